@@ -1,0 +1,197 @@
+//! Questions, their shapes, and what a compiled statement needs to be run.
+//!
+//! A [`Question`] is a conjunction of atoms over variables, each given, one of several, wanted or
+//! ignored: *may alice read repo 7* has three given variables, *which repos* wants the third. Its
+//! [`Shape`] leaves out the values that do not change the statement, so that one compiled statement
+//! serves every question of the shape; the [`Statement`] says which value goes into which parameter.
+
+use crate::ir::{ConstId, Program, TypeId};
+
+/// A question with its values.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Question {
+    /// All must hold.
+    pub atoms: Vec<QuestionAtom>,
+    /// The variables, indexed by the atoms' arguments.
+    pub vars: Vec<QuestionVar>,
+    /// Whether the answer is read in pages: one [`Domain::Wanted`] variable, answers after
+    /// [`Slot::PageAfter`], at most [`Slot::PageLimit`] of them.
+    pub paged: bool,
+}
+
+/// One predicate of a question.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct QuestionAtom {
+    /// The predicate's name; its arity is the number of arguments.
+    pub predicate: String,
+    /// Indexes into [`Question::vars`].
+    pub args: Vec<usize>,
+}
+
+/// One variable of a question.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct QuestionVar {
+    /// How messages name it.
+    pub name: String,
+    /// Its exact concrete type; `None` for any type.
+    pub ty: Option<String>,
+    /// What is known of it, or asked.
+    pub domain: Domain,
+}
+
+/// What is known or asked of a variable.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Domain {
+    /// Exactly this value; the variable has a type.
+    Given(String),
+    /// Any of these values; the variable has a type.
+    GivenOneOf(Vec<String>),
+    /// Its values are the answer.
+    Wanted,
+    /// Some value must exist, which does not matter.
+    Ignored,
+}
+
+impl QuestionVar {
+    /// A variable with exactly one value.
+    pub fn given(name: &str, ty: &str, id: &str) -> Self {
+        Self { name: name.into(), ty: Some(ty.into()), domain: Domain::Given(id.into()) }
+    }
+
+    /// A variable whose values of one type are asked for.
+    pub fn wanted(name: &str, ty: Option<&str>) -> Self {
+        Self { name: name.into(), ty: ty.map(Into::into), domain: Domain::Wanted }
+    }
+}
+
+impl Question {
+    /// One atom whose arguments are the variables in their order.
+    pub fn atom(predicate: &str, vars: Vec<QuestionVar>) -> Self {
+        let atom = QuestionAtom { predicate: predicate.into(), args: (0..vars.len()).collect() };
+        Self { atoms: vec![atom], vars, paged: false }
+    }
+}
+
+/// A question without the values that do not change its statement: the key of a plan cache.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Shape {
+    /// The atoms: predicate name and variables.
+    pub atoms: Vec<(String, Vec<usize>)>,
+    /// The variables.
+    pub vars: Vec<ShapeVar>,
+    /// See [`Question::paged`].
+    pub paged: bool,
+}
+
+/// A variable of a shape.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct ShapeVar {
+    /// How messages name it.
+    pub name: String,
+    /// Its concrete type ([`TypeId::FOREIGN`] if the policy does not mention it); `None` for any type.
+    pub ty: Option<TypeId>,
+    /// What is known or asked.
+    pub domain: ShapeDomain,
+}
+
+/// A [`Domain`] without values, except a String that is a literal of the policy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ShapeDomain {
+    /// This very String literal of the policy; no parameter is needed.
+    Literal(ConstId),
+    /// One value, as a parameter; if a String, none of the policy's literals.
+    Given,
+    /// One of several values, as a parameter.
+    GivenOneOf,
+    /// Asked for.
+    Wanted,
+    /// Existential.
+    Ignored,
+}
+
+impl Shape {
+    /// The shape of a question under a policy.
+    pub fn of(program: &Program, question: &Question) -> Self {
+        let vars = question.vars.iter().map(|var| {
+            let ty = var.ty.as_deref().map(|name| program.type_id(name).unwrap_or(TypeId::FOREIGN));
+            let domain = match &var.domain {
+                Domain::Given(text) if ty == Some(TypeId::STRING) => {
+                    program.string_literal(text).map_or(ShapeDomain::Given, ShapeDomain::Literal)
+                }
+                Domain::Given(_) => ShapeDomain::Given,
+                Domain::GivenOneOf(_) => ShapeDomain::GivenOneOf,
+                Domain::Wanted => ShapeDomain::Wanted,
+                Domain::Ignored => ShapeDomain::Ignored,
+            };
+            ShapeVar { name: var.name.clone(), ty, domain }
+        });
+        let atoms = question.atoms.iter().map(|atom| (atom.predicate.clone(), atom.args.clone()));
+        Self { atoms: atoms.collect(), vars: vars.collect(), paged: question.paged }
+    }
+}
+
+/// One value that a statement needs; the vector's order is the parameters' order (`?1`, `?2`, …).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Slot {
+    /// The value of a [`Domain::Given`] variable, as text.
+    Given(usize),
+    /// The values of a [`Domain::GivenOneOf`] variable, as a JSON array of text.
+    OneOf(usize),
+    /// The rows of a [`RelationSource::Context`](crate::catalog::RelationSource::Context), as JSON.
+    Context(usize),
+    /// Seconds since the epoch, an integer.
+    Now,
+    /// The last answer of the previous page; the empty text for the first page.
+    PageAfter,
+    /// How many answers at most, an integer.
+    PageLimit,
+}
+
+/// A statement that answers every question of one shape.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Statement {
+    /// The text, laid out for reading.
+    pub sql: String,
+    /// What to bind.
+    pub slots: Vec<Slot>,
+    /// What comes out.
+    pub answer: Answer,
+}
+
+/// What a statement's rows mean.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// One row with one column `allowed`: does the question have an answer?
+    Decision,
+    /// One row an answer, each distinct, sorted by the columns.
+    Rows(Vec<AnswerColumn>),
+}
+
+/// One column of an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AnswerColumn {
+    /// The id of a wanted or one-of variable; NULL stands for any value.
+    Id(usize),
+    /// The type's name of a wanted variable that has no type; stands before its id. NULL: any type.
+    Type(usize),
+}
+
+/// Why a question has no statement.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CompileError {
+    /// The answer cannot be enumerated, bound or expressed; the text names variable, rule and remedy.
+    Refused(String),
+    /// An internal invariant did not hold; never the caller's fault.
+    Bug(String),
+}
+
+impl std::fmt::Display for CompileError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Refused(text) => f.write_str(text),
+            Self::Bug(text) => write!(f, "internal error: {text}"),
+        }
+    }
+}
+
+impl std::error::Error for CompileError {}

@@ -1,0 +1,2 @@
+//! Policy text to syntax tree.
+pub mod ast;
