@@ -7,6 +7,7 @@ pub mod limits;
 pub mod diagnostic;
 pub mod syntax;
 pub mod ir;
+pub mod resolve;
 pub mod catalog;
 pub mod question;
 
