@@ -7,6 +7,7 @@ pub mod diagnostic;
 pub mod ir;
 pub mod limits;
 pub mod question;
+pub mod resolve;
 pub mod source;
 pub mod syntax;
 
