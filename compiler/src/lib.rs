@@ -2,14 +2,14 @@
 //!
 //! The modules stand in the order in which data flows.
 
-pub mod catalog;
-pub mod diagnostic;
-pub mod ir;
-pub mod limits;
-pub mod question;
-pub mod resolve;
 pub mod source;
+pub mod limits;
+pub mod diagnostic;
 pub mod syntax;
+pub mod ir;
+pub mod resolve;
+pub mod catalog;
+pub mod question;
 
 use diagnostic::Diagnostic;
 use ir::Program;

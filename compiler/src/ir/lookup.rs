@@ -3,7 +3,9 @@
 //! In: the tables of a finished [`Program`]. Out: answers in constant time, whatever the size of the
 //! policy: a bulk load asks [`Program::accepts`] once a fact.
 
-use super::{ConstId, Constant, PredId, Predicate, Program, Signature, SignatureArg, TypeDef, TypeId, TypeKind};
+use super::{
+    ConstId, Constant, PredId, Predicate, Program, Signature, SignatureArg, TypeDef, TypeId, TypeKind,
+};
 use indexmap::{Equivalent, IndexSet};
 use rustc_hash::FxHashMap;
 
@@ -81,10 +83,11 @@ impl Program {
         let bucket =
             self.predicate_id(predicate, args.len()).and_then(|pred| self.index.signatures.get(pred.index()));
         let types: Vec<Option<TypeId>> = args.iter().map(|(ty, _)| self.type_id(ty)).collect();
-        let usable = bucket.into_iter().flatten().filter_map(|&at| self.signatures.get(at)).any(|signature| {
-            let given = types.iter().zip(args);
-            signature.args.iter().zip(given).all(|(arg, (&ty, (_, id)))| self.admits(arg, ty, id))
-        });
+        let usable =
+            bucket.into_iter().flatten().filter_map(|&at| self.signatures.get(at)).any(|signature| {
+                let given = types.iter().zip(args);
+                signature.args.iter().zip(given).all(|(arg, (&ty, (_, id)))| self.admits(arg, ty, id))
+            });
         if usable { Ok(()) } else { Err(not_used(predicate, args)) }
     }
 

@@ -9,8 +9,8 @@
 //! ```
 
 use super::{
-    CompareOp, ConstId, Literal, LiteralKind, Polarity, PredId, Program, Rule, Signature, SignatureArg, Term, TypeId,
-    VarId, VarType,
+    CompareOp, ConstId, Literal, LiteralKind, Polarity, PredId, Program, Rule, Signature, SignatureArg, Term,
+    TypeId, VarId, VarType,
 };
 use std::fmt::Write as _;
 
@@ -111,7 +111,9 @@ impl Printer<'_> {
     fn literal(&mut self, literal: &Literal) -> String {
         match &literal.kind {
             LiteralKind::Atom { polarity: Polarity::Positive, pred, args } => self.atom(*pred, args),
-            LiteralKind::Atom { polarity: Polarity::Negated, pred, args } => format!("not {}", self.atom(*pred, args)),
+            LiteralKind::Atom { polarity: Polarity::Negated, pred, args } => {
+                format!("not {}", self.atom(*pred, args))
+            }
             LiteralKind::Compare { op, left, right } => {
                 let op = match op {
                     CompareOp::Equal => "=",

@@ -15,8 +15,8 @@ use super::flatten::flatten;
 use super::formula::{Draft, Formula, term_types, variable};
 use super::lower;
 use super::tables::{Replace, Tables, quote};
-use crate::diagnostic::{Code, Diagnostic};
 use super::walk::{each_variable, span_of};
+use crate::diagnostic::{Code, Diagnostic};
 use crate::ir::{self, PredId, Program, Term, TypeId};
 use crate::source::Span;
 use crate::syntax::ast::{self, Assertion, Call, Expr, Item, Name, Param, Policy, Setup};
@@ -31,7 +31,8 @@ pub(super) fn cases(tables: &mut Tables, policy: &Policy) -> (Vec<ir::Test>, Fac
     let mut fixtures: FxHashMap<&str, (Vec<ir::Fact>, Span)> = FxHashMap::default();
     for item in &policy.items {
         let Item::Fixture(fixture) = item else { continue };
-        let read: Vec<ir::Fact> = fixture.facts.iter().filter_map(|call| fact(tables, call, &mut facts)).collect();
+        let read: Vec<ir::Fact> =
+            fixture.facts.iter().filter_map(|call| fact(tables, call, &mut facts)).collect();
         if let Some((_, first)) = fixtures.get(fixture.name.value.as_str()) {
             tables.report(twice(Code::DuplicateFixture, "test fixtures", &fixture.name, *first));
             continue;
@@ -62,7 +63,12 @@ pub(super) fn cases(tables: &mut Tables, policy: &Policy) -> (Vec<ir::Test>, Fac
         n_facts += setup.len();
         if n_facts > crate::limits::TEST_FACTS {
             let title = "the tests have too many facts, fixtures counted in each test";
-            tables.report(Diagnostic::new(Code::TooManyRules, title, test.name.span, "this test is over the limit"));
+            tables.report(Diagnostic::new(
+                Code::TooManyRules,
+                title,
+                test.name.span,
+                "this test is over the limit",
+            ));
             break;
         }
         tests.push((test, setup));
@@ -86,7 +92,8 @@ pub(super) fn check_facts(program: &Program, facts: &Facts) -> Vec<Diagnostic> {
         if let Err(message) = program.accepts(&fact.predicate, &args) {
             let (title, help) = message.split_once(". Help: ").unwrap_or((&message, ""));
             refused.push(
-                Diagnostic::new(Code::FactNotAccepted, title, *span, "no rule reads such a fact").with_help(help),
+                Diagnostic::new(Code::FactNotAccepted, title, *span, "no rule reads such a fact")
+                    .with_help(help),
             );
         }
     }
@@ -99,9 +106,14 @@ fn value(program: &Program, constant: ir::ConstId) -> Option<(&str, &str)> {
 }
 
 fn twice(code: Code, things: &str, name: &Name, first: Span) -> Diagnostic {
-    Diagnostic::new(code, format!("there are two {things} of the name `{}`", name.value), name.span, "the second one")
-        .with_label(first, "the first one")
-        .with_help("rename one of them")
+    Diagnostic::new(
+        code,
+        format!("there are two {things} of the name `{}`", name.value),
+        name.span,
+        "the second one",
+    )
+    .with_label(first, "the first one")
+    .with_help("rename one of them")
 }
 
 fn unknown_fixture(
@@ -136,7 +148,9 @@ fn fact(tables: &mut Tables, call: &Call, facts: &mut Facts) -> Option<ir::Fact>
             ast::Term::Variable(name) => {
                 let title = format!("a test fact cannot hold the variable `{name}`");
                 let help = format!("write a value: `{}` or `Type{{\"{name}\"}}`", quote(name));
-                tables.report(Diagnostic::new(Code::NotConcrete, title, arg.span, "not a value").with_help(help));
+                tables.report(
+                    Diagnostic::new(Code::NotConcrete, title, arg.span, "not a value").with_help(help),
+                );
             }
             ast::Term::CurrentUnixTime => tables.report(
                 Diagnostic::new(
@@ -147,7 +161,10 @@ fn fact(tables: &mut Tables, call: &Call, facts: &mut Facts) -> Option<ir::Fact>
                 )
                 .with_help("write an Integer"),
             ),
-            ast::Term::String(_) | ast::Term::Integer(_) | ast::Term::Boolean(_) | ast::Term::Object { .. } => {
+            ast::Term::String(_)
+            | ast::Term::Integer(_)
+            | ast::Term::Boolean(_)
+            | ast::Term::Object { .. } => {
                 args.extend(lower::literal(tables, arg));
             }
         }
@@ -204,11 +221,17 @@ impl Assert<'_> {
             let ast::Term::Variable(name) = &param.term.value else { continue };
             match found {
                 Some((first, at)) if first != name || name == "_" => {
-                    let title = format!("an assertion has one variable at most, this one has `{first}` and `{name}`");
+                    let title =
+                        format!("an assertion has one variable at most, this one has `{first}` and `{name}`");
                     self.tables.report(
-                        Diagnostic::new(Code::SeveralVariables, title, param.term.span, "the second variable")
-                            .with_label(at.term.span, "the first one")
-                            .with_help("write a value in place of one of them"),
+                        Diagnostic::new(
+                            Code::SeveralVariables,
+                            title,
+                            param.term.span,
+                            "the second variable",
+                        )
+                        .with_label(at.term.span, "the first one")
+                        .with_help("write a value in place of one of them"),
                     );
                     return None;
                 }
@@ -223,7 +246,8 @@ impl Assert<'_> {
         }
         let title = format!("the variable `{name}` of an assertion needs a type");
         let diagnostic = Diagnostic::new(Code::UntypedVariable, title, at.term.span, "without a type");
-        self.tables.report(diagnostic.with_help(format!("write `{name}: String`, or the type that is meant")));
+        self.tables
+            .report(diagnostic.with_help(format!("write `{name}: String`, or the type that is meant")));
         None
     }
 

@@ -88,15 +88,20 @@ impl<'a> Blocks<'a> {
         let empty = Names::default();
         let global = ("global", self.global.as_ref().map_or(&empty, |block| &block.names));
         let named = self.list.iter().map(|block| (block.ast.name.value.as_str(), &block.names));
-        let mut infos: Vec<_> = named.chain([global]).map(|(name, names)| info(name, names, tables)).collect();
+        let mut infos: Vec<_> =
+            named.chain([global]).map(|(name, names)| info(name, names, tables)).collect();
         infos.sort_by(|a, b| a.name.cmp(&b.name));
         infos
     }
 }
 
 fn info(name: &str, names: &Names<'_>, tables: &Tables) -> BlockInfo {
-    let mut info =
-        BlockInfo { name: name.to_owned(), roles: Vec::new(), permissions: Vec::new(), relations: Vec::new() };
+    let mut info = BlockInfo {
+        name: name.to_owned(),
+        roles: Vec::new(),
+        permissions: Vec::new(),
+        relations: Vec::new(),
+    };
     for (&name, declared) in names {
         match declared.kind {
             Kind::Role => info.roles.push(name.to_owned()),
@@ -280,8 +285,10 @@ fn admit(tables: &mut Tables, blocks: &Blocks<'_>) {
             .map(TypeId::from_index)
             .collect()
     };
-    let mut admitted =
-        vec![(TypeId::ACTOR, of_kind(&tables.types, true)), (TypeId::RESOURCE, of_kind(&tables.types, false))];
+    let mut admitted = vec![
+        (TypeId::ACTOR, of_kind(&tables.types, true)),
+        (TypeId::RESOURCE, of_kind(&tables.types, false)),
+    ];
     for block in &blocks.list {
         let subs = block.subs.iter().filter_map(|&at| blocks.list.get(at)).map(|sub| sub.ty);
         let mut types: Vec<TypeId> = subs.chain([block.ty]).collect();

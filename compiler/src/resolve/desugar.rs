@@ -165,7 +165,9 @@ impl<'b> Desugar<'_, 'b, '_> {
         let name = Term::Const(self.tables.string(name));
         match (kind, resource) {
             (Kind::Role | Kind::Permission, None) => vec![Term::Var(actor), name],
-            (Kind::Role | Kind::Permission, Some(resource)) => vec![Term::Var(actor), name, Term::Var(resource)],
+            (Kind::Role | Kind::Permission, Some(resource)) => {
+                vec![Term::Var(actor), name, Term::Var(resource)]
+            }
             // INVARIANT: the global block has no relations.
             (Kind::Relation(_), None) => vec![name, Term::Var(actor)],
             (Kind::Relation(_), Some(resource)) => vec![Term::Var(resource), name, Term::Var(actor)],
@@ -192,7 +194,12 @@ impl<'b> Desugar<'_, 'b, '_> {
     }
 
     /// `"name"`, `role` or `permission` on the resource itself.
-    fn held(&mut self, rule: &mut Rule<'_>, short: &'b Spanned<Short>, span: Span) -> Result<Formula, Refused> {
+    fn held(
+        &mut self,
+        rule: &mut Rule<'_>,
+        short: &'b Spanned<Short>,
+        span: Span,
+    ) -> Result<Formula, Refused> {
         let block = self.block;
         let options: Options<'_> = match &short.value {
             Short::Name(name) => {
@@ -261,7 +268,8 @@ impl<'b> Desugar<'_, 'b, '_> {
         span: Span,
     ) -> Result<Formula, Refused> {
         let global = self.blocks.global.as_ref();
-        let mut all = |kind| global.map_or_else(|| Rc::new([]) as Options<'_>, |block| self.all_of(block, kind));
+        let mut all =
+            |kind| global.map_or_else(|| Rc::new([]) as Options<'_>, |block| self.all_of(block, kind));
         let options: Options<'_> = match &short.value {
             Short::Name(name) => match global.and_then(|block| block.names.get(name.as_str())) {
                 Some(found) => Rc::new([Meant { name, kind: found.kind, ty: TypeId::FOREIGN }]),
@@ -327,8 +335,11 @@ impl<'b> Desugar<'_, 'b, '_> {
         let (name, block) = (relation.value.as_str(), self.block);
         if self.is_global() {
             let title = "`on` has no meaning in the `global` block";
-            let diagnostic = Diagnostic::new(Code::RelationInGlobal, title, relation.span, "nothing is related here");
-            self.tables.report(diagnostic.with_help("move the rule into the block of the type that has the relation"));
+            let diagnostic =
+                Diagnostic::new(Code::RelationInGlobal, title, relation.span, "nothing is related here");
+            self.tables.report(
+                diagnostic.with_help("move the rule into the block of the type that has the relation"),
+            );
             return Err(Refused);
         }
         let found = block.names.get(name).copied();
@@ -353,7 +364,13 @@ impl<'b> Desugar<'_, 'b, '_> {
     }
 
     /// A name of the block that a relation leads to.
-    fn on_related(&mut self, name: &str, span: Span, relation: &Name, ty: TypeId) -> Result<Declared, Refused> {
+    fn on_related(
+        &mut self,
+        name: &str,
+        span: Span,
+        relation: &Name,
+        ty: TypeId,
+    ) -> Result<Declared, Refused> {
         let Some(related) = self.blocks.of(ty) else { return Err(self.no_block(relation, ty)) };
         if let Some(&declared) = related.names.get(name) {
             return Ok(declared);
@@ -392,7 +409,8 @@ impl<'b> Desugar<'_, 'b, '_> {
             let title = format!("`{name}` is not declared, as there is no `global` block");
             let help = format!("add `global {{ roles = [\"{name}\"]; }}`");
             let label = "no `global` block declares it";
-            self.tables.report(Diagnostic::new(Code::UndeclaredGlobalTerm, title, span, label).with_help(help));
+            self.tables
+                .report(Diagnostic::new(Code::UndeclaredGlobalTerm, title, span, label).with_help(help));
             return Refused;
         };
         let diagnostic = Diagnostic::new(
@@ -434,10 +452,12 @@ impl<'b> Keywords<'b> {
 /// The names that the subtype at `sub` has and nothing between it and `block` does.
 fn names_of_sub<'b>(blocks: &'b Blocks<'_>, block: &Block<'_>, sub: usize, kind: Kind) -> Vec<Meant<'b>> {
     let Some(sub) = blocks.list.get(sub) else { return Vec::new() };
-    let below = |at: &usize| blocks.by_type.get(&block.ty) == Some(at) || block.subs.binary_search(at).is_ok();
+    let below =
+        |at: &usize| blocks.by_type.get(&block.ty) == Some(at) || block.subs.binary_search(at).is_ok();
     let between: Vec<&Block<'_>> =
         sub.direct.iter().filter(|at| below(at)).filter_map(|&at| blocks.list.get(at)).collect();
-    let known = |name: &str| between.iter().any(|above| above.names.get(name).is_some_and(|of| of.kind == kind));
+    let known =
+        |name: &str| between.iter().any(|above| above.names.get(name).is_some_and(|of| of.kind == kind));
     names(sub, kind).filter(|name| !known(name)).map(|name| Meant { name, kind, ty: sub.ty }).collect()
 }
 

@@ -30,6 +30,12 @@ pub(super) fn add_implied(tables: &mut Tables, policy: &Policy) {
         let kind = LiteralKind::Atom { polarity: Polarity::Positive, pred, args: params.clone() };
         let span = Span::default();
         let head = tables.predicate("allow", arity);
-        tables.add_rule(Rule { head, params, vars: vars.collect(), body: vec![Literal { kind, span }], span });
+        tables.add_rule(Rule {
+            head,
+            params,
+            vars: vars.collect(),
+            body: vec![Literal { kind, span }],
+            span,
+        });
     }
 }

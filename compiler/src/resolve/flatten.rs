@@ -127,8 +127,11 @@ impl Flattener<'_> {
             let is_atom = matches!(alternative.as_slice(), [Test { kind: TestKind::Atom { .. }, .. }]);
             let too_many = alternative.len() > 1 && n_product > limits::ALTERNATIVES;
             choices.push(if (has_locals && !is_atom) || too_many {
-                let mut outer: Vec<VarId> =
-                    alternative.iter().flat_map(Test::vars).filter(|&var| !self.is_local(var, depth)).collect();
+                let mut outer: Vec<VarId> = alternative
+                    .iter()
+                    .flat_map(Test::vars)
+                    .filter(|&var| !self.is_local(var, depth))
+                    .collect();
                 outer.sort_unstable();
                 outer.dedup();
                 vec![vec![self.outline(vec![alternative], &outer).negated()]]
@@ -233,9 +236,11 @@ impl<'v> Compact<'v> {
 
     fn literal(&mut self, test: Test) -> Option<LiteralKind> {
         Some(match test.kind {
-            TestKind::Atom { polarity, pred, args } => {
-                LiteralKind::Atom { polarity, pred, args: args.into_iter().map(|arg| self.term(arg)).collect() }
-            }
+            TestKind::Atom { polarity, pred, args } => LiteralKind::Atom {
+                polarity,
+                pred,
+                args: args.into_iter().map(|arg| self.term(arg)).collect(),
+            },
             TestKind::Compare { op, left, right } => {
                 LiteralKind::Compare { op, left: self.term(left), right: self.term(right) }
             }

@@ -31,7 +31,8 @@ const ROUNDS: usize = 64;
 /// Narrows the variables of all rules.
 pub(super) fn infer(tables: &mut Tables, blocks: &Blocks<'_>, declared: &[Signature]) {
     let mut rules = std::mem::take(&mut tables.rules);
-    let open: Vec<Open> = rules.iter().enumerate().filter_map(|(at, rule)| Open::of(tables, at, rule)).collect();
+    let open: Vec<Open> =
+        rules.iter().enumerate().filter_map(|(at, rule)| Open::of(tables, at, rule)).collect();
     let mut infer = Infer {
         tables,
         blocks,
@@ -78,7 +79,8 @@ impl Open {
             LiteralKind::Atom { pred, .. } => tables.is_generated(*pred),
             LiteralKind::NotOfType { .. } | LiteralKind::False => false,
         };
-        let open = untyped.contains(&true) || tables.is_generated(rule.head) || rule.body.iter().any(compares);
+        let open =
+            untyped.contains(&true) || tables.is_generated(rule.head) || rule.body.iter().any(compares);
         open.then_some(Self { at, untyped })
     }
 
@@ -142,7 +144,9 @@ impl Uses {
             }
         }
         for signature in infer.declared {
-            let Some(pred) = tables.find_predicate(&signature.predicate, signature.args.len()) else { continue };
+            let Some(pred) = tables.find_predicate(&signature.predicate, signature.args.len()) else {
+                continue;
+            };
             let [first, _, last] = signature.args.as_slice() else { continue };
             let sides = [first, last].map(|arg| match arg {
                 SignatureArg::OneOf(types) => Some(Some(types.clone())),

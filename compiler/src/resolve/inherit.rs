@@ -81,7 +81,8 @@ fn above(tables: &mut Tables, blocks: &Blocks<'_>, block: &Block<'_>, name: &Nam
                 name.span,
                 "the name of a built-in type",
             );
-            let implied = "`actor` and `resource` already make a block's type a subtype of `Actor` or `Resource`";
+            let implied =
+                "`actor` and `resource` already make a block's type a subtype of `Actor` or `Resource`";
             tables.report(diagnostic.with_note(implied));
             return Err(Refusal::Reported);
         }
@@ -166,7 +167,8 @@ fn report_cycles(tables: &mut Tables, blocks: &Blocks<'_>, direct: &[Vec<usize>]
             }
         }
         let Some(first) = path.iter().position(|&step| step == at) else { continue };
-        let cycle: Vec<&Block<'_>> = path.iter().skip(first).filter_map(|&step| blocks.list.get(step)).collect();
+        let cycle: Vec<&Block<'_>> =
+            path.iter().skip(first).filter_map(|&step| blocks.list.get(step)).collect();
         report_cycle(tables, &cycle);
     }
 }
@@ -181,8 +183,8 @@ fn report_cycle(tables: &mut Tables, cycle: &[&Block<'_>]) {
         "the cycle begins here",
     );
     for step in cycle.iter().skip(1) {
-        diagnostic =
-            diagnostic.with_label(step.ast.name.span, format!("and goes on through `{}`", step.ast.name.value));
+        diagnostic = diagnostic
+            .with_label(step.ast.name.span, format!("and goes on through `{}`", step.ast.name.value));
     }
     tables.report(diagnostic.with_help("take one of these names out of its `extends`"));
 }

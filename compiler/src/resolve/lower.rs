@@ -65,11 +65,14 @@ fn object(tables: &mut Tables, ty: &Name, id: &Spanned<String>) -> Option<ConstI
             let title = format!("no value has the type `{name}` itself");
             let word = name.to_lowercase();
             let help = format!("write the name of an {word} block");
-            let diagnostic = Diagnostic::new(Code::AbstractValue, title, ty.span, format!("stands for every {word} type"));
+            let diagnostic =
+                Diagnostic::new(Code::AbstractValue, title, ty.span, format!("stands for every {word} type"));
             tables.report(diagnostic.with_help(help.replace("an resource", "a resource")));
             return None;
         }
-        TypeKind::Primitive if type_id == TypeId::INTEGER => id.value.parse::<i64>().ok().map(|value| value.to_string()),
+        TypeKind::Primitive if type_id == TypeId::INTEGER => {
+            id.value.parse::<i64>().ok().map(|value| value.to_string())
+        }
         TypeKind::Primitive if type_id == TypeId::BOOLEAN => {
             ["true", "false"].contains(&id.value.as_str()).then(|| id.value.clone())
         }

@@ -193,7 +193,8 @@ impl Scope<'_> {
                 format!("bind `{name}` in the head, or by a predicate"),
             )
         };
-        let diagnostic = Diagnostic::new(Code::UnboundInNegation, title, test.span, "any value could stand here");
+        let diagnostic =
+            Diagnostic::new(Code::UnboundInNegation, title, test.span, "any value could stand here");
         self.tables.report(diagnostic.with_help(help));
     }
 

@@ -49,7 +49,8 @@ struct Shapes {
 pub(super) fn signatures(tables: &Tables, declared: &[Signature]) -> Vec<Signature> {
     let mut shapes = Shapes::default();
     // By predicate id first: most calls repeat a shape, and names cost more to look up.
-    let mut called: Vec<IndexSet<Vec<Arg>, FxBuildHasher>> = vec![IndexSet::default(); tables.predicates.len()];
+    let mut called: Vec<IndexSet<Vec<Arg>, FxBuildHasher>> =
+        vec![IndexSet::default(); tables.predicates.len()];
     let mut buffer = Vec::new();
     for rule in &tables.rules {
         for literal in &rule.body {
@@ -126,7 +127,9 @@ impl Shapes {
                 }
             }
         }
-        signatures.sort_by(|a, b| (&a.predicate, a.args.len(), &a.args).cmp(&(&b.predicate, b.args.len(), &b.args)));
+        signatures.sort_by(|a, b| {
+            (&a.predicate, a.args.len(), &a.args).cmp(&(&b.predicate, b.args.len(), &b.args))
+        });
         signatures
     }
 

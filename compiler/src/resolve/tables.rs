@@ -46,7 +46,11 @@ impl Tables {
         }
         tables.add_type("Actor", TypeKind::Abstract);
         tables.add_type("Resource", TypeKind::Abstract);
-        tables.types.push(TypeDef { name: String::new(), kind: TypeKind::Foreign, admits: vec![TypeId::FOREIGN] });
+        tables.types.push(TypeDef {
+            name: String::new(),
+            kind: TypeKind::Foreign,
+            admits: vec![TypeId::FOREIGN],
+        });
         tables
     }
 
@@ -170,7 +174,9 @@ impl Tables {
                     span,
                     "this one is over the limit",
                 )
-                .with_note(format!("shorthand counts once for each rule that it stands for; the limit is {rules}")),
+                .with_note(format!(
+                    "shorthand counts once for each rule that it stands for; the limit is {rules}"
+                )),
             );
         }
     }
@@ -194,7 +200,11 @@ impl Tables {
         replace: Replace,
     ) {
         // A suggestion costs a pass over the candidates; findings past the cap are not shown.
-        let near = if self.diagnostics.len() < limits::DIAGNOSTICS { suggest::near(written, candidates) } else { None };
+        let near = if self.diagnostics.len() < limits::DIAGNOSTICS {
+            suggest::near(written, candidates)
+        } else {
+            None
+        };
         let diagnostic = match near {
             Some(near) => {
                 let text = match replace.quoted {

@@ -9,11 +9,8 @@ pub(super) fn each_expr<'a>(expr: &'a Expr, each: &mut impl FnMut(&'a Expr)) {
     match expr {
         Expr::Or(parts, _) | Expr::And(parts, _) => parts.iter().for_each(|part| each_expr(part, each)),
         Expr::Not(inner, _) | Expr::Paren(inner, _) => each_expr(inner, each),
-        Expr::Compare { .. }
-        | Expr::In { .. }
-        | Expr::Matches { .. }
-        | Expr::Call(_)
-        | Expr::Boolean(..) => {}
+        Expr::Compare { .. } | Expr::In { .. } | Expr::Matches { .. } | Expr::Call(_) | Expr::Boolean(..) => {
+        }
     }
 }
 

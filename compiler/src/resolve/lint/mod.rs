@@ -89,7 +89,12 @@ fn expr(tables: &mut Tables, names: &mut NearMisses, part: &Expr) {
         }
         Expr::Call(call) => names.check_call(tables, call),
         Expr::Matches { ty, .. } => undeclared_match(tables, ty),
-        Expr::And(..) | Expr::Not(..) | Expr::Paren(..) | Expr::Compare { .. } | Expr::In { .. } | Expr::Boolean(..) => {}
+        Expr::And(..)
+        | Expr::Not(..)
+        | Expr::Paren(..)
+        | Expr::Compare { .. }
+        | Expr::In { .. }
+        | Expr::Boolean(..) => {}
     }
 }
 

@@ -46,20 +46,21 @@ impl NearMisses {
         if self.known.contains(&key) || !self.reported.insert(key) {
             return;
         }
-        let diagnostic = match (exact, near) {
-            (Some((_, arities)), _) => {
-                let counts: Vec<String> = arities.iter().map(ToString::to_string).collect();
-                let title = format!("`{text}` has {} arguments, not {arity}", counts.join(" or "));
-                Diagnostic::new(Code::BuiltInNearMiss, title, name.span, "a built-in predicate")
-                    .with_note("with another number of arguments it is a predicate of its own")
-            }
-            (None, Some(near)) => {
-                let title = format!("`{text}` is almost the built-in predicate `{near}`");
-                Diagnostic::new(Code::BuiltInNearMiss, title, name.span, "a predicate of its own")
-                    .with_fix(format!("`{near}` is meant"), name.span, near)
-            }
-            (None, None) => return,
-        };
+        let diagnostic =
+            match (exact, near) {
+                (Some((_, arities)), _) => {
+                    let counts: Vec<String> = arities.iter().map(ToString::to_string).collect();
+                    let title = format!("`{text}` has {} arguments, not {arity}", counts.join(" or "));
+                    Diagnostic::new(Code::BuiltInNearMiss, title, name.span, "a built-in predicate")
+                        .with_note("with another number of arguments it is a predicate of its own")
+                }
+                (None, Some(near)) => {
+                    let title = format!("`{text}` is almost the built-in predicate `{near}`");
+                    Diagnostic::new(Code::BuiltInNearMiss, title, name.span, "a predicate of its own")
+                        .with_fix(format!("`{near}` is meant"), name.span, near)
+                }
+                (None, None) => return,
+            };
         tables.report(diagnostic);
     }
 }

@@ -124,8 +124,13 @@ pub(super) fn never_matching(tables: &mut Tables) {
     }
     for span in never.collect::<Vec<_>>() {
         tables.report(
-            Diagnostic::new(Code::NeverMatches, "this rule can never match", span, "a variable of it fits no value")
-                .with_note("the types that its conditions ask of one variable exclude each other"),
+            Diagnostic::new(
+                Code::NeverMatches,
+                "this rule can never match",
+                span,
+                "a variable of it fits no value",
+            )
+            .with_note("the types that its conditions ask of one variable exclude each other"),
         );
     }
 }
