@@ -24,3 +24,15 @@ pub const SPECIALISATION_STEPS: usize = 200_000;
 
 /// Selects into which one body may be split. SQLite takes 500 in one union.
 pub const ALTERNATIVES: usize = 256;
+
+/// Branches, planned in all. Beyond a quarter of it, what several branches need becomes a shared table.
+pub const BRANCHES: usize = 4_000;
+
+/// Branches inside each other. SQLite parses 29 nested `EXISTS`; a deeper test becomes a table.
+pub const NESTED_BRANCHES: usize = 10;
+
+/// Bodies that are planned inside each other: the planner recurses, and a thread has 2 MB of stack.
+pub const DEPTH: usize = 64;
+
+/// Common table expressions of one statement. SQLite takes 499.
+pub const TABLES: usize = 400;
