@@ -24,10 +24,10 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args) -> Result<Verdict, CliError> {
-    let program = PolicyFile::program(&args.policy)?;
     let question = compile::question(&args.question)?;
+    let program = PolicyFile::program(&args.policy)?;
     let shape = Shape::of(&program, &question);
-    let explanation = explain(&program, &tables::catalog(&program), &shape, args.dialect)?;
+    let explanation = explain(&program, &tables::catalog(&program)?, &shape, args.dialect)?;
     output::to_stdout(&explanation.to_string())?;
     Ok(Verdict::Good)
 }
