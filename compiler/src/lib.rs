@@ -20,7 +20,6 @@ use diagnostic::{Diagnostic, Severity};
 use ir::Program;
 use question::{CompileError, Domain, Question, Shape, Slot, Statement};
 use source::SourceMap;
-use specialise::RuleIndex;
 pub use sql::dialect::Dialect;
 use sql::lower::{Literal, Values};
 
@@ -47,9 +46,7 @@ pub fn check(source: &SourceMap) -> Checked {
             program = None;
         }
     }
-    diagnostics.sort_by_key(|found| (found.primary.span, found.code));
-    diagnostics.truncate(limits::DIAGNOSTICS);
-    Checked { program, diagnostics }
+    Checked { program, diagnostics: diagnostic::settle(diagnostics) }
 }
 
 /// Compiles the shape of a question to a statement with parameters.
@@ -62,8 +59,7 @@ pub fn compile(
     shape: &Shape,
     dialect: Dialect,
 ) -> Result<Statement, CompileError> {
-    let rules = RuleIndex::new(program);
-    let planned = plan::plan(program, &rules, catalog, shape)?;
+    let planned = plan::plan(program, catalog, shape)?;
     sql::to_sql(program, catalog, &planned, dialect, Values::Parameters)
 }
 
@@ -78,8 +74,7 @@ pub fn compile_text(
     dialect: Dialect,
     now: i64,
 ) -> Result<Statement, CompileError> {
-    let rules = RuleIndex::new(program);
-    let planned = plan::plan(program, &rules, catalog, &Shape::of(program, question))?;
+    let planned = plan::plan(program, catalog, &Shape::of(program, question))?;
     let value = |slot: Slot| match slot {
         Slot::Given(var) => match question.vars.get(var).map(|var| &var.domain) {
             Some(Domain::Given(text)) => Literal::Text(text.clone()),
@@ -97,4 +92,40 @@ pub fn compile_text(
         Slot::PageLimit => Literal::Integer(i64::MAX),
     };
     sql::to_sql(program, catalog, &planned, dialect, Values::Literals(&value))
+}
+
+/// What each stage made of a question, as text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Explanation {
+    /// The whole policy as typed rules.
+    pub ir: String,
+    /// The relations of this question, one for each combination of types and literals.
+    pub specialised: String,
+    /// The same after hierarchies were collapsed.
+    pub collapsed: String,
+    /// The order of evaluation.
+    pub strata: String,
+    /// Tables, joins and fixpoints.
+    pub plan: String,
+    /// The statement.
+    pub sql: String,
+}
+
+/// Compiles a question and tells what each stage made of it.
+pub fn explain(
+    program: &Program,
+    catalog: &Catalog,
+    shape: &Shape,
+    dialect: Dialect,
+) -> Result<Explanation, CompileError> {
+    let (planned, stages) = plan::explain(program, catalog, shape)?;
+    let statement = sql::to_sql(program, catalog, &planned, dialect, Values::Parameters)?;
+    Ok(Explanation {
+        ir: ir::print::program(program),
+        specialised: stages.specialised,
+        collapsed: stages.collapsed,
+        strata: stages.strata,
+        plan: stages.plan,
+        sql: statement.sql,
+    })
 }

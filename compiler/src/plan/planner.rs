@@ -23,7 +23,7 @@ pub(super) enum PlanError {
     },
     /// A walk would have to start from the middle of another fixpoint.
     Unseeded,
-    /// More alternatives than [`crate::limits::ALTERNATIVES`].
+    /// More alternatives, branches or tables than [`crate::limits`] allows.
     TooLarge,
     /// An invariant did not hold.
     Bug(&'static str),
@@ -39,6 +39,10 @@ pub(super) struct Planner<'p> {
     pub(super) exits: FxHashMap<RelId, RelId>,
     pub(super) tables: Vec<Table>,
     next_alias: usize,
+    /// How many branches were planned so far.
+    pub(super) n_branches: usize,
+    /// How many bodies are being planned inside each other.
+    pub(super) depth: usize,
     /// Whether the question only asks whether something holds, of values that are all given.
     pub(super) is_decision: bool,
 }
@@ -51,15 +55,8 @@ impl<'p> Planner<'p> {
             .roots
             .iter()
             .all(|root| root.outputs.iter().all(|output| !matches!(output.term(), Some(Term::Var(_)))));
-        let edges = relations.iter().enumerate().flat_map(|(reader, relation)| {
-            let goals = relation.clauses.iter().flat_map(|clause| &clause.goals);
-            goals.filter_map(move |goal| match goal {
-                Goal::Call { rel, .. } => Some((reader, rel.0)),
-                Goal::Scan { .. } | Goal::Values { .. } | Goal::Compare { .. } | Goal::Rows { .. } => None,
-            })
-        });
         let components: Vec<Component> =
-            components(relations.len(), edges).into_iter().filter(|component| component.recursive).collect();
+            strata(&relations).into_iter().filter(|component| component.recursive).collect();
         let mut component_of = vec![None; relations.len()];
         for (index, component) in components.iter().enumerate() {
             for node in &component.nodes {
@@ -76,6 +73,8 @@ impl<'p> Planner<'p> {
             exits: FxHashMap::default(),
             tables: Vec::new(),
             next_alias: 0,
+            n_branches: 0,
+            depth: 0,
             is_decision,
         }
     }
@@ -158,7 +157,7 @@ impl<'p> Planner<'p> {
             let mut clause = root.clause.clone();
             let terms = root.outputs.iter().filter_map(Output::term);
             clause.head = terms.collect();
-            let fresh: Vec<Term> = clause.head.iter().map(|_| build.fresh("answer")).collect();
+            let fresh: Vec<Term> = clause.head.iter().map(|term| build.fresh(clause.name(*term))).collect();
             build.inline(&clause, if fresh.is_empty() { &args } else { &fresh });
             build.output.clone_from(&fresh);
             let planned = self.selects(&Scope::TOP, build).map_err(|error| self.refusal(error))?;
@@ -196,13 +195,28 @@ impl<'p> Planner<'p> {
             PlanError::Unseeded => CompileError::Refused(
                 "the question recurses through a predicate whose values nothing enumerates: give its variables values".into(),
             ),
-            PlanError::TooLarge => CompileError::Refused(format!(
-                "the question needs more than {} alternatives: give its variables types or values",
-                crate::limits::ALTERNATIVES
-            )),
+            PlanError::TooLarge => CompileError::Refused(
+                "the question needs too many alternatives for one statement: give its variables types or values, or split the rules that it reads".into(),
+            ),
             PlanError::Bug(text) => CompileError::Bug(text.into()),
         }
     }
+}
+
+/// The components of relations that have clauses, dependencies first.
+pub(super) fn strata(relations: &[Relation]) -> Vec<Component> {
+    let edges = relations.iter().enumerate().flat_map(|(reader, relation)| {
+        let goals = relation.clauses.iter().flat_map(|clause| &clause.goals);
+        goals.filter_map(move |goal| match goal {
+            Goal::Call { rel, .. } => Some((reader, rel.0)),
+            Goal::Scan { .. } | Goal::Values { .. } | Goal::Compare { .. } | Goal::Rows { .. } => None,
+        })
+    });
+    let mut components = components(relations.len(), edges);
+    let has_clauses =
+        |node: &usize| relations.get(*node).is_some_and(|relation| !relation.clauses.is_empty());
+    components.retain(|component| component.nodes.iter().any(has_clauses));
+    components
 }
 
 /// The columns of the answer to a shape.
