@@ -1,0 +1,100 @@
+//! The catalog's relations, resolved to the policy's predicates and types.
+
+use crate::catalog::{Catalog, RelationArg};
+use crate::ir::{ConstId, Constant, PredId, Predicate, Program, SignatureArg, TypeId};
+use indexmap::IndexSet;
+use rustc_hash::FxHashMap;
+
+/// A catalog relation with its names resolved.
+#[derive(Clone, Debug)]
+pub(super) struct Source {
+    /// Index into the catalog.
+    pub(super) index: usize,
+    /// One entry an argument.
+    pub(super) args: Vec<SourceArg>,
+}
+
+/// One argument of a source.
+#[derive(Clone, Debug)]
+pub(super) enum SourceArg {
+    /// A column of values of this type.
+    Column(TypeId),
+    /// Always this literal.
+    Constant(ConstId),
+    /// A column of values of several types, all of them if `None`; used where only the graph of
+    /// dependencies is asked for.
+    Open(Option<Vec<TypeId>>),
+}
+
+/// The catalog's relations that hold facts of the policy's predicates and types.
+#[derive(Debug, Default)]
+pub(super) struct Sources {
+    by_predicate: FxHashMap<PredId, Vec<Source>>,
+    /// Literals that the policy does not have.
+    pub(super) extra_constants: IndexSet<Constant>,
+}
+
+impl Sources {
+    /// Resolves a catalog; relations with an unknown predicate or type can match nothing and are left out.
+    pub(super) fn new(program: &Program, catalog: &Catalog) -> Self {
+        let mut sources = Self::default();
+        for (index, relation) in catalog.relations.iter().enumerate() {
+            let predicate = Predicate { name: relation.predicate.clone(), arity: relation.args.len() };
+            let Some(pred) = program.predicates.get_index_of(&predicate).map(PredId::from_index) else {
+                continue;
+            };
+            let args = relation.args.iter().map(|arg| sources.arg(program, arg)).collect::<Option<Vec<_>>>();
+            if let Some(args) = args {
+                sources.by_predicate.entry(pred).or_default().push(Source { index, args });
+            }
+        }
+        sources
+    }
+
+    /// A relation for everything that the policy's signatures admit.
+    pub(super) fn of_signatures(program: &Program) -> Self {
+        let mut sources = Self::default();
+        for (index, signature) in program.signatures.iter().enumerate() {
+            let predicate = Predicate { name: signature.predicate.clone(), arity: signature.args.len() };
+            let Some(pred) = program.predicates.get_index_of(&predicate).map(PredId::from_index) else {
+                continue;
+            };
+            let args = signature.args.iter().map(|arg| match arg {
+                SignatureArg::OneOf(types) => match types.as_slice() {
+                    [only] => SourceArg::Column(*only),
+                    _ => SourceArg::Open(Some(types.clone())),
+                },
+                SignatureArg::Literal(text) => program
+                    .string_literal(text)
+                    .map_or(SourceArg::Column(TypeId::STRING), SourceArg::Constant),
+                SignatureArg::Any => SourceArg::Open(None),
+            });
+            sources.by_predicate.entry(pred).or_default().push(Source { index, args: args.collect() });
+        }
+        sources
+    }
+
+    fn arg(&mut self, program: &Program, arg: &RelationArg) -> Option<SourceArg> {
+        match arg {
+            RelationArg::Column { ty, .. } => Some(SourceArg::Column(program.type_id(ty)?)),
+            RelationArg::Constant { ty, text } => {
+                let constant = Constant { ty: program.type_id(ty)?, text: text.clone() };
+                let id = match program.constants.get_index_of(&constant) {
+                    Some(index) => index,
+                    None => program.constants.len() + self.extra_constants.insert_full(constant).0,
+                };
+                Some(SourceArg::Constant(ConstId::from_index(id)))
+            }
+        }
+    }
+
+    /// The relation of this index in the catalog.
+    pub(super) fn find(&self, index: usize) -> Option<&Source> {
+        self.by_predicate.values().flatten().find(|source| source.index == index)
+    }
+
+    /// The relations that hold facts of a predicate, in catalog order.
+    pub(super) fn of(&self, pred: PredId) -> &[Source] {
+        self.by_predicate.get(&pred).map_or(&[], Vec::as_slice)
+    }
+}

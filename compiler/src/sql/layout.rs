@@ -1,0 +1,169 @@
+//! Lays a statement out for reading: one clause a line, one indent a nested query.
+//!
+//! In: the text that sqlparser prints on one line. Out: the same tokens with other white space, and a
+//! comment before each common table expression where asked for. Quoted texts are copied as they are: a
+//! quote inside is doubled, and in no dialect does our text escape a quote in another way. The text parses
+//! back to the same syntax tree, which the tests assert for every snapshot.
+
+/// Words that start a line at a query's own indent.
+const CLAUSES: [&str; 7] = ["SELECT", "FROM", "WHERE", "UNION", "CROSS", "ORDER", "LIMIT"];
+/// Words that start a line one indent deeper.
+const PARTS: [&str; 5] = ["AND", "OR", "WHEN", "ELSE", "END"];
+
+/// What an open parenthesis holds.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Paren {
+    /// A query, at this indent.
+    Query(usize),
+    /// Anything else: broken before each `OR` of its own.
+    Inline,
+}
+
+/// A layout in the making.
+struct Layout {
+    out: String,
+    /// The indent of the current line.
+    indent: usize,
+    parens: Vec<Paren>,
+    /// Open `WITH` lists: how many parentheses were open at their `WITH`.
+    lists: Vec<usize>,
+}
+
+/// Lays a statement out; `comment` gives the comment of a common table expression by its name.
+pub(super) fn layout(text: &str, comment: impl Fn(&str) -> Option<String>) -> String {
+    let tokens = tokens(text);
+    let out = String::with_capacity(text.len() * 5 / 4);
+    let mut layout = Layout { out, indent: 0, parens: Vec::new(), lists: Vec::new() };
+    for (at, token) in tokens.iter().enumerate() {
+        let before = at.checked_sub(1).and_then(|before| tokens.get(before)).map(|token| token.text);
+        let after = tokens.get(at + 1).map(|token| token.text);
+        layout.token(token, before, after, &comment);
+    }
+    layout.out
+}
+
+impl Layout {
+    fn token(
+        &mut self,
+        token: &Token<'_>,
+        before: Option<&str>,
+        after: Option<&str>,
+        comment: &impl Fn(&str) -> Option<String>,
+    ) {
+        let starts_query =
+            before.is_none_or(|before| before == "(") && matches!(token.text, "SELECT" | "WITH");
+        let in_list = self.lists.last() == Some(&self.parens.len());
+        match token.text {
+            "(" => {
+                self.space(token);
+                self.out.push('(');
+                if matches!(after, Some("SELECT" | "WITH")) {
+                    self.parens.push(Paren::Query(self.indent + 1));
+                    self.line(self.indent + 1);
+                } else {
+                    self.parens.push(Paren::Inline);
+                }
+                return;
+            }
+            ")" => {
+                if let Some(Paren::Query(indent)) = self.parens.pop() {
+                    self.line(indent.saturating_sub(1));
+                }
+                self.out.push(')');
+                return;
+            }
+            "WITH" => self.lists.push(self.parens.len()),
+            "SELECT" if in_list => {
+                self.lists.pop();
+                self.line(self.query_indent());
+            }
+            "RECURSIVE" => {}
+            name if in_list && matches!(before, Some("WITH" | "RECURSIVE" | ",")) => {
+                self.line(self.query_indent() + 1);
+                if let Some(comment) = comment(name) {
+                    let printable = comment.chars().map(|c| if c.is_control() { ' ' } else { c });
+                    self.out.push_str("-- ");
+                    self.out.extend(printable);
+                    self.line(self.query_indent() + 1);
+                }
+            }
+            word if starts_query || word == "," => {}
+            word => match self.parens.last() {
+                Some(Paren::Inline) if word == "OR" => self.line(self.query_indent() + 1),
+                Some(Paren::Query(_)) | None if CLAUSES.contains(&word) => self.line(self.query_indent()),
+                Some(Paren::Query(_)) | None if PARTS.contains(&word) => self.line(self.query_indent() + 1),
+                Some(Paren::Query(_) | Paren::Inline) | None => {}
+            },
+        }
+        self.space(token);
+        self.out.push_str(token.text);
+    }
+
+    /// The indent of the innermost query.
+    fn query_indent(&self) -> usize {
+        let innermost = self.parens.iter().rev().find_map(|paren| match paren {
+            Paren::Query(indent) => Some(*indent),
+            Paren::Inline => None,
+        });
+        innermost.unwrap_or(0)
+    }
+
+    fn space(&mut self, token: &Token<'_>) {
+        if token.spaced && !self.out.is_empty() && !self.out.ends_with([' ', '\n', '(']) {
+            self.out.push(' ');
+        }
+    }
+
+    fn line(&mut self, indent: usize) {
+        if !self.out.is_empty() {
+            self.out.push('\n');
+        }
+        self.out.extend(std::iter::repeat_n("  ", indent));
+        self.indent = indent;
+    }
+}
+
+/// A token and whether white space stood before it.
+struct Token<'t> {
+    text: &'t str,
+    spaced: bool,
+}
+
+/// Splits printed SQL into words, quoted texts, parentheses and commas.
+fn tokens(text: &str) -> Vec<Token<'_>> {
+    let mut tokens = Vec::new();
+    let mut rest = text;
+    let mut spaced = false;
+    while let Some(first) = rest.chars().next() {
+        let length = match first {
+            ' ' | '\n' => {
+                spaced = true;
+                rest = rest.get(1..).unwrap_or("");
+                continue;
+            }
+            '(' | ')' | ',' => 1,
+            '\'' | '"' | '`' => quoted(rest, first),
+            _ => rest.find([' ', '\n', '(', ')', ',', '\'', '"', '`']).unwrap_or(rest.len()),
+        };
+        let (token, after) = rest.split_at_checked(length.max(1)).unwrap_or((rest, ""));
+        tokens.push(Token { text: token, spaced });
+        spaced = false;
+        rest = after;
+    }
+    tokens
+}
+
+/// The length of the quoted text at the start, its quotes included.
+fn quoted(text: &str, quote: char) -> usize {
+    let mut chars = text.char_indices().skip(1).peekable();
+    while let Some((at, c)) = chars.next() {
+        if c == quote {
+            if chars.peek().is_some_and(|(_, next)| *next == quote) {
+                chars.next();
+            } else {
+                return at + c.len_utf8();
+            }
+        }
+    }
+    text.len()
+}

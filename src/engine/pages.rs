@@ -1,0 +1,63 @@
+//! Lists what an actor may act on, whole or in pages.
+//!
+//! In: an actor, an action, a resource type, perhaps a [`Page`]. Out: ids, sorted as text, and where the next
+//! page starts. A page starts *after an id*, not at a number of rows: facts that come or go between two pages
+//! neither shift nor repeat the ids that stay.
+//!
+//! A rule that grants every resource answers [`ANY`](super::ANY) beside the concrete ids. A statement in pages gives it as
+//! that very text, so it has its place among the ids and comes on one page, once.
+
+use super::answers::Window;
+use super::checks::sorted;
+use super::{Engine, EngineError, facts, questions};
+use crate::store::{Fact, Value};
+
+/// Which part of a list is asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Page {
+    /// How many ids at most; at least 1.
+    pub size: usize,
+    /// The [`ListPage::next_after`] of the page before; `None` for the first page.
+    pub after: Option<String>,
+}
+
+/// A list, or one page of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ListPage {
+    /// The ids, sorted, distinct; [`ANY`] stands for every resource of the type.
+    pub ids: Vec<String>,
+    /// Where the next page starts; `None` if this is the last, or the whole.
+    pub next_after: Option<String>,
+}
+
+impl Engine {
+    /// The resources of a type that the actor may do this to.
+    pub async fn list(
+        &self,
+        actor: Value,
+        action: String,
+        resource_type: String,
+        page: Option<Page>,
+        context: Vec<Fact>,
+    ) -> Result<ListPage, EngineError> {
+        facts::check_entity("actor", &actor)?;
+        facts::check_action(&action)?;
+        facts::check_type("resource", &resource_type)?;
+        let Some(view) = self.view(&context)? else { return Ok(ListPage::default()) };
+        let question = questions::list(&actor, &action, &resource_type, page.is_some());
+        let Some(question) = question else { return Ok(ListPage::default()) };
+        let Some(Page { size, after }) = page else {
+            let prepared = view.prepare(&question).await?;
+            let ids = self.read(move |reader| prepared.ids(reader)).await?;
+            return Ok(ListPage { ids: sorted(ids), next_after: None });
+        };
+        // One more than the page holds tells whether there is a next one.
+        let window = Window { after: after.as_deref().unwrap_or_default(), limit: size.saturating_add(1) };
+        let prepared = view.prepare_window(&question, Some(window)).await?;
+        let mut ids = sorted(self.read(move |reader| prepared.ids(reader)).await?);
+        let more = ids.len() > size;
+        ids.truncate(size);
+        let next_after = ids.last().filter(|_| more).cloned();
+        Ok(ListPage { ids, next_after })
+    }
+}

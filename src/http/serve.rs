@@ -1,0 +1,227 @@
+//! Connections: a listener in, answers out, and nobody can hold more than a moment of them.
+//!
+//! Every connection is a task. The head of a request has to arrive in time and its answer has to be taken in
+//! time, a half-closed connection still gets its answer, pipelined requests are answered in order. After `shutdown` no connection is
+//! accepted, those at rest are closed, and those with a request at work get their answer first.
+//!
+//! An answer may be ready before the body is read, for instance 401 or 413. Closing a socket with unread
+//! bytes in it resets the connection, and the client loses the answer that explains everything. So a
+//! closed connection lingers: what still comes is read and dropped, for a bounded time.
+
+use std::{
+    convert::Infallible,
+    io,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll, ready},
+    time::Duration,
+};
+
+use axum::Router;
+use hyper::{body::Incoming, server::conn::http1, service::service_fn};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::{
+    io::{AsyncRead, AsyncWrite, ReadBuf},
+    net::{TcpListener, TcpStream},
+    sync::{OwnedSemaphorePermit, Semaphore, watch},
+    time::{Instant, Sleep},
+};
+use tower::Service;
+
+use super::AppState;
+
+/// How long a closed connection lingers, and how long of that without hearing anything.
+const LINGER_TIME: Duration = Duration::from_secs(5);
+const LINGER_QUIET: Duration = Duration::from_secs(1);
+
+/// After a failed accept (out of file descriptors) it waits so long for connections to end.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+
+/// Answers the listener's connections until `shutdown` is ready, then finishes what it accepted.
+pub async fn serve(listener: TcpListener, app: Arc<AppState>, shutdown: impl Future<Output = ()>) {
+    let mut protocol = http1::Builder::new();
+    protocol
+        .timer(TokioTimer::new())
+        .header_read_timeout(app.config.header_time)
+        .half_close(true)
+        .pipeline_flush(true);
+    let router = super::router(Arc::clone(&app));
+    let seats = Arc::new(Semaphore::new(app.config.max_connections));
+    let (stop, stopping) = watch::channel(());
+
+    let mut shutdown = std::pin::pin!(shutdown);
+    loop {
+        let accepted = tokio::select! {
+            accepted = accept(&listener, &seats) => accepted,
+            () = &mut shutdown => break,
+        };
+        match accepted {
+            Ok((stream, seat)) => {
+                let stream = Patient::new(stream, app.config.answer_time, stopping.clone());
+                let talk = converse(protocol.clone(), stream, router.clone(), stopping.clone());
+                tokio::spawn(async move {
+                    talk.await;
+                    drop(seat);
+                });
+            }
+            Err(error) => {
+                tracing::warn!(%error, "cannot accept a connection");
+                tokio::time::sleep(ACCEPT_PAUSE).await;
+            }
+        }
+    }
+
+    // From here on new connections are refused; each open one sees the signal, and ends its receiver.
+    drop((listener, stopping));
+    stop.send_replace(());
+    if tokio::time::timeout(app.config.shutdown_time, stop.closed()).await.is_err() {
+        tracing::warn!("requests were still at work when the time of the shutdown was over");
+    }
+}
+
+/// The next connection, as soon as there is a seat for it.
+async fn accept(
+    listener: &TcpListener,
+    seats: &Arc<Semaphore>,
+) -> io::Result<(TcpStream, OwnedSemaphorePermit)> {
+    let seat = Arc::clone(seats).acquire_owned().await.map_err(io::Error::other)?;
+    let (stream, _) = listener.accept().await?;
+    // Answers are small and written whole: waiting for more to send would only delay them.
+    if let Err(error) = stream.set_nodelay(true) {
+        tracing::debug!(%error, "a connection went away at once");
+    }
+    Ok((stream, seat))
+}
+
+/// Answers one connection until either side ends it.
+async fn converse(
+    protocol: http1::Builder,
+    stream: Patient,
+    router: Router,
+    mut stopping: watch::Receiver<()>,
+) {
+    let service = service_fn(move |request: hyper::Request<Incoming>| {
+        let answer = router.clone().call(request);
+        async move { answer.await.map_err(|never: Infallible| never) }
+    });
+    let mut connection = std::pin::pin!(protocol.serve_connection(TokioIo::new(stream), service));
+    let ended = tokio::select! {
+        ended = &mut connection => ended,
+        _ = stopping.changed() => {
+            connection.as_mut().graceful_shutdown();
+            connection.await
+        }
+    };
+    if let Err(error) = ended {
+        tracing::debug!(%error, "a connection ended early");
+    }
+}
+
+/// A stream that waits for its other side, but not for ever.
+///
+/// A write that makes no progress fails after a while. Once closed, it drops what is still sent before it
+/// lets go.
+struct Patient {
+    stream: TcpStream,
+    write_time: Duration,
+    stalled: Option<Pin<Box<Sleep>>>,
+    stopping: watch::Receiver<()>,
+    rest: Option<Rest>,
+}
+
+/// How much longer a closed stream lingers.
+struct Rest {
+    ends: Instant,
+    timer: Pin<Box<Sleep>>,
+}
+
+impl Patient {
+    fn new(stream: TcpStream, write_time: Duration, stopping: watch::Receiver<()>) -> Self {
+        Self { stream, write_time, stalled: None, stopping, rest: None }
+    }
+
+    /// The outcome of a write, or the error that it has waited long enough.
+    fn in_time(
+        &mut self,
+        written: Poll<io::Result<usize>>,
+        context: &mut Context<'_>,
+    ) -> Poll<io::Result<usize>> {
+        if written.is_ready() {
+            self.stalled = None;
+            return written;
+        }
+        let limit = self.write_time;
+        let stalled = self.stalled.get_or_insert_with(|| Box::pin(tokio::time::sleep(limit)));
+        ready!(stalled.as_mut().poll(context));
+        Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
+    }
+
+    fn poll_drop_rest(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        // A shutdown waits for answers, not for clients that are in no hurry to hang up.
+        if self.stopping.has_changed().unwrap_or(true) {
+            return Poll::Ready(());
+        }
+        let rest = self.rest.get_or_insert_with(|| Rest {
+            ends: Instant::now() + LINGER_TIME,
+            timer: Box::pin(tokio::time::sleep(LINGER_QUIET)),
+        });
+        let mut scratch = [0; 16 * 1024];
+        loop {
+            let mut buffer = ReadBuf::new(&mut scratch);
+            match Pin::new(&mut self.stream).poll_read(context, &mut buffer) {
+                Poll::Ready(Ok(())) if !buffer.filled().is_empty() => {
+                    let quiet = Instant::now() + LINGER_QUIET;
+                    rest.timer.as_mut().reset(quiet.min(rest.ends));
+                    if quiet > rest.ends + LINGER_QUIET {
+                        return Poll::Ready(());
+                    }
+                }
+                Poll::Ready(_) => return Poll::Ready(()),
+                Poll::Pending => return rest.timer.as_mut().poll(context),
+            }
+        }
+    }
+}
+
+impl AsyncRead for Patient {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_read(context, buffer)
+    }
+}
+
+impl AsyncWrite for Patient {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.stream).poll_write(context, bytes);
+        self.in_time(written, context)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        slices: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.stream).poll_write_vectored(context, slices);
+        self.in_time(written, context)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        ready!(Pin::new(&mut self.stream).poll_shutdown(context))?;
+        self.poll_drop_rest(context).map(Ok)
+    }
+}
