@@ -13,16 +13,21 @@
 //! A variable that is local to a negated predicate is narrowed in the same way; one that is bound outside
 //! is not, as `not` says nothing of its type. The rules are visited until nothing changes.
 
+mod parts;
+mod uses;
+
 use super::declare::{Blocks, Kind};
 use super::formula::{intersect, term_types};
 use super::lower;
 use super::tables::Tables;
 use crate::diagnostic::Diagnostic;
-use crate::ir::{CompareOp, ConstId, Literal, LiteralKind, Polarity, PredId, Rule, Signature, SignatureArg};
+use crate::ir::{CompareOp, ConstId, Literal, LiteralKind, Polarity, PredId, Rule, Signature};
 use crate::ir::{Term, TypeId, VarId, VarType};
 use crate::source::Span;
-use rustc_hash::{FxHashMap, FxHashSet};
+use parts::Parts;
+use rustc_hash::FxHashSet;
 use std::collections::BTreeSet;
+use uses::{Named, Uses, literal, noun};
 
 /// Visits of all rules. Types travel one rule in a visit, but to end early is sound: it only leaves
 /// a variable wider.
@@ -36,7 +41,6 @@ pub(super) fn infer(tables: &mut Tables, blocks: &Blocks<'_>, declared: &[Signat
     let mut infer = Infer {
         tables,
         blocks,
-        declared,
         named: Named::default(),
         uses: Uses::default(),
         parts: Parts::default(),
@@ -47,7 +51,7 @@ pub(super) fn infer(tables: &mut Tables, blocks: &Blocks<'_>, declared: &[Signat
         infer.named = Named::of(blocks);
     }
     for _ in 0..ROUNDS {
-        infer.uses = if open.is_empty() { Uses::default() } else { Uses::of(&infer, &rules) };
+        infer.uses = if open.is_empty() { Uses::default() } else { Uses::of(infer.tables, declared, &rules) };
         infer.parts = Parts::of(infer.tables, &rules);
         let mut changed = false;
         for open in &open {
@@ -89,142 +93,9 @@ impl Open {
     }
 }
 
-/// The types whose blocks declare a name as a role, permission or relation.
-#[derive(Default)]
-struct Named<'a>(FxHashMap<(&'static str, &'a str), Vec<TypeId>>);
-
-impl<'a> Named<'a> {
-    fn of(blocks: &Blocks<'a>) -> Self {
-        let mut named: FxHashMap<_, Vec<TypeId>> = FxHashMap::default();
-        for block in &blocks.list {
-            for (&name, declared) in &block.names {
-                named.entry((declared.kind.noun(), name)).or_default().push(block.ty);
-            }
-        }
-        Self(named)
-    }
-}
-
-/// The types that one argument takes in rules, typed calls and declarations.
-#[derive(Clone, Debug, Default)]
-struct Seen {
-    any: bool,
-    types: BTreeSet<TypeId>,
-}
-
-impl Seen {
-    fn add(&mut self, types: Option<&[TypeId]>) {
-        match types {
-            Some(types) => self.types.extend(types),
-            None => self.any = true,
-        }
-    }
-}
-
-/// The first and the last argument of each `has_…` predicate, by the name between them.
-#[derive(Default)]
-struct Uses(FxHashMap<(PredId, Option<ConstId>), [Seen; 2]>);
-
-impl Uses {
-    fn of(infer: &Infer<'_, '_, '_>, rules: &[Rule]) -> Self {
-        let tables = infer.tables;
-        let mut uses = Self::default();
-        for rule in rules {
-            if let ([first, name, last], Some(_)) = (rule.params.as_slice(), noun(tables, rule.head)) {
-                let seen = uses.0.entry((rule.head, literal(*name))).or_default();
-                for (seen, term) in seen.iter_mut().zip([*first, *last]) {
-                    seen.add(term_types(tables, &rule.vars, term).as_deref());
-                }
-            }
-            for called in &rule.body {
-                let LiteralKind::Atom { pred, args, .. } = &called.kind else { continue };
-                let ([first, name, last], Some(_)) = (args.as_slice(), noun(tables, *pred)) else { continue };
-                let seen = uses.0.entry((*pred, literal(*name))).or_default();
-                for (seen, term) in seen.iter_mut().zip([*first, *last]) {
-                    // An untyped call tells nothing of what others store or derive.
-                    if let Some(types) = term_types(tables, &rule.vars, term) {
-                        seen.add(Some(&types));
-                    }
-                }
-            }
-        }
-        for signature in infer.declared {
-            let Some(pred) = tables.find_predicate(&signature.predicate, signature.args.len()) else {
-                continue;
-            };
-            let ([first, _, last], Some(_)) = (signature.args.as_slice(), noun(tables, pred)) else {
-                continue;
-            };
-            let seen = uses.0.entry((pred, None)).or_default();
-            for (seen, arg) in seen.iter_mut().zip([first, last]) {
-                match arg {
-                    SignatureArg::OneOf(types) => seen.add(Some(types)),
-                    SignatureArg::Literal(_) | SignatureArg::Any => seen.add(None),
-                }
-            }
-        }
-        uses
-    }
-}
-
-fn literal(term: Term) -> Option<ConstId> {
-    match term {
-        Term::Const(constant) => Some(constant),
-        Term::Var(_) | Term::Now => None,
-    }
-}
-
-/// What a predicate's middle argument names, if it is one that blocks declare names for.
-fn noun(tables: &Tables, pred: PredId) -> Option<&'static str> {
-    match tables.predicate_name(pred) {
-        "has_role" => Some("role"),
-        "has_permission" => Some("permission"),
-        "has_relation" => Some("relation"),
-        _ => None,
-    }
-}
-
-/// The argument types of generated predicates, from their rules and from their callers.
-#[derive(Default)]
-struct Parts {
-    heads: FxHashMap<PredId, Vec<Seen>>,
-    callers: FxHashMap<PredId, Vec<Seen>>,
-}
-
-impl Parts {
-    fn of(tables: &Tables, rules: &[Rule]) -> Self {
-        let mut parts = Self::default();
-        let add = |into: &mut FxHashMap<PredId, Vec<Seen>>, pred: PredId, args: &[Term], rule: &Rule| {
-            let seen = into.entry(pred).or_insert_with(|| vec![Seen::default(); args.len()]);
-            for (seen, &arg) in seen.iter_mut().zip(args) {
-                seen.add(term_types(tables, &rule.vars, arg).as_deref());
-            }
-        };
-        for rule in rules {
-            if tables.is_generated(rule.head) {
-                add(&mut parts.heads, rule.head, &rule.params, rule);
-            }
-            for literal in &rule.body {
-                match &literal.kind {
-                    LiteralKind::Atom { pred, args, .. } if tables.is_generated(*pred) => {
-                        add(&mut parts.callers, *pred, args, rule);
-                    }
-                    LiteralKind::Atom { .. }
-                    | LiteralKind::Compare { .. }
-                    | LiteralKind::OneOf { .. }
-                    | LiteralKind::NotOfType { .. }
-                    | LiteralKind::False => {}
-                }
-            }
-        }
-        parts
-    }
-}
-
 struct Infer<'t, 'b, 'a> {
     tables: &'t Tables,
     blocks: &'b Blocks<'a>,
-    declared: &'t [Signature],
     named: Named<'a>,
     uses: Uses,
     parts: Parts,
@@ -285,10 +156,8 @@ impl Infer<'_, '_, '_> {
     fn by_callers(&self, rule: &mut Rule) -> bool {
         let Some(callers) = self.parts.callers.get(&rule.head) else { return false };
         let params = rule.params.clone();
-        let known = params.iter().zip(callers).filter(|(_, seen)| !seen.any);
-        known.fold(false, |changed, (&param, seen)| {
-            narrow(rule, param, &seen.types.iter().copied().collect::<Vec<_>>()) | changed
-        })
+        let known = params.iter().zip(callers).filter_map(|(&param, seen)| Some((param, seen.types()?)));
+        known.fold(false, |changed, (param, types)| narrow(rule, param, &types) | changed)
     }
 
     fn by_atom(
@@ -299,10 +168,8 @@ impl Infer<'_, '_, '_> {
         (polarity, pred, args): (Polarity, PredId, &[Term]),
     ) -> bool {
         if let (Polarity::Positive, Some(heads)) = (polarity, self.parts.heads.get(&pred)) {
-            let known = args.iter().zip(heads).filter(|(_, seen)| !seen.any);
-            return known.fold(false, |changed, (&arg, seen)| {
-                narrow(rule, arg, &seen.types.iter().copied().collect::<Vec<_>>()) | changed
-            });
+            let known = args.iter().zip(heads).filter_map(|(&arg, seen)| Some((arg, seen.types()?)));
+            return known.fold(false, |changed, (arg, types)| narrow(rule, arg, &types) | changed);
         }
         let ([first, name, last], Some(noun)) = (args, noun(self.tables, pred)) else { return false };
         let Some(name) = literal(*name) else { return false };
@@ -339,7 +206,7 @@ impl Infer<'_, '_, '_> {
         side: usize,
     ) -> bool {
         let text = self.tables.constant_text(name);
-        let Some(types) = self.named.0.get(&(noun, text)) else { return false };
+        let Some(types) = self.named.types(noun, text) else { return false };
         let types = types.iter().copied().collect();
         match self.with_uses(types, (pred, name), side) {
             Some(types) => narrow(rule, term, &types),
@@ -368,11 +235,8 @@ impl Infer<'_, '_, '_> {
         side: usize,
     ) -> Option<Vec<TypeId>> {
         for key in [Some(name), None] {
-            if let Some(seen) = self.uses.0.get(&(pred, key)).and_then(|sides| sides.get(side)) {
-                if seen.any {
-                    return None;
-                }
-                types.extend(&seen.types);
+            if let Some(seen) = self.uses.seen(pred, key, side) {
+                types.extend(seen.types()?);
             }
         }
         Some(types.into_iter().collect())
