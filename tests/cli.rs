@@ -100,7 +100,7 @@ fn validate_reports_every_file_and_fails_on_errors_only() {
     let (code, out, err) = run(&["validate", "good.polar"]);
     assert_eq!((code, out.as_str(), err.as_str()), (0, "good.polar: valid\n", ""));
     let (code, out, err) = run(&["validate", "good.polar", "invalid.polar"]);
-    assert_eq!((code, out.as_str()), (1, "good.polar: valid\ninvalid.polar: 1 error\n"));
+    assert!(code == 1 && out.starts_with("good.polar: valid\ninvalid.polar: 1 error"), "{out}");
     assert!(err.contains("raeder"), "{err}");
     let (code, out, err) = run(&["validate", "invalid.polar", "--format", "json"]);
     let json: serde_json::Value = serde_json::from_str(&out).unwrap();
