@@ -10,7 +10,7 @@
 //! ```
 //!
 //! A question that was asked before in the same shape costs a look-up and the run of a prepared statement.
-//! Policy tests ([`policy_tests`]) take that way too, over their own facts only.
+//! The tests of a policy take that way too, over their own facts only.
 
 mod answers;
 mod candidates;
