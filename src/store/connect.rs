@@ -27,7 +27,7 @@ pub struct StoreOptions {
     pub readers: usize,
     /// How long a question may wait and run.
     pub query_time: Duration,
-    /// How long the check of the file's structure may take at the start.
+    /// How long the check of the file's structure may take at the start; zero leaves it out.
     pub check_time: Duration,
     /// Bytes of the file that readers map into memory. Reading mapped pages costs no system call; a disk that fails
     /// under a mapped page ends the process. 0 maps nothing.
@@ -48,6 +48,10 @@ impl Default for StoreOptions {
         }
     }
 }
+
+/// Bytes of a page in a new file. A batch in random order touches most leaves of a large tree once: larger pages mean
+/// fewer of them to write, smaller ones fewer bytes. Measured: 8 KiB loads a quarter faster than 4, reads as fast.
+const PAGE_BYTES: i64 = 8_192;
 
 /// Kibibytes of pages that the writer keeps: a batch of 10,000 facts touches about half as many.
 const WRITER_CACHE_KIB: i64 = 128 * 1024;
@@ -122,7 +126,7 @@ impl Place {
     /// Opens the connection that writes; [`prepare_writer`] completes it.
     pub(super) fn writer(&self) -> Result<Connection, StoreError> {
         let conn = self.connect(OpenFlags::SQLITE_OPEN_READ_WRITE)?;
-        conn.busy_timeout(Duration::from_secs(5))?;
+        conn.busy_timeout(super::log::PATIENCE)?;
         Ok(conn)
     }
 
@@ -147,12 +151,13 @@ pub(super) fn prepare_writer(
 ) -> Result<(), StoreError> {
     match place {
         Place::Directory { .. } => {
+            conn.pragma_update(None, "page_size", PAGE_BYTES)?;
             let mode: String = conn.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get(0))?;
             if mode != "wal" {
                 return Err(StoreError::Io(format!("no write-ahead log here, only `{mode}`")));
             }
             conn.pragma_update(None, "synchronous", "FULL")?;
-            conn.pragma_update_and_check(None, "journal_size_limit", 1_i64 << 26, |_| Ok(()))?;
+            conn.pragma_update_and_check(None, "journal_size_limit", 1_i64 << 27, |_| Ok(()))?;
         }
         Place::Memory { .. } => {}
     }

@@ -1,13 +1,13 @@
 //! The embedded store: facts, policy versions and keys of one environment, in one SQLite file.
 //!
-//! In: batches of changes, and statements that read. Out: durable facts and rows. Plain data on both sides; nothing here
-//! knows what a policy means, and nothing outside knows SQLite.
+//! In: batches of changes, and statements that read. Out: durable facts and rows. Plain data on both sides;
+//! nothing here knows what a policy means, and nothing outside knows SQLite.
 //!
 //! ```text
 //! apply, clear, put_policy, keys ──▶ queue ──▶ writer thread ──▶ store.db (+ log)
 //!                                                 │ publishes        ▲
 //! relations() ◀──────────── Arc<Relations> ◀──────┘                  │ one snapshot each
-//! read(closure) ──▶ queue ──▶ reader threads ────────────────────────┘
+//! read(closure) ──▶ a free reader ───────────────────────────────────┘
 //! ```
 //!
 //! What holds:
@@ -25,6 +25,7 @@ mod error;
 mod fact;
 mod facts;
 mod keys;
+mod log;
 mod migrate;
 mod policy;
 mod pool;
@@ -72,7 +73,7 @@ struct Shared {
 impl Drop for Shared {
     fn drop(&mut self) {
         // The readers first: the last connection to close empties the log into the file, and they may not write.
-        self.pool.stop();
+        self.pool.close();
         self.writer.stop();
     }
 }
@@ -101,7 +102,7 @@ impl Store {
             .collect::<Result<Vec<_>, StoreError>>()?;
         let published = Arc::new(Published::default());
         let writer = Writer::start(conn, place, Arc::clone(&published))?;
-        let pool = Pool::start(readers, options.query_time)?;
+        let pool = Pool::new(readers, options.query_time);
         Ok(Self { shared: Arc::new(Shared { pool, writer, published, secret }) })
     }
 

@@ -60,8 +60,7 @@ impl Planner<'_> {
     ) -> Result<(), PlanError> {
         while let Some(build) = open.pop() {
             self.n_branches += 1;
-            let too_many =
-                done.len() + open.len() > limits::ALTERNATIVES || self.n_branches > limits::BRANCHES;
+            let too_many = done.len() + open.len() > limits::SELECTS || self.n_branches > limits::BRANCHES;
             if too_many || self.depth > limits::DEPTH || self.tables.len() > limits::TABLES {
                 return Err(PlanError::TooLarge);
             }

@@ -1,7 +1,7 @@
 //! The ways in which one rule answers one call: its positive atoms are answered in turn.
 
 use super::frame::{Frame, Impossible, Types, Value, type_of};
-use super::index::{Source, SourceArg, locals};
+use super::index::{Source, SourceArg};
 use super::pattern::{Pattern, PatternArg};
 use super::{Choice, Specialiser};
 use crate::ir::{
@@ -139,24 +139,28 @@ impl<'p> Specialiser<'p> {
     /// The relations of the catalog that answer a pattern by themselves.
     pub(super) fn source_solutions(&self, pattern: &Pattern, found: &mut Vec<Solution<'p>>) {
         for source in self.sources.of(pattern.pred) {
-            let adornment = |(arg, source_arg): (&PatternArg, &SourceArg)| match (*arg, *source_arg) {
+            let adornment = |(arg, source_arg): (&PatternArg, &SourceArg)| match (*arg, source_arg) {
                 (PatternArg::Literal(literal), SourceArg::Constant(held)) => {
-                    (literal == held).then_some(Adornment::Literal(literal))
+                    (literal == *held).then_some(Adornment::Literal(literal))
                 }
                 (PatternArg::Typed(ty), SourceArg::Constant(held)) => {
-                    (self.literal_type(held).ok()? == ty).then_some(Adornment::Literal(held))
+                    (self.literal_type(*held).ok()? == ty).then_some(Adornment::Literal(*held))
                 }
-                (PatternArg::Untyped, SourceArg::Constant(held)) => Some(Adornment::Literal(held)),
+                (PatternArg::Untyped, SourceArg::Constant(held)) => Some(Adornment::Literal(*held)),
                 (PatternArg::Literal(literal), SourceArg::Column(ty)) => {
-                    (self.literal_type(literal).ok()? == ty).then_some(Adornment::Literal(literal))
+                    (self.literal_type(literal).ok()? == *ty).then_some(Adornment::Literal(literal))
                 }
                 (PatternArg::Typed(wanted), SourceArg::Column(ty)) => {
-                    (wanted == ty).then_some(Adornment::Column(ty))
+                    (wanted == *ty).then_some(Adornment::Column(wanted))
                 }
-                (PatternArg::Untyped, SourceArg::Column(ty)) => Some(Adornment::Column(ty)),
-                (PatternArg::Literal(literal), SourceArg::Open) => Some(Adornment::Literal(literal)),
-                (PatternArg::Typed(ty), SourceArg::Open) => Some(Adornment::Column(ty)),
-                (PatternArg::Untyped, SourceArg::Open) => Some(Adornment::Unconstrained(None)),
+                (PatternArg::Untyped, SourceArg::Column(ty)) => Some(Adornment::Column(*ty)),
+                (PatternArg::Literal(literal), SourceArg::Open(types)) => {
+                    admits(types, TypeId::STRING).then_some(Adornment::Literal(literal))
+                }
+                (PatternArg::Typed(ty), SourceArg::Open(types)) => {
+                    admits(types, ty).then_some(Adornment::Column(ty))
+                }
+                (PatternArg::Untyped, SourceArg::Open(_)) => Some(Adornment::Unconstrained(None)),
             };
             let adornments = pattern.args.iter().zip(&source.args).map(adornment).collect::<Option<Vec<_>>>();
             if let Some(adornments) = adornments {
@@ -292,7 +296,7 @@ impl<'p> Specialiser<'p> {
     /// Whether a pattern is answered by one relation of the catalog alone, or by none, and needs no table.
     fn is_direct(&self, pattern: &Pattern) -> bool {
         let mut found = Vec::new();
-        if self.rules.candidates(pattern).is_empty() {
+        if self.candidates(pattern).is_empty() {
             self.source_solutions(pattern, &mut found);
             let distinct = |at: usize, form: &Solution<'p>| {
                 !found.iter().skip(at + 1).any(|other| other.adornments == form.adornments)
@@ -519,6 +523,11 @@ fn open_variable(body: &Body<'_>, frame: &Frame<'_>, literal: &Literal) -> Optio
     }
 }
 
+/// Whether a type is among several, or any will do.
+fn admits(types: &Option<Vec<TypeId>>, ty: TypeId) -> bool {
+    types.as_ref().is_none_or(|types| types.contains(&ty))
+}
+
 /// Whether the variable is unbound and has several types.
 fn has_types(frame: &Frame<'_>, var: VarId) -> bool {
     !frame.is_bound(var) && matches!(frame.types(var), Types::OneOf(_))
@@ -581,12 +590,7 @@ impl QuestionRule {
     /// The question's alternatives, once all tables are complete.
     pub(super) fn roots<'q>(&'q self, work: &mut Specialiser<'q>) -> Result<Vec<Root>, CompileError> {
         let numbering = emit::Numbering::new(work);
-        let body = Body {
-            params: &[],
-            literals: &self.literals,
-            locals: &locals(&[], &self.literals, self.vars.len()),
-            rule: None,
-        };
+        let body = Body { params: &[], literals: &self.literals, locals: &[], rule: None };
         let mut roots: Vec<Root> = Vec::new();
         for (frame, choices) in self.answered(work)? {
             let emitter = emit::Emitter::new(work, &numbering, &body, &frame, &choices);
