@@ -91,6 +91,8 @@ fn a_policy_or_question_that_is_wrong_is_explained_on_the_standard_error() {
     assert!(err.contains("error[P02") && err.contains("invalid.polar:1:"), "{err}");
     let (code, _, err) = run(&["compile", "good.polar", "allow(User, \"read\")"]);
     assert!(code == 2 && err.contains("column 11: expected `:`"), "{err}");
+    let (code, _, err) = run(&["compile", "good.polar", "alow(User:a)"]);
+    assert!(code == 1 && err == "error: the policy has no predicate `alow` with 1 argument\n", "{err}");
     let (code, _, err) = run(&["compile", "missing.polar", "p()"]);
     assert!(code == 1 && err.starts_with("error: `missing.polar`:"), "{err}");
 }

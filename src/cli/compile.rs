@@ -3,7 +3,7 @@
 use super::error::CliError;
 use super::policy_file::PolicyFile;
 use super::{Verdict, output, tables};
-use crate::engine::notation;
+use crate::engine::{self, notation};
 use portcullis_compiler::question::{Answer, AnswerColumn, Question};
 use portcullis_compiler::{Dialect, compile_text};
 use std::fmt::Write;
@@ -41,8 +41,9 @@ Examples:
 pub(super) fn run(args: &Args) -> Result<Verdict, CliError> {
     let question = question(&args.question)?;
     let program = PolicyFile::program(&args.policy)?;
+    engine::check_predicates(&program, &question)?;
     let catalog = tables::catalog(&program)?;
-    let now = crate::engine::unix_time();
+    let now = engine::unix_time();
     let statement = compile_text(&program, &catalog, &question, args.dialect, now)?;
     output::to_stdout(&format!("{}{};", legend(&question, &statement.answer), statement.sql.trim_end()))?;
     Ok(Verdict::Good)

@@ -73,7 +73,9 @@ async fn serve(config: Config) -> Result<Verdict, CliError> {
     let cannot_listen = |error| CliError::Io { what: format!("cannot listen on {}", config.listen), error };
     let listener = TcpListener::bind(config.listen).await.map_err(cannot_listen)?;
     let address = listener.local_addr().map_err(cannot_listen)?;
-    output::to_stdout(&welcome(address, &config))?;
+    if let Err(error) = output::to_stdout(&welcome(address, &config)) {
+        tracing::warn!(%error, %address, "answers without having said so");
+    }
     let state = Arc::new(AppState::new(config, environments));
     http::serve(listener, state, stop_signal()).await;
     Ok(Verdict::Good)

@@ -42,6 +42,7 @@ pub use error::{EngineError, PolicyRefusal};
 pub use evaluate::{AnsweredFact, Assignment, EvaluateQuery, EvaluateVar};
 pub use pages::{ListPage, Page};
 pub use policies::{PolicyChange, PolicyOptions, PolicyOutcome};
+pub use questions::check_predicates;
 pub use report::{TestOutcome, TestReport};
 pub use settings::EngineSettings;
 pub use view::unix_time;
