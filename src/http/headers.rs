@@ -15,7 +15,7 @@ use std::{
 
 use axum::{
     http::{HeaderMap, HeaderName, HeaderValue},
-    response::{IntoResponse, IntoResponseParts, Response, ResponseParts},
+    response::{IntoResponseParts, Response, ResponseParts},
 };
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -72,18 +72,17 @@ pub(super) fn stamp(response: &mut Response, id: RequestId, took: Duration) {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Offset(pub(super) u64);
 
+/// Whether an answer is that of a mutation.
+pub(super) fn is_mutation(response: &Response) -> bool {
+    response.headers().contains_key(OFFSET)
+}
+
 impl IntoResponseParts for Offset {
     type Error = std::convert::Infallible;
 
     fn into_response_parts(self, mut response: ResponseParts) -> Result<ResponseParts, Self::Error> {
         response.headers_mut().insert(OFFSET, HeaderValue::from(self.0));
         Ok(response)
-    }
-}
-
-impl IntoResponse for Offset {
-    fn into_response(self) -> Response {
-        (self, ()).into_response()
     }
 }
 

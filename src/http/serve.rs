@@ -1,12 +1,12 @@
 //! Connections: a listener in, answers out, and nobody can hold more than a moment of them.
 //!
-//! Every connection is a task. The head of a request has to arrive in time, a half-closed connection
-//! still gets its answer, pipelined requests are answered in order. After `shutdown` no connection is
+//! Every connection is a task. The head of a request has to arrive in time and its answer has to be taken in
+//! time, a half-closed connection still gets its answer, pipelined requests are answered in order. After `shutdown` no connection is
 //! accepted, those at rest are closed, and those with a request at work get their answer first.
 //!
 //! An answer may be ready before the body is read, for instance 401 or 413. Closing a socket with unread
 //! bytes in it resets the connection, and the client loses the answer that explains everything. So a
-//! closed connection lingers: what still comes is read and dropped, for a bounded time and amount.
+//! closed connection lingers: what still comes is read and dropped, for a bounded time.
 
 use std::{
     convert::Infallible,
@@ -24,15 +24,15 @@ use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
     net::{TcpListener, TcpStream},
     sync::{OwnedSemaphorePermit, Semaphore, watch},
-    time::Sleep,
+    time::{Instant, Sleep},
 };
 use tower::Service;
 
 use super::AppState;
 
-/// How long a closed connection lingers, and how much it drops meanwhile.
+/// How long a closed connection lingers, and how long of that without hearing anything.
 const LINGER_TIME: Duration = Duration::from_secs(5);
-const LINGER_BYTES: usize = 64 * 1024 * 1024;
+const LINGER_QUIET: Duration = Duration::from_secs(1);
 
 /// After a failed accept (out of file descriptors) it waits so long for connections to end.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
@@ -57,6 +57,7 @@ pub async fn serve(listener: TcpListener, app: Arc<AppState>, shutdown: impl Fut
         };
         match accepted {
             Ok((stream, seat)) => {
+                let stream = Patient::new(stream, app.config.answer_time, stopping.clone());
                 let talk = converse(protocol.clone(), stream, router.clone(), stopping.clone());
                 tokio::spawn(async move {
                     talk.await;
@@ -86,14 +87,16 @@ async fn accept(
     let seat = Arc::clone(seats).acquire_owned().await.map_err(io::Error::other)?;
     let (stream, _) = listener.accept().await?;
     // Answers are small and written whole: waiting for more to send would only delay them.
-    stream.set_nodelay(true)?;
+    if let Err(error) = stream.set_nodelay(true) {
+        tracing::debug!(%error, "a connection went away at once");
+    }
     Ok((stream, seat))
 }
 
 /// Answers one connection until either side ends it.
 async fn converse(
     protocol: http1::Builder,
-    stream: TcpStream,
+    stream: Patient,
     router: Router,
     mut stopping: watch::Receiver<()>,
 ) {
@@ -101,8 +104,7 @@ async fn converse(
         let answer = router.clone().call(request);
         async move { answer.await.map_err(|never: Infallible| never) }
     });
-    let io = TokioIo::new(Lingering { stream, dropped: 0, until: None });
-    let mut connection = std::pin::pin!(protocol.serve_connection(io, service));
+    let mut connection = std::pin::pin!(protocol.serve_connection(TokioIo::new(stream), service));
     let ended = tokio::select! {
         ended = &mut connection => ended,
         _ = stopping.changed() => {
@@ -115,37 +117,73 @@ async fn converse(
     }
 }
 
-/// A stream that, once closed, drops what the other side still sends before it lets go.
-struct Lingering {
+/// A stream that waits for its other side, but not for ever.
+///
+/// A write that makes no progress fails after a while. Once closed, it drops what is still sent before it
+/// lets go.
+struct Patient {
     stream: TcpStream,
-    dropped: usize,
-    until: Option<Pin<Box<Sleep>>>,
+    write_time: Duration,
+    stalled: Option<Pin<Box<Sleep>>>,
+    stopping: watch::Receiver<()>,
+    rest: Option<Rest>,
 }
 
-impl Lingering {
-    fn poll_drop_rest(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+/// How much longer a closed stream lingers.
+struct Rest {
+    ends: Instant,
+    timer: Pin<Box<Sleep>>,
+}
+
+impl Patient {
+    fn new(stream: TcpStream, write_time: Duration, stopping: watch::Receiver<()>) -> Self {
+        Self { stream, write_time, stalled: None, stopping, rest: None }
+    }
+
+    /// The outcome of a write, or the error that it has waited long enough.
+    fn in_time(
+        &mut self,
+        written: Poll<io::Result<usize>>,
+        context: &mut Context<'_>,
+    ) -> Poll<io::Result<usize>> {
+        if written.is_ready() {
+            self.stalled = None;
+            return written;
+        }
+        let limit = self.write_time;
+        let stalled = self.stalled.get_or_insert_with(|| Box::pin(tokio::time::sleep(limit)));
+        ready!(stalled.as_mut().poll(context));
+        Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
+    }
+
+    fn poll_drop_rest(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        // A shutdown waits for answers, not for clients that are in no hurry to hang up.
+        if self.stopping.has_changed().unwrap_or(true) {
+            return Poll::Ready(());
+        }
+        let rest = self.rest.get_or_insert_with(|| Rest {
+            ends: Instant::now() + LINGER_TIME,
+            timer: Box::pin(tokio::time::sleep(LINGER_QUIET)),
+        });
         let mut scratch = [0; 16 * 1024];
         loop {
             let mut buffer = ReadBuf::new(&mut scratch);
             match Pin::new(&mut self.stream).poll_read(context, &mut buffer) {
-                Poll::Ready(Ok(())) if !buffer.filled().is_empty() => self.dropped += buffer.filled().len(),
-                Poll::Ready(_) => return Poll::Ready(Ok(())),
-                // Nothing was unread when we closed, so nothing can be reset.
-                Poll::Pending if self.dropped == 0 => return Poll::Ready(Ok(())),
-                Poll::Pending => {
-                    let until = self.until.get_or_insert_with(|| Box::pin(tokio::time::sleep(LINGER_TIME)));
-                    ready!(until.as_mut().poll(context));
-                    return Poll::Ready(Ok(()));
+                Poll::Ready(Ok(())) if !buffer.filled().is_empty() => {
+                    let quiet = Instant::now() + LINGER_QUIET;
+                    rest.timer.as_mut().reset(quiet.min(rest.ends));
+                    if quiet > rest.ends + LINGER_QUIET {
+                        return Poll::Ready(());
+                    }
                 }
-            }
-            if self.dropped >= LINGER_BYTES {
-                return Poll::Ready(Ok(()));
+                Poll::Ready(_) => return Poll::Ready(()),
+                Poll::Pending => return rest.timer.as_mut().poll(context),
             }
         }
     }
 }
 
-impl AsyncRead for Lingering {
+impl AsyncRead for Patient {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -155,13 +193,14 @@ impl AsyncRead for Lingering {
     }
 }
 
-impl AsyncWrite for Lingering {
+impl AsyncWrite for Patient {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write(context, bytes)
+        let written = Pin::new(&mut self.stream).poll_write(context, bytes);
+        self.in_time(written, context)
     }
 
     fn poll_write_vectored(
@@ -169,7 +208,8 @@ impl AsyncWrite for Lingering {
         context: &mut Context<'_>,
         slices: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write_vectored(context, slices)
+        let written = Pin::new(&mut self.stream).poll_write_vectored(context, slices);
+        self.in_time(written, context)
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -182,6 +222,6 @@ impl AsyncWrite for Lingering {
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         ready!(Pin::new(&mut self.stream).poll_shutdown(context))?;
-        self.poll_drop_rest(context)
+        self.poll_drop_rest(context).map(Ok)
     }
 }
