@@ -10,7 +10,7 @@
 //! ```
 //!
 //! A question that was asked before in the same shape costs a look-up and the run of a prepared statement.
-//! Policy tests ([`policy_tests`]) take that way too, over their own facts only.
+//! The tests of a policy take that way too, over their own facts only.
 
 mod answers;
 mod candidates;
@@ -42,6 +42,7 @@ pub use error::{EngineError, PolicyRefusal};
 pub use evaluate::{AnsweredFact, Assignment, EvaluateQuery, EvaluateVar};
 pub use pages::{ListPage, Page};
 pub use policies::{PolicyChange, PolicyOptions, PolicyOutcome};
+pub use questions::check_predicates;
 pub use report::{TestOutcome, TestReport};
 pub use settings::EngineSettings;
 pub use view::unix_time;
