@@ -13,6 +13,10 @@ pub const NESTING: usize = 64;
 /// Findings shown for one policy. Nobody reads more at once, and drawing them costs time.
 pub const DIAGNOSTICS: usize = 50;
 
+/// Bytes of text that one finding is drawn over. The renderer is slow on long lines; a finding that
+/// needs more names its places by line and column.
+pub const DRAWN_BYTES: usize = 16_000;
+
 /// Rules of a policy, shorthand spelled out. Keeps planning a question far below a second.
 pub const RULES: usize = 50_000;
 

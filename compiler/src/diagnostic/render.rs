@@ -7,6 +7,7 @@
 //! indexes what it is given, once for each finding.
 
 use super::{Diagnostic, Label, Severity};
+use crate::limits;
 use crate::source::{SourceMap, Span};
 use annotate_snippets::{
     Annotation, AnnotationKind, Group, Level, Origin, Patch, Renderer, Snippet, normalize_untrusted_str,
@@ -22,17 +23,17 @@ pub fn render(source: &SourceMap, diagnostic: &Diagnostic) -> String {
     let title = level.primary_title(diagnostic.title.as_str()).id(diagnostic.code.as_str());
     let notes = diagnostic.notes.iter().map(|note| Level::NOTE.message(normalize_untrusted_str(note)));
     let help = diagnostic.help.iter().map(|help| Level::HELP.message(normalize_untrusted_str(help)));
-    let group = if diagnostic.is_about_everything() {
-        Group::with_title(title).element(Origin::path(source.name()))
-    } else {
-        Group::with_title(title).element(labelled(source, diagnostic))
-    };
+    let group = place(source, diagnostic, Group::with_title(title));
     let mut report = vec![group.elements(notes).elements(help)];
     if let Some(fix) = &diagnostic.fix {
+        let title = Level::HELP.secondary_title(normalize_untrusted_str(&fix.help));
         let window = Window::around(source, [fix.span]);
-        let snippet =
-            window.snippet(source).patch(Patch::new(window.range(fix.span), fix.replacement.as_str()));
-        report.push(Level::HELP.secondary_title(normalize_untrusted_str(&fix.help)).element(snippet));
+        report.push(match window.snippet(source) {
+            Some(snippet) => {
+                title.element(snippet.patch(Patch::new(window.range(fix.span), fix.replacement.as_str())))
+            }
+            None => Group::with_title(title),
+        });
     }
     let drawn = Renderer::plain().render(&report);
     drawn.lines().map(str::trim_end).collect::<Vec<_>>().join("\n")
@@ -43,18 +44,36 @@ pub fn render_all(source: &SourceMap, diagnostics: &[Diagnostic]) -> String {
     diagnostics.iter().map(|found| render(source, found)).collect::<Vec<_>>().join("\n\n")
 }
 
-fn labelled<'a>(source: &'a SourceMap, diagnostic: &'a Diagnostic) -> Snippet<'a, Annotation<'a>> {
+/// Adds the labels of a finding, under the text if it is short enough.
+fn place<'a>(source: &'a SourceMap, diagnostic: &'a Diagnostic, group: Group<'a>) -> Group<'a> {
+    if diagnostic.is_about_everything() {
+        return group.element(Origin::path(source.name()));
+    }
     let secondary = diagnostic.secondary.iter();
-    let window =
-        Window::around(source, secondary.clone().map(|label| label.span).chain([diagnostic.primary.span]));
+    let spans = secondary.clone().map(|label| label.span).chain([diagnostic.primary.span]);
+    let window = Window::around(source, spans);
+    let Some(snippet) = window.snippet(source) else {
+        let at = source.locate(diagnostic.primary.span);
+        let labels =
+            std::iter::once(&diagnostic.primary).chain(secondary).filter(|label| !label.text.is_empty());
+        let places = labels.map(|label| {
+            let at = source.locate(label.span);
+            let text = format!("line {}, column {}: {}", at.line, at.column, label.text);
+            Level::NOTE.message(normalize_untrusted_str(&text))
+        });
+        let origin = Origin::path(source.name()).line(at.line).char_column(at.column);
+        return group.element(origin).elements(places.collect::<Vec<_>>());
+    };
     let annotation = |kind: AnnotationKind, label: &'a Label| {
         let text = Some(label.text.as_str()).filter(|text| !text.is_empty());
         kind.span(window.range(label.span)).label(text.map(normalize_untrusted_str))
     };
-    window
-        .snippet(source)
-        .annotation(annotation(AnnotationKind::Primary, &diagnostic.primary))
-        .annotations(secondary.map(|label| annotation(AnnotationKind::Context, label)))
+    let snippet: Snippet<'a, Annotation<'a>> = snippet;
+    group.element(
+        snippet
+            .annotation(annotation(AnnotationKind::Primary, &diagnostic.primary))
+            .annotations(secondary.map(|label| annotation(AnnotationKind::Context, label))),
+    )
 }
 
 impl Diagnostic {
@@ -86,9 +105,11 @@ impl Window {
         Self { bytes: start..end.max(start), first_line }
     }
 
-    fn snippet<'a, T: Clone>(&self, source: &'a SourceMap) -> Snippet<'a, T> {
-        let lines = source.text().get(self.bytes.clone()).unwrap_or("");
-        Snippet::source(lines).line_start(self.first_line).path(source.name())
+    /// The lines as the renderer takes them; `None` if they are too long to draw.
+    fn snippet<'a, T: Clone>(&self, source: &'a SourceMap) -> Option<Snippet<'a, T>> {
+        let lines = source.text().get(self.bytes.clone())?;
+        let short = lines.len() <= limits::DRAWN_BYTES;
+        short.then(|| Snippet::source(lines).line_start(self.first_line).path(source.name()))
     }
 
     /// A span as offsets into the window.
@@ -122,13 +143,48 @@ mod tests {
         .with_label(at("relations = { owner: User }"), "`Folder` declares `owner`")
         .with_note("names are looked up in the block")
         .with_fix("a relation with a similar name exists", at("\"ownr\""), "\"owner\"");
-        insta::assert_snapshot!(render(&source, &found), @r#""#);
+        insta::assert_snapshot!(render(&source, &found), @r#"
+        error[P0201]: `Folder` does not declare `ownr`
+         --> policy.polar:4:15
+          |
+        3 |   relations = { owner: User };
+          |   --------------------------- `Folder` declares `owner`
+        4 |   "reader" if "ownr";
+          |               ^^^^^^ nothing of this name
+          |
+          = note: names are looked up in the block
+        help: a relation with a similar name exists
+          |
+        4 |   "reader" if "owner";
+          |                   +
+        "#);
     }
 
     #[test]
     fn a_span_past_the_end_is_drawn_at_the_end() {
         let source = SourceMap::new("p", "a\n");
         let found = Diagnostic::new(Code::UnexpectedToken, "odd", Span::new(99, 100), "here");
-        insta::assert_snapshot!(render(&source, &found), @"");
+        insta::assert_snapshot!(render(&source, &found), @"
+        error[P0110]: odd
+         --> p:2:1
+          |
+        2 |
+          | ^ here
+        ");
+    }
+
+    #[test]
+    fn places_in_a_very_long_line_are_named_and_not_drawn() {
+        let source = SourceMap::new("p", "é".repeat(20_000));
+        let found = Diagnostic::new(Code::UnexpectedToken, "odd", Span::new(200, 202), "here")
+            .with_label(Span::new(30_000, 30_002), "and there")
+            .with_fix("leave it out", Span::new(200, 202), "");
+        insta::assert_snapshot!(render(&source, &found), @"
+        error[P0110]: odd
+        --> p:1:101
+         = note: line 1, column 101: here
+         = note: line 1, column 15001: and there
+        help: leave it out
+        ");
     }
 }

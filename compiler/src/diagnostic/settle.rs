@@ -5,7 +5,7 @@ use crate::limits;
 
 /// Sorts findings by position, drops repeated ones, and caps them at [`limits::DIAGNOSTICS`].
 ///
-/// Errors take precedence over lints; if errors are left out, a last one says how many. Settling twice
+/// Errors take precedence over lints; if errors are left out, a last one says so. Settling twice
 /// changes nothing.
 pub fn settle(mut diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
     diagnostics.sort_by(|a, b| order(a).cmp(&order(b)));
@@ -15,7 +15,7 @@ pub fn settle(mut diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
     }
     let (mut shown, lints): (Vec<_>, Vec<_>) =
         diagnostics.into_iter().partition(|found| found.severity() == Severity::Error);
-    // Room for the finding that says how many are hidden.
+    // Room for the finding that says that there are more.
     if shown.len() > limits::DIAGNOSTICS {
         let hidden = shown.split_off(limits::DIAGNOSTICS - 1);
         shown.extend(more(&hidden));
@@ -33,8 +33,8 @@ fn order(found: &Diagnostic) -> (crate::source::Span, Code, &str) {
 
 fn more(hidden: &[Diagnostic]) -> Option<Diagnostic> {
     let next = hidden.first()?.primary.span;
-    let title = format!("{} more errors are not shown", hidden.len());
-    let found = Diagnostic::new(Code::MoreFindings, title, next, "the next one is here");
+    let found =
+        Diagnostic::new(Code::MoreFindings, "more errors are not shown", next, "the next one is here");
     Some(found.with_help("mend the errors above first; they may have caused these"))
 }
 
@@ -59,13 +59,13 @@ mod tests {
     }
 
     #[test]
-    fn errors_come_before_lints_and_the_rest_is_counted() {
+    fn errors_come_before_lints_and_hidden_ones_are_mentioned() {
         let lints = (0..100).map(|at| found(Code::UnusedTerm, at));
         let errors = (100..200).map(|at| found(Code::FloatLiteral, at));
         let settled = settle(lints.chain(errors).collect());
         assert_eq!(settled.len(), limits::DIAGNOSTICS);
         let last = settled.last().unwrap();
-        assert_eq!((last.code, last.title.as_str()), (Code::MoreFindings, "51 more errors are not shown"));
+        assert_eq!((last.code, last.title.as_str()), (Code::MoreFindings, "more errors are not shown"));
         assert_eq!(settle(settled.clone()), settled);
     }
 }

@@ -26,10 +26,16 @@ pub(in crate::syntax) enum Label {
     Short,
     /// The value of an object literal.
     Id,
+    /// The value of `roles` or `permissions`.
+    List,
+    /// The value of `relations`.
+    Dictionary,
+    /// Nothing that a message should propose: what is there only to be reported, or is rarely meant.
+    Mistake,
 }
 
 impl Label {
-    const ALL: [Self; 10] = [
+    const ALL: [Self; 13] = [
         Self::Item,
         Self::Member,
         Self::TestLine,
@@ -40,13 +46,16 @@ impl Label {
         Self::Operator,
         Self::Short,
         Self::Id,
+        Self::List,
+        Self::Dictionary,
+        Self::Mistake,
     ];
 
     fn text(self) -> &'static str {
         match self {
             Self::Item => "a rule, a block, a `declare` or a `test`",
             Self::Member => "a declaration or a shorthand rule",
-            Self::TestLine => "`assert` or `assert_not`",
+            Self::TestLine => "an assertion",
             Self::Fact => "a fact",
             Self::Name => "a name",
             Self::Term => "a value or a variable",
@@ -54,6 +63,9 @@ impl Label {
             Self::Operator => "a comparison",
             Self::Short => "a role, a permission or a relation",
             Self::Id => "a string, a number, `true` or `false`",
+            Self::List => "a list of strings",
+            Self::Dictionary => "relations in braces",
+            Self::Mistake => "something else",
         }
     }
 }
@@ -82,14 +94,17 @@ impl Expected {
     }
 
     /// Lists the set as a message does: groups first, then single tokens.
+    ///
+    /// A `not` goes without saying where a condition may stand.
     pub(super) fn list(self) -> String {
+        let unsaid = |kind: Kind| kind == Kind::Not && self.has_label(Label::Condition);
         let labels = Label::ALL
             .into_iter()
-            .filter(|label| self.has_label(*label))
+            .filter(|label| *label != Label::Mistake && self.has_label(*label))
             .map(|label| label.text().to_owned());
         let kinds = Kind::ALL
             .iter()
-            .filter(|kind| self.has(**kind))
+            .filter(|kind| self.has(**kind) && !unsaid(**kind))
             .map(|kind| if kind.is_class() { kind.text().to_owned() } else { format!("`{}`", kind.text()) });
         let mut entries: Vec<String> = labels.chain(kinds).collect();
         match entries.pop() {

@@ -133,8 +133,8 @@ pub(in crate::syntax) fn not_a_list(keyword: &str, span: Span) -> Diagnostic {
 }
 
 /// An element of a list of names that is no string.
-pub(in crate::syntax) fn not_a_string(keyword: &str, element: &str, span: Span) -> Diagnostic {
-    let title = format!("`{keyword}` needs strings, found `{}`", excerpt(element));
+pub(in crate::syntax) fn not_a_string(element: &str, span: Span) -> Diagnostic {
+    let title = format!("names of roles and permissions are strings, found `{}`", excerpt(element));
     let found = Diagnostic::new(Code::WrongDeclarationValue, title, span, "not a string");
     if is_plain_name(element) { found.with_fix("put it in quotes", span, quoted(element)) } else { found }
 }

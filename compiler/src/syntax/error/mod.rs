@@ -11,6 +11,7 @@ mod unexpected;
 
 use super::token::{Kind, Tokens};
 use crate::diagnostic::Diagnostic;
+use crate::limits;
 use chumsky::DefaultExpected;
 use chumsky::error::{Error, LabelError};
 use chumsky::span::SimpleSpan;
@@ -108,22 +109,19 @@ impl<'a> LabelError<'a, Input<'a>, Label> for Failure {
     }
 }
 
-/// Turns what the grammar reported into diagnostics.
+/// Turns what the grammar reported into diagnostics, the first ones if there are more than are shown.
 ///
 /// A statement that holds a token the lexer could not read, or only guessed at, has been reported; what
 /// the grammar makes of it from there on would be noise.
-pub(super) fn report(text: &str, tokens: &Tokens, failures: Vec<Failure>) -> Vec<Diagnostic> {
-    let mut diagnostics = Vec::new();
-    for failure in failures {
-        if is_known_already(tokens, failure.at()) {
-            continue;
-        }
-        diagnostics.push(match failure {
-            Failure::Mistake { diagnostic, .. } => *diagnostic,
-            Failure::Unexpected { at, expected } => unexpected::diagnostic(text, tokens, at, expected),
-        });
-    }
-    diagnostics
+pub(super) fn report(text: &str, tokens: &Tokens, mut failures: Vec<Failure>) -> Vec<Diagnostic> {
+    failures.sort_by_key(Failure::at);
+    let unknown = failures.into_iter().filter(|failure| !is_known_already(tokens, failure.at()));
+    // One more than is shown, so that the reader learns that there are more.
+    let diagnostics = unknown.take(limits::DIAGNOSTICS + 1).map(|failure| match failure {
+        Failure::Mistake { diagnostic, .. } => *diagnostic,
+        Failure::Unexpected { at, expected } => unexpected::diagnostic(text, tokens, at, expected),
+    });
+    diagnostics.collect()
 }
 
 /// Whether the lexer already reported something in this statement, up to the token behind this one.

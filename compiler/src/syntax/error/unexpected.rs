@@ -115,7 +115,8 @@ impl Ctx<'_> {
     fn reserved_word(&self) -> Option<Diagnostic> {
         let wants_name = self.expected.has_label(Label::Name) || self.expected.has_label(Label::Term);
         let is_call = self.tokens.kind(self.at + 1) == Some(Kind::OpenParen);
-        let wants_call = self.expected.has_label(Label::Condition) || self.expected.has_label(Label::Fact);
+        let wants_call =
+            [Label::Condition, Label::Fact, Label::Item].iter().any(|label| self.expected.has_label(*label));
         let reserved = |kind: Option<Kind>| kind.is_some_and(Kind::is_reserved);
         let span = if reserved(self.found) && (wants_name || (wants_call && is_call)) {
             self.span
@@ -130,26 +131,29 @@ impl Ctx<'_> {
         Some(Diagnostic::new(Code::ReservedWord, title, span, label).with_help("choose another name"))
     }
 
-    /// `resourse Foo {`: read as the name of a rule, and then a `(` was expected.
+    /// `resourse Foo {`, read as the name of a rule before a `(`, or `asert p();` in a test.
     fn misspelt_keyword(&self) -> Option<Diagnostic> {
-        let begins = self.at == 1
-            || self.at.checked_sub(2).and_then(|at| self.tokens.kind(at)).is_some_and(super::ends_statement);
-        let follows =
-            self.found.is_some_and(|kind| kind.is_name() || matches!(kind, Kind::OpenBrace | Kind::String));
-        if !(begins
-            && follows
-            && self.expected.has(Kind::OpenParen)
-            && self.kind_before() == Some(Kind::Identifier))
-        {
+        let (span, keywords) = if self.expected.has_label(Label::TestLine) {
+            (self.span, &[Kind::Assert, Kind::AssertNot, Kind::Setup][..])
+        } else if self.expected.has(Kind::OpenParen) && self.begins_as_keyword() {
+            (self.span_before(), &[Kind::Actor, Kind::Resource, Kind::Global, Kind::Declare, Kind::Test][..])
+        } else {
             return None;
-        }
-        let span = self.span_before();
+        };
         let word = self.snippet(span);
-        let keywords = [Kind::Actor, Kind::Resource, Kind::Global, Kind::Declare, Kind::Test];
-        let near = suggest::near(word, keywords.map(Kind::text))?;
+        let near = suggest::near(word, keywords.iter().map(|kind| kind.text()))?;
         let title = format!("`{}` is no keyword", excerpt(word));
         let found = Diagnostic::new(Code::UnexpectedToken, title, span, "nothing begins with this word");
         Some(found.with_fix("a keyword with a similar name exists", span, near))
+    }
+
+    /// Whether the token before begins a statement and is followed by what only follows a keyword.
+    fn begins_as_keyword(&self) -> bool {
+        let first =
+            self.at.checked_sub(2).and_then(|at| self.tokens.kind(at)).is_none_or(super::ends_statement);
+        let follows =
+            self.found.is_some_and(|kind| kind.is_name() || matches!(kind, Kind::OpenBrace | Kind::String));
+        first && follows && self.kind_before() == Some(Kind::Identifier)
     }
 
     /// A name with quotes, or a string without.
@@ -205,6 +209,17 @@ impl Ctx<'_> {
 
     /// Something that would be right elsewhere.
     fn misplaced(&self) -> Option<Diagnostic> {
+        let declares = |kind: Kind| matches!(kind, Kind::Roles | Kind::Permissions | Kind::Relations);
+        if self.kind_before().is_some_and(declares) && self.expected.has(Kind::Equal) {
+            let word = self.snippet(self.span_before());
+            let title = format!("expected `=` after `{word}`, found {}", self.found_text());
+            return Some(Diagnostic::new(
+                Code::UnexpectedToken,
+                title,
+                self.span,
+                "`=` is expected before this",
+            ));
+        }
         if self.found == Some(Kind::String) && self.expected.has_label(Label::Item) {
             let found = self.plain();
             return Some(found.with_help("a shorthand rule stands inside the block of its resource"));

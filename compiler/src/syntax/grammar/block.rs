@@ -19,7 +19,7 @@ pub(super) fn block(source: Source<'_>) -> impl Parse<'_, Block> {
     let named = kind.then(name(source)).then(extends).map(|((kind, name), extends)| (kind, name, extends));
     let global =
         just(Kind::Global).map_with(move |_, e| (BlockKind::Global, source.name(e.span()), Vec::new()));
-    named.or(global).then(braces(source, member(source))).map_with(
+    named.or(global).then(braces(source, member(source), &[])).map_with(
         move |((kind, name, extends), members), e| Block {
             kind,
             name,
@@ -33,24 +33,27 @@ pub(super) fn block(source: Source<'_>) -> impl Parse<'_, Block> {
 /// One line of a block; `None` for one that is reported and left out.
 fn member(source: Source<'_>) -> impl Parse<'_, Option<Member>> {
     let declaration = choice((
-        declared(source, just(Kind::Roles).to("roles")),
-        declared(source, just(Kind::Permissions).to("permissions")),
-        declared(source, just(Kind::Relations).to("relations")),
+        declared(source, just(Kind::Roles).to("roles"), [Label::List, Label::Mistake]),
+        declared(source, just(Kind::Permissions).to("permissions"), [Label::List, Label::Mistake]),
+        declared(source, just(Kind::Relations).to("relations"), [Label::Mistake, Label::Dictionary]),
     ));
-    let misnamed = declared(source, misnamed(source));
+    let misnamed = declared(source, misnamed(source), [Label::List, Label::Dictionary]);
     let misplaced = rule(source).map_with(|rule, e| {
         let range: SimpleSpan = e.span();
         e.emit(Failure::mistake(range.start, mistake::rule_in_block(&rule.name.value, rule.name.span)));
         None
     });
-    choice((declaration, shorthand(source).map(Member::Shorthand).map(Some), misnamed, misplaced))
+    let mistaken = misnamed.or(misplaced).labelled(Label::Mistake);
+    choice((declaration, shorthand(source).map(Member::Shorthand).map(Some), mistaken))
         .labelled(Label::Member)
         .boxed()
 }
 
 /// A word before `=` that declares nothing: the declaration that was probably meant.
 fn misnamed(source: Source<'_>) -> impl Parse<'_, &'static str> {
-    name(source).then_ignore(just(Kind::Equal).rewind()).map_with(|word, e| {
+    let declares = one_of([Kind::Roles, Kind::Permissions, Kind::Relations]);
+    let word = declares.not().ignore_then(name(source));
+    word.then_ignore(just(Kind::Equal).rewind()).map_with(|word, e| {
         let range: SimpleSpan = e.span();
         let near = suggest::near(&word.value, ["roles", "permissions", "relations"]);
         e.emit(Failure::mistake(range.start, mistake::unknown_declaration(&word.value, near, word.span)));
@@ -67,12 +70,17 @@ enum Value {
     Other(Vec<Name>),
 }
 
-/// `keyword = value;` with a value that fits the keyword, or is reported.
-fn declared<'a>(source: Source<'a>, keyword: impl Parse<'a, &'static str>) -> impl Parse<'a, Option<Member>> {
+/// `keyword = value;` with a value that fits the keyword, or is reported. The labels are how a message
+/// names a list and a dictionary where the value is missing.
+fn declared<'a>(
+    source: Source<'a>,
+    keyword: impl Parse<'a, &'static str>,
+    [as_list, as_dictionary]: [Label; 2],
+) -> impl Parse<'a, Option<Member>> {
     let value = choice((
-        list(source).map(Value::List),
-        dictionary(source).map(Value::Dictionary),
-        other(source).map(Value::Other),
+        list(source).map(Value::List).labelled(as_list),
+        dictionary(source).map(Value::Dictionary).labelled(as_dictionary),
+        other(source).map(Value::Other).labelled(Label::Mistake),
     ));
     let value = value.map_with(move |value, e| {
         let range: SimpleSpan = e.span();
@@ -131,12 +139,11 @@ fn list(source: Source<'_>) -> impl Parse<'_, Vec<Name>> {
     let wrong = wrong.map_with(move |_, e| {
         let range: SimpleSpan = e.span();
         let element = source.name(range);
-        let keyword = source.declaring(range.start);
-        e.emit(Failure::mistake(range.start, mistake::not_a_string(keyword, &element.value, element.span)));
+        e.emit(Failure::mistake(range.start, mistake::not_a_string(&element.value, element.span)));
         element
     });
     string(source)
-        .or(wrong)
+        .or(wrong.labelled(Label::Mistake))
         .separated_by(just(Kind::Comma))
         .allow_trailing()
         .collect()
@@ -150,7 +157,7 @@ fn dictionary(source: Source<'_>) -> impl Parse<'_, Vec<(Name, Name)>> {
         e.emit(Failure::mistake(range.start, mistake::equal_in_relations(source.span(range))));
         Kind::Colon
     });
-    let colon = just(Kind::Colon).or(equal);
+    let colon = just(Kind::Colon).or(equal.labelled(Label::Mistake));
     let pair = unquoted(source, "name").then_ignore(colon).then(unquoted(source, "type"));
     pair.separated_by(just(Kind::Comma))
         .allow_trailing()
@@ -169,7 +176,7 @@ fn unquoted<'a>(source: Source<'a>, what: &'static str) -> impl Parse<'a, Name> 
         ));
         name
     });
-    name(source).or(quoted)
+    name(source).or(quoted.labelled(Label::Mistake))
 }
 
 /// A value that is neither a list nor a dictionary: the strings in it.
@@ -180,13 +187,4 @@ fn other(source: Source<'_>) -> impl Parse<'_, Vec<Name>> {
         let strings = (range.start..range.end).filter(|&at| source.tokens.kind(at) == Some(Kind::String));
         strings.map(|at| source.string((at..at + 1).into())).collect()
     })
-}
-
-impl<'a> Source<'a> {
-    /// The word before the `=` of the declaration that holds a token.
-    fn declaring(self, at: usize) -> &'a str {
-        let equal = (0..at).rev().find(|&at| self.tokens.kind(at) == Some(Kind::Equal));
-        let word = equal.and_then(|equal| equal.checked_sub(1));
-        word.map_or("", |word| self.snippet(self.tokens.span_at(word)))
-    }
 }

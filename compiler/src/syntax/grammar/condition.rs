@@ -13,7 +13,7 @@ pub(super) fn condition(source: Source<'_>) -> impl Parse<'_, Expr> {
         let paren = condition
             .delimited_by(just(Kind::OpenParen), just(Kind::CloseParen))
             .map_with(move |inner, e| Expr::Paren(Box::new(inner), source.span(e.span())));
-        let atom = choice((paren, call(source).map(Expr::Call), test(source)));
+        let atom = choice((paren, call(source).map(Expr::Call), test(source))).labelled(Label::Condition);
         let negated = just(Kind::Not)
             .repeated()
             .foldr_with(atom, move |_, inner, e| Expr::Not(Box::new(inner), source.span(e.span())))

@@ -1,7 +1,7 @@
 //! Going on behind a mistake: where statements end, and how to get to the next one.
 
 use super::{Parse, Source};
-use crate::syntax::error::{Failure, Input, mistake};
+use crate::syntax::error::{Failure, Input, Label, mistake};
 use crate::syntax::token::Kind;
 use chumsky::input::InputRef;
 use chumsky::prelude::*;
@@ -38,15 +38,16 @@ pub(super) fn end_of_statement<'a>(source: Source<'a>, statement: &'static str) 
     })
 }
 
-/// Lines between braces. A line that cannot be read is left out; a `}` that is missing is reported and
-/// taken as read.
+/// Lines between braces. A line that cannot be read is left out. Where a top-level item begins, or a
+/// token that can only stand `outside`, a missing `}` is reported and taken as read.
 pub(super) fn braces<'a, O: 'a>(
     source: Source<'a>,
     line: impl Parse<'a, Option<O>>,
+    outside: &'static [Kind],
 ) -> impl Parse<'a, Vec<O>> {
-    let stray = just(Kind::Semicolon).map(|_| None);
-    let skipped = skip_line(source).map(|()| None);
-    let line = inside(source).ignore_then(line.or(stray));
+    let stray = just(Kind::Semicolon).map(|_| None).labelled(Label::Mistake);
+    let skipped = skip_line(source, outside).map(|()| None);
+    let line = inside(source, outside).ignore_then(line.or(stray));
     let lines = line.recover_with(via_parser(skipped)).repeated().collect::<Vec<_>>();
     let close = just(Kind::CloseBrace).to(true).or(empty().to(false));
     let open = just(Kind::OpenBrace).map_with(move |_, e| source.span(e.span()));
@@ -62,10 +63,10 @@ pub(super) fn braces<'a, O: 'a>(
 }
 
 /// Fails where something begins that can only stand outside of the braces.
-fn inside<'a>(source: Source<'a>) -> impl Parse<'a, ()> {
+fn inside<'a>(source: Source<'a>, outside: &'static [Kind]) -> impl Parse<'a, ()> {
     custom(move |input: &mut Run<'a, '_>| {
         let at = position(input);
-        if source.begins_item(at) { Err(Failure::unexpected(at, [])) } else { Ok(()) }
+        if source.begins_outside(at, outside) { Err(Failure::unexpected(at, [])) } else { Ok(()) }
     })
 }
 
@@ -82,11 +83,11 @@ pub(super) fn skip_item<'a>(source: Source<'a>) -> impl Parse<'a, ()> {
 }
 
 /// Skips a line between braces that could not be read; fails where the braces end.
-fn skip_line<'a>(source: Source<'a>) -> impl Parse<'a, ()> {
+fn skip_line<'a>(source: Source<'a>, outside: &'static [Kind]) -> impl Parse<'a, ()> {
     custom(move |input: &mut Run<'a, '_>| {
         let start = position(input);
         let end = source.statement_end(start);
-        if end == start || source.begins_item(start) {
+        if end == start || source.begins_outside(start, outside) {
             return Err(Failure::unexpected(start, []));
         }
         skip_to(input, end);
@@ -138,6 +139,11 @@ impl Source<'_> {
                 Kind::String | Kind::Declare | Kind::Test | Kind::Global | Kind::Assert | Kind::AssertNot
             );
         kind == Kind::CloseBrace || (begins && self.on_new_line(at))
+    }
+
+    /// Whether what begins here cannot belong to the braces around it.
+    fn begins_outside(self, at: usize, outside: &[Kind]) -> bool {
+        self.begins_item(at) || self.tokens.kind(at).is_some_and(|kind| outside.contains(&kind))
     }
 
     /// Whether a top-level item begins here, however the text before it ended.
@@ -196,7 +202,6 @@ impl Source<'_> {
     /// Whether a `{` opens a block of statements, rather than an object literal or declared relations.
     fn opens_block(self, at: usize) -> bool {
         match (self.tokens.kind(at + 1), self.tokens.kind(at + 2)) {
-            (Some(Kind::CloseBrace), _) => false,
             (Some(Kind::String | Kind::Integer | Kind::True | Kind::False), next) => next == Some(Kind::If),
             (Some(name), Some(Kind::Colon | Kind::CloseBrace)) if name.is_name() => false,
             _ => true,

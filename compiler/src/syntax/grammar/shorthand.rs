@@ -31,11 +31,12 @@ fn short(source: Source<'_>) -> impl Parse<'_, Spanned<Short>> {
 
 /// A name where a string belongs, reported and taken as the string.
 fn bare_string(source: Source<'_>) -> impl Parse<'_, Name> {
-    name(source).map_with(|name, e| {
+    let name = name(source).map_with(|name, e| {
         let range: SimpleSpan = e.span();
         e.emit(Failure::mistake(range.start, mistake::bare_string(&name.value, name.span)));
         name
-    })
+    });
+    name.labelled(Label::Mistake)
 }
 
 fn condition(source: Source<'_>) -> impl Parse<'_, ShortExpr> {
@@ -47,7 +48,7 @@ fn condition(source: Source<'_>) -> impl Parse<'_, ShortExpr> {
             .ignore_then(short(source))
             .map_with(move |name, e| ShortExpr::Global { name, span: source.span(e.span()) });
         let called = call(source).map(ShortExpr::Call);
-        let atom = choice((paren, called, global, held(source)));
+        let atom = choice((paren, called, global, held(source))).labelled(Label::Condition);
         let negated = just(Kind::Not)
             .repeated()
             .foldr_with(atom, move |_, inner, e| ShortExpr::Not(Box::new(inner), source.span(e.span())))

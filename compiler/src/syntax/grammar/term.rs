@@ -12,17 +12,19 @@ use chumsky::prelude::*;
 pub(super) fn term(source: Source<'_>) -> impl Parse<'_, Spanned<Term>> {
     let literal = one_of([Kind::String, Kind::Integer, Kind::True, Kind::False, Kind::Now])
         .map_with(move |kind, e| literal(source, kind, e.span()));
-    let named = name(source).then(object_id(source).or_not()).map_with(move |(name, id), e| match id {
-        None => Term::Variable(name.value),
-        Some((kind, id)) => {
-            let (id, wrong) = checked_id(&name, kind, id, source);
-            if let Some(failure) = wrong {
-                let range: SimpleSpan = e.span();
-                e.emit(Failure::mistake(range.end - 1, failure));
+    let named = name(source).then(object_id(source).labelled(Label::Mistake).or_not()).map_with(
+        move |(name, id), e| match id {
+            None => Term::Variable(name.value),
+            Some((kind, id)) => {
+                let (id, wrong) = checked_id(&name, kind, id, source);
+                if let Some(failure) = wrong {
+                    let range: SimpleSpan = e.span();
+                    e.emit(Failure::mistake(range.end - 1, failure));
+                }
+                Term::Object { ty: name, id }
             }
-            Term::Object { ty: name, id }
-        }
-    });
+        },
+    );
     literal
         .or(named)
         .map_with(move |value, e| Spanned { value, span: source.span(e.span()) })
@@ -47,7 +49,10 @@ fn literal(source: Source<'_>, kind: Kind, range: SimpleSpan) -> Term {
 fn object_id<'a>(source: Source<'a>) -> impl Parse<'a, (Kind, Name)> {
     let literal = one_of([Kind::String, Kind::Integer, Kind::True, Kind::False]);
     let bare = any().filter(|kind: &Kind| kind.is_name()).then_ignore(just(Kind::CloseBrace).rewind());
-    let id = literal.or(bare).map_with(move |kind, e| (kind, source.name(e.span()))).labelled(Label::Id);
+    let id = literal
+        .or(bare.labelled(Label::Mistake))
+        .map_with(move |kind, e| (kind, source.name(e.span())))
+        .labelled(Label::Id);
     let wrong = custom(move |input: &mut Run<'a, '_>| {
         let at = position(input);
         let ty = source.tokens.span_at(at.saturating_sub(2));
@@ -81,7 +86,7 @@ fn checked_id(
 
 /// `x: Type` or a term.
 pub(super) fn param(source: Source<'_>) -> impl Parse<'_, Param> {
-    let ty = just(Kind::Colon).ignore_then(name(source)).or_not();
+    let ty = just(Kind::Colon).ignore_then(name(source)).labelled(Label::Mistake).or_not();
     term(source).then(ty).map_with(move |(term, ty), e| match (&term.value, &ty) {
         (Term::Variable(_), _) | (_, None) => Param { term, ty },
         (_, Some(_)) => {

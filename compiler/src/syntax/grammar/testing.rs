@@ -15,7 +15,7 @@ pub(super) fn fixture(source: Source<'_>) -> impl Parse<'_, Fixture> {
     just(Kind::Test)
         .then(just(Kind::Fixture))
         .ignore_then(name(source))
-        .then(braces(source, fact(source).map(Some)))
+        .then(braces(source, fact(source).map(Some), &[]))
         .map_with(move |(name, facts), e| Fixture { name, facts, span: source.span(e.span()) })
 }
 
@@ -35,7 +35,7 @@ pub(super) fn test(source: Source<'_>) -> impl Parse<'_, Test> {
     let setup = just(Kind::Setup).map_with(move |_, e| source.span(e.span())).then(setup(source));
     let setup = setup.map(|(keyword, lines)| Part::Setup(lines, keyword));
     let part = setup.or(assertion(source).map(Part::Assertion)).labelled(Label::TestLine);
-    just(Kind::Test).ignore_then(string(source)).then(braces(source, part.map(Some))).map_with(
+    just(Kind::Test).ignore_then(string(source)).then(braces(source, part.map(Some), &[])).map_with(
         move |(name, parts), e| {
             let range: SimpleSpan = e.span();
             let mut test = Test { name, setup: Vec::new(), assertions: Vec::new(), span: source.span(range) };
@@ -69,12 +69,13 @@ fn setup(source: Source<'_>) -> impl Parse<'_, Vec<Setup>> {
         .ignore_then(name(source))
         .then_ignore(end_of_statement(source, "the `fixture` line"))
         .map(Setup::Fixture);
-    braces(source, fixture.or(fact(source).map(Setup::Fact)).map(Some))
+    let line = fixture.or(fact(source).map(Setup::Fact)).map(Some);
+    braces(source, line, &[Kind::Assert, Kind::AssertNot])
 }
 
 /// `assert p(…) iff …;`
 fn assertion(source: Source<'_>) -> impl Parse<'_, Assertion> {
-    let spaced = just(Kind::Assert).then(just(Kind::Not)).map_with(move |_, e| {
+    let spaced = just(Kind::Assert).then(just(Kind::Not).labelled(Label::Mistake)).map_with(move |_, e| {
         let range: SimpleSpan = e.span();
         e.emit(Failure::mistake(range.start, mistake::assert_space_not(source.span(range))));
         false
@@ -85,7 +86,7 @@ fn assertion(source: Source<'_>) -> impl Parse<'_, Assertion> {
         e.emit(Failure::mistake(range.start, mistake::assertion_if(source.span(range))));
         Kind::Iff
     });
-    let iff = just(Kind::Iff).or(wrong_if).ignore_then(condition(source)).or_not();
+    let iff = just(Kind::Iff).or(wrong_if.labelled(Label::Mistake)).ignore_then(condition(source)).or_not();
     positive
         .then(name(source))
         .then(parenthesised(source, param(source)))

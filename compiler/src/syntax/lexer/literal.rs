@@ -157,7 +157,11 @@ impl Lexer<'_> {
             self.take_while(|c| c == '+' || c == '-');
             self.take_while(|c| c.is_ascii_digit());
         }
-        self.at > start
+        let found = self.at > start;
+        if found {
+            self.take_while(continues_name);
+        }
+        found
     }
 }
 

@@ -139,6 +139,8 @@ impl Lexer<'_> {
         }
         let title = if first.is_control() {
             format!("unexpected control character U+{:04X}", u32::from(first))
+        } else if first == '`' {
+            "unexpected backtick".to_owned()
         } else {
             format!("unexpected character `{first}`")
         };

@@ -187,6 +187,3 @@ pub(super) fn is_plain_name(text: &str) -> bool {
         && matches!(tokens.kinds.as_slice(), [kind] if kind.is_name())
         && tokens.spans.iter().all(|span| span.range() == (0..text.len()))
 }
-
-#[cfg(test)]
-mod tests;

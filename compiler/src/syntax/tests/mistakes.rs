@@ -1,0 +1,363 @@
+//! What the author is told.
+
+use super::*;
+use insta::assert_snapshot;
+
+#[test]
+fn all_mistakes_of_a_policy_are_reported_and_the_rest_is_read() {
+    let text = r#"
+resource Repo {
+  roles = ["admin" "member"];
+  permissions = ["read"]
+  "read" if "admin" and;
+  "read" if "admin";
+}
+allow(a, b) if foo(a,, b);
+good(x) if fine(x);
+test "t" { setup { has_role(; ok(User{"a"}); } assert ; assert fine(User{"a"}); }
+"#;
+    assert_snapshot!(findings(text), @r#"
+    P0110 3:20 ["member"] expected `,` or `]`, found `"member"`
+    P0109 4:25 [] `;` is missing at the end of the declaration -> ;
+    P0110 5:24 [;] expected a condition, found `;`
+    P0110 8:22 [,] expected a value or a variable or `)`, found `,`
+    P0111 10:28 [(] `(` is never closed -> )
+    P0110 10:55 [;] expected a name, found `;`
+    "#);
+    assert_snapshot!(reprint(text), @r#"
+    resource Repo {
+      permissions = ["read"];
+      "read" if "admin";
+    }
+
+    good(x) if fine(x);
+
+    test "t" {
+      setup {
+        ok(User{"a"});
+      }
+      assert fine(User{"a"});
+    }
+    "#);
+}
+
+#[test]
+fn unreadable_characters() {
+    assert_snapshot!(findings("p($$, ~);\nq(\u{0}) if `x`;\nr(x);"), @"
+    P0101 1:3 [$$] unexpected character `$`
+    P0101 1:7 [~] unexpected character `~`
+    P0101 2:3 [␀] unexpected control character U+0000
+    P0101 2:9 [`] unexpected backtick
+    P0101 2:11 [`] unexpected backtick
+    ");
+}
+
+#[test]
+fn strings() {
+    assert_snapshot!(findings("p(\"a);\nq('b', 'it\\'s \"x\"');\nr('c);\ns(\"d"), @r#"
+    P0102 1:3 ["a)] a string is not closed on its line
+    P0103 2:3 ['b'] `'b'` is in single quotes -> "b"
+    P0103 2:8 ['it\'s "x"'] `'it's "x"'` is in single quotes -> "it's \"x\""
+    P0103 3:3 ['c)] a single quote has no partner
+    P0102 4:3 ["d] a string is not closed on its line
+    "#);
+}
+
+#[test]
+fn numbers() {
+    let text = "p(9223372036854775808, -9223372036854775809, 1.5, 2e9, .5, 3.e, 1abc);\nq(0);";
+    assert_snapshot!(findings(text), @"
+    P0104 1:3 [9223372036854775808] `9223372036854775808` does not fit into a 64-bit integer
+    P0104 1:24 [-9223372036854775809] `-9223372036854775809` does not fit into a 64-bit integer
+    P0105 1:46 [1.5] `1.5` is a number with a fraction
+    P0105 1:51 [2e9] `2e9` is a number with a fraction
+    P0105 1:56 [.5] `.5` is a number with a fraction
+    P0105 1:60 [3.e] `3.e` is a number with a fraction
+    P0116 1:65 [1abc] `1abc` begins with a digit
+    ");
+}
+
+#[test]
+fn words_that_cannot_be_names() {
+    let text = "forall(x);\np(x) if cut and print(x);\nin(x);\nq(not: User);\np(x) if declare(x);\nresource test {}\nr(new: T);\nq(x) if test(x);";
+    assert_snapshot!(findings(text), @"
+    P0107 1:1 [forall] `forall` is a reserved word
+    P0107 2:9 [cut] `cut` is a reserved word
+    P0107 2:17 [print] `print` is a reserved word
+    P0107 3:1 [in] `in` is a reserved word and cannot be a name
+    P0107 4:3 [not] `not` is a reserved word and cannot be a name
+    P0107 5:9 [declare] `declare` is a reserved word and cannot be a name
+    P0107 6:10 [test] `test` is a reserved word and cannot be a name
+    P0107 7:3 [new] `new` is a reserved word
+    P0107 8:9 [test] `test` is a reserved word and cannot be a name
+    ");
+}
+
+#[test]
+fn words_with_an_at_sign() {
+    assert_snapshot!(findings("@flag p(x);\np(x) if x < @current_unix_tme and y < @now;\np(@ x);"), @"
+    P0108 1:1 [@flag] `@flag` before a rule is reserved
+    P0108 2:13 [@current_unix_tme] `@current_unix_tme` is unknown -> @current_unix_time
+    P0108 2:39 [@now] `@now` is unknown
+    P0108 3:3 [@] `@` stands alone
+    ");
+}
+
+#[test]
+fn habits_from_other_languages() {
+    let text = "p(x) if x == 1 && !q(x) || x <> 2;\n// comment\np(x) :- q(x); /* more\n */ p(x) if x.y = 1;\np(x) if x = y + 1;\np(x) if x = y -1;\np([1], *rest);\np(x) if q(r(x));\na::(x);";
+    assert_snapshot!(findings(text), @"
+    P0106 1:11 [==] `==` is written `=` -> =
+    P0117 1:16 [&&] `&&` is written `and` -> and
+    P0117 1:19 [!] `!` is written `not` -> not 
+    P0117 1:25 [||] `||` is written `or` -> or
+    P0117 1:30 [<>] `<>` is written `!=` -> !=
+    P0117 2:1 [// comment] a comment begins with `#` -> #
+    P0117 3:6 [:-] `:-` is written `if` -> if
+    P0117 3:15 [/* more
+     */] a comment begins with `#`
+    P0117 4:14 [.] `.` has no meaning
+    P0117 5:15 [+] `+` is arithmetic
+    P0117 6:15 [-1] `-1` behind a value is arithmetic
+    P0117 7:3 [[] a list cannot be a value
+    P0117 7:8 [*] `*` has no meaning
+    P0117 8:11 [r] the call `r(…)` cannot be an argument
+    P0116 9:1 [a::] `a::` lacks the name after `::`
+    ");
+}
+
+#[test]
+fn a_missing_semicolon_is_reported_where_it_belongs() {
+    let text = "p(x)\nq(x) if r(x) # why\n\ndeclare s(T)\nresource R {\n  roles = [\"a\"]\n  \"a\" if \"b\"\n}\ntest \"t\" {\n  setup { f(U{\"a\"}) }\n  assert p(x: T) iff x = T{\"a\"}\n}\nlast(x)";
+    assert_snapshot!(findings(text), @"
+    P0109 1:5 [] `;` is missing at the end of the rule -> ;
+    P0109 2:13 [] `;` is missing at the end of the rule -> ;
+    P0109 4:13 [] `;` is missing at the end of the declaration -> ;
+    P0109 6:16 [] `;` is missing at the end of the declaration -> ;
+    P0109 7:13 [] `;` is missing at the end of the rule -> ;
+    P0109 10:20 [] `;` is missing at the end of the fact -> ;
+    P0109 11:32 [] `;` is missing at the end of the assertion -> ;
+    P0109 13:8 [] `;` is missing at the end of the rule -> ;
+    ");
+}
+
+#[test]
+fn a_statement_that_goes_on_is_not_ended() {
+    assert_snapshot!(findings("p(x) if q(x) r(x);\np(x)\n  if q(x)\n  and r(x);\np(x) q(x)"), @"
+    P0110 1:14 [r] expected `and`, `or` or `;`, found `r`
+    P0110 5:6 [q] expected `if` or `;`, found `q`
+    ");
+}
+
+#[test]
+fn brackets() {
+    let text = "p(x;\np(x) if q(x;\np(x) if (q(x) and r(x);\np(x) if x in [1, 2;\np(x]);\np(x));\n}\np(U{\"a\");\nresource R { relations = { a: B; \"a\" if \"b\"; }\nresource S { roles = [\"a\";\nactor T {}";
+    assert_snapshot!(findings(text), @"
+    P0111 1:2 [(] `(` is never closed -> )
+    P0111 2:10 [(] `(` is never closed -> )
+    P0111 3:9 [(] `(` is never closed -> )
+    P0111 4:14 [[] `[` is never closed -> ]
+    P0111 5:2 [(] `(` is never closed -> )
+    P0111 6:5 [)] `)` closes nothing
+    P0111 7:1 [}] `}` closes nothing
+    P0111 8:4 [{] `{` is never closed -> }
+    P0111 9:26 [{] `{` is never closed -> }
+    P0111 10:12 [{] `{` is never closed
+    P0111 10:22 [[] `[` is never closed -> ]
+    ");
+}
+
+#[test]
+fn values_of_declarations() {
+    let text = r#"
+resource R {
+  roles = "admin";
+  roles = { a: B };
+  roles = [admin, 3, true, member];
+  permissions = admin, member;
+  permissions = ['read'];
+  relations = ["owner"];
+  relations = { "owner": User, member = User, parent: "Folder" };
+  relations = owner: User;
+  relations = { owner User };
+  role = ["x"];
+  colours = ["red"];
+  roles = ;
+  permissions ["a"];
+}"#;
+    assert_snapshot!(findings(text), @r#"
+    P0112 3:11 ["admin"] `roles` needs a list of strings
+    P0112 4:11 [{ a: B }] `roles` needs a list of strings
+    P0112 5:12 [admin] names of roles and permissions are strings, found `admin` -> "admin"
+    P0112 5:19 [3] names of roles and permissions are strings, found `3`
+    P0112 5:22 [true] names of roles and permissions are strings, found `true`
+    P0112 5:28 [member] names of roles and permissions are strings, found `member` -> "member"
+    P0112 6:17 [admin, member] `permissions` needs a list of strings
+    P0103 7:18 ['read'] `'read'` is in single quotes -> "read"
+    P0112 8:15 [["owner"]] `relations` needs names with their types in braces
+    P0112 9:17 ["owner"] the name `"owner"` in `relations` stands without quotes -> owner
+    P0112 9:55 ["Folder"] the type `"Folder"` in `relations` stands without quotes -> Folder
+    P0112 10:15 [owner: User] `relations` needs names with their types in braces
+    P0110 11:23 [User] expected `:`, found `User`
+    P0110 12:3 [role] a block does not declare `role` -> roles
+    P0110 13:3 [colours] a block does not declare `colours`
+    P0110 14:11 [;] expected a list of strings, found `;`
+    P0110 15:15 [[] expected `=` after `permissions`, found `[`
+    "#);
+}
+
+#[test]
+fn shorthand() {
+    let text = r#"
+resource R {
+  read if "member";
+  "read" if member and viewer on parent;
+  "read" if "a" on "b" on "c" on "d";
+  "read" "member";
+  "read" if;
+  "read" if role on;
+  "read" if not;
+  "read" if is_public(resource: R,);
+  "read" if global;
+  allow(x, y) if q(x);
+}
+"write" if "admin";"#;
+    assert_snapshot!(findings(text), @r#"
+    P0110 3:3 [read] `read` lacks its quotes -> "read"
+    P0110 4:13 [member] `member` lacks its quotes -> "member"
+    P0110 4:24 [viewer] `viewer` lacks its quotes -> "viewer"
+    P0110 4:34 [parent] `parent` lacks its quotes -> "parent"
+    P0110 6:10 ["member"] expected `if`, found `"member"`
+    P0110 7:12 [;] expected a condition, found `;`
+    P0110 8:20 [;] expected a string, found `;`
+    P0110 9:16 [;] expected a condition, found `;`
+    P0110 10:23 [resource: R] the argument `resource` of a call cannot have a type
+    P0113 10:34 [,] a comma stands after the last argument -> 
+    P0110 11:19 [;] expected a role, a permission or a relation, found `;`
+    P0110 12:3 [allow] the rule `allow` stands inside a block
+    P0110 14:1 ["write"] expected a rule, a block, a `declare` or a `test`, found `"write"`
+    "#);
+}
+
+#[test]
+fn headers() {
+    let text = "resourse A {}\nactr B { roles = [\"a\"]; }\nresource \"C\" {}\nresource {}\nresource D extends {}\ntset \"x\" { assert p(); }\ndeclare p;\ndeclare \"p\"(T);\ntest {}\ntest x { assert p(); }\ntest fixture \"f\" { p(); }\nglobl { }";
+    assert_snapshot!(findings(text), @r#"
+    P0110 1:1 [resourse] `resourse` is no keyword -> resource
+    P0110 2:1 [actr] `actr` is no keyword -> actor
+    P0110 3:10 ["C"] expected a name, found the string `"C"` -> C
+    P0110 4:10 [{] expected a name or `(`, found `{`
+    P0110 5:20 [{] expected a name, found `{`
+    P0110 6:1 [tset] `tset` is no keyword -> test
+    P0110 7:10 [;] expected `(`, found `;`
+    P0110 8:9 ["p"] expected a name, found the string `"p"` -> p
+    P0110 9:6 [{] expected a string or `fixture`, found `{`
+    P0110 10:6 [x] expected a string or `fixture`, found `x` -> "x"
+    P0110 11:14 ["f"] expected a name, found the string `"f"` -> f
+    P0110 12:1 [globl] `globl` is no keyword -> global
+    "#);
+}
+
+#[test]
+fn rules_and_conditions() {
+    let text = "p(x,);\np(,);\np(x y);\np(\"a\": String);\np(x) if x;\np(x) if \"a\" matches T;\np(x) if x matches T{\"a\"};\np(x) if x in y;\np(x) if q(x: T);\np(x) if ();\np(x) if q(x) or;\np x;\np(x) if if q(x);\np(U{}, U{id: \"a\"});\np(U{1}, U{a}, Integer{\"1\"}, Integer{\"x\"}, Boolean{1}, Boolean{\"true\"});";
+    assert_snapshot!(findings(text), @r#"
+    P0113 1:4 [,] a comma stands after the last argument -> 
+    P0110 2:3 [,] expected a value or a variable or `)`, found `,`
+    P0110 3:5 [y] expected `,` or `)`, found `y`
+    P0110 4:3 ["a": String] `"a"` is a value and cannot have a type
+    P0110 5:9 [x] `x` alone is not a condition
+    P0110 6:9 ["a"] `"a"` is a value and cannot be matched with a type
+    P0110 7:20 [{] expected `and`, `or` or `;`, found `{`
+    P0110 8:14 [y] expected a list after `in`, found `y`
+    P0110 9:11 [x: T] the argument `x` of a call cannot have a type
+    P0110 10:10 [)] expected a condition, found `)`
+    P0110 11:16 [;] expected a condition, found `;`
+    P0110 12:3 [x] expected `(`, found `x`
+    P0110 13:9 [if] expected a condition, found `if`
+    P0118 14:5 [}] an object literal holds exactly one value, as in `U{"id"}`
+    P0118 15:5 [1] `U{…}` needs a string, found `1` -> "1"
+    P0118 15:11 [a] `U{…}` needs a string, found `a` -> "a"
+    P0118 15:23 ["1"] `Integer{…}` needs a number, found `"1"` -> 1
+    P0118 15:37 ["x"] `Integer{…}` needs a number, found `"x"`
+    P0118 15:51 [1] `Boolean{…}` needs `true` or `false`, found `1`
+    P0118 15:63 ["true"] `Boolean{…}` needs `true` or `false`, found `"true"` -> true
+    "#);
+}
+
+#[test]
+fn tests_and_fixtures() {
+    let text = r#"
+test "late" { assert p(); setup { q(); } }
+test "twice" { setup { q(); } setup { r(); } assert p(); }
+test "empty" { setup { q(); } }
+test "words" { assert p(x: T) if x = T{"a"}; assert not p(); asert p(); assert p() iff; }
+test "facts" { setup { p(x) if q(x); fixture; fixture "f"; q(T{"a"} T{"b"}); } assert p(); }
+test fixture f { assert p(); p(); setup { q(); } r(); }
+"#;
+    assert_snapshot!(findings(text), @r#"
+    P0114 2:27 [setup] `setup` is not the first part of its test
+    P0114 3:31 [setup] `setup` is not the first part of its test
+    P0115 4:6 ["empty"] the test `"empty"` asserts nothing
+    P0110 5:46 [assert not] `assert not` is written `assert_not` -> assert_not
+    P0110 5:62 [asert] `asert` is no keyword -> assert
+    P0110 5:87 [;] expected a condition, found `;`
+    P0110 6:29 [if] expected `;`, found `if`
+    P0110 6:45 [;] expected a name or `(`, found `;`
+    P0110 6:55 ["f"] expected a name, found the string `"f"` -> f
+    P0110 6:69 [T] expected `,` or `)`, found `T`
+    P0110 7:18 [assert] expected a fact, found `assert`
+    P0110 7:41 [{] expected `(`, found `{`
+    "#);
+}
+
+#[test]
+fn a_block_that_is_not_closed_ends_where_the_next_begins() {
+    let text = "resource A {\n  roles = [\"a\"];\nactor B {}\nresource C {\n  roles = [\"c\"];\np(x) if q(x);\ntest \"t\" {\n  setup { q();\n  assert p();";
+    assert_snapshot!(findings(text), @"
+    P0111 1:12 [{] `{` is never closed
+    P0111 4:12 [{] `{` is never closed
+    P0111 7:10 [{] `{` is never closed
+    P0111 8:9 [{] `{` is never closed
+    ");
+    assert_snapshot!(reprint(text), @r#"
+    resource A {
+      roles = ["a"];
+    }
+
+    actor B {}
+
+    resource C {
+      roles = ["c"];
+    }
+
+    p(x) if q(x);
+
+    test "t" {
+      setup {
+        q();
+      }
+      assert p();
+    }
+    "#);
+}
+
+#[test]
+fn nesting_is_bounded() {
+    let deep = |n: usize| format!("p(x) if {}q(x){};", "(".repeat(n), ")".repeat(n));
+    assert_eq!(findings(&deep(62)), "");
+    assert_snapshot!(findings(&format!("{}\n{}\np(", deep(64), deep(100_000))), @"
+    P0602 1:74 [(] brackets and `not`s are nested more than 64 deep
+    P0602 2:73 [(] brackets and `not`s are nested more than 64 deep
+    P0111 3:2 [(] `(` is never closed -> )
+    ");
+    let nots = |n: usize| format!("p(x) if {}q(x);", "not ".repeat(n));
+    assert_eq!(findings(&nots(63)), "");
+    assert_snapshot!(findings(&format!("{}\n{}", nots(64), nots(100_000))), @"P0602 2:265 [not] brackets and `not`s are nested more than 64 deep");
+}
+
+#[test]
+fn a_policy_of_more_than_a_megabyte_is_refused_unread() {
+    assert_eq!(findings(&" ".repeat(1_000_000)), "");
+    assert_snapshot!(findings(&"$".repeat(1_000_001)), @"P0601 1:1 [] the policy has 1000001 bytes, more than the limit of 1000000");
+}
