@@ -8,6 +8,8 @@
 //!   `has_relation(x, "parent", y)` gives those that declare the relation, and then the related types. To
 //!   these come the types for which rules, typed calls and `declare`s speak of that name elsewhere. If no block
 //!   declares the name, or a rule may derive it for any type, nothing is inferred;
+//! - a predicate that the policy defines gives the types of its rules' heads, and those of typed calls and
+//!   `declare`s of it elsewhere;
 //! - a generated predicate and its callers share their types.
 //!
 //! A variable that is local to a negated predicate is narrowed in the same way; one that is bound outside
@@ -17,7 +19,7 @@ mod parts;
 mod uses;
 
 use super::declare::{Blocks, Kind};
-use super::formula::{intersect, term_types};
+use super::formula::{intersect, term_types, variable};
 use super::lower;
 use super::tables::Tables;
 use crate::diagnostic::Diagnostic;
@@ -47,12 +49,19 @@ pub(super) fn infer(tables: &mut Tables, blocks: &Blocks<'_>, declared: &[Signat
         refused: FxHashSet::default(),
         diagnostics: Vec::new(),
     };
-    if open.iter().any(|open| open.untyped.contains(&true)) {
+    // Most policies are shorthand, where every type is known and nothing need be collected.
+    let named = open.iter().any(|open| open.by_name);
+    let defined = open.iter().any(|open| open.by_rules);
+    if named {
         infer.named = Named::of(blocks);
     }
     for _ in 0..ROUNDS {
-        infer.uses = if open.is_empty() { Uses::default() } else { Uses::of(infer.tables, declared, &rules) };
-        infer.parts = Parts::of(infer.tables, &rules);
+        if named {
+            infer.uses = Uses::of(infer.tables, declared, &rules);
+        }
+        if defined {
+            infer.parts = Parts::of(infer.tables, declared, &rules);
+        }
         let mut changed = false;
         for open in &open {
             if let Some(rule) = rules.get_mut(open.at) {
@@ -73,19 +82,30 @@ struct Open {
     at: usize,
     /// The variables that have no type from the author.
     untyped: Vec<bool>,
+    /// Whether a `has_…` predicate with a literal name may tell types.
+    by_name: bool,
+    /// Whether the rules of another predicate may tell types.
+    by_rules: bool,
 }
 
 impl Open {
     fn of(tables: &Tables, at: usize, rule: &Rule) -> Option<Self> {
         let untyped: Vec<bool> = rule.vars.iter().map(|var| var.ty == VarType::Any).collect();
-        let compares = |literal: &Literal| match &literal.kind {
-            LiteralKind::Compare { .. } | LiteralKind::OneOf { .. } => true,
-            LiteralKind::Atom { pred, .. } => tables.is_generated(*pred),
-            LiteralKind::NotOfType { .. } | LiteralKind::False => false,
-        };
-        let open =
-            untyped.contains(&true) || tables.is_generated(rule.head) || rule.body.iter().any(compares);
-        open.then_some(Self { at, untyped })
+        let mut open = Self { at, untyped, by_name: false, by_rules: tables.is_generated(rule.head) };
+        let mut compares = false;
+        for called in &rule.body {
+            match &called.kind {
+                LiteralKind::Atom { pred, args, .. } => {
+                    let untyped =
+                        args.iter().filter_map(|&arg| variable(arg)).any(|var| open.is_untyped(var));
+                    open.by_rules |= tables.is_generated(*pred) || (untyped && noun(tables, *pred).is_none());
+                    open.by_name |= untyped && args.get(1).is_some_and(|&name| literal(name).is_some());
+                }
+                LiteralKind::Compare { .. } | LiteralKind::OneOf { .. } => compares = true,
+                LiteralKind::NotOfType { .. } | LiteralKind::False => {}
+            }
+        }
+        (open.by_name || open.by_rules || compares).then_some(open)
     }
 
     fn is_untyped(&self, var: VarId) -> bool {
@@ -169,7 +189,11 @@ impl Infer<'_, '_, '_> {
     ) -> bool {
         if let (Polarity::Positive, Some(heads)) = (polarity, self.parts.heads.get(&pred)) {
             let known = args.iter().zip(heads).filter_map(|(&arg, seen)| Some((arg, seen.types()?)));
-            return known.fold(false, |changed, (arg, types)| narrow(rule, arg, &types) | changed);
+            let generated = self.tables.is_generated(pred);
+            return known.fold(false, |changed, (arg, types)| {
+                let may = generated || variable(arg).is_some_and(|var| open.is_untyped(var));
+                (may && narrow(rule, arg, &types)) | changed
+            });
         }
         let ([first, name, last], Some(noun)) = (args, noun(self.tables, pred)) else { return false };
         let Some(name) = literal(*name) else { return false };
