@@ -5,6 +5,7 @@
 
 use super::excerpt;
 use crate::diagnostic::{Code, Diagnostic};
+use crate::limits;
 use crate::source::Span;
 use crate::syntax::print::{is_plain_name, quoted};
 
@@ -30,6 +31,14 @@ pub(in crate::syntax) fn trailing_comma(comma: Span, next: Span) -> Diagnostic {
     let title = "a comma stands after the last argument";
     let found = Diagnostic::new(Code::TrailingComma, title, comma, "nothing follows this comma");
     found.with_fix("leave the comma out", Span { start: comma.start, end: next.start.max(comma.end) }, "")
+}
+
+/// More parameters than a predicate may have.
+pub(in crate::syntax) fn too_many_parameters(number: usize, span: Span) -> Diagnostic {
+    let limit = limits::PARAMETERS;
+    let title = format!("{number} parameters are more than the {limit} that a predicate may have");
+    let found = Diagnostic::new(Code::TooManyParameters, title, span, "too many");
+    found.with_help("let an object stand for what belongs together, and store the parts as facts about it")
 }
 
 /// `x` where a condition belongs.

@@ -68,6 +68,8 @@ enum Value {
     Dictionary(Vec<(Name, Name)>),
     /// Something else, with the strings in it.
     Other(Vec<Name>),
+    /// A list or dictionary with a mistake that has been reported: what it declares all the same.
+    Broken(Vec<Name>, Vec<(Name, Name)>),
 }
 
 /// `keyword = value;` with a value that fits the keyword, or is reported. The labels are how a message
@@ -82,6 +84,7 @@ fn declared<'a>(
         dictionary(source).map(Value::Dictionary).labelled(as_dictionary),
         other(source).map(Value::Other).labelled(Label::Mistake),
     ));
+    let value = value.recover_with(via_parser(broken(source)));
     let value = value.map_with(move |value, e| {
         let range: SimpleSpan = e.span();
         (value, range)
@@ -111,6 +114,7 @@ fn typed(keyword: &str, value: Value, span: Span) -> (Option<Member>, bool) {
             (Names { names: pairs.into_iter().map(|(name, _)| name).collect(), span }, false)
         }
         Value::Other(names) => (Names { names, span }, false),
+        Value::Broken(names, _) => (Names { names, span }, true),
     };
     match keyword {
         "roles" => {
@@ -123,7 +127,7 @@ fn typed(keyword: &str, value: Value, span: Span) -> (Option<Member>, bool) {
         }
         "relations" => {
             let (relations, fits) = match value {
-                Value::Dictionary(relations) => (relations, true),
+                Value::Dictionary(relations) | Value::Broken(_, relations) => (relations, true),
                 Value::List(_) | Value::Other(_) => (Vec::new(), false),
             };
             (Some(Member::Relations(Relations { relations, span })), fits)
@@ -182,9 +186,31 @@ fn unquoted<'a>(source: Source<'a>, what: &'static str) -> impl Parse<'a, Name> 
 /// A value that is neither a list nor a dictionary: the strings in it.
 fn other(source: Source<'_>) -> impl Parse<'_, Vec<Name>> {
     let opens = one_of([Kind::OpenBracket, Kind::OpenBrace]);
-    opens.not().ignore_then(skip_value(source)).map_with(move |(), e| {
+    opens.not().ignore_then(skip_value(source)).map_with(move |(), e| source.strings(e.span()))
+}
+
+/// A value that could not be read: every string in it, and everything that looks like a relation.
+fn broken(source: Source<'_>) -> impl Parse<'_, Value> {
+    skip_value(source).map_with(move |(), e| {
         let range: SimpleSpan = e.span();
-        let strings = (range.start..range.end).filter(|&at| source.tokens.kind(at) == Some(Kind::String));
-        strings.map(|at| source.string((at..at + 1).into())).collect()
+        Value::Broken(source.strings(range), source.pairs(range))
     })
+}
+
+impl Source<'_> {
+    /// The string literals among these tokens.
+    fn strings(self, range: SimpleSpan) -> Vec<Name> {
+        let strings = (range.start..range.end).filter(|&at| self.tokens.kind(at) == Some(Kind::String));
+        strings.map(|at| self.string((at..at + 1).into())).collect()
+    }
+
+    /// Each `name: Type` among these tokens.
+    fn pairs(self, range: SimpleSpan) -> Vec<(Name, Name)> {
+        let is_name = |at: usize| self.tokens.kind(at).is_some_and(Kind::is_name);
+        let name = |at: usize| self.name((at..at + 1).into());
+        (range.start..range.end.saturating_sub(2))
+            .filter(|&at| is_name(at) && self.tokens.kind(at + 1) == Some(Kind::Colon) && is_name(at + 2))
+            .map(|at| (name(at), name(at + 2)))
+            .collect()
+    }
 }

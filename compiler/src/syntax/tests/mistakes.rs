@@ -26,6 +26,7 @@ test "t" { setup { has_role(; ok(User{"a"}); } assert ; assert fine(User{"a"}); 
     "#);
     assert_snapshot!(reprint(text), @r#"
     resource Repo {
+      roles = ["admin", "member"];
       permissions = ["read"];
       "read" if "admin";
     }
@@ -81,14 +82,14 @@ fn numbers() {
 fn words_that_cannot_be_names() {
     let text = "forall(x);\np(x) if cut and print(x);\nin(x);\nq(not: User);\np(x) if declare(x);\nresource test {}\nr(new: T);\nq(x) if test(x);";
     assert_snapshot!(findings(text), @"
-    P0107 1:1 [forall] `forall` is a reserved word
-    P0107 2:9 [cut] `cut` is a reserved word
-    P0107 2:17 [print] `print` is a reserved word
+    P0107 1:1 [forall] `forall` is a reserved word and cannot be a name
+    P0107 2:9 [cut] `cut` is a reserved word and cannot be a name
+    P0107 2:17 [print] `print` is a reserved word and cannot be a name
     P0107 3:1 [in] `in` is a reserved word and cannot be a name
     P0107 4:3 [not] `not` is a reserved word and cannot be a name
     P0107 5:9 [declare] `declare` is a reserved word and cannot be a name
     P0107 6:10 [test] `test` is a reserved word and cannot be a name
-    P0107 7:3 [new] `new` is a reserved word
+    P0107 7:3 [new] `new` is a reserved word and cannot be a name
     P0107 8:9 [test] `test` is a reserved word and cannot be a name
     ");
 }
