@@ -91,6 +91,8 @@ fn a_policy_or_question_that_is_wrong_is_explained_on_the_standard_error() {
     assert!(err.contains("error[P02") && err.contains("invalid.polar:1:"), "{err}");
     let (code, _, err) = run(&["compile", "good.polar", "allow(User, \"read\")"]);
     assert!(code == 2 && err.contains("column 11: expected `:`"), "{err}");
+    let (code, _, err) = run(&["compile", "good.polar", "alow(User:a)"]);
+    assert!(code == 1 && err == "error: the policy has no predicate `alow` with 1 argument\n", "{err}");
     let (code, _, err) = run(&["compile", "missing.polar", "p()"]);
     assert!(code == 1 && err.starts_with("error: `missing.polar`:"), "{err}");
 }
@@ -100,7 +102,7 @@ fn validate_reports_every_file_and_fails_on_errors_only() {
     let (code, out, err) = run(&["validate", "good.polar"]);
     assert_eq!((code, out.as_str(), err.as_str()), (0, "good.polar: valid\n", ""));
     let (code, out, err) = run(&["validate", "good.polar", "invalid.polar"]);
-    assert_eq!((code, out.as_str()), (1, "good.polar: valid\ninvalid.polar: 1 error\n"));
+    assert!(code == 1 && out.starts_with("good.polar: valid\ninvalid.polar: 1 error"), "{out}");
     assert!(err.contains("raeder"), "{err}");
     let (code, out, err) = run(&["validate", "invalid.polar", "--format", "json"]);
     let json: serde_json::Value = serde_json::from_str(&out).unwrap();

@@ -3,7 +3,7 @@
 use super::error::CliError;
 use super::policy_file::PolicyFile;
 use super::{Verdict, output, tables};
-use crate::engine::notation;
+use crate::engine::{self, notation};
 use portcullis_compiler::question::{Answer, AnswerColumn, Question};
 use portcullis_compiler::{Dialect, compile_text};
 use std::fmt::Write;
@@ -22,12 +22,16 @@ pub(super) struct Args {
     dialect: Dialect,
 }
 
-const EXAMPLES: &str = r#"A question names a predicate and its arguments: User:alice is a value, "read" a String, 7 an Integer,
-true a Boolean; Repo:? asks which values of a type, ? of any type; _ stands for some value.
-Calls can be joined: 'has_role(User:?u, "admin", Org:acme) and allow(User:?u, "read", Repo:x)'.
+const EXAMPLES: &str = r#"A question names a predicate and its arguments:
+  User:alice, "read", 7, true   a value, a String, an Integer, a Boolean
+  Repo:?, ?                     which values of this type, of any type
+  Repo:?r, ?r                   the same; all ?r of a question are one value
+  Repo:_, _                     some value, which does not matter
+Calls are joined by `and`: 'has_role(User:?u, "admin", Org:acme) and allow(User:?u, "read", Repo:x)'
 
-The statement reads one table for each kind of fact that the policy can store, named after the predicate
-and its types: has_role(User, String, Repo) is has_role_user_string_repo(arg0, arg1, arg2), all text.
+The statement reads one table for each kind of fact that the policy can store, named after the
+predicate and its types, with text columns arg0, arg1, and so on: a fact has_role(User, String,
+Repo) is a row of has_role_user_string_repo.
 
 Examples:
   portcullis compile policy.polar 'allow(User:alice, "read", Repo:anvils)'
@@ -37,8 +41,9 @@ Examples:
 pub(super) fn run(args: &Args) -> Result<Verdict, CliError> {
     let question = question(&args.question)?;
     let program = PolicyFile::program(&args.policy)?;
+    engine::check_predicates(&program, &question)?;
     let catalog = tables::catalog(&program)?;
-    let now = crate::engine::unix_time();
+    let now = engine::unix_time();
     let statement = compile_text(&program, &catalog, &question, args.dialect, now)?;
     output::to_stdout(&format!("{}{};", legend(&question, &statement.answer), statement.sql.trim_end()))?;
     Ok(Verdict::Good)

@@ -66,7 +66,12 @@ impl From<EngineError> for CliError {
     fn from(error: EngineError) -> Self {
         match error {
             EngineError::Policy(refusal) => Self::Policy(refusal.to_string()),
-            other => Self::Engine(other),
+            EngineError::BadRequest(_)
+            | EngineError::NotFound(_)
+            | EngineError::TooLarge(_)
+            | EngineError::Timeout(_)
+            | EngineError::Store(_)
+            | EngineError::Bug(_) => Self::Engine(error),
         }
     }
 }

@@ -3,6 +3,7 @@
 use super::error::CliError;
 use super::policy_file::PolicyFile;
 use super::{Verdict, compile, output, tables};
+use crate::engine;
 use portcullis_compiler::question::Shape;
 use portcullis_compiler::{Dialect, Explanation, explain};
 use std::path::PathBuf;
@@ -26,6 +27,7 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args) -> Result<Verdict, CliError> {
     let question = compile::question(&args.question)?;
     let program = PolicyFile::program(&args.policy)?;
+    engine::check_predicates(&program, &question)?;
     let shape = Shape::of(&program, &question);
     let explanation = explain(&program, &tables::catalog(&program)?, &shape, args.dialect)?;
     output::to_stdout(&text(&explanation))?;

@@ -5,6 +5,7 @@ use super::{Verdict, output, policy_file};
 use crate::config::Config;
 use crate::engine::{Engine, EngineSettings, PolicyOptions, open_environments};
 use crate::http::{self, AppState, DEFAULT_ENVIRONMENT, DEVELOPMENT_KEY, Environment};
+use std::io::IsTerminal;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -72,7 +73,9 @@ async fn serve(config: Config) -> Result<Verdict, CliError> {
     let cannot_listen = |error| CliError::Io { what: format!("cannot listen on {}", config.listen), error };
     let listener = TcpListener::bind(config.listen).await.map_err(cannot_listen)?;
     let address = listener.local_addr().map_err(cannot_listen)?;
-    output::to_stdout(&welcome(address, &config))?;
+    if let Err(error) = output::to_stdout(&welcome(address, &config)) {
+        tracing::warn!(%error, %address, "answers without having said so");
+    }
     let state = Arc::new(AppState::new(config, environments));
     http::serve(listener, state, stop_signal()).await;
     Ok(Verdict::Good)
@@ -102,7 +105,9 @@ fn welcome(address: SocketAddr, config: &Config) -> String {
 
 fn log_to_stderr(filter: &str) {
     let filter = tracing_subscriber::EnvFilter::builder().parse_lossy(filter);
-    let subscriber = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    let colours = std::io::stderr().is_terminal();
+    let subscriber =
+        tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(colours);
     // A second subscriber is refused; the first goes on.
     let _ = subscriber.try_init();
 }

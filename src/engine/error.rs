@@ -67,7 +67,16 @@ impl From<StoreError> for EngineError {
             StoreError::Timeout(_) => Self::Timeout(error.to_string()),
             StoreError::TooLarge(text) => Self::TooLarge(text),
             StoreError::Invalid(text) => Self::BadRequest(text),
-            other => Self::Store(other),
+            StoreError::Bug(text) => Self::Bug(text),
+            StoreError::Io(_)
+            | StoreError::Corrupt(_)
+            | StoreError::NotAStore(_)
+            | StoreError::Locked(_)
+            | StoreError::NewerFormat { .. }
+            | StoreError::Full
+            | StoreError::ReadOnly(_)
+            | StoreError::Busy
+            | StoreError::Closed => Self::Store(error),
         }
     }
 }

@@ -6,7 +6,6 @@
 //! and two questions that differ in names alone share their statement.
 
 use super::answers::{Prepared, Row};
-use super::view::View;
 use super::{Engine, EngineError, facts, questions};
 use crate::store::{ArgPattern, Fact, FactPattern, Value};
 use portcullis_compiler::question::{AnswerColumn, Domain, Question, QuestionAtom, QuestionVar};
@@ -51,13 +50,11 @@ impl Engine {
     ) -> Result<Vec<Assignment>, EngineError> {
         query.check(self.settings().question_atoms)?;
         let Some(view) = self.view(&context)? else { return Ok(Vec::new()) };
-        for (predicate, args) in &query.atoms {
-            check_predicate(&view, predicate, args.len())?;
-        }
+        let (names, question) = query.question();
+        questions::check_predicates(view.program(), &question)?;
         if query.vars.values().any(|var| var.ids.as_ref().is_some_and(Vec::is_empty)) {
             return Ok(Vec::new());
         }
-        let (names, question) = query.question();
         let prepared = match view.prepare(&by_position(&question)).await {
             // Refused: once more with the names that the message should have.
             Err(EngineError::BadRequest(_)) => view.prepare(&question).await?,
@@ -98,7 +95,7 @@ impl Engine {
             return Err(EngineError::BadRequest("a query names its predicate".into()));
         };
         let Some(view) = self.view(&context)? else { return Ok(Vec::new()) };
-        check_predicate(&view, predicate, pattern.args.len())?;
+        questions::check_predicate(view.program(), predicate, pattern.args.len())?;
         let Some(question) = questions::matching(predicate, &pattern) else { return Ok(Vec::new()) };
         let prepared = view.prepare(&question).await?;
         let (prepared, rows) = self.answer(prepared).await?;
@@ -228,27 +225,6 @@ fn by_position(question: &Question) -> Question {
         var.name = format!("v{position}");
     }
     question
-}
-
-/// Refuses a predicate that neither a rule nor a fact of this policy can have.
-fn check_predicate(view: &View, name: &str, arity: usize) -> Result<(), EngineError> {
-    const BUILT_IN: &[(&str, usize)] = &[
-        ("allow", 2),
-        ("allow", 3),
-        ("has_permission", 2),
-        ("has_permission", 3),
-        ("has_relation", 3),
-        ("has_role", 2),
-        ("has_role", 3),
-    ];
-    // A name of this form is one that the compiler made up.
-    let generated = name.starts_with('\'');
-    if !generated && (BUILT_IN.contains(&(name, arity)) || view.program().predicate_id(name, arity).is_some())
-    {
-        return Ok(());
-    }
-    let arguments = if arity == 1 { "argument" } else { "arguments" };
-    Err(EngineError::BadRequest(format!("the policy has no predicate `{name}` with {arity} {arguments}")))
 }
 
 /// A pattern's arguments with the values of one answer in place of its wildcards.

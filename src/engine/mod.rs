@@ -10,7 +10,7 @@
 //! ```
 //!
 //! A question that was asked before in the same shape costs a look-up and the run of a prepared statement.
-//! Policy tests ([`policy_tests`]) take that way too, over their own facts only.
+//! The tests of a policy take that way too, over their own facts only.
 
 mod answers;
 mod candidates;
@@ -42,6 +42,7 @@ pub use error::{EngineError, PolicyRefusal};
 pub use evaluate::{AnsweredFact, Assignment, EvaluateQuery, EvaluateVar};
 pub use pages::{ListPage, Page};
 pub use policies::{PolicyChange, PolicyOptions, PolicyOutcome};
+pub use questions::check_predicates;
 pub use report::{TestOutcome, TestReport};
 pub use settings::EngineSettings;
 pub use view::unix_time;
@@ -56,6 +57,9 @@ use versions::Active;
 
 /// How a result names *any value*: every resource, every action.
 pub const ANY: &str = "*";
+
+/// Facts whose check is worth a thread of its own: some milliseconds.
+const MANY_FACTS: usize = 5_000;
 
 /// One environment: a store of facts and the policy that decides over them. Cloning shares it.
 #[derive(Clone, Debug)]
@@ -111,16 +115,20 @@ impl Engine {
     ///
     /// Inserted facts must be ones that the active policy can consume.
     pub async fn apply(&self, changes: Vec<Change>) -> Result<u64, EngineError> {
-        if let Some(limit) = self.settings().batch_facts {
-            let n: usize = changes.iter().map(facts::size).sum();
-            if n > limit {
-                return Err(EngineError::TooLarge(format!(
-                    "the batch has {n} facts, at most {limit} are allowed"
-                )));
-            }
+        let n: usize = changes.iter().map(facts::size).sum();
+        if let Some(limit) = self.settings().batch_facts
+            && n > limit
+        {
+            return Err(EngineError::TooLarge(format!(
+                "the batch has {n} facts, at most {limit} are allowed"
+            )));
         }
         let plans = self.plans();
-        facts::check_changes(plans.as_ref().map(|plans| &*plans.policy.program), &changes)?;
+        let check = move || {
+            let program = plans.as_ref().map(|plans| &*plans.policy.program);
+            facts::check_changes(program, &changes).map(|()| changes)
+        };
+        let changes = if n > MANY_FACTS { view::off_the_workers(check).await?? } else { check()? };
         Ok(self.store().apply(changes).await?.offset)
     }
 

@@ -18,6 +18,8 @@
 //! # Ok::<(), notation::NotationError>(())
 //! ```
 
+use super::{facts, questions};
+use crate::store::Value;
 use portcullis_compiler::question::{Domain, Question, QuestionAtom, QuestionVar};
 
 /// Why a text is not a question.
@@ -94,12 +96,20 @@ impl<'a> Reader<'a> {
         let expected = "a value like `User:alice`, `\"read\"`, `7` or `true`, or one of `?`, `Repo:?`, `_`";
         let ty = self.name().ok_or_else(|| self.expected(expected))?;
         self.take(":").ok_or_else(|| self.expected("`:` and an id, `?` or `_` after the type"))?;
+        if questions::is_abstract(ty) {
+            self.rest = start;
+            return Err(self.expected("a concrete type"));
+        }
         if let Some(var) = self.open(Some(ty))? {
             return Ok(var);
         }
         let id = if self.rest.starts_with('"') { self.string()? } else { self.until_delimiter().to_owned() };
         if id.is_empty() {
             return Err(self.expected("an id, `?` or `_`"));
+        }
+        if facts::check_value(&Value { ty: ty.into(), id: id.clone() }).is_err() {
+            self.rest = start;
+            return Err(self.expected(&format!("a value of type `{ty}`")));
         }
         Ok(self.value(ty, id))
     }
@@ -280,6 +290,8 @@ mod tests {
         assert_eq!(read("p(User:)"), "column 8: expected an id, `?` or `_`");
         assert_eq!(read("p(\"x"), "column 3: expected a text that ends with `\"`");
         assert_eq!(read("p(99999999999999999999)"), "column 3: expected a 64-bit Integer");
+        assert_eq!(read("p(Integer:007)"), "column 3: expected a value of type `Integer`");
+        assert_eq!(read("p(Actor:a)"), "column 3: expected a concrete type");
         assert!(read("p(,)").starts_with("column 3: expected a value like"));
         assert!(read("p(User:a) or q()").starts_with("column 11: expected the end"));
     }

@@ -24,7 +24,7 @@ pub struct Page {
 /// A list, or one page of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ListPage {
-    /// The ids, sorted, distinct; [`ANY`] stands for every resource of the type.
+    /// The ids, sorted, distinct; [`ANY`](super::ANY) stands for every resource of the type.
     pub ids: Vec<String>,
     /// Where the next page starts; `None` if this is the last, or the whole.
     pub next_after: Option<String>,

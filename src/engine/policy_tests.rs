@@ -72,8 +72,8 @@ fn run(
         };
         if let Some(found) = found {
             let line = program.source.locate(assertion.span).line;
-            let written =
-                program.source.snippet(assertion.span).split_whitespace().collect::<Vec<_>>().join(" ");
+            let written = program.source.snippet(assertion.span).trim_end_matches(';');
+            let written = written.split_whitespace().collect::<Vec<_>>().join(" ");
             errors.push(format!("test `{}`, line {line}: `{written}` {found}", test.name));
         }
     }

@@ -3,7 +3,9 @@
 //! In: values and patterns that passed [`super::facts`]. Out: a [`Question`], or `None` where no policy
 //! could give an answer, because no value has the abstract type `Actor` or `Resource` as its own.
 
+use super::EngineError;
 use crate::store::{ArgPattern, FactPattern, Value};
+use portcullis_compiler::ir::Program;
 use portcullis_compiler::question::{Domain, Question, QuestionVar};
 
 /// The question behind every check: `allow(actor, action, resource)`.
@@ -55,6 +57,31 @@ pub(super) fn matching(predicate: &str, pattern: &FactPattern) -> Option<Questio
 pub(super) fn holds_of(predicate: &str, ty: &str, ids: Vec<String>) -> Question {
     let var = QuestionVar { name: "value".into(), ty: Some(ty.into()), domain: Domain::GivenOneOf(ids) };
     Question::atom(predicate, vec![var])
+}
+
+/// Refuses a question over a predicate that neither a rule nor a fact of this policy can have.
+pub fn check_predicates(program: &Program, question: &Question) -> Result<(), EngineError> {
+    question.atoms.iter().try_for_each(|atom| check_predicate(program, &atom.predicate, atom.args.len()))
+}
+
+/// Refuses a predicate that neither a rule nor a fact of this policy can have.
+pub(super) fn check_predicate(program: &Program, name: &str, arity: usize) -> Result<(), EngineError> {
+    const BUILT_IN: &[(&str, usize)] = &[
+        ("allow", 2),
+        ("allow", 3),
+        ("has_permission", 2),
+        ("has_permission", 3),
+        ("has_relation", 3),
+        ("has_role", 2),
+        ("has_role", 3),
+    ];
+    // A name of this form is one that the compiler made up.
+    let generated = name.starts_with('\'');
+    if !generated && (BUILT_IN.contains(&(name, arity)) || program.predicate_id(name, arity).is_some()) {
+        return Ok(());
+    }
+    let arguments = if arity == 1 { "argument" } else { "arguments" };
+    Err(EngineError::BadRequest(format!("the policy has no predicate `{name}` with {arity} {arguments}")))
 }
 
 /// Whether a type is `Actor` or `Resource`, which is no value's own type.

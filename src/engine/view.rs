@@ -65,6 +65,8 @@ impl View {
         question: &Question,
         window: Option<Window<'_>>,
     ) -> Result<Prepared, EngineError> {
+        // A bulk prepares thousands of questions without a reason to wait: others get their turn.
+        tokio::task::coop::consume_budget().await;
         let key = PlanKey::of(&self.plans, question, &self.context);
         let statement = if let Some(statement) = self.plans.known(&key) {
             statement

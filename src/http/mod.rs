@@ -4,18 +4,18 @@
 //!
 //! | file | endpoints |
 //! |---|---|
-//! | [`facts`] | `/batch`, `/bulk`, `/bulk_load`, `/bulk_delete`, `/facts`, `/clear_data` |
-//! | [`checks`] | `/authorize`, `/authorize_resources`, `/list`, `/actions`, `/bulk_actions` |
-//! | [`queries`] | `/query`, `/evaluate_query` |
-//! | [`policy`] | `/policy`, `/policy_metadata` |
-//! | [`status`] | `/stats`, `/healthcheck`, and `/health`, `/ready` outside the prefix |
+//! | `facts` | `/batch`, `/bulk`, `/bulk_load`, `/bulk_delete`, `/facts`, `/clear_data` |
+//! | `checks` | `/authorize`, `/authorize_resources`, `/list`, `/actions`, `/bulk_actions` |
+//! | `queries` | `/query`, `/evaluate_query` |
+//! | `policy` | `/policy`, `/policy_metadata` |
+//! | `status` | `/stats`, `/healthcheck`, and `/health`, `/ready` outside the prefix |
 //!
 //! ```text
 //! connection (serve) ─→ edge: id, span, seat, time, panics ─→ key (auth) ─→ body (json) ─→ handler ─→ engine
 //! ```
 //!
 //! Afterwards every answer is JSON, every error has a `message`, and every answer has a request id and
-//! its duration. There is one layer around all routes, [`edge`], and the rest are extractors: a check costs
+//! its duration. There is one layer around all routes, `edge`, and the rest are extractors: a check costs
 //! a handful of allocations on its way to the engine.
 
 mod auth;

@@ -43,7 +43,7 @@ pub(super) fn prune(plan: Plan) -> Plan {
             *slot = true;
             if let Some(Some(table)) = tables.get_mut(next) {
                 for_each_select(&mut table.body, &mut |select| {
-                    for_each_table(select, &mut |table| queue.push(*table))
+                    for_each_table(select, &mut |table| queue.push(*table));
                 });
             }
         }

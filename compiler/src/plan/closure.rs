@@ -16,7 +16,7 @@ use super::build::Build;
 use super::planner::{PlanError, Planner};
 use super::recursion::{Classes, Recursion, Step, classes};
 use super::scope::Scope;
-use crate::ir::{Polarity, VarId};
+use crate::ir::{CompareOp, Polarity, VarId};
 use crate::specialise::clause::{Clause, Goal, RelId, Relation, TableRef, Term};
 
 /// How one class of columns is closed.
@@ -227,7 +227,7 @@ impl Planner<'_> {
             clause.head.extend(columns.iter().filter_map(|column| args.get(*column)));
             clause.goals.push(Goal::Rows { table: TableRef::Itself, args: from });
             clause.goals.extend(rule.goals.iter().cloned());
-            clause.goals.extend(self.fixed(call, classes, rule));
+            clause.goals.extend(fixed(call, classes, &rule.head));
             step.extend(self.step_selects(&clause)?);
         }
         let body = TableBody::Recursive { base: vec![base], step };
@@ -254,7 +254,7 @@ impl Planner<'_> {
         };
         let mut base = Vec::new();
         for (member, mut clause) in reached {
-            clause.goals.extend(self.fixed_head(call, classes, &clause.head));
+            clause.goals.extend(fixed(call, classes, &clause.head));
             clause.head = tag(member).into_iter().chain(pick(&clause.head)).collect();
             base.extend(self.step_selects(&clause)?);
         }
@@ -269,7 +269,7 @@ impl Planner<'_> {
                 let from = tag(*callee).into_iter().chain(pick(args)).collect();
                 clause.goals.push(Goal::Rows { table: TableRef::Itself, args: from });
                 clause.goals.extend(rule.goals.iter().cloned());
-                clause.goals.extend(self.fixed(call, classes, rule));
+                clause.goals.extend(fixed(call, classes, &rule.head));
                 step.extend(self.step_selects(&clause)?);
             }
         }
@@ -286,10 +286,10 @@ impl Planner<'_> {
     fn flat(&mut self, call: &Call<'_>) -> Result<RelId, PlanError> {
         let recursion = call.recursion;
         let width = recursion.widths.iter().copied().max().unwrap_or(0);
-        let padded = |member: usize, terms: &[Term]| -> Vec<Term> {
+        let padded = |member: usize, terms: &[Term], with: Term| -> Vec<Term> {
             let padding = width.saturating_sub(terms.len());
             let row = std::iter::once(Term::Tag(member)).chain(terms.iter().copied());
-            row.chain(std::iter::repeat_n(Term::Tag(0), padding)).collect()
+            row.chain(std::iter::repeat_n(with, padding)).collect()
         };
         let mut base = Vec::new();
         for (member, exit) in call.exits.iter().enumerate() {
@@ -304,17 +304,22 @@ impl Planner<'_> {
             let var_names = (0..n_columns).map(|column| format!("c{column}")).collect();
             base.extend(self.step_selects(&Clause {
                 rule: None,
-                head: padded(member, &head),
+                head: padded(member, &head, Term::Tag(0)),
                 goals: vec![goal],
                 var_names,
             })?);
         }
         let mut step = Vec::new();
         for rule in &recursion.steps {
-            let mut clause =
-                Clause { goals: Vec::new(), head: padded(rule.member, &rule.head), ..rule.clause.clone() };
+            let mut clause = Clause {
+                goals: Vec::new(),
+                head: padded(rule.member, &rule.head, Term::Tag(0)),
+                ..rule.clause.clone()
+            };
             for (callee, args) in &rule.calls {
-                clause.goals.push(Goal::Rows { table: TableRef::Itself, args: padded(*callee, args) });
+                clause
+                    .goals
+                    .push(Goal::Rows { table: TableRef::Itself, args: padded(*callee, args, Term::Ignored) });
             }
             clause.goals.extend(rule.goals.iter().cloned());
             step.extend(self.step_selects(&clause)?);
@@ -329,24 +334,8 @@ impl Planner<'_> {
         let n_columns = recursion.widths.get(own).copied().unwrap_or(0);
         let names: Vec<String> = (0..n_columns).map(|column| format!("c{column}")).collect();
         let head: Vec<Term> = (0..n_columns).map(|column| Term::Var(VarId::from_index(column))).collect();
-        let goals = vec![Goal::Rows { table, args: padded(own, &head) }];
-        // Padding holds a tag everywhere, so it need not be compared.
+        let goals = vec![Goal::Rows { table, args: padded(own, &head, Term::Ignored) }];
         self.relation_for(call, vec![Clause { rule: None, head, goals, var_names: names }])
-    }
-
-    /// The static values of a step's invariant columns.
-    fn fixed(&self, call: &Call<'_>, classes: &Classes, step: &Step) -> Vec<Goal> {
-        self.fixed_head(call, classes, &step.head)
-    }
-
-    fn fixed_head(&self, call: &Call<'_>, classes: &Classes, head: &[Term]) -> Vec<Goal> {
-        let columns = head.iter().zip(&call.known).zip(&classes.of_column);
-        let fixed = columns.filter_map(|((term, known), class)| match (known, class) {
-            (Known::Static(expr), None) => static_term(*expr).map(|value| (*term, value)),
-            _ => None,
-        });
-        let equal = |(left, right)| Goal::Compare { op: crate::ir::CompareOp::Equal, left, right };
-        fixed.map(equal).collect()
     }
 
     /// Plans one clause of a table on its own; its head is what comes out.
@@ -360,6 +349,16 @@ impl Planner<'_> {
         let scope = if recursive { Scope::STEP } else { Scope::TOP };
         self.selects(&scope, build)
     }
+}
+
+/// The static values of a clause's invariant columns.
+fn fixed(call: &Call<'_>, classes: &Classes, head: &[Term]) -> Vec<Goal> {
+    let columns = head.iter().zip(&call.known).zip(&classes.of_column);
+    let fixed = columns.filter_map(|((term, known), class)| match (known, class) {
+        (Known::Static(expr), None) => static_term(*expr).map(|value| (*term, value)),
+        (Known::Static(_) | Known::Row(_) | Known::No, _) => None,
+    });
+    fixed.map(|(left, right)| Goal::Compare { op: CompareOp::Equal, left, right }).collect()
 }
 
 /// The columns of a class, ascending.

@@ -15,6 +15,9 @@ use crate::ir::{ConstId, Polarity};
 use crate::specialise::clause::{Clause, Goal, RelId, ScanArg, Specialised, Term};
 use indexmap::{IndexMap, IndexSet};
 
+/// A clause's head and goals with something erased, by which like clauses are found.
+type Skeleton = (Vec<Term>, Vec<Goal>);
+
 /// Rewrites every relation of the program.
 pub(crate) fn collapse(program: &mut Specialised) {
     remove_impossible(program);
@@ -118,7 +121,7 @@ fn without_subsumed(program: &Specialised, rel: RelId, included: &[IndexSet<RelI
     let relations = included.get(rel.0).into_iter().flatten().filter_map(|&rel| program.relation(rel));
     let clauses = relations.flat_map(|relation| &relation.clauses).filter(|clause| renamed(clause).is_none());
     // Clauses that agree except in the relations they call.
-    let mut buckets: IndexMap<(Vec<Term>, Vec<Goal>), Vec<&Clause>> = IndexMap::new();
+    let mut buckets: IndexMap<Skeleton, Vec<&Clause>> = IndexMap::new();
     for clause in clauses {
         let bucket = buckets.entry(skeleton(clause)).or_default();
         if bucket.iter().any(|kept| is_subsumed(clause, kept, covers)) {
@@ -131,7 +134,7 @@ fn without_subsumed(program: &Specialised, rel: RelId, included: &[IndexSet<RelI
 }
 
 /// The clause with every positively called relation erased.
-fn skeleton(clause: &Clause) -> (Vec<Term>, Vec<Goal>) {
+fn skeleton(clause: &Clause) -> Skeleton {
     let mut goals = clause.goals.clone();
     for goal in &mut goals {
         if let Goal::Call { polarity: Polarity::Positive, rel, .. } = goal {
@@ -160,7 +163,7 @@ fn merge_literals(clauses: Vec<Clause>) -> Vec<Clause> {
         .flat_map(|clause| clause.goals.iter().enumerate().flat_map(|(at, goal)| literal_places(at, goal)))
         .collect();
     for place in places {
-        let mut groups: IndexMap<(Vec<Term>, Vec<Goal>), (Clause, IndexSet<ConstId>)> = IndexMap::new();
+        let mut groups: IndexMap<Skeleton, (Clause, IndexSet<ConstId>)> = IndexMap::new();
         let mut others = Vec::new();
         for clause in clauses {
             let mut erased = clause.goals.clone();

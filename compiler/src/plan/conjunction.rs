@@ -90,7 +90,7 @@ impl Planner<'_> {
                 .enumerate()
                 .filter_map(|(at, goal)| Some((self.step_of(&build, at, goal)?, at)));
             let Some((step, at)) = next.min() else {
-                return self.finish(build).map(Advance::Done);
+                return finish(&build).map(Advance::Done);
             };
             let goal = build.goals.remove(at);
             match goal {
@@ -123,8 +123,12 @@ impl Planner<'_> {
                             let branches = self.branches(scope, &build, &goal)?;
                             build.select.filter.push(Condition::Any(branches));
                         }
+                        Step::Test if !alone => {
+                            let rows = self.produce(&build, rel, &args)?;
+                            build.goals.insert(at, rows);
+                        }
                         Step::Produce | Step::Enumerate
-                            if !alone && !(self.is_decision && alternatives <= 8) =>
+                            if !(alone || self.is_decision && alternatives <= 8) =>
                         {
                             let rows = self.produce(&build, rel, &args)?;
                             build.goals.insert(at, rows);
@@ -303,25 +307,25 @@ impl Planner<'_> {
             Goal::Scan { .. } | Goal::Call { .. } | Goal::Compare { .. } => false,
         })
     }
+}
 
-    /// The finished select, or the refusal that names what is not bound.
-    fn finish(&self, build: Build) -> Result<Select, PlanError> {
-        let unbound = |term: Term| PlanError::Unbound { name: build.name(term).to_owned(), rule: build.rule };
-        if let Some(goal) = build.goals.first() {
-            let mut stuck = None;
-            for_each_term(goal, &mut |term| {
-                if build.expr(term).is_none() && term != Term::Ignored && stuck.is_none() {
-                    stuck = Some(term);
-                }
-            });
-            return Err(stuck.map_or(PlanError::Unbound { name: "_".into(), rule: build.rule }, unbound));
-        }
-        let mut select = build.select.clone();
-        for term in &build.output {
-            select.output.push(build.expr(*term).ok_or_else(|| unbound(*term))?);
-        }
-        Ok(select)
+/// The finished select, or the refusal that names what is not bound.
+fn finish(build: &Build) -> Result<Select, PlanError> {
+    let unbound = |term: Term| PlanError::Unbound { name: build.name(term).to_owned(), rule: build.rule };
+    if let Some(goal) = build.goals.first() {
+        let mut stuck = None;
+        for_each_term(goal, &mut |term| {
+            if build.expr(term).is_none() && term != Term::Ignored && stuck.is_none() {
+                stuck = Some(term);
+            }
+        });
+        return Err(stuck.map_or(PlanError::Unbound { name: "_".into(), rule: build.rule }, unbound));
     }
+    let mut select = build.select.clone();
+    for term in &build.output {
+        select.output.push(build.expr(*term).ok_or_else(|| unbound(*term))?);
+    }
+    Ok(select)
 }
 
 /// A build that is done, or its alternatives.

@@ -55,7 +55,10 @@ pub fn resolve(source: &SourceMap, policy: &Policy) -> (Option<Program>, Vec<Dia
     let declared = signature::declared(&mut tables, policy);
     infer::infer(&mut tables, &blocks, &declared);
     let signatures = signature::signatures(&tables, &declared);
-    lint::lint(&mut tables, &blocks, policy);
+    // Lints of a policy with mistakes would mostly repeat them: a rule that is refused uses nothing.
+    if tables.diagnostics.is_empty() {
+        lint::lint(&mut tables, &blocks, policy);
+    }
     let (tests, facts) = cases::cases(&mut tables, policy);
     let blocks = blocks.infos(&tables);
     let Tables { types, predicates, constants, rules, mut diagnostics, .. } = tables;

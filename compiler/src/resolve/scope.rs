@@ -37,7 +37,7 @@ pub(super) fn scope(tables: &mut Tables, draft: &mut Draft) -> Option<Vec<u32>> 
     }
     let Scope { depths, refused, fuel, .. } = scope;
     draft.body = body;
-    if fuel <= 1 + depths.len() / 64 {
+    if fuel == 0 {
         let title = format!("the condition of `{}` is too large", tables.predicate_name(draft.head));
         tables.report(Diagnostic::new(Code::ConditionTooLarge, title, draft.span, "split this rule"));
         return None;
@@ -143,7 +143,7 @@ impl Scope<'_> {
     /// Checks that everything that must be bound is. `bound` are the variables that outer levels bind.
     fn check(&mut self, formula: &Formula, mut bound: Vars, depth: u32) {
         bound.resize(self.depths.len(), false);
-        while grow(formula, &mut bound, &mut self.fuel) {}
+        grow(formula, &mut bound, &mut self.fuel);
         self.check_bound(formula, &bound, depth);
     }
 
@@ -178,7 +178,8 @@ impl Scope<'_> {
     }
 
     fn refuse_unbound(&mut self, var: VarId, test: &Test, in_negation: bool) {
-        if self.refused.contains(&var) {
+        // Without fuel, what binds the variable may not have been found.
+        if self.fuel == 0 || self.refused.contains(&var) {
             return;
         }
         self.refused.push(var);
@@ -255,35 +256,77 @@ fn rename(formula: &mut Formula, from: VarId, to: VarId) {
     }
 }
 
-/// Adds what the formula binds to `bound`; says whether that was anything new.
+/// Adds all that the formula binds to `bound`; says whether that was anything new.
 ///
 /// The worst case is exponential in the nesting of `or`, so each visit takes from `fuel`; with none left
 /// nothing grows any more.
 fn grow(formula: &Formula, bound: &mut Vars, fuel: &mut usize) -> bool {
-    let cost = 1 + bound.len() / 64;
-    if *fuel < cost {
-        return false;
-    }
-    *fuel -= cost;
     match formula {
-        Formula::And(parts) => parts.iter().fold(false, |grown, part| grow(part, bound, fuel) | grown),
-        Formula::Or(parts) => {
-            let mut alternatives = parts.iter().map(|part| {
-                let mut alternative = bound.clone();
-                while grow(part, &mut alternative, fuel) {}
-                alternative
-            });
-            let Some(mut every) = alternatives.next() else { return false };
-            for alternative in alternatives {
-                every.iter_mut().zip(&alternative).for_each(|(all, one)| *all &= one);
-            }
-            let grown = *bound != every;
-            *bound = every;
-            grown
-        }
+        Formula::And(parts) => grow_by_all(parts, bound, fuel),
+        Formula::Or(parts) => grow_by_alternatives(parts, bound, fuel),
         Formula::Not(_) => false,
         Formula::Test(test) => grow_by_test(test, bound),
     }
+}
+
+/// Adds what parts that hold together bind, in whatever order they stand.
+fn grow_by_all(parts: &[Formula], bound: &mut Vars, fuel: &mut usize) -> bool {
+    let mut tests = Vec::new();
+    let mut alternatives = Vec::new();
+    let mut open: Vec<&Formula> = parts.iter().rev().collect();
+    while let Some(part) = open.pop() {
+        match part {
+            Formula::And(parts) => open.extend(parts.iter().rev()),
+            Formula::Or(parts) => alternatives.push(parts),
+            Formula::Not(_) => {}
+            Formula::Test(test) => tests.push(test),
+        }
+    }
+    let mut ever = false;
+    for round in 0.. {
+        let mut by_tests = false;
+        while tests.iter().fold(false, |grown, test| grow_by_test(test, bound) | grown) {
+            by_tests = true;
+            if !spend(fuel, tests.len()) {
+                return true;
+            }
+        }
+        ever |= by_tests;
+        // A lone disjunction learns nothing from itself.
+        if round > 0 && !by_tests && alternatives.len() < 2 {
+            break;
+        }
+        if !alternatives.iter().fold(false, |grown, parts| grow_by_alternatives(parts, bound, fuel) | grown) {
+            break;
+        }
+        ever = true;
+    }
+    ever
+}
+
+/// Adds what every alternative binds.
+fn grow_by_alternatives(parts: &[Formula], bound: &mut Vars, fuel: &mut usize) -> bool {
+    let mut every: Option<Vars> = None;
+    for part in parts {
+        if !spend(fuel, 1 + bound.len() / 64) {
+            return false;
+        }
+        let mut alternative = bound.clone();
+        grow(part, &mut alternative, fuel);
+        match &mut every {
+            None => every = Some(alternative),
+            Some(every) => every.iter_mut().zip(&alternative).for_each(|(all, one)| *all &= one),
+        }
+    }
+    let Some(every) = every else { return false };
+    let grown = *bound != every;
+    *bound = every;
+    grown
+}
+
+fn spend(fuel: &mut usize, cost: usize) -> bool {
+    *fuel = fuel.saturating_sub(cost);
+    *fuel > 0
 }
 
 fn grow_by_test(test: &Test, bound: &mut Vars) -> bool {

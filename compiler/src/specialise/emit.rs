@@ -69,7 +69,7 @@ fn source_clause(work: &Specialiser<'_>, index: usize, adornments: &[Adornment])
     for (adornment, held) in adornments.iter().zip(&source.args) {
         match (adornment, held) {
             (Adornment::Literal(literal), SourceArg::Column(_)) => {
-                args.push(ScanArg::Term(Term::Const(*literal)))
+                args.push(ScanArg::Term(Term::Const(*literal)));
             }
             (
                 Adornment::Column(_) | Adornment::Tested(_) | Adornment::Unconstrained(_),

@@ -155,10 +155,10 @@ impl<'p> Specialiser<'p> {
                 }
                 (PatternArg::Untyped, SourceArg::Column(ty)) => Some(Adornment::Column(*ty)),
                 (PatternArg::Literal(literal), SourceArg::Open(types)) => {
-                    admits(types, TypeId::STRING).then_some(Adornment::Literal(literal))
+                    admits(types.as_ref(), TypeId::STRING).then_some(Adornment::Literal(literal))
                 }
                 (PatternArg::Typed(ty), SourceArg::Open(types)) => {
-                    admits(types, ty).then_some(Adornment::Column(ty))
+                    admits(types.as_ref(), ty).then_some(Adornment::Column(ty))
                 }
                 (PatternArg::Untyped, SourceArg::Open(_)) => Some(Adornment::Unconstrained(None)),
             };
@@ -275,7 +275,7 @@ impl<'p> Specialiser<'p> {
             let Some((_, place, pattern, literal_idx, args)) =
                 patterns.min_by_key(|(unknown, place, ..)| (*unknown, *place))
             else {
-                self.branch_on_types(body, frame, choices, answered)?;
+                self.branch_on_types(body, frame, &choices, answered)?;
                 continue;
             };
             let mut rest = left.clone();
@@ -382,7 +382,7 @@ impl<'p> Specialiser<'p> {
         &mut self,
         body: &Body<'_>,
         frame: Frame<'p>,
-        choices: Vec<(usize, Choice)>,
+        choices: &[(usize, Choice)],
         answered: &mut Vec<Answered<'p>>,
     ) -> Result<(), CompileError> {
         let mut open = vec![frame];
@@ -399,7 +399,7 @@ impl<'p> Specialiser<'p> {
                 })
             };
             let Some(var) = tested.or_else(in_head) else {
-                answered.push((frame, choices.clone()));
+                answered.push((frame, choices.to_vec()));
                 continue;
             };
             let Types::OneOf(types) = frame.types(var).clone() else { continue };
@@ -524,8 +524,8 @@ fn open_variable(body: &Body<'_>, frame: &Frame<'_>, literal: &Literal) -> Optio
 }
 
 /// Whether a type is among several, or any will do.
-fn admits(types: &Option<Vec<TypeId>>, ty: TypeId) -> bool {
-    types.as_ref().is_none_or(|types| types.contains(&ty))
+fn admits(types: Option<&Vec<TypeId>>, ty: TypeId) -> bool {
+    types.is_none_or(|types| types.contains(&ty))
 }
 
 /// Whether the variable is unbound and has several types.

@@ -38,7 +38,7 @@ pub(super) fn ident(name: &str) -> Ident {
 }
 
 /// A number.
-pub(super) fn number(number: impl ToString) -> Expr {
+pub(super) fn number(number: i64) -> Expr {
     Expr::Value(Value::Number(number.to_string(), false).into())
 }
 

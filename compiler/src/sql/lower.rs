@@ -102,7 +102,7 @@ impl Lowering<'_> {
         }
         let mut from = self.union_all(arms)?;
         if from.len() > 1 {
-            let arms = from.into_iter().map(|arm| self.wrap(arm)).collect();
+            let arms = from.into_iter().map(Self::wrap).collect();
             from = self.union_all(arms)?;
         }
         let Some(all) = from.pop() else { return Err(CompileError::Bug("an answer without an arm".into())) };
@@ -137,7 +137,7 @@ impl Lowering<'_> {
     }
 
     /// `SELECT * FROM (arm) AS u`
-    fn wrap(&self, arm: SetExpr) -> SetExpr {
+    fn wrap(arm: SetExpr) -> SetExpr {
         let from = build::joined(vec![build::derived(build::query(arm), "u")]);
         build::select(false, vec![build::star()], from, Vec::new())
     }
@@ -192,7 +192,7 @@ impl Lowering<'_> {
                 } else {
                     let base = match base.len() {
                         0 | 1 => base.into_iter().next(),
-                        _ => build::union(base, true).map(|all| self.wrap(all)),
+                        _ => build::union(base, true).map(Self::wrap),
                     };
                     let step = self.recursive_arm(tables, table, step)?;
                     build::union(base.into_iter().chain(step).collect(), false)
@@ -337,7 +337,7 @@ impl Lowering<'_> {
         let from = build::joined(vec![build::table_function(function, vec![state], "e", alias_columns)]);
         let value = || build::column("e", build::ident("value"));
         let items = (0..names.len()).map(|at| {
-            build::item(build::binary(value(), BinaryOperator::LongArrow, build::number(at)), None)
+            build::item(build::binary(value(), BinaryOperator::LongArrow, build::number(i64::try_from(at).unwrap_or(0))), None)
         });
         build::select(false, items.collect(), from, Vec::new())
     }
@@ -541,7 +541,7 @@ impl Lowering<'_> {
                     RelationSource::Context { .. } => Ok(build::binary(
                         build::column(&table, build::ident("value")),
                         BinaryOperator::LongArrow,
-                        build::number(column),
+                        build::number(i64::try_from(column).unwrap_or(0)),
                     )),
                 }
             }

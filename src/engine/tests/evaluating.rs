@@ -1,7 +1,7 @@
 //! Questions over any predicate.
 
 use super::super::{ArgPattern, Assignment, EvaluateQuery, EvaluateVar, FactPattern};
-use super::{fact, repositories, value};
+use super::{engine_with, fact, repositories, value};
 
 /// Calls written `predicate var var`, and variables as name, type and ids.
 fn query(calls: &[&str], vars: &[(&str, &str, Option<&[&str]>)]) -> EvaluateQuery {
@@ -95,6 +95,15 @@ async fn a_wrong_query_is_refused_with_the_reason() {
         answers(&["is_superuser u"], &[("u", "Integer", Some(&["007"]))]).await.contains("not an Integer")
     );
     assert_eq!(answers(&["is_superuser u"], &[("u", "Lab", None)]).await, "");
+}
+
+#[tokio::test]
+async fn what_only_a_comparison_bounds_cannot_be_listed() {
+    let engine = engine_with("big(n: Integer) if n > 3;", &[]).await;
+    let ask = async |ids| engine.evaluate(query(&["big size"], &[("size", "Integer", ids)]), vec![]).await;
+    assert_eq!(ask(Some(&["2", "4", "10"])).await.unwrap().len(), 2);
+    let refused = ask(None).await.unwrap_err().to_string();
+    assert!(refused.contains("`size` cannot be enumerated") && refused.contains("line 1"), "{refused}");
 }
 
 #[tokio::test]

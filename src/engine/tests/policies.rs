@@ -53,13 +53,12 @@ async fn failing_tests_say_where_and_what_was_found_and_only_force_passes_them()
     let refused = upload(&engine, FAILING, PolicyOptions::default()).await.unwrap_err();
     let EngineError::Policy(PolicyRefusal::Tests { message, report }) = refused else { panic!("{refused}") };
     let expected = [
-        r#"test `readers read`, line 7: `assert allow(User{"a"}, "write", Repo{"r"});` has no answer"#,
-        r#"test `readers read`, line 8: `assert_not allow(User{"a"}, "read", Repo{"r"});` has an answer"#,
-        r#"test `readers read`, line 9: `assert allow(User{"a"}, action: String, Repo{"r"}) iff action in ["write"];` holds for "read", and does not hold for "write""#,
-        r#"test `readers read`, line 10: `assert allow(user: User, "read", Repo{"r"});` does not hold for any other User"#,
+        r#"test `readers read`, line 7: `assert allow(User{"a"}, "write", Repo{"r"})` has no answer"#,
+        r#"test `readers read`, line 8: `assert_not allow(User{"a"}, "read", Repo{"r"})` has an answer"#,
+        r#"test `readers read`, line 9: `assert allow(User{"a"}, action: String, Repo{"r"}) iff action in ["write"]` holds for "read", and does not hold for "write""#,
+        r#"test `readers read`, line 10: `assert allow(user: User, "read", Repo{"r"})` does not hold for any other User"#,
     ];
-    let found: Vec<String> = message.lines().map(|line| line.replace(";`", "`")).collect();
-    assert_eq!(found, expected.map(|line| line.replace(";`", "`")));
+    assert_eq!(message.lines().collect::<Vec<_>>(), expected);
     let counts: Vec<_> = report.tests.iter().map(|test| (test.passed, test.total)).collect();
     assert_eq!(counts, [(1, 5), (1, 1)]);
     assert!(engine.policy(None).await.unwrap().is_none());

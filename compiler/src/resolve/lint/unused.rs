@@ -104,33 +104,34 @@ impl Used {
 
 /// Rules of which every alternative has a variable that no value fits.
 pub(super) fn never_matching(tables: &mut Tables) {
-    let mut rules: IndexMap<Span, bool, FxBuildHasher> = IndexMap::default();
+    let mut rules: IndexMap<Span, Option<&str>, FxBuildHasher> = IndexMap::default();
     for rule in &tables.rules {
         if rule.span == Span::default() || tables.is_generated(rule.head) {
             continue;
         }
-        let never = rule.vars.iter().any(|var| var.ty == VarType::OneOf(Vec::new()));
-        *rules.entry(rule.span).or_insert(true) &= never;
+        let never = rule.vars.iter().find(|var| var.ty == VarType::OneOf(Vec::new()));
+        let never = never.map(|var| var.name.as_str());
+        let seen = rules.entry(rule.span).or_insert(never);
+        *seen = seen.and(never);
     }
-    let mut never = rules.into_iter().filter(|&(_, never)| never).map(|(span, _)| span);
-    if tables.admits(TypeId::ACTOR).is_empty() {
-        // One cause, and every shorthand rule has it.
-        if let Some(span) = never.next() {
-            let title = "this rule can never match, as no `actor` block is declared";
-            let diagnostic = Diagnostic::new(Code::NeverMatches, title, span, "no value is an actor");
-            tables.report(diagnostic.with_help("declare who acts: `actor User {}`"));
+    let no_actors = tables.admits(TypeId::ACTOR).is_empty();
+    let mut found = Vec::new();
+    let mut blamed = false;
+    for (span, variable) in rules {
+        let Some(variable) = variable else { continue };
+        if no_actors && variable == "actor" {
+            // One cause, and every shorthand rule has it.
+            if !std::mem::replace(&mut blamed, true) {
+                let title = "this rule can never match, as no `actor` block is declared";
+                let diagnostic = Diagnostic::new(Code::NeverMatches, title, span, "no value is an actor");
+                found.push(diagnostic.with_help("declare who acts: `actor User {}`"));
+            }
+            continue;
         }
-        return;
+        let label = format!("no value fits `{variable}`");
+        let diagnostic = Diagnostic::new(Code::NeverMatches, "this rule can never match", span, label);
+        let note = format!("the types that its conditions ask of `{variable}` exclude each other");
+        found.push(diagnostic.with_note(note));
     }
-    for span in never.collect::<Vec<_>>() {
-        tables.report(
-            Diagnostic::new(
-                Code::NeverMatches,
-                "this rule can never match",
-                span,
-                "a variable of it fits no value",
-            )
-            .with_note("the types that its conditions ask of one variable exclude each other"),
-        );
-    }
+    tables.diagnostics.extend(found);
 }
