@@ -138,7 +138,7 @@ impl Page {
     }
 }
 
-/// The next ```policy block with the prose before it, its repeated lines spelled out.
+/// The next block of a policy with the prose before it, its repeated lines spelled out.
 fn policy<'a>(lines: &mut impl Iterator<Item = &'a str>) -> Result<(String, String), String> {
     let (prose, info, short) = block(lines)?;
     if info != "policy" {

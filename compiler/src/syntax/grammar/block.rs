@@ -1,6 +1,6 @@
 //! Blocks and their declarations.
 
-use super::recover::{braces, end_of_statement, skip_value};
+use super::recover::{Run, braces, end_of_statement, position, skip_value};
 use super::rule::rule;
 use super::shorthand::shorthand;
 use super::{Parse, Source, name, string};
@@ -13,10 +13,20 @@ use chumsky::prelude::*;
 
 /// `actor X {…}`, `resource X extends Y {…}` or `global {…}`.
 pub(super) fn block(source: Source<'_>) -> impl Parse<'_, Block> {
-    let kind = just(Kind::Actor).to(BlockKind::Actor).or(just(Kind::Resource).to(BlockKind::Resource));
+    let kind = choice((
+        just(Kind::Actor).to(BlockKind::Actor),
+        just(Kind::Resource).to(BlockKind::Resource),
+        misspelt_kind(source).labelled(Label::Mistake),
+    ));
+    let quoted = string(source).map_with(move |name, e| {
+        let range: SimpleSpan = e.span();
+        e.emit(Failure::mistake(range.start, mistake::quoted_name(source.snippet(name.span), name.span)));
+        name
+    });
+    let block_name = name(source).or(quoted.labelled(Label::Mistake));
     let supertypes = name(source).separated_by(just(Kind::Comma)).at_least(1).allow_trailing().collect();
     let extends = just(Kind::Extends).ignore_then(supertypes).or_not().map(Option::unwrap_or_default);
-    let named = kind.then(name(source)).then(extends).map(|((kind, name), extends)| (kind, name, extends));
+    let named = kind.then(block_name).then(extends).map(|((kind, name), extends)| (kind, name, extends));
     let global =
         just(Kind::Global).map_with(move |_, e| (BlockKind::Global, source.name(e.span()), Vec::new()));
     named.or(global).then(braces(source, member(source), &[])).map_with(
@@ -28,6 +38,27 @@ pub(super) fn block(source: Source<'_>) -> impl Parse<'_, Block> {
             span: source.span(e.span()),
         },
     )
+}
+
+/// `resourse` and the like, where it clearly begins a block.
+fn misspelt_kind<'a>(source: Source<'a>) -> impl Parse<'a, BlockKind> {
+    custom(move |input: &mut Run<'a, '_>| {
+        let at = position(input);
+        let kind = |offset: usize| source.tokens.kind(at + offset);
+        let begins = kind(0) == Some(Kind::Identifier)
+            && kind(1).is_some_and(Kind::is_name)
+            && matches!(kind(2), Some(Kind::OpenBrace | Kind::Extends));
+        let span = source.tokens.span_at(at);
+        let word = source.snippet(span);
+        match suggest::near(word, ["actor", "resource"]).filter(|_| begins) {
+            None => Err(Failure::unexpected(at, [])),
+            Some(near) => {
+                input.emit(Failure::mistake(at, mistake::misspelt_keyword(word, near, span)));
+                input.skip();
+                Ok(if near == "actor" { BlockKind::Actor } else { BlockKind::Resource })
+            }
+        }
+    })
 }
 
 /// One line of a block; `None` for one that is reported and left out.
@@ -109,12 +140,11 @@ fn declared<'a>(
 /// The declaration with as much of its value as can be used, and whether that is all.
 fn typed(keyword: &str, value: Value, span: Span) -> (Option<Member>, bool) {
     let names = |value| match value {
-        Value::List(names) => (Names { names, span }, true),
+        Value::List(names) | Value::Broken(names, _) => (Names { names, span }, true),
         Value::Dictionary(pairs) => {
             (Names { names: pairs.into_iter().map(|(name, _)| name).collect(), span }, false)
         }
         Value::Other(names) => (Names { names, span }, false),
-        Value::Broken(names, _) => (Names { names, span }, true),
     };
     match keyword {
         "roles" => {

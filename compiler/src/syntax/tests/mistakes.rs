@@ -362,3 +362,22 @@ fn a_policy_of_more_than_a_megabyte_is_refused_unread() {
     assert_eq!(findings(&" ".repeat(1_000_000)), "");
     assert_snapshot!(findings(&"$".repeat(1_000_001)), @"P0601 1:1 [] the policy has 1000001 bytes, more than the limit of 1000000");
 }
+
+#[test]
+fn a_mended_statement_is_read_so_that_others_may_speak_of_it() {
+    let text = "resourse A { roles = [\"a\" \"b\"]; relations = { r: B s: C }; }\nactor \"D\" extends A {}";
+    assert_snapshot!(findings(text), @r#"
+    P0110 1:1 [resourse] `resourse` is no keyword -> resource
+    P0110 1:27 ["b"] expected `,` or `]`, found `"b"`
+    P0110 1:52 [s] expected `,` or `}`, found `s`
+    P0110 2:7 ["D"] expected a name, found the string `"D"` -> D
+    "#);
+    assert_snapshot!(reprint(text), @r#"
+    resource A {
+      roles = ["a", "b"];
+      relations = { r: B, s: C };
+    }
+
+    actor D extends A {}
+    "#);
+}
