@@ -8,6 +8,8 @@
 //!   `has_relation(x, "parent", y)` gives those that declare the relation, and then the related types. To
 //!   these come the types for which rules, typed calls and `declare`s speak of that name elsewhere. If no block
 //!   declares the name, or a rule may derive it for any type, nothing is inferred;
+//! - a predicate that the policy defines gives the types of its rules' heads, and those of typed calls and
+//!   `declare`s of it elsewhere;
 //! - a generated predicate and its callers share their types.
 //!
 //! A variable that is local to a negated predicate is narrowed in the same way; one that is bound outside
@@ -48,7 +50,7 @@ pub(super) fn infer(tables: &mut Tables, blocks: &Blocks<'_>, declared: &[Signat
     }
     for _ in 0..ROUNDS {
         infer.uses = if open.is_empty() { Uses::default() } else { Uses::of(&infer, &rules) };
-        infer.parts = Parts::of(infer.tables, &rules);
+        infer.parts = Parts::of(infer.tables, declared, &rules);
         let mut changed = false;
         for open in &open {
             if let Some(rule) = rules.get_mut(open.at) {
@@ -184,15 +186,17 @@ fn noun(tables: &Tables, pred: PredId) -> Option<&'static str> {
     }
 }
 
-/// The argument types of generated predicates, from their rules and from their callers.
+/// The argument types of predicates that the policy itself defines.
 #[derive(Default)]
 struct Parts {
+    /// From the rules; of those that may also be stored, from typed calls and declarations too.
     heads: FxHashMap<PredId, Vec<Seen>>,
+    /// Of generated predicates, from their callers.
     callers: FxHashMap<PredId, Vec<Seen>>,
 }
 
 impl Parts {
-    fn of(tables: &Tables, rules: &[Rule]) -> Self {
+    fn of(tables: &Tables, declared: &[Signature], rules: &[Rule]) -> Self {
         let mut parts = Self::default();
         let add = |into: &mut FxHashMap<PredId, Vec<Seen>>, pred: PredId, args: &[Term], rule: &Rule| {
             let seen = into.entry(pred).or_insert_with(|| vec![Seen::default(); args.len()]);
@@ -201,19 +205,39 @@ impl Parts {
             }
         };
         for rule in rules {
-            if tables.is_generated(rule.head) {
+            if noun(tables, rule.head).is_none() {
                 add(&mut parts.heads, rule.head, &rule.params, rule);
             }
+        }
+        for rule in rules {
             for literal in &rule.body {
                 match &literal.kind {
                     LiteralKind::Atom { pred, args, .. } if tables.is_generated(*pred) => {
                         add(&mut parts.callers, *pred, args, rule);
                     }
-                    LiteralKind::Atom { .. }
-                    | LiteralKind::Compare { .. }
+                    LiteralKind::Atom { pred, args, .. } => {
+                        let heads = parts.heads.get_mut(pred).into_iter().flatten();
+                        for (seen, &arg) in heads.zip(args) {
+                            // An untyped call tells nothing of what others store or derive.
+                            if let Some(types) = term_types(tables, &rule.vars, arg) {
+                                seen.add(Some(&types));
+                            }
+                        }
+                    }
+                    LiteralKind::Compare { .. }
                     | LiteralKind::OneOf { .. }
                     | LiteralKind::NotOfType { .. }
                     | LiteralKind::False => {}
+                }
+            }
+        }
+        for signature in declared {
+            let pred = tables.find_predicate(&signature.predicate, signature.args.len());
+            let heads = pred.and_then(|pred| parts.heads.get_mut(&pred)).into_iter().flatten();
+            for (seen, arg) in heads.zip(&signature.args) {
+                match arg {
+                    SignatureArg::OneOf(types) => seen.add(Some(types)),
+                    SignatureArg::Literal(_) | SignatureArg::Any => seen.add(None),
                 }
             }
         }
@@ -300,8 +324,10 @@ impl Infer<'_, '_, '_> {
     ) -> bool {
         if let (Polarity::Positive, Some(heads)) = (polarity, self.parts.heads.get(&pred)) {
             let known = args.iter().zip(heads).filter(|(_, seen)| !seen.any);
+            let generated = self.tables.is_generated(pred);
             return known.fold(false, |changed, (&arg, seen)| {
-                narrow(rule, arg, &seen.types.iter().copied().collect::<Vec<_>>()) | changed
+                let may = generated || matches!(arg, Term::Var(var) if open.is_untyped(var));
+                may && narrow(rule, arg, &seen.types.iter().copied().collect::<Vec<_>>()) || changed
             });
         }
         let ([first, name, last], Some(noun)) = (args, noun(self.tables, pred)) else { return false };

@@ -337,7 +337,14 @@ impl Lowering<'_> {
         let from = build::joined(vec![build::table_function(function, vec![state], "e", alias_columns)]);
         let value = || build::column("e", build::ident("value"));
         let items = (0..names.len()).map(|at| {
-            build::item(build::binary(value(), BinaryOperator::LongArrow, build::number(i64::try_from(at).unwrap_or(0))), None)
+            build::item(
+                build::binary(
+                    value(),
+                    BinaryOperator::LongArrow,
+                    build::number(i64::try_from(at).unwrap_or(0)),
+                ),
+                None,
+            )
         });
         build::select(false, items.collect(), from, Vec::new())
     }
