@@ -2,12 +2,12 @@
 //!
 //! The modules stand in the order in which data flows.
 
-pub mod source;
-pub mod diagnostic;
-pub mod syntax;
-pub mod ir;
 pub mod catalog;
+pub mod diagnostic;
+pub mod ir;
 pub mod question;
+pub mod source;
+pub mod syntax;
 
 use diagnostic::Diagnostic;
 use ir::Program;
