@@ -115,7 +115,7 @@ pub(crate) fn question(text: &str) -> Result<Question, String> {
     let mut reader = Reader { rest: text };
     let mut question = Question { atoms: Vec::new(), vars: Vec::new(), paged: false };
     loop {
-        let predicate = reader.word()?.to_owned();
+        let predicate = reader.predicate()?;
         reader.expect("(")?;
         let mut args = Vec::new();
         while !reader.eat(")") {
@@ -213,10 +213,25 @@ impl<'t> Reader<'t> {
         taken
     }
 
+    /// A name of a type or a predicate: segments joined by `::`.
     fn word(&mut self) -> Result<&'t str, String> {
         self.rest = self.rest.trim_start();
-        let word = self.take(|c| c.is_alphanumeric() || matches!(c, '_'));
-        if word.is_empty() { Err(format!("expected a name before `{}`", self.rest)) } else { Ok(word) }
+        let all = self.rest;
+        loop {
+            if self.take(|c| c.is_alphanumeric() || c == '_').is_empty() {
+                return Err(format!("expected a name before `{}`", self.rest));
+            }
+            if !self.rest.starts_with("::") {
+                return Ok(&all[..all.len() - self.rest.len()]);
+            }
+            self.take(|c| c == ':');
+        }
+    }
+
+    /// A predicate's name, which may end with `?`.
+    fn predicate(&mut self) -> Result<String, String> {
+        let name = self.word()?.to_owned();
+        Ok(if self.eat("?") { name + "?" } else { name })
     }
 
     fn string(&mut self) -> Result<Option<String>, String> {
