@@ -5,6 +5,7 @@
 pub mod catalog;
 pub mod diagnostic;
 pub mod ir;
+pub mod limits;
 pub mod question;
 pub mod source;
 pub mod syntax;

@@ -1,0 +1,84 @@
+//! Why a command did not end well.
+
+use super::output;
+use crate::config::ConfigError;
+use crate::engine::EngineError;
+use crate::engine::notation::NotationError;
+use crate::store::StoreError;
+use portcullis_compiler::question::CompileError;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Why a command did not end well.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum CliError {
+    /// A file or another thing of the operating system.
+    #[error("{what}: {error}")]
+    Io {
+        /// What was tried.
+        what: String,
+        /// Why it failed.
+        error: std::io::Error,
+    },
+    /// A policy file is over the limit of what is read.
+    #[error("`{}` is longer than {limit} bytes", .path.display())]
+    TooLong {
+        /// The file.
+        path: PathBuf,
+        /// What is read at most.
+        limit: u64,
+    },
+    /// A policy that does not validate; every error, rendered.
+    #[error("{0}")]
+    Policy(String),
+    /// The question is not one.
+    #[error("the question `{question}` cannot be read: {error}")]
+    Notation {
+        /// As it was given.
+        question: String,
+        /// What is wrong with it.
+        error: NotationError,
+    },
+    /// The question cannot be compiled.
+    #[error(transparent)]
+    Compile(#[from] CompileError),
+    /// The engine refused or failed.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A variable of the environment.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// The reader of our output has gone; there is nobody to tell.
+    #[error("nobody reads the output")]
+    OutputClosed,
+}
+
+impl CliError {
+    /// A failure of the operating system with a file.
+    pub(super) fn file(path: &Path, error: std::io::Error) -> Self {
+        Self::Io { what: format!("`{}`", path.display()), error }
+    }
+
+    /// Says what is wrong on the standard error.
+    pub(super) fn report(&self) -> ExitCode {
+        match self {
+            Self::OutputClosed => {}
+            // A rendered diagnostic says `error` itself.
+            Self::Policy(text) => output::to_stderr(text),
+            Self::Notation { .. } => {
+                output::to_stderr(&format!("error: {self}"));
+                return ExitCode::from(2);
+            }
+            Self::Io { .. }
+            | Self::TooLong { .. }
+            | Self::Compile(_)
+            | Self::Engine(_)
+            | Self::Store(_)
+            | Self::Config(_) => output::to_stderr(&format!("error: {self}")),
+        }
+        ExitCode::FAILURE
+    }
+}

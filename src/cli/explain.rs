@@ -1,0 +1,33 @@
+//! `portcullis explain`: every stage between a policy and the SQL of a question.
+
+use super::error::CliError;
+use super::policy_file::PolicyFile;
+use super::{Verdict, compile, output, tables};
+use portcullis_compiler::question::Shape;
+use portcullis_compiler::{Dialect, explain};
+use std::path::PathBuf;
+
+/// Print every stage between a policy and the SQL of a question
+#[derive(Debug, clap::Args)]
+#[command(after_help = "The question and the tables are those of `portcullis compile`, see its --help.
+
+Example:
+  portcullis explain policy.polar 'allow(User:alice, \"read\", Repo:?)'")]
+pub(super) struct Args {
+    /// The policy file
+    policy: PathBuf,
+    /// The question, for example 'allow(User:alice, "read", Repo:?)'
+    question: String,
+    /// The SQL dialect to write: sqlite or postgresql
+    #[arg(long, default_value_t = Dialect::Sqlite)]
+    dialect: Dialect,
+}
+
+pub(super) fn run(args: &Args) -> Result<Verdict, CliError> {
+    let program = PolicyFile::program(&args.policy)?;
+    let question = compile::question(&args.question)?;
+    let shape = Shape::of(&program, &question);
+    let explanation = explain(&program, &tables::catalog(&program), &shape, args.dialect)?;
+    output::to_stdout(&explanation.to_string())?;
+    Ok(Verdict::Good)
+}

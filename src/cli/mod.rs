@@ -1,0 +1,77 @@
+//! The command line: one file a command.
+//!
+//! In: arguments. Out: an exit code, answers on the standard output, errors and logs on the standard error.
+//! 0 says that it was done and all is well, 1 that something was refused or failed, 2 that the arguments are
+//! wrong. A command reads its files, calls the engine or the compiler, and prints; it decides nothing.
+
+mod compile;
+mod error;
+mod explain;
+mod keys;
+mod output;
+mod policy_file;
+mod serve;
+mod tables;
+mod test;
+mod validate;
+
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+
+/// An authorization service: it compiles a policy to SQL and answers with it.
+#[derive(Debug, Parser)]
+#[command(name = "portcullis", version, max_term_width = 100, after_help = EXIT_CODES)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+const EXIT_CODES: &str = "Exit codes: 0 done, 1 refused or failed, 2 wrong arguments";
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Serve(serve::Args),
+    Compile(compile::Args),
+    Explain(explain::Args),
+    Test(test::Args),
+    Validate(validate::Args),
+    Keys(keys::Args),
+}
+
+/// How a command that ran ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Verdict {
+    /// All is well.
+    Good,
+    /// It did what it was asked, and found something wrong that it has shown.
+    Bad,
+}
+
+/// Runs the program with the arguments of the process.
+pub fn run() -> ExitCode {
+    let Cli { command } = Cli::parse();
+    let outcome = match command {
+        Command::Serve(args) => serve::run(args),
+        Command::Compile(args) => compile::run(&args),
+        Command::Explain(args) => explain::run(&args),
+        Command::Test(args) => test::run(&args),
+        Command::Validate(args) => validate::run(&args),
+        Command::Keys(args) => keys::run(args),
+    };
+    match outcome {
+        Ok(Verdict::Good) => ExitCode::SUCCESS,
+        Ok(Verdict::Bad) => ExitCode::FAILURE,
+        Err(error) => error.report(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Cli;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_commands_are_well_formed() {
+        Cli::command().debug_assert();
+    }
+}

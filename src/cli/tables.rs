@@ -1,0 +1,94 @@
+//! The tables that `compile` and `explain` assume: one for each kind of fact that a policy can store.
+//!
+//! In: a program. Out: a catalog whose names follow from the policy alone, so that the printed SQL can be
+//! tried at once. A fact `has_role(User, "member", Repo)` is a row of `has_role_user_string_repo`, whose
+//! columns are `arg0`, `arg1`, `arg2`. Where two kinds would get the same name the later one is numbered.
+
+use portcullis_compiler::catalog::{Catalog, Relation, RelationArg, RelationSource};
+use portcullis_compiler::ir::{Program, Signature, SignatureArg, TypeKind};
+use std::collections::BTreeSet;
+
+/// One table a signature of the policy.
+pub(super) fn catalog(program: &Program) -> Catalog {
+    let mut signatures: BTreeSet<(String, Vec<String>)> = BTreeSet::new();
+    for signature in &program.signatures {
+        let types = combinations(program, signature);
+        signatures.extend(types.into_iter().map(|types| (signature.predicate.clone(), types)));
+    }
+    let mut taken = BTreeSet::new();
+    let relation = |(predicate, types): (String, Vec<String>)| {
+        let parts =
+            std::iter::once(&predicate).chain(&types).map(|part| part.to_lowercase().replace("::", "_"));
+        let base = parts.collect::<Vec<_>>().join("_");
+        let numbered = (2..).map(|n| format!("{base}_{n}"));
+        let name = std::iter::once(base.clone()).chain(numbered).find(|name| !taken.contains(name));
+        let name = name.unwrap_or(base);
+        taken.insert(name.clone());
+        let column = |(position, ty)| RelationArg::Column { ty, column: format!("arg{position}") };
+        let args = types.into_iter().enumerate().map(column).collect();
+        Relation { predicate, args, source: RelationSource::Table { name } }
+    };
+    Catalog { relations: signatures.into_iter().map(relation).collect() }
+}
+
+/// The argument types of a signature; an argument of any type stands for each type of the policy.
+fn combinations(program: &Program, signature: &Signature) -> Vec<Vec<String>> {
+    let mut combinations = vec![Vec::new()];
+    for arg in &signature.args {
+        let types: Vec<String> = match arg {
+            SignatureArg::Type(ty) => {
+                program.types.get(ty.index()).map(|ty| ty.name.clone()).into_iter().collect()
+            }
+            SignatureArg::Literal(_) => vec!["String".to_owned()],
+            SignatureArg::Any => concrete(program),
+        };
+        combinations = combinations
+            .into_iter()
+            .flat_map(|args: Vec<String>| {
+                let extended = |ty: &String| args.iter().cloned().chain([ty.clone()]).collect();
+                types.iter().map(extended).collect::<Vec<Vec<String>>>()
+            })
+            .collect();
+    }
+    combinations
+}
+
+fn concrete(program: &Program) -> Vec<String> {
+    let concrete = program.types.iter().filter(|ty| match ty.kind {
+        TypeKind::Primitive | TypeKind::Actor | TypeKind::Resource | TypeKind::Plain => true,
+        TypeKind::Abstract | TypeKind::Foreign => false,
+    });
+    concrete.map(|ty| ty.name.clone()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use portcullis_compiler::source::SourceMap;
+
+    fn names(policy: &str) -> Vec<String> {
+        let checked = portcullis_compiler::check(SourceMap::new("p", policy));
+        let program = checked.program.unwrap_or_else(|| panic!("{:#?}", checked.diagnostics));
+        let name = |relation: Relation| match relation.source {
+            RelationSource::Table { name } => format!("{name}({})", relation.args.len()),
+            RelationSource::Context { .. } => panic!("no context"),
+        };
+        catalog(&program).relations.into_iter().map(name).collect()
+    }
+
+    #[test]
+    fn literals_share_the_table_of_their_type() {
+        let policy = r#"
+            actor User {} resource Repo {}
+            allow(u: User, "read", r: Repo) if has_role(u, "a", r) or has_role(u, "b", r);
+            declare q(A::B); declare q(a_b);
+        "#;
+        let names = names(policy);
+        assert!(names.contains(&"has_role_user_string_repo(3)".to_owned()), "{names:?}");
+        assert!(
+            names.contains(&"q_a_b(1)".to_owned()) && names.contains(&"q_a_b_2(1)".to_owned()),
+            "{names:?}"
+        );
+        assert_eq!(names.iter().filter(|name| name.starts_with("has_role_user")).count(), 1, "{names:?}");
+    }
+}

@@ -1,0 +1,90 @@
+//! `portcullis validate`: what is wrong with a policy, and what could be better.
+
+use super::Verdict;
+use super::error::CliError;
+use super::output::{self, Format};
+use super::policy_file::PolicyFile;
+use portcullis_compiler::diagnostic::{Diagnostic, Label, Severity};
+use portcullis_compiler::source::SourceMap;
+use serde_json::{Value, json};
+use std::path::PathBuf;
+
+/// Show every error and lint of policy files
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Exit code 1 if a file has an error; lints alone are no reason.
+
+Examples:
+  portcullis validate policy.polar
+  portcullis validate *.polar --format json")]
+pub(super) struct Args {
+    /// The policy files, each a whole policy
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// How to write the findings
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+pub(super) fn run(args: &Args) -> Result<Verdict, CliError> {
+    let files = args.files.iter().map(|path| PolicyFile::read(path)).collect::<Result<Vec<_>, _>>()?;
+    let bad = files.iter().any(|file| file.program.is_none());
+    match args.format {
+        Format::Text => files.iter().try_for_each(show)?,
+        Format::Json => {
+            let files: Vec<Value> = files.iter().map(as_json).collect();
+            output::to_stdout(&format!("{:#}", json!(files)))?;
+        }
+    }
+    Ok(if bad { Verdict::Bad } else { Verdict::Good })
+}
+
+fn show(file: &PolicyFile) -> Result<(), CliError> {
+    for severity in [Severity::Error, Severity::Warning] {
+        for text in file.rendered(severity) {
+            output::to_stderr(&format!("{text}\n"));
+        }
+    }
+    let count = |severity| file.diagnostics.iter().filter(|found| found.severity() == severity).count();
+    let (n_errors, n_lints) = (count(Severity::Error), count(Severity::Warning));
+    let name = file.source.name();
+    output::to_stdout(&match (n_errors, n_lints) {
+        (0, 0) => format!("{name}: valid"),
+        (0, _) => format!("{name}: valid, {}", plural(n_lints, "lint")),
+        (_, 0) => format!("{name}: {}", plural(n_errors, "error")),
+        (_, _) => format!("{name}: {}, {}", plural(n_errors, "error"), plural(n_lints, "lint")),
+    })
+}
+
+fn as_json(file: &PolicyFile) -> Value {
+    let diagnostics: Vec<Value> =
+        file.diagnostics.iter().map(|found| diagnostic(&file.source, found)).collect();
+    json!({ "file": file.source.name(), "valid": file.program.is_some(), "diagnostics": diagnostics })
+}
+
+fn diagnostic(source: &SourceMap, found: &Diagnostic) -> Value {
+    let label = |label: &Label, primary: bool| {
+        let position = source.locate(label.span);
+        json!({
+            "start": label.span.start, "end": label.span.end,
+            "line": position.line, "column": position.column,
+            "primary": primary, "text": label.text,
+        })
+    };
+    let secondary = found.secondary.iter().map(|other| label(other, false));
+    let labels: Vec<Value> = std::iter::once(label(&found.primary, true)).chain(secondary).collect();
+    let fix = found.fix.as_ref().map(|fix| {
+        json!({
+            "help": fix.help, "start": fix.span.start, "end": fix.span.end, "replacement": fix.replacement,
+        })
+    });
+    json!({
+        "code": found.code.as_str(),
+        "severity": match found.severity() { Severity::Error => "error", Severity::Warning => "warning" },
+        "message": found.title, "labels": labels, "notes": found.notes, "help": found.help, "fix": fix,
+    })
+}
+
+/// A number of things, in words.
+pub(super) fn plural(n: usize, thing: &str) -> String {
+    if n == 1 { format!("1 {thing}") } else { format!("{n} {thing}s") }
+}

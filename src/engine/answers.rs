@@ -1,0 +1,132 @@
+//! Runs a compiled question on the store.
+//!
+//! In: a statement with the values of one question. Out: a decision, or rows in which `None` stands for
+//! *any value*. Values reach the statement as parameters only, in the order of its slots.
+
+use super::EngineError;
+use super::catalog::Context;
+use super::plans::Plans;
+use crate::store::{Param, Reader, StoreError};
+use portcullis_compiler::question::{Answer, AnswerColumn, Domain, Question, Slot, Statement};
+use std::sync::Arc;
+
+/// A statement and the values for its parameters: ready to run on any reader.
+#[derive(Clone, Debug)]
+pub(super) struct Prepared {
+    statement: Arc<Statement>,
+    params: Vec<Param>,
+    max_rows: usize,
+    /// INVARIANT: the store keeps the tables that the statement names while its relations are held.
+    _plans: Arc<Plans>,
+}
+
+/// Which part of an answer is read, for a question in pages.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Window<'a> {
+    /// Answers after this id; empty for the first page.
+    pub(super) after: &'a str,
+    /// At most so many.
+    pub(super) limit: usize,
+}
+
+/// The values of one question beside those it holds itself.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Binding<'a> {
+    /// The request's context facts.
+    pub(super) context: &'a Context,
+    /// Seconds since the epoch.
+    pub(super) now: i64,
+    /// For a question in pages.
+    pub(super) window: Option<Window<'a>>,
+}
+
+impl Binding<'_> {
+    /// The value that a statement wants in one slot.
+    pub(super) fn param(&self, question: &Question, slot: Slot) -> Option<Param> {
+        let domain = |var: usize| question.vars.get(var).map(|var| &var.domain);
+        Some(match slot {
+            Slot::Given(var) => match domain(var)? {
+                Domain::Given(text) => Param::Text(text.clone()),
+                Domain::GivenOneOf(_) | Domain::Wanted | Domain::Ignored => return None,
+            },
+            Slot::OneOf(var) => match domain(var)? {
+                Domain::GivenOneOf(texts) => Param::Text(serde_json::json!(texts).to_string()),
+                Domain::Given(_) | Domain::Wanted | Domain::Ignored => return None,
+            },
+            Slot::Context(slot) => Param::Text(self.context.rows(slot)?.to_owned()),
+            Slot::Now => Param::Integer(self.now),
+            Slot::PageAfter => Param::Text(self.window?.after.to_owned()),
+            Slot::PageLimit => Param::Integer(i64::try_from(self.window?.limit).unwrap_or(i64::MAX)),
+        })
+    }
+
+    /// The values that a statement wants, in the order of its parameters.
+    pub(super) fn params(
+        &self,
+        question: &Question,
+        statement: &Statement,
+    ) -> Result<Vec<Param>, EngineError> {
+        let params: Option<_> = statement.slots.iter().map(|slot| self.param(question, *slot)).collect();
+        params
+            .ok_or_else(|| EngineError::Bug("a statement asks for a value its question does not have".into()))
+    }
+}
+
+/// One answer, a value a column; `None` stands for any.
+pub(super) type Row = Vec<Option<String>>;
+
+impl Prepared {
+    /// Takes a statement with its values.
+    pub(super) fn new(
+        plans: Arc<Plans>,
+        statement: Arc<Statement>,
+        params: Vec<Param>,
+        max_rows: usize,
+    ) -> Self {
+        Self { statement, params, max_rows, _plans: plans }
+    }
+
+    /// Whether the question has an answer.
+    pub(super) fn decision(&self, reader: &Reader) -> Result<bool, StoreError> {
+        reader.decision(&self.statement.sql, &self.params)
+    }
+
+    /// Every answer, distinct; the columns are those of [`Prepared::columns`].
+    pub(super) fn rows(&self, reader: &Reader) -> Result<Vec<Row>, StoreError> {
+        self.collect(reader, |row| row.iter().map(|value| value.map(str::to_owned)).collect())
+    }
+
+    /// The first column of every answer.
+    pub(super) fn ids(&self, reader: &Reader) -> Result<Vec<Option<String>>, StoreError> {
+        self.collect(reader, |row| row.first().copied().flatten().map(str::to_owned))
+    }
+
+    fn collect<T>(&self, reader: &Reader, each: impl Fn(&[Option<&str>]) -> T) -> Result<Vec<T>, StoreError> {
+        let mut answers = Vec::new();
+        let mut over = false;
+        reader.rows(&self.statement.sql, &self.params, |row| {
+            if answers.len() < self.max_rows {
+                answers.push(each(row));
+            } else {
+                over = true;
+            }
+        })?;
+        if over {
+            return Err(StoreError::TooLarge(format!("the answer has more than {} rows", self.max_rows)));
+        }
+        Ok(answers)
+    }
+
+    /// What the columns of a row mean; none for a decision.
+    pub(super) fn columns(&self) -> &[AnswerColumn] {
+        match &self.statement.answer {
+            Answer::Decision => &[],
+            Answer::Rows(columns) => columns,
+        }
+    }
+
+    /// Whether the statement answers with one yes or no.
+    pub(super) fn is_decision(&self) -> bool {
+        matches!(self.statement.answer, Answer::Decision)
+    }
+}

@@ -1,0 +1,110 @@
+//! The relations that a hosted check reads: the store's tables and the request's context facts.
+//!
+//! In: the store's relations and a policy, or the facts of one request. Out: relations as the compiler
+//! wants them. A hosted check is then a local check whose bindings happen to be ours. Stored relations of
+//! a type that the policy does not mention can match nothing and are left out; that keeps the statements
+//! of a small policy small beside a large store.
+//!
+//! Context facts are grouped by signature, one parameter a signature, so that a statement depends on which
+//! signatures are present but never on the facts themselves.
+
+use crate::store::{Fact, StoredRelation};
+use portcullis_compiler::catalog::{Catalog, Relation, RelationArg, RelationSource};
+use portcullis_compiler::ir::Program;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What a request's context facts look like: predicate and argument types, sorted.
+pub(super) type ContextSignature = (String, Vec<String>);
+
+/// The context facts of one request, by signature.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Context {
+    /// One entry a parameter.
+    pub(super) signatures: Vec<ContextSignature>,
+    /// The rows of each, as a JSON array of arrays of text.
+    rows: Vec<String>,
+}
+
+impl Context {
+    /// Groups facts; a fact given twice counts once.
+    pub(super) fn of(facts: &[Fact]) -> Self {
+        let mut groups: BTreeMap<ContextSignature, BTreeSet<Vec<&str>>> = BTreeMap::new();
+        for fact in facts {
+            let types = fact.args.iter().map(|arg| arg.ty.clone()).collect();
+            let row = fact.args.iter().map(|arg| arg.id.as_str()).collect();
+            groups.entry((fact.predicate.clone(), types)).or_default().insert(row);
+        }
+        let (signatures, rows) = groups
+            .into_iter()
+            .map(|(signature, rows)| (signature, serde_json::json!(rows).to_string()))
+            .unzip();
+        Self { signatures, rows }
+    }
+
+    /// The rows that belong into a parameter.
+    pub(super) fn rows(&self, slot: usize) -> Option<&str> {
+        self.rows.get(slot).map(String::as_str)
+    }
+}
+
+/// The store's relations that a policy can read.
+pub(super) fn stored(program: &Program, relations: &[StoredRelation]) -> Vec<Relation> {
+    let known = |relation: &&StoredRelation| relation.types.iter().all(|ty| program.type_id(ty).is_some());
+    let relation = |relation: &StoredRelation| Relation {
+        predicate: relation.predicate.clone(),
+        args: columns(&relation.types, relation.columns.iter().cloned()),
+        source: RelationSource::Table { name: relation.table.clone() },
+    };
+    relations.iter().filter(known).map(relation).collect()
+}
+
+/// Stored relations and context relations together.
+pub(super) fn catalog(stored: &[Relation], context: &[ContextSignature]) -> Catalog {
+    let context = context.iter().enumerate().map(|(slot, (predicate, types))| Relation {
+        predicate: predicate.clone(),
+        args: columns(types, (0..types.len()).map(|column| format!("a{column}"))),
+        source: RelationSource::Context { slot },
+    });
+    Catalog { relations: stored.iter().cloned().chain(context).collect() }
+}
+
+fn columns(types: &[String], names: impl Iterator<Item = String>) -> Vec<RelationArg> {
+    types.iter().zip(names).map(|(ty, column)| RelationArg::Column { ty: ty.clone(), column }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::{fact, program};
+    use super::*;
+
+    #[test]
+    fn context_facts_share_a_parameter_by_signature() {
+        let context = Context::of(&[
+            fact("has_role", &["User:b", "String:x", "Repo:r"]),
+            fact("banned", &["User:b"]),
+            fact("has_role", &["User:a", "String:\"", "Repo:r"]),
+            fact("has_role", &["User:b", "String:x", "Repo:r"]),
+        ]);
+        assert_eq!(context.signatures.len(), 2);
+        assert_eq!(context.rows(0), Some(r#"[["b"]]"#));
+        assert_eq!(context.rows(1), Some(r#"[["a","\"","r"],["b","x","r"]]"#));
+        assert_eq!(context.rows(2), None);
+    }
+
+    #[test]
+    fn a_relation_of_a_foreign_type_is_left_out() {
+        let program = program("declare has_role(User, String, Repo);");
+        let relation = |ty: &str| StoredRelation {
+            predicate: "has_role".into(),
+            types: vec!["User".into(), "String".into(), ty.into()],
+            table: format!("f_{ty}"),
+            columns: vec!["a0".into(), "a1".into(), "a2".into()],
+        };
+        let stored = stored(&program, &[relation("Repo"), relation("Lab")]);
+        let context = [("has_role".to_owned(), vec!["User".to_owned()])];
+        let catalog = catalog(&stored, &context);
+        let sources: Vec<_> = catalog.relations.iter().map(|relation| &relation.source).collect();
+        let table = RelationSource::Table { name: "f_Repo".into() };
+        assert_eq!(sources, [&table, &RelationSource::Context { slot: 0 }]);
+    }
+}

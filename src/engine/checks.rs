@@ -1,0 +1,137 @@
+//! The questions of an application: may it, and what may it.
+//!
+//! In: an actor, an action, a resource, and the request's context facts. Out: what the policy says of the
+//! stored facts and those. Each is the question `allow(actor, action, resource)` with another part left
+//! open; [`super::pages`] leaves the resource open. What nobody ever mentioned is not an error: the answer is
+//! no, or empty. A bulk is answered in one read transaction.
+
+use super::answers::Prepared;
+use super::{ANY, Engine, EngineError, facts, questions};
+use crate::store::{Fact, Value};
+
+/// One question of [`Engine::bulk_actions`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ActionsQuestion {
+    /// Who would act.
+    pub actor: Value,
+    /// On what.
+    pub resource: Value,
+}
+
+impl Engine {
+    /// Whether the actor may do this to the resource.
+    pub async fn authorize(
+        &self,
+        actor: Value,
+        action: String,
+        resource: Value,
+        context: Vec<Fact>,
+    ) -> Result<bool, EngineError> {
+        facts::check_entity("actor", &actor)?;
+        facts::check_action(&action)?;
+        facts::check_entity("resource", &resource)?;
+        let Some(view) = self.view(&context)? else { return Ok(false) };
+        let Some(question) = questions::authorize(&actor, &action, &resource) else { return Ok(false) };
+        let prepared = view.prepare(&question).await?;
+        self.read(move |reader| prepared.decision(reader)).await
+    }
+
+    /// Those of the resources that the actor may do this to; order and duplicates are kept.
+    pub async fn authorize_resources(
+        &self,
+        actor: Value,
+        action: String,
+        resources: Vec<Value>,
+        context: Vec<Fact>,
+    ) -> Result<Vec<Value>, EngineError> {
+        facts::check_entity("actor", &actor)?;
+        facts::check_action(&action)?;
+        resources.iter().try_for_each(|resource| facts::check_entity("resource", resource))?;
+        let Some(view) = self.view(&context)? else { return Ok(Vec::new()) };
+
+        let mut distinct = resources.clone();
+        distinct.sort_unstable();
+        distinct.dedup();
+        let mut asked: Vec<(Value, Prepared)> = Vec::with_capacity(distinct.len());
+        for resource in distinct {
+            if let Some(question) = questions::authorize(&actor, &action, &resource) {
+                asked.push((resource, view.prepare(&question).await?));
+            }
+        }
+        let allowed = self
+            .read(move |reader| {
+                reader.snapshot(|reader| {
+                    let mut allowed = Vec::new();
+                    for (resource, prepared) in asked {
+                        if prepared.decision(reader)? {
+                            allowed.push(resource);
+                        }
+                    }
+                    Ok(allowed)
+                })
+            })
+            .await?;
+        // INVARIANT: `allowed` is sorted, as `distinct` was.
+        Ok(resources.into_iter().filter(|resource| allowed.binary_search(resource).is_ok()).collect())
+    }
+
+    /// The actions that the actor may do to the resource, sorted; [`ANY`] for every action.
+    pub async fn actions(
+        &self,
+        actor: Value,
+        resource: Value,
+        context: Vec<Fact>,
+    ) -> Result<Vec<String>, EngineError> {
+        let answers = self.bulk_actions(vec![ActionsQuestion { actor, resource }], context).await?;
+        Ok(answers.into_iter().next().unwrap_or_default())
+    }
+
+    /// [`Engine::actions`] of several questions, in their order.
+    pub async fn bulk_actions(
+        &self,
+        asked: Vec<ActionsQuestion>,
+        context: Vec<Fact>,
+    ) -> Result<Vec<Vec<String>>, EngineError> {
+        for ActionsQuestion { actor, resource } in &asked {
+            facts::check_entity("actor", actor)?;
+            facts::check_entity("resource", resource)?;
+        }
+        let Some(view) = self.view(&context)? else { return Ok(vec![Vec::new(); asked.len()]) };
+        let mut prepared: Vec<Option<Prepared>> = Vec::with_capacity(asked.len());
+        for ActionsQuestion { actor, resource } in &asked {
+            prepared.push(match questions::actions(actor, resource) {
+                Some(question) => Some(view.prepare(&question).await?),
+                None => None,
+            });
+        }
+        self.read(move |reader| {
+            reader.snapshot(|reader| {
+                let answer = |prepared: Option<Prepared>| match prepared {
+                    Some(prepared) => Ok(sorted(prepared.ids(reader)?)),
+                    None => Ok(Vec::new()),
+                };
+                prepared.into_iter().map(answer).collect()
+            })
+        })
+        .await
+    }
+}
+
+/// Ids as they go over the wire: sorted as text, without duplicates, [`ANY`] for a row of any value.
+pub(super) fn sorted(ids: Vec<Option<String>>) -> Vec<String> {
+    let mut ids: Vec<String> = ids.into_iter().map(|id| id.unwrap_or_else(|| ANY.to_owned())).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    ids
+}
+
+#[cfg(test)]
+mod tests {
+    use super::sorted;
+
+    #[test]
+    fn any_takes_its_place_among_the_ids_once() {
+        let ids = [None, Some("a"), Some("$"), Some("*")].map(|id| id.map(str::to_owned));
+        assert_eq!(sorted(ids.to_vec()), ["$", "*", "a"]);
+    }
+}

@@ -1,0 +1,82 @@
+//! Why the engine did not do what it was asked, each kind with the status it becomes.
+//!
+//! Three parties can be wrong: the request ([`EngineError::BadRequest`] and its neighbours), the author of
+//! a policy ([`EngineError::Policy`]), or the service itself ([`EngineError::Store`], [`EngineError::Bug`]).
+//! Only the last is worth waking somebody for; only the first two are shown in full.
+
+use super::report::TestReport;
+use crate::store::StoreError;
+use portcullis_compiler::question::CompileError;
+
+/// Why the engine refused or failed.
+#[derive(Debug, thiserror::Error)]
+pub enum EngineError {
+    /// The request is wrong, 400; the text says how.
+    #[error("{0}")]
+    BadRequest(String),
+    /// What was asked for does not exist, 404.
+    #[error("{0}")]
+    NotFound(String),
+    /// A policy was refused, 400; the active one stays.
+    #[error("{0}")]
+    Policy(PolicyRefusal),
+    /// Over a limit, 413; the text names it.
+    #[error("{0}")]
+    TooLarge(String),
+    /// A question took longer than its limit, 400.
+    #[error("{0}")]
+    Timeout(String),
+    /// The store failed, 500 or 503.
+    #[error("the store failed: {0}")]
+    Store(StoreError),
+    /// An invariant of ours did not hold, 500.
+    #[error("internal error: {0}")]
+    Bug(String),
+}
+
+/// Why a policy was refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PolicyRefusal {
+    /// It does not validate.
+    Validation {
+        /// Every error, rendered, one after the other.
+        message: String,
+        /// Each error, rendered.
+        errors: Vec<String>,
+    },
+    /// It validates, but its own tests fail.
+    Tests {
+        /// Every failure, a line each.
+        message: String,
+        /// Which tests ran and how they ended.
+        report: TestReport,
+    },
+}
+
+impl std::fmt::Display for PolicyRefusal {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Validation { message, .. } | Self::Tests { message, .. } => f.write_str(message),
+        }
+    }
+}
+
+impl From<StoreError> for EngineError {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Timeout(_) => Self::Timeout(error.to_string()),
+            StoreError::TooLarge(text) => Self::TooLarge(text),
+            StoreError::Invalid(text) => Self::BadRequest(text),
+            other => Self::Store(other),
+        }
+    }
+}
+
+impl From<CompileError> for EngineError {
+    fn from(error: CompileError) -> Self {
+        match error {
+            CompileError::Refused(text) => Self::BadRequest(text),
+            CompileError::Bug(text) => Self::Bug(text),
+        }
+    }
+}

@@ -1,0 +1,271 @@
+//! Questions over any predicate of the policy: a conjunction with variables, or one pattern.
+//!
+//! In: predicate calls over named variables, each with its exact type and perhaps its ids; or, for the older
+//! form, one fact with wildcards. Out: the assignments under which all of it holds, sorted, `None` for *any
+//! value*. Variables are renamed by position before the shape is looked up: clients invent names a request,
+//! and two questions that differ in names alone share their statement.
+
+use super::answers::{Prepared, Row};
+use super::view::View;
+use super::{Engine, EngineError, facts, questions};
+use crate::store::{ArgPattern, Fact, FactPattern, Value};
+use portcullis_compiler::question::{AnswerColumn, Domain, Question, QuestionAtom, QuestionVar};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A conjunction of predicate calls over variables.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct EvaluateQuery {
+    /// The calls: a predicate's name and the names of its variables. All must hold.
+    pub atoms: Vec<(String, Vec<String>)>,
+    /// What is known of each variable.
+    pub vars: BTreeMap<String, EvaluateVar>,
+}
+
+/// What is known of one variable of an [`EvaluateQuery`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EvaluateVar {
+    /// Its exact, concrete type.
+    pub ty: String,
+    /// Its value is one of these; `None` if it is asked for.
+    pub ids: Option<Vec<String>>,
+}
+
+/// One answer of an [`EvaluateQuery`]: every variable with its id, `None` for any.
+pub type Assignment = BTreeMap<String, Option<String>>;
+
+/// A fact that a pattern matched, stored or derived.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct AnsweredFact {
+    /// The predicate's name.
+    pub predicate: String,
+    /// Its arguments; `None` where any value will do.
+    pub args: Vec<Option<Value>>,
+}
+
+impl Engine {
+    /// The assignments that make a conjunction hold.
+    pub async fn evaluate(
+        &self,
+        query: EvaluateQuery,
+        context: Vec<Fact>,
+    ) -> Result<Vec<Assignment>, EngineError> {
+        query.check(self.settings().question_atoms)?;
+        let Some(view) = self.view(&context)? else { return Ok(Vec::new()) };
+        for (predicate, args) in &query.atoms {
+            check_predicate(&view, predicate, args.len())?;
+        }
+        if query.vars.values().any(|var| var.ids.as_ref().is_some_and(Vec::is_empty)) {
+            return Ok(Vec::new());
+        }
+        let (names, question) = query.question();
+        let prepared = match view.prepare(&by_position(&question)).await {
+            // Refused: once more with the names that the message should have.
+            Err(EngineError::BadRequest(_)) => view.prepare(&question).await?,
+            other => other?,
+        };
+        let (prepared, rows) = self.answer(prepared).await?;
+        let mut answers: Vec<Assignment> = Vec::with_capacity(rows.len());
+        for row in rows {
+            let known = question.vars.iter().map(|var| match &var.domain {
+                Domain::Given(id) => Some(id.clone()),
+                Domain::GivenOneOf(_) | Domain::Wanted | Domain::Ignored => None,
+            });
+            let mut answer: Assignment = names.iter().cloned().zip(known).collect();
+            for (column, value) in prepared.columns().iter().zip(row) {
+                if let AnswerColumn::Id(var) = column
+                    && let Some(name) = names.get(*var)
+                {
+                    answer.insert(name.clone(), value);
+                }
+            }
+            answers.push(answer);
+        }
+        query.add_unused(&mut answers);
+        answers.sort_unstable();
+        answers.dedup();
+        Ok(answers)
+    }
+
+    /// The facts, stored or derived, that match a pattern.
+    pub async fn query(
+        &self,
+        pattern: FactPattern,
+        context: Vec<Fact>,
+    ) -> Result<Vec<AnsweredFact>, EngineError> {
+        facts::check_pattern(&pattern)?;
+        let Some(predicate) = &pattern.predicate else {
+            return Err(EngineError::BadRequest("a query names its predicate".into()));
+        };
+        let Some(view) = self.view(&context)? else { return Ok(Vec::new()) };
+        check_predicate(&view, predicate, pattern.args.len())?;
+        let Some(question) = questions::matching(predicate, &pattern) else { return Ok(Vec::new()) };
+        let prepared = view.prepare(&question).await?;
+        let (prepared, rows) = self.answer(prepared).await?;
+        let mut answers: Vec<AnsweredFact> = rows
+            .into_iter()
+            .map(|row| AnsweredFact {
+                predicate: predicate.clone(),
+                args: answered_args(&pattern.args, prepared.columns(), row),
+            })
+            .collect();
+        answers.sort_unstable();
+        answers.dedup();
+        Ok(answers)
+    }
+
+    /// Runs a question; a decision that holds is one row without columns.
+    async fn answer(&self, prepared: Prepared) -> Result<(Prepared, Vec<Row>), EngineError> {
+        self.read(move |reader| {
+            let rows = if prepared.is_decision() {
+                let holds = prepared.decision(reader)?;
+                if holds { vec![Row::new()] } else { Vec::new() }
+            } else {
+                prepared.rows(reader)?
+            };
+            Ok((prepared, rows))
+        })
+        .await
+    }
+}
+
+impl EvaluateQuery {
+    fn check(&self, max_atoms: usize) -> Result<(), EngineError> {
+        let bad = |text: String| Err(EngineError::BadRequest(text));
+        if self.atoms.len() > max_atoms {
+            let n = self.atoms.len();
+            return Err(EngineError::TooLarge(format!(
+                "the query has {n} calls, at most {max_atoms} are allowed"
+            )));
+        }
+        for (predicate, args) in &self.atoms {
+            if let Some(var) = args.iter().find(|var| !self.vars.contains_key(*var)) {
+                return bad(format!("variable `{var}` of `{predicate}` is not in the constraints"));
+            }
+        }
+        for (name, var) in &self.vars {
+            facts::check_type(&format!("variable `{name}`"), &var.ty)?;
+            if questions::is_abstract(&var.ty) {
+                let ty = &var.ty;
+                return bad(format!("variable `{name}` has type `{ty}`: a query names a concrete type"));
+            }
+            for id in var.ids.iter().flatten() {
+                facts::check_value(&Value { ty: var.ty.clone(), id: id.clone() })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The variables that the calls use, in order of first use, and the question over them.
+    fn question(&self) -> (Vec<String>, Question) {
+        let mut names: Vec<String> = Vec::new();
+        let mut place = |var: &String| {
+            names.iter().position(|name| name == var).unwrap_or_else(|| {
+                names.push(var.clone());
+                names.len() - 1
+            })
+        };
+        let atom = |(predicate, args): &(String, Vec<String>)| QuestionAtom {
+            predicate: predicate.clone(),
+            args: args.iter().map(&mut place).collect(),
+        };
+        let atoms = self.atoms.iter().map(atom).collect();
+        let used = names.iter().filter_map(|name| Some((name, self.vars.get(name)?)));
+        let vars = used.map(|(name, var)| QuestionVar {
+            name: name.clone(),
+            ty: Some(var.ty.clone()),
+            domain: var.domain(),
+        });
+        let question = Question { atoms, vars: vars.collect(), paged: false };
+        (names, question)
+    }
+
+    /// Adds the variables that no call uses: each of their ids will do, or any.
+    fn add_unused(&self, answers: &mut Vec<Assignment>) {
+        let used: BTreeSet<&String> = self.atoms.iter().flat_map(|(_, args)| args).collect();
+        for (name, var) in self.vars.iter().filter(|(name, _)| !used.contains(name)) {
+            let ids: Vec<Option<String>> = match &var.ids {
+                None => vec![None],
+                Some(ids) => ids.iter().cloned().map(Some).collect(),
+            };
+            let with = |answer: &Assignment| {
+                let answer = answer.clone();
+                ids.clone().into_iter().map(move |id| {
+                    let mut answer = answer.clone();
+                    answer.insert(name.clone(), id);
+                    answer
+                })
+            };
+            *answers = answers.iter().flat_map(with).collect();
+        }
+    }
+}
+
+impl EvaluateVar {
+    fn domain(&self) -> Domain {
+        match self.ids.as_deref() {
+            None => Domain::Wanted,
+            Some([id]) => Domain::Given(id.clone()),
+            Some(ids) => {
+                Domain::GivenOneOf(ids.iter().collect::<BTreeSet<_>>().into_iter().cloned().collect())
+            }
+        }
+    }
+}
+
+/// The same question with its variables named by position.
+fn by_position(question: &Question) -> Question {
+    let mut question = question.clone();
+    for (position, var) in question.vars.iter_mut().enumerate() {
+        var.name = format!("v{position}");
+    }
+    question
+}
+
+/// Refuses a predicate that neither a rule nor a fact of this policy can have.
+fn check_predicate(view: &View, name: &str, arity: usize) -> Result<(), EngineError> {
+    const BUILT_IN: &[(&str, usize)] = &[
+        ("allow", 2),
+        ("allow", 3),
+        ("has_permission", 2),
+        ("has_permission", 3),
+        ("has_relation", 3),
+        ("has_role", 2),
+        ("has_role", 3),
+    ];
+    // A name of this form is one that the compiler made up.
+    let generated = name.starts_with('\'');
+    if !generated && (BUILT_IN.contains(&(name, arity)) || view.program().predicate_id(name, arity).is_some())
+    {
+        return Ok(());
+    }
+    let arguments = if arity == 1 { "argument" } else { "arguments" };
+    Err(EngineError::BadRequest(format!("the policy has no predicate `{name}` with {arity} {arguments}")))
+}
+
+/// A pattern's arguments with the values of one answer in place of its wildcards.
+fn answered_args(pattern: &[ArgPattern], columns: &[AnswerColumn], row: Row) -> Vec<Option<Value>> {
+    let mut types: Vec<Option<String>> = pattern
+        .iter()
+        .map(|arg| match arg {
+            ArgPattern::Any => None,
+            ArgPattern::Typed(ty) | ArgPattern::Exact(Value { ty, .. }) => Some(ty.clone()),
+        })
+        .collect();
+    let mut ids: Vec<Option<String>> = pattern
+        .iter()
+        .map(|arg| match arg {
+            ArgPattern::Any | ArgPattern::Typed(_) => None,
+            ArgPattern::Exact(value) => Some(value.id.clone()),
+        })
+        .collect();
+    for (column, text) in columns.iter().zip(row) {
+        let place = match column {
+            AnswerColumn::Id(var) => ids.get_mut(*var),
+            AnswerColumn::Type(var) => types.get_mut(*var),
+        };
+        if let Some(place) = place {
+            *place = text;
+        }
+    }
+    types.into_iter().zip(ids).map(|(ty, id)| Some(Value { ty: ty?, id: id? })).collect()
+}

@@ -1,0 +1,217 @@
+//! What a value and a fact must look like before they reach the store or a question.
+//!
+//! In: plain data off the wire. Afterwards every Integer and Boolean is in canonical form, so that equal
+//! values have equal text, no text holds a NUL, and every fact is one that the active policy can consume.
+//! Stored facts and the context facts of a request pass the same checks.
+
+use super::EngineError;
+use crate::store::{ArgPattern, Change, Fact, FactPattern, Value};
+use portcullis_compiler::ir::Program;
+use std::borrow::Cow;
+
+/// Arguments of one fact.
+const MAX_ARGS: usize = 5;
+/// Bytes of one argument's type and id together.
+const MAX_ARG_BYTES: usize = 384;
+
+/// Refuses a value that no fact and no question may hold.
+pub(super) fn check_value(value: &Value) -> Result<(), EngineError> {
+    if value.ty.contains('\0') || value.id.contains('\0') {
+        return Err(bad(format!("a value of type `{}` contains a NUL character", visible(&value.ty))));
+    }
+    match value.ty.as_str() {
+        "Integer" if value.id.parse::<i64>().map(|n| n.to_string()).as_ref() != Ok(&value.id) => {
+            let id = &value.id;
+            Err(bad(format!("`{id}` is not an Integer: a 64-bit number without leading zeros or `+` is")))
+        }
+        "Boolean" if value.id != "true" && value.id != "false" => {
+            Err(bad(format!("`{}` is not a Boolean: `true` and `false` are", value.id)))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Refuses an empty type or id of an entity that a question names.
+pub(super) fn check_entity(what: &str, value: &Value) -> Result<(), EngineError> {
+    check_type(what, &value.ty)?;
+    if value.id.is_empty() {
+        return Err(bad(format!("the {what} has an empty id")));
+    }
+    check_value(value)
+}
+
+/// Refuses an action that no policy can name.
+pub(super) fn check_action(action: &str) -> Result<(), EngineError> {
+    if action.contains('\0') { Err(bad("the action contains a NUL character".into())) } else { Ok(()) }
+}
+
+/// Refuses a type that no value has.
+pub(super) fn check_type(what: &str, ty: &str) -> Result<(), EngineError> {
+    if ty.is_empty() {
+        return Err(bad(format!("the {what} has an empty type")));
+    }
+    if ty.contains('\0') {
+        return Err(bad(format!("the {what}'s type contains a NUL character")));
+    }
+    Ok(())
+}
+
+/// Refuses a fact that may not be stored under this policy; without a policy that is every fact.
+pub(super) fn check_fact(program: Option<&Program>, fact: &Fact) -> Result<(), EngineError> {
+    let name = visible(&fact.predicate);
+    if fact.predicate.contains('\0') {
+        return Err(bad(format!("the predicate `{name}` contains a NUL character")));
+    }
+    if fact.args.is_empty() || fact.args.len() > MAX_ARGS {
+        let n = fact.args.len();
+        return Err(bad(format!("a fact has 1 to {MAX_ARGS} arguments, `{name}` has {n}")));
+    }
+    for (position, value) in (1..).zip(&fact.args) {
+        if value.ty.is_empty() || value.id.is_empty() {
+            let empty = if value.ty.is_empty() { "type" } else { "id" };
+            return Err(bad(format!("argument {position} of `{name}` has an empty {empty}")));
+        }
+        check_value(value)?;
+        let bytes = value.ty.len() + value.id.len();
+        if bytes > MAX_ARG_BYTES {
+            let over = format!("of {bytes} bytes, at most {MAX_ARG_BYTES} are allowed");
+            return Err(bad(format!("argument {position} of `{name}` has a type and id {over}")));
+        }
+    }
+    let args: Vec<(&str, &str)> = fact.args.iter().map(|arg| (arg.ty.as_str(), arg.id.as_str())).collect();
+    if program.is_some_and(|program| program.accepts(&fact.predicate, &args)) {
+        return Ok(());
+    }
+    Err(bad(not_used(fact)))
+}
+
+/// Refuses a batch of changes if any of them is wrong.
+pub(super) fn check_changes(program: Option<&Program>, changes: &[Change]) -> Result<(), EngineError> {
+    changes.iter().try_for_each(|change| match change {
+        Change::Insert(facts) => facts.iter().try_for_each(|fact| check_fact(program, fact)),
+        Change::Delete(patterns) => patterns.iter().try_for_each(check_pattern),
+    })
+}
+
+/// How many facts and patterns a change names.
+pub(super) fn size(change: &Change) -> usize {
+    match change {
+        Change::Insert(facts) => facts.len(),
+        Change::Delete(patterns) => patterns.len(),
+    }
+}
+
+/// Refuses a pattern with a value that no fact can have in that form.
+pub(super) fn check_pattern(pattern: &FactPattern) -> Result<(), EngineError> {
+    pattern.args.iter().try_for_each(|arg| match arg {
+        ArgPattern::Typed(ty) if ty.contains('\0') => {
+            Err(bad(format!("the type `{}` contains a NUL character", visible(ty))))
+        }
+        ArgPattern::Any | ArgPattern::Typed(_) => Ok(()),
+        ArgPattern::Exact(value) => check_value(value),
+    })
+}
+
+/// The text that official clients look for when a policy has no use for a fact.
+fn not_used(fact: &Fact) -> String {
+    let args = fact.args.iter().map(|arg| match arg.ty.as_str() {
+        "String" => Cow::Owned(quoted(&arg.id)),
+        ty => Cow::Borrowed(ty),
+    });
+    let name = &fact.predicate;
+    let signature = format!("{name}({})", args.collect::<Vec<_>>().join(", "));
+    format!(
+        "{signature} is not used in policy. Help: use this fact in your policy, or add 'declare {name}(...)' to \
+         your policy to force this fact type to be accepted."
+    )
+}
+
+/// A text as a String literal of the policy language.
+pub(super) fn quoted(text: &str) -> String {
+    let mut literal = String::with_capacity(text.len() + 2);
+    literal.push('"');
+    for c in text.chars() {
+        match c {
+            '\n' => literal.push_str("\\n"),
+            '\r' => literal.push_str("\\r"),
+            '\t' => literal.push_str("\\t"),
+            '\0' => literal.push_str("\\0"),
+            '"' | '\\' => literal.extend(['\\', c]),
+            _ => literal.push(c),
+        }
+    }
+    literal.push('"');
+    literal
+}
+
+/// A name with its NULs made visible, for a message.
+fn visible(text: &str) -> String {
+    text.replace('\0', "\\0")
+}
+
+fn bad(text: String) -> EngineError {
+    EngineError::BadRequest(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::{fact, program, value};
+    use super::*;
+
+    fn refusal(fact: &Fact) -> String {
+        let program = program("declare has_role(User, String, Repo); declare age(User, Integer);");
+        check_fact(Some(&program), fact).map_or_else(|e| e.to_string(), |()| "accepted".into())
+    }
+
+    #[test]
+    fn a_fact_of_a_declared_signature_is_accepted() {
+        assert_eq!(refusal(&fact("has_role", &["User:a", "String:member", "Repo:r"])), "accepted");
+        assert_eq!(refusal(&fact("age", &["User:a", "Integer:-7"])), "accepted");
+    }
+
+    #[test]
+    fn a_fact_that_no_rule_reads_is_refused_with_the_text_clients_look_for() {
+        assert_eq!(
+            refusal(&fact("has_role", &["User:a", "String:stew\"ard", "Lab:l"])),
+            "has_role(User, \"stew\\\"ard\", Lab) is not used in policy. Help: use this fact in your policy, or add \
+             'declare has_role(...)' to your policy to force this fact type to be accepted."
+        );
+        let lonely = check_fact(None, &fact("has_role", &["User:a", "String:member", "Repo:r"]));
+        assert!(lonely.is_err_and(|e| e.to_string().contains("not used in policy")));
+    }
+
+    #[test]
+    fn integers_and_booleans_have_one_form() {
+        for text in ["007", "+7", "-0", "1.0", "", "9223372036854775808", "x"] {
+            assert!(check_value(&value("Integer", text)).is_err(), "{text}");
+        }
+        for text in ["0", "-9223372036854775808", "9223372036854775807"] {
+            assert!(check_value(&value("Integer", text)).is_ok(), "{text}");
+        }
+        assert!(check_value(&value("Boolean", "True")).is_err());
+        assert!(check_value(&value("Boolean", "false")).is_ok());
+    }
+
+    #[test]
+    fn the_bounds_of_a_fact_are_exact() {
+        let id = |bytes: usize| format!("User:{}", "x".repeat(bytes - "User".len()));
+        let age = |id: &str| fact("age", &[id, "Integer:1"]);
+        assert_eq!(refusal(&age(&id(MAX_ARG_BYTES))), "accepted");
+        assert!(refusal(&age(&id(MAX_ARG_BYTES + 1))).contains("385 bytes"));
+        assert!(refusal(&fact("age", &[])).contains("1 to 5 arguments"));
+        assert!(refusal(&fact("age", &["User:a"; 6])).contains("has 6"));
+        assert_eq!(refusal(&age("User:")), "argument 1 of `age` has an empty id");
+    }
+
+    #[test]
+    fn a_nul_is_refused_everywhere() {
+        assert!(refusal(&fact("age", &["User:a\0b", "Integer:1"])).contains("NUL"));
+        assert!(refusal(&fact("a\0ge", &["User:a", "Integer:1"])).contains("NUL"));
+        let pattern = FactPattern {
+            predicate: Some("age".into()),
+            args: vec![ArgPattern::Exact(value("User", "\0"))],
+            open_arity: false,
+        };
+        assert!(check_pattern(&pattern).is_err());
+    }
+}

@@ -1,0 +1,286 @@
+//! Questions as people write them: `allow(User:alice, "read", Repo:?)`.
+//!
+//! In: a line of text. Out: a [`Question`]. The command line and the fixtures speak this notation; nothing of
+//! it goes over the wire. One or more predicate calls, joined by `and`, whose arguments are:
+//!
+//! | written | meaning |
+//! |---|---|
+//! | `User:alice`, `User:"a b"` | this value; an id goes on to a blank, `,` or `)` unless it is quoted |
+//! | `"read"`, `-7`, `true` | a String, an Integer, a Boolean |
+//! | `Repo:?`, `?` | which values of this type, of any type |
+//! | `Repo:?r`, `?r` | the same; all `r` of one question are the same value |
+//! | `Repo:_`, `_` | some value, which does not matter |
+//!
+//! ```
+//! use portcullis::engine::notation;
+//! let question = notation::parse(r#"allow(User:alice, "read", Repo:?)"#)?;
+//! assert_eq!(question.vars[0].ty.as_deref(), Some("User"));
+//! # Ok::<(), notation::NotationError>(())
+//! ```
+
+use portcullis_compiler::question::{Domain, Question, QuestionAtom, QuestionVar};
+
+/// Why a text is not a question.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("column {column}: {expected}")]
+pub struct NotationError {
+    /// Where, counted in characters from 1.
+    pub column: usize,
+    /// What was expected there.
+    pub expected: String,
+}
+
+/// Reads a question.
+pub fn parse(text: &str) -> Result<Question, NotationError> {
+    let mut reader = Reader { text, rest: text, vars: Vec::new() };
+    let mut atoms = vec![reader.atom()?];
+    while reader.word("and") {
+        atoms.push(reader.atom()?);
+    }
+    reader.blank();
+    if !reader.rest.is_empty() {
+        return Err(reader.expected("the end of the question, or `and` and another predicate"));
+    }
+    Ok(Question { atoms, vars: reader.vars, paged: false })
+}
+
+struct Reader<'a> {
+    text: &'a str,
+    rest: &'a str,
+    vars: Vec<QuestionVar>,
+}
+
+impl<'a> Reader<'a> {
+    fn atom(&mut self) -> Result<QuestionAtom, NotationError> {
+        self.blank();
+        let predicate = self.name().ok_or_else(|| self.expected("the name of a predicate"))?.to_owned();
+        self.token("(").ok_or_else(|| self.expected("`(`"))?;
+        let mut args = Vec::new();
+        if self.token(")").is_some() {
+            return Ok(QuestionAtom { predicate, args });
+        }
+        loop {
+            args.push(self.arg()?);
+            if self.token(")").is_some() {
+                return Ok(QuestionAtom { predicate, args });
+            }
+            self.token(",").ok_or_else(|| self.expected("`,` or `)`"))?;
+        }
+    }
+
+    /// Reads one argument; returns its place among the variables.
+    fn arg(&mut self) -> Result<usize, NotationError> {
+        self.blank();
+        if self.rest.starts_with('"') {
+            let text = self.string()?;
+            return Ok(self.value("String", text));
+        }
+        if let Some(var) = self.open(None)? {
+            return Ok(var);
+        }
+        let start = self.rest;
+        let word = self.until_delimiter();
+        if word == "true" || word == "false" {
+            return Ok(self.value("Boolean", word.to_owned()));
+        }
+        if word.starts_with(|c: char| c.is_ascii_digit() || c == '-' || c == '+') {
+            let number = word.parse::<i64>().map_err(|_| {
+                self.rest = start;
+                self.expected("a 64-bit Integer")
+            })?;
+            return Ok(self.value("Integer", number.to_string()));
+        }
+        self.rest = start;
+        let expected = "a value like `User:alice`, `\"read\"`, `7` or `true`, or one of `?`, `Repo:?`, `_`";
+        let ty = self.name().ok_or_else(|| self.expected(expected))?;
+        self.take(":").ok_or_else(|| self.expected("`:` and an id, `?` or `_` after the type"))?;
+        if let Some(var) = self.open(Some(ty))? {
+            return Ok(var);
+        }
+        let id = if self.rest.starts_with('"') { self.string()? } else { self.until_delimiter().to_owned() };
+        if id.is_empty() {
+            return Err(self.expected("an id, `?` or `_`"));
+        }
+        Ok(self.value(ty, id))
+    }
+
+    /// Reads `?`, `?name` or `_`, if one stands here.
+    fn open(&mut self, ty: Option<&str>) -> Result<Option<usize>, NotationError> {
+        let start = self.rest;
+        let word = self.until_delimiter();
+        let named = word.strip_prefix('?');
+        if word == "_" {
+            let name = format!("_{}", self.vars.len() + 1);
+            return Ok(Some(self.var(name, ty, Domain::Ignored)));
+        }
+        let Some(name) = named else {
+            self.rest = start;
+            return Ok(None);
+        };
+        if name.is_empty() {
+            let name = format!("?{}", self.vars.len() + 1);
+            return Ok(Some(self.var(name, ty, Domain::Wanted)));
+        }
+        let known = self.vars.iter().position(|var| var.name == name && var.domain == Domain::Wanted);
+        let Some(known) = known else { return Ok(Some(self.var(name.to_owned(), ty, Domain::Wanted))) };
+        let var = self.vars.get_mut(known);
+        if let (Some(var), Some(ty)) = (var, ty) {
+            if var.ty.as_deref().is_some_and(|known| known != ty) {
+                self.rest = start;
+                return Err(self.expected(&format!("the same type as elsewhere for `?{name}`")));
+            }
+            var.ty = Some(ty.to_owned());
+        }
+        Ok(Some(known))
+    }
+
+    fn value(&mut self, ty: &str, id: String) -> usize {
+        let name = format!("argument {}", self.vars.len() + 1);
+        self.var(name, Some(ty), Domain::Given(id))
+    }
+
+    fn var(&mut self, name: String, ty: Option<&str>, domain: Domain) -> usize {
+        self.vars.push(QuestionVar { name, ty: ty.map(str::to_owned), domain });
+        self.vars.len() - 1
+    }
+
+    fn blank(&mut self) {
+        self.rest = self.rest.trim_start();
+    }
+
+    /// Takes `token` after blanks.
+    fn token(&mut self, token: &str) -> Option<()> {
+        self.blank();
+        self.take(token)
+    }
+
+    fn take(&mut self, token: &str) -> Option<()> {
+        self.rest = self.rest.strip_prefix(token)?;
+        Some(())
+    }
+
+    /// Takes a word that is followed by a blank, after blanks.
+    fn word(&mut self, word: &str) -> bool {
+        let rest =
+            self.rest.trim_start().strip_prefix(word).filter(|rest| rest.starts_with(char::is_whitespace));
+        self.rest = rest.unwrap_or(self.rest);
+        rest.is_some()
+    }
+
+    /// An identifier of the policy language, with `::` segments.
+    fn name(&mut self) -> Option<&'a str> {
+        let end_of_word = |text: &str| {
+            let inside = |c: char| c == '_' || !(c.is_ascii_punctuation() || c.is_whitespace());
+            text.find(|c| !inside(c)).unwrap_or(text.len())
+        };
+        let mut end = end_of_word(self.rest);
+        while let Some(segment) = self.rest.get(end..).and_then(|rest| rest.strip_prefix("::"))
+            && end_of_word(segment) > 0
+        {
+            end += 2 + end_of_word(segment);
+        }
+        if end == 0 || self.rest.starts_with(|c: char| c.is_ascii_digit()) {
+            return None;
+        }
+        let (name, rest) = self.rest.split_at_checked(end)?;
+        self.rest = rest;
+        Some(name)
+    }
+
+    fn until_delimiter(&mut self) -> &'a str {
+        let end = self.rest.find(|c: char| c.is_whitespace() || c == ',' || c == ')' || c == '"');
+        let (word, rest) =
+            self.rest.split_at_checked(end.unwrap_or(self.rest.len())).unwrap_or((self.rest, ""));
+        self.rest = rest;
+        word
+    }
+
+    /// A quoted text with the escapes of the policy language.
+    fn string(&mut self) -> Result<String, NotationError> {
+        let mut text = String::new();
+        let mut chars = self.rest.char_indices().skip(1);
+        while let Some((at, c)) = chars.next() {
+            match c {
+                '"' => {
+                    self.rest = self.rest.get(at + 1..).unwrap_or_default();
+                    return Ok(text);
+                }
+                '\\' => text.extend(chars.next().map(|(_, c)| match c {
+                    'n' => '\n',
+                    'r' => '\r',
+                    't' => '\t',
+                    '0' => '\0',
+                    other => other,
+                })),
+                other => text.push(other),
+            }
+        }
+        Err(self.expected("a text that ends with `\"`"))
+    }
+
+    fn expected(&self, expected: &str) -> NotationError {
+        let at = self.text.len() - self.rest.len();
+        let column = self.text.get(..at).map_or(0, |before| before.chars().count()) + 1;
+        NotationError { column, expected: format!("expected {expected}") }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A question as one line: predicate and places, then each variable.
+    fn read(text: &str) -> String {
+        let question = match parse(text) {
+            Ok(question) => question,
+            Err(error) => return error.to_string(),
+        };
+        let atoms = question.atoms.iter().map(|atom| format!("{}{:?}", atom.predicate, atom.args));
+        let vars = question.vars.iter().map(|var| {
+            let ty = var.ty.as_deref().unwrap_or("any");
+            match &var.domain {
+                Domain::Given(id) => format!("{ty}={id:?}"),
+                Domain::GivenOneOf(ids) => format!("{ty}={ids:?}"),
+                Domain::Wanted => format!("{ty}?"),
+                Domain::Ignored => format!("{ty}_"),
+            }
+        });
+        atoms.chain(vars).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn every_form_of_argument() {
+        assert_eq!(
+            read(r#"allow(User:alice, "read", Repo:?)"#),
+            r#"allow[0, 1, 2] User="alice" String="read" Repo?"#
+        );
+        assert_eq!(
+            read(r#" p( -7,true , ?,_,Repo:_, A::B:"x y\"\\" ,T:a:b/c)"#),
+            r#"p[0, 1, 2, 3, 4, 5, 6] Integer="-7" Boolean="true" any? any_ Repo_ A::B="x y\"\\" T="a:b/c""#
+        );
+        assert_eq!(read("p()"), "p[]");
+        assert_eq!(read("p(Größe:ä)"), r#"p[0] Größe="ä""#);
+        assert_eq!(read("p(truest:x)"), r#"p[0] truest="x""#);
+    }
+
+    #[test]
+    fn a_named_variable_is_one_value_across_calls() {
+        assert_eq!(read("p(User:?u, ?r) and q(?r, ?u)"), "p[0, 1] q[1, 0] User? any?");
+        assert_eq!(read("p(?u) and q(User:?u)"), "p[0] q[0] User?");
+        assert_eq!(read("p(?, ?)"), "p[0, 1] any? any?");
+        assert!(read("p(User:?u) and q(Repo:?u)").contains("the same type as elsewhere"));
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_with_its_place() {
+        assert_eq!(read(""), "column 1: expected the name of a predicate");
+        assert_eq!(read("p"), "column 2: expected `(`");
+        assert_eq!(read("p(User:ä User:b)"), "column 10: expected `,` or `)`");
+        assert_eq!(read("p(User)"), "column 7: expected `:` and an id, `?` or `_` after the type");
+        assert_eq!(read("p(User:)"), "column 8: expected an id, `?` or `_`");
+        assert_eq!(read("p(\"x"), "column 3: expected a text that ends with `\"`");
+        assert_eq!(read("p(99999999999999999999)"), "column 3: expected a 64-bit Integer");
+        assert!(read("p(,)").starts_with("column 3: expected a value like"));
+        assert!(read("p(User:a) or q()").starts_with("column 11: expected the end"));
+    }
+}

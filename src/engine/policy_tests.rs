@@ -1,0 +1,219 @@
+//! Runs the tests that an author wrote into a policy.
+//!
+//! In: a checked program. Out: a [`TestReport`]. A test runs exactly like a hosted check with context facts:
+//! its facts are the only relations of its catalog, its assertions are compiled to SQL and run on the embedded
+//! engine. Stored facts are never seen.
+//!
+//! An assertion with a variable is decided value by value: both its query and its `iff` expression are asked
+//! of every candidate, which is every value that could be told apart from the others (see
+//! [`candidates`](super::candidates)).
+//!
+//! ```text
+//! assert p(v) iff e       for every candidate:  p(v) is e(v)
+//! assert_not p(v) iff e   for every candidate:  p(v) is not e(v)
+//! assert p(v)             every candidate is an answer
+//! assert_not p(v)         none is
+//! ```
+
+use super::answers::Binding;
+use super::candidates::{Candidate, candidates};
+use super::catalog::{self, Context};
+use super::report::{TestOutcome, TestReport};
+use super::view::unix_time;
+use super::{Engine, EngineError, questions};
+use crate::store::{Fact, Param, Reader, StoreError, Value};
+use portcullis_compiler::catalog::Catalog;
+use portcullis_compiler::ir::{Assertion, PredId, Program, Test, TypeId};
+use portcullis_compiler::question::{CompileError, Question, Shape, Statement};
+use portcullis_compiler::{Dialect, compile};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// Values that a message lists before it only counts them.
+const SHOWN: usize = 5;
+
+impl Engine {
+    /// Runs the tests of a policy, which need not be the active one.
+    pub async fn test_policy(
+        &self,
+        program: &Arc<Program>,
+        fail_fast: bool,
+    ) -> Result<TestReport, EngineError> {
+        let mut report = TestReport::default();
+        for test_idx in 0..program.tests.len() {
+            let program = Arc::clone(program);
+            // One test at a time: each has the time limit of a question, and others may read between two.
+            let outcome = self.read(move |reader| Ok(run(&program, test_idx, reader))).await?;
+            let Some((outcome, errors)) = outcome? else { continue };
+            report.tests.push(outcome);
+            report.errors.extend(errors);
+            if fail_fast && !report.success() {
+                break;
+            }
+        }
+        Ok(report)
+    }
+}
+
+/// Runs one test: how it ended, and a line for each assertion that failed.
+fn run(
+    program: &Program,
+    test_idx: usize,
+    reader: &Reader,
+) -> Result<Option<(TestOutcome, Vec<String>)>, EngineError> {
+    let Some(test) = program.tests.get(test_idx) else { return Ok(None) };
+    let bench = Bench::new(program, test, reader)?;
+    let mut errors = Vec::new();
+    for assertion in &test.assertions {
+        let found = match bench.decide(assertion) {
+            Ok(found) => found,
+            Err(Trouble::Refused(text)) => Some(format!("cannot be decided: {text}")),
+            Err(Trouble::Failed(error)) => return Err(error),
+        };
+        if let Some(found) = found {
+            let line = program.source.locate(assertion.span).line;
+            let written =
+                program.source.snippet(assertion.span).split_whitespace().collect::<Vec<_>>().join(" ");
+            errors.push(format!("test `{}`, line {line}: `{written}` {found}", test.name));
+        }
+    }
+    let total = test.assertions.len();
+    Ok(Some((TestOutcome { name: test.name.clone(), passed: total - errors.len(), total }, errors)))
+}
+
+/// Why an assertion has no outcome.
+enum Trouble {
+    /// The compiler cannot express its query.
+    Refused(String),
+    /// Something of ours failed.
+    Failed(EngineError),
+}
+
+impl From<StoreError> for Trouble {
+    fn from(error: StoreError) -> Self {
+        Self::Failed(error.into())
+    }
+}
+
+impl From<EngineError> for Trouble {
+    fn from(error: EngineError) -> Self {
+        Self::Failed(error)
+    }
+}
+
+impl From<CompileError> for Trouble {
+    fn from(error: CompileError) -> Self {
+        match error {
+            CompileError::Refused(text) => Self::Refused(text),
+            CompileError::Bug(text) => Self::Failed(EngineError::Bug(text)),
+        }
+    }
+}
+
+/// A test with its facts laid out.
+struct Bench<'a> {
+    program: &'a Program,
+    reader: &'a Reader,
+    context: Context,
+    catalog: Catalog,
+    now: i64,
+}
+
+impl<'a> Bench<'a> {
+    fn new(program: &'a Program, test: &'a Test, reader: &'a Reader) -> Result<Self, EngineError> {
+        let value = |id| {
+            let constant = program.constants.get_index(usize::try_from(id).ok()?)?;
+            let ty = program.types.get(constant.ty.index())?.name.clone();
+            Some(Value { ty, id: constant.text.clone() })
+        };
+        let fact = |fact: &portcullis_compiler::ir::Fact| {
+            let args = fact.args.iter().map(|id| value(id.0)).collect::<Option<_>>()?;
+            Some(Fact { predicate: fact.predicate.clone(), args })
+        };
+        let facts: Option<Vec<Fact>> = test.facts.iter().map(fact).collect();
+        let facts = facts.ok_or_else(|| EngineError::Bug("a test's fact has no value".into()))?;
+        let context = Context::of(&facts);
+        let catalog = catalog::catalog(&[], &context.signatures);
+        Ok(Self { program, reader, context, catalog, now: unix_time() })
+    }
+
+    /// What was found instead of what the assertion says; `None` if it holds.
+    fn decide(&self, assertion: &Assertion) -> Result<Option<String>, Trouble> {
+        let Some(types) = &assertion.var_types else {
+            let holds = self.holds(assertion.goal)?;
+            let expected = match assertion.iff {
+                Some(iff) => self.holds(iff)?,
+                None => true,
+            };
+            let found = if holds { "has an answer" } else { "has no answer" };
+            return Ok((holds != (expected == assertion.positive)).then(|| found.to_owned()));
+        };
+        let mut unexpected = Vec::new();
+        let mut missing = Vec::new();
+        for &ty in types {
+            let candidates = candidates(self.program, ty, self.now);
+            let answers = self.holding(assertion.goal, ty, &candidates)?;
+            let expected = match assertion.iff {
+                Some(iff) => self.holding(iff, ty, &candidates)?,
+                None => candidates.iter().map(|candidate| candidate.text.clone()).collect(),
+            };
+            for candidate in candidates {
+                let expected = expected.contains(&candidate.text) == assertion.positive;
+                match (answers.contains(&candidate.text), expected) {
+                    (true, false) => unexpected.push(candidate),
+                    (false, true) => missing.push(candidate),
+                    (true, true) | (false, false) => {}
+                }
+            }
+        }
+        let found = [("holds for", unexpected), ("does not hold for", missing)]
+            .into_iter()
+            .filter(|(_, values)| !values.is_empty())
+            .map(|(verb, values)| format!("{verb} {}", shown(&values)));
+        let found: Vec<String> = found.collect();
+        Ok((!found.is_empty()).then(|| found.join(", and ")))
+    }
+
+    /// Whether a predicate without arguments holds.
+    fn holds(&self, pred: PredId) -> Result<bool, Trouble> {
+        let (statement, params) = self.prepare(&Question::atom(self.name(pred)?, Vec::new()))?;
+        Ok(self.reader.decision(&statement.sql, &params)?)
+    }
+
+    /// The candidates of which a predicate with one argument holds.
+    fn holding(&self, pred: PredId, ty: TypeId, among: &[Candidate]) -> Result<BTreeSet<String>, Trouble> {
+        let type_name = self.program.types.get(ty.index()).map_or("", |ty| ty.name.as_str());
+        let ids = || among.iter().map(|candidate| candidate.text.clone());
+        let question = questions::holds_of(self.name(pred)?, type_name, ids().collect());
+        let (statement, params) = self.prepare(&question)?;
+        let mut holding = BTreeSet::new();
+        self.reader.rows(&statement.sql, &params, |row| match row.first().copied().flatten() {
+            Some(id) => holding.extend([id.to_owned()]),
+            None => holding.extend(ids()),
+        })?;
+        Ok(holding)
+    }
+
+    fn prepare(&self, question: &Question) -> Result<(Statement, Vec<Param>), Trouble> {
+        let shape = Shape::of(self.program, question);
+        let statement = compile(self.program, &self.catalog, &shape, Dialect::Sqlite)?;
+        let binding = Binding { context: &self.context, now: self.now, window: None };
+        let params = binding.params(question, &statement)?;
+        Ok((statement, params))
+    }
+
+    fn name(&self, pred: PredId) -> Result<&str, EngineError> {
+        let predicate = self.program.predicates.get_index(pred.index());
+        let name = predicate.map(|predicate| predicate.name.as_str());
+        name.ok_or_else(|| EngineError::Bug("an assertion's predicate does not exist".into()))
+    }
+}
+
+/// Some values, and how many more.
+fn shown(values: &[Candidate]) -> String {
+    let listed = values.iter().take(SHOWN).map(|value| value.shown.as_str()).collect::<Vec<_>>().join(", ");
+    match values.len().saturating_sub(SHOWN) {
+        0 => listed,
+        n_more => format!("{listed} and {n_more} more"),
+    }
+}

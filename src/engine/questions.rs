@@ -1,0 +1,90 @@
+//! Builds the compiler's questions from what a request asks.
+//!
+//! In: values and patterns that passed [`super::facts`]. Out: a [`Question`], or `None` where no policy
+//! could give an answer, because no value has the abstract type `Actor` or `Resource` as its own.
+
+use crate::store::{ArgPattern, FactPattern, Value};
+use portcullis_compiler::question::{Domain, Question, QuestionVar};
+
+/// The question behind every check: `allow(actor, action, resource)`.
+fn allow(actor: &Value, action: QuestionVar, resource: QuestionVar) -> Option<Question> {
+    let types = [Some(&actor.ty), resource.ty.as_ref()];
+    if types.into_iter().flatten().any(|ty| is_abstract(ty)) {
+        return None;
+    }
+    let actor = QuestionVar::given("actor", &actor.ty, &actor.id);
+    Some(Question::atom("allow", vec![actor, action, resource]))
+}
+
+/// May the actor do this to that?
+pub(super) fn authorize(actor: &Value, action: &str, resource: &Value) -> Option<Question> {
+    let action = QuestionVar::given("action", "String", action);
+    allow(actor, action, QuestionVar::given("resource", &resource.ty, &resource.id))
+}
+
+/// To which resources of a type may the actor do this?
+pub(super) fn list(actor: &Value, action: &str, resource_type: &str, paged: bool) -> Option<Question> {
+    let action = QuestionVar::given("action", "String", action);
+    let question = allow(actor, action, QuestionVar::wanted("resource", Some(resource_type)))?;
+    Some(Question { paged, ..question })
+}
+
+/// What may the actor do to that?
+pub(super) fn actions(actor: &Value, resource: &Value) -> Option<Question> {
+    let action = QuestionVar::wanted("action", Some("String"));
+    allow(actor, action, QuestionVar::given("resource", &resource.ty, &resource.id))
+}
+
+/// Which facts, stored or derived, match a pattern?
+pub(super) fn matching(predicate: &str, pattern: &FactPattern) -> Option<Question> {
+    let var = |(position, arg): (usize, &ArgPattern)| {
+        let name = format!("argument {position}");
+        match arg {
+            ArgPattern::Any => Some(QuestionVar::wanted(&name, None)),
+            ArgPattern::Typed(ty) => (!is_abstract(ty)).then(|| QuestionVar::wanted(&name, Some(ty))),
+            ArgPattern::Exact(value) => {
+                (!is_abstract(&value.ty)).then(|| QuestionVar::given(&name, &value.ty, &value.id))
+            }
+        }
+    };
+    let vars = (1..).zip(&pattern.args).map(var).collect::<Option<Vec<_>>>()?;
+    Some(Question::atom(predicate, vars))
+}
+
+/// One predicate of one value that may be any of several; those of which it holds are the answer.
+pub(super) fn holds_of(predicate: &str, ty: &str, ids: Vec<String>) -> Question {
+    let var = QuestionVar { name: "value".into(), ty: Some(ty.into()), domain: Domain::GivenOneOf(ids) };
+    Question::atom(predicate, vec![var])
+}
+
+/// Whether a type is `Actor` or `Resource`, which is no value's own type.
+pub(super) fn is_abstract(ty: &str) -> bool {
+    ty == "Actor" || ty == "Resource"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::value;
+    use super::*;
+
+    #[test]
+    fn nothing_is_of_an_abstract_type() {
+        let (alice, repo) = (value("User", "alice"), value("Repo", "r"));
+        assert!(authorize(&alice, "read", &repo).is_some());
+        assert!(authorize(&value("Actor", "alice"), "read", &repo).is_none());
+        assert!(list(&alice, "read", "Resource", false).is_none());
+        assert!(actions(&alice, &value("Resource", "r")).is_none());
+    }
+
+    #[test]
+    fn a_pattern_asks_for_its_wildcards() {
+        let args =
+            vec![ArgPattern::Exact(value("User", "a")), ArgPattern::Typed("Repo".into()), ArgPattern::Any];
+        let pattern = FactPattern { predicate: None, args, open_arity: false };
+        let question = matching("p", &pattern).expect("no abstract type");
+        let domains: Vec<_> = question.vars.iter().map(|var| (var.ty.as_deref(), &var.domain)).collect();
+        let given = Domain::Given("a".into());
+        let expected = [(Some("User"), &given), (Some("Repo"), &Domain::Wanted), (None, &Domain::Wanted)];
+        assert_eq!(domains, expected);
+    }
+}

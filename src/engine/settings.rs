@@ -1,0 +1,36 @@
+//! The bounds of one engine, each with its reason.
+//!
+//! `config` fills these in from the command line and the environment; the defaults are those of the
+//! published contract.
+
+use std::time::Duration;
+
+/// The bounds of one engine.
+#[derive(Clone, Debug)]
+pub struct EngineSettings {
+    /// The longest that a question may take.
+    pub query_time: Duration,
+    /// Context facts of one request: each is sent to the statement as a parameter.
+    pub context_facts: usize,
+    /// Facts and patterns of one batch; `None` leaves the bound to the size of the body.
+    pub batch_facts: Option<usize>,
+    /// Bytes of compiled statements that are kept for reuse.
+    pub plan_bytes: u64,
+    /// Predicates of one question: the work of compiling grows with their combinations.
+    pub question_atoms: usize,
+    /// Rows of one answer: a product of unrelated predicates would otherwise fill the memory.
+    pub answer_rows: usize,
+}
+
+impl Default for EngineSettings {
+    fn default() -> Self {
+        Self {
+            query_time: Duration::from_secs(20),
+            context_facts: 100,
+            batch_facts: None,
+            plan_bytes: 64 << 20,
+            question_atoms: 32,
+            answer_rows: 5_000_000,
+        }
+    }
+}

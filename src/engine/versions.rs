@@ -1,0 +1,66 @@
+//! Policy versions: the active one, and older ones read on demand.
+//!
+//! In: a stored policy. Out: its text, or what it declares. The active policy is checked once and kept as
+//! [`Active`]; an older version is checked again when somebody asks for its metadata, which is rare.
+
+use super::view::off_the_workers;
+use super::{Engine, EngineError};
+use crate::store::StoredPolicy;
+use portcullis_compiler::diagnostic::Diagnostic;
+use portcullis_compiler::ir::{BlockInfo, Program};
+use portcullis_compiler::source::SourceMap;
+use portcullis_compiler::{Checked, check};
+use std::sync::Arc;
+
+/// The policy that answers questions now.
+#[derive(Debug)]
+pub(super) struct Active {
+    /// Its version.
+    pub(super) version: u64,
+    /// Its rules; the text and the file's name are in its source.
+    pub(super) program: Arc<Program>,
+    /// Its lints.
+    pub(super) lints: Vec<Diagnostic>,
+}
+
+impl Active {
+    /// Checks a stored policy again.
+    pub(super) fn of(policy: &StoredPolicy) -> Result<Self, EngineError> {
+        let Checked { program, diagnostics } = check(SourceMap::new(&*policy.version.filename, &*policy.src));
+        let Some(program) = program else {
+            let id = policy.version.id;
+            return Err(EngineError::Bug(format!(
+                "policy {id} was accepted once and does not validate any more"
+            )));
+        };
+        Ok(Self { version: policy.version.id, program: Arc::new(program), lints: diagnostics })
+    }
+}
+
+impl Engine {
+    /// A policy's text: the active one, or the version with this id. `None` before the first policy.
+    pub async fn policy(&self, id: Option<u64>) -> Result<Option<StoredPolicy>, EngineError> {
+        let policy = self.store().policy(id).await?;
+        match (id, &policy) {
+            (Some(id), None) => Err(no_version(id)),
+            (None, _) | (Some(_), Some(_)) => Ok(policy),
+        }
+    }
+
+    /// What a policy declares: one entry a block, and `global`.
+    pub async fn metadata(&self, id: Option<u64>) -> Result<Vec<BlockInfo>, EngineError> {
+        let active = self.plans().map(|plans| Arc::clone(&plans.policy));
+        if let Some(active) = &active
+            && id.is_none_or(|id| id == active.version)
+        {
+            return Ok(active.program.blocks.clone());
+        }
+        let Some(id) = id else { return Err(EngineError::NotFound("there is no policy yet".into())) };
+        let policy = self.store().policy(Some(id)).await?.ok_or_else(|| no_version(id))?;
+        Ok(off_the_workers(move || Active::of(&policy)).await??.program.blocks.clone())
+    }
+}
+
+fn no_version(id: u64) -> EngineError {
+    EngineError::NotFound(format!("there is no policy with id {id}"))
+}

@@ -1,0 +1,92 @@
+//! What one request sees: one policy, one set of relations, its own context facts, one moment.
+//!
+//! In: an engine and a request's context facts. Out: questions prepared against exactly that. A policy that
+//! is replaced meanwhile changes nothing for a view that was taken before.
+
+use super::answers::{Binding, Prepared, Window};
+use super::catalog::Context;
+use super::plans::{PlanKey, Plans};
+use super::{Engine, EngineError, facts};
+use crate::store::{Fact, Reader, StoreError};
+use portcullis_compiler::ir::Program;
+use portcullis_compiler::question::Question;
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// What one request sees.
+#[derive(Debug)]
+pub(super) struct View {
+    plans: Arc<Plans>,
+    context: Context,
+    now: i64,
+    max_rows: usize,
+}
+
+impl Engine {
+    /// The view of a request; `None` before the first policy, when nothing can be granted.
+    pub(super) fn view(&self, context: &[Fact]) -> Result<Option<View>, EngineError> {
+        let limit = self.settings().context_facts;
+        if context.len() > limit {
+            let n = context.len();
+            return Err(EngineError::TooLarge(format!(
+                "the request has {n} context facts, at most {limit} are allowed"
+            )));
+        }
+        let plans = self.plans();
+        let program = plans.as_ref().map(|plans| &*plans.policy.program);
+        context.iter().try_for_each(|fact| facts::check_fact(program, fact))?;
+        let max_rows = self.settings().answer_rows;
+        Ok(plans.map(|plans| View { plans, context: Context::of(context), now: unix_time(), max_rows }))
+    }
+
+    /// Runs `work` on a reader.
+    pub(super) async fn read<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Reader) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, EngineError> {
+        Ok(self.store().read(work).await?)
+    }
+}
+
+impl View {
+    /// The policy that is seen.
+    pub(super) fn program(&self) -> &Program {
+        &self.plans.policy.program
+    }
+
+    /// Compiles a question, or finds it compiled, and fills its values in.
+    pub(super) async fn prepare(&self, question: &Question) -> Result<Prepared, EngineError> {
+        self.prepare_window(question, None).await
+    }
+
+    /// [`View::prepare`] for a question in pages.
+    pub(super) async fn prepare_window(
+        &self,
+        question: &Question,
+        window: Option<Window<'_>>,
+    ) -> Result<Prepared, EngineError> {
+        let key = PlanKey::of(&self.plans, question, &self.context);
+        let statement = if let Some(statement) = self.plans.known(&key) {
+            statement
+        } else {
+            let plans = Arc::clone(&self.plans);
+            off_the_workers(move || plans.compile(key)).await??
+        };
+        let binding = Binding { context: &self.context, now: self.now, window };
+        let params = binding.params(question, &statement)?;
+        Ok(Prepared::new(Arc::clone(&self.plans), statement, params, self.max_rows))
+    }
+}
+
+/// Runs work that only computes, but for long, beside the async workers.
+pub(super) async fn off_the_workers<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, EngineError> {
+    tokio::task::spawn_blocking(work).await.map_err(|error| EngineError::Bug(error.to_string()))
+}
+
+/// Seconds since the epoch: `@current_unix_time` of one question.
+pub fn unix_time() -> i64 {
+    let elapsed = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(elapsed.as_secs()).unwrap_or(i64::MAX)
+}

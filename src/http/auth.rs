@@ -1,0 +1,125 @@
+//! Who asks: from the `Authorization` header to an environment and what may be done there.
+//!
+//! [`ReadAccess`] and [`WriteAccess`] are extractors of the request's head. A handler names the one it
+//! needs as its first argument, so that no handler can forget the check, and a body is not read before
+//! the key is known to be good (401) and good enough (403).
+//!
+//! A key is `e_<environment>_<key id>_<secret>`. Almost all keys live in the store of their environment, which
+//! checks them in memory: one hash and one lookup, cheap enough that no result is kept here, and therefore
+//! the very next request sees that a key was revoked. A [`FixedKey`] comes from the configuration instead,
+//! lives as long as the process, and is kept hashed as well. Digests are compared in constant time.
+
+use std::sync::Arc;
+
+use axum::{
+    extract::FromRequestParts,
+    http::{HeaderMap, header::AUTHORIZATION, request::Parts},
+};
+use sha2::{Digest, Sha256};
+use subtle::ConstantTimeEq;
+
+use super::{AppState, Environment, error::ApiError};
+use crate::store::Access;
+
+/// The key that the clients' own test suites use; accepted in development mode only.
+pub const DEVELOPMENT_KEY: &str = "e_0123456789_12345_osotesttoken01xiIn";
+
+/// A key of full access that the configuration gives.
+#[derive(Clone, Debug)]
+pub(super) struct FixedKey {
+    digest: [u8; 32],
+    environment: Arc<Environment>,
+}
+
+impl FixedKey {
+    pub(super) fn new(key: &str, environment: Arc<Environment>) -> Self {
+        Self { digest: Sha256::digest(key).into(), environment }
+    }
+}
+
+/// A request whose key may ask.
+#[derive(Debug)]
+pub(super) struct ReadAccess(pub(super) Arc<Environment>);
+
+/// A request whose key may change facts and policy.
+#[derive(Debug)]
+pub(super) struct WriteAccess(pub(super) Arc<Environment>);
+
+impl FromRequestParts<Arc<AppState>> for ReadAccess {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(head: &mut Parts, app: &Arc<AppState>) -> Result<Self, ApiError> {
+        let (environment, access) = authenticate(&head.headers, app)?;
+        match access {
+            Access::ReadWrite | Access::ReadOnly => Ok(Self(environment)),
+        }
+    }
+}
+
+impl FromRequestParts<Arc<AppState>> for WriteAccess {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(head: &mut Parts, app: &Arc<AppState>) -> Result<Self, ApiError> {
+        let (environment, access) = authenticate(&head.headers, app)?;
+        match access {
+            Access::ReadWrite => Ok(Self(environment)),
+            Access::ReadOnly => Err(ApiError::Forbidden),
+        }
+    }
+}
+
+/// The environment and the access of the request's key.
+fn authenticate(headers: &HeaderMap, app: &AppState) -> Result<(Arc<Environment>, Access), ApiError> {
+    let key = sent_key(headers).ok_or(ApiError::Unauthorized(
+        "no API key: the header `Authorization: Bearer <API_KEY>` is expected",
+    ))?;
+    let stored = || {
+        let environment = app.environments.get(key.split('_').nth(1)?)?;
+        let known = environment.engine.verify_key(key)?;
+        Some((Arc::clone(environment), known.access))
+    };
+    fixed(key, &app.fixed_keys)
+        .or_else(stored)
+        .ok_or(ApiError::Unauthorized("the API key is unknown or was revoked"))
+}
+
+/// What a key of the configuration opens; all of them are compared, whichever fits.
+fn fixed(key: &str, fixed_keys: &[FixedKey]) -> Option<(Arc<Environment>, Access)> {
+    if fixed_keys.is_empty() {
+        return None;
+    }
+    let sent: [u8; 32] = Sha256::digest(key).into();
+    let fits = |known: &FixedKey| bool::from(known.digest.ct_eq(&sent));
+    let found = fixed_keys.iter().fold(None, |found, known| if fits(known) { Some(known) } else { found })?;
+    Some((Arc::clone(&found.environment), Access::ReadWrite))
+}
+
+/// The key in the header. The oldest client sends it after `Basic`, as it is.
+fn sent_key(headers: &HeaderMap) -> Option<&str> {
+    let (scheme, key) = headers.get(AUTHORIZATION)?.to_str().ok()?.trim().split_once(' ')?;
+    let known = scheme.eq_ignore_ascii_case("bearer") || scheme.eq_ignore_ascii_case("basic");
+    Some(key.trim()).filter(|key| known && !key.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::http::HeaderValue;
+
+    use super::*;
+
+    fn sent(text: &str) -> Option<String> {
+        let headers = HeaderMap::from_iter([(AUTHORIZATION, HeaderValue::from_str(text).unwrap())]);
+        sent_key(&headers).map(ToOwned::to_owned)
+    }
+
+    #[test]
+    fn bearer_and_basic_carry_the_key_as_it_is() {
+        assert_eq!(sent("Bearer e_1_2_x").as_deref(), Some("e_1_2_x"));
+        assert_eq!(sent("bearer   e_1_2_x ").as_deref(), Some("e_1_2_x"));
+        assert_eq!(sent("Basic e_1_2_x").as_deref(), Some("e_1_2_x"));
+        assert_eq!(sent("Digest e_1_2_x"), None);
+        assert_eq!(sent("Bearer "), None);
+        assert_eq!(sent("e_1_2_x"), None);
+        assert_eq!(sent_key(&HeaderMap::new()), None);
+    }
+}

@@ -1,0 +1,182 @@
+//! Endpoints that add, delete and read facts.
+//!
+//! Each mutation is one list of changes for the engine, applied in order, all or none; the deprecated
+//! endpoints are shorter forms of `/batch`. `GET /facts` reads back what was added, never what follows.
+
+use std::sync::Arc;
+
+use axum::{
+    Router,
+    http::Uri,
+    routing::{get, post},
+};
+use serde::Deserialize;
+
+use super::{
+    AppState,
+    auth::{ReadAccess, WriteAccess},
+    error::ApiError,
+    headers::Offset,
+    json::{Json, Message, Object},
+    params::pairs,
+    values::{FactIn, FactOut, FactsIn, PatternIn, PatternsIn, facts, patterns},
+};
+use crate::store::{ArgPattern, Change, Fact, FactPattern, Value};
+
+/// Arguments of one fact: a position beyond them is a mistake of the requester.
+const MAX_ARGS: usize = 5;
+
+/// The answer of every mutation but one.
+type Done = Result<(Offset, Json<Message>), ApiError>;
+
+pub(super) fn router() -> Router<Arc<AppState>> {
+    Router::new()
+        .route("/batch", post(batch))
+        .route("/bulk", post(bulk))
+        .route("/bulk_load", post(bulk_load))
+        .route("/bulk_delete", post(bulk_delete))
+        .route("/facts", get(read).post(add).delete(delete))
+        .route("/clear_data", post(clear))
+}
+
+/// One group of a batch, as sent.
+#[derive(Debug, Deserialize)]
+struct GroupIn {
+    inserts: FactsIn,
+    deletes: PatternsIn,
+}
+
+/// One group of a batch: exactly one of the two.
+#[derive(Debug, Deserialize)]
+#[serde(try_from = "Object<GroupIn>")]
+struct Group(Change);
+
+impl TryFrom<Object<GroupIn>> for Group {
+    type Error = &'static str;
+
+    fn try_from(Object(group): Object<GroupIn>) -> Result<Self, Self::Error> {
+        match (group.inserts, group.deletes) {
+            (inserts @ Some(_), None) => Ok(Self(Change::Insert(facts(inserts)))),
+            (None, deletes @ Some(_)) => Ok(Self(Change::Delete(patterns(deletes)))),
+            (Some(_), Some(_)) | (None, None) => Err("exactly one of `inserts` and `deletes` is expected"),
+        }
+    }
+}
+
+async fn batch(access: WriteAccess, Json(groups): Json<Vec<Group>>) -> Done {
+    done(access, groups.into_iter().map(|Group(change)| change).collect()).await
+}
+
+#[derive(Debug, Deserialize)]
+struct BulkIn {
+    delete: PatternsIn,
+    tell: FactsIn,
+}
+
+async fn bulk(access: WriteAccess, Json(Object(bulk)): Json<Object<BulkIn>>) -> Done {
+    done(access, vec![Change::Delete(patterns(bulk.delete)), Change::Insert(facts(bulk.tell))]).await
+}
+
+async fn bulk_load(access: WriteAccess, Json(sent): Json<Vec<Object<FactIn>>>) -> Done {
+    done(access, vec![Change::Insert(facts(Some(sent)))]).await
+}
+
+async fn bulk_delete(access: WriteAccess, Json(sent): Json<Vec<Object<PatternIn>>>) -> Done {
+    done(access, vec![Change::Delete(patterns(Some(sent)))]).await
+}
+
+async fn add(
+    WriteAccess(environment): WriteAccess,
+    Json(sent): Json<Object<FactIn>>,
+) -> Result<(Offset, Json<FactOut>), ApiError> {
+    let fact = Fact::from(sent);
+    let offset = environment.engine.apply(vec![Change::Insert(vec![fact.clone()])]).await?;
+    Ok((Offset(offset), Json(fact.into())))
+}
+
+async fn delete(access: WriteAccess, Json(sent): Json<Object<PatternIn>>) -> Done {
+    done(access, vec![Change::Delete(vec![sent.into()])]).await
+}
+
+async fn clear(WriteAccess(environment): WriteAccess) -> Done {
+    let offset = environment.engine.clear().await?;
+    Ok((Offset(offset), Json(Message { message: "The facts and the policy were cleared.".to_owned() })))
+}
+
+async fn done(WriteAccess(environment): WriteAccess, changes: Vec<Change>) -> Done {
+    let offset = environment.engine.apply(changes).await?;
+    Ok((Offset(offset), Json(Message { message: "The facts were updated.".to_owned() })))
+}
+
+async fn read(ReadAccess(environment): ReadAccess, uri: Uri) -> Result<Json<Vec<FactOut>>, ApiError> {
+    let facts = environment.engine.facts(pattern(&pairs(&uri)?)?).await?;
+    Ok(Json(facts.into_iter().map(FactOut::from).collect()))
+}
+
+/// The pattern that `?predicate=P&args.0.type=T&args.0.id=I&args.1.…` describes.
+///
+/// A position that is not mentioned matches anything, including no argument at all.
+fn pattern(pairs: &[(String, String)]) -> Result<FactPattern, ApiError> {
+    let mut predicate = None;
+    let mut args: Vec<(Option<&str>, Option<&str>)> = Vec::new();
+    for (name, value) in pairs {
+        if name == "predicate" {
+            predicate = Some(value.as_str()).filter(|value| *value != "_").map(str::to_owned);
+        }
+        let Some((position, part)) = name.strip_prefix("args.").and_then(|rest| rest.split_once('.')) else {
+            continue;
+        };
+        let position = position.parse().ok().filter(|position| *position < MAX_ARGS).ok_or_else(|| {
+            ApiError::BadRequest(format!("`{name}`: a fact has the arguments 0 to {}", MAX_ARGS - 1))
+        })?;
+        if args.len() <= position {
+            args.resize(position + 1, (None, None));
+        }
+        match (args.get_mut(position), part) {
+            (Some((ty, _)), "type") => *ty = Some(value),
+            (Some((_, id)), "id") => *id = Some(value),
+            (Some(_) | None, _) => {}
+        }
+    }
+    let args = (0..).zip(args).map(|(position, arg)| match arg {
+        (None, None) => Ok(ArgPattern::Any),
+        (Some(ty), None) => Ok(ArgPattern::Typed(ty.to_owned())),
+        (Some(ty), Some(id)) => Ok(ArgPattern::Exact(Value { ty: ty.to_owned(), id: id.to_owned() })),
+        (None, Some(_)) => Err(ApiError::BadRequest(format!("`args.{position}.id`: an id without a type"))),
+    });
+    Ok(FactPattern { predicate, args: args.collect::<Result<_, _>>()?, open_arity: true })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(query: &str) -> Result<FactPattern, String> {
+        let uri: Uri = format!("/api/facts?{query}").parse().unwrap();
+        let pairs = pairs(&uri).map_err(|error| format!("{error:?}"))?;
+        pattern(&pairs).map_err(|error| format!("{error:?}"))
+    }
+
+    #[test]
+    fn unmentioned_positions_match_anything() {
+        let open = |predicate: Option<&str>, args| {
+            Ok(FactPattern { predicate: predicate.map(Into::into), args, open_arity: true })
+        };
+        assert_eq!(of(""), open(None, vec![]));
+        assert_eq!(of("predicate=_"), open(None, vec![]));
+        assert_eq!(of("predicate=has_role"), open(Some("has_role"), vec![]));
+        let ada = ArgPattern::Exact(Value { ty: "User".into(), id: "a d&a".into() });
+        assert_eq!(
+            of("predicate=p&args.0.type=User&args.0.id=a%20d%26a&args.2.type=Doc"),
+            open(Some("p"), vec![ada, ArgPattern::Any, ArgPattern::Typed("Doc".into())])
+        );
+    }
+
+    #[test]
+    fn an_id_needs_a_type_and_a_position_is_small() {
+        assert!(of("args.1.id=x").unwrap_err().contains("`args.1.id`: an id without a type"));
+        assert!(of("args.5.type=x").unwrap_err().contains("0 to 4"));
+        assert!(of("args.99999999999999999999.type=x").unwrap_err().contains("0 to 4"));
+        assert!(of("args.-1.type=x").is_err());
+    }
+}

@@ -1,0 +1,120 @@
+//! The headers that frame an answer: request id, offset of a write, duration.
+//!
+//! `X-Request-ID` is echoed, or made if the client sent none that a log can hold. `OsoOffset` tells after
+//! which write a mutation stands. It is opaque to clients, which send it back with their reads. A read
+//! needs no look at it: a write is acknowledged only when every later read sees it.
+//! `Server-Timing: oso;dur=MS` is what the clients subtract to know the time on the wire.
+
+use std::{
+    sync::{
+        LazyLock,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use axum::{
+    http::{HeaderMap, HeaderName, HeaderValue},
+    response::{IntoResponse, IntoResponseParts, Response, ResponseParts},
+};
+
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+const OFFSET: HeaderName = HeaderName::from_static("osooffset");
+const SERVER_TIMING: HeaderName = HeaderName::from_static("server-timing");
+
+/// The longest request id that is echoed; a longer one is replaced.
+const LONGEST_ID: usize = 128;
+
+/// The id under which a request stands in the logs and in its answer.
+#[derive(Clone, Debug)]
+pub(super) struct RequestId(HeaderValue);
+
+impl RequestId {
+    /// The id that the client sent, or a fresh one.
+    pub(super) fn of(headers: &HeaderMap) -> Self {
+        match headers.get(&REQUEST_ID) {
+            Some(sent) if fits_a_log(sent.as_bytes()) => Self(sent.clone()),
+            Some(_) | None => Self::fresh(),
+        }
+    }
+
+    /// An id that no other request of any process has: a random prefix and a count.
+    fn fresh() -> Self {
+        static PREFIX: LazyLock<u64> = LazyLock::new(|| getrandom::u64().unwrap_or_default());
+        static COUNT: AtomicU64 = AtomicU64::new(1);
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let text = format!("{:016x}-{count:08x}", *PREFIX);
+        Self(HeaderValue::try_from(text).unwrap_or(HeaderValue::from_static("unknown")))
+    }
+
+    /// The id as text.
+    pub(super) fn as_str(&self) -> &str {
+        self.0.to_str().unwrap_or_default()
+    }
+}
+
+fn fits_a_log(id: &[u8]) -> bool {
+    (1..=LONGEST_ID).contains(&id.len()) && id.iter().all(u8::is_ascii_graphic)
+}
+
+/// Writes the headers that every answer has.
+pub(super) fn stamp(response: &mut Response, id: RequestId, took: Duration) {
+    let headers = response.headers_mut();
+    headers.insert(REQUEST_ID, id.0);
+    let micros = took.as_micros();
+    let timing = format!("oso;dur={}.{:03}", micros / 1000, micros % 1000);
+    if let Ok(timing) = HeaderValue::try_from(timing) {
+        headers.insert(SERVER_TIMING, timing);
+    }
+}
+
+/// After which write a mutation stands; part of its answer.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Offset(pub(super) u64);
+
+impl IntoResponseParts for Offset {
+    type Error = std::convert::Infallible;
+
+    fn into_response_parts(self, mut response: ResponseParts) -> Result<ResponseParts, Self::Error> {
+        response.headers_mut().insert(OFFSET, HeaderValue::from(self.0));
+        Ok(response)
+    }
+}
+
+impl IntoResponse for Offset {
+    fn into_response(self) -> Response {
+        (self, ()).into_response()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn id(sent: &[u8]) -> String {
+        let headers = HeaderMap::from_iter([(REQUEST_ID, HeaderValue::from_bytes(sent).unwrap())]);
+        RequestId::of(&headers).as_str().to_owned()
+    }
+
+    #[test]
+    fn an_id_is_echoed_if_a_log_can_hold_it() {
+        assert_eq!(id(b"7b3f-42"), "7b3f-42");
+        assert_ne!(id(b"with space"), "with space");
+        assert_ne!(id(&[b'x'; 129]), "x".repeat(129));
+        assert_ne!(id("ü".as_bytes()), "ü");
+        assert_ne!(id(b""), "");
+    }
+
+    #[test]
+    fn made_ids_differ() {
+        let [one, other] = [RequestId::fresh(), RequestId::fresh()];
+        assert_ne!(one.as_str(), other.as_str());
+    }
+
+    #[test]
+    fn the_duration_is_in_milliseconds() {
+        let mut response = Response::default();
+        stamp(&mut response, RequestId::fresh(), Duration::from_micros(12_034));
+        assert_eq!(response.headers().get(SERVER_TIMING).unwrap(), "oso;dur=12.034");
+    }
+}

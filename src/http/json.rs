@@ -1,0 +1,195 @@
+//! Bodies: JSON in, JSON out, and a message that names the wrong field.
+//!
+//! [`Json`] as an extractor refuses what is not `application/json` (415), what is larger than the limit
+//! (413), what does not arrive in time (408) and what does not decode (400), each in the shape of
+//! [`ApiError`]; extractors of the head stand before it in a handler, so a body is read only for a key
+//! that may send it. [`Object`] holds a derived type to JSON objects: serde would also take an array of
+//! the fields in their order, which nobody means to send.
+//!
+//! A body is decoded straight into its type. Only if that fails it is decoded a second time with the
+//! path tracked, so that good requests do not pay for good messages.
+
+use std::{fmt, marker::PhantomData, sync::Arc};
+
+use axum::{
+    body::{Body, to_bytes},
+    extract::{FromRequest, Request},
+    http::{HeaderMap, HeaderValue, StatusCode, header::CONTENT_TYPE},
+    response::{IntoResponse, Response},
+};
+use serde::{
+    Deserialize, Deserializer, Serialize,
+    de::{DeserializeOwned, MapAccess, Visitor, value::MapAccessDeserializer},
+};
+
+use super::{AppState, error::ApiError};
+
+/// A body of type `T`.
+#[derive(Debug)]
+pub(super) struct Json<T>(pub(super) T);
+
+impl<T: DeserializeOwned> FromRequest<Arc<AppState>> for Json<T> {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, app: &Arc<AppState>) -> Result<Self, ApiError> {
+        let (head, body) = request.into_parts();
+        is_json(&head.headers)?;
+        let limit = app.config.max_body;
+        let declared = head.headers.get("content-length").and_then(|text| text.to_str().ok()?.parse().ok());
+        if declared.is_some_and(|length: u64| length > limit as u64) {
+            return Err(too_large(limit));
+        }
+        let Ok(read) = tokio::time::timeout(app.config.body_time, to_bytes(body, limit)).await else {
+            return Err(ApiError::SlowBody(app.config.body_time));
+        };
+        let bytes = read.map_err(|error| match std::error::Error::source(&error) {
+            Some(cause) if cause.is::<http_body_util::LengthLimitError>() => too_large(limit),
+            Some(_) | None => ApiError::BadRequest(format!("the body ended early: {error}")),
+        })?;
+        decode(&bytes).map(Json)
+    }
+}
+
+impl<T: Serialize> IntoResponse for Json<T> {
+    fn into_response(self) -> Response {
+        match serde_json::to_vec(&self.0) {
+            Ok(text) => {
+                let mut response = Response::new(Body::from(text));
+                response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+                response
+            }
+            Err(error) => ApiError::Internal(format!("an answer does not encode: {error}")).into_response(),
+        }
+    }
+}
+
+/// A `T` with a status other than 200.
+pub(super) fn with_status(status: StatusCode, body: impl Serialize) -> Response {
+    let mut response = Json(body).into_response();
+    if response.status() == StatusCode::OK {
+        *response.status_mut() = status;
+    }
+    response
+}
+
+/// Decodes a body; the error names the field.
+fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
+    serde_json::from_slice(bytes).map_err(|quick| ApiError::BadRequest(explain::<T>(bytes, &quick)))
+}
+
+/// Says what is wrong with a body, and where.
+fn explain<T: DeserializeOwned>(bytes: &[u8], quick: &serde_json::Error) -> String {
+    if bytes.is_empty() {
+        return "a JSON body is expected".to_owned();
+    }
+    if quick.is_syntax() || quick.is_eof() {
+        return format!("malformed JSON: {quick}");
+    }
+    let mut json = serde_json::Deserializer::from_slice(bytes);
+    match serde_path_to_error::deserialize::<_, T>(&mut json) {
+        Err(error) if error.path().iter().len() > 0 => format!("`{}`: {}", error.path(), error.inner()),
+        Err(_) | Ok(_) => quick.to_string(),
+    }
+}
+
+/// Refuses what is not `application/json`; parameters such as a charset are fine.
+fn is_json(headers: &HeaderMap) -> Result<(), ApiError> {
+    let named = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let essence = named.split(';').next().unwrap_or_default().trim();
+    if essence.eq_ignore_ascii_case("application/json") {
+        Ok(())
+    } else {
+        Err(ApiError::UnsupportedMediaType)
+    }
+}
+
+fn too_large(limit: usize) -> ApiError {
+    ApiError::TooLarge(format!("the body is larger than the limit of {limit} bytes"))
+}
+
+/// A `T` that must be written as a JSON object.
+#[derive(Debug)]
+pub(super) struct Object<T>(pub(super) T);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Fields<T>(PhantomData<T>);
+
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for Fields<T> {
+            type Value = Object<T>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Object<T>, A::Error> {
+                T::deserialize(MapAccessDeserializer::new(map)).map(Object)
+            }
+        }
+
+        deserializer.deserialize_map(Fields(PhantomData))
+    }
+}
+
+/// The answer of an endpoint that only reports that it is done.
+#[derive(Debug, Serialize)]
+pub(super) struct Message {
+    /// What was done.
+    pub(super) message: String,
+}
+
+/// The answer of an endpoint that returns rows.
+#[derive(Debug, Serialize)]
+pub(super) struct Results<T> {
+    /// The rows.
+    pub(super) results: Vec<T>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, Deserialize)]
+    #[expect(dead_code, reason = "only decoding is looked at")]
+    struct Pair {
+        name: String,
+        parts: Vec<u8>,
+    }
+
+    fn message(body: &str) -> String {
+        match decode::<Object<Pair>>(body.as_bytes()) {
+            Err(ApiError::BadRequest(message)) => message,
+            other => format!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_message_names_the_field() {
+        assert_eq!(
+            message(r#"{"name":"a","parts":[1,"x"]}"#),
+            "`parts[1]`: invalid type: string \"x\", expected u8 at line 1 column 26"
+        );
+        assert_eq!(message(r#"{"parts":[]}"#), "missing field `name` at line 1 column 12");
+        assert_eq!(message(r#"["a",[1]]"#), "invalid type: sequence, expected an object at line 1 column 0");
+    }
+
+    #[test]
+    fn broken_json_is_named_as_such() {
+        assert_eq!(message(""), "a JSON body is expected");
+        assert!(message(r#"{"name":"a""#).starts_with("malformed JSON: EOF"));
+        assert!(message(r#"{"name":"a","parts":[]} x"#).starts_with("malformed JSON: trailing characters"));
+        assert!(message(&"[".repeat(100_000)).contains("invalid type: sequence"));
+    }
+
+    #[test]
+    fn a_charset_does_not_matter_and_another_type_does() {
+        let with = |text: &'static str| {
+            is_json(&HeaderMap::from_iter([(CONTENT_TYPE, HeaderValue::from_static(text))])).is_ok()
+        };
+        assert!(with("application/json"));
+        assert!(with("Application/JSON; charset=utf-8"));
+        assert!(!with("text/plain"));
+        assert!(!with("application/json-patch"));
+        assert!(is_json(&HeaderMap::new()).is_err());
+    }
+}

@@ -1,0 +1,161 @@
+//! The HTTP side: requests in, the engine's answers out, and nothing in between.
+//!
+//! A handler decodes, calls the engine and encodes; it decides nothing. Which file holds which endpoint:
+//!
+//! | file | endpoints |
+//! |---|---|
+//! | [`facts`] | `/batch`, `/bulk`, `/bulk_load`, `/bulk_delete`, `/facts`, `/clear_data` |
+//! | [`checks`] | `/authorize`, `/authorize_resources`, `/list`, `/actions`, `/bulk_actions` |
+//! | [`queries`] | `/query`, `/evaluate_query` |
+//! | [`policy`] | `/policy`, `/policy_metadata` |
+//! | [`status`] | `/stats`, `/healthcheck`, and `/health`, `/ready` outside the prefix |
+//!
+//! ```text
+//! connection (serve) ─→ edge: id, span, seat, time, panics ─→ key (auth) ─→ body (json) ─→ handler ─→ engine
+//! ```
+//!
+//! Afterwards every answer is JSON, every error has a `message`, and every answer has a request id and
+//! its duration. There is one layer around all routes, [`edge`], and the rest are extractors: a check costs
+//! a handful of allocations on its way to the engine.
+
+mod auth;
+mod checks;
+mod error;
+mod facts;
+mod headers;
+mod json;
+mod page;
+mod params;
+mod policy;
+mod queries;
+mod serve;
+mod status;
+mod values;
+
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    pin::pin,
+    sync::Arc,
+    task::Poll,
+    time::Instant,
+};
+
+use axum::{
+    Router,
+    extract::{MatchedPath, Request, State},
+    middleware::{Next, from_fn_with_state},
+    response::{IntoResponse, Response},
+};
+use rustc_hash::FxHashMap;
+use tokio::sync::Semaphore;
+use tracing::Instrument;
+
+pub use self::{auth::DEVELOPMENT_KEY, serve::serve};
+use self::{auth::FixedKey, error::ApiError, headers::RequestId};
+use crate::{
+    config::{Config, Secret},
+    engine::Engine,
+};
+
+/// The path of every endpoint but the two probes starts with this.
+const PREFIX: &str = "/api";
+
+/// The environment that there is without any setup: that of the development key, so that what was tried
+/// with it stays in place when real keys follow.
+pub const DEFAULT_ENVIRONMENT: &str = "0123456789";
+
+/// A policy and its facts, apart from those of every other environment.
+#[derive(Debug)]
+pub struct Environment {
+    /// Its name, which is the second part of its keys.
+    pub name: String,
+    /// What answers for it.
+    pub engine: Engine,
+}
+
+/// What every request shares.
+#[derive(Debug)]
+pub struct AppState {
+    config: Config,
+    environments: FxHashMap<String, Arc<Environment>>,
+    fixed_keys: Vec<FixedKey>,
+    seats: Semaphore,
+}
+
+impl AppState {
+    /// The state of a service with these environments; the configuration's keys open the first.
+    pub fn new(config: Config, environments: impl IntoIterator<Item = Environment>) -> Self {
+        let environments: Vec<_> = environments.into_iter().map(Arc::new).collect();
+        let configured = config.api_key.as_ref().map(|Secret(key)| key.as_str());
+        let development = config.dev.then_some(DEVELOPMENT_KEY);
+        let keys = configured.into_iter().chain(development);
+        let fixed_keys = environments
+            .first()
+            .into_iter()
+            .flat_map(|first| keys.clone().map(|key| FixedKey::new(key, Arc::clone(first))))
+            .collect();
+        let seats = Semaphore::new(config.max_requests.min(Semaphore::MAX_PERMITS));
+        let environments = environments.into_iter().map(|each| (each.name.clone(), each)).collect();
+        Self { config, environments, fixed_keys, seats }
+    }
+}
+
+/// Every path with its handlers, inside the one layer.
+pub(crate) fn router(app: Arc<AppState>) -> Router {
+    let api = Router::new()
+        .merge(facts::router())
+        .merge(checks::router())
+        .merge(queries::router())
+        .merge(policy::router())
+        .merge(status::router());
+    Router::new()
+        .nest(PREFIX, api)
+        .merge(status::probes())
+        .fallback(async || ApiError::NotFound("no such path".to_owned()))
+        .method_not_allowed_fallback(async || ApiError::MethodNotAllowed)
+        .layer(from_fn_with_state(Arc::clone(&app), edge))
+        .with_state(app)
+}
+
+/// Gives a request its id, its span, a seat and a time limit, and its answer the headers of all answers.
+async fn edge(State(app): State<Arc<AppState>>, request: Request, next: Next) -> Response {
+    let started = Instant::now();
+    let id = RequestId::of(request.headers());
+    let method = request.method().clone();
+    // The path as it is declared: what a client wrote into it does not reach the log.
+    let path = request.extensions().get::<MatchedPath>().cloned();
+    let span = tracing::info_span!("request", id = id.as_str());
+
+    let mut response = within_limits(&app, request, next).instrument(span.clone()).await;
+    let took = started.elapsed();
+    span.in_scope(|| {
+        let path = path.as_ref().map_or("unknown", MatchedPath::as_str);
+        let status = response.status().as_u16();
+        if response.status().is_success() {
+            tracing::debug!(%method, path, status, ?took, "answered");
+        } else {
+            tracing::info!(%method, path, status, ?took, "answered");
+        }
+    });
+    headers::stamp(&mut response, id, took);
+    response
+}
+
+/// The handler's answer, or the one of a limit or a panic that came first.
+async fn within_limits(app: &AppState, request: Request, next: Next) -> Response {
+    let Ok(_seat) = app.seats.try_acquire() else {
+        return ApiError::Unavailable("too many requests at once".to_owned()).into_response();
+    };
+    let mut handler = pin!(next.run(request));
+    let guarded = std::future::poll_fn(|context| {
+        // A handler that panicked is never polled again, so nobody sees what it left half done.
+        match catch_unwind(AssertUnwindSafe(|| handler.as_mut().poll(context))) {
+            Ok(poll) => poll,
+            Err(_) => Poll::Ready(ApiError::Internal("a handler panicked".to_owned()).into_response()),
+        }
+    });
+    match tokio::time::timeout(app.config.request_time, guarded).await {
+        Ok(response) => response,
+        Err(_) => ApiError::Unavailable("a request took longer than its time".to_owned()).into_response(),
+    }
+}

@@ -1,0 +1,192 @@
+//! Page tokens: where a list goes on, in a form that only its own question accepts.
+//!
+//! In: a list question and the last id of a page. Out: an opaque text that a client sends back. A token
+//! holds the page size and that id, so the server keeps nothing and a restart changes nothing; and an
+//! HMAC under the store's secret over both, the environment and the question, so a token of another
+//! question, another environment or another maker is refused. Pages continue after an id, not at a
+//! count, therefore writes between two pages neither repeat nor skip an id that stays allowed.
+
+use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::Sha256;
+
+use super::error::ApiError;
+use crate::store::{Fact, Value};
+
+/// The least page size that may be asked for.
+pub(super) const LEAST_PAGE: usize = 10_000;
+
+/// The most ids of one page: what is asked beyond is answered with this many and a token.
+const MOST_PAGE: usize = 1_000_000;
+
+/// The layout of a token, its first byte.
+const VERSION: u8 = 1;
+
+const TAG: usize = 32;
+
+/// Where a page starts and how long it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    pub(super) size: usize,
+    pub(super) after: Option<String>,
+}
+
+impl Place {
+    /// The first page of the asked size.
+    pub(super) fn first(size: usize) -> Result<Self, ApiError> {
+        if size < LEAST_PAGE {
+            return Err(ApiError::BadRequest(format!("`page_size`: {size} is less than {LEAST_PAGE}")));
+        }
+        Ok(Self { size: size.min(MOST_PAGE), after: None })
+    }
+}
+
+/// A list question, as far as a token is bound to it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bound<'a> {
+    pub(super) environment: &'a str,
+    pub(super) actor: &'a Value,
+    pub(super) action: &'a str,
+    pub(super) resource_type: &'a str,
+    pub(super) context: &'a [Fact],
+}
+
+impl Bound<'_> {
+    /// The token of the page that follows `after`.
+    pub(super) fn token(&self, secret: &[u8], size: usize, after: &str) -> String {
+        let mut token = vec![VERSION];
+        token.extend_from_slice(&(size as u64).to_be_bytes());
+        token.extend_from_slice(after.as_bytes());
+        let tag = self.mac(secret, &token).finalize().into_bytes();
+        token.extend_from_slice(&tag);
+        BASE64_URL_SAFE_NO_PAD.encode(token)
+    }
+
+    /// The place that a token names.
+    pub(super) fn open(&self, secret: &[u8], token: &str) -> Result<Place, ApiError> {
+        self.verified(secret, token).ok_or_else(|| {
+            ApiError::BadRequest("`page_token` is damaged or belongs to another question".to_owned())
+        })
+    }
+
+    fn verified(&self, secret: &[u8], token: &str) -> Option<Place> {
+        let bytes = BASE64_URL_SAFE_NO_PAD.decode(token).ok()?;
+        let (signed, tag) = bytes.split_at_checked(bytes.len().checked_sub(TAG)?)?;
+        self.mac(secret, signed).verify_slice(tag).ok()?;
+        let (&[version], rest) = signed.split_first_chunk()?;
+        let (size, after) = rest.split_first_chunk()?;
+        let after = std::str::from_utf8(after).ok()?;
+        let place = Place { size: usize::from_be_bytes(*size), after: Some(after.to_owned()) };
+        (version == VERSION).then_some(place)
+    }
+
+    /// The HMAC over everything a token is bound to; each part is preceded by its length.
+    fn mac(&self, secret: &[u8], signed: &[u8]) -> Hmac<Sha256> {
+        // A key of HMAC may have any length, so a fresh state is only a formality.
+        let mut mac = Hmac::<Sha256>::new_from_slice(secret).unwrap_or_else(|_| Hmac::new(&[0; 64].into()));
+        let mut part = |bytes: &[u8]| {
+            mac.update(&(bytes.len() as u64).to_be_bytes());
+            mac.update(bytes);
+        };
+        part(signed);
+        for text in [self.environment, &self.actor.ty, &self.actor.id, self.action, self.resource_type] {
+            part(text.as_bytes());
+        }
+        for fact in sorted(self.context) {
+            part(fact.predicate.as_bytes());
+            part(&(fact.args.len() as u64).to_be_bytes());
+            for arg in &fact.args {
+                part(arg.ty.as_bytes());
+                part(arg.id.as_bytes());
+            }
+        }
+        mac
+    }
+}
+
+/// The context in an order of its own, so that a client may send it in any.
+fn sorted(context: &[Fact]) -> Vec<&Fact> {
+    let mut facts: Vec<&Fact> = context.iter().collect();
+    facts.sort_by(|a, b| {
+        let args =
+            |fact: &&Fact| fact.args.iter().map(|arg| (arg.ty.clone(), arg.id.clone())).collect::<Vec<_>>();
+        a.predicate.cmp(&b.predicate).then_with(|| args(a).cmp(&args(b)))
+    });
+    facts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECRET: &[u8] = b"a secret of the store";
+
+    fn value(ty: &str, id: &str) -> Value {
+        Value { ty: ty.into(), id: id.into() }
+    }
+
+    fn fact(id: &str) -> Fact {
+        Fact { predicate: "is_public".into(), args: vec![value("Doc", id)] }
+    }
+
+    fn bound<'a>(actor: &'a Value, context: &'a [Fact]) -> Bound<'a> {
+        Bound { environment: "0123456789", actor, action: "read", resource_type: "Doc", context }
+    }
+
+    #[test]
+    fn a_token_leads_back_to_its_place() {
+        let ada = value("User", "ada");
+        for after in ["", "doc-7", "ümläut", "'; DROP TABLE facts; --"] {
+            let token = bound(&ada, &[]).token(SECRET, 12_345, after);
+            let place = bound(&ada, &[]).open(SECRET, &token).unwrap();
+            assert_eq!(place, Place { size: 12_345, after: Some(after.into()) });
+        }
+    }
+
+    #[test]
+    fn a_token_of_anything_else_is_refused() {
+        let (ada, bob) = (value("User", "ada"), value("User", "bob"));
+        let context = [fact("x")];
+        let token = bound(&ada, &[]).token(SECRET, 10_000, "doc-7");
+        let others = [
+            bound(&bob, &[]),
+            Bound { environment: "1", ..bound(&ada, &[]) },
+            Bound { action: "write", ..bound(&ada, &[]) },
+            Bound { resource_type: "Folder", ..bound(&ada, &[]) },
+            bound(&ada, &context),
+        ];
+        for other in others {
+            assert!(other.open(SECRET, &token).is_err(), "{other:?}");
+        }
+        assert!(bound(&ada, &[]).open(b"another secret", &token).is_err());
+    }
+
+    #[test]
+    fn every_damaged_byte_is_noticed() {
+        let ada = value("User", "ada");
+        let token = bound(&ada, &[]).token(SECRET, 10_000, "doc-7");
+        for index in 0..token.len() {
+            let mut damaged = token.clone().into_bytes();
+            damaged[index] = if damaged[index] == b'A' { b'B' } else { b'A' };
+            let damaged = String::from_utf8(damaged).unwrap();
+            assert!(bound(&ada, &[]).open(SECRET, &damaged).is_err(), "{index}");
+        }
+        for broken in ["", "A", "!!", &token[1..], &token[..token.len() - 1]] {
+            assert!(bound(&ada, &[]).open(SECRET, broken).is_err(), "{broken}");
+        }
+    }
+
+    #[test]
+    fn the_order_of_the_context_does_not_matter() {
+        let ada = value("User", "ada");
+        let token = bound(&ada, &[fact("a"), fact("b")]).token(SECRET, 10_000, "doc-7");
+        assert!(bound(&ada, &[fact("b"), fact("a")]).open(SECRET, &token).is_ok());
+    }
+
+    #[test]
+    fn a_page_has_a_least_size() {
+        assert!(Place::first(9_999).is_err());
+        assert_eq!(Place::first(10_000).unwrap().size, 10_000);
+        assert_eq!(Place::first(usize::MAX).unwrap().size, MOST_PAGE);
+    }
+}

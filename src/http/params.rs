@@ -1,0 +1,66 @@
+//! Parameters after the `?` of a path.
+//!
+//! Only the names that an endpoint knows count; others are left alone, as clients add their own.
+
+use axum::{extract::Query, http::Uri};
+
+use super::error::ApiError;
+
+/// All parameters, decoded, in their order.
+pub(super) fn pairs(uri: &Uri) -> Result<Vec<(String, String)>, ApiError> {
+    match Query::try_from_uri(uri) {
+        Ok(Query(pairs)) => Ok(pairs),
+        Err(error) => Err(ApiError::BadRequest(format!("malformed query string: {error}"))),
+    }
+}
+
+/// The last value of a name.
+fn value<'a>(pairs: &'a [(String, String)], name: &str) -> Option<&'a str> {
+    pairs.iter().rev().find(|(other, _)| other == name).map(|(_, value)| value.as_str())
+}
+
+/// A switch, off unless it is there; clients write it in any case.
+pub(super) fn flag(pairs: &[(String, String)], name: &str) -> Result<bool, ApiError> {
+    match value(pairs, name) {
+        None => Ok(false),
+        Some(text) if text.eq_ignore_ascii_case("true") || text == "1" => Ok(true),
+        Some(text) if text.eq_ignore_ascii_case("false") || text == "0" || text.is_empty() => Ok(false),
+        Some(text) => Err(ApiError::BadRequest(format!("`{name}`: `{text}` is neither true nor false"))),
+    }
+}
+
+/// The number of a policy version, under any of its names.
+pub(super) fn version(pairs: &[(String, String)], names: &[&str]) -> Result<Option<u64>, ApiError> {
+    let Some((name, text)) = names.iter().find_map(|name| Some((name, value(pairs, name)?))) else {
+        return Ok(None);
+    };
+    match text.parse() {
+        Ok(number) => Ok(Some(number)),
+        Err(_) => Err(ApiError::BadRequest(format!("`{name}`: `{text}` is not the number of a version"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(query: &str) -> Vec<(String, String)> {
+        pairs(&format!("/api/policy?{query}").parse().unwrap()).unwrap()
+    }
+
+    #[test]
+    fn switches_are_off_unless_they_say_otherwise() {
+        assert!(!flag(&of(""), "force").unwrap());
+        assert!(flag(&of("force=True&x=y"), "force").unwrap());
+        assert!(!flag(&of("force=false"), "force").unwrap());
+        assert!(flag(&of("force=maybe"), "force").is_err());
+    }
+
+    #[test]
+    fn a_version_is_a_number() {
+        assert_eq!(version(&of(""), &["id"]).unwrap(), None);
+        assert_eq!(version(&of("version=7"), &["id", "version"]).unwrap(), Some(7));
+        assert!(version(&of("id=x"), &["id"]).is_err());
+        assert!(version(&of("id=-1"), &["id"]).is_err());
+    }
+}

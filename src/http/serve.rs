@@ -1,0 +1,187 @@
+//! Connections: a listener in, answers out, and nobody can hold more than a moment of them.
+//!
+//! Every connection is a task. The head of a request has to arrive in time, a half-closed connection
+//! still gets its answer, pipelined requests are answered in order. After `shutdown` no connection is
+//! accepted, those at rest are closed, and those with a request at work get their answer first.
+//!
+//! An answer may be ready before the body is read, for instance 401 or 413. Closing a socket with unread
+//! bytes in it resets the connection, and the client loses the answer that explains everything. So a
+//! closed connection lingers: what still comes is read and dropped, for a bounded time and amount.
+
+use std::{
+    convert::Infallible,
+    io,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll, ready},
+    time::Duration,
+};
+
+use axum::Router;
+use hyper::{body::Incoming, server::conn::http1, service::service_fn};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::{
+    io::{AsyncRead, AsyncWrite, ReadBuf},
+    net::{TcpListener, TcpStream},
+    sync::{OwnedSemaphorePermit, Semaphore, watch},
+    time::Sleep,
+};
+use tower::Service;
+
+use super::AppState;
+
+/// How long a closed connection lingers, and how much it drops meanwhile.
+const LINGER_TIME: Duration = Duration::from_secs(5);
+const LINGER_BYTES: usize = 64 * 1024 * 1024;
+
+/// After a failed accept (out of file descriptors) it waits so long for connections to end.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+
+/// Answers the listener's connections until `shutdown` is ready, then finishes what it accepted.
+pub async fn serve(listener: TcpListener, app: Arc<AppState>, shutdown: impl Future<Output = ()>) {
+    let mut protocol = http1::Builder::new();
+    protocol
+        .timer(TokioTimer::new())
+        .header_read_timeout(app.config.header_time)
+        .half_close(true)
+        .pipeline_flush(true);
+    let router = super::router(Arc::clone(&app));
+    let seats = Arc::new(Semaphore::new(app.config.max_connections));
+    let (stop, stopping) = watch::channel(());
+
+    let mut shutdown = std::pin::pin!(shutdown);
+    loop {
+        let accepted = tokio::select! {
+            accepted = accept(&listener, &seats) => accepted,
+            () = &mut shutdown => break,
+        };
+        match accepted {
+            Ok((stream, seat)) => {
+                let talk = converse(protocol.clone(), stream, router.clone(), stopping.clone());
+                tokio::spawn(async move {
+                    talk.await;
+                    drop(seat);
+                });
+            }
+            Err(error) => {
+                tracing::warn!(%error, "cannot accept a connection");
+                tokio::time::sleep(ACCEPT_PAUSE).await;
+            }
+        }
+    }
+
+    // From here on new connections are refused; each open one sees the signal, and ends its receiver.
+    drop((listener, stopping));
+    stop.send_replace(());
+    if tokio::time::timeout(app.config.shutdown_time, stop.closed()).await.is_err() {
+        tracing::warn!("requests were still at work when the time of the shutdown was over");
+    }
+}
+
+/// The next connection, as soon as there is a seat for it.
+async fn accept(
+    listener: &TcpListener,
+    seats: &Arc<Semaphore>,
+) -> io::Result<(TcpStream, OwnedSemaphorePermit)> {
+    let seat = Arc::clone(seats).acquire_owned().await.map_err(io::Error::other)?;
+    let (stream, _) = listener.accept().await?;
+    // Answers are small and written whole: waiting for more to send would only delay them.
+    stream.set_nodelay(true)?;
+    Ok((stream, seat))
+}
+
+/// Answers one connection until either side ends it.
+async fn converse(
+    protocol: http1::Builder,
+    stream: TcpStream,
+    router: Router,
+    mut stopping: watch::Receiver<()>,
+) {
+    let service = service_fn(move |request: hyper::Request<Incoming>| {
+        let answer = router.clone().call(request);
+        async move { answer.await.map_err(|never: Infallible| never) }
+    });
+    let io = TokioIo::new(Lingering { stream, dropped: 0, until: None });
+    let mut connection = std::pin::pin!(protocol.serve_connection(io, service));
+    let ended = tokio::select! {
+        ended = &mut connection => ended,
+        _ = stopping.changed() => {
+            connection.as_mut().graceful_shutdown();
+            connection.await
+        }
+    };
+    if let Err(error) = ended {
+        tracing::debug!(%error, "a connection ended early");
+    }
+}
+
+/// A stream that, once closed, drops what the other side still sends before it lets go.
+struct Lingering {
+    stream: TcpStream,
+    dropped: usize,
+    until: Option<Pin<Box<Sleep>>>,
+}
+
+impl Lingering {
+    fn poll_drop_rest(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let mut scratch = [0; 16 * 1024];
+        loop {
+            let mut buffer = ReadBuf::new(&mut scratch);
+            match Pin::new(&mut self.stream).poll_read(context, &mut buffer) {
+                Poll::Ready(Ok(())) if !buffer.filled().is_empty() => self.dropped += buffer.filled().len(),
+                Poll::Ready(_) => return Poll::Ready(Ok(())),
+                // Nothing was unread when we closed, so nothing can be reset.
+                Poll::Pending if self.dropped == 0 => return Poll::Ready(Ok(())),
+                Poll::Pending => {
+                    let until = self.until.get_or_insert_with(|| Box::pin(tokio::time::sleep(LINGER_TIME)));
+                    ready!(until.as_mut().poll(context));
+                    return Poll::Ready(Ok(()));
+                }
+            }
+            if self.dropped >= LINGER_BYTES {
+                return Poll::Ready(Ok(()));
+            }
+        }
+    }
+}
+
+impl AsyncRead for Lingering {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_read(context, buffer)
+    }
+}
+
+impl AsyncWrite for Lingering {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write(context, bytes)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        slices: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write_vectored(context, slices)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        ready!(Pin::new(&mut self.stream).poll_shutdown(context))?;
+        self.poll_drop_rest(context)
+    }
+}

@@ -1,0 +1,212 @@
+//! Values, facts and patterns as they stand on the wire.
+//!
+//! Clients of different ages write a wildcard as `null`, `{}`, `{"type":null,"id":null}` or with a key
+//! left out, and one of a single type as `{"type":"User"}`, with or without a null `id`. All of them end
+//! here, in [`ArgPattern`]. Where a fact must be concrete, each of them is refused by the decoder itself,
+//! so that the message names the very argument. An id is a JSON string, also of an Integer. Fields that
+//! are not known are ignored, because newer clients send more of them.
+
+use serde::{Deserialize, Serialize};
+
+use super::json::Object;
+use crate::store::{ArgPattern, Fact, FactPattern, Value};
+
+/// A typed reference before anything is asked of it.
+#[derive(Debug, Deserialize)]
+struct Loose {
+    #[serde(rename = "type")]
+    ty: Option<String>,
+    id: Option<String>,
+}
+
+/// What [`Loose`] is decoded from: an object or `null`.
+type Nullable = Option<Object<Loose>>;
+
+/// A concrete value.
+#[derive(Debug, Deserialize)]
+#[serde(try_from = "Nullable")]
+struct Concrete(Value);
+
+impl TryFrom<Nullable> for Concrete {
+    type Error = &'static str;
+
+    fn try_from(sent: Nullable) -> Result<Self, Self::Error> {
+        match sent {
+            Some(Object(Loose { ty: Some(ty), id: Some(id) })) => Ok(Self(Value { ty, id })),
+            Some(Object(Loose { ty: None, id: Some(_) })) => Err("an id without a type"),
+            Some(Object(Loose { id: None, .. })) | None => {
+                Err("a wildcard stands where a concrete value with `type` and `id` is needed")
+            }
+        }
+    }
+}
+
+/// A value, a typed wildcard or a wildcard.
+#[derive(Debug, Deserialize)]
+#[serde(try_from = "Nullable")]
+struct Wild(ArgPattern);
+
+impl TryFrom<Nullable> for Wild {
+    type Error = &'static str;
+
+    fn try_from(sent: Nullable) -> Result<Self, Self::Error> {
+        match sent {
+            None | Some(Object(Loose { ty: None, id: None })) => Ok(Self(ArgPattern::Any)),
+            Some(Object(Loose { ty: Some(ty), id: None })) => Ok(Self(ArgPattern::Typed(ty))),
+            Some(Object(Loose { ty: Some(ty), id: Some(id) })) => {
+                Ok(Self(ArgPattern::Exact(Value { ty, id })))
+            }
+            Some(Object(Loose { ty: None, id: Some(_) })) => Err("an id without a type"),
+        }
+    }
+}
+
+/// A fact to add, or to use as context.
+#[derive(Debug, Deserialize)]
+pub(super) struct FactIn {
+    predicate: String,
+    args: Vec<Concrete>,
+}
+
+impl From<Object<FactIn>> for Fact {
+    fn from(Object(fact): Object<FactIn>) -> Self {
+        Self { predicate: fact.predicate, args: fact.args.into_iter().map(|Concrete(value)| value).collect() }
+    }
+}
+
+/// A fact with wildcards: what to delete or to ask for.
+#[derive(Debug, Deserialize)]
+pub(super) struct PatternIn {
+    predicate: String,
+    args: Vec<Wild>,
+}
+
+impl From<Object<PatternIn>> for FactPattern {
+    fn from(Object(pattern): Object<PatternIn>) -> Self {
+        let args = pattern.args.into_iter().map(|Wild(arg)| arg).collect();
+        Self { predicate: Some(pattern.predicate), args, open_arity: false }
+    }
+}
+
+/// A list of facts; `null` is the empty list, as some clients write it.
+pub(super) type FactsIn = Option<Vec<Object<FactIn>>>;
+
+/// A list of patterns; `null` is the empty list.
+pub(super) type PatternsIn = Option<Vec<Object<PatternIn>>>;
+
+/// Facts off the wire, plain.
+pub(super) fn facts(sent: FactsIn) -> Vec<Fact> {
+    sent.unwrap_or_default().into_iter().map(Fact::from).collect()
+}
+
+/// Patterns off the wire, plain.
+pub(super) fn patterns(sent: PatternsIn) -> Vec<FactPattern> {
+    sent.unwrap_or_default().into_iter().map(FactPattern::from).collect()
+}
+
+/// A resource that a request names.
+#[derive(Debug, Deserialize)]
+#[serde(transparent)]
+pub(super) struct ValueIn(Concrete);
+
+impl From<ValueIn> for Value {
+    fn from(ValueIn(Concrete(value)): ValueIn) -> Self {
+        value
+    }
+}
+
+/// A value in an answer.
+#[derive(Debug, Serialize)]
+pub(super) struct ValueOut {
+    #[serde(rename = "type")]
+    ty: String,
+    id: String,
+}
+
+impl From<Value> for ValueOut {
+    fn from(value: Value) -> Self {
+        Self { ty: value.ty, id: value.id }
+    }
+}
+
+/// A fact in an answer; an argument that may be anything is `null`.
+#[derive(Debug, Serialize)]
+pub(super) struct FactOut {
+    predicate: String,
+    args: Vec<Option<ValueOut>>,
+}
+
+impl FactOut {
+    /// A fact whose arguments may be anything where they are `None`.
+    pub(super) fn new(predicate: String, args: impl IntoIterator<Item = Option<Value>>) -> Self {
+        Self { predicate, args: args.into_iter().map(|arg| arg.map(ValueOut::from)).collect() }
+    }
+}
+
+impl From<Fact> for FactOut {
+    fn from(fact: Fact) -> Self {
+        Self::new(fact.predicate, fact.args.into_iter().map(Some))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pattern(arg: &str) -> Result<ArgPattern, String> {
+        let text = format!(r#"{{"predicate":"p","args":[{arg}],"extra":1}}"#);
+        let decoded = serde_json::from_str::<Object<PatternIn>>(&text).map_err(|error| error.to_string())?;
+        Ok(FactPattern::from(decoded).args.remove(0))
+    }
+
+    fn concrete(arg: &str) -> Result<Value, String> {
+        let text = format!(r#"{{"predicate":"p","args":[{arg}]}}"#);
+        let decoded = serde_json::from_str::<Object<FactIn>>(&text).map_err(|error| error.to_string())?;
+        Ok(Fact::from(decoded).args.remove(0))
+    }
+
+    #[test]
+    fn every_form_of_a_wildcard_is_one() {
+        for form in ["null", "{}", r#"{"type":null,"id":null}"#, r#"{"type":null}"#, r#"{"id":null}"#] {
+            assert_eq!(pattern(form), Ok(ArgPattern::Any), "{form}");
+            assert!(concrete(form).unwrap_err().contains("a wildcard stands"), "{form}");
+        }
+        for form in [r#"{"type":"User"}"#, r#"{"type":"User","id":null}"#] {
+            assert_eq!(pattern(form), Ok(ArgPattern::Typed("User".into())), "{form}");
+            assert!(concrete(form).unwrap_err().contains("a wildcard stands"), "{form}");
+        }
+    }
+
+    #[test]
+    fn a_value_is_a_type_and_a_text() {
+        let value = Value { ty: "User".into(), id: "ada".into() };
+        let form = r#"{"id":"ada","new":[1],"type":"User"}"#;
+        assert_eq!(pattern(form), Ok(ArgPattern::Exact(value.clone())));
+        assert_eq!(concrete(form), Ok(value));
+    }
+
+    #[test]
+    fn what_is_neither_is_refused() {
+        let wrong = [
+            (r#"{"id":"ada"}"#, "an id without a type"),
+            (r#"{"type":"Integer","id":7}"#, "invalid type: integer `7`, expected a string"),
+            (r#"{"type":"Boolean","id":true}"#, "invalid type: boolean `true`, expected a string"),
+            (r#"["User","ada"]"#, "invalid type: sequence, expected an object"),
+            (r#""ada""#, "expected an object"),
+        ];
+        for (form, why) in wrong {
+            assert!(pattern(form).unwrap_err().contains(why), "{form}");
+            assert!(concrete(form).unwrap_err().contains(why), "{form}");
+        }
+    }
+
+    #[test]
+    fn a_fact_is_written_with_null_for_anything() {
+        let value = Value { ty: "User".into(), id: "ada".into() };
+        let fact = FactOut::new("p".into(), [Some(value), None]);
+        assert_eq!(
+            serde_json::to_string(&fact).unwrap(),
+            r#"{"predicate":"p","args":[{"type":"User","id":"ada"},null]}"#
+        );
+    }
+}

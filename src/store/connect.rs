@@ -1,0 +1,218 @@
+//! The store's files, and connections to them with the settings that matter.
+//!
+//! ```text
+//! DIR/            0700
+//!   lock          held by the one process that serves DIR
+//!   store.db      0600, SQLite; -wal and -shm beside it inherit the mode
+//! ```
+//!
+//! A store in memory is the same database under a name that only this process knows, without a log.
+
+use std::{
+    fs::{self, DirBuilder, File, OpenOptions, TryLockError},
+    path::{Path, PathBuf},
+    sync::atomic::{AtomicU64, Ordering},
+    time::Duration,
+};
+
+use rusqlite::{Connection, OpenFlags, config::DbConfig, limits::Limit};
+
+use super::error::StoreError;
+
+/// How a store is opened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoreOptions {
+    /// Connections that read at the same time, each on its own thread. More than there are processors keeps
+    /// short questions from waiting behind long ones.
+    pub readers: usize,
+    /// How long a question may wait and run.
+    pub query_time: Duration,
+    /// How long the check of the file's structure may take at the start.
+    pub check_time: Duration,
+    /// Bytes of the file that readers map into memory. Reading mapped pages costs no system call; a disk that fails
+    /// under a mapped page ends the process. 0 maps nothing.
+    pub mapped_bytes: u64,
+    /// How many bytes the file may have; `None` for no bound.
+    pub max_bytes: Option<u64>,
+}
+
+impl Default for StoreOptions {
+    fn default() -> Self {
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        Self {
+            readers: processors.max(4),
+            query_time: Duration::from_secs(20),
+            check_time: Duration::from_secs(2),
+            mapped_bytes: 1 << 32,
+            max_bytes: None,
+        }
+    }
+}
+
+/// Kibibytes of pages that the writer keeps: a batch of 10,000 facts touches about half as many.
+const WRITER_CACHE_KIB: i64 = 128 * 1024;
+
+/// Kibibytes of pages that each reader keeps; what is mapped needs no copy.
+const READER_CACHE_KIB: i64 = 16 * 1024;
+
+/// Statements that each connection keeps prepared.
+const PREPARED: usize = 512;
+
+/// Where a store is.
+#[derive(Debug)]
+pub(super) enum Place {
+    /// In a directory, which the file locks.
+    Directory { database: PathBuf, _lock: File },
+    /// In memory, under this name.
+    Memory { name: String },
+}
+
+impl Place {
+    /// Makes the directory and its files where they are missing, and locks it.
+    pub(super) fn directory(dir: &Path) -> Result<Self, StoreError> {
+        create_directory(dir)?;
+        let lock_path = dir.join("lock");
+        let lock = private_file(&lock_path)?;
+        match lock.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Err(StoreError::Locked(dir.into())),
+            Err(TryLockError::Error(error)) => return Err(StoreError::io(&lock_path, &error)),
+        }
+        let database = dir.join("store.db");
+        private_file(&database)?;
+        sync_directory(dir)?;
+        Ok(Self::Directory { database, _lock: lock })
+    }
+
+    /// A place in memory that nothing else uses.
+    pub(super) fn memory() -> Self {
+        static STORES: AtomicU64 = AtomicU64::new(0);
+        let n = STORES.fetch_add(1, Ordering::Relaxed);
+        Self::Memory { name: format!("file:/portcullis-{n}?vfs=memdb") }
+    }
+
+    /// What error texts call it.
+    pub(super) fn path(&self) -> &Path {
+        match self {
+            Self::Directory { database, .. } => database,
+            Self::Memory { name } => Path::new(name),
+        }
+    }
+
+    /// Opens a connection that has neither read nor changed anything.
+    fn connect(&self, mode: OpenFlags) -> Result<Connection, StoreError> {
+        let flags = mode | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let conn = match self {
+            Self::Directory { database, .. } => Connection::open_with_flags(database, flags)?,
+            // Any mode but read-write makes a second, empty database of the same name.
+            Self::Memory { name } => Connection::open_with_flags(
+                name,
+                OpenFlags::SQLITE_OPEN_READ_WRITE
+                    | OpenFlags::SQLITE_OPEN_CREATE
+                    | OpenFlags::SQLITE_OPEN_NO_MUTEX
+                    | OpenFlags::SQLITE_OPEN_URI,
+            )?,
+        };
+        harden(&conn)?;
+        conn.set_prepared_statement_cache_capacity(PREPARED);
+        conn.pragma_update(None, "temp_store", "MEMORY")?;
+        Ok(conn)
+    }
+
+    /// Opens the connection that writes; [`prepare_writer`] completes it.
+    pub(super) fn writer(&self) -> Result<Connection, StoreError> {
+        let conn = self.connect(OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+        conn.busy_timeout(Duration::from_secs(5))?;
+        Ok(conn)
+    }
+
+    /// Opens a connection that cannot write.
+    pub(super) fn reader(&self, options: &StoreOptions) -> Result<Connection, StoreError> {
+        let conn = self.connect(OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+        conn.busy_timeout(options.query_time)?;
+        conn.pragma_update(None, "query_only", true)?;
+        conn.pragma_update(None, "cache_size", -READER_CACHE_KIB)?;
+        let mapped = i64::try_from(options.mapped_bytes).unwrap_or(i64::MAX);
+        // The new value comes back as a row; SQLite may have its own bound.
+        conn.pragma_update_and_check(None, "mmap_size", mapped, |_| Ok(())).or_else(no_row)?;
+        Ok(conn)
+    }
+}
+
+/// Makes the writer's connection durable; the file is known to be ours.
+pub(super) fn prepare_writer(
+    conn: &Connection,
+    place: &Place,
+    options: &StoreOptions,
+) -> Result<(), StoreError> {
+    match place {
+        Place::Directory { .. } => {
+            let mode: String = conn.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get(0))?;
+            if mode != "wal" {
+                return Err(StoreError::Io(format!("no write-ahead log here, only `{mode}`")));
+            }
+            conn.pragma_update(None, "synchronous", "FULL")?;
+            conn.pragma_update_and_check(None, "journal_size_limit", 1_i64 << 26, |_| Ok(()))?;
+        }
+        Place::Memory { .. } => {}
+    }
+    conn.pragma_update(None, "cache_size", -WRITER_CACHE_KIB)?;
+    if let Some(bytes) = options.max_bytes {
+        let page: u64 = conn.pragma_query_value(None, "page_size", |row| row.get(0))?;
+        let pages = i64::try_from(bytes / page.max(1)).unwrap_or(i64::MAX);
+        conn.pragma_update_and_check(None, "max_page_count", pages, |_| Ok(()))?;
+    }
+    Ok(())
+}
+
+fn no_row(error: rusqlite::Error) -> rusqlite::Result<()> {
+    match error {
+        rusqlite::Error::QueryReturnedNoRows => Ok(()),
+        other => Err(other),
+    }
+}
+
+/// Turns off what we never use and an attacker might.
+fn harden(conn: &Connection) -> Result<(), StoreError> {
+    // Without it a statement is prepared again at each binding.
+    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
+    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
+    for unused in [
+        DbConfig::SQLITE_DBCONFIG_ENABLE_FKEY,
+        DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER,
+        DbConfig::SQLITE_DBCONFIG_ENABLE_VIEW,
+        DbConfig::SQLITE_DBCONFIG_DQS_DML,
+        DbConfig::SQLITE_DBCONFIG_DQS_DDL,
+        DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA,
+    ] {
+        conn.set_db_config(unused, false)?;
+    }
+    conn.set_limit(Limit::SQLITE_LIMIT_ATTACHED, 0)?;
+    Ok(())
+}
+
+fn create_directory(dir: &Path) -> Result<(), StoreError> {
+    if dir.is_dir() {
+        return Ok(());
+    }
+    let mut builder = DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(dir).map_err(|error| StoreError::io(dir, &error))
+}
+
+/// Opens a file for reading and writing; a new one is for its owner alone.
+fn private_file(path: &Path) -> Result<File, StoreError> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path).map_err(|error| StoreError::io(path, &error))
+}
+
+/// A new file's name outlives a power failure only once its directory is written.
+fn sync_directory(dir: &Path) -> Result<(), StoreError> {
+    let synced = fs::File::open(dir).and_then(|dir| dir.sync_all());
+    synced.map_err(|error| StoreError::io(dir, &error))
+}

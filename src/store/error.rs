@@ -1,0 +1,102 @@
+//! Why the store did not do what it was asked.
+//!
+//! Every variant's text can stand in a log line alone. None carries the values of a statement's
+//! parameters: what users stored stays out of error texts.
+
+use std::{path::PathBuf, time::Duration};
+
+use rusqlite::ErrorCode;
+
+/// A failure of the store; a failed write has changed nothing.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The operating system refused to read or write.
+    #[error("the store cannot use its files: {0}")]
+    Io(String),
+    /// The file's content contradicts itself.
+    #[error("the store's file is damaged: {0}")]
+    Corrupt(String),
+    /// The file belongs to another program.
+    #[error("`{}` is not a Portcullis store", .0.display())]
+    NotAStore(PathBuf),
+    /// Another process serves this directory.
+    #[error("another process has the store in `{}` open", .0.display())]
+    Locked(PathBuf),
+    /// A later release wrote this file.
+    #[error("the store has format {found}, and this release knows formats up to {known}")]
+    NewerFormat {
+        /// The file's format.
+        found: i64,
+        /// The newest format that this release reads.
+        known: i64,
+    },
+    /// The disk, or the size allowed to the file, is used up.
+    #[error("the store's disk is full")]
+    Full,
+    /// The store takes no writes, for the reason given; it still answers.
+    #[error("the store takes no writes: {0}")]
+    ReadOnly(String),
+    /// A query ran, or waited for its turn, longer than it may.
+    #[error("the query exceeded its time limit of {0:?}")]
+    Timeout(Duration),
+    /// Readers or a checkpoint kept the file longer than a write may wait.
+    #[error("the store is busy")]
+    Busy,
+    /// A value, statement or result is larger than the store can hold.
+    #[error("a value is too large for the store: {0}")]
+    TooLarge(String),
+    /// The store is shutting down.
+    #[error("the store is closed")]
+    Closed,
+    /// An argument is not what the store accepts, for example an environment's name.
+    #[error("{0}")]
+    Invalid(String),
+    /// An invariant of ours did not hold.
+    #[error("internal fault of the store: {0}")]
+    Bug(String),
+}
+
+impl From<rusqlite::Error> for StoreError {
+    fn from(error: rusqlite::Error) -> Self {
+        let text = message(&error);
+        let Some(code) = error.sqlite_error_code() else {
+            return Self::Bug(text);
+        };
+        match code {
+            ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase => Self::Corrupt(text),
+            ErrorCode::DiskFull => Self::Full,
+            ErrorCode::ReadOnly => Self::ReadOnly(text),
+            ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => Self::Busy,
+            ErrorCode::TooBig => Self::TooLarge(text),
+            ErrorCode::SystemIoFailure
+            | ErrorCode::CannotOpen
+            | ErrorCode::PermissionDenied
+            | ErrorCode::FileLockingProtocolFailed
+            | ErrorCode::NoLargeFileSupport
+            | ErrorCode::OutOfMemory => Self::Io(text),
+            // The driver's list is open; what is left can only come from a statement of ours.
+            _ => Self::Bug(text),
+        }
+    }
+}
+
+/// The driver's text without the statement, which can hold an id when it was compiled with literals.
+fn message(error: &rusqlite::Error) -> String {
+    match error {
+        rusqlite::Error::SqlInputError { msg, .. } => msg.clone(),
+        rusqlite::Error::SqliteFailure(code, Some(text)) => {
+            format!("{text} (SQLite code {})", code.extended_code)
+        }
+        other => other.to_string(),
+    }
+}
+
+impl StoreError {
+    /// An operating-system failure at a path.
+    pub(super) fn io(path: &std::path::Path, error: &std::io::Error) -> Self {
+        match error.kind() {
+            std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => Self::Full,
+            _ => Self::Io(format!("`{}`: {error}", path.display())),
+        }
+    }
+}

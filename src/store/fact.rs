@@ -1,0 +1,145 @@
+//! Facts and what can be said about them, as plain data.
+//!
+//! The store takes any text for predicates, types and ids; what a policy accepts is decided before a
+//! fact gets here.
+
+use super::relation::StoredRelation;
+
+/// A typed reference: an entity, a String, an Integer or a Boolean.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Value {
+    /// The type's name.
+    pub ty: String,
+    /// The id, or the text of a primitive in canonical form.
+    pub id: String,
+}
+
+impl Value {
+    /// A value from its parts.
+    pub fn new(ty: &str, id: &str) -> Self {
+        Self { ty: ty.into(), id: id.into() }
+    }
+}
+
+/// A predicate over values. A store holds a set of them.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Fact {
+    /// The predicate's name.
+    pub predicate: String,
+    /// At least one.
+    pub args: Vec<Value>,
+}
+
+impl Fact {
+    /// A fact from its parts.
+    pub fn new(predicate: &str, args: Vec<Value>) -> Self {
+        Self { predicate: predicate.into(), args }
+    }
+
+    /// The types of the arguments.
+    pub fn types(&self) -> impl ExactSizeIterator<Item = &str> {
+        self.args.iter().map(|arg| arg.ty.as_str())
+    }
+}
+
+/// What one argument of a wanted fact may be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ArgPattern {
+    /// Any value of any type.
+    Any,
+    /// Any value of this type.
+    Typed(String),
+    /// This value.
+    Exact(Value),
+}
+
+/// Which facts are meant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FactPattern {
+    /// The predicate's name; `None` for any.
+    pub predicate: Option<String>,
+    /// The first arguments.
+    pub args: Vec<ArgPattern>,
+    /// Whether more arguments may follow.
+    pub open_arity: bool,
+}
+
+impl FactPattern {
+    /// The facts of one predicate with exactly these arguments.
+    pub fn new(predicate: &str, args: Vec<ArgPattern>) -> Self {
+        Self { predicate: Some(predicate.into()), args, open_arity: false }
+    }
+
+    /// All facts.
+    pub fn everything() -> Self {
+        Self { predicate: None, args: Vec::new(), open_arity: true }
+    }
+
+    /// Whether facts of this relation can match.
+    pub(super) fn covers(&self, relation: &StoredRelation) -> bool {
+        let arity = relation.types.len();
+        let arity_fits = self.args.len() == arity || (self.open_arity && self.args.len() < arity);
+        arity_fits
+            && self.predicate.as_ref().is_none_or(|name| *name == relation.predicate)
+            && self.args.iter().zip(&relation.types).all(|(arg, ty)| match arg {
+                ArgPattern::Any => true,
+                ArgPattern::Typed(wanted) => wanted == ty,
+                ArgPattern::Exact(value) => value.ty == *ty,
+            })
+    }
+}
+
+impl From<&Fact> for FactPattern {
+    /// Exactly this fact.
+    fn from(fact: &Fact) -> Self {
+        Self::new(&fact.predicate, fact.args.iter().cloned().map(ArgPattern::Exact).collect())
+    }
+}
+
+/// One step of a batch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// Adds facts; those that are stored stay as they are.
+    Insert(Vec<Fact>),
+    /// Removes every fact that matches one of the patterns.
+    Delete(Vec<FactPattern>),
+}
+
+impl Change {
+    /// How many facts or patterns it names.
+    pub(super) fn len(&self) -> usize {
+        match self {
+            Self::Insert(facts) => facts.len(),
+            Self::Delete(patterns) => patterns.len(),
+        }
+    }
+}
+
+/// What a batch did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Applied {
+    /// The number of changing writes up to and including this one, over the store's whole life.
+    pub offset: u64,
+    /// Facts that were not stored before their insertion.
+    pub inserted: u64,
+    /// Facts that were removed.
+    pub deleted: u64,
+}
+
+/// Stored facts in a fixed order: by predicate, then types, then ids.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FactPage {
+    /// At most as many as were asked for.
+    pub facts: Vec<Fact>,
+    /// Whether more facts match.
+    pub more: bool,
+}
+
+/// How many facts are stored.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Stats {
+    /// All of them.
+    pub total: u64,
+    /// By predicate, in the predicates' order; without those that have none.
+    pub predicates: Vec<(String, u64)>,
+}

@@ -1,0 +1,109 @@
+//! Brings a file to the newest format, or says why it cannot be used.
+//!
+//! In: a connection that has changed nothing yet. Out: a file of format [`FORMAT`] whose tables agree with each
+//! other. The format is SQLite's `user_version`; each step of [`STEPS`] raises it by one, all in one transaction, so
+//! a process that is killed in between leaves the former format.
+//!
+//! What is checked at every start: that the file is ours (`application_id`) and not newer, that it is as long as its
+//! header says (SQLite's own check), that every relation has its table, and the structure of its trees as far as
+//! the time given allows. That last check (`PRAGMA quick_check`) reads the whole file, about a second a gigabyte from memory, so it
+//! ends without a verdict when its time is over; the others always run. Damage in the part that was not read is
+//! noticed, and named, by the first statement that meets it.
+
+use std::{
+    path::Path,
+    time::{Duration, Instant},
+};
+
+use rusqlite::{Connection, ErrorCode};
+
+use super::{error::StoreError, keys, relation};
+
+/// "Ptcl": marks a file as a Portcullis store.
+const APPLICATION_ID: i64 = 0x5074_636c;
+
+/// What leads from each format to the next.
+const STEPS: &[&str] = &["
+    CREATE TABLE meta (name TEXT PRIMARY KEY, value NOT NULL) WITHOUT ROWID;
+    INSERT INTO meta VALUES ('offset', 0);
+    CREATE TABLE relation (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        predicate TEXT NOT NULL,
+        types TEXT NOT NULL,
+        facts INTEGER NOT NULL,
+        UNIQUE (predicate, types)
+    );
+    CREATE TABLE policy (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        src TEXT NOT NULL,
+        filename TEXT NOT NULL,
+        created INTEGER NOT NULL,
+        active INTEGER NOT NULL
+    );
+    CREATE UNIQUE INDEX policy_active ON policy (active) WHERE active = 1;
+    CREATE TABLE key (
+        id TEXT PRIMARY KEY,
+        environment TEXT NOT NULL,
+        name TEXT NOT NULL,
+        access TEXT NOT NULL,
+        created INTEGER NOT NULL,
+        revoked INTEGER NOT NULL,
+        hash BLOB NOT NULL
+    ) WITHOUT ROWID;
+"];
+
+/// The newest format.
+pub(super) const FORMAT: i64 = 1;
+
+/// Whether a file can be used at all; changes nothing.
+pub(super) fn examine(conn: &Connection, path: &Path) -> Result<(), StoreError> {
+    let application: i64 = conn.pragma_query_value(None, "application_id", |row| row.get(0))?;
+    let found: i64 = conn.pragma_query_value(None, "user_version", |row| row.get(0))?;
+    if application == APPLICATION_ID {
+        if found > FORMAT {
+            return Err(StoreError::NewerFormat { found, known: FORMAT });
+        }
+        return Ok(());
+    }
+    let n_objects: i64 = conn.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+    if application == 0 && found == 0 && n_objects == 0 {
+        return Ok(());
+    }
+    Err(StoreError::NotAStore(path.into()))
+}
+
+/// Takes the missing steps.
+pub(super) fn migrate(conn: &mut Connection) -> Result<(), StoreError> {
+    let found: i64 = conn.pragma_query_value(None, "user_version", |row| row.get(0))?;
+    let done = usize::try_from(found).map_err(|_| StoreError::Corrupt(format!("the format is {found}")))?;
+    if done == STEPS.len() {
+        return Ok(());
+    }
+    let transaction = conn.transaction()?;
+    for step in STEPS.iter().skip(done) {
+        transaction.execute_batch(step)?;
+    }
+    if done == 0 {
+        transaction.execute("INSERT INTO meta VALUES ('secret', ?1)", [keys::random::<32>()?])?;
+        transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
+    }
+    transaction.pragma_update(None, "user_version", FORMAT)?;
+    Ok(transaction.commit()?)
+}
+
+/// Checks the trees for as long as `budget` allows, then the relations against their tables.
+pub(super) fn check(conn: &mut Connection, budget: Duration) -> Result<(), StoreError> {
+    let end = Instant::now().checked_add(budget);
+    conn.progress_handler(10_000, Some(move || end.is_some_and(|end| Instant::now() > end)))?;
+    let verdict = conn.query_row("PRAGMA quick_check(1)", [], |row| row.get::<_, String>(0));
+    conn.progress_handler(0, None::<fn() -> bool>)?;
+    match verdict {
+        Ok(text) if text == "ok" => {}
+        Ok(text) => return Err(StoreError::Corrupt(text)),
+        Err(error) if error.sqlite_error_code() == Some(ErrorCode::OperationInterrupted) => {
+            tracing::info!(?budget, "the store is too large to be checked wholly in the time given");
+        }
+        Err(error) => return Err(error.into()),
+    }
+    relation::reconcile(conn)
+}

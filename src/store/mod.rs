@@ -1,0 +1,237 @@
+//! The embedded store: facts, policy versions and keys of one environment, in one SQLite file.
+//!
+//! In: batches of changes, and statements that read. Out: durable facts and rows. Plain data on both sides; nothing here
+//! knows what a policy means, and nothing outside knows SQLite.
+//!
+//! ```text
+//! apply, clear, put_policy, keys ──▶ queue ──▶ writer thread ──▶ store.db (+ log)
+//!                                                 │ publishes        ▲
+//! relations() ◀──────────── Arc<Relations> ◀──────┘                  │ one snapshot each
+//! read(closure) ──▶ queue ──▶ reader threads ────────────────────────┘
+//! ```
+//!
+//! What holds:
+//! - A write that was acknowledged is on the disk, and any read that starts later sees it. A write that failed changed
+//!   nothing. Neither depends on how the process ends.
+//! - A batch is applied wholly, in order, at one moment for every reader.
+//! - Take [`Store::relations`] first, then read: every table of the snapshot exists while it is held, and
+//!   every fact acknowledged before is in one of them.
+//! - One process serves a directory at a time.
+//!
+//! Not here: which facts a policy accepts, and how a question becomes SQL (`engine`).
+
+mod connect;
+mod error;
+mod fact;
+mod facts;
+mod keys;
+mod migrate;
+mod policy;
+mod pool;
+mod reader;
+mod relation;
+#[cfg(test)]
+mod tests;
+mod transaction;
+mod writer;
+
+use std::{path::Path, sync::Arc};
+
+use rusqlite::Connection;
+
+use self::{
+    connect::Place,
+    pool::Pool,
+    transaction::Transaction,
+    writer::{Published, Writer},
+};
+pub use self::{
+    connect::StoreOptions,
+    error::StoreError,
+    fact::{Applied, ArgPattern, Change, Fact, FactPage, FactPattern, Stats, Value},
+    keys::{Access, Key, NewKey},
+    policy::{PolicyVersion, StoredPolicy},
+    reader::{Param, Reader},
+    relation::{Relations, StoredRelation},
+};
+
+/// A handle of an open store; clones share it. The last one closes it, and waits for the writes in its queue.
+#[derive(Clone, Debug)]
+pub struct Store {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    pool: Pool,
+    writer: Writer,
+    published: Arc<Published>,
+    secret: [u8; 32],
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        // The readers first: the last connection to close empties the log into the file, and they may not write.
+        self.pool.stop();
+        self.writer.stop();
+    }
+}
+
+impl Store {
+    /// Opens the store in a directory, which is made if it does not exist. Blocks while it checks the file.
+    pub fn open(dir: &Path, options: &StoreOptions) -> Result<Self, StoreError> {
+        Self::open_at(Place::directory(dir)?, options)
+    }
+
+    /// An empty store that ends with its last handle. Here, other than in a file, a reader and the writer wait for each
+    /// other: for tests and trials.
+    pub fn in_memory(options: &StoreOptions) -> Result<Self, StoreError> {
+        Self::open_at(Place::memory(), options)
+    }
+
+    fn open_at(place: Place, options: &StoreOptions) -> Result<Self, StoreError> {
+        let mut conn = place.writer()?;
+        migrate::examine(&conn, place.path())?;
+        connect::prepare_writer(&conn, &place, options)?;
+        migrate::migrate(&mut conn)?;
+        migrate::check(&mut conn, options.check_time)?;
+        let secret = secret(&conn)?;
+        let readers = (0..options.readers.max(1))
+            .map(|_| Reader::new(place.reader(options)?, options.query_time))
+            .collect::<Result<Vec<_>, StoreError>>()?;
+        let published = Arc::new(Published::default());
+        let writer = Writer::start(conn, place, Arc::clone(&published))?;
+        let pool = Pool::start(readers, options.query_time)?;
+        Ok(Self { shared: Arc::new(Shared { pool, writer, published, secret }) })
+    }
+
+    /// A random secret made with the store; page tokens are authenticated with it.
+    pub fn secret(&self) -> &[u8; 32] {
+        &self.shared.secret
+    }
+
+    /// The relations at this moment. Hold the snapshot while statements that name its tables run.
+    pub fn relations(&self) -> Arc<Relations> {
+        Arc::clone(&self.shared.published.relations.read())
+    }
+
+    /// Applies a batch: all of it in order, or nothing.
+    pub async fn apply(&self, changes: Vec<Change>) -> Result<Applied, StoreError> {
+        let weight = changes.iter().map(Change::len).sum();
+        self.write(weight, move |transaction| {
+            let mut applied = Applied { offset: *transaction.offset, inserted: 0, deleted: 0 };
+            for change in &changes {
+                match change {
+                    Change::Insert(new) => {
+                        applied.inserted += facts::insert(transaction.conn, transaction.directory, new)?;
+                    }
+                    Change::Delete(patterns) => {
+                        applied.deleted += facts::delete(transaction.conn, transaction.directory, patterns)?;
+                    }
+                }
+            }
+            if applied.inserted + applied.deleted > 0 {
+                applied.offset = transaction.advance();
+            }
+            Ok(applied)
+        })
+        .await
+    }
+
+    /// Removes all facts and all policies; keys stay.
+    pub async fn clear(&self) -> Result<Applied, StoreError> {
+        self.write(1, |transaction| {
+            let (tables, deleted) = transaction.directory.clear(transaction.conn)?;
+            transaction.pending.retired = tables;
+            policy::clear(transaction.conn)?;
+            Ok(Applied { offset: transaction.advance(), inserted: 0, deleted })
+        })
+        .await
+    }
+
+    /// Runs a closure with a connection, on a thread that may block.
+    pub async fn read<T, F>(&self, read: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: FnOnce(&Reader) -> Result<T, StoreError> + Send + 'static,
+    {
+        self.shared.pool.run(read).await
+    }
+
+    /// The stored facts that match, at most `limit` of them.
+    pub async fn facts(&self, pattern: FactPattern, limit: usize) -> Result<FactPage, StoreError> {
+        let relations = self.relations();
+        self.read(move |reader| reader.snapshot(|reader| facts::find(reader, &relations, &pattern, limit)))
+            .await
+    }
+
+    /// How many facts are stored; reads counters, not facts.
+    pub async fn stats(&self) -> Result<Stats, StoreError> {
+        self.read(|reader| reader.with(facts::stats)).await
+    }
+
+    /// Stores a policy as the active one.
+    pub async fn put_policy(&self, src: String, filename: String) -> Result<PolicyVersion, StoreError> {
+        self.write(1, move |transaction| {
+            transaction.advance();
+            policy::put(transaction.conn, &src, &filename, transaction.now)
+        })
+        .await
+    }
+
+    /// The policy with this id, or the active one.
+    pub async fn policy(&self, id: Option<u64>) -> Result<Option<StoredPolicy>, StoreError> {
+        self.read(move |reader| reader.with(|conn| policy::get(conn, id))).await
+    }
+
+    /// All policies, oldest first, without their texts.
+    pub async fn policy_versions(&self) -> Result<Vec<PolicyVersion>, StoreError> {
+        self.read(|reader| reader.with(policy::versions)).await
+    }
+
+    /// Makes a key; its text is known only now.
+    pub async fn create_key(
+        &self,
+        environment: String,
+        name: String,
+        access: Access,
+    ) -> Result<NewKey, StoreError> {
+        self.write(1, move |transaction| {
+            transaction.pending.keys_changed = true;
+            keys::create(transaction.conn, &environment, &name, access, transaction.now)
+        })
+        .await
+    }
+
+    /// Refuses a key from now on; returns whether it exists.
+    pub async fn revoke_key(&self, id: String) -> Result<bool, StoreError> {
+        self.write(1, move |transaction| {
+            transaction.pending.keys_changed = true;
+            keys::revoke(transaction.conn, &id)
+        })
+        .await
+    }
+
+    /// All keys, oldest first, the revoked ones too.
+    pub fn keys(&self) -> Vec<Key> {
+        self.shared.published.keys.read().list()
+    }
+
+    /// The key with this text, unless it is unknown or revoked. Reads memory only.
+    pub fn verify_key(&self, text: &str) -> Option<Key> {
+        let ring = Arc::clone(&self.shared.published.keys.read());
+        ring.verify(text)
+    }
+
+    async fn write<T, F>(&self, weight: usize, work: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: FnMut(&mut Transaction<'_>) -> Result<T, StoreError> + Send + 'static,
+    {
+        self.shared.writer.write(weight, work).await
+    }
+}
+
+fn secret(conn: &Connection) -> Result<[u8; 32], StoreError> {
+    Ok(conn.query_row("SELECT value FROM meta WHERE name = 'secret'", [], |row| row.get(0))?)
+}

@@ -1,0 +1,75 @@
+//! Every policy that was ever stored, until a `clear`; the newest is the active one.
+
+use rusqlite::{Connection, OptionalExtension, Row};
+
+use super::error::StoreError;
+
+/// A stored policy without its text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PolicyVersion {
+    /// Counts up, and is never given twice, not even after a `clear`.
+    pub id: u64,
+    /// The name that came with the text.
+    pub filename: String,
+    /// When it was stored, in seconds since the epoch.
+    pub created: i64,
+    /// Whether it is the one that answers.
+    pub active: bool,
+}
+
+/// A stored policy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredPolicy {
+    /// Which one.
+    pub version: PolicyVersion,
+    /// Its text.
+    pub src: String,
+}
+
+/// Stores a policy and makes it the active one.
+pub(super) fn put(
+    conn: &Connection,
+    src: &str,
+    filename: &str,
+    now: i64,
+) -> Result<PolicyVersion, StoreError> {
+    conn.execute("UPDATE policy SET active = 0 WHERE active = 1", [])?;
+    conn.execute(
+        "INSERT INTO policy (src, filename, created, active) VALUES (?1, ?2, ?3, 1)",
+        (src, filename, now),
+    )?;
+    let id = conn.last_insert_rowid().unsigned_abs();
+    Ok(PolicyVersion { id, filename: filename.into(), created: now, active: true })
+}
+
+/// The policy with this id, or the active one.
+pub(super) fn get(conn: &Connection, id: Option<u64>) -> rusqlite::Result<Option<StoredPolicy>> {
+    let found = |row: &Row<'_>| Ok(StoredPolicy { version: version(row)?, src: row.get(4)? });
+    match id.map(i64::try_from) {
+        None => conn
+            .prepare_cached("SELECT id, filename, created, active, src FROM policy WHERE active = 1")?
+            .query_row([], found)
+            .optional(),
+        Some(Ok(id)) => conn
+            .prepare_cached("SELECT id, filename, created, active, src FROM policy WHERE id = ?1")?
+            .query_row([id], found)
+            .optional(),
+        Some(Err(_)) => Ok(None),
+    }
+}
+
+/// All versions, oldest first.
+pub(super) fn versions(conn: &Connection) -> rusqlite::Result<Vec<PolicyVersion>> {
+    conn.prepare_cached("SELECT id, filename, created, active FROM policy ORDER BY id")?
+        .query_map([], version)?
+        .collect()
+}
+
+/// Removes all versions; returns how many there were.
+pub(super) fn clear(conn: &Connection) -> Result<usize, StoreError> {
+    Ok(conn.execute("DELETE FROM policy", [])?)
+}
+
+fn version(row: &Row<'_>) -> rusqlite::Result<PolicyVersion> {
+    Ok(PolicyVersion { id: row.get(0)?, filename: row.get(1)?, created: row.get(2)?, active: row.get(3)? })
+}

@@ -1,0 +1,184 @@
+//! Runs statements that only read, each within its time limit.
+//!
+//! A [`Reader`] owns one connection, which cannot write, and keeps its statements prepared. It lives on
+//! one thread of the pool and is lent to one closure at a time.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use rusqlite::{Connection, ToSql, types::ToSqlOutput, types::ValueRef};
+
+use super::error::StoreError;
+
+/// Steps of SQLite's machine between two looks at the clock: some ten microseconds.
+const STEPS_PER_CHECK: i32 = 2_000;
+
+/// Answers with up to this many columns are handed over without an allocation for each row.
+const SMALL_ROW: usize = 8;
+
+/// A value for one `?N` of a statement.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Param {
+    /// Text: an id, or JSON.
+    Text(String),
+    /// A number: the time, a limit.
+    Integer(i64),
+}
+
+impl ToSql for Param {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(ToSqlOutput::Borrowed(match self {
+            Self::Text(text) => ValueRef::Text(text.as_bytes()),
+            Self::Integer(number) => ValueRef::Integer(*number),
+        }))
+    }
+}
+
+/// A connection that reads.
+#[derive(Debug)]
+pub struct Reader {
+    conn: Connection,
+    deadline: Arc<Deadline>,
+    limit: Duration,
+}
+
+impl Reader {
+    /// Takes a connection and sets its clock going.
+    pub(super) fn new(mut conn: Connection, limit: Duration) -> Result<Self, StoreError> {
+        let deadline = Arc::new(Deadline { start: Instant::now(), nanos: AtomicU64::new(u64::MAX) });
+        let watched = Arc::clone(&deadline);
+        conn.progress_handler(STEPS_PER_CHECK, Some(move || watched.has_passed()))?;
+        Ok(Self { conn, deadline, limit })
+    }
+
+    /// Runs one statement and calls `each` for each row; NULL is `None`.
+    pub fn rows(
+        &self,
+        sql: &str,
+        params: &[Param],
+        mut each: impl FnMut(&[Option<&str>]),
+    ) -> Result<(), StoreError> {
+        self.run(sql, params, |row, n_columns| {
+            let mut small = [None; SMALL_ROW];
+            if let Some(columns) = small.get_mut(..n_columns) {
+                for (idx, column) in columns.iter_mut().enumerate() {
+                    *column = text(row, idx)?;
+                }
+                each(columns);
+            } else {
+                let columns: Vec<Option<&str>> =
+                    (0..n_columns).map(|idx| text(row, idx)).collect::<Result<_, _>>()?;
+                each(&columns);
+            }
+            Ok(())
+        })
+    }
+
+    /// Runs a statement whose answer is one row with one truth value.
+    pub fn decision(&self, sql: &str, params: &[Param]) -> Result<bool, StoreError> {
+        let mut answer = None;
+        self.run(sql, params, |row, _| {
+            answer = Some(row.get::<_, i64>(0)? != 0);
+            Ok(())
+        })?;
+        answer.ok_or_else(|| StoreError::Bug("a decision has no row".into()))
+    }
+
+    /// Runs `body` in one read transaction: all its statements see the same facts.
+    ///
+    /// The relations that its statements name must have been taken before. Within a snapshot it runs `body`.
+    pub fn snapshot<T>(&self, body: impl FnOnce(&Self) -> Result<T, StoreError>) -> Result<T, StoreError> {
+        if !self.conn.is_autocommit() {
+            return body(self);
+        }
+        self.conn.prepare_cached("BEGIN")?.execute([])?;
+        let outcome = body(self);
+        self.end_snapshot();
+        outcome
+    }
+
+    /// Runs a statement of the store's own.
+    pub(super) fn with<T>(
+        &self,
+        read: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<T, StoreError> {
+        read(&self.conn).map_err(|error| self.failure(error))
+    }
+
+    /// Ends a read transaction, if one is open. There is nothing that could be lost.
+    pub(super) fn end_snapshot(&self) {
+        if !self.conn.is_autocommit() {
+            let ended = self.conn.prepare_cached("ROLLBACK").and_then(|mut end| end.execute([]));
+            if let Err(error) = ended {
+                tracing::error!(%error, "a reader could not end its transaction");
+            }
+        }
+    }
+
+    /// From now on statements fail once `deadline` has passed.
+    pub(super) fn set_deadline(&self, deadline: Option<Instant>) {
+        self.deadline.set(deadline);
+    }
+
+    fn run(
+        &self,
+        sql: &str,
+        params: &[Param],
+        mut each: impl FnMut(&rusqlite::Row<'_>, usize) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        if self.deadline.has_passed() {
+            return Err(StoreError::Timeout(self.limit));
+        }
+        let mut statement = self.conn.prepare_cached(sql)?;
+        let n_columns = statement.column_count();
+        let mut rows = statement.query(rusqlite::params_from_iter(params))?;
+        loop {
+            match rows.next() {
+                Ok(Some(row)) => each(row, n_columns)?,
+                Ok(None) => return Ok(()),
+                Err(error) => return Err(self.failure(error)),
+            }
+        }
+    }
+
+    /// The reader knows which limit an interrupted statement exceeded.
+    fn failure(&self, error: rusqlite::Error) -> StoreError {
+        match error.sqlite_error_code() {
+            Some(rusqlite::ErrorCode::OperationInterrupted) => StoreError::Timeout(self.limit),
+            _ => error.into(),
+        }
+    }
+}
+
+fn text<'r>(row: &'r rusqlite::Row<'_>, idx: usize) -> Result<Option<&'r str>, StoreError> {
+    row.get_ref(idx)?
+        .as_str_or_null()
+        .map_err(|error| StoreError::Bug(format!("column {idx} of an answer is not text: {error}")))
+}
+
+/// When the running statements must have ended; shared with SQLite's progress handler.
+#[derive(Debug)]
+struct Deadline {
+    start: Instant,
+    nanos: AtomicU64,
+}
+
+impl Deadline {
+    fn set(&self, deadline: Option<Instant>) {
+        let nanos = deadline.map_or(u64::MAX, |at| nanos(at.saturating_duration_since(self.start)));
+        self.nanos.store(nanos, Ordering::Relaxed);
+    }
+
+    fn has_passed(&self) -> bool {
+        nanos(self.start.elapsed()) > self.nanos.load(Ordering::Relaxed)
+    }
+}
+
+fn nanos(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}

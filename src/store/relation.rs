@@ -1,0 +1,273 @@
+//! Which table holds which facts.
+//!
+//! A *signature* (predicate and argument types) has one table `f<N>` with a column `a<i>` an argument.
+//! The table `relation` says which signature has which N, and how many facts are in it.
+//! [`Directory`] is the writer's view of it, [`Relations`] the view that everybody else reads.
+//!
+//! ```text
+//! writer: Directory ──commit──▶ Arc<Relations> (generation 7) ──▶ readers compile SQL against it
+//!         └── equals the table `relation`: after a rollback it is read again
+//! ```
+//!
+//! INVARIANT: a table named by a snapshot exists for as long as anybody holds the snapshot. Tables are only
+//! ever dropped after a `clear`, when the last snapshot that names them is gone; until then they stay behind, empty.
+//! INVARIANT: an N is never given to a second signature (the `relation` table counts with AUTOINCREMENT).
+
+use std::sync::{Arc, Weak};
+
+use rusqlite::Connection;
+use rustc_hash::FxHashMap;
+
+use super::{error::StoreError, fact::FactPattern};
+
+/// A table with facts of one predicate and fixed argument types.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredRelation {
+    /// The predicate's name.
+    pub predicate: String,
+    /// The arguments' types.
+    pub types: Vec<String>,
+    /// The table's name, `f<N>`.
+    pub table: String,
+    /// The columns' names, `a0`, `a1`, …; never-NULL text.
+    pub columns: Vec<String>,
+}
+
+impl StoredRelation {
+    /// The relation with this number. The only place that builds an SQL name, and it builds it from numbers.
+    fn numbered(id: i64, predicate: &str, types: Vec<String>) -> Self {
+        let columns = (0..types.len()).map(|idx| format!("a{idx}")).collect();
+        Self { predicate: predicate.into(), types, table: format!("f{id}"), columns }
+    }
+
+    /// Makes the table, with the key from the first argument on and an index from the last one on.
+    fn create(&self, conn: &Connection) -> Result<(), StoreError> {
+        let table = &self.table;
+        let declared = self.columns.join(" TEXT NOT NULL, ");
+        let key = self.columns.join(", ");
+        conn.execute_batch(&format!(
+            "CREATE TABLE {table} ({declared} TEXT NOT NULL, PRIMARY KEY ({key})) WITHOUT ROWID"
+        ))?;
+        if self.columns.len() > 1 {
+            let reversed: Vec<&str> = self.columns.iter().rev().map(String::as_str).collect();
+            let reversed = reversed.join(", ");
+            conn.execute_batch(&format!("CREATE INDEX {table}r ON {table} ({reversed})"))?;
+        }
+        Ok(())
+    }
+
+    fn insert_sql(&self) -> String {
+        let marks: Vec<String> = (1..=self.columns.len()).map(|n| format!("?{n}")).collect();
+        format!("INSERT OR IGNORE INTO {} VALUES ({})", self.table, marks.join(", "))
+    }
+}
+
+/// All relations at one moment.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Relations {
+    /// Differs between any two different sets of relations of one open store.
+    pub generation: u64,
+    /// Ordered by predicate, then types.
+    pub relations: Vec<StoredRelation>,
+}
+
+/// One relation as the writer knows it.
+#[derive(Debug)]
+pub(super) struct Entry {
+    id: i64,
+    pub(super) relation: StoredRelation,
+    pub(super) insert_sql: String,
+    n_facts: u64,
+    counted: bool,
+}
+
+impl Entry {
+    fn new(id: i64, predicate: &str, types: Vec<String>, n_facts: u64) -> Self {
+        let relation = StoredRelation::numbered(id, predicate, types);
+        Self { id, insert_sql: relation.insert_sql(), relation, n_facts, counted: true }
+    }
+
+    /// Records facts that came and went.
+    pub(super) fn count(&mut self, inserted: u64, deleted: u64) {
+        self.n_facts = self.n_facts.saturating_add(inserted).saturating_sub(deleted);
+        self.counted &= inserted == 0 && deleted == 0;
+    }
+}
+
+/// The writer's view of the relations.
+#[derive(Debug, Default)]
+pub(super) struct Directory {
+    entries: Vec<Entry>,
+    by_predicate: FxHashMap<String, Vec<usize>>,
+    /// Whether the set of relations differs from what was last published.
+    pub(super) changed: bool,
+}
+
+impl Directory {
+    /// Reads the table `relation` again after a rollback.
+    pub(super) fn reload(&mut self, conn: &Connection) -> Result<(), StoreError> {
+        // Relations of earlier batches in the same transaction may still wait to be published.
+        let changed = self.changed;
+        *self = Self { changed, ..Self::load(conn)? };
+        Ok(())
+    }
+
+    /// Reads the table `relation`.
+    pub(super) fn load(conn: &Connection) -> Result<Self, StoreError> {
+        let mut directory = Self::default();
+        let mut statement =
+            conn.prepare_cached("SELECT id, predicate, types, facts FROM relation ORDER BY id")?;
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            let predicate: String = row.get(1)?;
+            let types: String = row.get(2)?;
+            let types = serde_json::from_str(&types)
+                .map_err(|error| StoreError::Corrupt(format!("types of a relation: {error}")))?;
+            directory.push(Entry::new(row.get(0)?, &predicate, types, row.get(3)?));
+        }
+        Ok(directory)
+    }
+
+    fn push(&mut self, entry: Entry) -> usize {
+        let idx = self.entries.len();
+        self.by_predicate.entry(entry.relation.predicate.clone()).or_default().push(idx);
+        self.entries.push(entry);
+        idx
+    }
+
+    /// The relation with this signature, made if it does not exist.
+    pub(super) fn find_or_create<'t>(
+        &mut self,
+        conn: &Connection,
+        predicate: &str,
+        types: impl ExactSizeIterator<Item = &'t str> + Clone,
+    ) -> Result<&mut Entry, StoreError> {
+        let same = |entry: &Entry| entry.relation.types.iter().map(String::as_str).eq(types.clone());
+        let known = self.by_predicate.get(predicate).map_or(&[][..], Vec::as_slice);
+        let found = known.iter().copied().find(|idx| self.entries.get(*idx).is_some_and(same));
+        let idx = match found {
+            Some(idx) => idx,
+            None => self.create(conn, predicate, types.map(String::from).collect())?,
+        };
+        self.entry(idx)
+    }
+
+    fn create(
+        &mut self,
+        conn: &Connection,
+        predicate: &str,
+        types: Vec<String>,
+    ) -> Result<usize, StoreError> {
+        if types.is_empty() {
+            return Err(StoreError::Invalid(format!("a fact of `{predicate}` has no arguments")));
+        }
+        let text = serde_json::to_string(&types).map_err(|error| StoreError::Bug(error.to_string()))?;
+        conn.prepare_cached("INSERT INTO relation (predicate, types, facts) VALUES (?1, ?2, 0)")?
+            .execute((predicate, text))?;
+        let entry = Entry::new(conn.last_insert_rowid(), predicate, types, 0);
+        entry.relation.create(conn)?;
+        self.changed = true;
+        Ok(self.push(entry))
+    }
+
+    pub(super) fn entry(&mut self, idx: usize) -> Result<&mut Entry, StoreError> {
+        self.entries.get_mut(idx).ok_or_else(|| StoreError::Bug(format!("no relation at {idx}")))
+    }
+
+    /// The relations whose facts can match.
+    pub(super) fn covered_by(&self, pattern: &FactPattern) -> Vec<usize> {
+        let covers =
+            |idx: &usize| self.entries.get(*idx).is_some_and(|entry| pattern.covers(&entry.relation));
+        match &pattern.predicate {
+            Some(name) => self.by_predicate.get(name).into_iter().flatten().copied().filter(covers).collect(),
+            None => (0..self.entries.len()).filter(covers).collect(),
+        }
+    }
+
+    /// Writes the counts that changed.
+    pub(super) fn save_counts(&mut self, conn: &Connection) -> Result<(), StoreError> {
+        for entry in self.entries.iter_mut().filter(|entry| !entry.counted) {
+            conn.prepare_cached("UPDATE relation SET facts = ?2 WHERE id = ?1")?
+                .execute((entry.id, entry.n_facts))?;
+            entry.counted = true;
+        }
+        Ok(())
+    }
+
+    /// Empties and forgets every relation; returns the tables that are left behind, and how many facts went.
+    pub(super) fn clear(&mut self, conn: &Connection) -> Result<(Vec<String>, u64), StoreError> {
+        let mut tables = Vec::new();
+        let mut deleted = 0_u64;
+        for entry in self.entries.drain(..) {
+            let gone = conn.execute(&format!("DELETE FROM {}", entry.relation.table), [])?;
+            deleted = deleted.saturating_add(gone as u64);
+            tables.push(entry.relation.table);
+        }
+        conn.execute("DELETE FROM relation", [])?;
+        self.by_predicate.clear();
+        self.changed |= !tables.is_empty();
+        Ok((tables, deleted))
+    }
+
+    /// What readers may see of it.
+    pub(super) fn snapshot(&self, generation: u64) -> Relations {
+        let mut relations: Vec<StoredRelation> =
+            self.entries.iter().map(|entry| entry.relation.clone()).collect();
+        relations.sort_unstable_by(|a, b| (&a.predicate, &a.types).cmp(&(&b.predicate, &b.types)));
+        Relations { generation, relations }
+    }
+}
+
+/// Tables that a `clear` left behind, and the snapshots that name them.
+#[derive(Debug, Default)]
+pub(super) struct Retired {
+    snapshots: Vec<Weak<Relations>>,
+    tables: Vec<String>,
+}
+
+impl Retired {
+    /// Remembers a snapshot that was published.
+    pub(super) fn watch(&mut self, snapshot: &Arc<Relations>) {
+        self.snapshots.retain(|held| held.strong_count() > 0);
+        self.snapshots.push(Arc::downgrade(snapshot));
+    }
+
+    /// Adds tables that no later snapshot names.
+    pub(super) fn add(&mut self, tables: Vec<String>) {
+        self.tables.extend(tables);
+    }
+
+    /// Drops the tables once only the newest snapshot is alive, which does not name them.
+    pub(super) fn drop_unused(&mut self, conn: &Connection) -> Result<(), StoreError> {
+        if self.tables.is_empty() {
+            return Ok(());
+        }
+        self.snapshots.retain(|held| held.strong_count() > 0);
+        if self.snapshots.len() > 1 {
+            return Ok(());
+        }
+        let transaction = conn.unchecked_transaction()?;
+        for table in self.tables.drain(..) {
+            transaction.execute(&format!("DROP TABLE {table}"), [])?;
+        }
+        Ok(transaction.commit()?)
+    }
+}
+
+/// Drops the tables that a `clear` left behind when the process ended, and checks that no table is missing.
+pub(super) fn reconcile(conn: &Connection) -> Result<(), StoreError> {
+    let directory = Directory::load(conn)?;
+    let mut statement =
+        conn.prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name GLOB 'f[0-9]*'")?;
+    let mut tables =
+        statement.query_map([], |row| row.get::<_, String>(0))?.collect::<Result<Vec<_>, _>>()?;
+    tables.retain(|table| table.bytes().skip(1).all(|byte| byte.is_ascii_digit()));
+    let named = |table: &String| directory.entries.iter().any(|entry| entry.relation.table == *table);
+    let (kept, orphans): (Vec<String>, Vec<String>) = tables.into_iter().partition(named);
+    if let Some(lost) = directory.entries.iter().find(|entry| !kept.contains(&entry.relation.table)) {
+        return Err(StoreError::Corrupt(format!("table `{}` is missing", lost.relation.table)));
+    }
+    let mut retired = Retired::default();
+    retired.add(orphans);
+    retired.drop_unused(conn)
+}

@@ -1,0 +1,197 @@
+//! What is on the disk, and what happens when it is not what it should be.
+
+use std::{fs, io::Write};
+
+use rusqlite::Connection;
+
+use super::*;
+use crate::store::StoreError;
+
+#[tokio::test]
+async fn everything_survives_a_restart() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    store.apply(vec![insert(&[fact("p", &["T:a", "T:b"])])]).await.unwrap();
+    store.put_policy("actor User {}".into(), "main.polar".into()).await.unwrap();
+    let secret = *store.secret();
+    let relations = store.relations().relations.clone();
+    drop(store);
+
+    let store = open(dir.path());
+    assert_eq!(all(&store).await, ["p(T:a, T:b)"]);
+    assert_eq!(store.relations().relations, relations);
+    assert_eq!(store.policy(None).await.unwrap().unwrap().src, "actor User {}");
+    assert_eq!(*store.secret(), secret);
+    let applied = store.apply(vec![insert(&[fact("p", &["T:b", "T:b"])])]).await.unwrap();
+    assert_eq!(applied.offset, 3, "the count goes on");
+}
+
+#[tokio::test]
+async fn a_directory_serves_one_store_at_a_time() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let error = Store::open(dir.path(), &options()).unwrap_err();
+    assert!(matches!(&error, StoreError::Locked(path) if path == dir.path()), "{error}");
+    store.apply(vec![insert(&[fact("p", &["T:a"])])]).await.unwrap();
+    drop(store);
+    open(dir.path());
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn files_are_for_their_owner_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    let parent = tempfile::tempdir().unwrap();
+    let dir = parent.path().join("made/for/it");
+    let store = open(&dir);
+    store.apply(vec![insert(&[fact("p", &["T:a"])])]).await.unwrap();
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(&dir), 0o700);
+    for name in ["lock", "store.db", "store.db-wal", "store.db-shm"] {
+        assert_eq!(mode(&dir.join(name)), 0o600, "{name}");
+    }
+}
+
+#[tokio::test]
+async fn a_store_closed_in_order_leaves_no_log() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    store.apply(vec![insert(&[fact("p", &["T:a"])])]).await.unwrap();
+    drop(store);
+    assert!(!dir.path().join("store.db-wal").exists());
+}
+
+#[tokio::test]
+async fn the_log_is_emptied_while_readers_are_busy() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    for round in 0..60 {
+        let facts: Vec<Fact> =
+            (0..4_000).map(|n| fact("p", &[&format!("T:{:x}", n * 7_919 * (round + 1)), "T:z"])).collect();
+        store.apply(vec![insert(&facts), delete(&[pattern("p", &["*", "*"])])]).await.unwrap();
+        assert_eq!(store.stats().await.unwrap().total, 0);
+    }
+    let log = fs::metadata(dir.path().join("store.db-wal")).unwrap().len();
+    assert!(log < 64 << 20, "{log} bytes");
+}
+
+#[tokio::test]
+async fn a_newer_format_is_refused_and_kept() {
+    let dir = tempfile::tempdir().unwrap();
+    drop(open(dir.path()));
+    let file = dir.path().join("store.db");
+    Connection::open(&file).unwrap().pragma_update(None, "user_version", 99).unwrap();
+    let before = fs::read(&file).unwrap();
+    let error = Store::open(dir.path(), &options()).unwrap_err();
+    assert!(matches!(error, StoreError::NewerFormat { found: 99, known: 1 }), "{error}");
+    assert_eq!(error.to_string(), "the store has format 99, and this release knows formats up to 1");
+    assert_eq!(fs::read(&file).unwrap(), before);
+}
+
+#[test]
+fn a_file_of_another_program_is_refused_and_kept() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("store.db");
+    Connection::open(&file).unwrap().execute_batch("CREATE TABLE theirs (x)").unwrap();
+    let before = fs::read(&file).unwrap();
+    let error = Store::open(dir.path(), &options()).unwrap_err();
+    assert!(matches!(error, StoreError::NotAStore(_)), "{error}");
+    assert_eq!(fs::read(&file).unwrap(), before);
+}
+
+#[test]
+fn a_file_that_is_no_database_is_named_so() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(
+        dir.path().join("store.db"),
+        "this is no database at all, but some text of a certain length".repeat(99),
+    )
+    .unwrap();
+    let error = Store::open(dir.path(), &options()).unwrap_err();
+    assert!(matches!(error, StoreError::Corrupt(_)), "{error}");
+}
+
+async fn filled(dir: &Path) {
+    let store = open(dir);
+    let facts: Vec<Fact> = (0..5_000).map(|n| fact("p", &[&format!("T:{n:05}"), "T:z"])).collect();
+    store.apply(vec![insert(&facts)]).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_shortened_file_is_found_damaged() {
+    let dir = tempfile::tempdir().unwrap();
+    filled(dir.path()).await;
+    let path = dir.path().join("store.db");
+    let file = fs::OpenOptions::new().write(true).open(&path).unwrap();
+    file.set_len(fs::metadata(&path).unwrap().len() / 2).unwrap();
+    let error = Store::open(dir.path(), &options()).unwrap_err();
+    assert!(matches!(error, StoreError::Corrupt(_)), "{error}");
+}
+
+#[tokio::test]
+async fn an_overwritten_page_is_found_damaged() {
+    use std::io::Seek;
+    let dir = tempfile::tempdir().unwrap();
+    filled(dir.path()).await;
+    let path = dir.path().join("store.db");
+    let pages = fs::metadata(&path).unwrap().len() / 4096;
+    let mut file = fs::OpenOptions::new().write(true).open(&path).unwrap();
+    file.seek(std::io::SeekFrom::Start((pages - 3) * 4096)).unwrap();
+    file.write_all(&[0xa5; 4096]).unwrap();
+    drop(file);
+    let error = Store::open(dir.path(), &options()).unwrap_err();
+    assert!(matches!(error, StoreError::Corrupt(_)), "{error}");
+
+    // Without time for the check it opens, and the first question that meets the page says so.
+    let hurried = StoreOptions { check_time: Duration::ZERO, ..options() };
+    let Ok(store) = Store::open(dir.path(), &hurried) else { return };
+    let error = store.facts(FactPattern::everything(), 10_000).await.unwrap_err();
+    assert!(matches!(error, StoreError::Corrupt(_)), "{error}");
+}
+
+#[tokio::test]
+async fn a_missing_table_is_found_at_the_start() {
+    let dir = tempfile::tempdir().unwrap();
+    filled(dir.path()).await;
+    Connection::open(dir.path().join("store.db")).unwrap().execute_batch("DROP TABLE f1").unwrap();
+    let error = Store::open(dir.path(), &options()).unwrap_err();
+    assert_eq!(error.to_string(), "the store's file is damaged: table `f1` is missing");
+}
+
+#[tokio::test]
+async fn a_full_disk_refuses_the_batch_and_keeps_the_rest() {
+    let dir = tempfile::tempdir().unwrap();
+    let small = StoreOptions { max_bytes: Some(400 * 1024), ..options() };
+    let store = Store::open(dir.path(), &small).unwrap();
+    store.apply(vec![insert(&[fact("p", &["T:kept"])])]).await.unwrap();
+    let many: Vec<Fact> = (0..60_000).map(|n| fact("p", &[&format!("T:{n}")])).collect();
+    let error = store.apply(vec![insert(&many)]).await.unwrap_err();
+    assert!(matches!(error, StoreError::Full), "{error}");
+    assert_eq!(all(&store).await, ["p(T:kept)"]);
+
+    // Small batches that share a commit with one that is too large are stored all the same.
+    let writes = (0..20).map(|n| {
+        let store = store.clone();
+        let mut facts = vec![fact("q", &[&format!("T:{n}")])];
+        if n == 7 {
+            facts.extend_from_slice(&many);
+        }
+        tokio::spawn(async move { store.apply(vec![insert(&facts)]).await })
+    });
+    for (n, write) in writes.collect::<Vec<_>>().into_iter().enumerate() {
+        let outcome = write.await.unwrap();
+        assert_eq!(matches!(outcome, Err(StoreError::Full)), n == 7, "{outcome:?}");
+    }
+    assert_eq!(store.stats().await.unwrap().predicates, [("p".into(), 1), ("q".into(), 19)]);
+    drop(store);
+    assert_eq!(open(dir.path()).stats().await.unwrap().total, 20);
+}
+
+#[tokio::test]
+async fn a_directory_that_cannot_be_made_is_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("file");
+    fs::write(&file, "").unwrap();
+    let error = Store::open(&file.join("store"), &options()).unwrap_err();
+    assert!(matches!(&error, StoreError::Io(text) if text.contains("file/store")), "{error}");
+}

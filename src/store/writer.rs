@@ -1,0 +1,320 @@
+//! The one thread that writes.
+//!
+//! In: a queue of writes. Out: each is wholly in the file, or has changed nothing and its asker has the error.
+//!
+//! ```text
+//! queue ─▶ take what waits ─▶ BEGIN ─▶ savepoint · run · release ─▶ COMMIT ─▶ publish ─▶ reply to all
+//!                                      └─ an error rolls back to the savepoint only
+//! ```
+//!
+//! Making a commit durable costs more than a small batch does, so writes that wait share one. When the shared
+//! transaction itself fails (a full disk, say), each write is tried again alone: one that is too large for the
+//! disk must not take its neighbours with it.
+//!
+//! Nobody is answered before the commit has reached the disk and readers can see what changed. When the disk fails in
+//! the middle of a commit, nobody knows what it holds; the thread then refuses further writes until the store
+//! has been opened again, which reads the log anew.
+//!
+//! Checkpoints run here after the replies, so that no batch waits for one. A checkpoint that readers hold up is
+//! tried again; a log that grows past [`LOG_LIMIT`] makes the writer wait for them.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicI32, Ordering},
+    },
+    thread::{self, JoinHandle},
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use parking_lot::RwLock;
+use rusqlite::Connection;
+
+use super::{
+    connect::Place,
+    error::StoreError,
+    keys::KeyRing,
+    relation::{Directory, Relations, Retired},
+    transaction::{Job, Pending, Transaction, Write},
+};
+
+/// Writes that may wait; more wait where they came from.
+const QUEUE: usize = 1024;
+
+/// Facts and patterns at which a shared transaction is full.
+const GROUP_WEIGHT: usize = 10_000;
+
+/// Pages of the log at which it is copied into the file: 16 MiB.
+const LOG_TARGET: i32 = 4_096;
+
+/// Pages of the log at which the writer waits for readers to let go of it: 128 MiB.
+const LOG_LIMIT: i32 = 32_768;
+
+/// What readers see of the writer's work.
+#[derive(Debug, Default)]
+pub(super) struct Published {
+    /// The relations that a question may name.
+    pub(super) relations: RwLock<Arc<Relations>>,
+    /// The keys.
+    pub(super) keys: RwLock<Arc<KeyRing>>,
+}
+
+/// The writing thread and its queue.
+#[derive(Debug)]
+pub(super) struct Writer {
+    /// `None` once the store closes.
+    queue: Option<flume::Sender<Box<dyn Job>>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Writer {
+    /// Publishes what the file holds and starts the thread, which keeps the place locked until it ends.
+    pub(super) fn start(
+        conn: Connection,
+        place: Place,
+        published: Arc<Published>,
+    ) -> Result<Self, StoreError> {
+        let (queue, jobs) = flume::bounded(QUEUE);
+        let mut state = State::new(conn, place, published)?;
+        let thread = thread::Builder::new()
+            .name("store-writer".into())
+            .spawn(move || state.serve(&jobs))
+            .map_err(|error| StoreError::Io(format!("no thread for the writer: {error}")))?;
+        Ok(Self { queue: Some(queue), thread: Some(thread) })
+    }
+
+    /// Queues a write and waits until it is durable. It takes place even if nobody waits for the answer.
+    pub(super) async fn write<T, F>(&self, weight: usize, work: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: FnMut(&mut Transaction<'_>) -> Result<T, StoreError> + Send + 'static,
+    {
+        let queue = self.queue.as_ref().ok_or(StoreError::Closed)?;
+        let (job, answer) = Write::new(weight, work);
+        queue.send_async(Box::new(job) as Box<dyn Job>).await.map_err(|_| StoreError::Closed)?;
+        answer.await.map_err(|_| StoreError::Closed)?
+    }
+
+    /// Finishes what waits, then closes the file.
+    pub(super) fn stop(&mut self) {
+        self.queue = None;
+        if let Some(thread) = self.thread.take() {
+            super::pool::join(thread);
+        }
+    }
+}
+
+struct State {
+    // Fields are dropped in this order: the file is closed before the lock is given up.
+    conn: Connection,
+    place: Place,
+    published: Arc<Published>,
+    directory: Directory,
+    retired: Retired,
+    generation: u64,
+    offset: u64,
+    /// Pages in the log after the last commit.
+    log_pages: Arc<AtomicI32>,
+    /// Why no write is taken any more.
+    broken: Option<String>,
+}
+
+impl State {
+    fn new(mut conn: Connection, place: Place, published: Arc<Published>) -> Result<Self, StoreError> {
+        let log_pages = Arc::new(AtomicI32::new(0));
+        let counter = Arc::clone(&log_pages);
+        conn.wal_hook(Some(move |_: &mut _, pages| {
+            counter.store(pages, Ordering::Relaxed);
+            Ok(())
+        }))?;
+        let offset = conn.query_row("SELECT value FROM meta WHERE name = 'offset'", [], |row| row.get(0))?;
+        let directory = Directory::load(&conn)?;
+        let mut state = Self {
+            conn,
+            place,
+            published,
+            directory,
+            retired: Retired::default(),
+            generation: 0,
+            offset,
+            log_pages,
+            broken: None,
+        };
+        state.directory.changed = true;
+        state.publish(Pending { keys_changed: true, ..Pending::default() })?;
+        Ok(state)
+    }
+
+    fn serve(&mut self, jobs: &flume::Receiver<Box<dyn Job>>) {
+        while let Ok(first) = jobs.recv() {
+            let mut weight = first.weight();
+            let mut group = vec![first];
+            while weight < GROUP_WEIGHT
+                && let Ok(next) = jobs.try_recv()
+            {
+                weight += next.weight();
+                group.push(next);
+            }
+            self.run_group(group);
+            self.tidy();
+        }
+    }
+
+    fn run_group(&mut self, mut group: Vec<Box<dyn Job>>) {
+        if let Some(reason) = &self.broken {
+            for job in group {
+                job.reply(Err(StoreError::ReadOnly(reason.clone())));
+            }
+            return;
+        }
+        if group.len() == 1 {
+            for job in group {
+                self.run_alone(job);
+            }
+            return;
+        }
+        match self.run_shared(&mut group) {
+            Ok(outcomes) => {
+                for (job, outcome) in group.into_iter().zip(outcomes) {
+                    job.reply(outcome);
+                }
+            }
+            Err(error) => {
+                tracing::warn!(%error, n_writes = group.len(), "writes are tried again one by one");
+                self.roll_back(&error);
+                for job in group {
+                    self.run_alone(job);
+                }
+            }
+        }
+    }
+
+    fn run_alone(&mut self, mut job: Box<dyn Job>) {
+        let outcome = match &self.broken {
+            Some(reason) => Err(StoreError::ReadOnly(reason.clone())),
+            None => self.try_alone(&mut *job),
+        };
+        if let Err(error) = &outcome {
+            self.roll_back(error);
+        }
+        job.reply(outcome);
+    }
+
+    fn try_alone(&mut self, job: &mut dyn Job) -> Result<(), StoreError> {
+        let mut pending = Pending::default();
+        let before = self.offset;
+        self.conn.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
+        self.run_job(job, &mut pending)?;
+        self.commit(before, pending)
+    }
+
+    /// One outcome a job, or an error of the transaction as a whole.
+    fn run_shared(&mut self, group: &mut [Box<dyn Job>]) -> Result<Vec<Result<(), StoreError>>, StoreError> {
+        let mut pending = Pending::default();
+        let before = self.offset;
+        let mut outcomes = Vec::with_capacity(group.len());
+        self.conn.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
+        for job in group {
+            self.conn.prepare_cached("SAVEPOINT job")?.execute([])?;
+            let offset = self.offset;
+            let mut own = Pending::default();
+            let outcome = self.run_job(&mut **job, &mut own);
+            if outcome.is_ok() {
+                pending.keys_changed |= own.keys_changed;
+                pending.retired.append(&mut own.retired);
+            } else {
+                // Fails if the error has ended the whole transaction; then all are tried again.
+                self.conn.prepare_cached("ROLLBACK TO job")?.execute([])?;
+                self.offset = offset;
+                self.directory.reload(&self.conn)?;
+            }
+            self.conn.prepare_cached("RELEASE job")?.execute([])?;
+            outcomes.push(outcome);
+        }
+        self.commit(before, pending)?;
+        Ok(outcomes)
+    }
+
+    fn run_job(&mut self, job: &mut dyn Job, pending: &mut Pending) -> Result<(), StoreError> {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+        job.run(&mut Transaction {
+            conn: &self.conn,
+            directory: &mut self.directory,
+            now: i64::try_from(now).unwrap_or(i64::MAX),
+            offset: &mut self.offset,
+            pending,
+        })?;
+        self.directory.save_counts(&self.conn)
+    }
+
+    fn commit(&mut self, offset_before: u64, pending: Pending) -> Result<(), StoreError> {
+        if self.offset != offset_before {
+            self.conn
+                .prepare_cached("UPDATE meta SET value = ?1 WHERE name = 'offset'")?
+                .execute([self.offset])?;
+        }
+        // A transaction that changed nothing writes nothing here, and costs nothing.
+        self.conn.prepare_cached("COMMIT")?.execute([])?;
+        if let Err(error) = self.publish(pending) {
+            // The commit stands, but readers would not see it: only opening the file anew helps.
+            self.broken = Some(error.to_string());
+            return Err(error);
+        }
+        Ok(())
+    }
+
+    /// Lets readers see what was committed. INVARIANT: runs before any of its writers is answered.
+    fn publish(&mut self, pending: Pending) -> Result<(), StoreError> {
+        if pending.keys_changed {
+            *self.published.keys.write() = Arc::new(KeyRing::load(&self.conn)?);
+        }
+        if self.directory.changed {
+            self.generation += 1;
+            let snapshot = Arc::new(self.directory.snapshot(self.generation));
+            self.retired.watch(&snapshot);
+            *self.published.relations.write() = snapshot;
+            self.directory.changed = false;
+        }
+        self.retired.add(pending.retired);
+        Ok(())
+    }
+
+    /// Returns to what the file holds.
+    fn roll_back(&mut self, error: &StoreError) {
+        let restored = self.restore();
+        match (error, restored) {
+            (StoreError::Io(reason) | StoreError::Corrupt(reason), _) => self.broken = Some(reason.clone()),
+            (_, Err(error)) => self.broken = Some(error.to_string()),
+            (_, Ok(())) => {}
+        }
+        if let Some(reason) = &self.broken {
+            tracing::error!(reason, "the store takes no more writes until it is opened again");
+        }
+    }
+
+    fn restore(&mut self) -> Result<(), StoreError> {
+        if !self.conn.is_autocommit() {
+            self.conn.execute_batch("ROLLBACK")?;
+        }
+        self.offset =
+            self.conn.query_row("SELECT value FROM meta WHERE name = 'offset'", [], |row| row.get(0))?;
+        self.directory.reload(&self.conn)
+    }
+
+    /// Copies the log into the file, and drops what a `clear` left behind.
+    fn tidy(&mut self) {
+        let pages = self.log_pages.load(Ordering::Relaxed);
+        if pages >= LOG_TARGET {
+            let mode = if pages >= LOG_LIMIT { "RESTART" } else { "PASSIVE" };
+            if let Err(error) = self.conn.execute_batch(&format!("PRAGMA wal_checkpoint({mode})")) {
+                tracing::warn!(%error, pages, path = %self.place.path().display(), "a checkpoint failed");
+            }
+            if pages >= LOG_LIMIT {
+                self.log_pages.store(0, Ordering::Relaxed);
+            }
+        }
+        if let Err(error) = self.retired.drop_unused(&self.conn) {
+            tracing::warn!(%error, "cleared tables stay until the next start");
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! A process that is killed at any moment loses no acknowledged batch and leaves no half of one.
+//!
+//! The test starts itself as a child, which applies numbered batches and prints the number of each one that is
+//! acknowledged. The parent kills it (SIGKILL) after a random time, opens the store, and compares. The same directory
+//! is used in all rounds, so a child also meets what its killed predecessors left.
+
+#![expect(clippy::unwrap_used, reason = "a test may panic where it cannot go on")]
+
+use std::{
+    io::{BufRead, BufReader},
+    path::Path,
+    process::{Command, Stdio},
+    time::Duration,
+};
+
+use portcullis::store::{ArgPattern, Change, Fact, FactPattern, Store, StoreOptions, Value};
+use rand::RngExt;
+
+/// Tells the child where the store is.
+const DIRECTORY: &str = "PORTCULLIS_CRASH_TEST_DIRECTORY";
+
+/// What precedes an acknowledged batch's number on the child's output.
+const ACKNOWLEDGED: &str = "acknowledged ";
+
+const ROUNDS: usize = 15;
+
+/// Facts of a batch, in several relations; a batch also takes the former one's marks away.
+const FACTS: usize = 50;
+
+/// Writes that the child has under way at the same time, so that batches share commits.
+const LANES: usize = 4;
+
+fn options() -> StoreOptions {
+    StoreOptions { readers: 2, ..StoreOptions::default() }
+}
+
+fn value(ty: &str, id: &str) -> Value {
+    Value { ty: ty.into(), id: id.into() }
+}
+
+/// Facts that stay, one mark, and the removal of the same lane's former mark.
+fn batch(lane: usize, n: usize) -> Vec<Change> {
+    let id = format!("{lane}-{n:06}");
+    let former = n.checked_sub(1).map(|n| format!("{lane}-{n:06}")).unwrap_or_default();
+    let fact = |k: usize| Fact {
+        predicate: format!("p{}", k % 3),
+        args: vec![value("Batch", &id), value("Part", &format!("{k:03}"))],
+    };
+    let mark = Fact { predicate: "mark".into(), args: vec![value("Batch", &id)] };
+    let gone = FactPattern::new("mark", vec![ArgPattern::Exact(value("Batch", &former))]);
+    vec![
+        Change::Insert((0..FACTS / 2).map(fact).collect()),
+        Change::Insert(vec![mark]),
+        Change::Delete(vec![gone]),
+        Change::Insert((FACTS / 2..FACTS).map(fact).collect()),
+    ]
+}
+
+/// How many batches of a lane are stored, after checking that each is whole and that none is missing.
+async fn stored_batches(store: &Store, lane: usize) -> usize {
+    let mut parts: Vec<(String, String)> = Vec::new();
+    for predicate in ["p0", "p1", "p2"] {
+        let pattern = FactPattern::new(predicate, vec![ArgPattern::Any, ArgPattern::Any]);
+        let facts = store.facts(pattern, usize::MAX).await.unwrap().facts;
+        parts.extend(facts.into_iter().map(|fact| {
+            let mut ids = fact.args.into_iter().map(|arg| arg.id);
+            (ids.next().unwrap(), ids.next().unwrap())
+        }));
+    }
+    parts.retain(|(batch, _)| batch.starts_with(&format!("{lane}-")));
+    parts.sort();
+    let n = parts.len() / FACTS;
+    let expected: Vec<(String, String)> =
+        (0..n).flat_map(|n| (0..FACTS).map(move |k| (format!("{lane}-{n:06}"), format!("{k:03}")))).collect();
+    assert!(parts == expected, "lane {lane}: {} facts are not {n} whole batches in a row", parts.len());
+
+    let any_mark = FactPattern::new("mark", vec![ArgPattern::Any]);
+    let marks = store.facts(any_mark, usize::MAX).await.unwrap().facts;
+    let marks = marks.iter().filter_map(|fact| fact.args.first()).map(|arg| arg.id.clone());
+    let marks: Vec<String> = marks.filter(|id| id.starts_with(&format!("{lane}-"))).collect();
+    let last = n.checked_sub(1).map(|n| format!("{lane}-{n:06}"));
+    assert_eq!(marks, last.into_iter().collect::<Vec<_>>(), "the mark belongs to the last batch of the lane");
+    n
+}
+
+/// The child: not a test of its own.
+#[tokio::test]
+async fn writes_until_it_is_killed() {
+    let Some(dir) = std::env::var_os(DIRECTORY) else { return };
+    let store = Store::open(Path::new(&dir), &options()).unwrap();
+    let mut lanes = tokio::task::JoinSet::new();
+    for lane in 0..LANES {
+        let store = store.clone();
+        lanes.spawn(async move {
+            let mut n = stored_batches(&store, lane).await;
+            loop {
+                store.apply(batch(lane, n)).await.unwrap();
+                println!("{ACKNOWLEDGED}{lane} {n}");
+                n += 1;
+            }
+        });
+    }
+    lanes.join_all().await;
+}
+
+#[tokio::test]
+async fn killing_the_process_loses_nothing_acknowledged() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut random = rand::rng();
+    let mut acknowledged = [0; LANES];
+    let mut n_rounds_with_work = 0;
+    for round in 0..ROUNDS {
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "writes_until_it_is_killed", "--nocapture"])
+            .env(DIRECTORY, dir.path())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let output = BufReader::new(child.stdout.take().unwrap());
+        let lines = std::thread::spawn(move || output.lines().map_while(Result::ok).collect::<Vec<_>>());
+        std::thread::sleep(Duration::from_millis(random.random_range(20..350)));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let lines = lines.join().unwrap();
+
+        let before = acknowledged;
+        for line in &lines {
+            // The last line may be cut off; a number that is cut is smaller, never larger.
+            let numbers = line.split_once(ACKNOWLEDGED).and_then(|(_, numbers)| numbers.split_once(' '));
+            let Some((lane, n)) = numbers else { continue };
+            let (Ok(lane), Ok(n)) = (lane.parse::<usize>(), n.parse::<usize>()) else { continue };
+            acknowledged[lane] = acknowledged[lane].max(n + 1);
+        }
+        n_rounds_with_work += usize::from(acknowledged != before);
+
+        let store = Store::open(dir.path(), &options()).unwrap();
+        let mut total = 0;
+        for (lane, acknowledged) in acknowledged.iter_mut().enumerate() {
+            let stored = stored_batches(&store, lane).await;
+            assert!(stored >= *acknowledged, "round {round}: {stored} batches of {acknowledged} are stored");
+            total += stored * FACTS + usize::from(stored > 0);
+            *acknowledged = stored;
+        }
+        assert_eq!(store.stats().await.unwrap().total, total as u64, "the counters agree with the facts");
+    }
+    assert!(n_rounds_with_work >= ROUNDS / 3, "only {n_rounds_with_work} rounds got as far as a batch");
+}
