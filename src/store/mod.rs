@@ -7,7 +7,7 @@
 //! apply, clear, put_policy, keys ──▶ queue ──▶ writer thread ──▶ store.db (+ log)
 //!                                                 │ publishes        ▲
 //! relations() ◀──────────── Arc<Relations> ◀──────┘                  │ one snapshot each
-//! read(closure) ──▶ queue ──▶ reader threads ────────────────────────┘
+//! read(closure) ──▶ a free reader ───────────────────────────────────┘
 //! ```
 //!
 //! What holds:
@@ -72,7 +72,7 @@ struct Shared {
 impl Drop for Shared {
     fn drop(&mut self) {
         // The readers first: the last connection to close empties the log into the file, and they may not write.
-        self.pool.stop();
+        self.pool.close();
         self.writer.stop();
     }
 }
@@ -101,7 +101,7 @@ impl Store {
             .collect::<Result<Vec<_>, StoreError>>()?;
         let published = Arc::new(Published::default());
         let writer = Writer::start(conn, place, Arc::clone(&published))?;
-        let pool = Pool::start(readers, options.query_time)?;
+        let pool = Pool::new(readers, options.query_time);
         Ok(Self { shared: Arc::new(Shared { pool, writer, published, secret }) })
     }
 

@@ -98,8 +98,8 @@ impl Writer {
     /// Finishes what waits, then closes the file.
     pub(super) fn stop(&mut self) {
         self.queue = None;
-        if let Some(thread) = self.thread.take() {
-            super::pool::join(thread);
+        if self.thread.take().is_some_and(|thread| thread.join().is_err()) {
+            tracing::error!("the writer panicked");
         }
     }
 }
