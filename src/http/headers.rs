@@ -15,8 +15,10 @@ use std::{
 
 use axum::{
     http::{HeaderMap, HeaderName, HeaderValue},
-    response::{IntoResponse, IntoResponseParts, Response, ResponseParts},
+    response::{IntoResponseParts, Response, ResponseParts},
 };
+
+use crate::engine::{Engine, EngineError};
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const OFFSET: HeaderName = HeaderName::from_static("osooffset");
@@ -72,18 +74,19 @@ pub(super) fn stamp(response: &mut Response, id: RequestId, took: Duration) {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Offset(pub(super) u64);
 
+impl Offset {
+    /// The offset of now, for a mutation that is no batch: an empty batch changes nothing and tells it.
+    pub(super) async fn now(engine: &Engine) -> Result<Self, EngineError> {
+        Ok(Self(engine.apply(Vec::new()).await?.offset))
+    }
+}
+
 impl IntoResponseParts for Offset {
     type Error = std::convert::Infallible;
 
     fn into_response_parts(self, mut response: ResponseParts) -> Result<ResponseParts, Self::Error> {
         response.headers_mut().insert(OFFSET, HeaderValue::from(self.0));
         Ok(response)
-    }
-}
-
-impl IntoResponse for Offset {
-    fn into_response(self) -> Response {
-        (self, ()).into_response()
     }
 }
 

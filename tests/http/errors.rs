@@ -1,0 +1,172 @@
+//! Every status, and always a message.
+
+use std::time::Duration;
+
+use portcullis::{config::Config, http::DEVELOPMENT_KEY};
+use serde_json::json;
+
+use crate::server::{Server, bearer, question};
+
+/// Every path of the interface with the methods it has.
+const PATHS: &[(&str, &[&str])] = &[
+    ("/api/batch", &["POST"]),
+    ("/api/bulk", &["POST"]),
+    ("/api/bulk_load", &["POST"]),
+    ("/api/bulk_delete", &["POST"]),
+    ("/api/facts", &["GET", "POST", "DELETE"]),
+    ("/api/clear_data", &["POST"]),
+    ("/api/authorize", &["POST"]),
+    ("/api/authorize_resources", &["POST"]),
+    ("/api/list", &["POST"]),
+    ("/api/actions", &["POST"]),
+    ("/api/bulk_actions", &["POST"]),
+    ("/api/query", &["POST"]),
+    ("/api/evaluate_query", &["POST"]),
+    ("/api/policy", &["GET", "POST"]),
+    ("/api/policy_metadata", &["GET"]),
+    ("/api/stats", &["GET"]),
+    ("/api/healthcheck", &["GET"]),
+    ("/health", &["GET"]),
+    ("/ready", &["GET"]),
+];
+
+/// Those that take a body.
+fn with_body() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let all = PATHS.iter().flat_map(|(path, methods)| methods.iter().map(move |method| (*path, *method)));
+    all.filter(|(path, method)| *method != "GET" && *path != "/api/clear_data")
+}
+
+fn sends_json(server: &Server, method: &str, path: &str, body: &[u8]) -> crate::server::Answer {
+    server.send(method, path, &[&bearer(DEVELOPMENT_KEY), "Content-Type: application/json"], body)
+}
+
+#[test]
+fn a_path_that_does_not_exist_is_404() {
+    let server = Server::empty();
+    for path in [
+        "/",
+        "/api",
+        "/api/",
+        "/api/nothing",
+        "/policy",
+        "/api/policy/",
+        "/api/Policy",
+        "/api/../etc/passwd",
+        "/%00",
+    ] {
+        server.get(path).fails(404, "no such path");
+    }
+}
+
+#[test]
+fn another_method_is_405() {
+    let server = Server::empty();
+    for (path, methods) in PATHS {
+        for method in ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "BREW"] {
+            if !methods.contains(&method) {
+                let answer = server.send(method, path, &[&bearer(DEVELOPMENT_KEY)], b"");
+                answer.fails(405, "method");
+                assert!(answer.header("allow").unwrap().contains(methods[0]), "{path}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_body_of_another_type_is_415() {
+    let server = Server::empty();
+    for (path, method) in with_body() {
+        let none = server.send(method, path, &[&bearer(DEVELOPMENT_KEY)], b"{}");
+        none.fails(415, "application/json");
+        let form = "Content-Type: application/x-www-form-urlencoded";
+        server.send(method, path, &[&bearer(DEVELOPMENT_KEY), form], b"a=b").fails(415, "application/json");
+    }
+}
+
+#[test]
+fn malformed_bodies_are_400_and_say_where() {
+    let server = Server::empty();
+    let deep = "[".repeat(50_000);
+    for (path, method) in with_body() {
+        for body in ["", "{", "[{", "nul", "{\"a\":1,}", "\u{feff}{}", "{} {}", "'x'", "\"\\ud800\"", &deep] {
+            let answer = sends_json(&server, method, path, body.as_bytes());
+            assert_eq!(answer.status, 400, "{method} {path} {body:.20} gave {}", answer.text);
+            assert!(!answer.message().is_empty());
+        }
+        for body in ["7", "\"x\"", "true", "1e400", "[1]", "[[]]"] {
+            assert_eq!(
+                sends_json(&server, method, path, body.as_bytes()).status,
+                400,
+                "{method} {path} {body}"
+            );
+        }
+        assert_eq!(sends_json(&server, method, path, b"{\"a\":\"\xff\xfe\"}").status, 400);
+    }
+    sends_json(&server, "POST", "/api/authorize", b"{\n\"actor_type\":,}").fails(400, "line 2");
+}
+
+#[test]
+fn a_body_over_the_limit_is_413() {
+    let server = Server::with(Config { max_body: 1000, ..Config::default() });
+    for (path, method) in with_body() {
+        sends_json(&server, method, path, &[b' '; 1001]).fails(413, "1000 bytes");
+        assert_eq!(sends_json(&server, method, path, &[b' '; 1000]).status, 400);
+    }
+}
+
+#[test]
+fn eleven_megabytes_are_answered_and_not_reset() {
+    let server = Server::empty();
+    let body = vec![b'['; 11 << 20];
+    for _ in 0..3 {
+        sends_json(&server, "POST", "/api/batch", &body).fails(413, "10485760 bytes");
+    }
+    assert_eq!(server.get("/health").status, 200);
+}
+
+#[test]
+fn a_batch_over_its_limit_is_413() {
+    let server = Server::with(Config { max_batch: Some(2), ..Config::default() });
+    let pattern = json!({ "predicate": "p", "args": [null] });
+    assert_eq!(server.post("/api/bulk_delete", &json!([pattern, pattern])).status, 200);
+    server.post("/api/bulk_delete", &json!([pattern, pattern, pattern])).fails(413, "2");
+}
+
+#[test]
+fn beyond_the_seats_it_is_503_with_an_hour_to_come_back() {
+    let server = Server::with(Config { max_requests: 0, ..Config::default() });
+    let answer = server.get("/health");
+    answer.fails(503, "not available");
+    let seconds: u64 = answer.header("retry-after").unwrap().parse().unwrap();
+    assert!(seconds >= 1);
+}
+
+#[test]
+fn a_slow_body_is_408() {
+    use std::io::Write;
+
+    let server = Server::with(Config { body_time: Duration::from_millis(200), ..Config::default() });
+    let mut stream = server.connect();
+    let head = format!(
+        "POST /api/batch HTTP/1.1\r\nHost: x\r\n{}\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n[",
+        bearer(DEVELOPMENT_KEY)
+    );
+    stream.write_all(head.as_bytes()).unwrap();
+    crate::server::read_answer(&mut stream).fails(408, "0.2 s");
+    assert_eq!(server.get("/health").status, 200);
+}
+
+#[test]
+fn a_question_over_its_time_is_400_and_the_server_serves_on() {
+    let server = Server::with(Config { query_time: Duration::ZERO, ..Config::default() });
+    let answer = server.post("/api/policy", &json!({ "src": crate::server::POLICY }));
+    assert_eq!(answer.status, 200, "{}", answer.text);
+    server.post("/api/authorize", &question("ada", "read", "a")).fails(400, "time limit");
+    assert_eq!(server.get("/health").status, 200);
+}
+
+#[test]
+fn head_is_get_without_a_body() {
+    let server = Server::empty();
+    assert_eq!(server.send("HEAD", "/api/nothing", &[], b"").status, 404);
+}

@@ -1,0 +1,113 @@
+//! Keys open their environment, as far as they may, until they are revoked.
+
+use portcullis::{
+    config::{Config, Secret},
+    http::{DEFAULT_ENVIRONMENT, DEVELOPMENT_KEY},
+    store::Access,
+};
+use serde_json::json;
+
+use crate::server::{Server, bearer, question};
+
+/// A fresh key of the server's environment: its id and its text.
+fn key(server: &Server, access: Access) -> (String, String) {
+    let made = server.engine.store().create_key(DEFAULT_ENVIRONMENT.to_owned(), "test".to_owned(), access);
+    let made = server.runtime.block_on(made).unwrap();
+    (made.key.id, made.text)
+}
+
+fn status(server: &Server, authorization: &str, path: &str) -> u16 {
+    let headers = [authorization, "Content-Type: application/json"];
+    let answer = server.send("POST", path, &headers, question("ada", "read", "a").to_string().as_bytes());
+    if answer.status != 200 {
+        assert!(!answer.message().is_empty());
+    }
+    answer.status
+}
+
+#[test]
+fn a_missing_or_unknown_key_is_401() {
+    let server = Server::start();
+    let (_, text) = key(&server, Access::ReadWrite);
+    let wrong_secret = format!("{}0", &text[..text.len() - 1]);
+    let wrong_environment = text.replace(DEFAULT_ENVIRONMENT, "9876543210");
+    for authorization in [
+        "X-Nothing: x",
+        "Authorization: Bearer",
+        "Authorization: Bearer ",
+        "Authorization: Bearer wrong",
+        "Authorization: Bearer e_0123456789_12345_osotesttoken01xiInX",
+        "Authorization: Digest e_0123456789_12345_osotesttoken01xiIn",
+        "Authorization: e_0123456789_12345_osotesttoken01xiIn",
+        &bearer(&wrong_secret),
+        &bearer(&wrong_environment),
+        &bearer(&"_".repeat(1000)),
+        &bearer("ключ"),
+    ] {
+        assert_eq!(status(&server, authorization, "/api/authorize"), 401, "{authorization}");
+    }
+    let answer = server.send("GET", "/api/policy", &[], b"");
+    answer.fails(401, "API key");
+    assert_eq!(answer.header("www-authenticate"), Some("Bearer"));
+}
+
+#[test]
+fn both_schemes_carry_a_key() {
+    let server = Server::start();
+    for scheme in ["Bearer", "bearer", "Basic"] {
+        let header = format!("Authorization: {scheme} {DEVELOPMENT_KEY}");
+        assert_eq!(status(&server, &header, "/api/authorize"), 200, "{scheme}");
+    }
+}
+
+#[test]
+fn the_key_is_checked_before_the_body_is_read() {
+    let server = Server::start();
+    // Far too large, of the wrong type, and malformed: none of it matters yet.
+    let answer = server.send("POST", "/api/batch", &["Content-Type: text/plain"], &vec![b'{'; 11 << 20]);
+    answer.fails(401, "API key");
+}
+
+#[test]
+fn a_read_only_key_asks_and_changes_nothing() {
+    let server = Server::start();
+    let (_, text) = key(&server, Access::ReadOnly);
+    assert_eq!(status(&server, &bearer(&text), "/api/authorize"), 200);
+    for (method, path) in [
+        ("POST", "/api/batch"),
+        ("POST", "/api/bulk"),
+        ("POST", "/api/bulk_load"),
+        ("POST", "/api/bulk_delete"),
+        ("POST", "/api/facts"),
+        ("DELETE", "/api/facts"),
+        ("POST", "/api/clear_data"),
+        ("POST", "/api/policy"),
+    ] {
+        let headers = [&*bearer(&text), "Content-Type: application/json"];
+        server.send(method, path, &headers, b"[]").fails(403, "read-only");
+    }
+    for path in ["/api/policy", "/api/facts", "/api/stats", "/api/policy_metadata"] {
+        assert_eq!(server.send("GET", path, &[&bearer(&text)], b"").status, 200, "{path}");
+    }
+}
+
+#[test]
+fn a_revoked_key_is_refused_by_the_next_request() {
+    let server = Server::start();
+    let (id, text) = key(&server, Access::ReadWrite);
+    let (_, other) = key(&server, Access::ReadWrite);
+    assert_eq!(status(&server, &bearer(&text), "/api/authorize"), 200);
+    assert!(server.runtime.block_on(server.engine.store().revoke_key(id)).unwrap());
+    assert_eq!(status(&server, &bearer(&text), "/api/authorize"), 401);
+    assert_eq!(status(&server, &bearer(&other), "/api/authorize"), 200);
+}
+
+#[test]
+fn the_development_key_works_in_development_only() {
+    let folder = tempfile::tempdir().unwrap();
+    let own = "e_0123456789_own_0f3c6a";
+    let config = Config { api_key: Some(Secret(own.to_owned())), ..Config::default() };
+    let server = Server::over(Config { dev: false, ..config }, folder);
+    server.send("GET", "/api/policy", &[&bearer(DEVELOPMENT_KEY)], b"").fails(401, "API key");
+    server.send("GET", "/api/policy", &[&bearer(own)], b"").is(200, &json!({ "policy": null }));
+}
