@@ -5,7 +5,6 @@
 pub mod catalog;
 pub mod diagnostic;
 pub mod ir;
-pub mod limits;
 pub mod question;
 pub mod source;
 pub mod syntax;

@@ -1,0 +1,196 @@
+//! The shape of the statement: which tables, in which order, joined how. No rules are left here.
+//!
+//! In: nothing, these are types. A [`Plan`] is a list of common table expressions, dependencies first, and
+//! one answer over them. Every select joins its sources in the order in which it lists them; a condition
+//! stands where all its columns are known. `sql::lower` prints it for one dialect.
+
+use crate::specialise::clause::TableRef;
+use crate::ir::{CompareOp, ConstId, TypeId};
+use crate::question::{AnswerColumn, Slot};
+
+/// A planned question.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Plan {
+    /// Common table expressions, each after those that it reads.
+    pub(crate) tables: Vec<Table>,
+    /// What is answered over them.
+    pub(crate) answer: PlanAnswer,
+}
+
+/// What a plan answers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum PlanAnswer {
+    /// Does any of these selects have a row?
+    Decision(Vec<Select>),
+    /// The distinct rows of all these selects.
+    Rows {
+        /// Alternatives.
+        selects: Vec<Select>,
+        /// What their columns mean.
+        columns: Vec<AnswerColumn>,
+        /// One page, see [`crate::question::Question::paged`].
+        paged: bool,
+    },
+}
+
+/// A common table expression.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Table {
+    /// Its name in the statement: a reserved prefix, a number and a readable rest.
+    pub(crate) name: String,
+    /// What it holds, for the reader of the statement.
+    pub(crate) comment: String,
+    /// How many columns (`c0`, `c1`, …).
+    pub(crate) n_columns: usize,
+    /// Its rows.
+    pub(crate) body: TableBody,
+}
+
+/// The rows of a common table expression.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum TableBody {
+    /// The distinct rows of all selects.
+    Union(Vec<Select>),
+    /// A linear fixpoint: each step reads [`TableRef::Itself`] exactly once, as its first source.
+    Recursive {
+        /// Where it starts.
+        base: Vec<Select>,
+        /// How it goes on.
+        step: Vec<Select>,
+    },
+    /// A fixpoint whose steps read [`TableRef::Itself`] several times or anywhere: evaluated on the whole
+    /// state at once.
+    WholeState {
+        /// Where it starts.
+        base: Vec<Select>,
+        /// How it goes on.
+        step: Vec<Select>,
+    },
+}
+
+/// One conjunctive select.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Select {
+    /// Sources in join order.
+    pub(crate) from: Vec<From>,
+    /// All must hold.
+    pub(crate) filter: Vec<Condition>,
+    /// The columns that come out; empty where only existence counts.
+    pub(crate) output: Vec<Expr>,
+}
+
+/// One source of a select.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct From {
+    /// Unique in the statement while planning, then numbered per table.
+    pub(crate) alias: usize,
+    /// What it reads.
+    pub(crate) kind: FromKind,
+}
+
+/// What a source reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FromKind {
+    /// A relation of the catalog, by index.
+    Source(usize),
+    /// A common table expression.
+    Table(TableRef),
+    /// The values of a parameter, one column.
+    Values(Slot),
+}
+
+/// A condition of a select.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Condition {
+    /// A comparison; order comparisons are of integers.
+    Compare {
+        /// Which.
+        op: CompareOp,
+        /// Left side.
+        left: Expr,
+        /// Right side.
+        right: Expr,
+    },
+    /// The value is one of two or more literals.
+    OneOf {
+        /// The value.
+        expr: Expr,
+        /// The literals.
+        literals: Vec<ConstId>,
+    },
+    /// Some branch has a row.
+    Any(Vec<Select>),
+    /// No branch has a row.
+    None(Vec<Select>),
+}
+
+/// A value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Expr {
+    /// A column of a source.
+    Column {
+        /// The source's alias.
+        alias: usize,
+        /// The column's index.
+        column: usize,
+    },
+    /// A literal.
+    Const(ConstId),
+    /// The value of a question's variable.
+    Given(usize),
+    /// `@current_unix_time`
+    Now,
+    /// A member of a recursive component.
+    Tag(usize),
+    /// The name of a type, in an answer.
+    TypeName(TypeId),
+    /// Any value, in an answer; in a paged answer the text `*`.
+    Unconstrained,
+}
+
+impl Expr {
+    /// Whether the value is the same for the whole statement.
+    pub(crate) fn is_static(self) -> bool {
+        match self {
+            Self::Column { .. } => false,
+            Self::Const(_) | Self::Given(_) | Self::Now | Self::Tag(_) | Self::TypeName(_) | Self::Unconstrained => true,
+        }
+    }
+}
+
+impl Select {
+    /// Visits every alias of the select and its branches, definitions and uses alike.
+    pub(crate) fn for_each_alias(&mut self, visit: &mut impl FnMut(&mut usize)) {
+        for from in &mut self.from {
+            visit(&mut from.alias);
+        }
+        for condition in &mut self.filter {
+            condition.for_each_alias(visit);
+        }
+        self.output.iter_mut().for_each(|expr| expr.visit_alias(visit));
+    }
+}
+
+impl Condition {
+    fn for_each_alias(&mut self, visit: &mut impl FnMut(&mut usize)) {
+        match self {
+            Self::Compare { left, right, .. } => {
+                left.visit_alias(visit);
+                right.visit_alias(visit);
+            }
+            Self::OneOf { expr, .. } => expr.visit_alias(visit),
+            Self::Any(branches) | Self::None(branches) => {
+                branches.iter_mut().for_each(|branch| branch.for_each_alias(visit));
+            }
+        }
+    }
+}
+
+impl Expr {
+    fn visit_alias(&mut self, visit: &mut impl FnMut(&mut usize)) {
+        match self {
+            Self::Column { alias, .. } => visit(alias),
+            Self::Const(_) | Self::Given(_) | Self::Now | Self::Tag(_) | Self::TypeName(_) | Self::Unconstrained => {}
+        }
+    }
+}

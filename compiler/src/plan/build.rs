@@ -1,0 +1,153 @@
+//! One select in the making: goals still to plan, and what the sources so far bind.
+
+use super::algebra::{Condition, Expr, From, FromKind, Select};
+use crate::specialise::clause::{Clause, Goal, ScanArg, Term};
+use crate::specialise::for_each_goal_term;
+use crate::ir::{CompareOp, Polarity, RuleId, VarId};
+
+/// A select in the making.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Build {
+    /// Goals not planned yet.
+    pub(super) goals: Vec<Goal>,
+    /// The rule that messages name.
+    pub(super) rule: Option<RuleId>,
+    /// What must come out.
+    pub(super) output: Vec<Term>,
+    /// The sources and conditions so far.
+    pub(super) select: Select,
+    env: Vec<Option<Expr>>,
+    names: Vec<String>,
+}
+
+impl Build {
+    /// A variable that nothing binds yet.
+    pub(super) fn fresh(&mut self, name: &str) -> Term {
+        self.env.push(None);
+        self.names.push(name.to_owned());
+        Term::Var(VarId::from_index(self.env.len() - 1))
+    }
+
+    /// A variable that stands for a value.
+    pub(super) fn bound(&mut self, expr: Expr) -> Term {
+        self.env.push(Some(expr));
+        self.names.push(String::new());
+        Term::Var(VarId::from_index(self.env.len() - 1))
+    }
+
+    /// What a term stands for; `None` if nothing binds it.
+    pub(super) fn expr(&self, term: Term) -> Option<Expr> {
+        match term {
+            Term::Var(var) => self.env.get(var.index()).copied().flatten(),
+            Term::Const(literal) => Some(Expr::Const(literal)),
+            Term::Given(var) => Some(Expr::Given(var)),
+            Term::Now => Some(Expr::Now),
+            Term::Tag(tag) => Some(Expr::Tag(tag)),
+            Term::Ignored => None,
+        }
+    }
+
+    /// The name of a variable, for messages.
+    pub(super) fn name(&self, term: Term) -> &str {
+        match term {
+            Term::Var(var) => self.names.get(var.index()).map_or("_", String::as_str),
+            Term::Const(_) | Term::Given(_) | Term::Now | Term::Tag(_) | Term::Ignored => "_",
+        }
+    }
+
+    /// Gives an unbound variable its value, or demands that a bound one equals it.
+    pub(super) fn meet(&mut self, term: Term, expr: Expr) {
+        match (term, self.expr(term)) {
+            (Term::Ignored, _) => {}
+            (_, Some(known)) => {
+                if known != expr {
+                    let op = CompareOp::Equal;
+                    self.select.filter.push(Condition::Compare { op, left: expr, right: known });
+                }
+            }
+            (Term::Var(var), None) => {
+                if let Some(slot) = self.env.get_mut(var.index()) {
+                    *slot = Some(expr);
+                }
+            }
+            (Term::Const(_) | Term::Given(_) | Term::Now | Term::Tag(_), None) => {}
+        }
+    }
+
+    /// Adds a source and meets its columns with the terms.
+    pub(super) fn join(&mut self, alias: usize, kind: FromKind, args: &[ScanArg]) {
+        self.select.from.push(From { alias, kind });
+        for (column, arg) in args.iter().enumerate() {
+            let expr = Expr::Column { alias, column };
+            match arg {
+                ScanArg::Term(term) => self.meet(*term, expr),
+                ScanArg::OneOf(literals) => {
+                    self.select.filter.push(Condition::OneOf { expr, literals: literals.clone() });
+                }
+            }
+        }
+    }
+
+    /// Adds a clause's goals, with the clause's head met with the caller's terms.
+    pub(super) fn inline(&mut self, clause: &Clause, args: &[Term]) {
+        let mut names: Vec<Option<Term>> = vec![None; clause.var_names.len()];
+        let mut equal = Vec::new();
+        for (head, arg) in clause.head.iter().zip(args) {
+            match head {
+                Term::Var(var) => match names.get_mut(var.index()) {
+                    Some(slot @ None) => {
+                        *slot = Some(if *arg == Term::Ignored { self.fresh("_") } else { *arg });
+                    }
+                    Some(Some(known)) => equal.push((*known, *arg)),
+                    None => {}
+                },
+                other => equal.push((*other, *arg)),
+            }
+        }
+        for (index, name) in clause.var_names.iter().enumerate() {
+            if let Some(slot @ None) = names.get_mut(index) {
+                *slot = Some(self.fresh(name));
+            }
+        }
+        for (left, right) in equal {
+            if right != Term::Ignored {
+                self.goals.push(Goal::Compare { op: CompareOp::Equal, left, right });
+            }
+        }
+        for goal in &clause.goals {
+            let mut goal = goal.clone();
+            for_each_goal_term(&mut goal, &mut |term| {
+                if let Term::Var(var) = *term
+                    && let Some(Some(renamed)) = names.get(var.index())
+                {
+                    *term = *renamed;
+                }
+            });
+            self.goals.push(goal);
+        }
+        self.rule = clause.rule.or(self.rule);
+    }
+
+    /// A build inside this one: the same variables, no sources, one positive goal and its guards.
+    pub(super) fn inner(&self, goal: &Goal) -> Self {
+        let mut goal = goal.clone();
+        let mut goals = Vec::new();
+        if let Goal::Scan { polarity, guards, .. } | Goal::Call { polarity, guards, .. } = &mut goal {
+            *polarity = Polarity::Positive;
+            goals.extend(std::mem::take(guards).into_iter().map(|(left, literal)| Goal::Compare {
+                op: CompareOp::Equal,
+                left,
+                right: Term::Const(literal),
+            }));
+        }
+        goals.push(goal);
+        Self {
+            goals,
+            rule: self.rule,
+            output: Vec::new(),
+            select: Select::default(),
+            env: self.env.clone(),
+            names: self.names.clone(),
+        }
+    }
+}

@@ -1,0 +1,360 @@
+//! Orders the goals of a body and turns them into selects.
+//!
+//! In: a [`Build`] with goals. Out: one or more [`Select`]s whose union answers it. The order is greedy, by
+//! what is bound (sideways information passing, Beeri and Ramakrishnan 1987): tests as soon as their
+//! values are known; relations with one clause are inlined; then the source that binds most with the fewest
+//! rows. A call whose values nobody needs becomes a branch (`EXISTS`); one that binds becomes a table of
+//! its own, or its clauses are distributed over the select.
+
+use super::algebra::{Condition, Expr, FromKind, Select, TableBody};
+use super::build::Build;
+use crate::specialise::clause::{Goal, RelId, ScanArg, Term};
+use super::planner::{PlanError, Planner};
+use super::scope::Scope;
+use crate::ir::{CompareOp, Polarity};
+use crate::limits;
+
+/// What to do with a positive goal, cheapest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Step {
+    /// A source whose columns are all known.
+    Probe,
+    /// A call of a relation with one clause.
+    Inline,
+    /// Rows that come with the question or from a walk.
+    Small,
+    /// A source with an indexed column known.
+    Lookup,
+    /// A call whose values nobody else needs.
+    Test,
+    /// A call that binds, with a value known for the whole statement.
+    Produce,
+    /// A call that binds, with a value known for the row.
+    Distribute,
+    /// A source with some column known.
+    Filtered,
+    /// A source of which nothing is known.
+    Whole,
+    /// A call of which nothing is known.
+    Enumerate,
+}
+
+impl Planner<'_> {
+    /// Plans a body: the union of the selects answers it.
+    pub(super) fn selects(&mut self, scope: &Scope<'_>, build: Build) -> Result<Vec<Select>, PlanError> {
+        let mut done = Vec::new();
+        let mut open = vec![build];
+        while let Some(build) = open.pop() {
+            if done.len() + open.len() > limits::ALTERNATIVES {
+                return Err(PlanError::TooLarge);
+            }
+            match self.advance(scope, build)? {
+                Advance::Done(select) => done.push(select),
+                Advance::Open(builds) => open.extend(builds.into_iter().rev()),
+            }
+        }
+        Ok(done)
+    }
+
+    /// Plans the branches of a test.
+    fn branches(&mut self, scope: &Scope<'_>, outer: &Build, goal: &Goal) -> Result<Vec<Select>, PlanError> {
+        let inner = Scope { outer: Some(scope), select: Some(&outer.select), in_step: false };
+        let mut branches = self.selects(&inner, outer.inner(goal))?;
+        branches.sort_by_key(cost);
+        Ok(branches)
+    }
+
+    /// Plans one build until it is done or splits into alternatives.
+    fn advance(&mut self, scope: &Scope<'_>, mut build: Build) -> Result<Advance, PlanError> {
+        loop {
+            self.tests(scope, &mut build)?;
+            let next = build.goals.iter().enumerate().filter_map(|(at, goal)| Some((self.step_of(&build, at, goal)?, at)));
+            let Some((step, at)) = next.min() else {
+                return self.finish(build).map(Advance::Done);
+            };
+            let goal = build.goals.remove(at);
+            match goal {
+                Goal::Scan { source, args, .. } => {
+                    let alias = self.alias();
+                    build.join(alias, FromKind::Source(source), &args);
+                }
+                Goal::Values { slot, term } => {
+                    let alias = self.alias();
+                    build.join(alias, FromKind::Values(slot), &[ScanArg::Term(term)]);
+                }
+                Goal::Rows { table, args } => {
+                    let alias = self.alias();
+                    let args: Vec<ScanArg> = args.into_iter().map(ScanArg::Term).collect();
+                    build.join(alias, FromKind::Table(table), &args);
+                }
+                Goal::Call { rel, args, polarity, guards } => {
+                    let alone = build.select.from.is_empty() && build.goals.is_empty();
+                    if self.is_recursive(rel) && (alone || step != Step::Test) {
+                        let goal = self.close(scope, &build, rel, &args)?;
+                        build.goals.insert(at, goal);
+                        continue;
+                    }
+                    let alternatives = self.clauses(rel).len();
+                    match step {
+                        Step::Test if !alone => {
+                            let goal = Goal::Call { rel, args, polarity, guards };
+                            let branches = self.branches(scope, &build, &goal)?;
+                            build.select.filter.push(Condition::Any(branches));
+                        }
+                        Step::Produce | Step::Enumerate if !alone && !(self.is_decision && alternatives <= 8) => {
+                            let rows = self.produce(&build, rel, &args)?;
+                            build.goals.insert(at, rows);
+                        }
+                        _ => return Ok(Advance::Open(self.distribute(&build, rel, &args))),
+                    }
+                }
+                Goal::Compare { .. } => return Err(PlanError::Bug("a comparison is not a step")),
+            }
+        }
+    }
+
+    /// One build a clause of the relation.
+    fn distribute(&self, build: &Build, rel: RelId, args: &[Term]) -> Vec<Build> {
+        let clauses = self.clauses(rel).iter();
+        clauses
+            .map(|clause| {
+                let mut build = build.clone();
+                build.inline(clause, args);
+                build
+            })
+            .collect()
+    }
+
+    /// A table with the relation's tuples for the values known for the whole statement.
+    fn produce(&mut self, build: &Build, rel: RelId, args: &[Term]) -> Result<Goal, PlanError> {
+        let mut inner = Build::default();
+        inner.rule = build.rule;
+        let mut call = Vec::new();
+        let mut outer_args = Vec::new();
+        for arg in args {
+            match build.expr(*arg) {
+                Some(expr) if expr.is_static() => call.push(inner.bound(expr)),
+                Some(_) => {
+                    let term = inner.fresh(build.name(*arg));
+                    call.push(term);
+                    outer_args.push(*arg);
+                }
+                None if is_wanted(build, None, args, *arg) => {
+                    let term = inner.fresh(build.name(*arg));
+                    call.push(term);
+                    outer_args.push(*arg);
+                }
+                None => call.push(Term::Ignored),
+            }
+        }
+        inner.output = call.iter().copied().filter(|term| *term != Term::Ignored && inner.expr(*term).is_none()).collect();
+        inner.goals.push(Goal::Call { polarity: Polarity::Positive, rel, args: call, guards: Vec::new() });
+        let n_columns = inner.output.len();
+        let selects = self.selects(&Scope::TOP, inner)?;
+        let table = self.add_table(rel, "", n_columns, TableBody::Union(selects));
+        Ok(Goal::Rows { table, args: outer_args })
+    }
+
+    /// Emits every test whose values are known, and binds what equalities bind.
+    fn tests(&mut self, scope: &Scope<'_>, build: &mut Build) -> Result<(), PlanError> {
+        let mut at = 0;
+        while let Some(goal) = build.goals.get(at) {
+            let ready = match goal {
+                Goal::Compare { op: CompareOp::Equal, left, right } => {
+                    build.expr(*left).is_some() || build.expr(*right).is_some() || left == right
+                }
+                Goal::Compare { left, right, .. } => build.expr(*left).is_some() && build.expr(*right).is_some(),
+                Goal::Scan { polarity: Polarity::Negated, guards, .. } | Goal::Call { polarity: Polarity::Negated, guards, .. } => {
+                    is_ready(build, goal) && guards.iter().all(|(term, _)| build.expr(*term).is_some())
+                }
+                Goal::Scan { .. } | Goal::Call { .. } | Goal::Values { .. } | Goal::Rows { .. } => false,
+            };
+            if !ready {
+                at += 1;
+                continue;
+            }
+            let goal = build.goals.remove(at);
+            match goal {
+                Goal::Compare { op: CompareOp::Equal, left, right } => match (build.expr(left), build.expr(right)) {
+                    (Some(expr), _) => build.meet(right, expr),
+                    (None, Some(expr)) => build.meet(left, expr),
+                    (None, None) => {}
+                },
+                Goal::Compare { op, left, right } => {
+                    if let (Some(left), Some(right)) = (build.expr(left), build.expr(right)) {
+                        build.select.filter.push(Condition::Compare { op, left, right });
+                    }
+                }
+                goal => {
+                    let branches = self.branches(scope, build, &goal)?;
+                    build.select.filter.push(Condition::None(branches));
+                }
+            }
+            at = 0;
+        }
+        Ok(())
+    }
+
+    /// What planning a positive goal next would be; `None` if it must wait.
+    fn step_of(&self, build: &Build, at: usize, goal: &Goal) -> Option<Step> {
+        match goal {
+            Goal::Scan { polarity: Polarity::Positive, args, .. } => {
+                let known: Vec<bool> = args.iter().map(|arg| scan_known(build, arg)).collect();
+                let indexed = args.iter().zip(&known).any(|(arg, known)| *known && !is_literal(arg));
+                Some(if known.iter().all(|known| *known) {
+                    Step::Probe
+                } else if indexed {
+                    Step::Lookup
+                } else if known.contains(&true) {
+                    Step::Filtered
+                } else {
+                    Step::Whole
+                })
+            }
+            Goal::Values { .. } | Goal::Rows { .. } => Some(Step::Small),
+            Goal::Call { polarity: Polarity::Positive, rel, args, .. } => {
+                if !self.tested_known(build, *rel, args) {
+                    return None;
+                }
+                if self.clauses(*rel).len() == 1 && !self.is_recursive(*rel) {
+                    return Some(Step::Inline);
+                }
+                let wanted = args.iter().any(|arg| is_wanted(build, Some(at), args, *arg));
+                let exprs = || args.iter().filter_map(|arg| build.expr(*arg));
+                let unknown_alone = exprs().next().is_none() && !args.is_empty();
+                Some(if !wanted && !unknown_alone {
+                    Step::Test
+                } else if exprs().any(|expr| expr.is_static() && !matches!(expr, Expr::Const(_))) {
+                    Step::Produce
+                } else if exprs().any(|expr| !expr.is_static()) {
+                    Step::Distribute
+                } else if !wanted {
+                    Step::Test
+                } else {
+                    Step::Enumerate
+                })
+            }
+            Goal::Scan { .. } | Goal::Call { .. } | Goal::Compare { .. } => None,
+        }
+    }
+
+    /// Whether every argument that the relation only tests is known, or could be while inlining.
+    fn tested_known(&self, build: &Build, rel: RelId, args: &[Term]) -> bool {
+        if self.clauses(rel).len() == 1 && !self.is_recursive(rel) {
+            return true;
+        }
+        let tested = self.tested_columns(rel);
+        args.iter().zip(tested).all(|(arg, tested)| !tested || build.expr(*arg).is_some() || !self.could_bind(build, *arg))
+    }
+
+    /// Whether some goal that is still to plan may bind the variable.
+    fn could_bind(&self, build: &Build, term: Term) -> bool {
+        build.goals.iter().any(|goal| match goal {
+            Goal::Scan { polarity: Polarity::Positive, args, .. } => args.contains(&ScanArg::Term(term)),
+            Goal::Call { polarity: Polarity::Positive, rel, args, .. } => {
+                let tested = self.tested_columns(*rel);
+                args.iter().zip(tested).any(|(arg, tested)| *arg == term && !tested)
+            }
+            Goal::Values { term: other, .. } => *other == term,
+            Goal::Rows { args, .. } => args.contains(&term),
+            Goal::Compare { op: CompareOp::Equal, left, right } => *left == term || *right == term,
+            Goal::Scan { .. } | Goal::Call { .. } | Goal::Compare { .. } => false,
+        })
+    }
+
+    /// The finished select, or the refusal that names what is not bound.
+    fn finish(&self, build: Build) -> Result<Select, PlanError> {
+        let unbound = |term: Term| PlanError::Unbound { name: build.name(term).to_owned(), rule: build.rule };
+        if let Some(goal) = build.goals.first() {
+            let mut stuck = None;
+            for_each_term(goal, &mut |term| {
+                if build.expr(term).is_none() && term != Term::Ignored && stuck.is_none() {
+                    stuck = Some(term);
+                }
+            });
+            return Err(stuck.map_or(PlanError::Unbound { name: "_".into(), rule: build.rule }, unbound));
+        }
+        let mut select = build.select.clone();
+        for term in &build.output {
+            select.output.push(build.expr(*term).ok_or_else(|| unbound(*term))?);
+        }
+        Ok(select)
+    }
+}
+
+/// A build that is done, or its alternatives.
+enum Advance {
+    Done(Select),
+    Open(Vec<Build>),
+}
+
+fn for_each_term(goal: &Goal, visit: &mut impl FnMut(Term)) {
+    crate::specialise::for_each_goal_term(&mut goal.clone(), &mut |term| visit(*term));
+}
+
+/// Whether a call must bind this argument: it is unbound, and another goal, the output or the call itself
+/// mentions it again. `call` is the call's index if it is still among the goals.
+fn is_wanted(build: &Build, call: Option<usize>, args: &[Term], arg: Term) -> bool {
+    if build.expr(arg).is_some() || arg == Term::Ignored {
+        return false;
+    }
+    let others = build.goals.iter().enumerate().filter(|(at, _)| Some(*at) != call);
+    build.output.contains(&arg)
+        || args.iter().filter(|other| **other == arg).count() > 1
+        || others.into_iter().any(|(_, goal)| mentions(goal, arg) > 0)
+}
+
+/// Whether every term of a negated goal is known, or occurs in this goal alone (existential inside it).
+fn is_ready(build: &Build, goal: &Goal) -> bool {
+    let mut ready = true;
+    for_each_term(goal, &mut |term| {
+        if build.expr(term).is_none() && term != Term::Ignored {
+            let everywhere: usize = build.goals.iter().map(|other| mentions(other, term)).sum();
+            ready &= everywhere == mentions(goal, term) && !build.output.contains(&term);
+        }
+    });
+    ready
+}
+
+/// How often a goal mentions a term.
+fn mentions(goal: &Goal, term: Term) -> usize {
+    let mut count = 0;
+    for_each_term(goal, &mut |other| count += usize::from(other == term));
+    count
+}
+
+fn scan_known(build: &Build, arg: &ScanArg) -> bool {
+    match arg {
+        ScanArg::Term(term) => build.expr(*term).is_some(),
+        ScanArg::OneOf(_) => true,
+    }
+}
+
+fn is_literal(arg: &ScanArg) -> bool {
+    matches!(arg, ScanArg::OneOf(_) | ScanArg::Term(Term::Const(_)))
+}
+
+/// A rough cost of a branch: tables first count, then sources, then nested branches.
+pub(super) fn cost(select: &Select) -> (usize, usize) {
+    let mut tables = 0;
+    let mut sources = 0;
+    count(select, &mut tables, &mut sources);
+    (tables, sources)
+}
+
+fn count(select: &Select, tables: &mut usize, sources: &mut usize) {
+    for from in &select.from {
+        match from.kind {
+            FromKind::Table(_) => *tables += 1,
+            FromKind::Source(_) | FromKind::Values(_) => *sources += 1,
+        }
+    }
+    for condition in &select.filter {
+        match condition {
+            Condition::Any(branches) | Condition::None(branches) => {
+                branches.iter().for_each(|branch| count(branch, tables, sources));
+            }
+            Condition::Compare { .. } | Condition::OneOf { .. } => {}
+        }
+    }
+}

@@ -1,0 +1,228 @@
+//! The state of planning one question: its relations, which of them recurse, the tables made so far.
+
+use super::algebra::{Plan, PlanAnswer, Select, Table, TableBody};
+use super::build::Build;
+use crate::specialise::clause::{Adornment, Clause, Goal, Output, RelId, Relation, Root, Specialised, TableRef, Term};
+use super::scope::Scope;
+use crate::ir::{Program, RuleId, TypeId};
+use crate::question::{AnswerColumn, CompileError, Shape, ShapeDomain};
+use crate::strata::graph::{Component, components};
+use rustc_hash::FxHashMap;
+
+/// Why a body cannot be planned in one way; another way may do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum PlanError {
+    /// Nothing binds a variable that a test, a negation or the answer needs.
+    Unbound {
+        /// The variable.
+        name: String,
+        /// The rule that needs it.
+        rule: Option<RuleId>,
+    },
+    /// A walk would have to start from the middle of another fixpoint.
+    Unseeded,
+    /// More alternatives than [`crate::limits::ALTERNATIVES`].
+    TooLarge,
+    /// An invariant did not hold.
+    Bug(&'static str),
+}
+
+/// The state of planning one question.
+pub(super) struct Planner<'p> {
+    pub(super) program: &'p Program,
+    relations: Vec<Relation>,
+    /// For each relation of the question's program the recursive component it belongs to.
+    component_of: Vec<Option<usize>>,
+    components: Vec<Component>,
+    pub(super) exits: FxHashMap<RelId, RelId>,
+    pub(super) tables: Vec<Table>,
+    next_alias: usize,
+    /// Whether the question only asks whether something holds, of values that are all given.
+    pub(super) is_decision: bool,
+}
+
+impl<'p> Planner<'p> {
+    /// Finds the recursive components of a program.
+    pub(super) fn new(program: &'p Program, specialised: Specialised) -> Self {
+        let relations = specialised.relations;
+        let is_decision = specialised.roots.iter().all(|root| {
+            root.outputs.iter().all(|output| !matches!(output.term(), Some(Term::Var(_))))
+        });
+        let edges = relations.iter().enumerate().flat_map(|(reader, relation)| {
+            let goals = relation.clauses.iter().flat_map(|clause| &clause.goals);
+            goals.filter_map(move |goal| match goal {
+                Goal::Call { rel, .. } => Some((reader, rel.0)),
+                Goal::Scan { .. } | Goal::Values { .. } | Goal::Compare { .. } | Goal::Rows { .. } => None,
+            })
+        });
+        let components: Vec<Component> =
+            components(relations.len(), edges).into_iter().filter(|component| component.recursive).collect();
+        let mut component_of = vec![None; relations.len()];
+        for (index, component) in components.iter().enumerate() {
+            for node in &component.nodes {
+                if let Some(slot) = component_of.get_mut(*node) {
+                    *slot = Some(index);
+                }
+            }
+        }
+        Self {
+            program,
+            relations,
+            component_of,
+            components,
+            exits: FxHashMap::default(),
+            tables: Vec::new(),
+            next_alias: 0,
+            is_decision,
+        }
+    }
+
+    /// The clauses of a relation.
+    pub(super) fn clauses(&self, rel: RelId) -> &[Clause] {
+        self.relations.get(rel.0).map_or(&[], |relation| &relation.clauses)
+    }
+
+    /// The relation of this id.
+    pub(super) fn relation(&self, rel: RelId) -> Option<&Relation> {
+        self.relations.get(rel.0)
+    }
+
+    /// The members of the relation's recursive component, if it has one.
+    pub(super) fn component(&self, rel: RelId) -> Option<Vec<RelId>> {
+        let index = self.component_of.get(rel.0).copied().flatten()?;
+        self.components.get(index).map(|component| component.nodes.iter().map(|node| RelId(*node)).collect())
+    }
+
+    /// Whether the relation takes part in recursion.
+    pub(super) fn is_recursive(&self, rel: RelId) -> bool {
+        self.component_of.get(rel.0).is_some_and(Option::is_some)
+    }
+
+    /// For each column: do the clauses only test it?
+    pub(super) fn tested_columns(&self, rel: RelId) -> impl Iterator<Item = bool> {
+        let adornments = self.relations.get(rel.0).map_or(&[][..], |relation| &relation.adornments);
+        let columns = adornments.iter().filter(|adornment| adornment.has_column());
+        columns.map(|adornment| matches!(adornment, Adornment::Tested(_)))
+    }
+
+    /// Adds a relation made while planning; it is not recursive.
+    pub(super) fn add_relation(&mut self, relation: Relation) -> RelId {
+        self.relations.push(relation);
+        self.component_of.push(None);
+        RelId(self.relations.len() - 1)
+    }
+
+    /// An alias that no other source has.
+    pub(super) fn alias(&mut self) -> usize {
+        self.next_alias += 1;
+        self.next_alias
+    }
+
+    /// Adds a table, or finds one with the same rows.
+    pub(super) fn add_table(&mut self, rel: RelId, purpose: &str, n_columns: usize, mut body: TableBody) -> TableRef {
+        number_aliases(&mut body);
+        let known = self.tables.iter().position(|table| table.n_columns == n_columns && table.body == body);
+        if let Some(index) = known {
+            return TableRef::Table(index);
+        }
+        let relation = self.relations.get(rel.0);
+        let predicate = relation.and_then(|relation| self.program.predicates.get_index(relation.pred.index()));
+        let predicate = predicate.map_or("", |predicate| predicate.name.as_str());
+        let readable: String = predicate.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '_').take(20).collect();
+        let number = self.tables.len() + 1;
+        let described = relation.map_or(String::new(), |relation| super::print::heading(self.program, relation));
+        let comment = if purpose.is_empty() { described } else { format!("{described}: {purpose}") };
+        self.tables.push(Table { name: format!("pc{number}_{readable}"), comment, n_columns, body });
+        TableRef::Table(self.tables.len() - 1)
+    }
+
+    /// Plans the question's alternatives over the relations.
+    pub(super) fn answer(&mut self, shape: &Shape, roots: &[Root]) -> Result<PlanAnswer, CompileError> {
+        let columns = columns(shape);
+        let mut selects: Vec<Select> = Vec::new();
+        for root in roots {
+            let mut build = Build::default();
+            let args: Vec<Term> = Vec::new();
+            let mut clause = root.clause.clone();
+            let terms = root.outputs.iter().filter_map(Output::term);
+            clause.head = terms.collect();
+            let fresh: Vec<Term> = clause.head.iter().map(|_| build.fresh("answer")).collect();
+            build.inline(&clause, if fresh.is_empty() { &args } else { &fresh });
+            build.output.clone_from(&fresh);
+            let planned = self.selects(&Scope::TOP, build).map_err(|error| self.refusal(error))?;
+            for mut select in planned {
+                select.output = super::answer::row(shape, root, &select.output);
+                if !selects.contains(&select) {
+                    selects.push(select);
+                }
+            }
+        }
+        if columns.is_empty() {
+            selects.sort_by_key(super::conjunction::cost);
+            return Ok(PlanAnswer::Decision(selects));
+        }
+        Ok(PlanAnswer::Rows { selects, columns, paged: shape.paged })
+    }
+
+    /// The plan with the tables that it needs.
+    pub(super) fn into_plan(self, answer: PlanAnswer) -> Plan {
+        super::answer::prune(Plan { tables: self.tables, answer })
+    }
+
+    /// The refusal that a planning error means for the caller.
+    pub(super) fn refusal(&self, error: PlanError) -> CompileError {
+        match error {
+            PlanError::Unbound { name, rule } => {
+                let rule = rule.and_then(|rule| self.program.rules.get(rule.index()));
+                let place = rule.map_or(String::from("the question"), |rule| {
+                    format!("the rule at line {}", self.program.source.locate(rule.span).line)
+                });
+                CompileError::Refused(format!(
+                    "`{name}` cannot be enumerated: {place} only tests it; give it a value, or bind it in the rule with a fact"
+                ))
+            }
+            PlanError::Unseeded => CompileError::Refused(
+                "the question recurses through a predicate whose values nothing enumerates: give its variables values".into(),
+            ),
+            PlanError::TooLarge => CompileError::Refused(format!(
+                "the question needs more than {} alternatives: give its variables types or values",
+                crate::limits::ALTERNATIVES
+            )),
+            PlanError::Bug(text) => CompileError::Bug(text.into()),
+        }
+    }
+}
+
+/// The columns of the answer to a shape.
+fn columns(shape: &Shape) -> Vec<AnswerColumn> {
+    let columns = shape.vars.iter().enumerate().flat_map(|(index, var)| match var.domain {
+        ShapeDomain::Wanted if var.ty.is_none() => vec![AnswerColumn::Type(index), AnswerColumn::Id(index)],
+        ShapeDomain::Wanted | ShapeDomain::GivenOneOf => vec![AnswerColumn::Id(index)],
+        ShapeDomain::Literal(_) | ShapeDomain::Given | ShapeDomain::Ignored => Vec::new(),
+    });
+    columns.collect()
+}
+
+/// Numbers a table's aliases in order of appearance, so that equal bodies are equal.
+fn number_aliases(body: &mut TableBody) {
+    let mut numbers: FxHashMap<usize, usize> = FxHashMap::default();
+    let mut visit = |alias: &mut usize| {
+        let next = numbers.len() + 1;
+        *alias = *numbers.entry(*alias).or_insert(next);
+    };
+    let selects = match body {
+        TableBody::Union(selects) => selects.iter_mut().chain([].iter_mut()),
+        TableBody::Recursive { base, step } | TableBody::WholeState { base, step } => base.iter_mut().chain(step.iter_mut()),
+    };
+    for select in selects {
+        select.for_each_alias(&mut visit);
+    }
+}
+
+/// The type of an output, for a wanted variable of any type.
+pub(super) fn type_of(output: &Output) -> Option<TypeId> {
+    match output {
+        Output::Term(_, ty) => Some(*ty),
+        Output::Unconstrained(ty) => *ty,
+    }
+}

@@ -1,0 +1,96 @@
+//! What encloses a select: the sources that a demand may start from.
+
+use super::algebra::{Condition, Expr, From, Select};
+
+/// The selects around the one in the making, innermost first.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Scope<'s> {
+    /// The next select outwards.
+    pub(super) outer: Option<&'s Scope<'s>>,
+    /// The enclosing select so far.
+    pub(super) select: Option<&'s Select>,
+    /// Whether this is the step of a fixpoint, from which no other table may start.
+    pub(super) in_step: bool,
+}
+
+impl Scope<'_> {
+    /// The scope of a table of its own.
+    pub(super) const TOP: Scope<'static> = Scope { outer: None, select: None, in_step: false };
+    /// The scope of a fixpoint's step.
+    pub(super) const STEP: Scope<'static> = Scope { outer: None, select: None, in_step: true };
+
+    /// Whether any enclosing select is a fixpoint's step.
+    pub(super) fn is_in_step(&self) -> bool {
+        self.in_step || self.outer.is_some_and(Scope::is_in_step)
+    }
+
+    /// All sources and simple conditions from the outermost select to `inner`, as one select.
+    ///
+    /// Branches are left out: what remains selects at least every row that the whole would, which is all
+    /// that a demand needs. Sources that the wanted values do not depend on are dropped.
+    pub(super) fn demand(&self, inner: &Select, output: Vec<Expr>) -> Select {
+        let mut demand = Select { output, ..Select::default() };
+        self.collect(&mut demand);
+        add(&mut demand, inner);
+        drop_unrelated(&mut demand);
+        demand
+    }
+
+    fn collect(&self, demand: &mut Select) {
+        if let Some(outer) = self.outer {
+            outer.collect(demand);
+        }
+        if let Some(select) = self.select {
+            add(demand, select);
+        }
+    }
+}
+
+fn add(demand: &mut Select, select: &Select) {
+    demand.from.extend(&select.from);
+    let simple = |condition: &&Condition| matches!(condition, Condition::Compare { .. } | Condition::OneOf { .. });
+    demand.filter.extend(select.filter.iter().filter(simple).cloned());
+}
+
+/// The aliases that a simple condition mentions.
+fn aliases(condition: &Condition) -> Vec<usize> {
+    let alias = |expr: &Expr| match expr {
+        Expr::Column { alias, .. } => Some(*alias),
+        _ => None,
+    };
+    match condition {
+        Condition::Compare { left, right, .. } => [alias(left), alias(right)].into_iter().flatten().collect(),
+        Condition::OneOf { expr, .. } => alias(expr).into_iter().collect(),
+        Condition::Any(_) | Condition::None(_) => Vec::new(),
+    }
+}
+
+/// Keeps the sources that the output is connected to by conditions.
+fn drop_unrelated(demand: &mut Select) {
+    let mut related: Vec<usize> = demand
+        .output
+        .iter()
+        .filter_map(|expr| match expr {
+            Expr::Column { alias, .. } => Some(*alias),
+            _ => None,
+        })
+        .collect();
+    loop {
+        let before = related.len();
+        for condition in &demand.filter {
+            let mentioned = aliases(condition);
+            if mentioned.iter().any(|alias| related.contains(alias)) {
+                for alias in mentioned {
+                    if !related.contains(&alias) {
+                        related.push(alias);
+                    }
+                }
+            }
+        }
+        if related.len() == before {
+            break;
+        }
+    }
+    demand.from.retain(|from: &From| related.contains(&from.alias));
+    demand.filter.retain(|condition| aliases(condition).iter().all(|alias| related.contains(alias)));
+}

@@ -1,0 +1,229 @@
+//! The state of one rule copy: which variables are equal, typed, valued and bound.
+//!
+//! A frame starts from a rule's variables and only ever learns: variables are merged by `=`, narrowed by
+//! the types of what they meet, and replaced by literals. A contradiction makes the copy impossible.
+
+use crate::ir::{ConstId, Constant, TypeId, VarId, VarType, Variable};
+use std::borrow::Cow;
+
+/// What a variable was replaced by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Value {
+    /// A literal.
+    Const(ConstId),
+    /// The value of a question's variable.
+    Given(usize),
+    /// `@current_unix_time`
+    Now,
+}
+
+/// The types a variable may still have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Types<'p> {
+    /// Any at all.
+    Any,
+    /// One of several.
+    OneOf(Cow<'p, [TypeId]>),
+    /// Exactly one.
+    One(TypeId),
+}
+
+impl<'p> Types<'p> {
+    fn declared(ty: &'p VarType) -> Self {
+        match ty {
+            VarType::Any => Self::Any,
+            VarType::OneOf(types) => match types.as_slice() {
+                [only] => Self::One(*only),
+                _ => Self::OneOf(Cow::Borrowed(types)),
+            },
+        }
+    }
+
+    /// Whether a value of this type is possible.
+    pub(super) fn admits(&self, ty: TypeId) -> bool {
+        match self {
+            Self::Any => true,
+            Self::OneOf(types) => types.contains(&ty),
+            Self::One(only) => *only == ty,
+        }
+    }
+
+    /// The types that both admit; `None` if there is none.
+    fn meet(&self, other: &Self) -> Option<Self> {
+        match (self, other) {
+            (Self::Any, types) | (types, Self::Any) => Some(types.clone()),
+            (Self::One(ty), types) | (types, Self::One(ty)) => types.admits(*ty).then_some(Self::One(*ty)),
+            (Self::OneOf(left), Self::OneOf(right)) => {
+                let both: Vec<TypeId> = left.iter().copied().filter(|ty| right.contains(ty)).collect();
+                match both.as_slice() {
+                    [] => None,
+                    [only] => Some(Self::One(*only)),
+                    _ => Some(Self::OneOf(Cow::Owned(both))),
+                }
+            }
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+struct Cell<'p> {
+    /// The variable it was merged into; itself if none.
+    root: VarId,
+    types: Types<'p>,
+    value: Option<Value>,
+    /// A positive column has this variable.
+    bound: bool,
+}
+
+/// The variables of one rule copy.
+#[derive(Clone, Debug)]
+pub(super) struct Frame<'p> {
+    cells: Vec<Cell<'p>>,
+    /// Pairs of values that must be equal when the statement runs.
+    pub(super) equal: Vec<(Value, Value)>,
+}
+
+/// A contradiction: the rule copy has no answers.
+#[derive(Debug)]
+pub(super) struct Impossible;
+
+impl<'p> Frame<'p> {
+    /// A frame that knows only the declared types; `None` if a variable can have no type at all.
+    pub(super) fn new(vars: &'p [Variable]) -> Option<Self> {
+        let cells = vars.iter().enumerate().map(|(index, var)| {
+            let types = Types::declared(&var.ty);
+            let possible = !matches!(&types, Types::OneOf(types) if types.is_empty());
+            possible.then(|| Cell { root: VarId::from_index(index), types, value: None, bound: false })
+        });
+        Some(Self { cells: cells.collect::<Option<_>>()?, equal: Vec::new() })
+    }
+
+    /// The variable that stands for this one and all merged with it.
+    pub(super) fn root(&self, var: VarId) -> VarId {
+        let mut at = var;
+        while let Some(cell) = self.cells.get(at.index()) {
+            if cell.root == at {
+                break;
+            }
+            at = cell.root;
+        }
+        at
+    }
+
+    fn cell(&self, var: VarId) -> Option<&Cell<'p>> {
+        self.cells.get(self.root(var).index())
+    }
+
+    fn cell_mut(&mut self, var: VarId) -> Result<&mut Cell<'p>, Impossible> {
+        let root = self.root(var);
+        self.cells.get_mut(root.index()).ok_or(Impossible)
+    }
+
+    /// What the variable was replaced by.
+    pub(super) fn value(&self, var: VarId) -> Option<Value> {
+        self.cell(var).and_then(|cell| cell.value)
+    }
+
+    /// The types it may still have.
+    pub(super) fn types(&self, var: VarId) -> &Types<'p> {
+        self.cell(var).map_or(&Types::Any, |cell| &cell.types)
+    }
+
+    /// Its type, once there is only one.
+    pub(super) fn only_type(&self, var: VarId) -> Option<TypeId> {
+        match self.types(var) {
+            Types::One(ty) => Some(*ty),
+            Types::Any | Types::OneOf(_) => None,
+        }
+    }
+
+    /// Whether a literal, the question or a positive column gives it a value.
+    pub(super) fn is_bound(&self, var: VarId) -> bool {
+        self.cell(var).is_some_and(|cell| cell.bound || cell.value.is_some())
+    }
+
+    /// Records that a positive column enumerates it.
+    pub(super) fn mark_bound(&mut self, var: VarId) -> Result<(), Impossible> {
+        self.cell_mut(var)?.bound = true;
+        Ok(())
+    }
+
+    /// Narrows it to one type.
+    pub(super) fn narrow(&mut self, var: VarId, ty: TypeId) -> Result<(), Impossible> {
+        let cell = self.cell_mut(var)?;
+        if !cell.types.admits(ty) {
+            return Err(Impossible);
+        }
+        cell.types = Types::One(ty);
+        Ok(())
+    }
+
+    /// Excludes types from it; leaves an unrestricted variable as it is and says so with `false`.
+    pub(super) fn exclude(&mut self, var: VarId, excluded: &[TypeId]) -> Result<bool, Impossible> {
+        let cell = self.cell_mut(var)?;
+        match &cell.types {
+            Types::Any => Ok(false),
+            Types::One(ty) => if excluded.contains(ty) { Err(Impossible) } else { Ok(true) },
+            Types::OneOf(types) => {
+                let left: Vec<TypeId> = types.iter().copied().filter(|ty| !excluded.contains(ty)).collect();
+                cell.types = match left.as_slice() {
+                    [] => return Err(Impossible),
+                    [only] => Types::One(*only),
+                    _ => Types::OneOf(Cow::Owned(left)),
+                };
+                Ok(true)
+            }
+        }
+    }
+
+    /// Replaces it by a value of a type; a second value must be equal to the first.
+    ///
+    /// `same` decides two values where that is known at compile time.
+    pub(super) fn assign(
+        &mut self, var: VarId, value: Value, ty: TypeId, same: impl Fn(Value, Value, TypeId) -> Option<bool>,
+    ) -> Result<(), Impossible> {
+        self.narrow(var, ty)?;
+        let cell = self.cell_mut(var)?;
+        let Some(old) = cell.value else {
+            cell.value = Some(value);
+            return Ok(());
+        };
+        match same(old, value, ty) {
+            Some(true) => {}
+            Some(false) => return Err(Impossible),
+            None => {
+                // A literal says more than a parameter: keep it, and compare them when the statement runs.
+                if matches!(value, Value::Const(_)) {
+                    cell.value = Some(value);
+                }
+                self.equal.push((old, value));
+            }
+        }
+        Ok(())
+    }
+
+    /// Merges two variables.
+    pub(super) fn merge(
+        &mut self, left: VarId, right: VarId, same: impl Fn(Value, Value, TypeId) -> Option<bool>,
+    ) -> Result<(), Impossible> {
+        let (left, right) = (self.root(left), self.root(right));
+        if left == right {
+            return Ok(());
+        }
+        let moved = self.cell_mut(right)?.clone();
+        self.cell_mut(right)?.root = left;
+        let cell = self.cell_mut(left)?;
+        cell.types = cell.types.meet(&moved.types).ok_or(Impossible)?;
+        cell.bound |= moved.bound;
+        match (moved.value, self.only_type(left)) {
+            (None, _) => Ok(()),
+            (Some(value), Some(ty)) => self.assign(left, value, ty, same),
+            (Some(_), None) => Err(Impossible),
+        }
+    }
+}
+
+/// The type of a literal.
+pub(super) fn type_of(constant: Option<&Constant>) -> Result<TypeId, Impossible> {
+    constant.map(|constant| constant.ty).ok_or(Impossible)
+}

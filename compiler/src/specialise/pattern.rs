@@ -1,0 +1,50 @@
+//! Call patterns: what a caller knows of a predicate's arguments before the predicate answers.
+
+use super::frame::{Frame, Types, Value};
+use crate::ir::{ConstId, PredId, Program, Term, TypeId};
+
+/// What a caller knows of one argument.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum PatternArg {
+    /// This very literal.
+    Literal(ConstId),
+    /// A value of this type.
+    Typed(TypeId),
+    /// Nothing.
+    Untyped,
+}
+
+/// A predicate called in one way; the key of a table.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Pattern {
+    /// The predicate.
+    pub(super) pred: PredId,
+    /// One entry an argument.
+    pub(super) args: Vec<PatternArg>,
+}
+
+impl Pattern {
+    /// The pattern of an atom under what the frame knows so far.
+    pub(super) fn of(program: &Program, frame: &Frame<'_>, pred: PredId, args: &[Term]) -> Self {
+        let arg = |term: &Term| match *term {
+            Term::Const(literal) => literal_or_type(program, literal),
+            Term::Now => PatternArg::Typed(TypeId::INTEGER),
+            Term::Var(var) => match (frame.value(var), frame.types(var)) {
+                (Some(Value::Const(literal)), _) => literal_or_type(program, literal),
+                (Some(Value::Now), _) => PatternArg::Typed(TypeId::INTEGER),
+                (Some(Value::Given(_)) | None, Types::One(ty)) => PatternArg::Typed(*ty),
+                (Some(Value::Given(_)) | None, Types::Any | Types::OneOf(_)) => PatternArg::Untyped,
+            },
+        };
+        Self { pred, args: args.iter().map(arg).collect() }
+    }
+}
+
+/// String literals specialise a call; other literals are compared when the statement runs.
+fn literal_or_type(program: &Program, literal: ConstId) -> PatternArg {
+    match program.constants.get_index(literal.index()) {
+        Some(constant) if constant.ty == TypeId::STRING => PatternArg::Literal(literal),
+        Some(constant) => PatternArg::Typed(constant.ty),
+        None => PatternArg::Typed(TypeId::STRING),
+    }
+}

@@ -1,0 +1,135 @@
+//! The databases that statements are printed for, as data rows.
+//!
+//! Code asks for a feature, never for a database by name. The facts behind each row were measured on the
+//! engines; what cannot be expressed on one of them is refused before it is printed.
+
+use std::str::FromStr;
+
+/// A database.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Dialect {
+    /// SQLite 3.38 or newer; also the embedded store.
+    Sqlite,
+    /// PostgreSQL 12 or newer.
+    Postgresql,
+}
+
+/// What a database can do and how it wants to be asked.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Features {
+    /// How parameters are written.
+    pub(crate) placeholder: Placeholder,
+    /// Several recursive arms may follow each other; otherwise they stand together over an inner table.
+    pub(crate) flat_recursive_arms: bool,
+    /// Values without a column need a cast where a column of text is expected.
+    pub(crate) casts_values: bool,
+    /// How the whole state of a fixpoint is kept in one row.
+    pub(crate) state: State,
+    /// How rows are read from a JSON parameter.
+    pub(crate) json_rows: JsonRows,
+    /// The collation that orders text by its bytes, where that is not the default.
+    pub(crate) byte_order: Option<&'static str>,
+    /// The type of 64-bit integers.
+    pub(crate) integer: &'static str,
+    /// The most selects in one union.
+    pub(crate) union_arms: usize,
+}
+
+/// How parameters are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Placeholder {
+    /// `?1`
+    Question,
+    /// `$1`
+    Dollar,
+}
+
+/// How the whole state of a fixpoint is kept in one row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    /// A JSON array of JSON arrays, by `json_group_array` and `json_each`.
+    Json,
+    /// An array of `jsonb` arrays, by `ARRAY(…)` and `unnest`.
+    JsonbArray,
+}
+
+/// How rows are read from a JSON parameter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum JsonRows {
+    /// `json_each(x) AS t`, the row is `t.value`.
+    JsonEach,
+    /// `jsonb_array_elements(CAST(x AS jsonb)) AS t(value)`.
+    JsonbArrayElements,
+}
+
+const SQLITE: Features = Features {
+    placeholder: Placeholder::Question,
+    flat_recursive_arms: true,
+    casts_values: false,
+    state: State::Json,
+    json_rows: JsonRows::JsonEach,
+    byte_order: None,
+    integer: "INTEGER",
+    union_arms: 500,
+};
+
+const POSTGRESQL: Features = Features {
+    placeholder: Placeholder::Dollar,
+    flat_recursive_arms: false,
+    casts_values: true,
+    state: State::JsonbArray,
+    json_rows: JsonRows::JsonbArrayElements,
+    byte_order: Some("C"),
+    integer: "BIGINT",
+    union_arms: 1_000,
+};
+
+impl Dialect {
+    /// Every dialect, in the order in which messages list them.
+    pub const ALL: [Self; 2] = [Self::Postgresql, Self::Sqlite];
+
+    /// The dialect's row.
+    pub(crate) fn features(self) -> &'static Features {
+        match self {
+            Self::Sqlite => &SQLITE,
+            Self::Postgresql => &POSTGRESQL,
+        }
+    }
+}
+
+impl std::fmt::Display for Dialect {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Sqlite => "sqlite",
+            Self::Postgresql => "postgresql",
+        })
+    }
+}
+
+/// A name that is no dialect's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownDialect {
+    name: String,
+}
+
+impl std::fmt::Display for UnknownDialect {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let known: Vec<String> = Dialect::ALL.iter().map(|dialect| format!("`{dialect}`")).collect();
+        write!(f, "unknown dialect `{}`: write {}", self.name, known.join(" or "))
+    }
+}
+
+impl std::error::Error for UnknownDialect {}
+
+impl FromStr for Dialect {
+    type Err = UnknownDialect;
+
+    /// Reads a dialect's name as people write it, in any case.
+    fn from_str(name: &str) -> Result<Self, UnknownDialect> {
+        match name.to_ascii_lowercase().as_str() {
+            "sqlite" | "sqlite3" => Ok(Self::Sqlite),
+            "postgresql" | "postgres" | "pg" => Ok(Self::Postgresql),
+            _ => Err(UnknownDialect { name: name.to_owned() }),
+        }
+    }
+}

@@ -1,0 +1,497 @@
+//! A plan becomes SQL syntax for one dialect.
+//!
+//! In: a [`Plan`], the catalog's names, and where values come from. Out: one query and the parameters that
+//! it needs, in order. Afterwards nothing depends on the dialect any more.
+
+use super::build;
+use super::dialect::{Features, JsonRows, Placeholder, State};
+use crate::catalog::{Catalog, Relation, RelationArg, RelationSource};
+use crate::ir::{CompareOp, ConstId, Constant, Program};
+use crate::plan::algebra::{Condition, Expr, From, FromKind, Plan, PlanAnswer, Select, Table, TableBody};
+use crate::specialise::clause::{TableRef, constant};
+use crate::question::{Answer, AnswerColumn, CompileError, Slot};
+use indexmap::IndexSet;
+use sqlparser::ast::{BinaryOperator, Cte, Expr as Sql, Query, SetExpr, TableFactor};
+
+/// Where a statement's values come from.
+pub(crate) enum Values<'v> {
+    /// From parameters.
+    Parameters,
+    /// From the question itself, as literals in the text.
+    Literals(&'v dyn Fn(Slot) -> Literal),
+}
+
+/// A value for a literal.
+pub(crate) enum Literal {
+    /// Text.
+    Text(String),
+    /// An integer.
+    Integer(i64),
+}
+
+/// What is lowered, and the parameters met so far.
+pub(crate) struct Lowering<'l> {
+    pub(crate) program: &'l Program,
+    pub(crate) catalog: &'l Catalog,
+    pub(crate) extra_constants: &'l IndexSet<Constant>,
+    pub(crate) features: &'static Features,
+    pub(crate) values: Values<'l>,
+    pub(crate) slots: IndexSet<Slot>,
+}
+
+/// What a select's sources are, for its columns' names.
+#[derive(Clone, Debug, Default)]
+struct Sources {
+    aliases: Vec<From>,
+}
+
+/// The names `c0`, `c1`, … of a table's columns.
+fn column_names(n_columns: usize) -> Vec<String> {
+    (0..n_columns).map(|column| format!("c{column}")).collect()
+}
+
+impl Lowering<'_> {
+    /// Lowers a whole plan.
+    pub(crate) fn plan(&mut self, plan: &Plan) -> Result<(Query, Answer), CompileError> {
+        let mut ctes = Vec::new();
+        for table in &plan.tables {
+            ctes.extend(self.table(&plan.tables, table)?);
+        }
+        let recursive = plan.tables.iter().any(|table| !matches!(table.body, TableBody::Union(_)));
+        let (query, answer) = match &plan.answer {
+            PlanAnswer::Decision(selects) => (self.decision(&plan.tables, selects)?, Answer::Decision),
+            PlanAnswer::Rows { selects, columns, paged } => {
+                (self.rows(&plan.tables, selects, columns, *paged)?, Answer::Rows(columns.clone()))
+            }
+        };
+        Ok((build::with(query, recursive, ctes), answer))
+    }
+
+    fn decision(&mut self, tables: &[Table], selects: &[Select]) -> Result<Query, CompileError> {
+        let mut conditions = Vec::new();
+        for select in selects {
+            conditions.push(self.branch(tables, &Sources::default(), select)?);
+        }
+        let allowed = match conditions.len() {
+            0 => build::boolean(false),
+            1 => conditions.remove(0),
+            _ => build::first_of(conditions),
+        };
+        let projection = vec![build::item(allowed, Some(build::ident("allowed")))];
+        Ok(build::query(build::select(false, projection, Vec::new(), Vec::new())))
+    }
+
+    fn rows(
+        &mut self, tables: &[Table], selects: &[Select], columns: &[AnswerColumn], paged: bool,
+    ) -> Result<Query, CompileError> {
+        let names = column_names(columns.len());
+        let mut arms = Vec::new();
+        for select in selects {
+            arms.push(self.select(tables, &Sources::default(), select, Some(&names), paged)?);
+        }
+        if arms.is_empty() {
+            let nothing = names.iter().map(|name| build::item(self.text(build::null()), Some(build::ident(name))));
+            arms.push(build::select(false, nothing.collect(), Vec::new(), vec![build::boolean(false)]));
+        }
+        let mut from = self.union_all(arms)?;
+        if from.len() > 1 {
+            let arms = from.into_iter().map(|arm| self.wrap(arm)).collect();
+            from = self.union_all(arms)?;
+        }
+        let Some(all) = from.pop() else { return Err(CompileError::Bug("an answer without an arm".into())) };
+        let projection = names.iter().map(|name| build::item(build::column("r", build::ident(name)), None)).collect();
+        let filter = if paged {
+            let after = self.value(Slot::PageAfter);
+            vec![build::binary(self.in_byte_order(build::column("r", build::ident("c0"))), BinaryOperator::Gt, after)]
+        } else {
+            Vec::new()
+        };
+        let from = build::joined(vec![build::derived(build::query(all), "r")]);
+        let distinct = build::query(build::select(true, projection, from, filter));
+        // A select with DISTINCT may order only by what it selects, and a collation is an expression of its own.
+        let outer = self.features.byte_order.is_some();
+        let (query, table) = if outer {
+            let projection = names.iter().map(|name| build::item(build::column("a", build::ident(name)), None)).collect();
+            let from = build::joined(vec![build::derived(distinct, "a")]);
+            (build::query(build::select(false, projection, from, Vec::new())), "a")
+        } else {
+            (distinct, "r")
+        };
+        let by = names.iter().map(|name| (self.in_byte_order(build::column(table, build::ident(name))), false));
+        let query = build::ordered(query, by.collect());
+        Ok(if paged { build::limited(query, self.value(Slot::PageLimit)) } else { query })
+    }
+
+    /// `SELECT * FROM (arm) AS u`
+    fn wrap(&self, arm: SetExpr) -> SetExpr {
+        let from = build::joined(vec![build::derived(build::query(arm), "u")]);
+        build::select(false, vec![build::star()], from, Vec::new())
+    }
+
+    /// The arms in unions no larger than the dialect allows.
+    fn union_all(&self, arms: Vec<SetExpr>) -> Result<Vec<SetExpr>, CompileError> {
+        let mut unions = Vec::new();
+        let mut arms = arms.into_iter().peekable();
+        while arms.peek().is_some() {
+            let chunk: Vec<SetExpr> = arms.by_ref().take(self.features.union_arms).collect();
+            unions.extend(build::union(chunk, true));
+        }
+        if unions.len() > self.features.union_arms {
+            return Err(CompileError::Refused("the question has too many alternatives for one statement".into()));
+        }
+        Ok(unions)
+    }
+
+    fn in_byte_order(&self, expr: Sql) -> Sql {
+        match self.features.byte_order {
+            Some(collation) => build::collate(expr, collation),
+            None => expr,
+        }
+    }
+
+    fn table(&mut self, tables: &[Table], table: &Table) -> Result<Vec<Cte>, CompileError> {
+        let names = column_names(table.n_columns);
+        let columns: Vec<&str> = names.iter().map(String::as_str).collect();
+        let none = Sources::default();
+        let arms = |this: &mut Self, selects: &[Select]| -> Result<Vec<SetExpr>, CompileError> {
+            let itself = &table.name;
+            selects.iter().map(|select| this.select_over(tables, &none, select, None, false, itself)).collect()
+        };
+        match &table.body {
+            TableBody::Union(selects) => {
+                let arms = arms(self, selects)?;
+                let all = build::union(arms, false).unwrap_or_else(|| self.no_rows(table.n_columns));
+                Ok(vec![build::cte(&table.name, &columns, build::query(all), false)])
+            }
+            TableBody::Recursive { base, step } => {
+                let base = arms(self, base)?;
+                let body = if self.features.flat_recursive_arms {
+                    let step = arms(self, step)?;
+                    build::union(base.into_iter().chain(step).collect(), false)
+                } else {
+                    let base = match base.len() {
+                        0 | 1 => base.into_iter().next(),
+                        _ => build::union(base, true).map(|all| self.wrap(all)),
+                    };
+                    let step = self.recursive_arm(tables, table, step)?;
+                    build::union(base.into_iter().chain(step).collect(), false)
+                };
+                let body = body.unwrap_or_else(|| self.no_rows(table.n_columns));
+                Ok(vec![build::cte(&table.name, &columns, build::query(body), false)])
+            }
+            TableBody::WholeState { base, step } => self.whole_state(tables, table, base, step),
+        }
+    }
+
+    fn no_rows(&self, n_columns: usize) -> SetExpr {
+        let nulls = (0..n_columns).map(|_| build::item(self.text(build::null()), None)).collect();
+        build::select(false, nulls, Vec::new(), vec![build::boolean(false)])
+    }
+
+    /// All steps as one arm that names the table once, as an inner table `w`.
+    fn recursive_arm(&mut self, tables: &[Table], table: &Table, step: &[Select]) -> Result<Option<SetExpr>, CompileError> {
+        let name = if step.len() == 1 { table.name.as_str() } else { "w" };
+        let mut arms = Vec::new();
+        for select in step {
+            arms.push(self.select_over(tables, &Sources::default(), select, None, false, name)?);
+        }
+        if arms.len() <= 1 {
+            return Ok(arms.pop());
+        }
+        let Some(all) = build::union(arms, true) else { return Ok(None) };
+        let whole = build::joined(vec![build::table(build::ident(&table.name), "s")]);
+        let inner = build::cte("w", &[], build::query(build::select(false, vec![build::star()], whole, Vec::new())), false);
+        let query = build::with(build::query(all), false, vec![inner]);
+        let from = build::joined(vec![build::derived(query, "l")]);
+        Ok(Some(build::select(false, vec![build::star()], from, Vec::new())))
+    }
+
+    /// The fixpoint whose state is one row: the sorted set of all tuples so far. It ends when the state
+    /// repeats; the largest state is the fixpoint.
+    fn whole_state(
+        &mut self, tables: &[Table], table: &Table, base: &[Select], step: &[Select],
+    ) -> Result<Vec<Cte>, CompileError> {
+        let names = column_names(table.n_columns);
+        let columns: Vec<&str> = names.iter().map(String::as_str).collect();
+        let state = format!("{}_state", table.name);
+        let none = Sources::default();
+        let mut base_arms = Vec::new();
+        for select in base {
+            base_arms.push(self.select(tables, &none, select, Some(&names), false)?);
+        }
+        let start = build::union(base_arms, false).unwrap_or_else(|| self.no_rows(table.n_columns));
+        let all = |table: &str| {
+            let items = names.iter().map(|name| build::item(build::column(table, build::ident(name)), None)).collect();
+            let from = build::joined(vec![build::table(build::ident(table), table)]);
+            build::select(false, items, from, Vec::new())
+        };
+        let mut next_arms = vec![all("w")];
+        for select in step {
+            next_arms.push(self.select_over(tables, &none, select, None, false, "w")?);
+        }
+        let next = build::union(next_arms, false).unwrap_or_else(|| self.no_rows(table.n_columns));
+        let from_state = build::joined(vec![build::table(build::ident(&state), "st")]);
+        let current = self.unpack(build::column("st", build::ident("s")), &names);
+        let inner = build::cte("w", &columns, build::query(current), true);
+        let first = self.pack(build::query(start), &names, Vec::new());
+        let again = self.pack(build::query(next), &names, vec![inner]);
+        let first = build::select(false, vec![build::item(first, None)], Vec::new(), Vec::new());
+        let again = build::select(false, vec![build::item(again, None)], from_state.clone(), Vec::new());
+        let Some(body) = build::union(vec![first, again], false) else {
+            return Err(CompileError::Bug("a fixpoint without arms".into()));
+        };
+        let size = match self.features.state {
+            State::Json => "json_array_length",
+            State::JsonbArray => "cardinality",
+        };
+        let largest = build::select(false, vec![build::item(build::column("st", build::ident("s")), None)], from_state, Vec::new());
+        let by_size = vec![(build::call(size, vec![build::column("st", build::ident("s"))]), true)];
+        let largest = build::limited(build::ordered(build::query(largest), by_size), build::number(1));
+        let result = self.unpack(build::scalar(largest), &names);
+        Ok(vec![
+            build::cte(&state, &["s"], build::query(body), false),
+            build::cte(&table.name, &columns, build::query(result), true),
+        ])
+    }
+
+    /// The rows of a query as one value, sorted.
+    fn pack(&self, rows: Query, names: &[String], with: Vec<Cte>) -> Sql {
+        let columns = || names.iter().map(|name| build::column("x", build::ident(name))).collect::<Vec<_>>();
+        // The column names come from a table of our own: the arms' names are the first arm's.
+        let named: Vec<&str> = names.iter().map(String::as_str).collect();
+        let from = build::joined(vec![build::table(build::ident("x"), "x")]);
+        let mut ctes = with;
+        ctes.push(build::cte("x", &named, rows, false));
+        match self.features.state {
+            State::Json => {
+                let sorted = build::select(false, vec![build::star()], from, Vec::new());
+                let by = columns().into_iter().map(|column| (column, false)).collect();
+                let sorted = build::with(build::ordered(build::query(sorted), by), false, ctes);
+                let from = build::joined(vec![build::derived(sorted, "x")]);
+                let tuple = build::call("json_array", columns());
+                let item = build::item(build::call("json_group_array", vec![tuple]), None);
+                build::scalar(build::query(build::select(false, vec![item], from, Vec::new())))
+            }
+            State::JsonbArray => {
+                let tuple = build::call("jsonb_build_array", columns());
+                let item = build::item(tuple, None);
+                let sorted = build::query(build::select(false, vec![item], from, Vec::new()));
+                build::array_of(build::with(build::ordered(sorted, vec![(build::number(1), false)]), false, ctes))
+            }
+        }
+    }
+
+    /// The rows that [`Self::pack`] packed.
+    fn unpack(&self, state: Sql, names: &[String]) -> SetExpr {
+        let (function, alias_columns): (&str, &[&str]) = match self.features.state {
+            State::Json => ("json_each", &[]),
+            State::JsonbArray => ("unnest", &["value"]),
+        };
+        let from = build::joined(vec![build::table_function(function, vec![state], "e", alias_columns)]);
+        let value = || build::column("e", build::ident("value"));
+        let items = (0..names.len()).map(|at| build::item(build::binary(value(), BinaryOperator::LongArrow, build::number(at)), None));
+        build::select(false, items.collect(), from, Vec::new())
+    }
+
+    fn select(
+        &mut self, tables: &[Table], outer: &Sources, select: &Select, names: Option<&[String]>, paged: bool,
+    ) -> Result<SetExpr, CompileError> {
+        self.select_over(tables, outer, select, names, paged, "")
+    }
+
+    /// A select in which [`TableRef::Itself`] is called `itself`.
+    fn select_over(
+        &mut self, tables: &[Table], outer: &Sources, select: &Select, names: Option<&[String]>, paged: bool, itself: &str,
+    ) -> Result<SetExpr, CompileError> {
+        let mut sources = outer.clone();
+        sources.aliases.extend(&select.from);
+        let mut projection = Vec::new();
+        for (index, expr) in select.output.iter().enumerate() {
+            let value = match expr {
+                Expr::Column { .. } => self.expr(&sources, *expr)?,
+                Expr::Unconstrained if paged => self.text(build::lit("*")),
+                _ => {
+                    let value = self.expr(&sources, *expr)?;
+                    self.text(value)
+                }
+            };
+            let name = names.and_then(|names| names.get(index)).map(|name| build::ident(name));
+            projection.push(build::item(value, name));
+        }
+        if projection.is_empty() {
+            projection.push(build::item(build::number(1), None));
+        }
+        let factors = select.from.iter().map(|from| self.factor(tables, *from, itself)).collect::<Result<Vec<_>, _>>()?;
+        let filter = self.conditions(tables, &sources, &select.filter)?;
+        Ok(build::select(false, projection, build::joined(factors), filter))
+    }
+
+    fn factor(&mut self, tables: &[Table], from: From, itself: &str) -> Result<TableFactor, CompileError> {
+        let alias = format!("t{}", from.alias);
+        match from.kind {
+            FromKind::Source(index) => match &self.relation(index)?.source {
+                RelationSource::Table { name } => Ok(build::table(build::ident(name), &alias)),
+                RelationSource::Context { slot } => {
+                    let slot = Slot::Context(*slot);
+                    Ok(self.json_rows(slot, &alias))
+                }
+            },
+            FromKind::Table(TableRef::Itself) => Ok(build::table(build::ident(itself), &alias)),
+            FromKind::Table(TableRef::Table(index)) => {
+                let table = tables.get(index).ok_or_else(|| CompileError::Bug("a table without an entry".into()))?;
+                Ok(build::table(build::ident(&table.name), &alias))
+            }
+            FromKind::Values(slot) => Ok(self.json_rows(slot, &alias)),
+        }
+    }
+
+    fn json_rows(&mut self, slot: Slot, alias: &str) -> TableFactor {
+        let value = self.value(slot);
+        match self.features.json_rows {
+            JsonRows::JsonEach => build::table_function("json_each", vec![value], alias, &[]),
+            JsonRows::JsonbArrayElements => {
+                build::table_function("jsonb_array_elements", vec![build::cast(value, "JSONB")], alias, &["value"])
+            }
+        }
+    }
+
+    fn relation(&self, index: usize) -> Result<&Relation, CompileError> {
+        self.catalog.relations.get(index).ok_or_else(|| CompileError::Bug("a source without a relation".into()))
+    }
+
+    fn conditions(&mut self, tables: &[Table], sources: &Sources, filter: &[Condition]) -> Result<Vec<Sql>, CompileError> {
+        filter.iter().map(|condition| self.condition(tables, sources, condition)).collect()
+    }
+
+    fn condition(&mut self, tables: &[Table], sources: &Sources, condition: &Condition) -> Result<Sql, CompileError> {
+        match condition {
+            Condition::Compare { op, left, right } => {
+                let (left, right) = (self.expr(sources, *left)?, self.expr(sources, *right)?);
+                let (operator, is_order) = match op {
+                    CompareOp::Equal => (BinaryOperator::Eq, false),
+                    CompareOp::NotEqual => (BinaryOperator::NotEq, false),
+                    CompareOp::Less => (BinaryOperator::Lt, true),
+                    CompareOp::LessOrEqual => (BinaryOperator::LtEq, true),
+                    CompareOp::Greater => (BinaryOperator::Gt, true),
+                    CompareOp::GreaterOrEqual => (BinaryOperator::GtEq, true),
+                };
+                let integer = |expr| if is_order { build::cast(expr, self.features.integer) } else { expr };
+                Ok(build::binary(integer(left), operator, integer(right)))
+            }
+            Condition::OneOf { expr, literals } => {
+                let expr = self.expr(sources, *expr)?;
+                let list = literals.iter().map(|literal| self.literal(*literal)).collect::<Result<Vec<_>, _>>()?;
+                Ok(build::in_list(expr, list))
+            }
+            Condition::Any(branches) => {
+                let branches = branches.iter().map(|branch| self.branch(tables, sources, branch));
+                Ok(build::any(branches.collect::<Result<Vec<_>, _>>()?))
+            }
+            Condition::None(branches) => {
+                let mut none = Vec::new();
+                for branch in branches {
+                    none.push(self.no_branch(tables, sources, branch)?);
+                }
+                Ok(build::all(none))
+            }
+        }
+    }
+
+    /// Whether a select has a row.
+    fn branch(&mut self, tables: &[Table], outer: &Sources, select: &Select) -> Result<Sql, CompileError> {
+        if select.from.is_empty() {
+            let conditions = self.conditions(tables, outer, &select.filter)?;
+            let several = conditions.len() > 1;
+            let all = build::all(conditions);
+            return Ok(if several { build::nested(all) } else { all });
+        }
+        Ok(build::exists(build::query(self.select(tables, outer, select, None, false)?), false))
+    }
+
+    /// Whether a select has no row.
+    fn no_branch(&mut self, tables: &[Table], outer: &Sources, select: &Select) -> Result<Sql, CompileError> {
+        if select.from.is_empty() {
+            let conditions = self.conditions(tables, outer, &select.filter)?;
+            return Ok(build::not(build::all(conditions)));
+        }
+        Ok(build::exists(build::query(self.select(tables, outer, select, None, false)?), true))
+    }
+
+    fn expr(&mut self, sources: &Sources, expr: Expr) -> Result<Sql, CompileError> {
+        match expr {
+            Expr::Column { alias, column } => self.column(sources, alias, column),
+            Expr::Const(literal) => self.literal(literal),
+            Expr::Given(var) => Ok(self.value(Slot::Given(var))),
+            Expr::Now => Ok(self.value(Slot::Now)),
+            Expr::Tag(tag) => Ok(build::lit(&tag.to_string())),
+            Expr::TypeName(ty) => {
+                let ty = self.program.types.get(ty.index());
+                Ok(build::lit(ty.map_or("", |ty| ty.name.as_str())))
+            }
+            Expr::Unconstrained => Ok(build::null()),
+        }
+    }
+
+    fn column(&self, sources: &Sources, alias: usize, column: usize) -> Result<Sql, CompileError> {
+        let from = sources.aliases.iter().rev().find(|from| from.alias == alias);
+        let from = from.ok_or_else(|| CompileError::Bug(format!("t{alias} is not in scope")))?;
+        let table = format!("t{alias}");
+        match from.kind {
+            FromKind::Source(index) => {
+                let relation = self.relation(index)?;
+                match &relation.source {
+                    RelationSource::Table { .. } => {
+                        let columns = relation.args.iter().filter_map(|arg| match arg {
+                            RelationArg::Column { column, .. } => Some(column),
+                            RelationArg::Constant { .. } => None,
+                        });
+                        let name = columns.into_iter().nth(column);
+                        let name = name.ok_or_else(|| CompileError::Bug("a column without a name".into()))?;
+                        Ok(build::column(&table, build::ident(name)))
+                    }
+                    RelationSource::Context { .. } => Ok(build::binary(
+                        build::column(&table, build::ident("value")),
+                        BinaryOperator::LongArrow,
+                        build::number(column),
+                    )),
+                }
+            }
+            FromKind::Table(_) => Ok(build::column(&table, build::ident(&format!("c{column}")))),
+            FromKind::Values(_) => Ok(match self.features.json_rows {
+                JsonRows::JsonEach => build::column(&table, build::ident("value")),
+                JsonRows::JsonbArrayElements => build::binary(
+                    build::column(&table, build::ident("value")),
+                    BinaryOperator::HashLongArrow,
+                    build::lit("{}"),
+                ),
+            }),
+        }
+    }
+
+    fn literal(&self, literal: ConstId) -> Result<Sql, CompileError> {
+        let held = constant(self.program, self.extra_constants, literal);
+        held.map(|held| build::lit(&held.text)).ok_or_else(|| CompileError::Bug("a literal without an entry".into()))
+    }
+
+    /// A value without a column, as text.
+    fn text(&self, value: Sql) -> Sql {
+        if self.features.casts_values { build::cast(value, "TEXT") } else { value }
+    }
+
+    /// The value of a slot: a parameter, or a literal.
+    fn value(&mut self, slot: Slot) -> Sql {
+        match &self.values {
+            Values::Parameters => {
+                let number = self.slots.insert_full(slot).0 + 1;
+                build::placeholder(match self.features.placeholder {
+                    Placeholder::Question => format!("?{number}"),
+                    Placeholder::Dollar => format!("${number}"),
+                })
+            }
+            Values::Literals(value) => match value(slot) {
+                Literal::Text(text) => build::lit(&text),
+                Literal::Integer(integer) => build::number(integer),
+            },
+        }
+    }
+}
