@@ -6,7 +6,6 @@
 //! questions, P06 limits, P07 lints. A lint only advises; every other code refuses the policy.
 
 use super::Severity;
-<<<<<<< HEAD
 
 macro_rules! codes {
     ($($code:literal $name:ident $slug:literal $summary:literal;)+) => {
@@ -147,17 +146,5 @@ mod tests {
     fn only_lints_are_warnings() {
         assert_eq!(Code::MixedAndOr.severity(), Severity::Warning);
         assert_eq!(Code::MissingSemicolon.severity(), Severity::Error);
-=======
-/// A stable diagnostic code.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Code {
-    /// placeholder
-    P0000,
-}
-impl Code {
-    /// Its severity.
-    pub fn severity(self) -> Severity {
-        Severity::Error
->>>>>>> main
     }
 }
