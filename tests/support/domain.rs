@@ -95,6 +95,11 @@ impl ActiveDomain {
         }
     }
 
+    /// All values of these types.
+    pub(crate) fn all_of(&self, types: &[&str]) -> BTreeSet<Value> {
+        self.values.iter().filter(|value| types.contains(&value.ty.as_str())).cloned().collect()
+    }
+
     /// The value as a cell of an answer: a fresh one stands for any.
     pub(crate) fn cell(&self, number: usize) -> Cell {
         match &self.values[number] {

@@ -1,4 +1,5 @@
-//! What the test binaries share: the referee, the fixtures' format and the question notation.
+//! What the test binaries share: the referee, the fixtures' format, the question notation, and the ways to
+//! ask the service.
 
 #![allow(dead_code, reason = "each test binary uses its own part of this module")]
 #![allow(
@@ -10,8 +11,13 @@
     reason = "test code: a panic is the failure report"
 )]
 
+pub(crate) mod assertions;
 pub(crate) mod domain;
 pub(crate) mod fixture;
+pub(crate) mod hosted;
 pub(crate) mod model;
 pub(crate) mod notation;
 pub(crate) mod oracle;
+pub(crate) mod outcome;
+pub(crate) mod policy;
+pub(crate) mod server;

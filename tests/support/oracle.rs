@@ -77,6 +77,17 @@ impl<'p> Oracle<'p> {
         self.domain.expand(rows) == self.ground(question)
     }
 
+    /// The answers as values of the active domain, fresh ones included.
+    pub(crate) fn values(&self, question: &Question) -> BTreeSet<Vec<Value>> {
+        let value = |&number: &usize| self.domain.value(number).clone();
+        self.ground(question).iter().map(|tuple| tuple.iter().map(value).collect()).collect()
+    }
+
+    /// All values of these types, fresh ones included.
+    pub(crate) fn all_of(&self, types: &[&str]) -> BTreeSet<Value> {
+        self.domain.all_of(types)
+    }
+
     /// The values of the wanted and the one-of variables.
     fn ground(&self, question: &Question) -> BTreeSet<Tuple> {
         let mut answers = BTreeSet::new();
