@@ -5,12 +5,24 @@
 pub mod catalog;
 pub mod diagnostic;
 pub mod ir;
+pub mod limits;
+mod plan;
 pub mod question;
+pub mod resolve;
 pub mod source;
+mod specialise;
+pub mod sql;
+pub mod strata;
 pub mod syntax;
 
-use diagnostic::Diagnostic;
+use catalog::Catalog;
+use diagnostic::{Diagnostic, Severity};
 use ir::Program;
+use question::{CompileError, Domain, Question, Shape, Slot, Statement};
+use source::SourceMap;
+use specialise::RuleIndex;
+pub use sql::dialect::Dialect;
+use sql::lower::{Literal, Values};
 
 /// A policy that was read: the program if it has no error, and every finding, sorted by position.
 #[derive(Debug)]
@@ -19,4 +31,70 @@ pub struct Checked {
     pub program: Option<Program>,
     /// Errors and lints.
     pub diagnostics: Vec<Diagnostic>,
+}
+
+/// Reads a policy: all its errors and lints, and the program if there is no error.
+pub fn check(source: &SourceMap) -> Checked {
+    let (policy, mut diagnostics) = syntax::parse(source);
+    let (resolved, found) = resolve::resolve(source, &policy);
+    diagnostics.extend(found);
+    let has_error =
+        |diagnostics: &[Diagnostic]| diagnostics.iter().any(|found| found.severity() == Severity::Error);
+    let mut program = resolved.filter(|_| !has_error(&diagnostics));
+    if let Some(resolved) = &program {
+        diagnostics.extend(strata::check(resolved));
+        if has_error(&diagnostics) {
+            program = None;
+        }
+    }
+    diagnostics.sort_by_key(|found| (found.primary.span, found.code));
+    diagnostics.truncate(limits::DIAGNOSTICS);
+    Checked { program, diagnostics }
+}
+
+/// Compiles the shape of a question to a statement with parameters.
+///
+/// # Errors
+/// [`CompileError::Refused`] if the answer cannot be enumerated or expressed.
+pub fn compile(
+    program: &Program,
+    catalog: &Catalog,
+    shape: &Shape,
+    dialect: Dialect,
+) -> Result<Statement, CompileError> {
+    let rules = RuleIndex::new(program);
+    let planned = plan::plan(program, &rules, catalog, shape)?;
+    sql::to_sql(program, catalog, &planned, dialect, Values::Parameters)
+}
+
+/// Compiles a question to a statement with its values as literals; it needs no parameters.
+///
+/// `now` is the value of `@current_unix_time`, in seconds since the epoch. The catalog must not have
+/// relations that come with the request.
+pub fn compile_text(
+    program: &Program,
+    catalog: &Catalog,
+    question: &Question,
+    dialect: Dialect,
+    now: i64,
+) -> Result<Statement, CompileError> {
+    let rules = RuleIndex::new(program);
+    let planned = plan::plan(program, &rules, catalog, &Shape::of(program, question))?;
+    let value = |slot: Slot| match slot {
+        Slot::Given(var) => match question.vars.get(var).map(|var| &var.domain) {
+            Some(Domain::Given(text)) => Literal::Text(text.clone()),
+            Some(Domain::GivenOneOf(_) | Domain::Wanted | Domain::Ignored) | None => {
+                Literal::Text(String::new())
+            }
+        },
+        Slot::OneOf(var) => match question.vars.get(var).map(|var| &var.domain) {
+            Some(Domain::GivenOneOf(texts)) => Literal::Texts(texts.clone()),
+            Some(Domain::Given(_) | Domain::Wanted | Domain::Ignored) | None => Literal::Texts(Vec::new()),
+        },
+        Slot::Context(_) => Literal::Texts(Vec::new()),
+        Slot::Now => Literal::Integer(now),
+        Slot::PageAfter => Literal::Text(String::new()),
+        Slot::PageLimit => Literal::Integer(i64::MAX),
+    };
+    sql::to_sql(program, catalog, &planned, dialect, Values::Literals(&value))
 }

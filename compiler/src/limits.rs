@@ -18,3 +18,9 @@ pub const RULES: usize = 50_000;
 
 /// Parameters of a predicate. Each becomes a column; real predicates have up to four.
 pub const PARAMETERS: usize = 32;
+
+/// Rule copies that specialising one question may make. The largest real policies need a few thousand.
+pub const SPECIALISATION_STEPS: usize = 200_000;
+
+/// Selects into which one body may be split. SQLite takes 500 in one union.
+pub const ALTERNATIVES: usize = 256;

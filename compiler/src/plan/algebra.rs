@@ -4,9 +4,9 @@
 //! one answer over them. Every select joins its sources in the order in which it lists them; a condition
 //! stands where all its columns are known. `sql::lower` prints it for one dialect.
 
-use crate::specialise::clause::TableRef;
 use crate::ir::{CompareOp, ConstId, TypeId};
 use crate::question::{AnswerColumn, Slot};
+use crate::specialise::clause::TableRef;
 
 /// A planned question.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -153,7 +153,12 @@ impl Expr {
     pub(crate) fn is_static(self) -> bool {
         match self {
             Self::Column { .. } => false,
-            Self::Const(_) | Self::Given(_) | Self::Now | Self::Tag(_) | Self::TypeName(_) | Self::Unconstrained => true,
+            Self::Const(_)
+            | Self::Given(_)
+            | Self::Now
+            | Self::Tag(_)
+            | Self::TypeName(_)
+            | Self::Unconstrained => true,
         }
     }
 }
@@ -190,7 +195,12 @@ impl Expr {
     fn visit_alias(&mut self, visit: &mut impl FnMut(&mut usize)) {
         match self {
             Self::Column { alias, .. } => visit(alias),
-            Self::Const(_) | Self::Given(_) | Self::Now | Self::Tag(_) | Self::TypeName(_) | Self::Unconstrained => {}
+            Self::Const(_)
+            | Self::Given(_)
+            | Self::Now
+            | Self::Tag(_)
+            | Self::TypeName(_)
+            | Self::Unconstrained => {}
         }
     }
 }

@@ -1,9 +1,9 @@
 //! The rows of an answer, and the tables that a finished plan still needs.
 
 use super::algebra::{Condition, Expr, FromKind, Plan, PlanAnswer, Select, Table, TableBody};
-use crate::specialise::clause::{Output, Root, TableRef};
 use super::planner::type_of;
 use crate::question::{Shape, ShapeDomain};
+use crate::specialise::clause::{Output, Root, TableRef};
 
 /// One row of the answer: the bound terms' values in their order, with types and wildcards put in.
 pub(super) fn row(shape: &Shape, root: &Root, bound: &[Expr]) -> Vec<Expr> {
@@ -42,7 +42,9 @@ pub(super) fn prune(plan: Plan) -> Plan {
         {
             *slot = true;
             if let Some(Some(table)) = tables.get_mut(next) {
-                for_each_select(&mut table.body, &mut |select| for_each_table(select, &mut |table| queue.push(*table)));
+                for_each_select(&mut table.body, &mut |select| {
+                    for_each_table(select, &mut |table| queue.push(*table))
+                });
             }
         }
     }

@@ -1,9 +1,9 @@
 //! One select in the making: goals still to plan, and what the sources so far bind.
 
 use super::algebra::{Condition, Expr, From, FromKind, Select};
+use crate::ir::{CompareOp, Polarity, RuleId, VarId};
 use crate::specialise::clause::{Clause, Goal, ScanArg, Term};
 use crate::specialise::for_each_goal_term;
-use crate::ir::{CompareOp, Polarity, RuleId, VarId};
 
 /// A select in the making.
 #[derive(Clone, Debug, Default)]

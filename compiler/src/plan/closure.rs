@@ -13,11 +13,11 @@
 
 use super::algebra::{Expr, Select, TableBody};
 use super::build::Build;
-use crate::specialise::clause::{Clause, Goal, RelId, Relation, TableRef, Term};
 use super::planner::{PlanError, Planner};
 use super::recursion::{Classes, Recursion, Step, classes};
 use super::scope::Scope;
 use crate::ir::{Polarity, VarId};
+use crate::specialise::clause::{Clause, Goal, RelId, Relation, TableRef, Term};
 
 /// How one class of columns is closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,8 +45,15 @@ struct Call<'c> {
 
 impl Planner<'_> {
     /// Returns the goal that replaces a call of a recursive relation.
-    pub(super) fn close(&mut self, scope: &Scope<'_>, build: &Build, rel: RelId, args: &[Term]) -> Result<Goal, PlanError> {
-        let recursion = self.recursion(rel).ok_or(PlanError::Bug("a recursive relation without a component"))?;
+    pub(super) fn close(
+        &mut self,
+        scope: &Scope<'_>,
+        build: &Build,
+        rel: RelId,
+        args: &[Term],
+    ) -> Result<Goal, PlanError> {
+        let recursion =
+            self.recursion(rel).ok_or(PlanError::Bug("a recursive relation without a component"))?;
         let known = args.iter().map(|arg| match build.expr(*arg) {
             Some(expr) if expr.is_static() => Known::Static(expr),
             Some(expr) => Known::Row(expr),
@@ -119,7 +126,8 @@ impl Planner<'_> {
         let tag_walks = classes.of_tag.is_some_and(|class| modes.get(class) == Some(&Mode::Walk));
         let own = call.recursion.member(call.rel).ok_or(PlanError::Bug("a call outside its component"))?;
         let ends: Vec<usize> = if tag_walks { (0..n_members).collect() } else { vec![own] };
-        let forward: Vec<usize> = (0..classes.count).filter(|class| modes.get(*class) == Some(&Mode::Forward)).collect();
+        let forward: Vec<usize> =
+            (0..classes.count).filter(|class| modes.get(*class) == Some(&Mode::Forward)).collect();
         let starts: Vec<usize> = if tag_walks || !forward.iter().any(|class| classes.of_tag == Some(*class)) {
             ends
         } else {
@@ -133,7 +141,8 @@ impl Planner<'_> {
             for (class, table) in &walks {
                 let mut args = Vec::new();
                 for (column, known) in call.known.iter().enumerate() {
-                    if classes.of_column.get(column) == Some(&Some(*class)) && matches!(known, Known::Row(_)) {
+                    if classes.of_column.get(column) == Some(&Some(*class)) && matches!(known, Known::Row(_))
+                    {
                         args.extend(head.get(column));
                     }
                 }
@@ -218,7 +227,11 @@ impl Planner<'_> {
 
     /// The clause over the table that closes the forward classes from where the walks end.
     fn forward(
-        &mut self, call: &Call<'_>, classes: &Classes, forward: &[usize], reached: Vec<(usize, Clause)>,
+        &mut self,
+        call: &Call<'_>,
+        classes: &Classes,
+        forward: &[usize],
+        reached: Vec<(usize, Clause)>,
     ) -> Result<Clause, PlanError> {
         let is_kept = |column: usize| match classes.of_column.get(column).copied().flatten() {
             Some(class) => forward.contains(&class),
@@ -227,7 +240,9 @@ impl Planner<'_> {
         let kept: Vec<usize> = (0..classes.of_column.len()).filter(|column| is_kept(*column)).collect();
         let has_tag = forward.iter().any(|class| classes.of_tag == Some(*class));
         let tag = |member: usize| has_tag.then_some(Term::Tag(member));
-        let pick = |terms: &[Term]| -> Vec<Term> { kept.iter().filter_map(|column| terms.get(*column).copied()).collect() };
+        let pick = |terms: &[Term]| -> Vec<Term> {
+            kept.iter().filter_map(|column| terms.get(*column).copied()).collect()
+        };
         let mut base = Vec::new();
         for (member, mut clause) in reached {
             clause.goals.extend(self.fixed_head(call, classes, &clause.head));
@@ -237,7 +252,8 @@ impl Planner<'_> {
         let own = call.recursion.member(call.rel).ok_or(PlanError::Bug("a call outside its component"))?;
         let mut step = Vec::new();
         for class in forward {
-            for rule in steps_of(call.recursion, classes, *class).filter(|rule| has_tag || rule.member == own) {
+            for rule in steps_of(call.recursion, classes, *class).filter(|rule| has_tag || rule.member == own)
+            {
                 let (callee, args) = rule.calls.first().ok_or(PlanError::Bug("a step without a call"))?;
                 let mut clause = Clause { head: Vec::new(), goals: Vec::new(), ..rule.clause.clone() };
                 clause.head = tag(rule.member).into_iter().chain(pick(&rule.head)).collect();
@@ -249,7 +265,8 @@ impl Planner<'_> {
             }
         }
         let n_columns = kept.len() + usize::from(has_tag);
-        let table = self.add_table(call.rel, "all that is reached", n_columns, TableBody::Recursive { base, step });
+        let table =
+            self.add_table(call.rel, "all that is reached", n_columns, TableBody::Recursive { base, step });
         let names: Vec<String> = (0..classes.of_column.len()).map(|column| format!("c{column}")).collect();
         let head: Vec<Term> = (0..names.len()).map(|column| Term::Var(VarId::from_index(column))).collect();
         let args = tag(own).into_iter().chain(pick(&head)).collect();
@@ -269,20 +286,35 @@ impl Planner<'_> {
         for (member, exit) in recursion.exits.iter().enumerate() {
             let n_columns = recursion.widths.get(member).copied().unwrap_or(0);
             let head: Vec<Term> = (0..n_columns).map(|column| Term::Var(VarId::from_index(column))).collect();
-            let goal = Goal::Call { polarity: Polarity::Positive, rel: *exit, args: head.clone(), guards: Vec::new() };
+            let goal = Goal::Call {
+                polarity: Polarity::Positive,
+                rel: *exit,
+                args: head.clone(),
+                guards: Vec::new(),
+            };
             let var_names = (0..n_columns).map(|column| format!("c{column}")).collect();
-            base.extend(self.step_selects(&Clause { rule: None, head: padded(member, &head), goals: vec![goal], var_names })?);
+            base.extend(self.step_selects(&Clause {
+                rule: None,
+                head: padded(member, &head),
+                goals: vec![goal],
+                var_names,
+            })?);
         }
         let mut step = Vec::new();
         for rule in &recursion.steps {
-            let mut clause = Clause { goals: Vec::new(), head: padded(rule.member, &rule.head), ..rule.clause.clone() };
+            let mut clause =
+                Clause { goals: Vec::new(), head: padded(rule.member, &rule.head), ..rule.clause.clone() };
             for (callee, args) in &rule.calls {
                 clause.goals.push(Goal::Rows { table: TableRef::Itself, args: padded(*callee, args) });
             }
             clause.goals.extend(rule.goals.iter().cloned());
             step.extend(self.step_selects(&clause)?);
         }
-        let body = if recursion.is_linear() { TableBody::Recursive { base, step } } else { TableBody::WholeState { base, step } };
+        let body = if recursion.is_linear() {
+            TableBody::Recursive { base, step }
+        } else {
+            TableBody::WholeState { base, step }
+        };
         let table = self.add_table(call.rel, "the whole component", width + 1, body);
         let own = recursion.member(call.rel).ok_or(PlanError::Bug("a call outside its component"))?;
         let n_columns = recursion.widths.get(own).copied().unwrap_or(0);
@@ -314,7 +346,8 @@ impl Planner<'_> {
         let output: Vec<Term> = clause.head.iter().map(|_| build.fresh("c")).collect();
         build.inline(clause, &output);
         build.output = output;
-        let recursive = clause.goals.iter().any(|goal| matches!(goal, Goal::Rows { table: TableRef::Itself, .. }));
+        let recursive =
+            clause.goals.iter().any(|goal| matches!(goal, Goal::Rows { table: TableRef::Itself, .. }));
         let scope = if recursive { Scope::STEP } else { Scope::TOP };
         self.selects(&scope, build)
     }
@@ -327,8 +360,17 @@ fn columns_of(classes: &Classes, class: usize) -> Vec<usize> {
 }
 
 /// The steps of a class.
-fn steps_of<'r>(recursion: &'r Recursion, classes: &'r Classes, class: usize) -> impl Iterator<Item = &'r Step> {
-    recursion.steps.iter().zip(&classes.of_step).filter(move |(_, of)| **of == Some(class)).map(|(step, _)| step)
+fn steps_of<'r>(
+    recursion: &'r Recursion,
+    classes: &'r Classes,
+    class: usize,
+) -> impl Iterator<Item = &'r Step> {
+    recursion
+        .steps
+        .iter()
+        .zip(&classes.of_step)
+        .filter(move |(_, of)| **of == Some(class))
+        .map(|(step, _)| step)
 }
 
 /// A static value as a term.

@@ -11,14 +11,15 @@
 //! Together they turn `reader <- maintainer <- admin`, each inherited from the parent folder, into one scan
 //! `role IN ('admin', 'maintainer', 'reader')` and one recursive clause.
 
-use crate::specialise::clause::{Clause, Goal, RelId, ScanArg, Specialised, Term};
 use crate::ir::{ConstId, Polarity};
+use crate::specialise::clause::{Clause, Goal, RelId, ScanArg, Specialised, Term};
 use indexmap::{IndexMap, IndexSet};
 
 /// Rewrites every relation of the program.
 pub(crate) fn collapse(program: &mut Specialised) {
     remove_impossible(program);
-    let included: Vec<IndexSet<RelId>> = (0..program.relations.len()).map(|rel| included_in(program, RelId(rel))).collect();
+    let included: Vec<IndexSet<RelId>> =
+        (0..program.relations.len()).map(|rel| included_in(program, RelId(rel))).collect();
     let unfolded: Vec<Vec<Clause>> = (0..program.relations.len())
         .map(|rel| merge_literals(without_subsumed(program, RelId(rel), &included)))
         .collect();
@@ -32,9 +33,7 @@ fn remove_impossible(program: &mut Specialised) {
     loop {
         let empty: Vec<bool> = program.relations.iter().map(|relation| relation.clauses.is_empty()).collect();
         let is_empty = |rel: &RelId| empty.get(rel.0).copied().unwrap_or(true);
-        let calls_empty = |goal: &Goal, wanted: Polarity| {
-            matches!(goal, Goal::Call { polarity, rel, .. } if *polarity == wanted && is_empty(rel))
-        };
+        let calls_empty = |goal: &Goal, wanted: Polarity| matches!(goal, Goal::Call { polarity, rel, .. } if *polarity == wanted && is_empty(rel));
         let mut changed = false;
         let mut clean = |clauses: &mut Vec<Clause>| {
             let before = clauses.len();
@@ -86,7 +85,8 @@ fn included_in(program: &Specialised, rel: RelId) -> IndexSet<RelId> {
 
 /// The clauses of a relation after unfolding, without those that another one covers.
 fn without_subsumed(program: &Specialised, rel: RelId, included: &[IndexSet<RelId>]) -> Vec<Clause> {
-    let covers = |larger: RelId, smaller: RelId| included.get(larger.0).is_some_and(|set| set.contains(&smaller));
+    let covers =
+        |larger: RelId, smaller: RelId| included.get(larger.0).is_some_and(|set| set.contains(&smaller));
     let relations = included.get(rel.0).into_iter().flatten().filter_map(|&rel| program.relation(rel));
     let clauses = relations.flat_map(|relation| &relation.clauses).filter(|clause| renamed(clause).is_none());
     // Clauses that agree except in the relations they call.
@@ -163,7 +163,11 @@ fn literal_places(at: usize, goal: &Goal) -> Vec<(usize, usize)> {
             let is_literal = |arg: &ScanArg| matches!(arg, ScanArg::Term(Term::Const(_)));
             args.iter().enumerate().filter(|(_, arg)| is_literal(arg)).map(|(arg, _)| (at, arg)).collect()
         }
-        Goal::Scan { .. } | Goal::Call { .. } | Goal::Values { .. } | Goal::Compare { .. } | Goal::Rows { .. } => Vec::new(),
+        Goal::Scan { .. }
+        | Goal::Call { .. }
+        | Goal::Values { .. }
+        | Goal::Compare { .. }
+        | Goal::Rows { .. } => Vec::new(),
     }
 }
 

@@ -8,11 +8,11 @@
 
 use super::algebra::{Condition, Expr, FromKind, Select, TableBody};
 use super::build::Build;
-use crate::specialise::clause::{Goal, RelId, ScanArg, Term};
 use super::planner::{PlanError, Planner};
 use super::scope::Scope;
 use crate::ir::{CompareOp, Polarity};
 use crate::limits;
+use crate::specialise::clause::{Goal, RelId, ScanArg, Term};
 
 /// What to do with a positive goal, cheapest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -68,7 +68,11 @@ impl Planner<'_> {
     fn advance(&mut self, scope: &Scope<'_>, mut build: Build) -> Result<Advance, PlanError> {
         loop {
             self.tests(scope, &mut build)?;
-            let next = build.goals.iter().enumerate().filter_map(|(at, goal)| Some((self.step_of(&build, at, goal)?, at)));
+            let next = build
+                .goals
+                .iter()
+                .enumerate()
+                .filter_map(|(at, goal)| Some((self.step_of(&build, at, goal)?, at)));
             let Some((step, at)) = next.min() else {
                 return self.finish(build).map(Advance::Done);
             };
@@ -101,7 +105,9 @@ impl Planner<'_> {
                             let branches = self.branches(scope, &build, &goal)?;
                             build.select.filter.push(Condition::Any(branches));
                         }
-                        Step::Produce | Step::Enumerate if !alone && !(self.is_decision && alternatives <= 8) => {
+                        Step::Produce | Step::Enumerate
+                            if !alone && !(self.is_decision && alternatives <= 8) =>
+                        {
                             let rows = self.produce(&build, rel, &args)?;
                             build.goals.insert(at, rows);
                         }
@@ -147,7 +153,11 @@ impl Planner<'_> {
                 None => call.push(Term::Ignored),
             }
         }
-        inner.output = call.iter().copied().filter(|term| *term != Term::Ignored && inner.expr(*term).is_none()).collect();
+        inner.output = call
+            .iter()
+            .copied()
+            .filter(|term| *term != Term::Ignored && inner.expr(*term).is_none())
+            .collect();
         inner.goals.push(Goal::Call { polarity: Polarity::Positive, rel, args: call, guards: Vec::new() });
         let n_columns = inner.output.len();
         let selects = self.selects(&Scope::TOP, inner)?;
@@ -163,8 +173,11 @@ impl Planner<'_> {
                 Goal::Compare { op: CompareOp::Equal, left, right } => {
                     build.expr(*left).is_some() || build.expr(*right).is_some() || left == right
                 }
-                Goal::Compare { left, right, .. } => build.expr(*left).is_some() && build.expr(*right).is_some(),
-                Goal::Scan { polarity: Polarity::Negated, guards, .. } | Goal::Call { polarity: Polarity::Negated, guards, .. } => {
+                Goal::Compare { left, right, .. } => {
+                    build.expr(*left).is_some() && build.expr(*right).is_some()
+                }
+                Goal::Scan { polarity: Polarity::Negated, guards, .. }
+                | Goal::Call { polarity: Polarity::Negated, guards, .. } => {
                     is_ready(build, goal) && guards.iter().all(|(term, _)| build.expr(*term).is_some())
                 }
                 Goal::Scan { .. } | Goal::Call { .. } | Goal::Values { .. } | Goal::Rows { .. } => false,
@@ -175,11 +188,13 @@ impl Planner<'_> {
             }
             let goal = build.goals.remove(at);
             match goal {
-                Goal::Compare { op: CompareOp::Equal, left, right } => match (build.expr(left), build.expr(right)) {
-                    (Some(expr), _) => build.meet(right, expr),
-                    (None, Some(expr)) => build.meet(left, expr),
-                    (None, None) => {}
-                },
+                Goal::Compare { op: CompareOp::Equal, left, right } => {
+                    match (build.expr(left), build.expr(right)) {
+                        (Some(expr), _) => build.meet(right, expr),
+                        (None, Some(expr)) => build.meet(left, expr),
+                        (None, None) => {}
+                    }
+                }
                 Goal::Compare { op, left, right } => {
                     if let (Some(left), Some(right)) = (build.expr(left), build.expr(right)) {
                         build.select.filter.push(Condition::Compare { op, left, right });
@@ -244,7 +259,9 @@ impl Planner<'_> {
             return true;
         }
         let tested = self.tested_columns(rel);
-        args.iter().zip(tested).all(|(arg, tested)| !tested || build.expr(*arg).is_some() || !self.could_bind(build, *arg))
+        args.iter()
+            .zip(tested)
+            .all(|(arg, tested)| !tested || build.expr(*arg).is_some() || !self.could_bind(build, *arg))
     }
 
     /// Whether some goal that is still to plan may bind the variable.

@@ -5,8 +5,8 @@
 //! `p(x, z, i) :- p(x, y, i), p(y, z, i)` with nothing else in it, and composition pairs the same columns
 //! on both sides, so that it is associative.
 
-use crate::specialise::clause::{Clause, Goal, RelId, Relation, Specialised, Term};
 use crate::ir::Polarity;
+use crate::specialise::clause::{Clause, Goal, RelId, Relation, Specialised, Term};
 
 /// Rewrites every transitive relation of the program.
 pub(crate) fn linearise(program: &mut Specialised) {
@@ -88,7 +88,8 @@ fn transitive(rel: RelId, clause: &Clause) -> Option<usize> {
 /// Whether `head` is `first` composed with `second`: each column is invariant, from the first alone (where
 /// the second has the middle), or from the second alone (where the first has the middle).
 fn composes(head: &[Term], first: &[Term], second: &[Term]) -> Option<usize> {
-    let columns = || head.iter().zip(first).zip(second).map(|((head, first), second)| (*head, *first, *second));
+    let columns =
+        || head.iter().zip(first).zip(second).map(|((head, first), second)| (*head, *first, *second));
     let mut from_first = Vec::new();
     let mut from_second = Vec::new();
     for (head_term, first_term, second_term) in columns() {
@@ -103,6 +104,7 @@ fn composes(head: &[Term], first: &[Term], second: &[Term]) -> Option<usize> {
             return None;
         }
     }
-    let paired = from_first.len() == from_second.len() && from_first.iter().all(|term| from_second.contains(term));
+    let paired =
+        from_first.len() == from_second.len() && from_first.iter().all(|term| from_second.contains(term));
     (paired && !from_first.is_empty()).then_some(0)
 }

@@ -15,8 +15,8 @@ use crate::catalog::Catalog;
 use crate::ir::Program;
 use crate::question::{CompileError, Shape};
 use algebra::Plan;
-use planner::Planner;
 use indexmap::IndexSet;
+use planner::Planner;
 
 /// A plan and the literals that it mentions beside the policy's.
 #[derive(Debug)]
@@ -28,7 +28,12 @@ pub(crate) struct Planned {
 use crate::specialise::{self, RuleIndex};
 
 /// x
-pub(crate) fn plan(program: &Program, rules: &RuleIndex, catalog: &Catalog, shape: &Shape) -> Result<Planned, CompileError> {
+pub(crate) fn plan(
+    program: &Program,
+    rules: &RuleIndex,
+    catalog: &Catalog,
+    shape: &Shape,
+) -> Result<Planned, CompileError> {
     let mut specialised = specialise::specialise(program, rules, catalog, shape)?;
     collapse::collapse(&mut specialised);
     linearise::linearise(&mut specialised);

@@ -2,10 +2,12 @@
 
 use super::algebra::{Plan, PlanAnswer, Select, Table, TableBody};
 use super::build::Build;
-use crate::specialise::clause::{Adornment, Clause, Goal, Output, RelId, Relation, Root, Specialised, TableRef, Term};
 use super::scope::Scope;
 use crate::ir::{Program, RuleId, TypeId};
 use crate::question::{AnswerColumn, CompileError, Shape, ShapeDomain};
+use crate::specialise::clause::{
+    Adornment, Clause, Goal, Output, RelId, Relation, Root, Specialised, TableRef, Term,
+};
 use crate::strata::graph::{Component, components};
 use rustc_hash::FxHashMap;
 
@@ -45,9 +47,10 @@ impl<'p> Planner<'p> {
     /// Finds the recursive components of a program.
     pub(super) fn new(program: &'p Program, specialised: Specialised) -> Self {
         let relations = specialised.relations;
-        let is_decision = specialised.roots.iter().all(|root| {
-            root.outputs.iter().all(|output| !matches!(output.term(), Some(Term::Var(_))))
-        });
+        let is_decision = specialised
+            .roots
+            .iter()
+            .all(|root| root.outputs.iter().all(|output| !matches!(output.term(), Some(Term::Var(_)))));
         let edges = relations.iter().enumerate().flat_map(|(reader, relation)| {
             let goals = relation.clauses.iter().flat_map(|clause| &clause.goals);
             goals.filter_map(move |goal| match goal {
@@ -119,18 +122,27 @@ impl<'p> Planner<'p> {
     }
 
     /// Adds a table, or finds one with the same rows.
-    pub(super) fn add_table(&mut self, rel: RelId, purpose: &str, n_columns: usize, mut body: TableBody) -> TableRef {
+    pub(super) fn add_table(
+        &mut self,
+        rel: RelId,
+        purpose: &str,
+        n_columns: usize,
+        mut body: TableBody,
+    ) -> TableRef {
         number_aliases(&mut body);
         let known = self.tables.iter().position(|table| table.n_columns == n_columns && table.body == body);
         if let Some(index) = known {
             return TableRef::Table(index);
         }
         let relation = self.relations.get(rel.0);
-        let predicate = relation.and_then(|relation| self.program.predicates.get_index(relation.pred.index()));
+        let predicate =
+            relation.and_then(|relation| self.program.predicates.get_index(relation.pred.index()));
         let predicate = predicate.map_or("", |predicate| predicate.name.as_str());
-        let readable: String = predicate.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '_').take(20).collect();
+        let readable: String =
+            predicate.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '_').take(20).collect();
         let number = self.tables.len() + 1;
-        let described = relation.map_or(String::new(), |relation| super::print::heading(self.program, relation));
+        let described =
+            relation.map_or(String::new(), |relation| super::print::heading(self.program, relation));
         let comment = if purpose.is_empty() { described } else { format!("{described}: {purpose}") };
         self.tables.push(Table { name: format!("pc{number}_{readable}"), comment, n_columns, body });
         TableRef::Table(self.tables.len() - 1)
@@ -212,7 +224,9 @@ fn number_aliases(body: &mut TableBody) {
     };
     let selects = match body {
         TableBody::Union(selects) => selects.iter_mut().chain([].iter_mut()),
-        TableBody::Recursive { base, step } | TableBody::WholeState { base, step } => base.iter_mut().chain(step.iter_mut()),
+        TableBody::Recursive { base, step } | TableBody::WholeState { base, step } => {
+            base.iter_mut().chain(step.iter_mut())
+        }
     };
     for select in selects {
         select.for_each_alias(&mut visit);

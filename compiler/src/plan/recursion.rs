@@ -7,10 +7,10 @@
 //! (separable recursion, Naughton 1988): each class can be walked from the values that bind it, or closed
 //! forwards from the exits, independently of the others.
 
-use crate::specialise::clause::{Clause, Goal, RelId, Relation, Term};
 use super::planner::Planner;
-use crate::specialise::{for_each_goal_term, ignore_lonely};
 use crate::ir::Polarity;
+use crate::specialise::clause::{Clause, Goal, RelId, Relation, Term};
+use crate::specialise::{for_each_goal_term, ignore_lonely};
 use indexmap::IndexSet;
 
 /// A clause that calls its own component.
@@ -76,7 +76,8 @@ impl Planner<'_> {
     /// Takes the component of a relation apart.
     pub(super) fn recursion(&mut self, rel: RelId) -> Option<Recursion> {
         let members = self.component(rel)?;
-        let mut recursion = Recursion { members: members.clone(), exits: Vec::new(), steps: Vec::new(), widths: Vec::new() };
+        let mut recursion =
+            Recursion { members: members.clone(), exits: Vec::new(), steps: Vec::new(), widths: Vec::new() };
         for (member_idx, member) in members.iter().enumerate() {
             let relation = self.relation(*member)?.clone();
             let mut exits = Vec::new();
@@ -90,7 +91,9 @@ impl Planner<'_> {
                 };
                 for goal in &clause.goals {
                     match goal {
-                        Goal::Call { polarity: Polarity::Positive, rel, args, .. } if members.contains(rel) => {
+                        Goal::Call { polarity: Polarity::Positive, rel, args, .. }
+                            if members.contains(rel) =>
+                        {
                             step.calls.push((recursion.member(*rel)?, args.clone()));
                         }
                         other => step.goals.push(other.clone()),
@@ -144,7 +147,9 @@ pub(super) fn classes(recursion: &Recursion, width: usize, is_static: &[bool]) -
         touched.push(columns);
     }
     // A class apart from the one that changes members must have the same steps in each of them.
-    let in_class = |groups: &mut Groups, root: usize| -> Vec<usize> { (0..width).filter(|c| groups.root(*c) == root).collect() };
+    let in_class = |groups: &mut Groups, root: usize| -> Vec<usize> {
+        (0..width).filter(|c| groups.root(*c) == root).collect()
+    };
     if recursion.members.len() > 1 {
         for columns in &touched {
             let Some(&first) = columns.first() else { continue };
@@ -185,13 +190,17 @@ fn is_connected(step: &Step, column: usize, term: Term) -> bool {
         for_each_goal_term(&mut goal.clone(), &mut |other| found |= *other == term);
     }
     let args = step.calls.first().map_or(&[][..], |(_, args)| args);
-    let in_others = |terms: &[Term]| terms.iter().enumerate().any(|(other, found)| other != column && *found == term);
+    let in_others =
+        |terms: &[Term]| terms.iter().enumerate().any(|(other, found)| other != column && *found == term);
     found || in_others(&step.head) || in_others(args) || !matches!(term, Term::Var(_))
 }
 
 /// Whether every member has the same steps for the columns of one class.
 fn has_equal_steps(
-    recursion: &Recursion, touched: &[Vec<usize>], class: &[usize], is_in: impl Fn(usize) -> bool,
+    recursion: &Recursion,
+    touched: &[Vec<usize>],
+    class: &[usize],
+    is_in: impl Fn(usize) -> bool,
 ) -> bool {
     let mut of_member: Vec<IndexSet<(Vec<Term>, Vec<Goal>)>> = vec![IndexSet::new(); recursion.members.len()];
     for (step, columns) in recursion.steps.iter().zip(touched) {
@@ -199,7 +208,9 @@ fn has_equal_steps(
             continue;
         }
         let Some((_, args)) = step.calls.first() else { return false };
-        let terms = |all: &[Term]| -> Vec<Term> { class.iter().filter_map(|column| all.get(*column).copied()).collect() };
+        let terms = |all: &[Term]| -> Vec<Term> {
+            class.iter().filter_map(|column| all.get(*column).copied()).collect()
+        };
         let head = [terms(&step.head), terms(args)].concat();
         let clause = Clause { head, goals: step.goals.clone(), ..step.clause.clone() };
         let normal = ignore_lonely(clause, &[]);

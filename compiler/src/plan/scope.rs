@@ -48,7 +48,8 @@ impl Scope<'_> {
 
 fn add(demand: &mut Select, select: &Select) {
     demand.from.extend(&select.from);
-    let simple = |condition: &&Condition| matches!(condition, Condition::Compare { .. } | Condition::OneOf { .. });
+    let simple =
+        |condition: &&Condition| matches!(condition, Condition::Compare { .. } | Condition::OneOf { .. });
     demand.filter.extend(select.filter.iter().filter(simple).cloned());
 }
 

@@ -207,7 +207,11 @@ impl Specialised {
 }
 
 /// The literal of this id, of the policy or of the catalog.
-pub(crate) fn constant<'a>(program: &'a Program, extra: &'a IndexSet<Constant>, id: ConstId) -> Option<&'a Constant> {
+pub(crate) fn constant<'a>(
+    program: &'a Program,
+    extra: &'a IndexSet<Constant>,
+    id: ConstId,
+) -> Option<&'a Constant> {
     let n_policy = program.constants.len();
     match id.index().checked_sub(n_policy) {
         None => program.constants.get_index(id.index()),

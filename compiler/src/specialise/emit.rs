@@ -10,9 +10,9 @@ use super::pattern::Pattern;
 use super::solve::{Body, Origin, Solution};
 use super::{Choice, Specialiser};
 use crate::ir::{self, CompareOp, ConstId, LiteralKind, Polarity, PredId, TypeId, VarId};
-use crate::specialise::clause::{Adornment, Clause, Goal, Output, RelId, ScanArg, Term, constant};
 use crate::question::CompileError;
 use crate::source::Span;
+use crate::specialise::clause::{Adornment, Clause, Goal, Output, RelId, ScanArg, Term, constant};
 use rustc_hash::FxHashMap;
 
 /// Which relation each adornment of each table becomes.
@@ -39,7 +39,9 @@ impl Numbering {
 
 /// The clause of a solution; `None` if a test proved it impossible.
 pub(super) fn clause(
-    work: &Specialiser<'_>, numbering: &Numbering, solution: &Solution<'_>,
+    work: &Specialiser<'_>,
+    numbering: &Numbering,
+    solution: &Solution<'_>,
 ) -> Result<Option<Clause>, CompileError> {
     match &solution.origin {
         Origin::Rule { rule, frame, choices } => {
@@ -48,7 +50,8 @@ pub(super) fn clause(
             let body = Body { params: &written.params, literals: &written.body, locals, rule: Some(*rule) };
             let emitter = Emitter::new(work, numbering, &body, frame, choices);
             let Some(goals) = emitter.goals()? else { return Ok(None) };
-            let with_column = written.params.iter().zip(&solution.adornments).filter(|(_, form)| form.has_column());
+            let with_column =
+                written.params.iter().zip(&solution.adornments).filter(|(_, form)| form.has_column());
             let head = with_column.map(|(param, _)| emitter.term(*param)).collect();
             let var_names = written.vars.iter().map(|var| var.name.clone()).collect();
             Ok(Some(ignore_lonely(Clause { rule: Some(*rule), head, goals, var_names }, &[])))
@@ -65,14 +68,19 @@ fn source_clause(work: &Specialiser<'_>, index: usize, adornments: &[Adornment])
     let mut var_names = Vec::new();
     for (adornment, held) in adornments.iter().zip(&source.args) {
         match (adornment, held) {
-            (Adornment::Literal(literal), SourceArg::Column(_)) => args.push(ScanArg::Term(Term::Const(*literal))),
-            (Adornment::Column(_) | Adornment::Tested(_) | Adornment::Unconstrained(_), SourceArg::Column(_)) => {
+            (Adornment::Literal(literal), SourceArg::Column(_)) => {
+                args.push(ScanArg::Term(Term::Const(*literal)))
+            }
+            (
+                Adornment::Column(_) | Adornment::Tested(_) | Adornment::Unconstrained(_),
+                SourceArg::Column(_),
+            ) => {
                 let var = Term::Var(VarId::from_index(var_names.len()));
                 var_names.push(format!("x{}", var_names.len()));
                 head.push(var);
                 args.push(ScanArg::Term(var));
             }
-            (_, SourceArg::Constant(_)) => {}
+            (_, SourceArg::Constant(_) | SourceArg::Open) => {}
         }
     }
     let goal = Goal::Scan { polarity: Polarity::Positive, source: index, args, guards: Vec::new() };
@@ -98,7 +106,10 @@ pub(crate) fn ignore_lonely(mut clause: Clause, keep: &[Term]) -> Clause {
         map
     });
     let lonely = |term: &Term| {
-        matches!(term, Term::Var(_)) && count.get(term) == Some(&1) && !n_head.contains_key(term) && !keep.contains(term)
+        matches!(term, Term::Var(_))
+            && count.get(term) == Some(&1)
+            && !n_head.contains_key(term)
+            && !keep.contains(term)
     };
     order.retain(|term| !lonely(term));
     let renumber = keep.is_empty();
@@ -107,7 +118,8 @@ pub(crate) fn ignore_lonely(mut clause: Clause, keep: &[Term]) -> Clause {
         Term::Const(_) | Term::Given(_) | Term::Now | Term::Tag(_) | Term::Ignored => None,
     });
     let new_names: Vec<String> = new_names.collect();
-    let places: FxHashMap<Term, usize> = order.iter().enumerate().map(|(place, term)| (*term, place)).collect();
+    let places: FxHashMap<Term, usize> =
+        order.iter().enumerate().map(|(place, term)| (*term, place)).collect();
     for_each_term(&mut clause, &mut |term| {
         if lonely(term) {
             *term = Term::Ignored;
@@ -166,7 +178,10 @@ pub(super) struct Emitter<'e, 'p> {
 
 impl<'e, 'p> Emitter<'e, 'p> {
     pub(super) fn new(
-        work: &'e Specialiser<'p>, numbering: &'e Numbering, body: &'e Body<'e>, frame: &'e Frame<'p>,
+        work: &'e Specialiser<'p>,
+        numbering: &'e Numbering,
+        body: &'e Body<'e>,
+        frame: &'e Frame<'p>,
         choices: &'e [(usize, Choice)],
     ) -> Self {
         Self { work, numbering, body, frame, choices }
@@ -182,7 +197,9 @@ impl<'e, 'p> Emitter<'e, 'p> {
         let term = self.term(ir::Term::Var(var));
         match (self.frame.only_type(var), self.frame.is_bound(var)) {
             (Some(ty), true) => Output::Term(term, ty),
-            (ty, false) if !self.work.is_tested(self.body, self.frame, self.choices, var) => Output::Unconstrained(ty),
+            (ty, false) if !self.work.is_tested(self.body, self.frame, self.choices, var) => {
+                Output::Unconstrained(ty)
+            }
             (ty, _) => Output::Term(term, ty.unwrap_or(TypeId::FOREIGN)),
         }
     }
@@ -191,7 +208,11 @@ impl<'e, 'p> Emitter<'e, 'p> {
     pub(super) fn goals(&self) -> Result<Option<Vec<Goal>>, CompileError> {
         let mut goals = Vec::new();
         for (left, right) in &self.frame.equal {
-            goals.push(Goal::Compare { op: CompareOp::Equal, left: value_term(*left), right: value_term(*right) });
+            goals.push(Goal::Compare {
+                op: CompareOp::Equal,
+                left: value_term(*left),
+                right: value_term(*right),
+            });
         }
         for (literal_idx, literal) in self.body.literals.iter().enumerate() {
             let possible = match &literal.kind {
@@ -204,12 +225,20 @@ impl<'e, 'p> Emitter<'e, 'p> {
                     true
                 }
                 LiteralKind::Compare { op: CompareOp::Equal, .. } | LiteralKind::NotOfType { .. } => true,
-                LiteralKind::Compare { op, left, right } => self.compare(*op, *left, *right, literal.span, &mut goals)?,
+                LiteralKind::Compare { op, left, right } => {
+                    self.compare(*op, *left, *right, literal.span, &mut goals)?
+                }
                 LiteralKind::OneOf { polarity: Polarity::Positive, .. } => true,
                 LiteralKind::OneOf { polarity: Polarity::Negated, term, values } => {
                     let mut possible = true;
                     for value in values {
-                        possible &= self.compare(CompareOp::NotEqual, *term, ir::Term::Const(*value), literal.span, &mut goals)?;
+                        possible &= self.compare(
+                            CompareOp::NotEqual,
+                            *term,
+                            ir::Term::Const(*value),
+                            literal.span,
+                            &mut goals,
+                        )?;
                     }
                     possible
                 }
@@ -227,7 +256,8 @@ impl<'e, 'p> Emitter<'e, 'p> {
         match *choice {
             Choice::Source(index) => {
                 let source = self.work.source(pred, index)?;
-                let columns = args.iter().zip(&source.args).filter(|(_, held)| matches!(held, SourceArg::Column(_)));
+                let columns =
+                    args.iter().zip(&source.args).filter(|(_, held)| matches!(held, SourceArg::Column(_)));
                 let args = columns.map(|(arg, _)| ScanArg::Term(self.term(*arg))).collect();
                 Some(Goal::Scan { polarity: Polarity::Positive, source: index, args, guards: Vec::new() })
             }
@@ -242,7 +272,13 @@ impl<'e, 'p> Emitter<'e, 'p> {
     }
 
     /// One negated goal for each way in which the predicate could hold.
-    fn negated(&self, pred: PredId, args: &[ir::Term], span: Span, goals: &mut Vec<Goal>) -> Result<(), CompileError> {
+    fn negated(
+        &self,
+        pred: PredId,
+        args: &[ir::Term],
+        span: Span,
+        goals: &mut Vec<Goal>,
+    ) -> Result<(), CompileError> {
         let pattern = Pattern::of(self.work.program, self.frame, pred, args);
         for (choice, forms) in self.work.known_choices(&pattern) {
             let mut frame = self.frame.clone();
@@ -253,14 +289,22 @@ impl<'e, 'p> Emitter<'e, 'p> {
             let goal = match choice {
                 Choice::Source(index) => {
                     let Some(source) = self.work.source(pred, index) else { continue };
-                    let columns = args.iter().zip(&source.args).filter(|(_, held)| matches!(held, SourceArg::Column(_)));
+                    let columns = args
+                        .iter()
+                        .zip(&source.args)
+                        .filter(|(_, held)| matches!(held, SourceArg::Column(_)));
                     let args = columns.map(|(arg, _)| ScanArg::Term(term_in(&frame, *arg))).collect();
                     Goal::Scan { polarity: Polarity::Negated, source: index, args, guards }
                 }
                 Choice::Form { table, form } => {
                     let columns = args.iter().zip(&forms).filter(|(_, form)| form.has_column());
                     let args = columns.map(|(arg, _)| term_in(&frame, *arg)).collect();
-                    Goal::Call { polarity: Polarity::Negated, rel: self.numbering.rel(table, form), args, guards }
+                    Goal::Call {
+                        polarity: Polarity::Negated,
+                        rel: self.numbering.rel(table, form),
+                        args,
+                        guards,
+                    }
                 }
             };
             if !goals.contains(&goal) {
@@ -272,13 +316,20 @@ impl<'e, 'p> Emitter<'e, 'p> {
 
     /// Whether a negated atom can hold in this form; if so, the guards under which it does.
     fn can_hold(
-        &self, frame: &mut Frame<'p>, args: &[ir::Term], forms: &[Adornment], span: Span, guards: &mut Vec<(Term, ConstId)>,
+        &self,
+        frame: &mut Frame<'p>,
+        args: &[ir::Term],
+        forms: &[Adornment],
+        span: Span,
+        guards: &mut Vec<(Term, ConstId)>,
     ) -> Result<bool, CompileError> {
         for (arg, form) in args.iter().zip(forms) {
             let local = matches!(arg, ir::Term::Var(var) if self.is_local(*var));
             let unified = match *form {
                 Adornment::Literal(literal) if local => self.work.unify_literal(frame, *arg, literal),
-                Adornment::Column(ty) | Adornment::Tested(Some(ty)) | Adornment::Unconstrained(Some(ty)) if local => {
+                Adornment::Column(ty) | Adornment::Tested(Some(ty)) | Adornment::Unconstrained(Some(ty))
+                    if local =>
+                {
                     self.work.unify_type(frame, *arg, ty)
                 }
                 Adornment::Literal(literal) => match self.guard(*arg, literal, span)? {
@@ -290,7 +341,9 @@ impl<'e, 'p> Emitter<'e, 'p> {
                     }
                 },
                 Adornment::Column(ty) => {
-                    if self.is_fresh(*arg) { self.check_infinite(*arg, span)?; }
+                    if self.is_fresh(*arg) {
+                        self.check_infinite(*arg, span)?;
+                    }
                     let same = self.type_of(*arg, span)? == ty;
                     if same && !self.is_fresh(*arg) { Ok(()) } else { Err(Impossible) }
                 }
@@ -320,14 +373,25 @@ impl<'e, 'p> Emitter<'e, 'p> {
         Ok(match self.term(arg) {
             Term::Const(other) if other == literal => Guard::Always,
             Term::Const(_) => Guard::Never,
-            Term::Given(_) if held.ty == TypeId::STRING && literal.index() < self.work.program.constants.len() => Guard::Never,
-            term @ (Term::Var(_) | Term::Given(_) | Term::Now | Term::Tag(_) | Term::Ignored) => Guard::If(term),
+            Term::Given(_)
+                if held.ty == TypeId::STRING && literal.index() < self.work.program.constants.len() =>
+            {
+                Guard::Never
+            }
+            term @ (Term::Var(_) | Term::Given(_) | Term::Now | Term::Tag(_) | Term::Ignored) => {
+                Guard::If(term)
+            }
         })
     }
 
     /// Keeps a comparison unless it is decided already; `false` if it can never hold.
     fn compare(
-        &self, op: CompareOp, left: ir::Term, right: ir::Term, span: Span, goals: &mut Vec<Goal>,
+        &self,
+        op: CompareOp,
+        left: ir::Term,
+        right: ir::Term,
+        span: Span,
+        goals: &mut Vec<Goal>,
     ) -> Result<bool, CompileError> {
         let (left_term, right_term) = (self.term(left), self.term(right));
         if op == CompareOp::NotEqual {
@@ -359,9 +423,13 @@ impl<'e, 'p> Emitter<'e, 'p> {
             CompareOp::Equal => left == right,
             CompareOp::NotEqual => left != right,
             CompareOp::Less => number(left).zip(number(right)).is_some_and(|(left, right)| left < right),
-            CompareOp::LessOrEqual => number(left).zip(number(right)).is_some_and(|(left, right)| left <= right),
+            CompareOp::LessOrEqual => {
+                number(left).zip(number(right)).is_some_and(|(left, right)| left <= right)
+            }
             CompareOp::Greater => number(left).zip(number(right)).is_some_and(|(left, right)| left > right),
-            CompareOp::GreaterOrEqual => number(left).zip(number(right)).is_some_and(|(left, right)| left >= right),
+            CompareOp::GreaterOrEqual => {
+                number(left).zip(number(right)).is_some_and(|(left, right)| left >= right)
+            }
         }
     }
 
@@ -372,16 +440,18 @@ impl<'e, 'p> Emitter<'e, 'p> {
     /// Whether a fresh value is a witness for this term: nothing binds it and the head does not have it.
     fn is_fresh(&self, arg: ir::Term) -> bool {
         let ir::Term::Var(var) = arg else { return false };
-        let in_head = self.body.params.iter().any(|param| {
-            matches!(param, ir::Term::Var(param) if self.frame.root(*param) == self.frame.root(var))
-        });
+        let in_head = self.body.params.iter().any(
+            |param| matches!(param, ir::Term::Var(param) if self.frame.root(*param) == self.frame.root(var)),
+        );
         !in_head && !self.frame.is_bound(var)
     }
 
     /// A fresh value exists for every type but Boolean, which has two values.
     fn check_infinite(&self, arg: ir::Term, span: Span) -> Result<(), CompileError> {
         match arg {
-            ir::Term::Var(var) if self.is_fresh(arg) && self.frame.only_type(var) == Some(TypeId::BOOLEAN) => {
+            ir::Term::Var(var)
+                if self.is_fresh(arg) && self.frame.only_type(var) == Some(TypeId::BOOLEAN) =>
+            {
                 Err(self.work.untyped(self.body, var, span))
             }
             ir::Term::Var(_) | ir::Term::Const(_) | ir::Term::Now => Ok(()),

@@ -163,7 +163,13 @@ impl<'p> Frame<'p> {
         let cell = self.cell_mut(var)?;
         match &cell.types {
             Types::Any => Ok(false),
-            Types::One(ty) => if excluded.contains(ty) { Err(Impossible) } else { Ok(true) },
+            Types::One(ty) => {
+                if excluded.contains(ty) {
+                    Err(Impossible)
+                } else {
+                    Ok(true)
+                }
+            }
             Types::OneOf(types) => {
                 let left: Vec<TypeId> = types.iter().copied().filter(|ty| !excluded.contains(ty)).collect();
                 cell.types = match left.as_slice() {
@@ -180,7 +186,11 @@ impl<'p> Frame<'p> {
     ///
     /// `same` decides two values where that is known at compile time.
     pub(super) fn assign(
-        &mut self, var: VarId, value: Value, ty: TypeId, same: impl Fn(Value, Value, TypeId) -> Option<bool>,
+        &mut self,
+        var: VarId,
+        value: Value,
+        ty: TypeId,
+        same: impl Fn(Value, Value, TypeId) -> Option<bool>,
     ) -> Result<(), Impossible> {
         self.narrow(var, ty)?;
         let cell = self.cell_mut(var)?;
@@ -204,7 +214,10 @@ impl<'p> Frame<'p> {
 
     /// Merges two variables.
     pub(super) fn merge(
-        &mut self, left: VarId, right: VarId, same: impl Fn(Value, Value, TypeId) -> Option<bool>,
+        &mut self,
+        left: VarId,
+        right: VarId,
+        same: impl Fn(Value, Value, TypeId) -> Option<bool>,
     ) -> Result<(), Impossible> {
         let (left, right) = (self.root(left), self.root(right));
         if left == right {

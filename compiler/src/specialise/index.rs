@@ -2,7 +2,10 @@
 
 use super::pattern::{Pattern, PatternArg};
 use crate::catalog::{Catalog, RelationArg};
-use crate::ir::{ConstId, Constant, LiteralKind, Polarity, PredId, Predicate, Program, RuleId, Term, TypeId, VarId, VarType};
+use crate::ir::{
+    ConstId, Constant, LiteralKind, Polarity, PredId, Predicate, Program, RuleId, SignatureArg, Term, TypeId,
+    VarId, VarType,
+};
 use indexmap::IndexSet;
 use rustc_hash::FxHashMap;
 
@@ -60,7 +63,8 @@ impl RuleIndex {
                 }
             }
         }
-        let locals = program.rules.iter().map(|rule| locals(&rule.params, &rule.body, rule.vars.len())).collect();
+        let locals =
+            program.rules.iter().map(|rule| locals(&rule.params, &rule.body, rule.vars.len())).collect();
         Self { rules, locals }
     }
 
@@ -146,6 +150,8 @@ pub(super) enum SourceArg {
     Column(TypeId),
     /// Always this literal.
     Constant(ConstId),
+    /// A column of values of some type; used where only the graph of dependencies is asked for.
+    Open,
 }
 
 /// The catalog's relations that hold facts of the policy's predicates and types.
@@ -162,11 +168,33 @@ impl Sources {
         let mut sources = Self::default();
         for (index, relation) in catalog.relations.iter().enumerate() {
             let predicate = Predicate { name: relation.predicate.clone(), arity: relation.args.len() };
-            let Some(pred) = program.predicates.get_index_of(&predicate).map(PredId::from_index) else { continue };
+            let Some(pred) = program.predicates.get_index_of(&predicate).map(PredId::from_index) else {
+                continue;
+            };
             let args = relation.args.iter().map(|arg| sources.arg(program, arg)).collect::<Option<Vec<_>>>();
             if let Some(args) = args {
                 sources.by_predicate.entry(pred).or_default().push(Source { index, args });
             }
+        }
+        sources
+    }
+
+    /// A relation for everything that the policy's signatures admit.
+    pub(super) fn of_signatures(program: &Program) -> Self {
+        let mut sources = Self::default();
+        for (index, signature) in program.signatures.iter().enumerate() {
+            let predicate = Predicate { name: signature.predicate.clone(), arity: signature.args.len() };
+            let Some(pred) = program.predicates.get_index_of(&predicate).map(PredId::from_index) else {
+                continue;
+            };
+            let args = signature.args.iter().map(|arg| match arg {
+                SignatureArg::Type(ty) => SourceArg::Column(*ty),
+                SignatureArg::Literal(text) => program
+                    .string_literal(text)
+                    .map_or(SourceArg::Column(TypeId::STRING), SourceArg::Constant),
+                SignatureArg::Any => SourceArg::Open,
+            });
+            sources.by_predicate.entry(pred).or_default().push(Source { index, args: args.collect() });
         }
         sources
     }

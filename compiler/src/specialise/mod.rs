@@ -15,20 +15,22 @@
 //! [`Adornment::Tested`] whatever the negated predicate holds.
 
 pub(crate) mod clause;
+mod dependencies;
 mod emit;
 mod frame;
 mod index;
 mod pattern;
 mod solve;
 
+pub(crate) use dependencies::{Dependencies, Dependency, dependencies};
 pub(crate) use emit::{for_each_goal_term, ignore_lonely};
 pub(crate) use index::RuleIndex;
 
-use clause::{Adornment, Relation, Root, Specialised};
 use crate::catalog::Catalog;
 use crate::ir::{Program, RuleId};
 use crate::limits;
 use crate::question::{CompileError, Shape};
+use clause::{Adornment, Relation, Root, Specialised};
 use frame::Frame;
 use index::Sources;
 use indexmap::IndexSet;
@@ -73,7 +75,10 @@ struct Specialiser<'p> {
 /// [`CompileError::Refused`] if the copies exceed [`limits::SPECIALISATION_STEPS`], or a test needs the
 /// type of a variable that has none.
 pub(crate) fn specialise(
-    program: &Program, rules: &RuleIndex, catalog: &Catalog, shape: &Shape,
+    program: &Program,
+    rules: &RuleIndex,
+    catalog: &Catalog,
+    shape: &Shape,
 ) -> Result<Specialised, CompileError> {
     let mut work = Specialiser {
         program,
@@ -85,7 +90,11 @@ pub(crate) fn specialise(
         steps: 0,
     };
     let Some(question) = solve::QuestionRule::new(program, shape) else {
-        return Ok(Specialised { relations: Vec::new(), roots: Vec::new(), extra_constants: IndexSet::new() });
+        return Ok(Specialised {
+            relations: Vec::new(),
+            roots: Vec::new(),
+            extra_constants: IndexSet::new(),
+        });
     };
     // The question's own solutions depend on the tables it reads: run it until no table grows.
     question.run(&mut work)?;
@@ -148,7 +157,11 @@ impl<'p> Specialiser<'p> {
     }
 
     /// Every way in which the rules and stored relations answer a pattern.
-    fn solutions(&mut self, pattern: &Pattern, reader: Option<usize>) -> Result<Vec<solve::Solution<'p>>, CompileError> {
+    fn solutions(
+        &mut self,
+        pattern: &Pattern,
+        reader: Option<usize>,
+    ) -> Result<Vec<solve::Solution<'p>>, CompileError> {
         let mut found = Vec::new();
         let rules = self.rules;
         self.source_solutions(pattern, &mut found);
@@ -159,7 +172,11 @@ impl<'p> Specialiser<'p> {
     }
 
     fn rule_solutions(
-        &mut self, pattern: &Pattern, rule_id: RuleId, reader: Option<usize>, found: &mut Vec<solve::Solution<'p>>,
+        &mut self,
+        pattern: &Pattern,
+        rule_id: RuleId,
+        reader: Option<usize>,
+        found: &mut Vec<solve::Solution<'p>>,
     ) -> Result<(), CompileError> {
         let program = self.program;
         let Some(rule) = program.rules.get(rule_id.index()) else { return Ok(()) };
@@ -167,7 +184,12 @@ impl<'p> Specialiser<'p> {
         if self.unify_head(&mut frame, &rule.params, pattern).is_err() {
             return Ok(());
         }
-        let body = solve::Body { params: &rule.params, literals: &rule.body, locals: self.rules.locals(rule_id), rule: Some(rule_id) };
+        let body = solve::Body {
+            params: &rule.params,
+            literals: &rule.body,
+            locals: self.rules.locals(rule_id),
+            rule: Some(rule_id),
+        };
         self.solve(&body, frame, reader, found)
     }
 

@@ -4,11 +4,14 @@ use super::frame::{Frame, Impossible, Types, Value, type_of};
 use super::index::{Source, SourceArg, locals};
 use super::pattern::{Pattern, PatternArg};
 use super::{Choice, Specialiser};
-use crate::ir::{CompareOp, ConstId, Literal, LiteralKind, Polarity, PredId, RuleId, Term, TypeId, VarId, VarType, Variable};
-use crate::specialise::clause::{Adornment, Clause, Goal, Output, Root, constant};
-use crate::specialise::emit;
+use crate::ir::{
+    CompareOp, ConstId, Literal, LiteralKind, Polarity, PredId, RuleId, Term, TypeId, VarId, VarType,
+    Variable,
+};
 use crate::question::{CompileError, Shape, ShapeDomain, Slot};
 use crate::source::Span;
+use crate::specialise::clause::{Adornment, Clause, Goal, Output, Root, constant};
+use crate::specialise::emit;
 
 /// A rule, or the question itself, as the solver reads it.
 #[derive(Clone, Copy, Debug)]
@@ -53,7 +56,10 @@ impl<'p> Specialiser<'p> {
             {
                 Some(false)
             }
-            (Value::Const(_) | Value::Given(_) | Value::Now, Value::Const(_) | Value::Given(_) | Value::Now) => None,
+            (
+                Value::Const(_) | Value::Given(_) | Value::Now,
+                Value::Const(_) | Value::Given(_) | Value::Now,
+            ) => None,
         }
     }
 
@@ -62,7 +68,12 @@ impl<'p> Specialiser<'p> {
     }
 
     /// Learns that a term has this literal as its value.
-    pub(super) fn unify_literal(&self, frame: &mut Frame<'p>, term: Term, literal: ConstId) -> Result<(), Impossible> {
+    pub(super) fn unify_literal(
+        &self,
+        frame: &mut Frame<'p>,
+        term: Term,
+        literal: ConstId,
+    ) -> Result<(), Impossible> {
         let ty = self.literal_type(literal)?;
         match term {
             Term::Var(var) => frame.assign(var, Value::Const(literal), ty, self.same()),
@@ -87,7 +98,12 @@ impl<'p> Specialiser<'p> {
     }
 
     /// Learns what a call pattern says of a rule's parameters.
-    pub(super) fn unify_head(&self, frame: &mut Frame<'p>, params: &[Term], pattern: &Pattern) -> Result<(), Impossible> {
+    pub(super) fn unify_head(
+        &self,
+        frame: &mut Frame<'p>,
+        params: &[Term],
+        pattern: &Pattern,
+    ) -> Result<(), Impossible> {
         for (param, arg) in params.iter().zip(&pattern.args) {
             match arg {
                 PatternArg::Literal(literal) => self.unify_literal(frame, *param, *literal)?,
@@ -100,7 +116,11 @@ impl<'p> Specialiser<'p> {
 
     /// Answers a rule's body in every way and adds a solution for each.
     pub(super) fn solve(
-        &mut self, body: &Body<'_>, frame: Frame<'p>, reader: Option<usize>, found: &mut Vec<Solution<'p>>,
+        &mut self,
+        body: &Body<'_>,
+        frame: Frame<'p>,
+        reader: Option<usize>,
+        found: &mut Vec<Solution<'p>>,
     ) -> Result<(), CompileError> {
         let Some(rule) = body.rule else { return Err(CompileError::Bug("a rule without an id".into())) };
         let mut answered = Vec::new();
@@ -131,6 +151,9 @@ impl<'p> Specialiser<'p> {
                     (wanted == ty).then_some(Adornment::Column(ty))
                 }
                 (PatternArg::Untyped, SourceArg::Column(ty)) => Some(Adornment::Column(ty)),
+                (PatternArg::Literal(literal), SourceArg::Open) => Some(Adornment::Literal(literal)),
+                (PatternArg::Typed(ty), SourceArg::Open) => Some(Adornment::Column(ty)),
+                (PatternArg::Untyped, SourceArg::Open) => Some(Adornment::Unconstrained(None)),
             };
             let adornments = pattern.args.iter().zip(&source.args).map(adornment).collect::<Option<Vec<_>>>();
             if let Some(adornments) = adornments {
@@ -141,15 +164,23 @@ impl<'p> Specialiser<'p> {
 
     /// Every way to answer the positive literals of a body.
     fn answer(
-        &mut self, body: &Body<'_>, mut frame: Frame<'p>, reader: Option<usize>, answered: &mut Vec<Answered<'p>>,
+        &mut self,
+        body: &Body<'_>,
+        mut frame: Frame<'p>,
+        reader: Option<usize>,
+        answered: &mut Vec<Answered<'p>>,
     ) -> Result<(), CompileError> {
         let mut atoms = Vec::new();
         let mut choices_of = Vec::new();
         for (literal_idx, literal) in body.literals.iter().enumerate() {
             let possible = match &literal.kind {
                 LiteralKind::False => Err(Impossible),
-                LiteralKind::Compare { op: CompareOp::Equal, left, right } => self.unify(&mut frame, *left, *right),
-                LiteralKind::Compare { op: CompareOp::NotEqual, .. } | LiteralKind::NotOfType { .. } => Ok(()),
+                LiteralKind::Compare { op: CompareOp::Equal, left, right } => {
+                    self.unify(&mut frame, *left, *right)
+                }
+                LiteralKind::Compare { op: CompareOp::NotEqual, .. } | LiteralKind::NotOfType { .. } => {
+                    Ok(())
+                }
                 LiteralKind::Compare { left, right, .. } => self
                     .unify_type(&mut frame, *left, TypeId::INTEGER)
                     .and_then(|()| self.unify_type(&mut frame, *right, TypeId::INTEGER)),
@@ -175,7 +206,9 @@ impl<'p> Specialiser<'p> {
     fn unify(&self, frame: &mut Frame<'p>, left: Term, right: Term) -> Result<(), Impossible> {
         match (left, right) {
             (Term::Var(left), Term::Var(right)) => frame.merge(left, right, self.same()),
-            (term, Term::Const(literal)) | (Term::Const(literal), term) => self.unify_literal(frame, term, literal),
+            (term, Term::Const(literal)) | (Term::Const(literal), term) => {
+                self.unify_literal(frame, term, literal)
+            }
             (Term::Var(var), Term::Now) | (Term::Now, Term::Var(var)) => {
                 frame.assign(var, Value::Now, TypeId::INTEGER, self.same())
             }
@@ -184,8 +217,13 @@ impl<'p> Specialiser<'p> {
     }
 
     fn try_values(
-        &mut self, body: &Body<'_>, frame: Frame<'p>, choices_of: &[(Term, &[ConstId])],
-        atoms: &[(usize, PredId, &[Term])], reader: Option<usize>, answered: &mut Vec<Answered<'p>>,
+        &mut self,
+        body: &Body<'_>,
+        frame: Frame<'p>,
+        choices_of: &[(Term, &[ConstId])],
+        atoms: &[(usize, PredId, &[Term])],
+        reader: Option<usize>,
+        answered: &mut Vec<Answered<'p>>,
     ) -> Result<(), CompileError> {
         self.step()?;
         let Some(((term, values), rest)) = choices_of.split_first() else {
@@ -202,8 +240,13 @@ impl<'p> Specialiser<'p> {
 
     /// Answers the atom of which most is known, in every way, and goes on with the others.
     fn try_atoms(
-        &mut self, body: &Body<'_>, frame: Frame<'p>, choices: Vec<(usize, Choice)>,
-        atoms: &[(usize, PredId, &[Term])], reader: Option<usize>, answered: &mut Vec<Answered<'p>>,
+        &mut self,
+        body: &Body<'_>,
+        frame: Frame<'p>,
+        choices: Vec<(usize, Choice)>,
+        atoms: &[(usize, PredId, &[Term])],
+        reader: Option<usize>,
+        answered: &mut Vec<Answered<'p>>,
     ) -> Result<(), CompileError> {
         self.step()?;
         let patterns = atoms.iter().enumerate().map(|(at, (_, pred, args))| {
@@ -215,7 +258,8 @@ impl<'p> Specialiser<'p> {
             return self.branch_on_types(body, frame, choices, answered);
         };
         let Some(&(literal_idx, _, args)) = atoms.get(at) else { return Ok(()) };
-        let rest: Vec<_> = atoms.iter().enumerate().filter(|(index, _)| *index != at).map(|(_, atom)| *atom).collect();
+        let rest: Vec<_> =
+            atoms.iter().enumerate().filter(|(index, _)| *index != at).map(|(_, atom)| *atom).collect();
         for (choice, forms) in self.choices(&pattern, reader) {
             let mut next = frame.clone();
             if self.unify_answer(&mut next, args, &forms).is_ok() {
@@ -228,7 +272,11 @@ impl<'p> Specialiser<'p> {
     }
 
     /// What answers a pattern now. A predicate without a matching rule is answered by its relations.
-    pub(super) fn choices(&mut self, pattern: &Pattern, reader: Option<usize>) -> Vec<(Choice, Vec<Adornment>)> {
+    pub(super) fn choices(
+        &mut self,
+        pattern: &Pattern,
+        reader: Option<usize>,
+    ) -> Vec<(Choice, Vec<Adornment>)> {
         if !self.rules.candidates(pattern).is_empty() {
             let table = self.table(pattern.clone());
             if let Some(entry) = self.tables.get_mut(table) {
@@ -251,7 +299,12 @@ impl<'p> Specialiser<'p> {
         }
         let Some(&table) = self.by_pattern.get(pattern) else { return Vec::new() };
         let Some(entry) = self.tables.get(table) else { return Vec::new() };
-        entry.forms.iter().enumerate().map(|(form, forms)| (Choice::Form { table, form }, forms.clone())).collect()
+        entry
+            .forms
+            .iter()
+            .enumerate()
+            .map(|(form, forms)| (Choice::Form { table, form }, forms.clone()))
+            .collect()
     }
 
     /// Makes the tables of the negated atoms, so that they are complete when clauses are emitted.
@@ -265,7 +318,12 @@ impl<'p> Specialiser<'p> {
     }
 
     /// Learns what an answer says of an atom's arguments.
-    fn unify_answer(&self, frame: &mut Frame<'p>, args: &[Term], adornments: &[Adornment]) -> Result<(), Impossible> {
+    fn unify_answer(
+        &self,
+        frame: &mut Frame<'p>,
+        args: &[Term],
+        adornments: &[Adornment],
+    ) -> Result<(), Impossible> {
         for (arg, adornment) in args.iter().zip(adornments) {
             match *adornment {
                 Adornment::Literal(literal) => self.unify_literal(frame, *arg, literal)?,
@@ -286,7 +344,11 @@ impl<'p> Specialiser<'p> {
 
     /// Splits on the type of each variable that nothing bound, where its type matters.
     fn branch_on_types(
-        &mut self, body: &Body<'_>, mut frame: Frame<'p>, choices: Vec<(usize, Choice)>, answered: &mut Vec<Answered<'p>>,
+        &mut self,
+        body: &Body<'_>,
+        mut frame: Frame<'p>,
+        choices: Vec<(usize, Choice)>,
+        answered: &mut Vec<Answered<'p>>,
     ) -> Result<(), CompileError> {
         self.step()?;
         for literal in body.literals {
@@ -332,7 +394,9 @@ impl<'p> Specialiser<'p> {
             LiteralKind::Atom { polarity: Polarity::Negated, args, .. } => args.iter().find_map(is_open),
             LiteralKind::Compare { left, right, .. } => is_open(left).or_else(|| is_open(right)),
             LiteralKind::OneOf { term, .. } => is_open(term),
-            LiteralKind::Atom { polarity: Polarity::Positive, .. } | LiteralKind::NotOfType { .. } | LiteralKind::False => None,
+            LiteralKind::Atom { polarity: Polarity::Positive, .. }
+            | LiteralKind::NotOfType { .. }
+            | LiteralKind::False => None,
         }
     }
 
@@ -361,7 +425,8 @@ impl<'p> Specialiser<'p> {
                 },
                 None => {
                     let repeated = body.params.iter().enumerate().any(|(other, param)| {
-                        other != position && matches!(param, Term::Var(other) if frame.root(*other) == frame.root(var))
+                        other != position
+                            && matches!(param, Term::Var(other) if frame.root(*other) == frame.root(var))
                     });
                     if repeated || self.is_tested(body, frame, choices, var) {
                         Adornment::Tested(frame.only_type(var))
@@ -375,20 +440,31 @@ impl<'p> Specialiser<'p> {
     }
 
     /// Whether a negation, a comparison or a testing predicate mentions the variable.
-    pub(super) fn is_tested(&self, body: &Body<'_>, frame: &Frame<'p>, choices: &[(usize, Choice)], var: VarId) -> bool {
+    pub(super) fn is_tested(
+        &self,
+        body: &Body<'_>,
+        frame: &Frame<'p>,
+        choices: &[(usize, Choice)],
+        var: VarId,
+    ) -> bool {
         let root = frame.root(var);
         let is_it = |term: &Term| matches!(term, Term::Var(other) if frame.root(*other) == root);
         body.literals.iter().enumerate().any(|(literal_idx, literal)| match &literal.kind {
             LiteralKind::Atom { polarity: Polarity::Negated, args, .. } => args.iter().any(is_it),
             LiteralKind::Atom { polarity: Polarity::Positive, args, .. } => {
-                let choice = choices.iter().find(|(index, _)| *index == literal_idx).map(|(_, choice)| *choice);
+                let choice =
+                    choices.iter().find(|(index, _)| *index == literal_idx).map(|(_, choice)| *choice);
                 let Some(Choice::Form { table, form }) = choice else { return false };
                 let forms = self.tables.get(table).and_then(|table| table.forms.get_index(form));
                 forms.is_some_and(|forms| {
-                    args.iter().zip(forms).any(|(arg, form)| matches!(form, Adornment::Tested(_)) && is_it(arg))
+                    args.iter()
+                        .zip(forms)
+                        .any(|(arg, form)| matches!(form, Adornment::Tested(_)) && is_it(arg))
                 })
             }
-            LiteralKind::Compare { op: CompareOp::Equal, .. } | LiteralKind::NotOfType { .. } | LiteralKind::False => false,
+            LiteralKind::Compare { op: CompareOp::Equal, .. }
+            | LiteralKind::NotOfType { .. }
+            | LiteralKind::False => false,
             LiteralKind::Compare { left, right, .. } => is_it(left) || is_it(right),
             LiteralKind::OneOf { polarity: Polarity::Negated, term, .. } => is_it(term),
             LiteralKind::OneOf { polarity: Polarity::Positive, .. } => false,
@@ -437,7 +513,9 @@ impl QuestionRule {
         for (index, (domain, ty)) in self.domains.iter().enumerate() {
             let var = VarId::from_index(index);
             let known = match (domain, ty) {
-                (ShapeDomain::Literal(literal), Some(ty)) => frame.assign(var, Value::Const(*literal), *ty, work.same()),
+                (ShapeDomain::Literal(literal), Some(ty)) => {
+                    frame.assign(var, Value::Const(*literal), *ty, work.same())
+                }
                 (ShapeDomain::Given, Some(ty)) => frame.assign(var, Value::Given(index), *ty, work.same()),
                 (ShapeDomain::GivenOneOf, _) => frame.mark_bound(var),
                 (ShapeDomain::Literal(_) | ShapeDomain::Given, None) => Err(Impossible),
@@ -461,7 +539,12 @@ impl QuestionRule {
     /// The question's alternatives, once all tables are complete.
     pub(super) fn roots<'q>(&'q self, work: &mut Specialiser<'q>) -> Result<Vec<Root>, CompileError> {
         let numbering = emit::Numbering::new(work);
-        let body = Body { params: &[], literals: &self.literals, locals: &locals(&[], &self.literals, self.vars.len()), rule: None };
+        let body = Body {
+            params: &[],
+            literals: &self.literals,
+            locals: &locals(&[], &self.literals, self.vars.len()),
+            rule: None,
+        };
         let mut roots: Vec<Root> = Vec::new();
         for (frame, choices) in self.answered(work)? {
             let emitter = emit::Emitter::new(work, &numbering, &body, &frame, &choices);

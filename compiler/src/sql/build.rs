@@ -7,11 +7,12 @@
 
 use sqlparser::ast::helpers::attached_token::AttachedToken;
 use sqlparser::ast::{
-    BinaryOperator, CaseWhen, CastKind, Cte, DataType, Expr, Function, FunctionArg, FunctionArgExpr,
-    FunctionArgumentList, FunctionArguments, GroupByExpr, Ident, Join, JoinOperator, LimitClause, ObjectName, ObjectNamePart,
-    OrderBy, OrderByExpr, OrderByKind, OrderByOptions, OrderBySort, Query, Select, SelectFlavor, SelectItem, SetExpr, SetOperator,
-    SetQuantifier, TableAlias, TableAliasColumnDef, TableFactor, TableFunctionArgs, TableWithJoins, Value,
-    WildcardAdditionalOptions, With, CteAsMaterialized, Distinct, UnaryOperator,
+    BinaryOperator, CaseWhen, CastKind, Cte, CteAsMaterialized, DataType, Distinct, Expr, Function,
+    FunctionArg, FunctionArgExpr, FunctionArgumentList, FunctionArguments, GroupByExpr, Ident, Join,
+    JoinOperator, LimitClause, ObjectName, ObjectNamePart, OrderBy, OrderByExpr, OrderByKind, OrderByOptions,
+    OrderBySort, Query, Select, SelectFlavor, SelectItem, SetExpr, SetOperator, SetQuantifier, TableAlias,
+    TableAliasColumnDef, TableFactor, TableFunctionArgs, TableWithJoins, UnaryOperator, Value,
+    WildcardAdditionalOptions, With,
 };
 use sqlparser::keywords::ALL_KEYWORDS;
 
@@ -29,7 +30,11 @@ pub(super) fn ident(name: &str) -> Ident {
     if simple && ALL_KEYWORDS.binary_search(&name.to_ascii_uppercase().as_str()).is_err() {
         return Ident::new(name);
     }
-    Ident { value: name.replace('"', "\"\""), quote_style: Some('"'), span: sqlparser::tokenizer::Span::empty() }
+    Ident {
+        value: name.replace('"', "\"\""),
+        quote_style: Some('"'),
+        span: sqlparser::tokenizer::Span::empty(),
+    }
 }
 
 /// A number.
@@ -112,7 +117,11 @@ pub(super) fn cast(expr: Expr, data_type: &str) -> Expr {
 
 /// `expr COLLATE collation`
 pub(super) fn collate(expr: Expr, collation: &str) -> Expr {
-    let collation = Ident { value: collation.to_owned(), quote_style: Some('"'), span: sqlparser::tokenizer::Span::empty() };
+    let collation = Ident {
+        value: collation.to_owned(),
+        quote_style: Some('"'),
+        span: sqlparser::tokenizer::Span::empty(),
+    };
     Expr::Collate { expr: Box::new(expr), collation: ObjectName(vec![ObjectNamePart::Identifier(collation)]) }
 }
 
@@ -130,7 +139,14 @@ pub(super) fn first_of(conditions: Vec<Expr>) -> Expr {
 
 /// `function(a, b, …)`
 pub(super) fn call(function: &str, args: Vec<Expr>) -> Expr {
-    call_with(function, FunctionArguments::List(FunctionArgumentList { duplicate_treatment: None, args: function_args(args), clauses: vec![] }))
+    call_with(
+        function,
+        FunctionArguments::List(FunctionArgumentList {
+            duplicate_treatment: None,
+            args: function_args(args),
+            clauses: vec![],
+        }),
+    )
 }
 
 /// `ARRAY(query)`
@@ -161,7 +177,12 @@ fn name(text: &str) -> ObjectName {
 
 fn alias(text: &str, columns: &[&str]) -> TableAlias {
     let column = |name: &&str| TableAliasColumnDef { name: Ident::new(*name), data_type: None };
-    TableAlias { explicit: true, name: Ident::new(text), columns: columns.iter().map(column).collect(), at: None }
+    TableAlias {
+        explicit: true,
+        name: Ident::new(text),
+        columns: columns.iter().map(column).collect(),
+        at: None,
+    }
 }
 
 fn factor(name: ObjectName, args: Option<TableFunctionArgs>, alias: TableAlias) -> TableFactor {
@@ -185,14 +206,24 @@ pub(super) fn table(table: Ident, as_alias: &str) -> TableFactor {
 }
 
 /// `function(args) AS alias(columns)`
-pub(super) fn table_function(function: &str, args: Vec<Expr>, as_alias: &str, columns: &[&str]) -> TableFactor {
+pub(super) fn table_function(
+    function: &str,
+    args: Vec<Expr>,
+    as_alias: &str,
+    columns: &[&str],
+) -> TableFactor {
     let args = TableFunctionArgs { args: function_args(args), settings: None };
     factor(name(function), Some(args), alias(as_alias, columns))
 }
 
 /// `(query) AS alias`
 pub(super) fn derived(query: Query, as_alias: &str) -> TableFactor {
-    TableFactor::Derived { lateral: false, subquery: Box::new(query), alias: Some(alias(as_alias, &[])), sample: None }
+    TableFactor::Derived {
+        lateral: false,
+        subquery: Box::new(query),
+        alias: Some(alias(as_alias, &[])),
+        sample: None,
+    }
 }
 
 /// What a select reads, joined in this order by `CROSS JOIN`, which SQLite keeps.
@@ -221,7 +252,12 @@ pub(super) fn star() -> SelectItem {
 }
 
 /// `SELECT [DISTINCT] projection FROM from WHERE filter`
-pub(super) fn select(distinct: bool, projection: Vec<SelectItem>, from: Vec<TableWithJoins>, filter: Vec<Expr>) -> SetExpr {
+pub(super) fn select(
+    distinct: bool,
+    projection: Vec<SelectItem>,
+    from: Vec<TableWithJoins>,
+    filter: Vec<Expr>,
+) -> SetExpr {
     SetExpr::Select(Box::new(Select {
         select_token: AttachedToken::empty(),
         optimizer_hints: Vec::new(),
@@ -290,7 +326,8 @@ pub(super) fn ordered(mut query: Query, by: Vec<(Expr, bool)>) -> Query {
 
 /// The query with `LIMIT`.
 pub(super) fn limited(mut query: Query, limit: Expr) -> Query {
-    query.limit_clause = Some(LimitClause::LimitOffset { limit: Some(limit), offset: None, limit_by: Vec::new() });
+    query.limit_clause =
+        Some(LimitClause::LimitOffset { limit: Some(limit), offset: None, limit_by: Vec::new() });
     query
 }
 
@@ -322,7 +359,8 @@ mod tests {
         let mut level = vec![String::new()];
         for _ in 0..=length {
             level.iter().for_each(|text| visit(text));
-            level = level.iter().flat_map(|text| ['\'', '\\', '"', 'a'].map(|c| format!("{text}{c}"))).collect();
+            level =
+                level.iter().flat_map(|text| ['\'', '\\', '"', 'a'].map(|c| format!("{text}{c}"))).collect();
         }
     }
 

@@ -28,7 +28,8 @@ pub(super) fn layout(text: &str, comment: impl Fn(&str) -> Option<String>) -> St
         let before = at.checked_sub(1).and_then(|before| tokens.get(before));
         let after = tokens.get(at + 1).map(|token| token.text);
         let depth = parens.iter().filter(|paren| **paren == Paren::Query).count();
-        let starts_query = before.is_none_or(|before| before.text == "(") && matches!(token.text, "SELECT" | "WITH");
+        let starts_query =
+            before.is_none_or(|before| before.text == "(") && matches!(token.text, "SELECT" | "WITH");
         match token.text {
             "(" => {
                 space(&mut out, token);
@@ -50,7 +51,11 @@ pub(super) fn layout(text: &str, comment: impl Fn(&str) -> Option<String>) -> St
                 continue;
             }
             "WITH" => in_with.push(depth),
-            "SELECT" if in_with.last() == Some(&depth) && parens.last() != Some(&Paren::Inline) && !starts_query => {
+            "SELECT"
+                if in_with.last() == Some(&depth)
+                    && parens.last() != Some(&Paren::Inline)
+                    && !starts_query =>
+            {
                 in_with.pop();
                 line(&mut out, depth + in_with.len());
                 out.push_str("SELECT");
@@ -59,7 +64,8 @@ pub(super) fn layout(text: &str, comment: impl Fn(&str) -> Option<String>) -> St
             _ => {}
         }
         let lists_tables = in_with.last() == Some(&depth) && parens.last() != Some(&Paren::Inline);
-        let names_table = lists_tables && before.is_some_and(|before| matches!(before.text, "WITH" | "RECURSIVE" | ","));
+        let names_table =
+            lists_tables && before.is_some_and(|before| matches!(before.text, "WITH" | "RECURSIVE" | ","));
         if names_table && token.text != "RECURSIVE" {
             line(&mut out, depth + in_with.len());
             if let Some(comment) = comment(token.text) {
@@ -76,7 +82,8 @@ pub(super) fn layout(text: &str, comment: impl Fn(&str) -> Option<String>) -> St
             Some(Paren::Query) | None => BREAKS.contains(&token.text),
         };
         if broken && !starts_query && at > 0 {
-            let clause = matches!(token.text, "SELECT" | "FROM" | "WHERE" | "UNION" | "ORDER" | "LIMIT" | "CROSS");
+            let clause =
+                matches!(token.text, "SELECT" | "FROM" | "WHERE" | "UNION" | "ORDER" | "LIMIT" | "CROSS");
             line(&mut out, depth + in_with.len() + usize::from(!clause));
         } else if !starts_query {
             space(&mut out, token);

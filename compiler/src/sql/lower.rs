@@ -8,8 +8,8 @@ use super::dialect::{Features, JsonRows, Placeholder, State};
 use crate::catalog::{Catalog, Relation, RelationArg, RelationSource};
 use crate::ir::{CompareOp, ConstId, Constant, Program};
 use crate::plan::algebra::{Condition, Expr, From, FromKind, Plan, PlanAnswer, Select, Table, TableBody};
-use crate::specialise::clause::{TableRef, constant};
 use crate::question::{Answer, AnswerColumn, CompileError, Slot};
+use crate::specialise::clause::{TableRef, constant};
 use indexmap::IndexSet;
 use sqlparser::ast::{BinaryOperator, Cte, Expr as Sql, Query, SetExpr, TableFactor};
 
@@ -25,6 +25,8 @@ pub(crate) enum Values<'v> {
 pub(crate) enum Literal {
     /// Text.
     Text(String),
+    /// Several texts, where a parameter would be a JSON array.
+    Texts(Vec<String>),
     /// An integer.
     Integer(i64),
 }
@@ -82,7 +84,11 @@ impl Lowering<'_> {
     }
 
     fn rows(
-        &mut self, tables: &[Table], selects: &[Select], columns: &[AnswerColumn], paged: bool,
+        &mut self,
+        tables: &[Table],
+        selects: &[Select],
+        columns: &[AnswerColumn],
+        paged: bool,
     ) -> Result<Query, CompileError> {
         let names = column_names(columns.len());
         let mut arms = Vec::new();
@@ -90,7 +96,8 @@ impl Lowering<'_> {
             arms.push(self.select(tables, &Sources::default(), select, Some(&names), paged)?);
         }
         if arms.is_empty() {
-            let nothing = names.iter().map(|name| build::item(self.text(build::null()), Some(build::ident(name))));
+            let nothing =
+                names.iter().map(|name| build::item(self.text(build::null()), Some(build::ident(name))));
             arms.push(build::select(false, nothing.collect(), Vec::new(), vec![build::boolean(false)]));
         }
         let mut from = self.union_all(arms)?;
@@ -99,10 +106,15 @@ impl Lowering<'_> {
             from = self.union_all(arms)?;
         }
         let Some(all) = from.pop() else { return Err(CompileError::Bug("an answer without an arm".into())) };
-        let projection = names.iter().map(|name| build::item(build::column("r", build::ident(name)), None)).collect();
+        let projection =
+            names.iter().map(|name| build::item(build::column("r", build::ident(name)), None)).collect();
         let filter = if paged {
             let after = self.value(Slot::PageAfter);
-            vec![build::binary(self.in_byte_order(build::column("r", build::ident("c0"))), BinaryOperator::Gt, after)]
+            vec![build::binary(
+                self.in_byte_order(build::column("r", build::ident("c0"))),
+                BinaryOperator::Gt,
+                after,
+            )]
         } else {
             Vec::new()
         };
@@ -111,13 +123,15 @@ impl Lowering<'_> {
         // A select with DISTINCT may order only by what it selects, and a collation is an expression of its own.
         let outer = self.features.byte_order.is_some();
         let (query, table) = if outer {
-            let projection = names.iter().map(|name| build::item(build::column("a", build::ident(name)), None)).collect();
+            let projection =
+                names.iter().map(|name| build::item(build::column("a", build::ident(name)), None)).collect();
             let from = build::joined(vec![build::derived(distinct, "a")]);
             (build::query(build::select(false, projection, from, Vec::new())), "a")
         } else {
             (distinct, "r")
         };
-        let by = names.iter().map(|name| (self.in_byte_order(build::column(table, build::ident(name))), false));
+        let by =
+            names.iter().map(|name| (self.in_byte_order(build::column(table, build::ident(name))), false));
         let query = build::ordered(query, by.collect());
         Ok(if paged { build::limited(query, self.value(Slot::PageLimit)) } else { query })
     }
@@ -137,7 +151,9 @@ impl Lowering<'_> {
             unions.extend(build::union(chunk, true));
         }
         if unions.len() > self.features.union_arms {
-            return Err(CompileError::Refused("the question has too many alternatives for one statement".into()));
+            return Err(CompileError::Refused(
+                "the question has too many alternatives for one statement".into(),
+            ));
         }
         Ok(unions)
     }
@@ -155,7 +171,10 @@ impl Lowering<'_> {
         let none = Sources::default();
         let arms = |this: &mut Self, selects: &[Select]| -> Result<Vec<SetExpr>, CompileError> {
             let itself = &table.name;
-            selects.iter().map(|select| this.select_over(tables, &none, select, None, false, itself)).collect()
+            selects
+                .iter()
+                .map(|select| this.select_over(tables, &none, select, None, false, itself))
+                .collect()
         };
         match &table.body {
             TableBody::Union(selects) => {
@@ -189,7 +208,12 @@ impl Lowering<'_> {
     }
 
     /// All steps as one arm that names the table once, as an inner table `w`.
-    fn recursive_arm(&mut self, tables: &[Table], table: &Table, step: &[Select]) -> Result<Option<SetExpr>, CompileError> {
+    fn recursive_arm(
+        &mut self,
+        tables: &[Table],
+        table: &Table,
+        step: &[Select],
+    ) -> Result<Option<SetExpr>, CompileError> {
         let name = if step.len() == 1 { table.name.as_str() } else { "w" };
         let mut arms = Vec::new();
         for select in step {
@@ -200,7 +224,12 @@ impl Lowering<'_> {
         }
         let Some(all) = build::union(arms, true) else { return Ok(None) };
         let whole = build::joined(vec![build::table(build::ident(&table.name), "s")]);
-        let inner = build::cte("w", &[], build::query(build::select(false, vec![build::star()], whole, Vec::new())), false);
+        let inner = build::cte(
+            "w",
+            &[],
+            build::query(build::select(false, vec![build::star()], whole, Vec::new())),
+            false,
+        );
         let query = build::with(build::query(all), false, vec![inner]);
         let from = build::joined(vec![build::derived(query, "l")]);
         Ok(Some(build::select(false, vec![build::star()], from, Vec::new())))
@@ -209,7 +238,11 @@ impl Lowering<'_> {
     /// The fixpoint whose state is one row: the sorted set of all tuples so far. It ends when the state
     /// repeats; the largest state is the fixpoint.
     fn whole_state(
-        &mut self, tables: &[Table], table: &Table, base: &[Select], step: &[Select],
+        &mut self,
+        tables: &[Table],
+        table: &Table,
+        base: &[Select],
+        step: &[Select],
     ) -> Result<Vec<Cte>, CompileError> {
         let names = column_names(table.n_columns);
         let columns: Vec<&str> = names.iter().map(String::as_str).collect();
@@ -221,7 +254,10 @@ impl Lowering<'_> {
         }
         let start = build::union(base_arms, false).unwrap_or_else(|| self.no_rows(table.n_columns));
         let all = |table: &str| {
-            let items = names.iter().map(|name| build::item(build::column(table, build::ident(name)), None)).collect();
+            let items = names
+                .iter()
+                .map(|name| build::item(build::column(table, build::ident(name)), None))
+                .collect();
             let from = build::joined(vec![build::table(build::ident(table), table)]);
             build::select(false, items, from, Vec::new())
         };
@@ -244,7 +280,12 @@ impl Lowering<'_> {
             State::Json => "json_array_length",
             State::JsonbArray => "cardinality",
         };
-        let largest = build::select(false, vec![build::item(build::column("st", build::ident("s")), None)], from_state, Vec::new());
+        let largest = build::select(
+            false,
+            vec![build::item(build::column("st", build::ident("s")), None)],
+            from_state,
+            Vec::new(),
+        );
         let by_size = vec![(build::call(size, vec![build::column("st", build::ident("s"))]), true)];
         let largest = build::limited(build::ordered(build::query(largest), by_size), build::number(1));
         let result = self.unpack(build::scalar(largest), &names);
@@ -276,7 +317,11 @@ impl Lowering<'_> {
                 let tuple = build::call("jsonb_build_array", columns());
                 let item = build::item(tuple, None);
                 let sorted = build::query(build::select(false, vec![item], from, Vec::new()));
-                build::array_of(build::with(build::ordered(sorted, vec![(build::number(1), false)]), false, ctes))
+                build::array_of(build::with(
+                    build::ordered(sorted, vec![(build::number(1), false)]),
+                    false,
+                    ctes,
+                ))
             }
         }
     }
@@ -289,19 +334,32 @@ impl Lowering<'_> {
         };
         let from = build::joined(vec![build::table_function(function, vec![state], "e", alias_columns)]);
         let value = || build::column("e", build::ident("value"));
-        let items = (0..names.len()).map(|at| build::item(build::binary(value(), BinaryOperator::LongArrow, build::number(at)), None));
+        let items = (0..names.len()).map(|at| {
+            build::item(build::binary(value(), BinaryOperator::LongArrow, build::number(at)), None)
+        });
         build::select(false, items.collect(), from, Vec::new())
     }
 
     fn select(
-        &mut self, tables: &[Table], outer: &Sources, select: &Select, names: Option<&[String]>, paged: bool,
+        &mut self,
+        tables: &[Table],
+        outer: &Sources,
+        select: &Select,
+        names: Option<&[String]>,
+        paged: bool,
     ) -> Result<SetExpr, CompileError> {
         self.select_over(tables, outer, select, names, paged, "")
     }
 
     /// A select in which [`TableRef::Itself`] is called `itself`.
     fn select_over(
-        &mut self, tables: &[Table], outer: &Sources, select: &Select, names: Option<&[String]>, paged: bool, itself: &str,
+        &mut self,
+        tables: &[Table],
+        outer: &Sources,
+        select: &Select,
+        names: Option<&[String]>,
+        paged: bool,
+        itself: &str,
     ) -> Result<SetExpr, CompileError> {
         let mut sources = outer.clone();
         sources.aliases.extend(&select.from);
@@ -321,7 +379,11 @@ impl Lowering<'_> {
         if projection.is_empty() {
             projection.push(build::item(build::number(1), None));
         }
-        let factors = select.from.iter().map(|from| self.factor(tables, *from, itself)).collect::<Result<Vec<_>, _>>()?;
+        let factors = select
+            .from
+            .iter()
+            .map(|from| self.factor(tables, *from, itself))
+            .collect::<Result<Vec<_>, _>>()?;
         let filter = self.conditions(tables, &sources, &select.filter)?;
         Ok(build::select(false, projection, build::joined(factors), filter))
     }
@@ -338,7 +400,8 @@ impl Lowering<'_> {
             },
             FromKind::Table(TableRef::Itself) => Ok(build::table(build::ident(itself), &alias)),
             FromKind::Table(TableRef::Table(index)) => {
-                let table = tables.get(index).ok_or_else(|| CompileError::Bug("a table without an entry".into()))?;
+                let table =
+                    tables.get(index).ok_or_else(|| CompileError::Bug("a table without an entry".into()))?;
                 Ok(build::table(build::ident(&table.name), &alias))
             }
             FromKind::Values(slot) => Ok(self.json_rows(slot, &alias)),
@@ -349,21 +412,37 @@ impl Lowering<'_> {
         let value = self.value(slot);
         match self.features.json_rows {
             JsonRows::JsonEach => build::table_function("json_each", vec![value], alias, &[]),
-            JsonRows::JsonbArrayElements => {
-                build::table_function("jsonb_array_elements", vec![build::cast(value, "JSONB")], alias, &["value"])
-            }
+            JsonRows::JsonbArrayElements => build::table_function(
+                "jsonb_array_elements",
+                vec![build::cast(value, "JSONB")],
+                alias,
+                &["value"],
+            ),
         }
     }
 
     fn relation(&self, index: usize) -> Result<&Relation, CompileError> {
-        self.catalog.relations.get(index).ok_or_else(|| CompileError::Bug("a source without a relation".into()))
+        self.catalog
+            .relations
+            .get(index)
+            .ok_or_else(|| CompileError::Bug("a source without a relation".into()))
     }
 
-    fn conditions(&mut self, tables: &[Table], sources: &Sources, filter: &[Condition]) -> Result<Vec<Sql>, CompileError> {
+    fn conditions(
+        &mut self,
+        tables: &[Table],
+        sources: &Sources,
+        filter: &[Condition],
+    ) -> Result<Vec<Sql>, CompileError> {
         filter.iter().map(|condition| self.condition(tables, sources, condition)).collect()
     }
 
-    fn condition(&mut self, tables: &[Table], sources: &Sources, condition: &Condition) -> Result<Sql, CompileError> {
+    fn condition(
+        &mut self,
+        tables: &[Table],
+        sources: &Sources,
+        condition: &Condition,
+    ) -> Result<Sql, CompileError> {
         match condition {
             Condition::Compare { op, left, right } => {
                 let (left, right) = (self.expr(sources, *left)?, self.expr(sources, *right)?);
@@ -380,7 +459,8 @@ impl Lowering<'_> {
             }
             Condition::OneOf { expr, literals } => {
                 let expr = self.expr(sources, *expr)?;
-                let list = literals.iter().map(|literal| self.literal(*literal)).collect::<Result<Vec<_>, _>>()?;
+                let list =
+                    literals.iter().map(|literal| self.literal(*literal)).collect::<Result<Vec<_>, _>>()?;
                 Ok(build::in_list(expr, list))
             }
             Condition::Any(branches) => {
@@ -470,7 +550,8 @@ impl Lowering<'_> {
 
     fn literal(&self, literal: ConstId) -> Result<Sql, CompileError> {
         let held = constant(self.program, self.extra_constants, literal);
-        held.map(|held| build::lit(&held.text)).ok_or_else(|| CompileError::Bug("a literal without an entry".into()))
+        held.map(|held| build::lit(&held.text))
+            .ok_or_else(|| CompileError::Bug("a literal without an entry".into()))
     }
 
     /// A value without a column, as text.
@@ -490,8 +571,22 @@ impl Lowering<'_> {
             }
             Values::Literals(value) => match value(slot) {
                 Literal::Text(text) => build::lit(&text),
+                Literal::Texts(texts) => build::lit(&json_array(&texts)),
                 Literal::Integer(integer) => build::number(integer),
             },
         }
     }
+}
+
+/// Texts as a JSON array, for a literal where a parameter would stand.
+fn json_array(texts: &[String]) -> String {
+    let escaped = texts.iter().map(|text| {
+        let chars = text.chars().map(|c| match c {
+            '"' | '\\' => format!("\\{c}"),
+            c if c.is_control() => format!("\\u{:04x}", u32::from(c)),
+            c => c.to_string(),
+        });
+        format!("\"{}\"", chars.collect::<String>())
+    });
+    format!("[{}]", escaped.collect::<Vec<_>>().join(","))
 }

@@ -9,8 +9,8 @@ mod layout;
 pub(crate) mod lower;
 
 use crate::catalog::Catalog;
-use crate::ir::{Constant, Program};
-use crate::plan::algebra::Plan;
+use crate::ir::Program;
+use crate::plan::Planned;
 use crate::question::{CompileError, Statement};
 use dialect::Dialect;
 use indexmap::IndexSet;
@@ -18,20 +18,24 @@ use lower::{Lowering, Values};
 
 /// Prints a plan for a dialect.
 pub(crate) fn to_sql(
-    program: &Program, catalog: &Catalog, extra_constants: &IndexSet<Constant>, plan: &Plan, dialect: Dialect, values: Values<'_>,
+    program: &Program,
+    catalog: &Catalog,
+    planned: &Planned,
+    dialect: Dialect,
+    values: Values<'_>,
 ) -> Result<Statement, CompileError> {
     let commented = matches!(values, Values::Literals(_));
     let mut lowering = Lowering {
         program,
         catalog,
-        extra_constants,
+        extra_constants: &planned.extra_constants,
         features: dialect.features(),
         values,
         slots: IndexSet::new(),
     };
-    let (query, answer) = lowering.plan(plan)?;
+    let (query, answer) = lowering.plan(&planned.plan)?;
     let comment = |name: &str| {
-        let table = plan.tables.iter().find(|table| commented && table.name == name);
+        let table = planned.plan.tables.iter().find(|table| commented && table.name == name);
         table.map(|table| table.comment.clone())
     };
     let sql = layout::layout(&query.to_string(), comment);

@@ -1,2 +1,143 @@
-//! x
+//! Orders predicates so that a negated one is complete before anyone reads it, or refuses the policy.
+//!
+//! In: a resolved [`Program`]. Out: the diagnostics of its negation cycles; none means that every question
+//! has strata, dependencies first. `plan` orders the relations of one question with the same [`graph`].
+//!
+//! ```text
+//! allow ──▶ member_of ◀─┐      stratum 0: banned          (facts only)
+//!   │           └───────┘      stratum 1: member_of       (recursive)
+//!   └─ not ─▶ banned           stratum 2: allow
+//! ```
+//!
+//! Predicates alone are too coarse: `"read" if not "banned"` over two permissions is one predicate that
+//! negates itself, but no permission does. So the nodes are *call patterns*, predicates with the types and
+//! String literals with which they are called. They are made only if the coarse graph has a cycle.
+
 pub mod graph;
+
+use crate::diagnostic::{Code, Diagnostic};
+use crate::ir::{LiteralKind, Polarity, Program};
+use crate::source::Span;
+use crate::specialise::{self, Dependency};
+use graph::components;
+use std::collections::VecDeque;
+
+/// Returns a diagnostic for each component whose members negate each other.
+pub fn check(program: &Program) -> Vec<Diagnostic> {
+    if negative_components(program.predicates.len(), &coarse(program)).is_empty() {
+        return Vec::new();
+    }
+    let dependencies = match specialise::dependencies(program) {
+        Ok(dependencies) => dependencies,
+        Err(error) => {
+            let label = "the rules depend on each other in too many ways to order them";
+            return vec![Diagnostic::new(Code::NegationCycle, error.to_string(), Span::default(), label)];
+        }
+    };
+    let negative = negative_components(dependencies.names.len(), &dependencies.edges);
+    let mut found: Vec<Diagnostic> = Vec::new();
+    for edge in negative {
+        let diagnostic = describe(&dependencies, edge);
+        if !found.iter().any(|other| other.primary.span == diagnostic.primary.span) {
+            found.push(diagnostic);
+        }
+    }
+    found
+}
+
+/// What each predicate reads, whatever the types and literals.
+fn coarse(program: &Program) -> Vec<Dependency> {
+    let edges = program.rules.iter().flat_map(|rule| {
+        rule.body.iter().filter_map(|literal| match &literal.kind {
+            LiteralKind::Atom { polarity, pred, .. } => Some(Dependency {
+                reader: rule.head.index(),
+                read: pred.index(),
+                polarity: *polarity,
+                span: literal.span,
+            }),
+            LiteralKind::Compare { .. }
+            | LiteralKind::OneOf { .. }
+            | LiteralKind::NotOfType { .. }
+            | LiteralKind::False => None,
+        })
+    });
+    edges.collect()
+}
+
+/// One negated edge of each component that has any, in order of position.
+fn negative_components(n_nodes: usize, edges: &[Dependency]) -> Vec<Dependency> {
+    let all = components(n_nodes, edges.iter().map(|edge| (edge.reader, edge.read)));
+    let mut component_of = vec![0; n_nodes];
+    for (index, component) in all.iter().enumerate() {
+        for node in &component.nodes {
+            if let Some(slot) = component_of.get_mut(*node) {
+                *slot = index;
+            }
+        }
+    }
+    let of = |node: usize| component_of.get(node);
+    let inside =
+        edges.iter().filter(|edge| edge.polarity == Polarity::Negated && of(edge.reader) == of(edge.read));
+    let mut negative: Vec<Dependency> = inside.copied().collect();
+    negative.sort_by_key(|edge| edge.span);
+    let mut seen = Vec::new();
+    negative.retain(|edge| {
+        let component = of(edge.reader).copied();
+        let new = !seen.contains(&component);
+        seen.push(component);
+        new
+    });
+    negative
+}
+
+/// The cycle through one negated edge, step by step.
+fn describe(dependencies: &specialise::Dependencies, edge: Dependency) -> Diagnostic {
+    let name = |node: usize| dependencies.names.get(node).map_or("_", String::as_str);
+    let verb = |polarity: Polarity| match polarity {
+        Polarity::Positive => "reads",
+        Polarity::Negated => "negates",
+    };
+    let title = format!("`{}` depends on its own negation", name(edge.reader));
+    let label = format!("`{}` negates `{}` here", name(edge.reader), name(edge.read));
+    let mut diagnostic = Diagnostic::new(Code::NegationCycle, title, edge.span, label);
+    for step in path(dependencies, edge.read, edge.reader) {
+        if step.span != edge.span {
+            let text =
+                format!("and `{}` {} `{}` here", name(step.reader), verb(step.polarity), name(step.read));
+            diagnostic = diagnostic.with_label(step.span, text);
+        }
+    }
+    diagnostic
+        .with_note("what is negated must be complete before it is read")
+        .with_help("break the cycle: let one of these rules read facts instead of what it negates")
+}
+
+/// A shortest way from one node to another.
+fn path(dependencies: &specialise::Dependencies, from: usize, to: usize) -> Vec<Dependency> {
+    let mut came_by: Vec<Option<Dependency>> = vec![None; dependencies.names.len()];
+    let mut queue = VecDeque::from([from]);
+    while let Some(node) = queue.pop_front() {
+        if node == to {
+            break;
+        }
+        for edge in dependencies.edges.iter().filter(|edge| edge.reader == node) {
+            if edge.read != from
+                && let Some(slot @ None) = came_by.get_mut(edge.read)
+            {
+                *slot = Some(*edge);
+                queue.push_back(edge.read);
+            }
+        }
+    }
+    let mut steps = Vec::new();
+    let mut at = to;
+    while let Some(Some(edge)) = came_by.get(at) {
+        steps.push(*edge);
+        at = edge.reader;
+        if steps.len() > came_by.len() {
+            break;
+        }
+    }
+    steps.reverse();
+    steps
+}
