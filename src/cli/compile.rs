@@ -35,8 +35,8 @@ Examples:
   portcullis compile policy.polar 'allow(User:alice, ?, Repo:anvils)' | sqlite3 facts.db"#;
 
 pub(super) fn run(args: &Args) -> Result<Verdict, CliError> {
-    let program = PolicyFile::program(&args.policy)?;
     let question = question(&args.question)?;
+    let program = PolicyFile::program(&args.policy)?;
     let catalog = tables::catalog(&program);
     let now = crate::engine::unix_time();
     let statement = compile_text(&program, &catalog, &question, args.dialect, now)?;

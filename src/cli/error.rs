@@ -28,7 +28,7 @@ pub(super) enum CliError {
         /// What is read at most.
         limit: u64,
     },
-    /// A policy that does not validate; every error, rendered.
+    /// A policy that does not validate, or whose tests fail; every finding, rendered.
     #[error("{0}")]
     Policy(String),
     /// The question is not one.
@@ -44,7 +44,7 @@ pub(super) enum CliError {
     Compile(#[from] CompileError),
     /// The engine refused or failed.
     #[error(transparent)]
-    Engine(#[from] EngineError),
+    Engine(EngineError),
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -54,6 +54,15 @@ pub(super) enum CliError {
     /// The reader of our output has gone; there is nobody to tell.
     #[error("nobody reads the output")]
     OutputClosed,
+}
+
+impl From<EngineError> for CliError {
+    fn from(error: EngineError) -> Self {
+        match error {
+            EngineError::Policy(refusal) => Self::Policy(refusal.to_string()),
+            other => Self::Engine(other),
+        }
+    }
 }
 
 impl CliError {

@@ -24,8 +24,8 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args) -> Result<Verdict, CliError> {
-    let program = PolicyFile::program(&args.policy)?;
     let question = compile::question(&args.question)?;
+    let program = PolicyFile::program(&args.policy)?;
     let shape = Shape::of(&program, &question);
     let explanation = explain(&program, &tables::catalog(&program), &shape, args.dialect)?;
     output::to_stdout(&explanation.to_string())?;

@@ -66,19 +66,20 @@ impl Engine {
         let (prepared, rows) = self.answer(prepared).await?;
         let mut answers: Vec<Assignment> = Vec::with_capacity(rows.len());
         for row in rows {
-            let known = question.vars.iter().map(|var| match &var.domain {
-                Domain::Given(id) => Some(id.clone()),
-                Domain::GivenOneOf(_) | Domain::Wanted | Domain::Ignored => None,
-            });
-            let mut answer: Assignment = names.iter().cloned().zip(known).collect();
-            for (column, value) in prepared.columns().iter().zip(row) {
-                if let AnswerColumn::Id(var) = column
-                    && let Some(name) = names.get(*var)
-                {
-                    answer.insert(name.clone(), value);
-                }
+            let mut of_row = vec![Assignment::new()];
+            for (place, (name, var)) in names.iter().zip(&question.vars).enumerate() {
+                let column = prepared.columns().iter().position(|column| *column == AnswerColumn::Id(place));
+                let found = column.and_then(|column| row.get(column).cloned()).flatten();
+                let ids = match (found, &var.domain) {
+                    (Some(id), _) => vec![Some(id)],
+                    (None, Domain::Given(id)) => vec![Some(id.clone())],
+                    // Any value will do, of those it was given.
+                    (None, Domain::GivenOneOf(ids)) => ids.iter().cloned().map(Some).collect(),
+                    (None, Domain::Wanted | Domain::Ignored) => vec![None],
+                };
+                of_row = extended(of_row, name, &ids);
             }
-            answers.push(answer);
+            answers.extend(of_row);
         }
         query.add_unused(&mut answers);
         answers.sort_unstable();
@@ -187,17 +188,25 @@ impl EvaluateQuery {
                 None => vec![None],
                 Some(ids) => ids.iter().cloned().map(Some).collect(),
             };
-            let with = |answer: &Assignment| {
-                let answer = answer.clone();
-                ids.clone().into_iter().map(move |id| {
-                    let mut answer = answer.clone();
-                    answer.insert(name.clone(), id);
-                    answer
-                })
-            };
-            *answers = answers.iter().flat_map(with).collect();
+            *answers = extended(std::mem::take(answers), name, &ids);
         }
     }
+}
+
+/// Each assignment with each of the ids for one more variable.
+fn extended(mut answers: Vec<Assignment>, name: &str, ids: &[Option<String>]) -> Vec<Assignment> {
+    if let [id] = ids {
+        for answer in &mut answers {
+            answer.insert(name.to_owned(), id.clone());
+        }
+        return answers;
+    }
+    let with = |answer: &Assignment, id: &Option<String>| {
+        let mut answer = answer.clone();
+        answer.insert(name.to_owned(), id.clone());
+        answer
+    };
+    answers.iter().flat_map(|answer| ids.iter().map(move |id| with(answer, id))).collect()
 }
 
 impl EvaluateVar {

@@ -1,0 +1,147 @@
+//! Questions over any predicate.
+
+use super::super::{ArgPattern, Assignment, EvaluateQuery, EvaluateVar, FactPattern};
+use super::{fact, repositories, value};
+
+/// Calls written `predicate var var`, and variables as name, type and ids.
+fn query(calls: &[&str], vars: &[(&str, &str, Option<&[&str]>)]) -> EvaluateQuery {
+    let call = |call: &&str| {
+        let mut words = call.split(' ').map(str::to_owned);
+        (words.next().unwrap_or_default(), words.collect())
+    };
+    let var = |(name, ty, ids): &(&str, &str, Option<&[&str]>)| {
+        let ids = ids.map(|ids| ids.iter().map(|id| (*id).to_owned()).collect());
+        ((*name).to_owned(), EvaluateVar { ty: (*ty).to_owned(), ids })
+    };
+    EvaluateQuery { atoms: calls.iter().map(call).collect(), vars: vars.iter().map(var).collect() }
+}
+
+async fn answers(calls: &[&str], vars: &[(&str, &str, Option<&[&str]>)]) -> String {
+    let shown = |answer: Assignment| {
+        let ids = answer.into_iter().map(|(var, id)| format!("{var}={}", id.unwrap_or_else(|| "any".into())));
+        ids.collect::<Vec<_>>().join(" ")
+    };
+    match repositories().await.evaluate(query(calls, vars), vec![]).await {
+        Ok(answers) => answers.into_iter().map(shown).collect::<Vec<_>>().join("; "),
+        Err(error) => error.to_string(),
+    }
+}
+
+const READ: (&str, &str, Option<&[&str]>) = ("read", "String", Some(&["read"]));
+
+#[tokio::test]
+async fn variables_are_asked_given_or_one_of_several() {
+    let any_user = ("u", "User", None);
+    let tools = ("r", "Repo", Some(&["tools"] as &[&str]));
+    let two = ("r", "Repo", Some(&["tools", "anvils", "tools", "unknown"] as &[&str]));
+    assert_eq!(
+        answers(&["has_permission u read r"], &[any_user, READ, tools]).await,
+        "r=tools read=read u=bob"
+    );
+    assert_eq!(
+        answers(&["has_permission u read r"], &[any_user, READ, two]).await,
+        "r=anvils read=read u=ada; r=tools read=read u=bob"
+    );
+    let ada = ("u", "User", Some(&["ada"] as &[&str]));
+    assert_eq!(answers(&["has_permission u read r"], &[ada, READ, tools]).await, "");
+    assert_eq!(
+        answers(&["has_permission u read r"], &[ada, READ, ("r", "Repo", Some(&["anvils"]))]).await,
+        "r=anvils read=read u=ada"
+    );
+    assert_eq!(answers(&["has_permission u read r"], &[any_user, READ, ("r", "Repo", Some(&[]))]).await, "");
+}
+
+#[tokio::test]
+async fn what_nothing_bounds_is_any_value() {
+    let (user, repo) = (("u", "User", None), ("r", "Repo", None));
+    let site = ("r", "Repo", Some(&["site"] as &[&str]));
+    assert_eq!(answers(&["has_permission u read r"], &[user, READ, site]).await, "r=site read=read u=any");
+    let root = ("u", "User", Some(&["root"] as &[&str]));
+    assert_eq!(
+        answers(&["allow u read r"], &[root, READ, repo]).await,
+        "r=any read=read u=root; r=site read=read u=root"
+    );
+    let unused = ("x", "Repo", Some(&["1", "2"] as &[&str]));
+    assert_eq!(answers(&["is_public r"], &[site, unused]).await, "r=site x=1; r=site x=2");
+}
+
+#[tokio::test]
+async fn calls_are_joined_by_their_variables() {
+    let (user, org, repo) = (("u", "User", None), ("o", "Org", None), ("r", "Repo", None));
+    let (admin, rel) =
+        (("admin", "String", Some(&["admin"] as &[&str])), ("rel", "String", Some(&["org"] as &[&str])));
+    assert_eq!(
+        answers(&["has_role u admin o", "has_relation r rel o"], &[user, org, repo, admin, rel]).await,
+        "admin=admin o=acme r=anvils rel=org u=ada; admin=admin o=acme r=rockets rel=org u=ada"
+    );
+}
+
+#[tokio::test]
+async fn a_wrong_query_is_refused_with_the_reason() {
+    let user = ("u", "User", None);
+    assert_eq!(
+        answers(&["is_superuser v"], &[user]).await,
+        "variable `v` of `is_superuser` is not in the constraints"
+    );
+    assert_eq!(
+        answers(&["is_superuser u"], &[("u", "Actor", None)]).await,
+        "variable `u` has type `Actor`: a query names a concrete type"
+    );
+    assert_eq!(
+        answers(&["no_such u"], &[user]).await,
+        "the policy has no predicate `no_such` with 1 argument"
+    );
+    assert!(
+        answers(&["is_superuser u"], &[("u", "Integer", Some(&["007"]))]).await.contains("not an Integer")
+    );
+    assert_eq!(answers(&["is_superuser u"], &[("u", "Lab", None)]).await, "");
+}
+
+#[tokio::test]
+async fn names_of_variables_do_not_matter() {
+    let engine = repositories().await;
+    for name in ["a", "b", "_", "'", "v0\u{0}"] {
+        let answers =
+            engine.evaluate(query(&[&format!("is_superuser {name}")], &[(name, "User", None)]), vec![]);
+        assert_eq!(answers.await.unwrap().len(), 1, "{name}");
+    }
+}
+
+#[tokio::test]
+async fn a_pattern_finds_facts_stored_and_derived() {
+    let engine = repositories().await;
+    let find = async |predicate: &str, args: Vec<ArgPattern>| {
+        let answers = engine.query(FactPattern::new(predicate, args), vec![]).await.unwrap();
+        let shown = answers.into_iter().map(|fact| {
+            let args = fact
+                .args
+                .into_iter()
+                .map(|arg| arg.map_or_else(|| "any".into(), |arg| format!("{}:{}", arg.ty, arg.id)));
+            args.collect::<Vec<_>>().join(" ")
+        });
+        shown.collect::<Vec<String>>()
+    };
+    let exact = |ty: &str, id: &str| ArgPattern::Exact(value(ty, id));
+    assert_eq!(
+        find("has_role", vec![exact("User", "ada"), ArgPattern::Any, ArgPattern::Any]).await,
+        [
+            "User:ada String:admin Org:acme",
+            "User:ada String:member Org:acme",
+            "User:ada String:reader Repo:anvils",
+            "User:ada String:reader Repo:rockets",
+            "User:ada String:writer Repo:anvils",
+            "User:ada String:writer Repo:rockets",
+        ]
+    );
+    assert_eq!(find("is_public", vec![ArgPattern::Typed("Repo".into())]).await, ["Repo:site"]);
+    assert_eq!(find("is_public", vec![exact("Repo", "site")]).await, ["Repo:site"]);
+    assert!(find("is_public", vec![exact("Repo", "tools")]).await.is_empty());
+    let public = find(
+        "has_permission",
+        vec![ArgPattern::Typed("User".into()), exact("String", "read"), exact("Repo", "site")],
+    );
+    assert_eq!(public.await, ["any String:read Repo:site"]);
+    let context = vec![fact("is_public", &["Repo:tools"])];
+    let pattern = FactPattern::new("is_public", vec![ArgPattern::Any]);
+    assert_eq!(engine.query(pattern, context).await.unwrap().len(), 2);
+}

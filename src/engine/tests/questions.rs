@@ -1,0 +1,140 @@
+//! May it, which ones, what may it.
+
+use super::super::{ActionsQuestion, Change, FactPattern, Page};
+use super::{engine, engine_with, fact, repositories, value};
+
+#[tokio::test]
+async fn before_the_first_policy_nothing_is_granted_and_nothing_accepted() {
+    let engine = engine().await;
+    let (ada, repo) = (value("User", "ada"), value("Repo", "r"));
+    assert!(!engine.authorize(ada.clone(), "read".into(), repo.clone(), vec![]).await.unwrap());
+    assert!(engine.actions(ada.clone(), repo.clone(), vec![]).await.unwrap().is_empty());
+    assert!(
+        engine.list(ada.clone(), "read".into(), "Repo".into(), None, vec![]).await.unwrap().ids.is_empty()
+    );
+    let context = vec![fact("is_public", &["Repo:r"])];
+    let refused = engine.authorize(ada, "read".into(), repo, context.clone()).await.unwrap_err();
+    assert!(refused.to_string().contains("not used in policy"));
+    assert!(engine.apply(vec![Change::Insert(context)]).await.is_err());
+    assert_eq!(engine.stats().await.unwrap().facts.total, 0);
+}
+
+#[tokio::test]
+async fn stored_facts_decide() {
+    let engine = repositories().await;
+    let may = async |user: &str, action: &str, repo: &str| {
+        engine.authorize(value("User", user), action.into(), value("Repo", repo), vec![]).await.unwrap()
+    };
+    assert!(may("ada", "write", "anvils").await);
+    assert!(may("bob", "read", "tools").await);
+    assert!(!may("bob", "write", "tools").await);
+    assert!(may("bob", "read", "site").await);
+    assert!(may("root", "anything", "nobody-knows-this").await);
+    assert!(!may("nobody", "read", "anvils").await);
+    assert!(!may("ada", "no such action", "anvils").await);
+    let of_type = async |actor: &str, resource: &str| {
+        engine.authorize(value(actor, "ada"), "read".into(), value(resource, "anvils"), vec![]).await.unwrap()
+    };
+    assert!(
+        !of_type("Bot", "Repo").await && !of_type("User", "Lab").await && !of_type("Actor", "Repo").await
+    );
+}
+
+#[tokio::test]
+async fn context_facts_count_for_their_request_alone() {
+    let engine = repositories().await;
+    let (eve, tools) = (value("User", "eve"), value("Repo", "tools"));
+    let context = vec![fact("has_role", &["User:eve", "String:writer", "Repo:tools"])];
+    let may =
+        async |context| engine.authorize(eve.clone(), "write".into(), tools.clone(), context).await.unwrap();
+    assert!(may(context.clone()).await);
+    assert!(!may(vec![]).await);
+    let of_others = vec![fact("has_role", &["User:bob", "String:writer", "Repo:tools"])];
+    assert!(!may(of_others).await);
+    let pattern = FactPattern::new("has_role", vec![]);
+    assert_eq!(engine.facts(FactPattern { open_arity: true, ..pattern }).await.unwrap().len(), 2);
+    let many = vec![context[0].clone(); 101];
+    let refused = engine.authorize(eve.clone(), "write".into(), tools.clone(), many).await.unwrap_err();
+    assert_eq!(refused.to_string(), "the request has 101 context facts, at most 100 are allowed");
+}
+
+#[tokio::test]
+async fn a_set_of_resources_keeps_its_order_and_duplicates() {
+    let engine = repositories().await;
+    let resources = ["rockets", "tools", "anvils", "rockets", "nobody-knows-this"];
+    let resources = resources.map(|id| value("Repo", id)).into_iter().chain([value("Org", "acme")]).collect();
+    let allowed =
+        engine.authorize_resources(value("User", "ada"), "write".into(), resources, vec![]).await.unwrap();
+    let ids: Vec<&str> = allowed.iter().map(|resource| resource.id.as_str()).collect();
+    assert_eq!(ids, ["rockets", "anvils", "rockets"]);
+}
+
+#[tokio::test]
+async fn actions_are_sorted_and_any_is_one_of_them() {
+    let engine = repositories().await;
+    let question = |user: &str, repo: &str| ActionsQuestion {
+        actor: value("User", user),
+        resource: value("Repo", repo),
+    };
+    let asked = vec![question("ada", "anvils"), question("eve", "site"), question("root", "site")];
+    let answers = engine.bulk_actions(asked, vec![]).await.unwrap();
+    assert_eq!(answers, [vec!["read", "write"], vec!["read"], vec!["*", "read"]]);
+}
+
+#[tokio::test]
+async fn a_list_reads_the_same_whole_and_in_pages() {
+    let engine = repositories().await;
+    let list = async |user: &str, page| {
+        engine.list(value("User", user), "read".into(), "Repo".into(), page, vec![]).await.unwrap()
+    };
+    assert_eq!(list("ada", None).await.ids, ["anvils", "rockets", "site"]);
+    for (user, whole) in
+        [("ada", vec!["anvils", "rockets", "site"]), ("root", vec!["*", "site"]), ("eve", vec!["site"])]
+    {
+        for size in 1..=4 {
+            let (mut ids, mut after) = (Vec::new(), None);
+            loop {
+                let page = list(user, Some(Page { size, after })).await;
+                assert!(page.ids.len() == size || page.next_after.is_none());
+                ids.extend(page.ids);
+                after = page.next_after;
+                if after.is_none() {
+                    break;
+                }
+            }
+            assert_eq!(ids, whole, "{user} in pages of {size}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_table_that_comes_later_is_seen_at_once() {
+    let engine = engine_with(super::POLICY, &[]).await;
+    let may = async || {
+        engine.authorize(value("User", "a"), "read".into(), value("Repo", "r"), vec![]).await.unwrap()
+    };
+    assert!(!may().await);
+    engine.apply(vec![Change::Insert(vec![fact("is_public", &["Repo:r"])])]).await.unwrap();
+    assert!(may().await);
+    engine.apply(vec![Change::Delete(vec![(&fact("is_public", &["Repo:r"])).into()])]).await.unwrap();
+    assert!(!may().await);
+}
+
+#[tokio::test]
+async fn hostile_text_is_only_text() {
+    let engine = repositories().await;
+    for text in ["'; DROP TABLE f1; --", "\\' OR 1=1 --", "\"", "%", "\u{202e}", "[]", "null", "*"] {
+        let (actor, resource) = (value("User", text), value("Repo", text));
+        assert!(!engine.authorize(actor.clone(), text.into(), resource, vec![]).await.unwrap(), "{text}");
+        let context = vec![fact("has_role", &["User:x", "String:reader", "Repo:x"])];
+        let mut context_fact = context;
+        context_fact[0].args[0].id = text.into();
+        context_fact[0].args[2].id = text.into();
+        assert!(
+            engine.authorize(actor, "read".into(), value("Repo", text), context_fact).await.unwrap(),
+            "{text}"
+        );
+    }
+    let nul = engine.authorize(value("User", "a\0"), "read".into(), value("Repo", "r"), vec![]).await;
+    assert!(nul.is_err());
+}

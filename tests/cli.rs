@@ -1,0 +1,199 @@
+//! The program as its users run it: exit codes, the standard output, the standard error.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot start its program has failed")]
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use tempfile::TempDir;
+
+const POLICY: &str = r#"actor User {}
+resource Repo {
+  roles = ["reader"];
+  permissions = ["read"];
+  "read" if "reader";
+}
+test "readers read" {
+  setup { has_role(User{"a"}, "reader", Repo{"r"}); }
+  assert allow(User{"a"}, "read", Repo{"r"});
+}
+"#;
+
+const INVALID: &str = "resource Repo { roles = [\"reader\"]; \"reader\" if \"raeder\"; }\n";
+
+/// A folder with a good policy, one that does not validate, and one whose test fails.
+fn folder() -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("good.polar"), POLICY).unwrap();
+    fs::write(folder.path().join("invalid.polar"), INVALID).unwrap();
+    fs::write(folder.path().join("failing.polar"), POLICY.replace("assert allow", "assert_not allow"))
+        .unwrap();
+    folder
+}
+
+fn portcullis(folder: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_portcullis"));
+    for (name, _) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with("PORTCULLIS_") {
+            command.env_remove(name);
+        }
+    }
+    command.current_dir(folder).stdin(Stdio::null());
+    command
+}
+
+/// Exit code, standard output, standard error.
+fn run(args: &[&str]) -> (i32, String, String) {
+    let folder = folder();
+    ended(&portcullis(folder.path()).args(args).output().unwrap())
+}
+
+fn ended(output: &Output) -> (i32, String, String) {
+    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+    (output.status.code().unwrap(), text(&output.stdout), text(&output.stderr))
+}
+
+#[test]
+fn wrong_arguments_exit_with_2_and_help_shows_examples() {
+    assert_eq!(run(&[]).0, 2);
+    assert_eq!(run(&["compile", "good.polar"]).0, 2);
+    assert_eq!(run(&["compile", "good.polar", "allow(User:a", "--dialect", "sqlite"]).0, 2);
+    assert_eq!(run(&["compile", "good.polar", "p()", "--dialect", "db2"]).0, 2);
+    for command in ["serve", "compile", "explain", "test", "validate", "keys"] {
+        let (code, out, err) = run(&[command, "--help"]);
+        assert!(code == 0 && err.is_empty() && out.contains(&format!("  portcullis {command}")), "{out}");
+    }
+}
+
+#[test]
+fn compile_prints_sql_over_predictable_tables() {
+    let (code, out, err) = run(&["compile", "good.polar", r#"allow(User:o'hara, "read", Repo:?)"#]);
+    assert_eq!((code, err.as_str()), (0, ""));
+    assert!(out.contains("has_role_user_string_repo") && out.contains("'o''hara'"), "{out}");
+    assert!(out.starts_with("-- one row an answer") && out.ends_with(";\n"), "{out}");
+    let (code, pg, _) =
+        run(&["compile", "good.polar", "allow(User:a, \"read\", Repo:r)", "--dialect", "postgresql"]);
+    assert!(code == 0 && pg.starts_with("-- one row: is there an answer?"), "{pg}");
+}
+
+#[test]
+fn explain_prints_the_sql_at_the_end() {
+    let (code, out, err) = run(&["explain", "good.polar", "allow(User:a, \"read\", Repo:?)"]);
+    assert_eq!((code, err.as_str()), (0, ""));
+    assert!(out.to_lowercase().contains("sql") && out.contains("has_role_user_string_repo"), "{out}");
+}
+
+#[test]
+fn a_policy_or_question_that_is_wrong_is_explained_on_the_standard_error() {
+    let (code, out, err) = run(&["compile", "invalid.polar", "allow(User:a, \"read\", Repo:r)"]);
+    assert_eq!((code, out.as_str()), (1, ""));
+    assert!(err.contains("error[P02") && err.contains("invalid.polar:1:"), "{err}");
+    let (code, _, err) = run(&["compile", "good.polar", "allow(User, \"read\")"]);
+    assert!(code == 2 && err.contains("column 11: expected `:`"), "{err}");
+    let (code, _, err) = run(&["compile", "missing.polar", "p()"]);
+    assert!(code == 1 && err.starts_with("error: `missing.polar`:"), "{err}");
+}
+
+#[test]
+fn validate_reports_every_file_and_fails_on_errors_only() {
+    let (code, out, err) = run(&["validate", "good.polar"]);
+    assert_eq!((code, out.as_str(), err.as_str()), (0, "good.polar: valid\n", ""));
+    let (code, out, err) = run(&["validate", "good.polar", "invalid.polar"]);
+    assert_eq!((code, out.as_str()), (1, "good.polar: valid\ninvalid.polar: 1 error\n"));
+    assert!(err.contains("raeder"), "{err}");
+    let (code, out, err) = run(&["validate", "invalid.polar", "--format", "json"]);
+    let json: serde_json::Value = serde_json::from_str(&out).unwrap();
+    assert_eq!((code, err.as_str()), (1, ""));
+    assert_eq!(json[0]["valid"], false);
+    assert_eq!(json[0]["diagnostics"][0]["labels"][0]["line"], 1);
+}
+
+#[test]
+fn test_runs_the_tests_of_a_policy() {
+    let (code, out, err) = run(&["test", "good.polar"]);
+    assert_eq!((code, err.as_str()), (0, ""));
+    assert_eq!(out, "good.polar\n  ok      readers read  1/1\n1 test, 0 failed\n");
+    let (code, out, err) = run(&["test", "good.polar", "failing.polar"]);
+    assert!(code == 1 && out.contains("  FAILED  readers read  0/1\n1 test, 1 failed"), "{out}");
+    assert!(err.contains("line 9") && err.contains("has an answer"), "{err}");
+    let (code, out, _) = run(&["test", "invalid.polar", "--format", "json"]);
+    let json: serde_json::Value = serde_json::from_str(&out).unwrap();
+    assert!(code == 1 && json[0]["invalid"][0].as_str().unwrap().contains("raeder"), "{out}");
+}
+
+#[test]
+fn keys_are_made_listed_and_revoked() {
+    let folder = folder();
+    let keys = |args: &[&str]| {
+        ended(&portcullis(folder.path()).arg("keys").args(args).args(["--data", "d"]).output().unwrap())
+    };
+    let (code, key, _) = keys(&["create", "--name", "billing", "--read-only"]);
+    assert!(code == 0 && key.starts_with("e_0123456789_"), "{key}");
+    let id = key.split('_').nth(2).unwrap();
+    let (_, listed, _) = keys(&["list"]);
+    assert_eq!(listed, format!("{id}  read-only   billing\n"));
+    assert_eq!(keys(&["revoke", id]).0, 0);
+    assert!(keys(&["list"]).1.ends_with("revoked\n"));
+    assert_eq!(keys(&["revoke", "0000"]).0, 1);
+    assert_eq!(keys(&["list", "--environment", "../x"]).0, 1);
+}
+
+/// A running service that ends with its test.
+struct Service {
+    child: Child,
+    base: String,
+}
+
+impl Service {
+    fn start(folder: &Path, args: &[&str]) -> Self {
+        let mut command = portcullis(folder);
+        command.args(["serve", "--listen", "127.0.0.1:0", "--data", "d"]).args(args);
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let mut welcome = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut welcome).unwrap();
+        let base = welcome.split_whitespace().find_map(|word| word.strip_suffix(',')).unwrap().to_owned();
+        Self { child, base }
+    }
+
+    fn policy(&self, key: &str) -> (u16, String) {
+        let agent: ureq::Agent = ureq::Agent::config_builder().http_status_as_error(false).build().into();
+        let asked =
+            agent.get(format!("{}/policy", self.base)).header("Authorization", format!("Bearer {key}"));
+        let mut answer = asked.call().unwrap();
+        (answer.status().as_u16(), answer.body_mut().read_to_string().unwrap())
+    }
+}
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        // It may have ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+const DEVELOPMENT_KEY: &str = "e_0123456789_12345_osotesttoken01xiIn";
+
+#[test]
+fn serve_answers_with_the_policy_it_was_given() {
+    let folder = folder();
+    let service = Service::start(folder.path(), &["--dev", "--policy", "good.polar"]);
+    let (status, body) = service.policy(DEVELOPMENT_KEY);
+    assert!(status == 200 && body.contains("good.polar"), "{status} {body}");
+    assert_eq!(service.policy("e_0123456789_12345_wrong").0, 401);
+}
+
+#[test]
+fn the_development_key_is_for_development_only() {
+    let folder = folder();
+    let service = Service::start(folder.path(), &[]);
+    assert_eq!(service.policy(DEVELOPMENT_KEY).0, 401);
+}
+
+#[test]
+fn serve_refuses_to_start_with_a_policy_that_does_not_validate() {
+    let (code, out, err) = run(&["serve", "--listen", "127.0.0.1:0", "--policy", "invalid.polar"]);
+    assert_eq!((code, out.as_str()), (1, ""));
+    assert!(err.contains("raeder"), "{err}");
+}
