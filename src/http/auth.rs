@@ -75,7 +75,7 @@ fn authenticate(headers: &HeaderMap, app: &AppState) -> Result<(Arc<Environment>
     ))?;
     let stored = || {
         let environment = app.environments.get(key.split('_').nth(1)?)?;
-        let known = environment.engine.store().verify_key(key)?;
+        let known = environment.engine.verify_key(key)?;
         Some((Arc::clone(environment), known.access))
     };
     fixed(key, &app.fixed_keys)

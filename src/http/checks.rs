@@ -108,7 +108,7 @@ async fn list(
         resource_type: &asked.resource_type,
         context: &context,
     };
-    let secret = environment.engine.store().secret();
+    let secret = environment.engine.secret();
     let place = match (&asked.page_token, asked.page_size) {
         (Some(token), _) => Some(bound.open(secret, token)?),
         (None, Some(size)) => Some(Place::first(size)?),

@@ -90,8 +90,8 @@ async fn add(
     Json(sent): Json<Object<FactIn>>,
 ) -> Result<(Offset, Json<FactOut>), ApiError> {
     let fact = Fact::from(sent);
-    let applied = environment.engine.apply(vec![Change::Insert(vec![fact.clone()])]).await?;
-    Ok((Offset(applied.offset), Json(fact.into())))
+    let offset = environment.engine.apply(vec![Change::Insert(vec![fact.clone()])]).await?;
+    Ok((Offset(offset), Json(fact.into())))
 }
 
 async fn delete(access: WriteAccess, Json(sent): Json<Object<PatternIn>>) -> Done {
@@ -99,14 +99,13 @@ async fn delete(access: WriteAccess, Json(sent): Json<Object<PatternIn>>) -> Don
 }
 
 async fn clear(WriteAccess(environment): WriteAccess) -> Done {
-    environment.engine.clear().await?;
-    let offset = Offset::now(&environment.engine).await?;
-    Ok((offset, Json(Message { message: "The facts and the policy were cleared.".to_owned() })))
+    let offset = environment.engine.clear().await?;
+    Ok((Offset(offset), Json(Message { message: "The facts and the policy were cleared.".to_owned() })))
 }
 
 async fn done(WriteAccess(environment): WriteAccess, changes: Vec<Change>) -> Done {
-    let applied = environment.engine.apply(changes).await?;
-    Ok((Offset(applied.offset), Json(Message { message: "The facts were updated.".to_owned() })))
+    let offset = environment.engine.apply(changes).await?;
+    Ok((Offset(offset), Json(Message { message: "The facts were updated.".to_owned() })))
 }
 
 async fn read(ReadAccess(environment): ReadAccess, uri: Uri) -> Result<Json<Vec<FactOut>>, ApiError> {

@@ -18,8 +18,6 @@ use axum::{
     response::{IntoResponseParts, Response, ResponseParts},
 };
 
-use crate::engine::{Engine, EngineError};
-
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const OFFSET: HeaderName = HeaderName::from_static("osooffset");
 const SERVER_TIMING: HeaderName = HeaderName::from_static("server-timing");
@@ -73,13 +71,6 @@ pub(super) fn stamp(response: &mut Response, id: RequestId, took: Duration) {
 /// After which write a mutation stands; part of its answer.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Offset(pub(super) u64);
-
-impl Offset {
-    /// The offset of now, for a mutation that is no batch: an empty batch changes nothing and tells it.
-    pub(super) async fn now(engine: &Engine) -> Result<Self, EngineError> {
-        Ok(Self(engine.apply(Vec::new()).await?.offset))
-    }
-}
 
 impl IntoResponseParts for Offset {
     type Error = std::convert::Infallible;

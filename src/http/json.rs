@@ -74,18 +74,21 @@ pub(super) fn with_status(status: StatusCode, body: impl Serialize) -> Response 
 
 /// Decodes a body; the error names the field.
 fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
-    serde_json::from_slice(bytes).map_err(|quick| ApiError::BadRequest(explain::<T>(bytes, &quick)))
+    // All of it: the decoder alone would not look into fields that it skips.
+    let text = std::str::from_utf8(bytes)
+        .map_err(|error| ApiError::BadRequest(format!("malformed JSON: the body is not UTF-8, {error}")))?;
+    serde_json::from_str(text).map_err(|quick| ApiError::BadRequest(explain::<T>(text, &quick)))
 }
 
 /// Says what is wrong with a body, and where.
-fn explain<T: DeserializeOwned>(bytes: &[u8], quick: &serde_json::Error) -> String {
-    if bytes.is_empty() {
+fn explain<T: DeserializeOwned>(text: &str, quick: &serde_json::Error) -> String {
+    if text.is_empty() {
         return "a JSON body is expected".to_owned();
     }
     if quick.is_syntax() || quick.is_eof() {
         return format!("malformed JSON: {quick}");
     }
-    let mut json = serde_json::Deserializer::from_slice(bytes);
+    let mut json = serde_json::Deserializer::from_str(text);
     match serde_path_to_error::deserialize::<_, T>(&mut json) {
         Err(error) if error.path().iter().len() > 0 => format!("`{}`: {}", error.path(), error.inner()),
         Err(_) | Ok(_) => quick.to_string(),

@@ -52,7 +52,7 @@ async fn replace(State(app): State<Arc<AppState>>, request: Request) -> Result<R
         PolicyChange::Unchanged => StatusCode::ACCEPTED,
     };
     let answer = with_status(status, Message { message: outcome.message });
-    Ok((Offset::now(&environment.engine).await?, answer).into_response())
+    Ok((Offset(outcome.offset), answer).into_response())
 }
 
 #[derive(Debug, Serialize)]

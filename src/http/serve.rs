@@ -6,7 +6,7 @@
 //!
 //! An answer may be ready before the body is read, for instance 401 or 413. Closing a socket with unread
 //! bytes in it resets the connection, and the client loses the answer that explains everything. So a
-//! closed connection lingers: what still comes is read and dropped, for a bounded time and amount.
+//! closed connection lingers: what still comes is read and dropped, for a bounded time.
 
 use std::{
     convert::Infallible,
@@ -24,15 +24,15 @@ use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
     net::{TcpListener, TcpStream},
     sync::{OwnedSemaphorePermit, Semaphore, watch},
-    time::Sleep,
+    time::{Instant, Sleep},
 };
 use tower::Service;
 
 use super::AppState;
 
-/// How long a closed connection lingers, and how much it drops meanwhile.
+/// How long a closed connection lingers, and how long of that without hearing anything.
 const LINGER_TIME: Duration = Duration::from_secs(5);
-const LINGER_BYTES: usize = 64 * 1024 * 1024;
+const LINGER_QUIET: Duration = Duration::from_secs(1);
 
 /// After a failed accept (out of file descriptors) it waits so long for connections to end.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
@@ -101,7 +101,7 @@ async fn converse(
         let answer = router.clone().call(request);
         async move { answer.await.map_err(|never: Infallible| never) }
     });
-    let io = TokioIo::new(Lingering { stream, dropped: 0, until: None });
+    let io = TokioIo::new(Lingering { stream, stopping: stopping.clone(), rest: None });
     let mut connection = std::pin::pin!(protocol.serve_connection(io, service));
     let ended = tokio::select! {
         ended = &mut connection => ended,
@@ -118,28 +118,39 @@ async fn converse(
 /// A stream that, once closed, drops what the other side still sends before it lets go.
 struct Lingering {
     stream: TcpStream,
-    dropped: usize,
-    until: Option<Pin<Box<Sleep>>>,
+    stopping: watch::Receiver<()>,
+    rest: Option<Rest>,
+}
+
+/// How much longer a closed stream lingers.
+struct Rest {
+    ends: Instant,
+    timer: Pin<Box<Sleep>>,
 }
 
 impl Lingering {
-    fn poll_drop_rest(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+    fn poll_drop_rest(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        // A shutdown waits for answers, not for clients that are in no hurry to hang up.
+        if self.stopping.has_changed().unwrap_or(true) {
+            return Poll::Ready(());
+        }
+        let rest = self.rest.get_or_insert_with(|| Rest {
+            ends: Instant::now() + LINGER_TIME,
+            timer: Box::pin(tokio::time::sleep(LINGER_QUIET)),
+        });
         let mut scratch = [0; 16 * 1024];
         loop {
             let mut buffer = ReadBuf::new(&mut scratch);
             match Pin::new(&mut self.stream).poll_read(context, &mut buffer) {
-                Poll::Ready(Ok(())) if !buffer.filled().is_empty() => self.dropped += buffer.filled().len(),
-                Poll::Ready(_) => return Poll::Ready(Ok(())),
-                // Nothing was unread when we closed, so nothing can be reset.
-                Poll::Pending if self.dropped == 0 => return Poll::Ready(Ok(())),
-                Poll::Pending => {
-                    let until = self.until.get_or_insert_with(|| Box::pin(tokio::time::sleep(LINGER_TIME)));
-                    ready!(until.as_mut().poll(context));
-                    return Poll::Ready(Ok(()));
+                Poll::Ready(Ok(())) if !buffer.filled().is_empty() => {
+                    let quiet = Instant::now() + LINGER_QUIET;
+                    rest.timer.as_mut().reset(quiet.min(rest.ends));
+                    if quiet > rest.ends + LINGER_QUIET {
+                        return Poll::Ready(());
+                    }
                 }
-            }
-            if self.dropped >= LINGER_BYTES {
-                return Poll::Ready(Ok(()));
+                Poll::Ready(_) => return Poll::Ready(()),
+                Poll::Pending => return rest.timer.as_mut().poll(context),
             }
         }
     }
@@ -182,6 +193,6 @@ impl AsyncWrite for Lingering {
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         ready!(Pin::new(&mut self.stream).poll_shutdown(context))?;
-        self.poll_drop_rest(context)
+        self.poll_drop_rest(context).map(Ok)
     }
 }

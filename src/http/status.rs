@@ -49,14 +49,13 @@ struct StatsOut {
 
 async fn stats(ReadAccess(environment): ReadAccess) -> Result<Json<StatsOut>, ApiError> {
     let stats = environment.engine.stats().await?;
-    let versions = environment.engine.store().policy_versions().await?;
-    let predicates: BTreeMap<String, u64> = stats.predicates.into_iter().collect();
+    let predicates: BTreeMap<String, u64> = stats.facts.predicates.into_iter().collect();
     let of = |predicate: &str| predicates.get(predicate).copied().unwrap_or_default();
     Ok(Json(StatsOut {
         num_roles: of("has_role"),
         num_relations: of("has_relation"),
-        num_facts: stats.total,
-        policy: PolicyStats { versions: versions.iter().map(|version| version.id).collect() },
-        facts: FactStats { total: stats.total, predicates },
+        num_facts: stats.facts.total,
+        policy: PolicyStats { versions: stats.versions },
+        facts: FactStats { total: stats.facts.total, predicates },
     }))
 }

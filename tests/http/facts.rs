@@ -224,7 +224,7 @@ fn clearing_takes_facts_and_policy() {
 #[test]
 fn ten_megabytes_of_facts_are_one_batch() {
     let server = Server::start();
-    let n = 90_000;
+    let n = 80_000;
     let facts: Vec<_> = (0..n).map(|i| fact_json(&["is_public", &format!("Repo:{i:064}")])).collect();
     let body = json!(facts).to_string();
     assert!(body.len() > 9_000_000 && body.len() < 10 * 1024 * 1024, "{}", body.len());

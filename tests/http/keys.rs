@@ -3,17 +3,31 @@
 use portcullis::{
     config::{Config, Secret},
     http::{DEFAULT_ENVIRONMENT, DEVELOPMENT_KEY},
-    store::Access,
+    store::{Access, Store, StoreOptions},
 };
 use serde_json::json;
+use tempfile::TempDir;
 
 use crate::server::{Server, bearer, question};
 
-/// A fresh key of the server's environment: its id and its text.
-fn key(server: &Server, access: Access) -> (String, String) {
-    let made = server.engine.store().create_key(DEFAULT_ENVIRONMENT.to_owned(), "test".to_owned(), access);
-    let made = server.runtime.block_on(made).unwrap();
+/// Does something with the store of a folder that no server has open.
+fn with_store<T>(folder: &TempDir, work: impl AsyncFnOnce(Store) -> T) -> T {
+    let store = Store::open(folder.path(), &StoreOptions::default()).unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(work(store))
+}
+
+/// A fresh key of the default environment: its id and its text.
+fn key(folder: &TempDir, access: Access) -> (String, String) {
+    let made = with_store(folder, async |store| {
+        store.create_key(DEFAULT_ENVIRONMENT.to_owned(), "test".to_owned(), access).await.unwrap()
+    });
     (made.key.id, made.text)
+}
+
+/// A server in development mode over a folder.
+fn serving(folder: TempDir) -> Server {
+    Server::over(Config { dev: true, ..Config::default() }, folder)
 }
 
 fn status(server: &Server, authorization: &str, path: &str) -> u16 {
@@ -27,9 +41,11 @@ fn status(server: &Server, authorization: &str, path: &str) -> u16 {
 
 #[test]
 fn a_missing_or_unknown_key_is_401() {
-    let server = Server::start();
-    let (_, text) = key(&server, Access::ReadWrite);
-    let wrong_secret = format!("{}0", &text[..text.len() - 1]);
+    let folder = tempfile::tempdir().unwrap();
+    let (_, text) = key(&folder, Access::ReadWrite);
+    let server = serving(folder);
+    assert_eq!(status(&server, &bearer(&text), "/api/authorize"), 200);
+    let wrong_secret = format!("{text}0");
     let wrong_environment = text.replace(DEFAULT_ENVIRONMENT, "9876543210");
     for authorization in [
         "X-Nothing: x",
@@ -70,8 +86,11 @@ fn the_key_is_checked_before_the_body_is_read() {
 
 #[test]
 fn a_read_only_key_asks_and_changes_nothing() {
-    let server = Server::start();
-    let (_, text) = key(&server, Access::ReadOnly);
+    let folder = tempfile::tempdir().unwrap();
+    let (_, text) = key(&folder, Access::ReadOnly);
+    let server = serving(folder);
+    let policy = json!({ "src": crate::server::POLICY });
+    assert_eq!(server.post("/api/policy", &policy).status, 200);
     assert_eq!(status(&server, &bearer(&text), "/api/authorize"), 200);
     for (method, path) in [
         ("POST", "/api/batch"),
@@ -92,12 +111,15 @@ fn a_read_only_key_asks_and_changes_nothing() {
 }
 
 #[test]
-fn a_revoked_key_is_refused_by_the_next_request() {
-    let server = Server::start();
-    let (id, text) = key(&server, Access::ReadWrite);
-    let (_, other) = key(&server, Access::ReadWrite);
+fn a_revoked_key_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let (id, text) = key(&folder, Access::ReadWrite);
+    let (_, other) = key(&folder, Access::ReadWrite);
+    let server = serving(folder);
     assert_eq!(status(&server, &bearer(&text), "/api/authorize"), 200);
-    assert!(server.runtime.block_on(server.engine.store().revoke_key(id)).unwrap());
+    let folder = server.into_folder();
+    assert!(with_store(&folder, async |store| store.revoke_key(id).await.unwrap()));
+    let server = serving(folder);
     assert_eq!(status(&server, &bearer(&text), "/api/authorize"), 401);
     assert_eq!(status(&server, &bearer(&other), "/api/authorize"), 200);
 }

@@ -51,8 +51,7 @@ declare active(User, Boolean);
 /// A running server; dropping it shuts it down.
 pub(crate) struct Server {
     pub(crate) address: SocketAddr,
-    pub(crate) engine: Engine,
-    pub(crate) runtime: tokio::runtime::Runtime,
+    runtime: Option<tokio::runtime::Runtime>,
     stop: Option<oneshot::Sender<()>>,
     serving: Option<JoinHandle<()>>,
     folder: Option<tempfile::TempDir>,
@@ -90,7 +89,7 @@ impl Server {
         let engine = runtime.block_on(Engine::open(folder.path(), settings)).unwrap();
         let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0")).unwrap();
         let address = listener.local_addr().unwrap();
-        let environment = Environment { name: DEFAULT_ENVIRONMENT.to_owned(), engine: engine.clone() };
+        let environment = Environment { name: DEFAULT_ENVIRONMENT.to_owned(), engine };
         let state = std::sync::Arc::new(AppState::new(config, [environment]));
         let (stop, stopped) = oneshot::channel::<()>();
         let handle = runtime.handle().clone();
@@ -99,7 +98,13 @@ impl Server {
                 let _ = stopped.await;
             }));
         });
-        Self { address, engine, runtime, stop: Some(stop), serving: Some(serving), folder: Some(folder) }
+        Self {
+            address,
+            runtime: Some(runtime),
+            stop: Some(stop),
+            serving: Some(serving),
+            folder: Some(folder),
+        }
     }
 
     /// Tells the server to stop, and returns before it has.
@@ -115,12 +120,17 @@ impl Server {
         }
     }
 
-    /// The same store, served by another server in development mode.
-    pub(crate) fn restart(mut self) -> Self {
+    /// Stops the server and returns its folder, which nobody has open any more.
+    pub(crate) fn into_folder(mut self) -> tempfile::TempDir {
         self.finish_stop();
-        let folder = self.folder.take().unwrap();
-        drop(self);
-        Self::over(Config { dev: true, ..Config::default() }, folder)
+        // Tasks of cut connections hold the store until they are gone.
+        drop(self.runtime.take());
+        self.folder.take().unwrap()
+    }
+
+    /// The same store, served by another server in development mode.
+    pub(crate) fn restart(self) -> Self {
+        Self::over(Config { dev: true, ..Config::default() }, self.into_folder())
     }
 
     pub(crate) fn get(&self, path: &str) -> Answer {
@@ -144,8 +154,8 @@ impl Server {
             head.push_str(header);
             head.push_str("\r\n");
         }
-        head.push_str(&format!("Content-Length: {}\r\n\r\n", body.len()));
         stream.write_all(head.as_bytes()).unwrap();
+        write!(stream, "Content-Length: {}\r\n\r\n", body.len()).unwrap();
         stream.write_all(body).unwrap();
         read_answer(&mut stream)
     }
@@ -257,7 +267,7 @@ impl Answer {
 
 /// Reads one answer; its body is as long as its head says.
 pub(crate) fn read_answer(stream: &mut TcpStream) -> Answer {
-    try_read_answer(stream).expect("the connection ended without an answer")
+    try_read_answer(stream).unwrap()
 }
 
 /// Reads one answer, or nothing if the connection ends before it.
