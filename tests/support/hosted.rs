@@ -26,7 +26,8 @@ impl Hosted {
     /// An engine with this policy, or why it refuses it.
     pub(crate) fn new(policy: &str) -> Result<Self, String> {
         RUNTIME.block_on(async {
-            let engine = Engine::in_memory(EngineSettings::default()).await.map_err(|error| error.to_string())?;
+            let engine =
+                Engine::in_memory(EngineSettings::default()).await.map_err(|error| error.to_string())?;
             let options = PolicyOptions::default();
             let outcome = engine.set_policy(policy.to_owned(), "policy.polar".to_owned(), options).await;
             outcome.map_err(|error| error.to_string())?;
@@ -46,11 +47,16 @@ impl Hosted {
     }
 
     /// Asks in each way that fits the question.
-    pub(crate) fn ask_every_way(&self, question: &Question, context: &[Fact]) -> Vec<(&'static str, Outcome)> {
+    pub(crate) fn ask_every_way(
+        &self,
+        question: &Question,
+        context: &[Fact],
+    ) -> Vec<(&'static str, Outcome)> {
         let allow = Allow::of(question).map(|allow| ("entry point", self.ask_allow(&allow, context)));
-        let pattern = pattern(question).map(|pattern| ("pattern", self.ask_pattern(question, pattern, context)));
-        let conjunction =
-            conjunction(question).map(|query| ("conjunction", self.ask_conjunction(question, query, context)));
+        let pattern =
+            pattern(question).map(|pattern| ("pattern", self.ask_pattern(question, pattern, context)));
+        let conjunction = conjunction(question)
+            .map(|query| ("conjunction", self.ask_conjunction(question, query, context)));
         [allow, pattern, conjunction].into_iter().flatten().collect()
     }
 
@@ -83,19 +89,16 @@ impl Hosted {
         context: &[Fact],
     ) -> Result<Vec<Value>, String> {
         let resources = resources.iter().map(stored).collect();
-        let filter = self.engine.authorize_resources(
-            stored(actor),
-            action.to_owned(),
-            resources,
-            stored_all(context),
-        );
+        let filter =
+            self.engine.authorize_resources(stored(actor), action.to_owned(), resources, stored_all(context));
         let passed = RUNTIME.block_on(filter).map_err(|error| error.to_string())?;
         Ok(passed.into_iter().map(|value| Value::new(&value.ty, &value.id)).collect())
     }
 
     fn ask_pattern(&self, question: &Question, pattern: FactPattern, context: &[Fact]) -> Outcome {
         outcome(RUNTIME.block_on(self.engine.query(pattern, stored_all(context))).map(|facts| {
-            let wanted: Vec<usize> = (0..question.vars.len()).filter(|&var| is_wanted(&question.vars[var])).collect();
+            let wanted: Vec<usize> =
+                (0..question.vars.len()).filter(|&var| is_wanted(&question.vars[var])).collect();
             if wanted.is_empty() {
                 return Answer::Decision(!facts.is_empty());
             }
@@ -105,7 +108,10 @@ impl Hosted {
                 (None, None) => Cell::Any,
             };
             Answer::Rows(
-                facts.iter().map(|fact| wanted.iter().map(|&var| cell(var, &fact.args[var])).collect()).collect(),
+                facts
+                    .iter()
+                    .map(|fact| wanted.iter().map(|&var| cell(var, &fact.args[var])).collect())
+                    .collect(),
             )
         }))
     }
@@ -121,7 +127,8 @@ impl Hosted {
                 let ty = var.ty.clone().unwrap();
                 id.as_ref().map_or_else(|| Cell::AnyOf(ty.clone()), |id| Cell::Value(Value::new(&ty, id)))
             };
-            let rows = answers.iter().map(|answer| asked.iter().map(|var| cell(var, &answer[&var.name])).collect());
+            let rows =
+                answers.iter().map(|answer| asked.iter().map(|var| cell(var, &answer[&var.name])).collect());
             Answer::Rows(rows.collect::<BTreeSet<_>>())
         }))
     }
@@ -153,8 +160,12 @@ fn conjunction(question: &Question) -> Option<EvaluateQuery> {
         Some((var.name.clone(), EvaluateVar { ty: var.ty.clone()?, ids }))
     };
     let name = |&var: &usize| question.vars[var].name.clone();
-    let atoms = question.atoms.iter().map(|atom| (atom.predicate.clone(), atom.args.iter().map(name).collect()));
-    Some(EvaluateQuery { atoms: atoms.collect(), vars: question.vars.iter().map(var).collect::<Option<_>>()? })
+    let atoms =
+        question.atoms.iter().map(|atom| (atom.predicate.clone(), atom.args.iter().map(name).collect()));
+    Some(EvaluateQuery {
+        atoms: atoms.collect(),
+        vars: question.vars.iter().map(var).collect::<Option<_>>()?,
+    })
 }
 
 /// Only what the asker did wrong is a refusal; anything else is our fault, and fails the test.

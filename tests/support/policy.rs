@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 /// The program, or the titles of all that is wrong with it.
 pub(crate) fn program(text: &str) -> Result<Program, String> {
-    let checked = check(SourceMap::new("policy.polar", text));
+    let checked = check(&SourceMap::new("policy.polar", text));
     let titles = checked.diagnostics.iter().map(|found| format!("{}: {}", found.code.as_str(), found.title));
     let titles: Vec<String> = titles.collect();
     checked.program.ok_or_else(|| titles.join("\n"))

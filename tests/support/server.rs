@@ -56,7 +56,13 @@ impl Server {
         answered.map_or_else(Outcome::Refused, Outcome::Is)
     }
 
-    fn decide(&self, actor: &Value, action: &str, resource: &Value, context: &[Fact]) -> Result<Answer, String> {
+    fn decide(
+        &self,
+        actor: &Value,
+        action: &str,
+        resource: &Value,
+        context: &[Fact],
+    ) -> Result<Answer, String> {
         let body = json!({
             "actor_type": actor.ty, "actor_id": actor.id, "action": action,
             "resource_type": resource.ty, "resource_id": resource.id, "context_facts": wire_facts(context),
