@@ -37,7 +37,7 @@ Examples:
 pub(super) fn run(args: &Args) -> Result<Verdict, CliError> {
     let question = question(&args.question)?;
     let program = PolicyFile::program(&args.policy)?;
-    let catalog = tables::catalog(&program);
+    let catalog = tables::catalog(&program)?;
     let now = crate::engine::unix_time();
     let statement = compile_text(&program, &catalog, &question, args.dialect, now)?;
     output::to_stdout(&format!("{}{};", legend(&question, &statement.answer), statement.sql.trim_end()))?;

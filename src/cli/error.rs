@@ -28,6 +28,12 @@ pub(super) enum CliError {
         /// What is read at most.
         limit: u64,
     },
+    /// The printed SQL would need too many tables.
+    #[error("the policy can store more than {limit} kinds of facts: give the variables of its rules types")]
+    TooManyTables {
+        /// How many are assumed at most.
+        limit: usize,
+    },
     /// A policy that does not validate, or whose tests fail; every finding, rendered.
     #[error("{0}")]
     Policy(String),
@@ -83,6 +89,7 @@ impl CliError {
             }
             Self::Io { .. }
             | Self::TooLong { .. }
+            | Self::TooManyTables { .. }
             | Self::Compile(_)
             | Self::Engine(_)
             | Self::Store(_)

@@ -27,7 +27,7 @@ pub(super) fn run(args: &Args) -> Result<Verdict, CliError> {
     let question = compile::question(&args.question)?;
     let program = PolicyFile::program(&args.policy)?;
     let shape = Shape::of(&program, &question);
-    let explanation = explain(&program, &tables::catalog(&program), &shape, args.dialect)?;
+    let explanation = explain(&program, &tables::catalog(&program)?, &shape, args.dialect)?;
     output::to_stdout(&explanation.to_string())?;
     Ok(Verdict::Good)
 }

@@ -27,7 +27,7 @@ impl PolicyFile {
     /// Reads and checks a file.
     pub(super) fn read(path: &Path) -> Result<Self, CliError> {
         let source = SourceMap::new(path.display().to_string(), read(path)?);
-        let Checked { program, diagnostics } = check(source.clone());
+        let Checked { program, diagnostics } = check(&source);
         Ok(Self { source, program, diagnostics })
     }
 

@@ -4,15 +4,22 @@
 //! tried at once. A fact `has_role(User, "member", Repo)` is a row of `has_role_user_string_repo`, whose
 //! columns are `arg0`, `arg1`, `arg2`. Where two kinds would get the same name the later one is numbered.
 
+use super::error::CliError;
 use portcullis_compiler::catalog::{Catalog, Relation, RelationArg, RelationSource};
 use portcullis_compiler::ir::{Program, Signature, SignatureArg, TypeKind};
 use std::collections::BTreeSet;
 
-/// One table a signature of the policy.
-pub(super) fn catalog(program: &Program) -> Catalog {
+/// More tables than anybody would make, and fewer than fill the memory.
+const MAX_TABLES: usize = 100_000;
+
+/// One table for each combination of types that a signature of the policy admits.
+pub(super) fn catalog(program: &Program) -> Result<Catalog, CliError> {
     let mut signatures: BTreeSet<(String, Vec<String>)> = BTreeSet::new();
     for signature in &program.signatures {
         let types = combinations(program, signature);
+        if types.len() + signatures.len() > MAX_TABLES {
+            return Err(CliError::TooManyTables { limit: MAX_TABLES });
+        }
         signatures.extend(types.into_iter().map(|types| (signature.predicate.clone(), types)));
     }
     let mut taken = BTreeSet::new();
@@ -28,16 +35,18 @@ pub(super) fn catalog(program: &Program) -> Catalog {
         let args = types.into_iter().enumerate().map(column).collect();
         Relation { predicate, args, source: RelationSource::Table { name } }
     };
-    Catalog { relations: signatures.into_iter().map(relation).collect() }
+    Ok(Catalog { relations: signatures.into_iter().map(relation).collect() })
 }
 
-/// The argument types of a signature; an argument of any type stands for each type of the policy.
+/// The argument types of a signature; an argument of any type stands for each type of the policy. Once there
+/// are too many it stops.
 fn combinations(program: &Program, signature: &Signature) -> Vec<Vec<String>> {
     let mut combinations = vec![Vec::new()];
     for arg in &signature.args {
         let types: Vec<String> = match arg {
-            SignatureArg::Type(ty) => {
-                program.types.get(ty.index()).map(|ty| ty.name.clone()).into_iter().collect()
+            SignatureArg::OneOf(types) => {
+                let known = types.iter().filter_map(|ty| program.types.get(ty.index()));
+                known.map(|ty| ty.name.clone()).collect()
             }
             SignatureArg::Literal(_) => vec!["String".to_owned()],
             SignatureArg::Any => concrete(program),
@@ -48,6 +57,7 @@ fn combinations(program: &Program, signature: &Signature) -> Vec<Vec<String>> {
                 let extended = |ty: &String| args.iter().cloned().chain([ty.clone()]).collect();
                 types.iter().map(extended).collect::<Vec<Vec<String>>>()
             })
+            .take(MAX_TABLES + 1)
             .collect();
     }
     combinations
@@ -67,13 +77,13 @@ mod tests {
     use portcullis_compiler::source::SourceMap;
 
     fn names(policy: &str) -> Vec<String> {
-        let checked = portcullis_compiler::check(SourceMap::new("p", policy));
+        let checked = portcullis_compiler::check(&SourceMap::new("p", policy));
         let program = checked.program.unwrap_or_else(|| panic!("{:#?}", checked.diagnostics));
         let name = |relation: Relation| match relation.source {
             RelationSource::Table { name } => format!("{name}({})", relation.args.len()),
             RelationSource::Context { .. } => panic!("no context"),
         };
-        catalog(&program).relations.into_iter().map(name).collect()
+        catalog(&program).expect("few tables").relations.into_iter().map(name).collect()
     }
 
     #[test]

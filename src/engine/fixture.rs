@@ -17,6 +17,6 @@ pub(super) fn fact(predicate: &str, args: &[&str]) -> Fact {
 
 /// The program of a policy that must validate.
 pub(super) fn program(policy: &str) -> Program {
-    let checked = portcullis_compiler::check(SourceMap::new("test.polar", policy));
+    let checked = portcullis_compiler::check(&SourceMap::new("test.polar", policy));
     checked.program.unwrap_or_else(|| panic!("{:#?}", checked.diagnostics))
 }

@@ -136,7 +136,7 @@ impl Active {
 
 /// Checks a policy: its program and lints, or why it is refused.
 fn examine(source: &SourceMap) -> Result<(Program, Vec<Diagnostic>), PolicyRefusal> {
-    let Checked { program, diagnostics } = check(source.clone());
+    let Checked { program, diagnostics } = check(source);
     let (errors, lints): (Vec<_>, Vec<_>) =
         diagnostics.into_iter().partition(|diagnostic| diagnostic.severity() == Severity::Error);
     program.map(|program| (program, lints)).ok_or_else(|| {

@@ -18,7 +18,8 @@ pub struct EngineSettings {
     pub plan_bytes: u64,
     /// Predicates of one question: the work of compiling grows with their combinations.
     pub question_atoms: usize,
-    /// Rows of one answer: a product of unrelated predicates would otherwise fill the memory.
+    /// Answers over any predicates: a product of unrelated ones would otherwise fill the memory. A list of
+    /// ids has no bound but what is stored.
     pub answer_rows: usize,
 }
 
@@ -30,7 +31,7 @@ impl Default for EngineSettings {
             batch_facts: None,
             plan_bytes: 64 << 20,
             question_atoms: 32,
-            answer_rows: 5_000_000,
+            answer_rows: 1_000_000,
         }
     }
 }

@@ -26,7 +26,8 @@ pub(super) struct Active {
 impl Active {
     /// Checks a stored policy again.
     pub(super) fn of(policy: &StoredPolicy) -> Result<Self, EngineError> {
-        let Checked { program, diagnostics } = check(SourceMap::new(&*policy.version.filename, &*policy.src));
+        let Checked { program, diagnostics } =
+            check(&SourceMap::new(&*policy.version.filename, &*policy.src));
         let Some(program) = program else {
             let id = policy.version.id;
             return Err(EngineError::Bug(format!(
