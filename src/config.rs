@@ -76,14 +76,18 @@ settings! {
     request_time: Duration = Duration::from_mins(1), "PORTCULLIS_REQUEST_TIME";
     /// How long a body may take to arrive; 10 MiB in this time is a slow line, not a stalled client.
     body_time: Duration = Duration::from_secs(30), "PORTCULLIS_BODY_TIME";
+    /// How long a client may leave an answer unread before its connection is cut; as generous as for the
+    /// way in.
+    answer_time: Duration = Duration::from_secs(30), "PORTCULLIS_ANSWER_TIME";
     /// How long a connection may take to send the head of its next request, idle time included; so
     /// neither a slow client nor a forgotten connection holds anything for longer.
     header_time: Duration = Duration::from_secs(15), "PORTCULLIS_HEADER_TIME";
-    /// Connections at once; a connection beyond them waits in the kernel's queue.
-    max_connections: usize = 4096, "PORTCULLIS_MAX_CONNECTIONS";
+    /// Connections at once, within the 1,024 files that a process may usually open; a connection beyond
+    /// them waits in the kernel's queue.
+    max_connections: usize = 900, "PORTCULLIS_MAX_CONNECTIONS";
     /// Requests at work at once; beyond that an immediate 503 serves the client better than a queue
     /// in which its request times out.
-    max_requests: usize = 1024, "PORTCULLIS_MAX_REQUESTS";
+    max_requests: usize = 512, "PORTCULLIS_MAX_REQUESTS";
     /// How long a shutdown waits for accepted requests; the time such a request may take at most.
     shutdown_time: Duration = Duration::from_mins(1), "PORTCULLIS_SHUTDOWN_TIME";
     /// Which events are logged, as a filter like `info,portcullis::store=debug`.

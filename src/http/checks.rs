@@ -16,10 +16,7 @@ use super::{
     page::{Bound, Place},
     values::{FactsIn, ValueIn, ValueOut, facts},
 };
-use crate::{
-    engine::{ActionsQuestion, Page},
-    store::Value,
-};
+use crate::engine::{ActionsQuestion, Page, Value};
 
 pub(super) fn router() -> Router<Arc<AppState>> {
     Router::new()

@@ -21,7 +21,7 @@ use super::{
     params::pairs,
     values::{FactIn, FactOut, FactsIn, PatternIn, PatternsIn, facts, patterns},
 };
-use crate::store::{ArgPattern, Change, Fact, FactPattern, Value};
+use crate::engine::{ArgPattern, Change, Fact, FactPattern, Value};
 
 /// Arguments of one fact: a position beyond them is a mistake of the requester.
 const MAX_ARGS: usize = 5;

@@ -131,7 +131,8 @@ async fn edge(State(app): State<Arc<AppState>>, request: Request, next: Next) ->
     span.in_scope(|| {
         let path = path.as_ref().map_or("unknown", MatchedPath::as_str);
         let status = response.status().as_u16();
-        if response.status().is_success() {
+        // What succeeds and changes nothing is the bulk of all requests, and of no interest.
+        if response.status().is_success() && !headers::is_mutation(&response) {
             tracing::debug!(%method, path, status, ?took, "answered");
         } else {
             tracing::info!(%method, path, status, ?took, "answered");
@@ -157,5 +158,47 @@ async fn within_limits(app: &AppState, request: Request, next: Next) -> Response
     match tokio::time::timeout(app.config.request_time, guarded).await {
         Ok(response) => response,
         Err(_) => ApiError::Unavailable("a request took longer than its time".to_owned()).into_response(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use axum::{body::Body, http::StatusCode, routing::get};
+    use tower::ServiceExt;
+
+    use super::*;
+
+    /// The status and the body of a handler's answer, through the layer.
+    async fn answered(config: Config, path: &str) -> (StatusCode, String) {
+        let app = Arc::new(AppState::new(config, []));
+        let faulty = async || -> &'static str { panic!("a fault of ours") };
+        let slow = async || tokio::time::sleep(Duration::from_mins(1)).await;
+        let router = Router::new()
+            .route("/faulty", get(faulty))
+            .route("/slow", get(slow))
+            .layer(from_fn_with_state(Arc::clone(&app), edge))
+            .with_state(app);
+        let request = Request::get(path).body(Body::empty()).unwrap();
+        let response = router.oneshot(request).await.unwrap();
+        assert!(response.headers().contains_key("x-request-id"));
+        let status = response.status();
+        let body = axum::body::to_bytes(response.into_body(), usize::MAX).await.unwrap();
+        (status, String::from_utf8(body.to_vec()).unwrap())
+    }
+
+    #[tokio::test]
+    async fn a_panic_is_500_and_says_nothing_of_its_cause() {
+        let (status, body) = answered(Config::default(), "/faulty").await;
+        assert_eq!(status, StatusCode::INTERNAL_SERVER_ERROR);
+        assert!(body.starts_with(r#"{"message":"internal error"#) && !body.contains("fault"), "{body}");
+    }
+
+    #[tokio::test]
+    async fn a_request_over_its_time_is_503() {
+        let config = Config { request_time: Duration::from_millis(20), ..Config::default() };
+        let (status, body) = answered(config, "/slow").await;
+        assert_eq!((status, body.contains("message")), (StatusCode::SERVICE_UNAVAILABLE, true));
     }
 }

@@ -11,7 +11,7 @@ use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 
 use super::error::ApiError;
-use crate::store::{Fact, Value};
+use crate::engine::{Fact, Value};
 
 /// The least page size that may be asked for.
 pub(super) const LEAST_PAGE: usize = 10_000;

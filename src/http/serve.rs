@@ -1,7 +1,7 @@
 //! Connections: a listener in, answers out, and nobody can hold more than a moment of them.
 //!
-//! Every connection is a task. The head of a request has to arrive in time, a half-closed connection
-//! still gets its answer, pipelined requests are answered in order. After `shutdown` no connection is
+//! Every connection is a task. The head of a request has to arrive in time and its answer has to be taken in
+//! time, a half-closed connection still gets its answer, pipelined requests are answered in order. After `shutdown` no connection is
 //! accepted, those at rest are closed, and those with a request at work get their answer first.
 //!
 //! An answer may be ready before the body is read, for instance 401 or 413. Closing a socket with unread
@@ -57,6 +57,7 @@ pub async fn serve(listener: TcpListener, app: Arc<AppState>, shutdown: impl Fut
         };
         match accepted {
             Ok((stream, seat)) => {
+                let stream = Patient::new(stream, app.config.answer_time, stopping.clone());
                 let talk = converse(protocol.clone(), stream, router.clone(), stopping.clone());
                 tokio::spawn(async move {
                     talk.await;
@@ -86,14 +87,16 @@ async fn accept(
     let seat = Arc::clone(seats).acquire_owned().await.map_err(io::Error::other)?;
     let (stream, _) = listener.accept().await?;
     // Answers are small and written whole: waiting for more to send would only delay them.
-    stream.set_nodelay(true)?;
+    if let Err(error) = stream.set_nodelay(true) {
+        tracing::debug!(%error, "a connection went away at once");
+    }
     Ok((stream, seat))
 }
 
 /// Answers one connection until either side ends it.
 async fn converse(
     protocol: http1::Builder,
-    stream: TcpStream,
+    stream: Patient,
     router: Router,
     mut stopping: watch::Receiver<()>,
 ) {
@@ -101,8 +104,7 @@ async fn converse(
         let answer = router.clone().call(request);
         async move { answer.await.map_err(|never: Infallible| never) }
     });
-    let io = TokioIo::new(Lingering { stream, stopping: stopping.clone(), rest: None });
-    let mut connection = std::pin::pin!(protocol.serve_connection(io, service));
+    let mut connection = std::pin::pin!(protocol.serve_connection(TokioIo::new(stream), service));
     let ended = tokio::select! {
         ended = &mut connection => ended,
         _ = stopping.changed() => {
@@ -115,9 +117,14 @@ async fn converse(
     }
 }
 
-/// A stream that, once closed, drops what the other side still sends before it lets go.
-struct Lingering {
+/// A stream that waits for its other side, but not for ever.
+///
+/// A write that makes no progress fails after a while. Once closed, it drops what is still sent before it
+/// lets go.
+struct Patient {
     stream: TcpStream,
+    write_time: Duration,
+    stalled: Option<Pin<Box<Sleep>>>,
     stopping: watch::Receiver<()>,
     rest: Option<Rest>,
 }
@@ -128,7 +135,27 @@ struct Rest {
     timer: Pin<Box<Sleep>>,
 }
 
-impl Lingering {
+impl Patient {
+    fn new(stream: TcpStream, write_time: Duration, stopping: watch::Receiver<()>) -> Self {
+        Self { stream, write_time, stalled: None, stopping, rest: None }
+    }
+
+    /// The outcome of a write, or the error that it has waited long enough.
+    fn in_time(
+        &mut self,
+        written: Poll<io::Result<usize>>,
+        context: &mut Context<'_>,
+    ) -> Poll<io::Result<usize>> {
+        if written.is_ready() {
+            self.stalled = None;
+            return written;
+        }
+        let limit = self.write_time;
+        let stalled = self.stalled.get_or_insert_with(|| Box::pin(tokio::time::sleep(limit)));
+        ready!(stalled.as_mut().poll(context));
+        Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
+    }
+
     fn poll_drop_rest(&mut self, context: &mut Context<'_>) -> Poll<()> {
         // A shutdown waits for answers, not for clients that are in no hurry to hang up.
         if self.stopping.has_changed().unwrap_or(true) {
@@ -156,7 +183,7 @@ impl Lingering {
     }
 }
 
-impl AsyncRead for Lingering {
+impl AsyncRead for Patient {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -166,13 +193,14 @@ impl AsyncRead for Lingering {
     }
 }
 
-impl AsyncWrite for Lingering {
+impl AsyncWrite for Patient {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write(context, bytes)
+        let written = Pin::new(&mut self.stream).poll_write(context, bytes);
+        self.in_time(written, context)
     }
 
     fn poll_write_vectored(
@@ -180,7 +208,8 @@ impl AsyncWrite for Lingering {
         context: &mut Context<'_>,
         slices: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write_vectored(context, slices)
+        let written = Pin::new(&mut self.stream).poll_write_vectored(context, slices);
+        self.in_time(written, context)
     }
 
     fn is_write_vectored(&self) -> bool {

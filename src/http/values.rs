@@ -9,7 +9,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::json::Object;
-use crate::store::{ArgPattern, Fact, FactPattern, Value};
+use crate::engine::{ArgPattern, Fact, FactPattern, Value};
 
 /// A typed reference before anything is asked of it.
 #[derive(Debug, Deserialize)]

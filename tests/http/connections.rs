@@ -99,6 +99,24 @@ fn a_slow_head_holds_nothing() {
 }
 
 #[test]
+fn a_client_that_does_not_read_holds_nothing() {
+    let config = Config { answer_time: Duration::from_millis(300), max_connections: 1, ..Config::default() };
+    let server = Server::with(config);
+    let policy = json!({ "src": crate::server::POLICY });
+    assert_eq!(server.post("/api/policy", &policy).status, 200);
+    let facts: Vec<_> = (0..20_000).map(|i| fact_json(&["is_public", &format!("Repo:{i:064}")])).collect();
+    assert_eq!(server.post("/api/bulk_load", &json!(facts)).status, 200);
+
+    // More answers than the buffers of both sides can hold, and nobody takes them.
+    let mut deaf = server.connect();
+    deaf.write_all(wire("GET", "/api/facts", "").repeat(20).as_bytes()).unwrap();
+    let began = Instant::now();
+    assert_eq!(server.get("/health").status, 200);
+    assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
+    drop(deaf);
+}
+
+#[test]
 fn a_connection_at_rest_is_closed() {
     let server = Server::with(Config { header_time: Duration::from_millis(200), ..Config::default() });
     let mut stream = server.connect();
