@@ -4,8 +4,8 @@
 //! cargo bench --bench store_load [-- FACTS]        1,000,000 facts unless said otherwise
 //! ```
 //!
-//! The facts are those of a code host: users have ids of 36 characters, other ids are numbers. They come in random order,
-//! 10,000 in a batch, each batch durable before the next begins. Prints plain lines; asserts nothing.
+//! The facts are those of a code host: users have ids of 36 characters, other ids are numbers. They come in random
+//! order, 10,000 in a batch, each batch durable before the next begins. Prints plain lines; asserts nothing.
 
 #![expect(
     clippy::unwrap_used,

@@ -27,7 +27,7 @@ pub struct StoreOptions {
     pub readers: usize,
     /// How long a question may wait and run.
     pub query_time: Duration,
-    /// How long the check of the file's structure may take at the start.
+    /// How long the check of the file's structure may take at the start; zero leaves it out.
     pub check_time: Duration,
     /// Bytes of the file that readers map into memory. Reading mapped pages costs no system call; a disk that fails
     /// under a mapped page ends the process. 0 maps nothing.
@@ -152,7 +152,7 @@ pub(super) fn prepare_writer(
                 return Err(StoreError::Io(format!("no write-ahead log here, only `{mode}`")));
             }
             conn.pragma_update(None, "synchronous", "FULL")?;
-            conn.pragma_update_and_check(None, "journal_size_limit", 1_i64 << 26, |_| Ok(()))?;
+            conn.pragma_update_and_check(None, "journal_size_limit", 1_i64 << 27, |_| Ok(()))?;
         }
         Place::Memory { .. } => {}
     }

@@ -1,7 +1,7 @@
 //! The embedded store: facts, policy versions and keys of one environment, in one SQLite file.
 //!
-//! In: batches of changes, and statements that read. Out: durable facts and rows. Plain data on both sides; nothing here
-//! knows what a policy means, and nothing outside knows SQLite.
+//! In: batches of changes, and statements that read. Out: durable facts and rows. Plain data on both sides;
+//! nothing here knows what a policy means, and nothing outside knows SQLite.
 //!
 //! ```text
 //! apply, clear, put_policy, keys ──▶ queue ──▶ writer thread ──▶ store.db (+ log)

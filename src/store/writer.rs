@@ -44,11 +44,11 @@ const QUEUE: usize = 1024;
 /// Facts and patterns at which a shared transaction is full.
 const GROUP_WEIGHT: usize = 10_000;
 
-/// Pages of the log at which it is copied into the file: 16 MiB.
-const LOG_TARGET: i32 = 4_096;
+/// Pages of the log at which it is copied into the file: 64 MiB. A page that several batches touch is then copied once.
+const LOG_TARGET: i32 = 16_384;
 
-/// Pages of the log at which the writer waits for readers to let go of it: 128 MiB.
-const LOG_LIMIT: i32 = 32_768;
+/// Pages of the log at which the writer waits for readers to let go of it: 256 MiB.
+const LOG_LIMIT: i32 = 65_536;
 
 /// What readers see of the writer's work.
 #[derive(Debug, Default)]

@@ -62,7 +62,7 @@ async fn a_store_closed_in_order_leaves_no_log() {
 }
 
 #[tokio::test]
-async fn the_log_is_emptied_while_readers_are_busy() {
+async fn the_log_does_not_grow_with_the_number_of_batches() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
     for round in 0..60 {
@@ -72,7 +72,7 @@ async fn the_log_is_emptied_while_readers_are_busy() {
         assert_eq!(store.stats().await.unwrap().total, 0);
     }
     let log = fs::metadata(dir.path().join("store.db-wal")).unwrap().len();
-    assert!(log < 64 << 20, "{log} bytes");
+    assert!(log < 100 << 20, "{log} bytes");
 }
 
 #[tokio::test]
@@ -113,7 +113,7 @@ fn a_file_that_is_no_database_is_named_so() {
 
 async fn filled(dir: &Path) {
     let store = open(dir);
-    let facts: Vec<Fact> = (0..5_000).map(|n| fact("p", &[&format!("T:{n:05}"), "T:z"])).collect();
+    let facts: Vec<Fact> = (0..50_000).map(|n| fact("p", &[&format!("T:{n:05}"), "T:z"])).collect();
     store.apply(vec![insert(&facts)]).await.unwrap();
 }
 
@@ -143,10 +143,16 @@ async fn an_overwritten_page_is_found_damaged() {
     assert!(matches!(error, StoreError::Corrupt(_)), "{error}");
 
     // Without time for the check it opens, and the first question that meets the page says so.
-    let hurried = StoreOptions { check_time: Duration::ZERO, ..options() };
-    let Ok(store) = Store::open(dir.path(), &hurried) else { return };
-    let error = store.facts(FactPattern::everything(), 10_000).await.unwrap_err();
+    let hurried = StoreOptions { check_time: Duration::from_nanos(1), ..options() };
+    let store = Store::open(dir.path(), &hurried).unwrap();
+    let error = store.facts(FactPattern::everything(), 100_000).await.unwrap_err();
     assert!(matches!(error, StoreError::Corrupt(_)), "{error}");
+    // So does the first write, and no write follows it.
+    let error = store.apply(vec![delete(&[pattern("p", &["*", "*"])])]).await.unwrap_err();
+    assert!(matches!(error, StoreError::Corrupt(_)), "{error}");
+    let error = store.apply(vec![insert(&[fact("q", &["T:a"])])]).await.unwrap_err();
+    assert!(matches!(error, StoreError::ReadOnly(_)), "{error}");
+    assert!(store.policy(None).await.is_ok(), "what is whole still answers");
 }
 
 #[tokio::test]
