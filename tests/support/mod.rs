@@ -14,10 +14,13 @@
 pub(crate) mod assertions;
 pub(crate) mod domain;
 pub(crate) mod fixture;
+pub(crate) mod generate;
 pub(crate) mod hosted;
+pub(crate) mod longhand;
 pub(crate) mod model;
 pub(crate) mod notation;
 pub(crate) mod oracle;
 pub(crate) mod outcome;
 pub(crate) mod policy;
 pub(crate) mod server;
+pub(crate) mod shorthand;
