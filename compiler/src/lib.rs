@@ -47,9 +47,7 @@ pub fn check(source: &SourceMap) -> Checked {
             program = None;
         }
     }
-    diagnostics.sort_by_key(|found| (found.primary.span, found.code));
-    diagnostics.truncate(limits::DIAGNOSTICS);
-    Checked { program, diagnostics }
+    Checked { program, diagnostics: diagnostic::settle(diagnostics) }
 }
 
 /// Compiles the shape of a question to a statement with parameters.
@@ -97,4 +95,41 @@ pub fn compile_text(
         Slot::PageLimit => Literal::Integer(i64::MAX),
     };
     sql::to_sql(program, catalog, &planned, dialect, Values::Literals(&value))
+}
+
+/// What each stage made of a question, as text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Explanation {
+    /// The whole policy as typed rules.
+    pub ir: String,
+    /// The relations of this question, one for each combination of types and literals.
+    pub specialised: String,
+    /// The same after hierarchies were collapsed.
+    pub collapsed: String,
+    /// The order of evaluation.
+    pub strata: String,
+    /// Tables, joins and fixpoints.
+    pub plan: String,
+    /// The statement.
+    pub sql: String,
+}
+
+/// Compiles a question and tells what each stage made of it.
+pub fn explain(
+    program: &Program,
+    catalog: &Catalog,
+    shape: &Shape,
+    dialect: Dialect,
+) -> Result<Explanation, CompileError> {
+    let rules = RuleIndex::new(program);
+    let (planned, stages) = plan::explain(program, &rules, catalog, shape)?;
+    let statement = sql::to_sql(program, catalog, &planned, dialect, Values::Parameters)?;
+    Ok(Explanation {
+        ir: ir::print::print(program),
+        specialised: stages.specialised,
+        collapsed: stages.collapsed,
+        strata: stages.strata,
+        plan: stages.plan,
+        sql: statement.sql,
+    })
 }

@@ -6,9 +6,11 @@
 
 mod code;
 pub mod render;
+mod settle;
 pub mod suggest;
 
 pub use code::Code;
+pub use settle::settle;
 
 use crate::source::Span;
 

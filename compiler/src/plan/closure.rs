@@ -38,6 +38,8 @@ enum Known {
 struct Call<'c> {
     rel: RelId,
     recursion: &'c Recursion,
+    /// For each member the relation of its exits.
+    exits: &'c [RelId],
     known: Vec<Known>,
     scope: &'c Scope<'c>,
     select: &'c Select,
@@ -52,14 +54,21 @@ impl Planner<'_> {
         rel: RelId,
         args: &[Term],
     ) -> Result<Goal, PlanError> {
-        let recursion =
+        let (recursion, exits) =
             self.recursion(rel).ok_or(PlanError::Bug("a recursive relation without a component"))?;
         let known = args.iter().map(|arg| match build.expr(*arg) {
             Some(expr) if expr.is_static() => Known::Static(expr),
             Some(expr) => Known::Row(expr),
             None => Known::No,
         });
-        let call = Call { rel, recursion: &recursion, known: known.collect(), scope, select: &build.select };
+        let call = Call {
+            rel,
+            recursion: &recursion,
+            exits: &exits,
+            known: known.collect(),
+            scope,
+            select: &build.select,
+        };
         let closed = self.close_call(&call)?;
         Ok(Goal::Call { polarity: Polarity::Positive, rel: closed, args: args.to_vec(), guards: Vec::new() })
     }
@@ -158,7 +167,7 @@ impl Planner<'_> {
                 }
                 goals.push(Goal::Rows { table: *table, args });
             }
-            let rel = *call.recursion.exits.get(member).ok_or(PlanError::Bug("a member without exits"))?;
+            let rel = *call.exits.get(member).ok_or(PlanError::Bug("a member without exits"))?;
             goals.push(Goal::Call { polarity: Polarity::Positive, rel, args: at_exit, guards: Vec::new() });
             reached.push((member, Clause { rule: None, head: head.clone(), goals, var_names: names }));
         }
@@ -283,7 +292,7 @@ impl Planner<'_> {
             row.chain(std::iter::repeat_n(Term::Tag(0), padding)).collect()
         };
         let mut base = Vec::new();
-        for (member, exit) in recursion.exits.iter().enumerate() {
+        for (member, exit) in call.exits.iter().enumerate() {
             let n_columns = recursion.widths.get(member).copied().unwrap_or(0);
             let head: Vec<Term> = (0..n_columns).map(|column| Term::Var(VarId::from_index(column))).collect();
             let goal = Goal::Call {

@@ -58,6 +58,34 @@ fn remove_impossible(program: &mut Specialised) {
     }
 }
 
+/// Empties the relations that the question no longer reaches; ids stay as they are.
+pub(crate) fn drop_unreachable(program: &mut Specialised) {
+    let mut reached = vec![false; program.relations.len()];
+    let mut queue: Vec<RelId> = program.roots.iter().flat_map(|root| called(&root.clause)).collect();
+    while let Some(next) = queue.pop() {
+        if let Some(slot) = reached.get_mut(next.0)
+            && !std::mem::replace(slot, true)
+        {
+            queue.extend(
+                program.relation(next).into_iter().flat_map(|relation| &relation.clauses).flat_map(called),
+            );
+        }
+    }
+    for (relation, reached) in program.relations.iter_mut().zip(reached) {
+        if !reached {
+            relation.clauses.clear();
+        }
+    }
+}
+
+/// The relations that a clause calls.
+fn called(clause: &Clause) -> impl Iterator<Item = RelId> {
+    clause.goals.iter().filter_map(|goal| match goal {
+        Goal::Call { rel, .. } => Some(*rel),
+        Goal::Scan { .. } | Goal::Values { .. } | Goal::Compare { .. } | Goal::Rows { .. } => None,
+    })
+}
+
 /// The relation that a clause merely renames.
 fn renamed(clause: &Clause) -> Option<RelId> {
     match clause.goals.as_slice() {

@@ -31,6 +31,8 @@ enum Step {
     Produce,
     /// A call that binds, with a value known for the row.
     Distribute,
+    /// A source with one column, all of it: a set is smaller than what is related to it.
+    Set,
     /// A source with some column known.
     Filtered,
     /// A source of which nothing is known.
@@ -220,6 +222,8 @@ impl Planner<'_> {
                     Step::Probe
                 } else if indexed {
                     Step::Lookup
+                } else if args.len() == 1 {
+                    Step::Set
                 } else if known.contains(&true) {
                     Step::Filtered
                 } else {

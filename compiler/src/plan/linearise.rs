@@ -42,7 +42,7 @@ fn calls(clause: &Clause) -> impl Iterator<Item = RelId> {
 }
 
 /// Whether the relation is called by another relation that it calls: its component is larger than itself.
-fn is_reached_back(program: &Specialised, rel: RelId) -> bool {
+pub(super) fn is_reached_back(program: &Specialised, rel: RelId) -> bool {
     let mut seen = vec![false; program.relations.len()];
     let mut queue: Vec<RelId> = vec![rel];
     while let Some(next) = queue.pop() {

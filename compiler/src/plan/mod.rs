@@ -1,4 +1,19 @@
-//! x
+//! The relational plan of one question.
+//!
+//! In: a [`Program`], a [`Catalog`] and a question's [`Shape`]. Out: a [`Plan`]: common table expressions
+//! and an answer over them, without rules. Afterwards every join, its order and every fixpoint is decided;
+//! only spelling is left to `sql`.
+//!
+//! The passes, in order:
+//!
+//! 1. [`specialise`](crate::specialise) copies the predicates for the question's types and literals;
+//! 2. [`collapse`] turns hierarchies of roles into one scan;
+//! 3. [`linearise`] makes transitivity linear;
+//! 4. [`absorb`] removes closures inside the same closure;
+//! 5. [`planner`] finds the strata; [`conjunction`] orders each body; [`closure`] closes recursion, with the
+//!    [`recursion`]'s classes of columns, from the demand of the enclosing [`scope`].
+
+mod absorb;
 pub(crate) mod algebra;
 mod answer;
 mod build;
@@ -12,34 +27,74 @@ mod recursion;
 mod scope;
 
 use crate::catalog::Catalog;
-use crate::ir::Program;
+use crate::ir::{Constant, Program};
 use crate::question::{CompileError, Shape};
+use crate::specialise::clause::Specialised;
+use crate::specialise::{self, RuleIndex};
 use algebra::Plan;
 use indexmap::IndexSet;
 use planner::Planner;
+use print::Names;
 
 /// A plan and the literals that it mentions beside the policy's.
 #[derive(Debug)]
 pub(crate) struct Planned {
     pub(crate) plan: Plan,
-    pub(crate) extra_constants: IndexSet<crate::ir::Constant>,
+    pub(crate) extra_constants: IndexSet<Constant>,
 }
 
-use crate::specialise::{self, RuleIndex};
+/// The stages between the program and the plan, as text.
+#[derive(Debug)]
+pub(crate) struct Stages {
+    pub(crate) specialised: String,
+    pub(crate) collapsed: String,
+    pub(crate) strata: String,
+    pub(crate) plan: String,
+}
 
-/// x
+/// Plans a question.
 pub(crate) fn plan(
     program: &Program,
     rules: &RuleIndex,
     catalog: &Catalog,
     shape: &Shape,
 ) -> Result<Planned, CompileError> {
-    let mut specialised = specialise::specialise(program, rules, catalog, shape)?;
+    let specialised = specialise::specialise(program, rules, catalog, shape)?;
+    finish(program, shape, shrink(specialised))
+}
+
+/// Plans a question and tells how.
+pub(crate) fn explain(
+    program: &Program,
+    rules: &RuleIndex,
+    catalog: &Catalog,
+    shape: &Shape,
+) -> Result<(Planned, Stages), CompileError> {
+    let specialised = specialise::specialise(program, rules, catalog, shape)?;
+    let extra_constants = specialised.extra_constants.clone();
+    let names = Names { program, catalog, extra_constants: &extra_constants };
+    let before = names.specialised(&specialised);
+    let shrunk = shrink(specialised);
+    let collapsed = names.specialised(&shrunk);
+    let strata = names.strata(&shrunk, &planner::strata(&shrunk.relations));
+    let planned = finish(program, shape, shrunk)?;
+    let plan = names.plan(&planned.plan);
+    Ok((planned, Stages { specialised: before, collapsed, strata, plan }))
+}
+
+/// The passes from specialised relations to the relations that are planned.
+fn shrink(mut specialised: Specialised) -> Specialised {
     collapse::collapse(&mut specialised);
     linearise::linearise(&mut specialised);
+    absorb::absorb(&mut specialised);
+    collapse::drop_unreachable(&mut specialised);
+    specialised
+}
+
+fn finish(program: &Program, shape: &Shape, specialised: Specialised) -> Result<Planned, CompileError> {
     let extra_constants = specialised.extra_constants.clone();
     let roots = specialised.roots.clone();
     let mut planner = Planner::new(program, specialised);
     let answer = planner.answer(shape, &roots)?;
-    Ok(Planned { extra_constants, plan: planner.into_plan(answer) })
+    Ok(Planned { plan: planner.into_plan(answer), extra_constants })
 }

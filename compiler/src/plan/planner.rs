@@ -51,15 +51,8 @@ impl<'p> Planner<'p> {
             .roots
             .iter()
             .all(|root| root.outputs.iter().all(|output| !matches!(output.term(), Some(Term::Var(_)))));
-        let edges = relations.iter().enumerate().flat_map(|(reader, relation)| {
-            let goals = relation.clauses.iter().flat_map(|clause| &clause.goals);
-            goals.filter_map(move |goal| match goal {
-                Goal::Call { rel, .. } => Some((reader, rel.0)),
-                Goal::Scan { .. } | Goal::Values { .. } | Goal::Compare { .. } | Goal::Rows { .. } => None,
-            })
-        });
         let components: Vec<Component> =
-            components(relations.len(), edges).into_iter().filter(|component| component.recursive).collect();
+            strata(&relations).into_iter().filter(|component| component.recursive).collect();
         let mut component_of = vec![None; relations.len()];
         for (index, component) in components.iter().enumerate() {
             for node in &component.nodes {
@@ -158,7 +151,7 @@ impl<'p> Planner<'p> {
             let mut clause = root.clause.clone();
             let terms = root.outputs.iter().filter_map(Output::term);
             clause.head = terms.collect();
-            let fresh: Vec<Term> = clause.head.iter().map(|_| build.fresh("answer")).collect();
+            let fresh: Vec<Term> = clause.head.iter().map(|term| build.fresh(clause.name(*term))).collect();
             build.inline(&clause, if fresh.is_empty() { &args } else { &fresh });
             build.output.clone_from(&fresh);
             let planned = self.selects(&Scope::TOP, build).map_err(|error| self.refusal(error))?;
@@ -203,6 +196,22 @@ impl<'p> Planner<'p> {
             PlanError::Bug(text) => CompileError::Bug(text.into()),
         }
     }
+}
+
+/// The components of relations that have clauses, dependencies first.
+pub(super) fn strata(relations: &[Relation]) -> Vec<Component> {
+    let edges = relations.iter().enumerate().flat_map(|(reader, relation)| {
+        let goals = relation.clauses.iter().flat_map(|clause| &clause.goals);
+        goals.filter_map(move |goal| match goal {
+            Goal::Call { rel, .. } => Some((reader, rel.0)),
+            Goal::Scan { .. } | Goal::Values { .. } | Goal::Compare { .. } | Goal::Rows { .. } => None,
+        })
+    });
+    let mut components = components(relations.len(), edges);
+    let has_clauses =
+        |node: &usize| relations.get(*node).is_some_and(|relation| !relation.clauses.is_empty());
+    components.retain(|component| component.nodes.iter().any(has_clauses));
+    components
 }
 
 /// The columns of the answer to a shape.

@@ -33,8 +33,8 @@ pub(super) struct Step {
 pub(super) struct Recursion {
     /// The members.
     pub(super) members: Vec<RelId>,
-    /// For each member a relation with its exits alone.
-    pub(super) exits: Vec<RelId>,
+    /// For each member its exits alone.
+    pub(super) exits: Vec<Relation>,
     /// All steps.
     pub(super) steps: Vec<Step>,
     /// The members' numbers of columns.
@@ -72,48 +72,61 @@ pub(super) struct Classes {
     pub(super) count: usize,
 }
 
-impl Planner<'_> {
-    /// Takes the component of a relation apart.
-    pub(super) fn recursion(&mut self, rel: RelId) -> Option<Recursion> {
-        let members = self.component(rel)?;
-        let mut recursion =
-            Recursion { members: members.clone(), exits: Vec::new(), steps: Vec::new(), widths: Vec::new() };
-        for (member_idx, member) in members.iter().enumerate() {
-            let relation = self.relation(*member)?.clone();
-            let mut exits = Vec::new();
-            for clause in &relation.clauses {
-                let mut step = Step {
-                    member: member_idx,
-                    head: clause.head.clone(),
-                    calls: Vec::new(),
-                    goals: Vec::new(),
-                    clause: clause.clone(),
-                };
-                for goal in &clause.goals {
-                    match goal {
-                        Goal::Call { polarity: Polarity::Positive, rel, args, .. }
-                            if members.contains(rel) =>
-                        {
-                            step.calls.push((recursion.member(*rel)?, args.clone()));
-                        }
-                        other => step.goals.push(other.clone()),
+/// Takes a component apart; the exits get no relations of their own yet.
+pub(super) fn take_apart<'r>(
+    members: &[RelId],
+    relation: impl Fn(RelId) -> Option<&'r Relation>,
+) -> Option<Recursion> {
+    let mut recursion =
+        Recursion { members: members.to_vec(), exits: Vec::new(), steps: Vec::new(), widths: Vec::new() };
+    for (member_idx, member) in members.iter().enumerate() {
+        let relation = relation(*member)?;
+        let mut exits = Vec::new();
+        for clause in &relation.clauses {
+            let mut step = Step {
+                member: member_idx,
+                head: clause.head.clone(),
+                calls: Vec::new(),
+                goals: Vec::new(),
+                clause: clause.clone(),
+            };
+            for goal in &clause.goals {
+                match goal {
+                    Goal::Call { polarity: Polarity::Positive, rel, args, .. } if members.contains(rel) => {
+                        step.calls.push((recursion.member(*rel)?, args.clone()));
                     }
-                }
-                if step.calls.is_empty() {
-                    exits.push(clause.clone());
-                } else {
-                    recursion.steps.push(step);
+                    other => step.goals.push(other.clone()),
                 }
             }
-            recursion.widths.push(relation.n_columns());
-            let exit = match self.exits.get(member) {
-                Some(exit) => *exit,
-                None => self.add_relation(Relation { clauses: exits, ..relation }),
-            };
-            self.exits.insert(*member, exit);
-            recursion.exits.push(exit);
+            if step.calls.is_empty() {
+                exits.push(clause.clone());
+            } else {
+                recursion.steps.push(step);
+            }
         }
-        Some(recursion)
+        recursion.widths.push(relation.n_columns());
+        recursion.exits.push(Relation {
+            clauses: exits,
+            pred: relation.pred,
+            adornments: relation.adornments.clone(),
+        });
+    }
+    Some(recursion)
+}
+
+impl Planner<'_> {
+    /// Takes the component of a relation apart, with a relation for each member's exits.
+    pub(super) fn recursion(&mut self, rel: RelId) -> Option<(Recursion, Vec<RelId>)> {
+        let members = self.component(rel)?;
+        let recursion = take_apart(&members, |member| self.relation(member))?;
+        let mut exits = Vec::new();
+        for (member, exit) in members.iter().zip(&recursion.exits) {
+            let known = self.exits.get(member).copied();
+            let exit = known.unwrap_or_else(|| self.add_relation(exit.clone()));
+            self.exits.insert(*member, exit);
+            exits.push(exit);
+        }
+        Some((recursion, exits))
     }
 }
 

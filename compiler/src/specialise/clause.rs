@@ -75,6 +75,16 @@ pub(crate) struct Clause {
     pub(crate) var_names: Vec<String>,
 }
 
+impl Clause {
+    /// The name of a variable, for messages.
+    pub(crate) fn name(&self, term: Term) -> &str {
+        match term {
+            Term::Var(var) => self.var_names.get(var.index()).map_or("_", String::as_str),
+            Term::Const(_) | Term::Given(_) | Term::Now | Term::Tag(_) | Term::Ignored => "_",
+        }
+    }
+}
+
 /// A term of a clause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Term {

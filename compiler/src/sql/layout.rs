@@ -5,106 +5,122 @@
 //! quote inside is doubled, and in no dialect does our text escape a quote in another way. The text parses
 //! back to the same syntax tree, which the tests assert for every snapshot.
 
-/// Words before which a line breaks inside a query.
-const BREAKS: [&str; 12] =
-    ["SELECT", "FROM", "WHERE", "AND", "OR", "UNION", "CROSS", "ORDER", "LIMIT", "WHEN", "ELSE", "END"];
+/// Words that start a line at a query's own indent.
+const CLAUSES: [&str; 7] = ["SELECT", "FROM", "WHERE", "UNION", "CROSS", "ORDER", "LIMIT"];
+/// Words that start a line one indent deeper.
+const PARTS: [&str; 5] = ["AND", "OR", "WHEN", "ELSE", "END"];
 
 /// What an open parenthesis holds.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Paren {
-    /// A query: broken over lines.
-    Query,
-    /// Alternatives: broken before each `OR`.
+    /// A query, at this indent.
+    Query(usize),
+    /// Anything else: broken before each `OR` of its own.
     Inline,
+}
+
+/// A layout in the making.
+struct Layout {
+    out: String,
+    /// The indent of the current line.
+    indent: usize,
+    parens: Vec<Paren>,
+    /// Open `WITH` lists: how many parentheses were open at their `WITH`.
+    lists: Vec<usize>,
 }
 
 /// Lays a statement out; `comment` gives the comment of a common table expression by its name.
 pub(super) fn layout(text: &str, comment: impl Fn(&str) -> Option<String>) -> String {
     let tokens = tokens(text);
-    let mut out = String::with_capacity(text.len() * 5 / 4);
-    let mut parens: Vec<Paren> = Vec::new();
-    let mut in_with: Vec<usize> = Vec::new();
+    let out = String::with_capacity(text.len() * 5 / 4);
+    let mut layout = Layout { out, indent: 0, parens: Vec::new(), lists: Vec::new() };
     for (at, token) in tokens.iter().enumerate() {
-        let before = at.checked_sub(1).and_then(|before| tokens.get(before));
+        let before = at.checked_sub(1).and_then(|before| tokens.get(before)).map(|token| token.text);
         let after = tokens.get(at + 1).map(|token| token.text);
-        let depth = parens.iter().filter(|paren| **paren == Paren::Query).count();
+        layout.token(token, before, after, &comment);
+    }
+    layout.out
+}
+
+impl Layout {
+    fn token(
+        &mut self,
+        token: &Token<'_>,
+        before: Option<&str>,
+        after: Option<&str>,
+        comment: &impl Fn(&str) -> Option<String>,
+    ) {
         let starts_query =
-            before.is_none_or(|before| before.text == "(") && matches!(token.text, "SELECT" | "WITH");
+            before.is_none_or(|before| before == "(") && matches!(token.text, "SELECT" | "WITH");
+        let in_list = self.lists.last() == Some(&self.parens.len());
         match token.text {
             "(" => {
-                space(&mut out, token);
-                out.push('(');
+                self.space(token);
+                self.out.push('(');
                 if matches!(after, Some("SELECT" | "WITH")) {
-                    parens.push(Paren::Query);
-                    line(&mut out, depth + 1 + in_with.len());
+                    self.parens.push(Paren::Query(self.indent + 1));
+                    self.line(self.indent + 1);
                 } else {
-                    parens.push(Paren::Inline);
+                    self.parens.push(Paren::Inline);
                 }
-                continue;
+                return;
             }
             ")" => {
-                if parens.pop() == Some(Paren::Query) {
-                    in_with.retain(|level| *level < depth);
-                    line(&mut out, depth - 1 + in_with.len());
+                if let Some(Paren::Query(indent)) = self.parens.pop() {
+                    self.line(indent.saturating_sub(1));
                 }
-                out.push(')');
-                continue;
+                self.out.push(')');
+                return;
             }
-            "WITH" => in_with.push(depth),
-            "SELECT"
-                if in_with.last() == Some(&depth)
-                    && parens.last() != Some(&Paren::Inline)
-                    && !starts_query =>
-            {
-                in_with.pop();
-                line(&mut out, depth + in_with.len());
-                out.push_str("SELECT");
-                continue;
+            "WITH" => self.lists.push(self.parens.len()),
+            "SELECT" if in_list => {
+                self.lists.pop();
+                self.line(self.query_indent());
             }
-            _ => {}
-        }
-        let lists_tables = in_with.last() == Some(&depth) && parens.last() != Some(&Paren::Inline);
-        let names_table =
-            lists_tables && before.is_some_and(|before| matches!(before.text, "WITH" | "RECURSIVE" | ","));
-        if names_table && token.text != "RECURSIVE" {
-            line(&mut out, depth + in_with.len());
-            if let Some(comment) = comment(token.text) {
-                let printable = comment.chars().map(|c| if c.is_control() { ' ' } else { c });
-                out.push_str("-- ");
-                out.extend(printable);
-                line(&mut out, depth + in_with.len());
+            "RECURSIVE" => {}
+            name if in_list && matches!(before, Some("WITH" | "RECURSIVE" | ",")) => {
+                self.line(self.query_indent() + 1);
+                if let Some(comment) = comment(name) {
+                    let printable = comment.chars().map(|c| if c.is_control() { ' ' } else { c });
+                    self.out.push_str("-- ");
+                    self.out.extend(printable);
+                    self.line(self.query_indent() + 1);
+                }
             }
-            out.push_str(token.text);
-            continue;
+            word if starts_query || word == "," => {}
+            word => match self.parens.last() {
+                Some(Paren::Inline) if word == "OR" => self.line(self.query_indent() + 1),
+                Some(Paren::Query(_)) | None if CLAUSES.contains(&word) => self.line(self.query_indent()),
+                Some(Paren::Query(_)) | None if PARTS.contains(&word) => self.line(self.query_indent() + 1),
+                Some(Paren::Query(_) | Paren::Inline) | None => {}
+            },
         }
-        let broken = match parens.last() {
-            Some(Paren::Inline) => token.text == "OR",
-            Some(Paren::Query) | None => BREAKS.contains(&token.text),
-        };
-        if broken && !starts_query && at > 0 {
-            let clause =
-                matches!(token.text, "SELECT" | "FROM" | "WHERE" | "UNION" | "ORDER" | "LIMIT" | "CROSS");
-            line(&mut out, depth + in_with.len() + usize::from(!clause));
-        } else if !starts_query {
-            space(&mut out, token);
-        }
-        out.push_str(token.text);
+        self.space(token);
+        self.out.push_str(token.text);
     }
-    out
-}
 
-fn space(out: &mut String, token: &Token<'_>) {
-    if token.spaced && !out.is_empty() && !out.ends_with([' ', '\n', '(']) {
-        out.push(' ');
+    /// The indent of the innermost query.
+    fn query_indent(&self) -> usize {
+        let innermost = self.parens.iter().rev().find_map(|paren| match paren {
+            Paren::Query(indent) => Some(*indent),
+            Paren::Inline => None,
+        });
+        innermost.unwrap_or(0)
     }
-}
 
-fn line(out: &mut String, depth: usize) {
-    while out.ends_with(' ') {
-        out.pop();
+    fn space(&mut self, token: &Token<'_>) {
+        if token.spaced && !self.out.is_empty() && !self.out.ends_with([' ', '\n', '(']) {
+            self.out.push(' ');
+        }
     }
-    out.push('\n');
-    out.extend(std::iter::repeat_n("  ", depth));
+
+    fn line(&mut self, indent: usize) {
+        if !self.out.is_empty() {
+            self.out.push('\n');
+        }
+        self.out.extend(std::iter::repeat_n("  ", indent));
+        self.indent = indent;
+    }
 }
 
 /// A token and whether white space stood before it.

@@ -1,0 +1,176 @@
+//! A closure inside the same closure is one closure.
+//!
+//! In: a [`Specialised`] program. Out: the same answers with fewer fixpoints. If `p` climbs `parent` in a
+//! column, and one of its exits calls `q` with that very column, and `q` climbs `parent` there too, then
+//! `q` need not climb: `p` has tried every ancestor already. The call is replaced by a copy of `q` without
+//! the steps of that class. Sound because the copy derives less; complete because `q(f)` holds exactly if
+//! the copy holds at an ancestor of `f`, which `p` reaches by its own steps.
+
+use super::recursion::{Classes, Recursion, classes, take_apart};
+use crate::ir::Polarity;
+use crate::specialise::clause::{Clause, Goal, RelId, Relation, Specialised, Term};
+use crate::specialise::ignore_lonely;
+use indexmap::{IndexMap, IndexSet};
+
+/// The columns of one class and its normalised steps.
+struct Closure {
+    columns: Vec<usize>,
+    steps: IndexSet<(Vec<Term>, Vec<Goal>)>,
+}
+
+/// Rewrites the exits of every recursive relation that is alone in its component.
+pub(crate) fn absorb(program: &mut Specialised) {
+    let n_relations = program.relations.len();
+    let mut reduced: IndexMap<(RelId, Vec<usize>), RelId> = IndexMap::new();
+    for rel in (0..n_relations).map(RelId) {
+        let Some(own) = closures(program, rel) else { continue };
+        let Some(mut clauses) = program.relation(rel).map(|relation| relation.clauses.clone()) else {
+            continue;
+        };
+        for clause in clauses.iter_mut().filter(|clause| !calls(clause, rel)) {
+            for at in 0..clause.goals.len() {
+                if let Some((callee, class)) = absorbed(program, &own, clause, at) {
+                    let copy = without_class(program, &mut reduced, callee, &class);
+                    if let (Some(copy), Some(Goal::Call { rel, .. })) = (copy, clause.goals.get_mut(at)) {
+                        *rel = copy;
+                    }
+                }
+            }
+        }
+        if let Some(relation) = program.relations.get_mut(rel.0) {
+            relation.clauses = clauses;
+        }
+    }
+}
+
+fn calls(clause: &Clause, rel: RelId) -> bool {
+    clause.goals.iter().any(|goal| matches!(goal, Goal::Call { rel: callee, .. } if *callee == rel))
+}
+
+/// The relation taken apart, if it is recursive, linear and alone in its component.
+fn alone(program: &Specialised, rel: RelId) -> Option<(Recursion, Classes)> {
+    let relation = program.relation(rel)?;
+    if !relation.clauses.iter().any(|clause| calls(clause, rel))
+        || super::linearise::is_reached_back(program, rel)
+    {
+        return None;
+    }
+    let recursion = take_apart(&[rel], |rel| program.relation(rel))?;
+    let width = recursion.width().filter(|_| recursion.is_linear())?;
+    let classes = classes(&recursion, width, &vec![false; width]);
+    Some((recursion, classes))
+}
+
+/// The classes of a relation with their steps in a form that does not depend on variable names.
+fn closures(program: &Specialised, rel: RelId) -> Option<Vec<Closure>> {
+    let (recursion, classes) = alone(program, rel)?;
+    let closure = |class: usize| {
+        let columns: Vec<usize> = (0..classes.of_column.len())
+            .filter(|column| classes.of_column.get(*column) == Some(&Some(class)))
+            .collect();
+        let steps = recursion.steps.iter().zip(&classes.of_step).filter(|(_, of)| **of == Some(class));
+        let steps = steps.filter_map(|(step, _)| {
+            let (_, args) = step.calls.first()?;
+            let pick = |terms: &[Term]| {
+                columns.iter().filter_map(|column| terms.get(*column).copied()).collect::<Vec<_>>()
+            };
+            let head = [pick(&step.head), pick(args)].concat();
+            let normal =
+                ignore_lonely(Clause { head, goals: step.goals.clone(), ..step.clause.clone() }, &[]);
+            Some((normal.head, normal.goals))
+        });
+        Closure { steps: steps.collect(), columns }
+    };
+    Some((0..classes.count).map(closure).collect())
+}
+
+/// The callee of a goal and its class that one of the caller's own classes absorbs.
+fn absorbed(
+    program: &Specialised,
+    own: &[Closure],
+    clause: &Clause,
+    at: usize,
+) -> Option<(RelId, Vec<usize>)> {
+    let Goal::Call { polarity: Polarity::Positive, rel, args, .. } = clause.goals.get(at)? else {
+        return None;
+    };
+    let theirs = closures(program, *rel)?;
+    for class in own {
+        let passed: Option<Vec<usize>> = class
+            .columns
+            .iter()
+            .map(|column| {
+                let term = clause.head.get(*column)?;
+                let place = args.iter().position(|arg| arg == term)?;
+                is_only_passed(clause, at, *term).then_some(place)
+            })
+            .collect();
+        let Some(passed) = passed else { continue };
+        let same = theirs.iter().find(|their| their.columns == sorted(&passed) && passed.is_sorted());
+        if let Some(their) = same
+            && their.steps.iter().all(|step| class.steps.contains(step))
+        {
+            return Some((*rel, their.columns.clone()));
+        }
+    }
+    None
+}
+
+fn sorted(columns: &[usize]) -> Vec<usize> {
+    let mut columns = columns.to_vec();
+    columns.sort_unstable();
+    columns
+}
+
+/// Whether a variable of the head occurs once in the head and once in the clause, in this goal.
+fn is_only_passed(clause: &Clause, at: usize, term: Term) -> bool {
+    let mut elsewhere = clause.head.iter().filter(|head| **head == term).count();
+    for (index, goal) in clause.goals.iter().enumerate() {
+        crate::specialise::for_each_goal_term(&mut goal.clone(), &mut |other| {
+            elsewhere += usize::from(*other == term && index != at);
+        });
+    }
+    let here = match clause.goals.get(at) {
+        Some(Goal::Call { args, .. }) => args.iter().filter(|arg| **arg == term).count(),
+        _ => 0,
+    };
+    elsewhere == 1 && here == 1 && matches!(term, Term::Var(_))
+}
+
+/// A copy of a relation without the steps of one class.
+fn without_class(
+    program: &mut Specialised,
+    reduced: &mut IndexMap<(RelId, Vec<usize>), RelId>,
+    rel: RelId,
+    columns: &[usize],
+) -> Option<RelId> {
+    if let Some(copy) = reduced.get(&(rel, columns.to_vec())) {
+        return Some(*copy);
+    }
+    let (recursion, classes) = alone(program, rel)?;
+    let relation = program.relation(rel)?.clone();
+    let class = classes.of_column.get(*columns.first()?).copied().flatten()?;
+    let copy = RelId(program.relations.len());
+    let dropped: Vec<&Clause> = recursion
+        .steps
+        .iter()
+        .zip(&classes.of_step)
+        .filter(|(_, of)| **of == Some(class))
+        .map(|(step, _)| &step.clause)
+        .collect();
+    let kept =
+        relation.clauses.iter().filter(|clause| !dropped.contains(clause)).cloned().map(|mut clause| {
+            for goal in &mut clause.goals {
+                if let Goal::Call { rel: callee, polarity: Polarity::Positive, .. } = goal
+                    && *callee == rel
+                {
+                    *callee = copy;
+                }
+            }
+            clause
+        });
+    let clauses = kept.collect();
+    program.relations.push(Relation { clauses, ..relation });
+    reduced.insert((rel, columns.to_vec()), copy);
+    Some(copy)
+}

@@ -1,0 +1,152 @@
+//! What the grammar says when it cannot go on.
+//!
+//! The grammar tries alternatives all the time, and each that does not fit makes a [`Failure`]. It must
+//! therefore be cheap: a token index and a set of what was expected there, one bit each. Only what is
+//! reported in the end becomes a [`Diagnostic`], in [`report`]. Mistakes that the grammar recognises as
+//! such ([`mistake`]) carry their finished diagnostic.
+
+pub(super) mod mistake;
+mod expected;
+mod unexpected;
+
+use super::token::{Kind, Tokens};
+use crate::diagnostic::Diagnostic;
+use chumsky::DefaultExpected;
+use chumsky::error::{Error, LabelError};
+use chumsky::span::SimpleSpan;
+use chumsky::util::MaybeRef;
+pub(super) use expected::{Expected, Label};
+
+/// The grammar's input: the kinds of the tokens.
+pub(super) type Input<'a> = &'a [Kind];
+
+/// Why an alternative does not fit.
+#[derive(Clone, Debug)]
+pub(super) enum Failure {
+    /// Something else was expected at this token.
+    Unexpected {
+        /// The token's index; the number of tokens for the end of the text.
+        at: usize,
+        /// What could have stood there.
+        expected: Expected,
+    },
+    /// A known mistake.
+    Mistake {
+        /// The index of the token that it is about.
+        at: usize,
+        /// The finished report.
+        diagnostic: Box<Diagnostic>,
+    },
+}
+
+impl Failure {
+    /// Something else was expected at a token.
+    pub(super) fn unexpected(at: usize, expected: impl IntoIterator<Item = Kind>) -> Self {
+        Self::Unexpected { at, expected: expected.into_iter().collect() }
+    }
+
+    /// A known mistake at a token.
+    pub(super) fn mistake(at: usize, diagnostic: Diagnostic) -> Self {
+        Self::Mistake { at, diagnostic: Box::new(diagnostic) }
+    }
+
+    fn at(&self) -> usize {
+        match self {
+            Self::Unexpected { at, .. } | Self::Mistake { at, .. } => *at,
+        }
+    }
+}
+
+impl<'a> Error<'a, Input<'a>> for Failure {
+    /// The one that got further says more; at the same token a known mistake does.
+    fn merge(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Unexpected { at, expected }, Self::Unexpected { at: other, expected: more })
+                if at == other =>
+            {
+                Self::Unexpected { at, expected: expected.union(more) }
+            }
+            (one @ Self::Unexpected { .. }, two @ Self::Mistake { .. }) if one.at() == two.at() => two,
+            (one, two) => {
+                if two.at() > one.at() {
+                    two
+                } else {
+                    one
+                }
+            }
+        }
+    }
+}
+
+impl<'a> LabelError<'a, Input<'a>, DefaultExpected<'a, Kind>> for Failure {
+    fn expected_found<E: IntoIterator<Item = DefaultExpected<'a, Kind>>>(
+        expected: E,
+        _found: Option<MaybeRef<'a, Kind>>,
+        span: SimpleSpan,
+    ) -> Self {
+        let kinds = expected.into_iter().filter_map(|expected| match expected {
+            DefaultExpected::Token(kind) => Some(*kind),
+            _ => None,
+        });
+        Self::Unexpected { at: span.start, expected: kinds.collect() }
+    }
+}
+
+impl<'a> LabelError<'a, Input<'a>, Label> for Failure {
+    fn expected_found<E: IntoIterator<Item = Label>>(
+        expected: E,
+        _found: Option<MaybeRef<'a, Kind>>,
+        span: SimpleSpan,
+    ) -> Self {
+        Self::Unexpected { at: span.start, expected: expected.into_iter().collect() }
+    }
+
+    fn label_with(&mut self, label: Label) {
+        if let Self::Unexpected { expected, .. } = self {
+            *expected = std::iter::once(label).collect();
+        }
+    }
+}
+
+/// Turns what the grammar reported into diagnostics.
+///
+/// A statement that holds a token the lexer could not read, or only guessed at, has been reported; what
+/// the grammar makes of it from there on would be noise.
+pub(super) fn report(text: &str, tokens: &Tokens, failures: Vec<Failure>) -> Vec<Diagnostic> {
+    let mut diagnostics = Vec::new();
+    for failure in failures {
+        if is_known_already(tokens, failure.at()) {
+            continue;
+        }
+        diagnostics.push(match failure {
+            Failure::Mistake { diagnostic, .. } => *diagnostic,
+            Failure::Unexpected { at, expected } => unexpected::diagnostic(text, tokens, at, expected),
+        });
+    }
+    diagnostics
+}
+
+/// Whether the lexer already reported something in this statement, up to the token behind this one.
+fn is_known_already(tokens: &Tokens, at: usize) -> bool {
+    let before =
+        tokens.kinds.iter().take(at).rev().take(STATEMENT).take_while(|kind| !ends_statement(**kind));
+    before
+        .chain(tokens.kinds.iter().skip(at).take(2))
+        .any(|kind| matches!(kind, Kind::Invalid | Kind::Refused))
+}
+
+/// Whether a statement is over at this token, or begins behind it.
+fn ends_statement(kind: Kind) -> bool {
+    matches!(kind, Kind::Semicolon | Kind::OpenBrace | Kind::CloseBrace)
+}
+
+/// Tokens of a statement that are looked at; enough for any that people write.
+const STATEMENT: usize = 256;
+
+/// At most 32 characters of a text, for a title.
+pub(super) fn excerpt(text: &str) -> std::borrow::Cow<'_, str> {
+    match text.char_indices().nth(32) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or("")).into(),
+        None => text.into(),
+    }
+}

@@ -1,0 +1,224 @@
+//! Words for a token that does not fit.
+//!
+//! In: the token's index and what was expected there. Out: one diagnostic. Most are "expected …, found
+//! …"; the mistakes that people make again and again get a sentence of their own.
+
+use super::{Expected, Label, STATEMENT, excerpt};
+use crate::diagnostic::{Code, Diagnostic, suggest};
+use crate::source::Span;
+use crate::syntax::print::{is_plain_name, quoted};
+use crate::syntax::token::{Kind, Tokens};
+
+/// Says what does not fit at a token.
+pub(super) fn diagnostic(text: &str, tokens: &Tokens, at: usize, expected: Expected) -> Diagnostic {
+    let ctx = Ctx { text, tokens, at, found: tokens.kind(at), span: tokens.span_at(at), expected };
+    let known = [
+        Ctx::bracket,
+        Ctx::reserved_word,
+        Ctx::misspelt_keyword,
+        Ctx::quotes,
+        Ctx::not_in_the_language,
+        Ctx::misplaced,
+    ];
+    known.iter().find_map(|known| known(&ctx)).unwrap_or_else(|| ctx.plain())
+}
+
+struct Ctx<'a> {
+    text: &'a str,
+    tokens: &'a Tokens,
+    at: usize,
+    /// `None` at the end of the text.
+    found: Option<Kind>,
+    span: Span,
+    expected: Expected,
+}
+
+impl Ctx<'_> {
+    fn snippet(&self, span: Span) -> &str {
+        self.text.get(span.range()).unwrap_or("")
+    }
+
+    fn span_before(&self) -> Span {
+        self.tokens.span_at(self.at.saturating_sub(1))
+    }
+
+    fn kind_before(&self) -> Option<Kind> {
+        self.tokens.kind_before(self.at)
+    }
+
+    fn found_text(&self) -> String {
+        match self.found {
+            Some(_) => format!("`{}`", excerpt(self.snippet(self.span))),
+            None => "the end of the policy".to_owned(),
+        }
+    }
+
+    /// "expected …, found …".
+    fn plain(&self) -> Diagnostic {
+        let title = format!("expected {}, found {}", self.expected.list(), self.found_text());
+        let label = if self.found.is_some() { "not expected here" } else { "the policy ends here" };
+        Diagnostic::new(Code::UnexpectedToken, title, self.span, label)
+    }
+
+    /// The innermost bracket that is open here, within this statement.
+    fn open_bracket(&self) -> Option<(Kind, Span)> {
+        let mut closed = 0_usize;
+        for at in (0..self.at).rev().take(STATEMENT) {
+            let kind = self.tokens.kind(at)?;
+            if kind == Kind::Semicolon {
+                return None;
+            } else if kind.is_closer() {
+                closed += 1;
+            } else if kind.closer().is_some() {
+                if closed == 0 {
+                    return Some((kind, self.tokens.span_at(at)));
+                }
+                closed -= 1;
+            }
+        }
+        None
+    }
+
+    /// A bracket that is not closed, closed by another kind, or closes nothing.
+    fn bracket(&self) -> Option<Diagnostic> {
+        let open = self.open_bracket();
+        let expects_closer = open.filter(|(opener, _)| opener.closer().is_some_and(|c| self.expected.has(c)));
+        let found_closer = self.found.filter(|kind| kind.is_closer());
+        if let Some((opener, opener_span)) = expects_closer {
+            let ends = self.found.is_none_or(|kind| {
+                kind.is_closer() || matches!(kind, Kind::Semicolon | Kind::If | Kind::OpenBrace)
+            });
+            if !ends {
+                return None;
+            }
+            let closer = opener.closer().map_or("", Kind::text);
+            let title = format!("`{}` is never closed", opener.text());
+            let label = format!("`{closer}` is expected before this");
+            let found = Diagnostic::new(Code::UnclosedBracket, title, opener_span, "opened here");
+            let end = self.tokens.end_before(self.at);
+            return Some(found.with_label(self.span, label).with_fix(
+                format!("close it with `{closer}`"),
+                end,
+                closer,
+            ));
+        }
+        let closer = found_closer?;
+        if open.is_some() && !self.expected.has_label(Label::Item) {
+            return None;
+        }
+        let title = format!("`{}` closes nothing", closer.text());
+        let label = "no bracket is open here";
+        Some(Diagnostic::new(Code::UnclosedBracket, title, self.span, label))
+    }
+
+    /// A keyword where a name belongs.
+    fn reserved_word(&self) -> Option<Diagnostic> {
+        let wants_name = self.expected.has_label(Label::Name) || self.expected.has_label(Label::Term);
+        let is_call = self.tokens.kind(self.at + 1) == Some(Kind::OpenParen);
+        let wants_call = self.expected.has_label(Label::Condition) || self.expected.has_label(Label::Fact);
+        let reserved = |kind: Option<Kind>| kind.is_some_and(Kind::is_reserved);
+        let span = if reserved(self.found) && (wants_name || (wants_call && is_call)) {
+            self.span
+        } else if self.found == Some(Kind::OpenParen) && reserved(self.kind_before()) {
+            self.span_before()
+        } else {
+            return None;
+        };
+        let word = self.snippet(span);
+        let title = format!("`{word}` is a reserved word and cannot be a name");
+        let label = "a name is expected here";
+        Some(Diagnostic::new(Code::ReservedWord, title, span, label).with_help("choose another name"))
+    }
+
+    /// `resourse Foo {`: read as the name of a rule, and then a `(` was expected.
+    fn misspelt_keyword(&self) -> Option<Diagnostic> {
+        let begins = self.at == 1
+            || self.at.checked_sub(2).and_then(|at| self.tokens.kind(at)).is_some_and(super::ends_statement);
+        let follows =
+            self.found.is_some_and(|kind| kind.is_name() || matches!(kind, Kind::OpenBrace | Kind::String));
+        if !(begins
+            && follows
+            && self.expected.has(Kind::OpenParen)
+            && self.kind_before() == Some(Kind::Identifier))
+        {
+            return None;
+        }
+        let span = self.span_before();
+        let word = self.snippet(span);
+        let keywords = [Kind::Actor, Kind::Resource, Kind::Global, Kind::Declare, Kind::Test];
+        let near = suggest::near(word, keywords.map(Kind::text))?;
+        let title = format!("`{}` is no keyword", excerpt(word));
+        let found = Diagnostic::new(Code::UnexpectedToken, title, span, "nothing begins with this word");
+        Some(found.with_fix("a keyword with a similar name exists", span, near))
+    }
+
+    /// A name with quotes, or a string without.
+    fn quotes(&self) -> Option<Diagnostic> {
+        if self.found == Some(Kind::String) && self.expected.has_label(Label::Name) {
+            let literal = self.snippet(self.span);
+            let name = crate::syntax::lexer::unescape(literal);
+            let title = format!("expected a name, found the string `{}`", excerpt(literal));
+            let found =
+                Diagnostic::new(Code::UnexpectedToken, title, self.span, "a name stands here without quotes");
+            return Some(if is_plain_name(&name) {
+                found.with_fix("leave the quotes out", self.span, name)
+            } else {
+                found
+            });
+        }
+        if self.found.is_some_and(Kind::is_name) && self.expected.has(Kind::String) {
+            let name = self.snippet(self.span);
+            let title = format!("expected {}, found `{}`", self.expected.list(), excerpt(name));
+            let found =
+                Diagnostic::new(Code::UnexpectedToken, title, self.span, "a string stands in double quotes");
+            return Some(found.with_fix("put it in quotes", self.span, quoted(name)));
+        }
+        None
+    }
+
+    /// A call or a list as an argument, arithmetic.
+    fn not_in_the_language(&self) -> Option<Diagnostic> {
+        let after_name = self.kind_before().is_some_and(Kind::is_name);
+        if self.found == Some(Kind::OpenParen) && after_name && self.expected.has(Kind::CloseParen) {
+            let span = self.span_before();
+            let name = excerpt(self.snippet(span));
+            let title = format!("the call `{name}(…)` cannot be an argument");
+            let label = "a call is true or false; it has no value to pass on";
+            let help = format!("call `{name}` beside this, and let both share a variable");
+            return Some(Diagnostic::new(Code::NotInTheLanguage, title, span, label).with_help(help));
+        }
+        if self.found == Some(Kind::OpenBracket) && self.expected.has_label(Label::Term) {
+            let title = "a list cannot be a value";
+            let label = "lists stand only after `in`";
+            let help = "try the elements one by one, as in `x in [\"a\", \"b\"]`";
+            return Some(Diagnostic::new(Code::NotInTheLanguage, title, self.span, label).with_help(help));
+        }
+        let signed = self.snippet(self.span).starts_with(['+', '-']);
+        if self.found == Some(Kind::Integer) && signed && !self.expected.has_label(Label::Term) {
+            let title = format!("`{}` behind a value is arithmetic", excerpt(self.snippet(self.span)));
+            let label = "not in the language";
+            let help = "policies do not calculate; store the result as a fact";
+            return Some(Diagnostic::new(Code::NotInTheLanguage, title, self.span, label).with_help(help));
+        }
+        None
+    }
+
+    /// Something that would be right elsewhere.
+    fn misplaced(&self) -> Option<Diagnostic> {
+        if self.found == Some(Kind::String) && self.expected.has_label(Label::Item) {
+            let found = self.plain();
+            return Some(found.with_help("a shorthand rule stands inside the block of its resource"));
+        }
+        if self.found == Some(Kind::If) && !self.expected.has(Kind::If) && self.expected.has(Kind::Semicolon)
+        {
+            let found = self.plain();
+            return Some(found.with_help("only a rule has a condition"));
+        }
+        if self.kind_before() == Some(Kind::In) && self.expected.has(Kind::OpenBracket) {
+            let title = format!("expected a list after `in`, found {}", self.found_text());
+            let found = Diagnostic::new(Code::UnexpectedToken, title, self.span, "a list is expected here");
+            return Some(found.with_help("write the elements, as in `x in [\"a\", \"b\"]`"));
+        }
+        None
+    }
+}

@@ -1,0 +1,205 @@
+//! Going on behind a mistake: where statements end, and how to get to the next one.
+
+use super::{Parse, Source};
+use crate::syntax::error::{Failure, Input, mistake};
+use crate::syntax::token::Kind;
+use chumsky::input::InputRef;
+use chumsky::prelude::*;
+
+/// The running parse, for parsers written by hand.
+pub(super) type Run<'a, 'parse> = InputRef<'a, 'parse, Input<'a>, extra::Err<Failure>>;
+
+/// The index of the next token.
+pub(super) fn position(input: &Run<'_, '_>) -> usize {
+    *input.cursor().inner()
+}
+
+fn skip_to(input: &mut Run<'_, '_>, end: usize) {
+    while position(input) < end {
+        input.skip();
+    }
+}
+
+/// The `;` of a statement. One that is missing at the end of a line, with something behind it that
+/// can begin a statement, is reported and taken as read.
+pub(super) fn end_of_statement<'a>(source: Source<'a>, statement: &'static str) -> impl Parse<'a, ()> {
+    custom(move |input: &mut Run<'a, '_>| {
+        let at = position(input);
+        if source.tokens.kind(at) == Some(Kind::Semicolon) {
+            input.skip();
+            return Ok(());
+        }
+        if !source.may_end_before(at) {
+            return Err(Failure::unexpected(at, [Kind::Semicolon]));
+        }
+        let missing = mistake::missing_semicolon(statement, source.tokens.end_before(at));
+        input.emit(Failure::mistake(at.saturating_sub(1), missing));
+        Ok(())
+    })
+}
+
+/// Lines between braces. A line that cannot be read is left out; a `}` that is missing is reported and
+/// taken as read.
+pub(super) fn braces<'a, O: 'a>(
+    source: Source<'a>,
+    line: impl Parse<'a, Option<O>>,
+) -> impl Parse<'a, Vec<O>> {
+    let stray = just(Kind::Semicolon).map(|_| None);
+    let skipped = skip_line(source).map(|()| None);
+    let line = inside(source).ignore_then(line.or(stray));
+    let lines = line.recover_with(via_parser(skipped)).repeated().collect::<Vec<_>>();
+    let close = just(Kind::CloseBrace).to(true).or(empty().to(false));
+    let open = just(Kind::OpenBrace).map_with(move |_, e| source.span(e.span()));
+    open.then(lines).then(close).map_with(move |((opener, lines), closed), e| {
+        if !closed {
+            let range: SimpleSpan = e.span();
+            let here = source.tokens.span_at(range.end);
+            let at_end = source.tokens.kind(range.end).is_none();
+            e.emit(Failure::mistake(range.end, mistake::unclosed_block(opener, here, at_end)));
+        }
+        lines.into_iter().flatten().collect()
+    })
+}
+
+/// Fails where something begins that can only stand outside of the braces.
+fn inside<'a>(source: Source<'a>) -> impl Parse<'a, ()> {
+    custom(move |input: &mut Run<'a, '_>| {
+        let at = position(input);
+        if source.begins_item(at) { Err(Failure::unexpected(at, [])) } else { Ok(()) }
+    })
+}
+
+/// Skips a top-level statement that could not be read.
+pub(super) fn skip_item<'a>(source: Source<'a>) -> impl Parse<'a, ()> {
+    custom(move |input: &mut Run<'a, '_>| {
+        let start = position(input);
+        if source.tokens.kind(start).is_none() {
+            return Err(Failure::unexpected(start, []));
+        }
+        skip_to(input, source.statement_end(start).max(start + 1));
+        Ok(())
+    })
+}
+
+/// Skips a line between braces that could not be read; fails where the braces end.
+fn skip_line<'a>(source: Source<'a>) -> impl Parse<'a, ()> {
+    custom(move |input: &mut Run<'a, '_>| {
+        let start = position(input);
+        let end = source.statement_end(start);
+        if end == start || source.begins_item(start) {
+            return Err(Failure::unexpected(start, []));
+        }
+        skip_to(input, end);
+        Ok(())
+    })
+}
+
+/// Skips the value of a declaration that has the wrong form.
+pub(super) fn skip_value<'a>(source: Source<'a>) -> impl Parse<'a, ()> {
+    custom(move |input: &mut Run<'a, '_>| {
+        let start = position(input);
+        let mut at = start;
+        let mut inner = 0_usize;
+        while let Some(kind) = source.tokens.kind(at).filter(|kind| *kind != Kind::Semicolon) {
+            let next_declares =
+                at > start && source.on_new_line(at) && source.tokens.kind(at + 1) == Some(Kind::Equal);
+            if next_declares || (inner == 0 && kind == Kind::CloseBrace) {
+                break;
+            }
+            if kind.closer().is_some() {
+                inner += 1;
+            } else if kind.is_closer() {
+                inner = inner.saturating_sub(1);
+            }
+            at += 1;
+        }
+        if at == start {
+            return Err(Failure::unexpected(start, []));
+        }
+        skip_to(input, at);
+        Ok(())
+    })
+}
+
+impl Source<'_> {
+    /// Whether a line break stands before a token.
+    pub(super) fn on_new_line(self, at: usize) -> bool {
+        let before = self.tokens.end_before(at).range().end;
+        let start = self.tokens.span_at(at).range().start;
+        self.text.get(before..start).is_some_and(|between| between.contains('\n'))
+    }
+
+    /// Whether a statement may end before this token although its `;` is missing.
+    fn may_end_before(self, at: usize) -> bool {
+        let Some(kind) = self.tokens.kind(at) else { return true };
+        let begins = kind.is_name()
+            || matches!(
+                kind,
+                Kind::String | Kind::Declare | Kind::Test | Kind::Global | Kind::Assert | Kind::AssertNot
+            );
+        kind == Kind::CloseBrace || (begins && self.on_new_line(at))
+    }
+
+    /// Whether a top-level item begins here, however the text before it ended.
+    fn begins_item(self, at: usize) -> bool {
+        let kind = |offset: usize| self.tokens.kind(at + offset);
+        let named = kind(1).is_some_and(Kind::is_name);
+        match kind(0) {
+            Some(Kind::Actor | Kind::Resource) if named => {
+                matches!(kind(2), Some(Kind::OpenBrace | Kind::Extends))
+            }
+            Some(Kind::Global) => kind(1) == Some(Kind::OpenBrace),
+            Some(Kind::Declare) => named,
+            Some(Kind::Test) => matches!(kind(1), Some(Kind::String | Kind::Fixture)),
+            // A rule that is not indented.
+            Some(name) if name.is_name() && kind(1) == Some(Kind::OpenParen) => {
+                let start = self.tokens.span_at(at).range().start;
+                self.text.get(..start).is_some_and(|before| before.ends_with('\n'))
+            }
+            Some(_) | None => false,
+        }
+    }
+
+    /// The index behind the statement that holds the token `start`: behind its `;` or its block, or
+    /// before a `}` that belongs to what surrounds it.
+    fn statement_end(self, start: usize) -> usize {
+        let mut blocks = 0_usize;
+        // Parentheses, brackets and the braces of objects, none of which reach past a `;`.
+        let mut inner = 0_usize;
+        let mut at = start;
+        while let Some(kind) = self.tokens.kind(at) {
+            if at > start && self.begins_item(at) {
+                return at;
+            }
+            if kind == Kind::Semicolon {
+                if blocks == 0 {
+                    return at + 1;
+                }
+                inner = 0;
+            } else if kind == Kind::OpenBrace && inner == 0 && self.opens_block(at) {
+                blocks += 1;
+            } else if kind.closer().is_some() {
+                inner += 1;
+            } else if kind.is_closer() && inner > 0 {
+                inner -= 1;
+            } else if kind == Kind::CloseBrace {
+                if blocks < 2 {
+                    return at + blocks;
+                }
+                blocks -= 1;
+            }
+            at += 1;
+        }
+        at
+    }
+
+    /// Whether a `{` opens a block of statements, rather than an object literal or declared relations.
+    fn opens_block(self, at: usize) -> bool {
+        match (self.tokens.kind(at + 1), self.tokens.kind(at + 2)) {
+            (Some(Kind::CloseBrace), _) => false,
+            (Some(Kind::String | Kind::Integer | Kind::True | Kind::False), next) => next == Some(Kind::If),
+            (Some(name), Some(Kind::Colon | Kind::CloseBrace)) if name.is_name() => false,
+            _ => true,
+        }
+    }
+}

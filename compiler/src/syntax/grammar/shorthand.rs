@@ -1,0 +1,76 @@
+//! Shorthand rules of a block: `"read" if "member" and not "banned" on "parent";`
+
+use super::condition::joined;
+use super::recover::end_of_statement;
+use super::term::call;
+use super::{Parse, Source, name, string};
+use crate::syntax::ast::{Name, Short, ShortExpr, Shorthand, Spanned};
+use crate::syntax::error::{Failure, Label, mistake};
+use crate::syntax::token::Kind;
+use chumsky::prelude::*;
+
+/// A whole shorthand rule.
+pub(super) fn shorthand(source: Source<'_>) -> impl Parse<'_, Shorthand> {
+    let bare = bare_string(source).then_ignore(just(Kind::If).rewind());
+    let bare = bare.map(|name| Spanned { value: Short::Name(name.value), span: name.span });
+    let head = short(source).or(bare).then_ignore(just(Kind::If));
+    head.then(condition(source))
+        .then_ignore(end_of_statement(source, "the rule"))
+        .map_with(move |(head, body), e| Shorthand { head, body, span: source.span(e.span()) })
+}
+
+/// `"name"`, `role` or `permission`.
+fn short(source: Source<'_>) -> impl Parse<'_, Spanned<Short>> {
+    let named = string(source).map(|name| Spanned { value: Short::Name(name.value), span: name.span });
+    let role = just(Kind::Role).to(Short::Role);
+    let permission = just(Kind::Permission).to(Short::Permission);
+    let keyword = role.or(permission);
+    let keyword = keyword.map_with(move |value, e| Spanned { value, span: source.span(e.span()) });
+    named.or(keyword).labelled(Label::Short)
+}
+
+/// A name where a string belongs, reported and taken as the string.
+fn bare_string(source: Source<'_>) -> impl Parse<'_, Name> {
+    name(source).map_with(|name, e| {
+        let range: SimpleSpan = e.span();
+        e.emit(Failure::mistake(range.start, mistake::bare_string(&name.value, name.span)));
+        name
+    })
+}
+
+fn condition(source: Source<'_>) -> impl Parse<'_, ShortExpr> {
+    recursive(|condition| {
+        let paren = condition
+            .delimited_by(just(Kind::OpenParen), just(Kind::CloseParen))
+            .map_with(move |inner, e| ShortExpr::Paren(Box::new(inner), source.span(e.span())));
+        let global = just(Kind::Global)
+            .ignore_then(short(source))
+            .map_with(move |name, e| ShortExpr::Global { name, span: source.span(e.span()) });
+        let called = call(source).map(ShortExpr::Call);
+        let atom = choice((paren, called, global, held(source)));
+        let negated = just(Kind::Not)
+            .repeated()
+            .foldr_with(atom, move |_, inner, e| ShortExpr::Not(Box::new(inner), source.span(e.span())))
+            .labelled(Label::Condition);
+        let and = joined(source, negated, Kind::And, ShortExpr::And);
+        joined(source, and, Kind::Or, ShortExpr::Or)
+    })
+    .boxed()
+}
+
+/// `"b"`, `"b" on "parent"`, `role on "org"`.
+fn held(source: Source<'_>) -> impl Parse<'_, ShortExpr> {
+    let bare = bare_string(source).map(|name| Spanned { value: Short::Name(name.value), span: name.span });
+    let relation = string(source).or(bare_string(source));
+    let on = just(Kind::On).ignore_then(relation);
+    let further = on.clone().map_with(move |_, e| {
+        let range: SimpleSpan = e.span();
+        e.emit(Failure::mistake(range.start, mistake::second_hop(source.span(range))));
+    });
+    let on = on.then_ignore(further.repeated());
+    short(source).or(bare).then(on.or_not()).map_with(move |(name, on), e| ShortExpr::Short {
+        name,
+        on,
+        span: source.span(e.span()),
+    })
+}

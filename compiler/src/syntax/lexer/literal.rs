@@ -1,0 +1,180 @@
+//! Strings and numbers: reading them, and what their text stands for.
+
+use super::{Lexer, begins_name, continues_name};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::syntax::error::excerpt;
+use crate::syntax::print::quoted;
+use crate::syntax::token::Kind;
+
+/// The text that a string literal, quotes included, stands for.
+pub(in crate::syntax) fn unescape(literal: &str) -> String {
+    let inner = literal.get(1..literal.len().saturating_sub(1)).unwrap_or("");
+    if !inner.contains('\\') {
+        return inner.to_owned();
+    }
+    let mut text = String::with_capacity(inner.len());
+    let mut chars = inner.chars();
+    while let Some(c) = chars.next() {
+        if c != '\\' {
+            text.push(c);
+            continue;
+        }
+        match chars.next() {
+            Some('n') => text.push('\n'),
+            Some('r') => text.push('\r'),
+            Some('t') => text.push('\t'),
+            Some('0') => text.push('\0'),
+            Some(other) => text.push(other),
+            None => {}
+        }
+    }
+    text
+}
+
+/// The value of an integer literal, sign included; `None` if it does not fit into 64 bits.
+pub(in crate::syntax) fn integer_text(literal: &str) -> Option<i64> {
+    literal.parse().ok()
+}
+
+impl Lexer<'_> {
+    /// A string up to its closing quote, which must stand on the same line.
+    pub(super) fn string(&mut self, quote: char) {
+        let start = self.at;
+        self.at += 1;
+        let mut escaped = false;
+        let length = self.rest().char_indices().find_map(|(at, c)| {
+            let ends = !escaped && c == quote;
+            escaped = !escaped && c == '\\';
+            match c {
+                '\n' => Some(Err(at)),
+                _ if ends => Some(Ok(at + 1)),
+                _ => None,
+            }
+        });
+        match length.unwrap_or(Err(self.rest().len())) {
+            Ok(length) => {
+                self.at += length;
+                if quote == '\'' {
+                    self.report_single_quotes(start);
+                }
+                self.push(Kind::String, start);
+            }
+            Err(length) => self.unterminated(start, quote, length),
+        }
+    }
+
+    fn report_single_quotes(&mut self, start: usize) {
+        let span = self.since(start);
+        let inner = unescape(self.text_since(start));
+        let title = format!("`'{}'` is in single quotes", excerpt(&inner));
+        let double = quoted(&inner);
+        self.report(
+            Diagnostic::new(Code::SingleQuotes, title, span, "strings stand in double quotes").with_fix(
+                "use double quotes",
+                span,
+                double,
+            ),
+        );
+    }
+
+    /// A string whose line ends first. The rest of the line belongs to it, but a `;` at its very end was
+    /// hardly meant to: it is kept as the end of the statement.
+    fn unterminated(&mut self, start: usize, quote: char, length: usize) {
+        let line = self.rest().get(..length).unwrap_or("").trim_end();
+        let (content, ends) = match line.strip_suffix(';') {
+            Some(content) => (content.len(), true),
+            None => (line.len(), false),
+        };
+        self.at += content;
+        let span = self.since(start);
+        let found = if quote == '"' {
+            let title = "a string is not closed on its line";
+            Diagnostic::new(Code::UnterminatedString, title, span, "a `\"` is missing after this")
+                .with_note("a string stands on one line; `\\n` inside it is a line break")
+        } else {
+            let title = "a single quote has no partner";
+            Diagnostic::new(
+                Code::SingleQuotes,
+                title,
+                span,
+                "strings stand in double quotes, as in `\"admin\"`",
+            )
+        };
+        self.report(found);
+        self.push(Kind::Invalid, start);
+        if ends {
+            let semicolon = self.at;
+            self.at += 1;
+            self.push(Kind::Semicolon, semicolon);
+        }
+    }
+
+    /// An integer without its sign, or something that begins as one.
+    pub(super) fn number(&mut self) {
+        self.number_since(self.at);
+    }
+
+    /// The digits of a number whose sign, if any, was read since `start`.
+    pub(super) fn number_since(&mut self, start: usize) {
+        self.take_while(|c| c.is_ascii_digit());
+        if self.fraction() {
+            let literal = excerpt(self.text_since(start)).into_owned();
+            let title = format!("`{literal}` is a number with a fraction");
+            self.report(
+                Diagnostic::new(Code::FloatLiteral, title, self.since(start), "only integers exist")
+                    .with_help("count in a smaller unit, such as cents or milliseconds"),
+            );
+        } else if self.peek().is_some_and(begins_name) {
+            self.take_while(continues_name);
+            let name = excerpt(self.text_since(start)).into_owned();
+            let title = format!("`{name}` begins with a digit");
+            let label = "neither a number nor a name";
+            self.report(Diagnostic::new(Code::MalformedName, title, self.since(start), label));
+            self.push(Kind::Invalid, start);
+            return;
+        } else if integer_text(self.text_since(start)).is_none() {
+            let literal = excerpt(self.text_since(start)).into_owned();
+            let title = format!("`{literal}` does not fit into a 64-bit integer");
+            let note = format!("integers range from {} to {}", i64::MIN, i64::MAX);
+            let label = "too large";
+            self.report(
+                Diagnostic::new(Code::IntegerOutOfRange, title, self.since(start), label).with_note(note),
+            );
+        }
+        self.push(Kind::Integer, start);
+    }
+
+    /// Reads past `.5`, `e5` or `.5e-5` behind digits.
+    fn fraction(&mut self) -> bool {
+        let start = self.at;
+        if self.rest().starts_with('.') {
+            self.at += 1;
+            self.take_while(|c| c.is_ascii_digit());
+        }
+        let exponent = self.rest().strip_prefix(['e', 'E']).map(|rest| rest.trim_start_matches(['+', '-']));
+        if exponent.is_some_and(|digits| digits.starts_with(|c: char| c.is_ascii_digit())) {
+            self.at += 1;
+            self.take_while(|c| c == '+' || c == '-');
+            self.take_while(|c| c.is_ascii_digit());
+        }
+        self.at > start
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_four_control_escapes_and_any_other_character() {
+        assert_eq!(unescape(r#""a\n\r\t\0\"\\\x\é""#), "a\n\r\t\0\"\\xé");
+        assert_eq!(unescape("\"\""), "");
+    }
+
+    #[test]
+    fn integers_reach_both_ends_of_their_range() {
+        assert_eq!(integer_text("-9223372036854775808"), Some(i64::MIN));
+        assert_eq!(integer_text("+9223372036854775807"), Some(i64::MAX));
+        assert_eq!(integer_text("9223372036854775808"), None);
+    }
+}

@@ -1,0 +1,135 @@
+//! Counts how deep brackets and `not`s stand inside each other.
+//!
+//! The grammar and every later pass recurse on expressions, so the bound is kept here, before anything
+//! recurses. A chain of `not`s nests as brackets do. What is too deep is left out of the tokens; one
+//! [`Kind::Invalid`] stands in its place.
+
+use crate::limits;
+use crate::syntax::token::Kind;
+
+/// What to do with a token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// It belongs to the tokens.
+    Keep,
+    /// It is the first one that is too deep.
+    TooDeep,
+    /// It stands inside something that is too deep.
+    Skip,
+}
+
+/// The open brackets, each with the number of `not`s directly before it.
+#[derive(Debug, Default)]
+pub(super) struct Nesting {
+    open: Vec<(Kind, usize)>,
+    depth: usize,
+    /// `not`s directly before the next token.
+    pending: usize,
+    /// Brackets opened beyond the limit.
+    beyond: usize,
+}
+
+impl Nesting {
+    /// Takes the next token into account.
+    pub(super) fn see(&mut self, kind: Kind) -> Verdict {
+        if kind == Kind::Semicolon {
+            self.end_statement();
+            return Verdict::Keep;
+        }
+        if self.beyond > 0 {
+            self.beyond = if kind.closer().is_some() {
+                self.beyond + 1
+            } else if kind.is_closer() {
+                self.beyond - 1
+            } else {
+                self.beyond
+            };
+            return Verdict::Skip;
+        }
+        if kind == Kind::Not {
+            return self.negate();
+        }
+        let pending = std::mem::take(&mut self.pending);
+        if kind.closer().is_some() {
+            if self.depth + pending >= limits::NESTING {
+                self.beyond = 1;
+                return Verdict::TooDeep;
+            }
+            self.open.push((kind, pending));
+            self.depth += pending + 1;
+        } else if kind.is_closer() {
+            self.close(kind);
+        }
+        Verdict::Keep
+    }
+
+    fn negate(&mut self) -> Verdict {
+        if self.depth + self.pending < limits::NESTING {
+            self.pending += 1;
+            return Verdict::Keep;
+        }
+        Verdict::TooDeep
+    }
+
+    /// Closes the innermost bracket of this kind and what was left open inside it.
+    fn close(&mut self, closer: Kind) {
+        let Some(at) = self.open.iter().rposition(|(opener, _)| opener.closer() == Some(closer)) else {
+            return;
+        };
+        self.truncate(at);
+    }
+
+    /// A `;` ends whatever its statement left open. Statements stand at most two braces deep (a test and
+    /// its setup), so a forgotten bracket does not count against the rest of the text.
+    fn end_statement(&mut self) {
+        let braces = self.open.iter().take(2).take_while(|(opener, _)| *opener == Kind::OpenBrace).count();
+        self.truncate(braces);
+        self.pending = 0;
+        self.beyond = 0;
+    }
+
+    fn truncate(&mut self, len: usize) {
+        self.open.truncate(len);
+        self.depth = self.open.iter().map(|(_, nots)| nots + 1).sum();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(kinds: impl IntoIterator<Item = Kind>) -> Vec<Verdict> {
+        let mut nesting = Nesting::default();
+        kinds.into_iter().map(|kind| nesting.see(kind)).collect()
+    }
+
+    #[test]
+    fn sixty_four_brackets_are_kept_and_one_more_is_not() {
+        let open = |n| run(std::iter::repeat_n(Kind::OpenParen, n));
+        assert!(open(64).iter().all(|verdict| *verdict == Verdict::Keep));
+        assert_eq!(open(65).last(), Some(&Verdict::TooDeep));
+        assert_eq!(open(66).last(), Some(&Verdict::Skip));
+    }
+
+    #[test]
+    fn negations_count_as_brackets_do() {
+        let mut kinds = vec![Kind::Not; 40];
+        kinds.push(Kind::OpenParen);
+        kinds.extend([Kind::Not; 24]);
+        assert_eq!(run(kinds).last(), Some(&Verdict::TooDeep));
+    }
+
+    #[test]
+    fn side_by_side_is_not_nested() {
+        let pair = [Kind::Not, Kind::OpenParen, Kind::CloseParen, Kind::And];
+        assert!(run(pair.into_iter().cycle().take(4000)).iter().all(|verdict| *verdict == Verdict::Keep));
+    }
+
+    #[test]
+    fn a_statement_end_forgets_what_was_left_open() {
+        let statement = [Kind::OpenParen, Kind::OpenBracket, Kind::Semicolon];
+        assert!(
+            run(statement.into_iter().cycle().take(3000)).iter().all(|verdict| *verdict == Verdict::Keep)
+        );
+    }
+}

@@ -1,0 +1,250 @@
+//! The tokens of a policy.
+//!
+//! A token is a [`Kind`] of one byte; where it stands and what it says is looked up in [`Tokens`], which
+//! keeps the spans beside the kinds. The grammar so works on a plain slice of bytes, positions in it
+//! are token indexes, and [`Tokens::span`] is the one way back to bytes of the source.
+
+use crate::source::Span;
+use chumsky::span::SimpleSpan;
+
+macro_rules! kinds {
+    ($($name:ident $text:literal,)+) => {
+        /// What kind of token it is.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[repr(u8)]
+        pub(super) enum Kind {
+            $(#[doc = concat!("`", $text, "`")] $name,)+
+        }
+
+        impl Kind {
+            /// Every kind, in the order of their numbers.
+            pub(super) const ALL: &[Self] = &[$(Self::$name,)+];
+
+            /// How a message names it: the text of the token, or a word for a class of tokens.
+            pub(super) fn text(self) -> &'static str {
+                match self {
+                    $(Self::$name => $text,)+
+                }
+            }
+        }
+    };
+}
+
+kinds! {
+    Identifier "a name",
+    String "a string",
+    Integer "a number",
+    Now "@current_unix_time",
+    And "and",
+    Assert "assert",
+    AssertNot "assert_not",
+    Declare "declare",
+    Extends "extends",
+    Global "global",
+    If "if",
+    Iff "iff",
+    In "in",
+    Matches "matches",
+    MatchesExactly "matches!",
+    Not "not",
+    On "on",
+    Or "or",
+    Test "test",
+    True "true",
+    False "false",
+    Actor "actor",
+    Resource "resource",
+    Fixture "fixture",
+    Setup "setup",
+    Roles "roles",
+    Permissions "permissions",
+    Relations "relations",
+    Role "role",
+    Permission "permission",
+    Relation "relation",
+    Refused "a reserved word",
+    OpenParen "(",
+    CloseParen ")",
+    OpenBracket "[",
+    CloseBracket "]",
+    OpenBrace "{",
+    CloseBrace "}",
+    Comma ",",
+    Colon ":",
+    Semicolon ";",
+    Equal "=",
+    NotEqual "!=",
+    Less "<",
+    LessOrEqual "<=",
+    Greater ">",
+    GreaterOrEqual ">=",
+    Invalid "something unreadable",
+}
+
+/// Words that the grammar gives a meaning; the contextual ones are names elsewhere.
+const KEYWORDS: &[(&str, Kind)] = &[
+    ("and", Kind::And),
+    ("assert", Kind::Assert),
+    ("assert_not", Kind::AssertNot),
+    ("declare", Kind::Declare),
+    ("extends", Kind::Extends),
+    ("global", Kind::Global),
+    ("if", Kind::If),
+    ("iff", Kind::Iff),
+    ("in", Kind::In),
+    ("matches", Kind::Matches),
+    ("not", Kind::Not),
+    ("on", Kind::On),
+    ("or", Kind::Or),
+    ("test", Kind::Test),
+    ("true", Kind::True),
+    ("false", Kind::False),
+    ("actor", Kind::Actor),
+    ("resource", Kind::Resource),
+    ("fixture", Kind::Fixture),
+    ("setup", Kind::Setup),
+    ("roles", Kind::Roles),
+    ("permissions", Kind::Permissions),
+    ("relations", Kind::Relations),
+    ("role", Kind::Role),
+    ("permission", Kind::Permission),
+    ("relation", Kind::Relation),
+    ("forall", Kind::Refused),
+    ("print", Kind::Refused),
+    ("debug", Kind::Refused),
+    ("type", Kind::Refused),
+    ("cut", Kind::Refused),
+    ("new", Kind::Refused),
+];
+
+/// The three kinds of bracket.
+const BRACKETS: [(Kind, Kind); 3] = [
+    (Kind::OpenParen, Kind::CloseParen),
+    (Kind::OpenBracket, Kind::CloseBracket),
+    (Kind::OpenBrace, Kind::CloseBrace),
+];
+
+impl Kind {
+    /// The kind of a word: a keyword or a plain name.
+    pub(super) fn of_word(word: &str) -> Self {
+        // The longest keyword has eleven letters; most names are told apart by their first one.
+        if word.len() > 11 {
+            return Self::Identifier;
+        }
+        KEYWORDS.iter().find(|(text, _)| *text == word).map_or(Self::Identifier, |&(_, kind)| kind)
+    }
+
+    /// Whether it may stand where the grammar wants a name. A refused word may, because the lexer has
+    /// already reported it.
+    pub(super) fn is_name(self) -> bool {
+        self.is_contextual() || matches!(self, Self::Identifier | Self::Refused)
+    }
+
+    /// Whether it is a keyword in some places and a name in all others.
+    fn is_contextual(self) -> bool {
+        matches!(
+            self,
+            Self::Actor
+                | Self::Resource
+                | Self::Fixture
+                | Self::Setup
+                | Self::Roles
+                | Self::Permissions
+                | Self::Relations
+                | Self::Role
+                | Self::Permission
+                | Self::Relation
+        )
+    }
+
+    /// Whether it is a word that can never be a name.
+    pub(super) fn is_reserved(self) -> bool {
+        !self.is_contextual() && KEYWORDS.iter().any(|&(_, kind)| kind == self)
+    }
+
+    /// Whether it stands for a class of tokens, so that messages name it without backticks.
+    pub(super) fn is_class(self) -> bool {
+        matches!(self, Self::Identifier | Self::String | Self::Integer | Self::Refused | Self::Invalid)
+    }
+
+    /// The closing bracket that belongs to this opening one.
+    pub(super) fn closer(self) -> Option<Self> {
+        BRACKETS.iter().find(|(opener, _)| *opener == self).map(|&(_, closer)| closer)
+    }
+
+    /// Whether it closes a bracket.
+    pub(super) fn is_closer(self) -> bool {
+        BRACKETS.iter().any(|&(_, closer)| closer == self)
+    }
+}
+
+/// The tokens of one policy and where they stand.
+#[derive(Debug, Default)]
+pub(super) struct Tokens {
+    /// What the tokens are: the grammar's input.
+    pub(super) kinds: Vec<Kind>,
+    /// Where they stand; as long as `kinds`.
+    pub(super) spans: Vec<Span>,
+}
+
+impl Tokens {
+    /// Adds a token.
+    pub(super) fn push(&mut self, kind: Kind, span: Span) {
+        self.kinds.push(kind);
+        self.spans.push(span);
+    }
+
+    /// The token at an index; `None` past the end.
+    pub(super) fn kind(&self, at: usize) -> Option<Kind> {
+        self.kinds.get(at).copied()
+    }
+
+    /// The token before an index.
+    pub(super) fn kind_before(&self, at: usize) -> Option<Kind> {
+        self.kind(at.checked_sub(1)?)
+    }
+
+    /// Where one token stands; the end of the text past the last one.
+    pub(super) fn span_at(&self, at: usize) -> Span {
+        self.spans.get(at).copied().unwrap_or_else(|| self.end_before(at))
+    }
+
+    /// The empty span just behind the token before an index.
+    pub(super) fn end_before(&self, at: usize) -> Span {
+        let before = at.checked_sub(1).and_then(|last| self.spans.get(last)).or(self.spans.last());
+        before.map_or(Span::default(), |span| Span { start: span.end, end: span.end })
+    }
+
+    /// The bytes from the first to the last token of a range.
+    pub(super) fn span(&self, range: SimpleSpan) -> Span {
+        if range.end > range.start {
+            self.span_at(range.start).to(self.span_at(range.end - 1))
+        } else {
+            self.end_before(range.start)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_index_the_list_of_kinds() {
+        for (number, &kind) in Kind::ALL.iter().enumerate() {
+            assert_eq!(kind as usize, number);
+        }
+    }
+
+    #[test]
+    fn contextual_keywords_are_names_and_reserved_words_are_not() {
+        for word in ["role", "actor", "setup", "fixture", "relations", "user"] {
+            assert!(Kind::of_word(word).is_name(), "{word}");
+            assert!(!Kind::of_word(word).is_reserved(), "{word}");
+        }
+        for word in ["in", "global", "iff", "assert_not", "true"] {
+            assert!(!Kind::of_word(word).is_name(), "{word}");
+            assert!(Kind::of_word(word).is_reserved(), "{word}");
+        }
+    }
+}
