@@ -19,8 +19,19 @@ pub const RULES: usize = 50_000;
 /// Parameters of a predicate. Each becomes a column; real predicates have up to four.
 pub const PARAMETERS: usize = 32;
 
-/// Rule copies that specialising one question may make. The largest real policies need a few thousand.
-pub const SPECIALISATION_STEPS: usize = 200_000;
+/// Conditions of one rule. The checks of what binds a variable grow with their square.
+pub const CONDITIONS: usize = 5_000;
 
-/// Selects into which one body may be split. SQLite takes 500 in one union.
-pub const ALTERNATIVES: usize = 256;
+/// Alternatives into which the `or`s of one condition are distributed; beyond it a disjunction becomes a
+/// predicate of its own. Real rules have a handful.
+pub const ALTERNATIVES: usize = 64;
+
+/// Literals, variables and admitted types of all rules together; bounds the memory of a program where
+/// many rules speak of an abstract type with many subtypes.
+pub const RULE_WEIGHT: usize = 4_000_000;
+
+/// Inherited names and supertypes of all blocks together; bounds long chains of `extends`.
+pub const INHERITED: usize = 500_000;
+
+/// Facts of all tests together, those of a fixture counted in each test that uses it.
+pub const TEST_FACTS: usize = 100_000;

@@ -85,7 +85,7 @@ codes! {
     "P0218" UndeclaredOnRelated   "undeclared-on-related"   "`on` with a name that the related block does not declare";
 
     // Types and binding.
-    "P0301" UnboundInNegation     "unbound-in-negation"     "a variable that only a negated test could bind";
+    "P0301" UnboundInNegation     "unbound-in-negation"     "a variable that only a negated test or a comparison could bind";
     "P0302" NotAnInteger          "not-an-integer"          "an order comparison of something other than Integers";
     "P0303" SeveralVariables      "several-variables"       "more than one variable in an assertion";
     "P0304" FactNotAccepted       "fact-not-accepted"       "a test fact that no rule or `declare` could use";
@@ -106,6 +106,8 @@ codes! {
     "P0603" MoreFindings          "more-findings"           "more findings than are shown at once";
     "P0604" TooManyRules          "too-many-rules"          "more rules than one policy may have";
     "P0605" TooManyParameters     "too-many-parameters"     "more parameters than one predicate may have";
+    "P0606" TooMuchInheritance    "too-much-inheritance"    "more inherited declarations than one policy may have";
+    "P0607" ConditionTooLarge     "condition-too-large"     "a condition with more tests than one rule may have";
 
     // Lints.
     "P0701" SingletonVariable     "singleton-variable"      "a variable that is used once";

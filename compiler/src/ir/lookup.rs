@@ -1,22 +1,118 @@
-//! Finding a program's things by name, and which facts it accepts.
+//! Finds a program's things by name, and says which facts it accepts.
+//!
+//! In: the tables of a finished [`Program`]. Out: answers in constant time, whatever the size of the
+//! policy: a bulk load asks [`Program::accepts`] once a fact.
 
-use super::{ConstId, Constant, PredId, Predicate, Program, TypeId};
+use super::{
+    ConstId, Constant, PredId, Predicate, Program, Signature, SignatureArg, TypeDef, TypeId, TypeKind,
+};
+use indexmap::{Equivalent, IndexSet};
+use rustc_hash::FxHashMap;
+
+/// Hash look-ups over a program's tables, built once when the program is.
+#[derive(Clone, Debug, Default)]
+pub struct Index {
+    types: FxHashMap<String, TypeId>,
+    /// For each predicate the positions of its signatures in [`Program::signatures`].
+    signatures: Vec<Vec<usize>>,
+}
+
+impl Index {
+    /// Indexes finished tables.
+    pub fn new(types: &[TypeDef], predicates: &IndexSet<Predicate>, signatures: &[Signature]) -> Self {
+        let named = types.iter().enumerate().filter(|(_, ty)| !ty.name.is_empty());
+        let types = named.map(|(at, ty)| (ty.name.clone(), TypeId::from_index(at))).collect();
+        let mut by_predicate = vec![Vec::new(); predicates.len()];
+        for (at, signature) in signatures.iter().enumerate() {
+            let key = PredicateKey { name: &signature.predicate, arity: signature.args.len() };
+            if let Some(bucket) = predicates.get_index_of(&key).and_then(|pred| by_predicate.get_mut(pred)) {
+                bucket.push(at);
+            }
+        }
+        Self { types, signatures: by_predicate }
+    }
+}
+
+/// A [`Predicate`] to look up, borrowed.
+#[derive(Hash)]
+pub(crate) struct PredicateKey<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) arity: usize,
+}
+
+impl Equivalent<Predicate> for PredicateKey<'_> {
+    fn equivalent(&self, key: &Predicate) -> bool {
+        self.arity == key.arity && self.name == key.name
+    }
+}
+
+/// A [`Constant`] to look up, borrowed.
+#[derive(Hash)]
+pub(crate) struct ConstantKey<'a> {
+    pub(crate) ty: TypeId,
+    pub(crate) text: &'a str,
+}
+
+impl Equivalent<Constant> for ConstantKey<'_> {
+    fn equivalent(&self, key: &Constant) -> bool {
+        self.ty == key.ty && self.text == key.text
+    }
+}
 
 impl Program {
     /// The type of this name.
     pub fn type_id(&self, name: &str) -> Option<TypeId> {
-        self.types.iter().position(|ty| !name.is_empty() && ty.name == name).map(TypeId::from_index)
+        self.index.types.get(name).copied()
     }
 
     /// The String literal of this text, if the policy has one.
     pub fn string_literal(&self, text: &str) -> Option<ConstId> {
-        let constant = Constant { ty: TypeId::STRING, text: text.to_owned() };
-        self.constants.get_index_of(&constant).map(ConstId::from_index)
+        self.constants.get_index_of(&ConstantKey { ty: TypeId::STRING, text }).map(ConstId::from_index)
     }
 
     /// The predicate of this name and arity.
     pub fn predicate_id(&self, name: &str, arity: usize) -> Option<PredId> {
-        let predicate = Predicate { name: name.to_owned(), arity };
-        self.predicates.get_index_of(&predicate).map(PredId::from_index)
+        self.predicates.get_index_of(&PredicateKey { name, arity }).map(PredId::from_index)
     }
+
+    /// Whether a fact with these arguments, each a type and an id, is one that the policy can use.
+    ///
+    /// # Errors
+    /// The text for the client, which names the fact's shape and the remedy.
+    pub fn accepts(&self, predicate: &str, args: &[(&str, &str)]) -> Result<(), String> {
+        let bucket =
+            self.predicate_id(predicate, args.len()).and_then(|pred| self.index.signatures.get(pred.index()));
+        let types: Vec<Option<TypeId>> = args.iter().map(|(ty, _)| self.type_id(ty)).collect();
+        let usable =
+            bucket.into_iter().flatten().filter_map(|&at| self.signatures.get(at)).any(|signature| {
+                let given = types.iter().zip(args);
+                signature.args.iter().zip(given).all(|(arg, (&ty, (_, id)))| self.admits(arg, ty, id))
+            });
+        if usable { Ok(()) } else { Err(not_used(predicate, args)) }
+    }
+
+    fn admits(&self, arg: &SignatureArg, ty: Option<TypeId>, id: &str) -> bool {
+        let Some(ty) = ty else { return false };
+        match arg {
+            SignatureArg::OneOf(types) => types.binary_search(&ty).is_ok(),
+            SignatureArg::Literal(text) => ty == TypeId::STRING && text == id,
+            SignatureArg::Any => self.types.get(ty.index()).is_some_and(|def| match def.kind {
+                TypeKind::Primitive | TypeKind::Actor | TypeKind::Resource | TypeKind::Plain => true,
+                TypeKind::Abstract | TypeKind::Foreign => false,
+            }),
+        }
+    }
+}
+
+/// The refusal that clients know: types, and Strings with their text.
+fn not_used(predicate: &str, args: &[(&str, &str)]) -> String {
+    let shown: Vec<String> = args
+        .iter()
+        .map(|(ty, id)| if *ty == "String" { format!("\"{id}\"") } else { (*ty).to_owned() })
+        .collect();
+    format!(
+        "{predicate}({}) is not used in policy. Help: use this fact in your policy, or add \
+         'declare {predicate}(...)' to your policy to force this fact type to be accepted.",
+        shown.join(", ")
+    )
 }

@@ -16,6 +16,8 @@ mod lookup;
 pub mod print;
 
 pub use ids::{ConstId, PredId, RuleId, TypeId, VarId};
+pub use lookup::Index;
+pub(crate) use lookup::{ConstantKey, PredicateKey};
 
 use crate::source::{SourceMap, Span};
 use indexmap::IndexSet;
@@ -39,6 +41,8 @@ pub struct Program {
     pub blocks: Vec<BlockInfo>,
     /// The policy's own tests, desugared.
     pub tests: Vec<Test>,
+    /// Finds the above by name.
+    pub index: Index,
 }
 
 /// A type.
@@ -208,7 +212,7 @@ pub enum CompareOp {
     GreaterOrEqual,
 }
 
-/// A shape of fact that the policy can consume.
+/// A shape of fact that the policy can consume: every combination of what its arguments admit.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Signature {
     /// The predicate's name.
@@ -220,8 +224,8 @@ pub struct Signature {
 /// What may stand at one argument of a stored fact.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum SignatureArg {
-    /// Any value of this concrete type.
-    Type(TypeId),
+    /// Any value of one of these concrete types, sorted.
+    OneOf(Vec<TypeId>),
     /// Exactly this String.
     Literal(String),
     /// Any value of any concrete type that the policy mentions.

@@ -1,5 +1,166 @@
 //! A program as text, for `explain` and snapshots.
-/// stub
-pub fn print(_: &super::Program) -> String {
-    String::new()
+//!
+//! In: a [`Program`]. Out: one line a rule, in the order of the program, with each variable's types where
+//! it first occurs. The same program gives the same bytes.
+//!
+//! ```text
+//! has_permission(actor: User, "read", doc: Doc) :- has_relation(doc, "folder", folder: Folder),
+//!     not has_role(actor, "banned", folder)
+//! ```
+
+use super::{
+    CompareOp, ConstId, Literal, LiteralKind, Polarity, PredId, Program, Rule, Signature, SignatureArg, Term,
+    TypeId, VarId, VarType,
+};
+use std::fmt::Write as _;
+
+/// The types, the rules and the tests' assertions.
+pub fn program(program: &Program) -> String {
+    let mut text = types(program);
+    text.push('\n');
+    text.push_str(&rules(program));
+    text
+}
+
+/// One line a type that some block declares or some rule mentions: what it admits.
+pub fn types(program: &Program) -> String {
+    let mut text = String::new();
+    for def in &program.types {
+        if !def.name.is_empty() {
+            let _ = writeln!(text, "{} = {}", def.name, set(program, &def.admits));
+        }
+    }
+    text
+}
+
+/// One line a rule.
+pub fn rules(program: &Program) -> String {
+    program.rules.iter().map(|of| rule(program, of) + "\n").collect()
+}
+
+/// One line a signature.
+pub fn signatures(program: &Program) -> String {
+    program.signatures.iter().map(|of| signature(program, of) + "\n").collect()
+}
+
+/// A rule as one line, without a newline.
+pub fn rule(program: &Program, rule: &Rule) -> String {
+    let mut printer = Printer { program, rule, shown: vec![false; rule.vars.len()], names: names(rule) };
+    let mut text = printer.atom(rule.head, &rule.params);
+    for (at, literal) in rule.body.iter().enumerate() {
+        text.push_str(if at == 0 { " :- " } else { ", " });
+        text.push_str(&printer.literal(literal));
+    }
+    text
+}
+
+/// A signature as one line, without a newline.
+pub fn signature(program: &Program, signature: &Signature) -> String {
+    let args = signature.args.iter().map(|arg| match arg {
+        SignatureArg::OneOf(types) => set(program, types),
+        SignatureArg::Literal(literal) => quote(literal),
+        SignatureArg::Any => "_".to_owned(),
+    });
+    format!("{}({})", signature.predicate, args.collect::<Vec<_>>().join(", "))
+}
+
+/// A literal of the policy, as the author would write it.
+pub fn constant(program: &Program, constant: ConstId) -> String {
+    let Some(constant) = program.constants.get_index(constant.index()) else { return "?".to_owned() };
+    match constant.ty {
+        TypeId::STRING => quote(&constant.text),
+        TypeId::INTEGER | TypeId::BOOLEAN => constant.text.clone(),
+        ty => format!("{}{{{}}}", type_name(program, ty), quote(&constant.text)),
+    }
+}
+
+/// Readable variable names, no two alike.
+fn names(rule: &Rule) -> Vec<String> {
+    let mut names: Vec<String> = Vec::with_capacity(rule.vars.len());
+    for (at, var) in rule.vars.iter().enumerate() {
+        let taken = var.name == "_" || rule.vars.iter().take(at).any(|other| other.name == var.name);
+        names.push(if taken { format!("{}{at}", var.name) } else { var.name.clone() });
+    }
+    names
+}
+
+fn type_name(program: &Program, ty: TypeId) -> &str {
+    program.types.get(ty.index()).map_or("?", |def| if def.name.is_empty() { "(other)" } else { &def.name })
+}
+
+fn set(program: &Program, types: &[TypeId]) -> String {
+    match types {
+        [only] => type_name(program, *only).to_owned(),
+        _ => format!("{{{}}}", types.iter().map(|&ty| type_name(program, ty)).collect::<Vec<_>>().join(", ")),
+    }
+}
+
+fn quote(text: &str) -> String {
+    format!("{text:?}")
+}
+
+struct Printer<'p> {
+    program: &'p Program,
+    rule: &'p Rule,
+    /// The variables whose types were printed.
+    shown: Vec<bool>,
+    names: Vec<String>,
+}
+
+impl Printer<'_> {
+    fn literal(&mut self, literal: &Literal) -> String {
+        match &literal.kind {
+            LiteralKind::Atom { polarity: Polarity::Positive, pred, args } => self.atom(*pred, args),
+            LiteralKind::Atom { polarity: Polarity::Negated, pred, args } => {
+                format!("not {}", self.atom(*pred, args))
+            }
+            LiteralKind::Compare { op, left, right } => {
+                let op = match op {
+                    CompareOp::Equal => "=",
+                    CompareOp::NotEqual => "!=",
+                    CompareOp::Less => "<",
+                    CompareOp::LessOrEqual => "<=",
+                    CompareOp::Greater => ">",
+                    CompareOp::GreaterOrEqual => ">=",
+                };
+                format!("{} {op} {}", self.term(*left), self.term(*right))
+            }
+            LiteralKind::OneOf { polarity, term, values } => {
+                let values: Vec<String> = values.iter().map(|&value| constant(self.program, value)).collect();
+                let not = match polarity {
+                    Polarity::Positive => "",
+                    Polarity::Negated => "not ",
+                };
+                format!("{not}{} in [{}]", self.term(*term), values.join(", "))
+            }
+            LiteralKind::NotOfType { var, types } => {
+                format!("not {} matches {}", self.term(Term::Var(*var)), set(self.program, types))
+            }
+            LiteralKind::False => "false".to_owned(),
+        }
+    }
+
+    fn atom(&mut self, pred: PredId, args: &[Term]) -> String {
+        let name = self.program.predicates.get_index(pred.index()).map_or("?", |pred| pred.name.as_str());
+        let args: Vec<String> = args.iter().map(|&arg| self.term(arg)).collect();
+        format!("{name}({})", args.join(", "))
+    }
+
+    fn term(&mut self, term: Term) -> String {
+        match term {
+            Term::Var(var) => self.variable(var),
+            Term::Const(literal) => constant(self.program, literal),
+            Term::Now => "@current_unix_time".to_owned(),
+        }
+    }
+
+    /// The name, and its types where it is mentioned first.
+    fn variable(&mut self, var: VarId) -> String {
+        let name = self.names.get(var.index()).map_or("?", String::as_str);
+        let first = self.shown.get_mut(var.index()).is_some_and(|shown| !std::mem::replace(shown, true));
+        match self.rule.vars.get(var.index()).map(|var| &var.ty) {
+            Some(VarType::OneOf(types)) if first => format!("{name}: {}", set(self.program, types)),
+            Some(VarType::OneOf(_) | VarType::Any) | None => name.to_owned(),
+        }
+    }
 }

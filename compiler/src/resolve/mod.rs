@@ -1,6 +1,68 @@
-//! stub
-use crate::{diagnostic::Diagnostic, ir::Program, source::SourceMap, syntax::ast::Policy};
-/// stub
-pub fn resolve(_: &SourceMap, _: &Policy) -> (Option<Program>, Vec<Diagnostic>) {
-    (None, vec![])
+//! Gives every name of a policy its meaning: the syntax tree becomes typed, flat rules.
+//!
+//! In: a syntax tree. Out: a [`Program`] if nothing is wrong, and every finding. Afterwards no unknown name
+//! exists: shorthand is spelled out, each rule is a flat conjunction, each variable has the set of types that
+//! it may take, and what may be stored is known.
+//!
+//! ```text
+//! blocks ──declare──▶ names and types ─┐
+//!   └─ shorthand ──────────────────desugar─▶ Draft ─┬─scope──▶ where each variable lives
+//! rules ───────────────────────────lower───▶ Draft ─┘    └─flatten──▶ rules ──infer──▶ variable types
+//! tests ─────cases──▶ facts, goals                            └──signature──▶ what may be stored
+//! ```
+//!
+//! Each pass reports all it can and goes on, so that an author sees every mistake at once. Not here: whether
+//! a predicate depends on its own negation, which only the rules that a question needs can tell.
+
+mod cases;
+mod declare;
+mod desugar;
+mod entry;
+mod flatten;
+mod formula;
+mod infer;
+mod inherit;
+mod lint;
+mod lower;
+mod scope;
+mod signature;
+mod tables;
+mod walk;
+#[cfg(test)]
+mod tests;
+
+use crate::diagnostic::{Diagnostic, Severity};
+use crate::ir::{Index, Program};
+use crate::source::SourceMap;
+use crate::syntax::ast::{Item, Policy};
+use tables::Tables;
+
+/// Resolves a policy; the program is there if no finding is an error. Findings are not sorted.
+pub fn resolve(source: &SourceMap, policy: &Policy) -> (Option<Program>, Vec<Diagnostic>) {
+    let mut tables = Tables::new();
+    let blocks = declare::declare(&mut tables, policy);
+    desugar::desugar(&mut tables, &blocks);
+    for item in &policy.items {
+        match item {
+            Item::Rule(rule) => {
+                let draft = lower::rule(&mut tables, rule);
+                flatten::flatten(&mut tables, draft);
+            }
+            Item::Block(_) | Item::Declare(_) | Item::Fixture(_) | Item::Test(_) => {}
+        }
+    }
+    entry::add_implied(&mut tables, policy);
+    let declared = signature::declared(&mut tables, policy);
+    infer::infer(&mut tables, &blocks, &declared);
+    let signatures = signature::signatures(&tables, &declared);
+    lint::lint(&mut tables, &blocks, policy);
+    let (tests, facts) = cases::cases(&mut tables, policy);
+    let blocks = blocks.infos(&tables);
+    let Tables { types, predicates, constants, rules, mut diagnostics, .. } = tables;
+    let index = Index::new(&types, &predicates, &signatures);
+    let source = source.clone();
+    let program = Program { source, types, predicates, rules, constants, signatures, blocks, tests, index };
+    diagnostics.extend(cases::check_facts(&program, &facts));
+    let refused = diagnostics.iter().any(|found| found.severity() == Severity::Error);
+    ((!refused).then_some(program), diagnostics)
 }

@@ -1,0 +1,322 @@
+//! Reads the policy's own tests: facts to constants, assertions to generated goals.
+//!
+//! In: fixtures and tests of the syntax tree. Out: [`Test`]s, whose assertions name generated predicates:
+//!
+//! ```text
+//! assert allow(User{"a"}, action: String, Repo{"r"}) iff action in ["read", "write"];
+//!     'goal.1(v0: {String}) :- allow(User{"a"}, v0, Repo{"r"})
+//!     'iff.2(v0: {String}) :- v0 in ["read", "write"]
+//! ```
+//!
+//! These rules come after everything else was inferred, and no signature counts them: a test does not make
+//! a fact useful.
+
+use super::flatten::flatten;
+use super::formula::{Draft, Formula, term_types, variable};
+use super::lower;
+use super::tables::{Replace, Tables, quote};
+use super::walk::{each_variable, span_of};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::ir::{self, PredId, Program, Term, TypeId};
+use crate::source::Span;
+use crate::syntax::ast::{self, Assertion, Call, Expr, Item, Name, Param, Policy, Setup};
+use rustc_hash::FxHashMap;
+
+/// Facts that tests name, with their places.
+pub(super) type Facts = Vec<(ir::Fact, Span)>;
+
+/// Reads all tests; beside them each fact as often as it is written.
+pub(super) fn cases(tables: &mut Tables, policy: &Policy) -> (Vec<ir::Test>, Facts) {
+    let mut facts = Facts::new();
+    let mut fixtures: FxHashMap<&str, (Vec<ir::Fact>, Span)> = FxHashMap::default();
+    for item in &policy.items {
+        let Item::Fixture(fixture) = item else { continue };
+        let read: Vec<ir::Fact> =
+            fixture.facts.iter().filter_map(|call| fact(tables, call, &mut facts)).collect();
+        if let Some((_, first)) = fixtures.get(fixture.name.value.as_str()) {
+            tables.report(twice(Code::DuplicateFixture, "test fixtures", &fixture.name, *first));
+            continue;
+        }
+        fixtures.insert(&fixture.name.value, (read, fixture.name.span));
+    }
+    let mut names: FxHashMap<&str, Span> = FxHashMap::default();
+    let mut tests = Vec::new();
+    let mut n_facts = 0;
+    for item in &policy.items {
+        let Item::Test(test) = item else { continue };
+        match names.get(test.name.value.as_str()) {
+            Some(first) => tables.report(twice(Code::DuplicateTest, "tests", &test.name, *first)),
+            None => {
+                names.insert(&test.name.value, test.name.span);
+            }
+        }
+        let mut setup = Vec::new();
+        for line in &test.setup {
+            match line {
+                Setup::Fact(call) => setup.extend(fact(tables, call, &mut facts)),
+                Setup::Fixture(name) => match fixtures.get(name.value.as_str()) {
+                    Some((read, _)) => setup.extend(read.iter().cloned()),
+                    None => unknown_fixture(tables, name, &fixtures, policy),
+                },
+            }
+        }
+        n_facts += setup.len();
+        if n_facts > crate::limits::TEST_FACTS {
+            let title = "the tests have too many facts, fixtures counted in each test";
+            tables.report(Diagnostic::new(
+                Code::TooManyRules,
+                title,
+                test.name.span,
+                "this test is over the limit",
+            ));
+            break;
+        }
+        tests.push((test, setup));
+    }
+    // What a fact mentions counts as known to the assertions.
+    let n_known_types = tables.types.len();
+    let read = |(test, facts): (&ast::Test, Vec<ir::Fact>)| {
+        let assertions =
+            test.assertions.iter().filter_map(|assertion| Assert { tables, n_known_types }.read(assertion));
+        ir::Test { name: test.name.value.clone(), assertions: assertions.collect(), facts }
+    };
+    let tests = tests.into_iter().map(read).collect();
+    (tests, facts)
+}
+
+/// Refuses the test facts that the program could not use.
+pub(super) fn check_facts(program: &Program, facts: &Facts) -> Vec<Diagnostic> {
+    let mut refused = Vec::new();
+    for (fact, span) in facts {
+        let args: Vec<(&str, &str)> = fact.args.iter().filter_map(|&arg| value(program, arg)).collect();
+        if let Err(message) = program.accepts(&fact.predicate, &args) {
+            let (title, help) = message.split_once(". Help: ").unwrap_or((&message, ""));
+            refused.push(
+                Diagnostic::new(Code::FactNotAccepted, title, *span, "no rule reads such a fact")
+                    .with_help(help),
+            );
+        }
+    }
+    refused
+}
+
+fn value(program: &Program, constant: ir::ConstId) -> Option<(&str, &str)> {
+    let constant = program.constants.get_index(constant.index())?;
+    Some((program.types.get(constant.ty.index())?.name.as_str(), constant.text.as_str()))
+}
+
+fn twice(code: Code, things: &str, name: &Name, first: Span) -> Diagnostic {
+    Diagnostic::new(
+        code,
+        format!("there are two {things} of the name `{}`", name.value),
+        name.span,
+        "the second one",
+    )
+    .with_label(first, "the first one")
+    .with_help("rename one of them")
+}
+
+fn unknown_fixture(
+    tables: &mut Tables,
+    name: &Name,
+    fixtures: &FxHashMap<&str, (Vec<ir::Fact>, Span)>,
+    policy: &Policy,
+) {
+    let diagnostic = Diagnostic::new(
+        Code::UnknownFixture,
+        format!("there is no test fixture of the name `{}`", name.value),
+        name.span,
+        "no fixture of this name",
+    );
+    // In the order of the source, so that the same text gives the same suggestion.
+    let names = policy.items.iter().filter_map(|item| match item {
+        Item::Fixture(fixture) => Some(fixture.name.value.as_str()),
+        Item::Block(_) | Item::Rule(_) | Item::Declare(_) | Item::Test(_) => None,
+    });
+    let diagnostic = match fixtures.is_empty() {
+        true => diagnostic.with_help(format!("add `test fixture {} {{ … }}`", name.value)),
+        false => diagnostic,
+    };
+    tables.report_near(diagnostic, &name.value, names, Replace::name(name));
+}
+
+/// Reads a fact; what is not concrete is reported.
+fn fact(tables: &mut Tables, call: &Call, facts: &mut Facts) -> Option<ir::Fact> {
+    let mut args = Vec::with_capacity(call.args.len());
+    for arg in &call.args {
+        match &arg.value {
+            ast::Term::Variable(name) => {
+                let title = format!("a test fact cannot hold the variable `{name}`");
+                let help = format!("write a value: `{}` or `Type{{\"{name}\"}}`", quote(name));
+                tables.report(
+                    Diagnostic::new(Code::NotConcrete, title, arg.span, "not a value").with_help(help),
+                );
+            }
+            ast::Term::CurrentUnixTime => tables.report(
+                Diagnostic::new(
+                    Code::NotConcrete,
+                    "a test fact cannot hold the current time",
+                    arg.span,
+                    "not a value",
+                )
+                .with_help("write an Integer"),
+            ),
+            ast::Term::String(_)
+            | ast::Term::Integer(_)
+            | ast::Term::Boolean(_)
+            | ast::Term::Object { .. } => {
+                args.extend(lower::literal(tables, arg));
+            }
+        }
+    }
+    if args.len() < call.args.len() {
+        return None;
+    }
+    let fact = ir::Fact { predicate: call.name.value.clone(), args };
+    facts.push((fact.clone(), call.span));
+    Some(fact)
+}
+
+struct Assert<'t> {
+    tables: &'t mut Tables,
+    /// Types beyond this many are mentioned in assertions only.
+    n_known_types: usize,
+}
+
+impl Assert<'_> {
+    fn read(&mut self, assertion: &Assertion) -> Option<ir::Assertion> {
+        let variable = self.variable(&assertion.params)?;
+        let n_unknown = assertion.params.iter().filter(|param| !self.is_known(param)).count();
+        if let (None, Some(iff)) = (&variable, &assertion.iff) {
+            self.tables.report(
+                Diagnostic::new(
+                    Code::IffWithoutVariable,
+                    "`iff` needs a variable in the assertion",
+                    span_of(iff),
+                    "a condition on nothing",
+                )
+                .with_help("make one argument a variable, such as `action: String`, or take the `iff` away"),
+            );
+            return None;
+        }
+        if let (Some((name, _)), Some(iff)) = (&variable, &assertion.iff)
+            && self.has_foreign(name, iff)
+        {
+            return None;
+        }
+        if n_unknown > 0 {
+            return None;
+        }
+        let (goal, var_types) = self.goal(assertion);
+        let iff = assertion.iff.as_ref().map(|iff| self.iff(assertion, iff));
+        Some(ir::Assertion { positive: assertion.positive, goal, var_types, iff, span: assertion.span })
+    }
+
+    /// The assertion's one variable and its type; the outer `None` if it is refused.
+    #[expect(clippy::option_option, reason = "refused, without a variable, and with one")]
+    fn variable<'p>(&mut self, params: &'p [Param]) -> Option<Option<(&'p str, &'p Name)>> {
+        let mut found: Option<(&str, &Param)> = None;
+        let mut ty = None;
+        for param in params {
+            let ast::Term::Variable(name) = &param.term.value else { continue };
+            match found {
+                Some((first, at)) if first != name || name == "_" => {
+                    let title =
+                        format!("an assertion has one variable at most, this one has `{first}` and `{name}`");
+                    self.tables.report(
+                        Diagnostic::new(
+                            Code::SeveralVariables,
+                            title,
+                            param.term.span,
+                            "the second variable",
+                        )
+                        .with_label(at.term.span, "the first one")
+                        .with_help("write a value in place of one of them"),
+                    );
+                    return None;
+                }
+                Some(_) => {}
+                None => found = Some((name, param)),
+            }
+            ty = ty.or(param.ty.as_ref());
+        }
+        let Some((name, at)) = found else { return Some(None) };
+        if let Some(ty) = ty {
+            return Some(Some((name, ty)));
+        }
+        let title = format!("the variable `{name}` of an assertion needs a type");
+        let diagnostic = Diagnostic::new(Code::UntypedVariable, title, at.term.span, "without a type");
+        self.tables
+            .report(diagnostic.with_help(format!("write `{name}: String`, or the type that is meant")));
+        None
+    }
+
+    /// Whether the policy or the test's setup mentions the parameter's type; reports it if not.
+    fn is_known(&mut self, param: &Param) -> bool {
+        let ty = match (&param.ty, &param.term.value) {
+            (Some(ty), _) | (None, ast::Term::Object { ty, .. }) => ty,
+            (None, _) => return true,
+        };
+        if self.tables.find_type(&ty.value).is_some_and(|id| id.index() < self.n_known_types) {
+            return true;
+        }
+        let diagnostic = Diagnostic::new(
+            Code::UnknownAssertedType,
+            format!("nothing in the policy has the type `{}`", ty.value),
+            ty.span,
+            "neither declared nor used in a rule",
+        );
+        let names: Vec<String> =
+            self.tables.types.iter().take(self.n_known_types).map(|def| def.name.clone()).collect();
+        let names = names.iter().map(String::as_str).filter(|name| !name.is_empty());
+        self.tables.report_near(diagnostic, &ty.value, names, Replace::name(ty));
+        false
+    }
+
+    /// Whether the condition speaks of another variable; reports it.
+    fn has_foreign(&mut self, own: &str, iff: &Expr) -> bool {
+        let mut foreign = Vec::new();
+        each_variable(iff, &mut |name, span| {
+            if name != own && name != "_" {
+                foreign.push((name.to_owned(), span));
+            }
+        });
+        let found = !foreign.is_empty();
+        for (name, span) in foreign {
+            let title = format!("`iff` speaks of `{name}`, which is not the assertion's variable");
+            let label = format!("only `{own}` has a meaning here");
+            self.tables.report(Diagnostic::new(Code::ForeignVariable, title, span, label));
+        }
+        found
+    }
+
+    /// `'goal(v) :- p(…, v, …)`, and the types of `v`.
+    fn goal(&mut self, assertion: &Assertion) -> (PredId, Option<Vec<TypeId>>) {
+        let pred = self.tables.predicate(&assertion.name.value, assertion.params.len());
+        let (mut draft, args) = self.head("goal", assertion);
+        let var_types = draft.params.first().and_then(|&var| term_types(self.tables, &draft.vars, var));
+        draft.body = Formula::atom(pred, args, assertion.span);
+        let goal = draft.head;
+        flatten(self.tables, draft);
+        (goal, var_types)
+    }
+
+    /// `'iff(v) :- condition`
+    fn iff(&mut self, assertion: &Assertion, iff: &Expr) -> PredId {
+        let (mut draft, _) = self.head("iff", assertion);
+        draft.body = lower::expr(self.tables, &mut draft, iff);
+        let pred = draft.head;
+        flatten(self.tables, draft);
+        pred
+    }
+
+    /// A generated head with the assertion's variable, and the arguments that the assertion has.
+    fn head(&mut self, name: &str, assertion: &Assertion) -> (Draft, Vec<Term>) {
+        let mut draft = Draft::new(PredId(0), assertion.span);
+        lower::params(self.tables, &mut draft, &assertion.params);
+        let var = draft.params.iter().copied().find(|&term| variable(term).is_some());
+        let args = std::mem::replace(&mut draft.params, var.into_iter().collect());
+        draft.head = self.tables.generated(name, draft.params.len());
+        (draft, args)
+    }
+}

@@ -1,0 +1,303 @@
+//! Reads the blocks: which types there are, what extends what, and which names a block declares.
+//!
+//! In: the policy's blocks. Out: [`Blocks`]; every block's type is in the tables with the concrete types
+//! that it admits, and [`Block::names`] holds its own and its inherited declarations. Afterwards a name in
+//! shorthand is one look-up, and no later pass walks `extends`.
+//!
+//! Two blocks of one name, and other double declarations, are reported here; the first one counts, so that
+//! the rest of the policy can still be checked.
+
+use super::inherit;
+use super::tables::Tables;
+use crate::diagnostic::{Code, Diagnostic};
+use crate::ir::{BlockInfo, TypeDef, TypeId, TypeKind};
+use crate::source::Span;
+use crate::syntax::ast::{self, BlockKind, Item, Member, Name};
+use indexmap::IndexMap;
+use rustc_hash::{FxBuildHasher, FxHashMap};
+
+/// What a declared name is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Role,
+    Permission,
+    /// A relation to this type.
+    Relation(TypeId),
+}
+
+impl Kind {
+    /// The author's word for it.
+    pub(super) fn noun(self) -> &'static str {
+        match self {
+            Self::Role => "role",
+            Self::Permission => "permission",
+            Self::Relation(_) => "relation",
+        }
+    }
+}
+
+/// A declared name.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Declared {
+    pub(super) kind: Kind,
+    pub(super) span: Span,
+}
+
+/// Names of a block in the order of their declaration.
+pub(super) type Names<'a> = IndexMap<&'a str, Declared, FxBuildHasher>;
+
+/// A block whose names are known.
+#[derive(Debug)]
+pub(super) struct Block<'a> {
+    pub(super) ast: &'a ast::Block,
+    /// The block's type; of no meaning for the global block.
+    pub(super) ty: TypeId,
+    /// Own and inherited names.
+    pub(super) names: Names<'a>,
+    /// The blocks after `extends`, as positions in [`Blocks::list`].
+    pub(super) direct: Vec<usize>,
+    /// All supertypes, as positions in [`Blocks::list`].
+    pub(super) supers: Vec<usize>,
+    /// All subtypes, as positions in [`Blocks::list`].
+    pub(super) subs: Vec<usize>,
+}
+
+impl<'a> Block<'a> {
+    fn new(ast: &'a ast::Block, ty: TypeId) -> Self {
+        let (direct, supers, subs) = (Vec::new(), Vec::new(), Vec::new());
+        Self { ast, ty, names: Names::default(), direct, supers, subs }
+    }
+}
+
+/// All blocks, with the global one apart.
+#[derive(Debug, Default)]
+pub(super) struct Blocks<'a> {
+    pub(super) list: Vec<Block<'a>>,
+    pub(super) by_type: FxHashMap<TypeId, usize>,
+    pub(super) global: Option<Block<'a>>,
+}
+
+impl<'a> Blocks<'a> {
+    /// The block of a type.
+    pub(super) fn of(&self, ty: TypeId) -> Option<&Block<'a>> {
+        self.by_type.get(&ty).and_then(|&at| self.list.get(at))
+    }
+
+    /// What `GET /policy_metadata` tells.
+    pub(super) fn infos(&self, tables: &Tables) -> Vec<BlockInfo> {
+        let empty = Names::default();
+        let global = ("global", self.global.as_ref().map_or(&empty, |block| &block.names));
+        let named = self.list.iter().map(|block| (block.ast.name.value.as_str(), &block.names));
+        let mut infos: Vec<_> =
+            named.chain([global]).map(|(name, names)| info(name, names, tables)).collect();
+        infos.sort_by(|a, b| a.name.cmp(&b.name));
+        infos
+    }
+}
+
+fn info(name: &str, names: &Names<'_>, tables: &Tables) -> BlockInfo {
+    let mut info = BlockInfo {
+        name: name.to_owned(),
+        roles: Vec::new(),
+        permissions: Vec::new(),
+        relations: Vec::new(),
+    };
+    for (&name, declared) in names {
+        match declared.kind {
+            Kind::Role => info.roles.push(name.to_owned()),
+            Kind::Permission => info.permissions.push(name.to_owned()),
+            Kind::Relation(ty) => {
+                let ty = tables.types.get(ty.index()).map_or("", |def| &def.name);
+                info.relations.push((name.to_owned(), ty.to_owned()));
+            }
+        }
+    }
+    info.roles.sort_unstable();
+    info.permissions.sort_unstable();
+    info.relations.sort_unstable();
+    info
+}
+
+/// Reads all blocks of the policy.
+pub(super) fn declare<'a>(tables: &mut Tables, policy: &'a ast::Policy) -> Blocks<'a> {
+    let mut blocks = Blocks::default();
+    for item in &policy.items {
+        let Item::Block(ast) = item else { continue };
+        match ast.kind {
+            BlockKind::Actor => add_block(tables, &mut blocks, ast, TypeKind::Actor),
+            BlockKind::Resource => add_block(tables, &mut blocks, ast, TypeKind::Resource),
+            BlockKind::Global => add_global(tables, &mut blocks, ast),
+        }
+    }
+    // Only now: a relation may be to a type whose block comes later.
+    for block in blocks.list.iter_mut().chain(&mut blocks.global) {
+        block.names = own_names(tables, block.ast);
+    }
+    inherit::inherit(tables, &mut blocks);
+    admit(tables, &blocks);
+    blocks
+}
+
+fn add_block<'a>(tables: &mut Tables, blocks: &mut Blocks<'a>, ast: &'a ast::Block, kind: TypeKind) {
+    let name = &ast.name.value;
+    if let Some(ty) = tables.find_type(name) {
+        let diagnostic = match blocks.of(ty) {
+            Some(first) => Diagnostic::new(
+                Code::DuplicateBlock,
+                format!("there are two blocks of the name `{name}`"),
+                ast.name.span,
+                "the second one",
+            )
+            .with_label(first.ast.name.span, "the first one")
+            .with_help("move the declarations and rules of both into one block"),
+            None => Diagnostic::new(
+                Code::BuiltInType,
+                format!("`{name}` is a built-in type and cannot have a block"),
+                ast.name.span,
+                "the name of a built-in type",
+            ),
+        };
+        tables.report(diagnostic);
+        return;
+    }
+    let ty = tables.add_type(name, kind);
+    blocks.by_type.insert(ty, blocks.list.len());
+    blocks.list.push(Block::new(ast, ty));
+}
+
+fn add_global<'a>(tables: &mut Tables, blocks: &mut Blocks<'a>, ast: &'a ast::Block) {
+    if let Some(first) = &blocks.global {
+        tables.report(
+            Diagnostic::new(
+                Code::SecondGlobal,
+                "there are two `global` blocks",
+                ast.name.span,
+                "the second one",
+            )
+            .with_label(first.ast.name.span, "the first one")
+            .with_help("move the declarations and rules of both into one block"),
+        );
+        return;
+    }
+    blocks.global = Some(Block::new(ast, TypeId::FOREIGN));
+}
+
+/// The names that a block declares itself.
+fn own_names<'a>(tables: &mut Tables, block: &'a ast::Block) -> Names<'a> {
+    let mut names = Names::default();
+    let mut firsts = Firsts::default();
+    for member in &block.members {
+        match member {
+            Member::Roles(list) => {
+                firsts.check(tables, block, "roles", list.span);
+                for name in &list.names {
+                    add_name(tables, block, &mut names, name, Kind::Role);
+                }
+            }
+            Member::Permissions(list) => {
+                firsts.check(tables, block, "permissions", list.span);
+                for name in &list.names {
+                    add_name(tables, block, &mut names, name, Kind::Permission);
+                }
+            }
+            Member::Relations(list) if block.kind == BlockKind::Global => tables.report(
+                Diagnostic::new(
+                    Code::RelationInGlobal,
+                    "the `global` block cannot declare relations",
+                    list.span,
+                    "relations belong to an actor or resource block",
+                )
+                .with_help("declare the relation in the block of the type that has it"),
+            ),
+            Member::Relations(list) => {
+                firsts.check(tables, block, "relations", list.span);
+                for (name, ty) in &list.relations {
+                    let ty = tables.type_named(&ty.value);
+                    add_name(tables, block, &mut names, name, Kind::Relation(ty));
+                }
+            }
+            Member::Shorthand(_) => {}
+        }
+    }
+    names
+}
+
+/// Where a block first declares its roles, permissions and relations.
+#[derive(Default)]
+struct Firsts(Vec<(&'static str, Span)>);
+
+impl Firsts {
+    fn check(&mut self, tables: &mut Tables, block: &ast::Block, word: &'static str, span: Span) {
+        let Some((_, first)) = self.0.iter().find(|(seen, _)| *seen == word) else {
+            self.0.push((word, span));
+            return;
+        };
+        tables.report(
+            Diagnostic::new(
+                Code::DuplicateDeclaration,
+                format!("`{}` declares its `{word}` twice", block.name.value),
+                span,
+                "the second declaration",
+            )
+            .with_label(*first, "the first one")
+            .with_help(format!("write one `{word}` declaration with all names")),
+        );
+    }
+}
+
+fn add_name<'a>(tables: &mut Tables, block: &ast::Block, names: &mut Names<'a>, name: &'a Name, kind: Kind) {
+    let text = name.value.as_str();
+    let Some(first) = names.get(text) else {
+        names.insert(text, Declared { kind, span: name.span });
+        return;
+    };
+    let in_block = &block.name.value;
+    let diagnostic = if first.kind.noun() == kind.noun() {
+        Diagnostic::new(
+            Code::DuplicateDeclaration,
+            format!("`{in_block}` declares the {} `{text}` twice", kind.noun()),
+            name.span,
+            "declared again",
+        )
+    } else {
+        Diagnostic::new(
+            Code::NameUsedTwice,
+            format!("`{text}` is both a {} and a {} of `{in_block}`", first.kind.noun(), kind.noun()),
+            name.span,
+            format!("here a {}", kind.noun()),
+        )
+        .with_note("shorthand could not tell which one is meant")
+    };
+    let label = format!("first declared here as a {}", first.kind.noun());
+    tables.report(diagnostic.with_label(first.span, label));
+}
+
+/// Writes into the tables which concrete types each type admits.
+fn admit(tables: &mut Tables, blocks: &Blocks<'_>) {
+    let of_kind = |types: &[TypeDef], actors_only: bool| -> Vec<TypeId> {
+        let wanted = |kind| match kind {
+            TypeKind::Actor => true,
+            TypeKind::Resource => !actors_only,
+            TypeKind::Primitive | TypeKind::Abstract | TypeKind::Plain | TypeKind::Foreign => false,
+        };
+        (0..types.len())
+            .filter(|&at| types.get(at).is_some_and(|def| wanted(def.kind)))
+            .map(TypeId::from_index)
+            .collect()
+    };
+    let mut admitted = vec![
+        (TypeId::ACTOR, of_kind(&tables.types, true)),
+        (TypeId::RESOURCE, of_kind(&tables.types, false)),
+    ];
+    for block in &blocks.list {
+        let subs = block.subs.iter().filter_map(|&at| blocks.list.get(at)).map(|sub| sub.ty);
+        let mut types: Vec<TypeId> = subs.chain([block.ty]).collect();
+        types.sort_unstable();
+        admitted.push((block.ty, types));
+    }
+    for (ty, types) in admitted {
+        if let Some(def) = tables.types.get_mut(ty.index()) {
+            def.admits = types;
+        }
+    }
+}

@@ -1,0 +1,466 @@
+//! Spells out the shorthand of blocks: each shorthand rule becomes the longhand that it stands for.
+//!
+//! In: the blocks with their names. Out: rules in the tables. In `resource R` the variables `actor: Actor`
+//! and `resource: R` are implied:
+//!
+//! ```text
+//! "read" if "owner";                has_permission(actor, "read", resource) if has_relation(resource, "owner", actor)
+//! "read" if "admin" on "parent";    … if has_relation(resource, "parent", p) and has_role(actor, "admin", p)
+//! "read" if global "admin";         … if has_role(actor, "admin")
+//! role if role on "parent";         a rule for each role x: has_role(actor, x, resource)
+//!                                      if has_relation(resource, "parent", p) and has_role(actor, x, p)
+//! ```
+//!
+//! The relation's argument order is resource, name, related; the others' actor, name, resource. A `role` or
+//! `permission` in a body means the one of the head where the head is that keyword, and any one otherwise.
+//! A subtype may declare more roles than the block whose `role if …` it inherits: these have rules of their
+//! own, for the subtype only.
+
+use super::declare::{Block, Blocks, Declared, Kind};
+use super::flatten::flatten;
+use super::formula::{Draft, Formula, Test, TestKind};
+use super::lower;
+use super::tables::{Replace, Tables};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::ir::{Polarity, PredId, Term, TypeId, VarId};
+use crate::limits;
+use crate::source::Span;
+use crate::syntax::ast::{BlockKind, Member, Name, Short, ShortExpr, Shorthand, Spanned};
+use rustc_hash::FxHashMap;
+use std::rc::Rc;
+
+/// Adds the rules of every block's shorthand.
+pub(super) fn desugar(tables: &mut Tables, blocks: &Blocks<'_>) {
+    let predicates = BuiltIn {
+        role: tables.predicate("has_role", 3),
+        permission: tables.predicate("has_permission", 3),
+        relation: tables.predicate("has_relation", 3),
+        global_role: tables.predicate("has_role", 2),
+        global_permission: tables.predicate("has_permission", 2),
+    };
+    let mut keywords = Keywords::default();
+    for block in blocks.list.iter().chain(&blocks.global) {
+        for member in &block.ast.members {
+            match member {
+                Member::Shorthand(_) if tables.is_full() => return,
+                Member::Shorthand(rule) => {
+                    Desugar { tables, blocks, block, predicates, keywords: &mut keywords }.rule(rule);
+                }
+                Member::Roles(_) | Member::Permissions(_) | Member::Relations(_) => {}
+            }
+        }
+    }
+}
+
+/// The predicates that shorthand speaks of.
+#[derive(Clone, Copy)]
+struct BuiltIn {
+    role: PredId,
+    permission: PredId,
+    relation: PredId,
+    global_role: PredId,
+    global_permission: PredId,
+}
+
+/// A name that a `role` or `permission` stands for.
+#[derive(Clone, Copy)]
+struct Meant<'n> {
+    name: &'n str,
+    kind: Kind,
+    /// The type whose values have it.
+    ty: TypeId,
+}
+
+/// The names that shorthand may stand for.
+type Options<'n> = Rc<[Meant<'n>]>;
+
+/// The rule being spelled out.
+struct Rule<'n> {
+    draft: Draft,
+    actor: VarId,
+    /// The implied resource; none in the global block.
+    resource: Option<VarId>,
+    /// What the head grants, and whether it is the `role` or `permission` that the keyword stands for.
+    head: Meant<'n>,
+    by_keyword: bool,
+}
+
+/// What was wrong was reported.
+struct Refused;
+
+struct Desugar<'t, 'b, 'a> {
+    tables: &'t mut Tables,
+    blocks: &'b Blocks<'a>,
+    block: &'b Block<'a>,
+    predicates: BuiltIn,
+    keywords: &'t mut Keywords<'b>,
+}
+
+impl<'b> Desugar<'_, 'b, '_> {
+    fn rule(&mut self, shorthand: &'b Shorthand) {
+        let ty = self.block.ty;
+        let (heads, by_keyword): (Options<'b>, bool) = match &shorthand.head.value {
+            Short::Name(name) => {
+                let found = self.own(name, shorthand.head.span).ok();
+                (found.map(|found| Meant { name, kind: found.kind, ty }).into_iter().collect(), false)
+            }
+            Short::Role => (self.all_of(self.block, Kind::Role), true),
+            Short::Permission => (self.all_of(self.block, Kind::Permission), true),
+        };
+        if heads.is_empty() {
+            // Report what is wrong with the body all the same.
+            let head = Meant { name: "", kind: Kind::Role, ty };
+            let mut rule = self.begin(head, by_keyword, shorthand.span);
+            let _reported = self.formula(&mut rule, &shorthand.body);
+        }
+        for &head in heads.iter() {
+            let mut rule = self.begin(head, by_keyword, shorthand.span);
+            let Ok(body) = self.formula(&mut rule, &shorthand.body) else { return };
+            rule.draft.body = body;
+            flatten(self.tables, rule.draft);
+            if self.tables.is_full() {
+                return;
+            }
+        }
+    }
+
+    /// A rule with its head and the implied variables.
+    fn begin<'n>(&mut self, head: Meant<'n>, by_keyword: bool, span: Span) -> Rule<'n> {
+        let is_global = self.is_global();
+        let mut draft = Draft::new(self.predicate(head.kind, is_global), span);
+        let actor = draft.fresh("actor", self.tables.var_type(TypeId::ACTOR));
+        draft.bind("actor", actor);
+        let resource = (!is_global).then(|| draft.fresh("resource", self.tables.var_type(head.ty)));
+        if let Some(resource) = resource {
+            draft.bind("resource", resource);
+        }
+        draft.params = self.args(head.kind, actor, head.name, resource);
+        Rule { draft, actor, resource, head, by_keyword }
+    }
+
+    /// What `role` or `permission` stands for in a block.
+    fn all_of(&mut self, block: &'b Block<'_>, kind: Kind) -> Options<'b> {
+        self.keywords.of(self.blocks, block, kind)
+    }
+
+    fn is_global(&self) -> bool {
+        match self.block.ast.kind {
+            BlockKind::Global => true,
+            BlockKind::Actor | BlockKind::Resource => false,
+        }
+    }
+
+    fn predicate(&self, kind: Kind, is_global: bool) -> PredId {
+        match (kind, is_global) {
+            (Kind::Role, false) => self.predicates.role,
+            (Kind::Permission, false) => self.predicates.permission,
+            (Kind::Role, true) => self.predicates.global_role,
+            (Kind::Permission, true) => self.predicates.global_permission,
+            (Kind::Relation(_), _) => self.predicates.relation,
+        }
+    }
+
+    /// The arguments of "`actor` holds `name` on `resource`".
+    fn args(&mut self, kind: Kind, actor: VarId, name: &str, resource: Option<VarId>) -> Vec<Term> {
+        let name = Term::Const(self.tables.string(name));
+        match (kind, resource) {
+            (Kind::Role | Kind::Permission, None) => vec![Term::Var(actor), name],
+            (Kind::Role | Kind::Permission, Some(resource)) => {
+                vec![Term::Var(actor), name, Term::Var(resource)]
+            }
+            // INVARIANT: the global block has no relations.
+            (Kind::Relation(_), None) => vec![name, Term::Var(actor)],
+            (Kind::Relation(_), Some(resource)) => vec![Term::Var(resource), name, Term::Var(actor)],
+        }
+    }
+
+    fn formula(&mut self, rule: &mut Rule<'_>, body: &'b ShortExpr) -> Result<Formula, Refused> {
+        match body {
+            ShortExpr::Or(parts, _) => self.all(rule, parts).map(Formula::Or),
+            ShortExpr::And(parts, _) => self.all(rule, parts).map(Formula::And),
+            ShortExpr::Not(inner, _) => Ok(Formula::Not(Box::new(self.formula(rule, inner)?))),
+            ShortExpr::Paren(inner, _) => self.formula(rule, inner),
+            ShortExpr::Short { name, on: None, span } => self.held(rule, name, *span),
+            ShortExpr::Short { name, on: Some(relation), span } => self.held_on(rule, name, relation, *span),
+            ShortExpr::Global { name, span } => self.held_globally(rule, name, *span),
+            ShortExpr::Call(call) => Ok(lower::call(self.tables, &mut rule.draft, call)),
+        }
+    }
+
+    /// Every part, so that each mistake is reported.
+    fn all(&mut self, rule: &mut Rule<'_>, parts: &'b [ShortExpr]) -> Result<Vec<Formula>, Refused> {
+        let parts: Vec<_> = parts.iter().map(|part| self.formula(rule, part)).collect();
+        parts.into_iter().collect()
+    }
+
+    /// `"name"`, `role` or `permission` on the resource itself.
+    fn held(
+        &mut self,
+        rule: &mut Rule<'_>,
+        short: &'b Spanned<Short>,
+        span: Span,
+    ) -> Result<Formula, Refused> {
+        let block = self.block;
+        let options: Options<'_> = match &short.value {
+            Short::Name(name) => {
+                let found = self.own(name, short.span)?;
+                Rc::new([Meant { name, kind: found.kind, ty: block.ty }])
+            }
+            Short::Role => rule.same(Kind::Role).unwrap_or_else(|| self.all_of(block, Kind::Role)),
+            Short::Permission => {
+                rule.same(Kind::Permission).unwrap_or_else(|| self.all_of(block, Kind::Permission))
+            }
+        };
+        let on = rule.resource.map(|resource| (resource, block.ty));
+        self.any_of(rule, &options, on, span)
+    }
+
+    /// `… on "relation"`: held on a related value.
+    fn held_on(
+        &mut self,
+        rule: &mut Rule<'_>,
+        short: &'b Spanned<Short>,
+        relation: &'b Name,
+        span: Span,
+    ) -> Result<Formula, Refused> {
+        let ty = self.relation(relation)?;
+        let Some(resource) = rule.resource else { return Err(Refused) };
+        let options: Options<'_> = match &short.value {
+            Short::Name(name) => {
+                let found = self.on_related(name, short.span, relation, ty)?;
+                Rc::new([Meant { name, kind: found.kind, ty }])
+            }
+            Short::Role => self.keyword_on(rule, Kind::Role, relation, ty)?,
+            Short::Permission => self.keyword_on(rule, Kind::Permission, relation, ty)?,
+        };
+        let related = rule.draft.fresh(&relation.value, self.tables.var_type(ty));
+        let name = Term::Const(self.tables.string(&relation.value));
+        let args = vec![Term::Var(resource), name, Term::Var(related)];
+        let step = Formula::atom(self.predicates.relation, args, span);
+        let held = self.any_of(rule, &options, Some((related, ty)), span)?;
+        Ok(Formula::And(vec![step, held]))
+    }
+
+    fn keyword_on<'n>(
+        &mut self,
+        rule: &Rule<'n>,
+        kind: Kind,
+        relation: &Name,
+        ty: TypeId,
+    ) -> Result<Options<'n>, Refused>
+    where
+        'b: 'n,
+    {
+        if let Some(same) = rule.same(kind) {
+            return Ok(same.iter().map(|&same| Meant { ty, ..same }).collect());
+        }
+        match self.blocks.of(ty) {
+            Some(block) => Ok(self.all_of(block, kind)),
+            None => Err(self.no_block(relation, ty)),
+        }
+    }
+
+    /// `global "name"`: held without a resource.
+    fn held_globally(
+        &mut self,
+        rule: &mut Rule<'_>,
+        short: &'b Spanned<Short>,
+        span: Span,
+    ) -> Result<Formula, Refused> {
+        let global = self.blocks.global.as_ref();
+        let mut all =
+            |kind| global.map_or_else(|| Rc::new([]) as Options<'_>, |block| self.all_of(block, kind));
+        let options: Options<'_> = match &short.value {
+            Short::Name(name) => match global.and_then(|block| block.names.get(name.as_str())) {
+                Some(found) => Rc::new([Meant { name, kind: found.kind, ty: TypeId::FOREIGN }]),
+                None => return Err(self.undeclared_global(name, short.span)),
+            },
+            Short::Role => rule.same(Kind::Role).unwrap_or_else(|| all(Kind::Role)),
+            Short::Permission => rule.same(Kind::Permission).unwrap_or_else(|| all(Kind::Permission)),
+        };
+        self.any_of(rule, &options, None, span)
+    }
+
+    /// The actor holds one of `options` on the variable, which is of the type beside it.
+    fn any_of(
+        &mut self,
+        rule: &mut Rule<'_>,
+        options: &[Meant<'_>],
+        on: Option<(VarId, TypeId)>,
+        span: Span,
+    ) -> Result<Formula, Refused> {
+        if options.len() > limits::CONDITIONS {
+            let title = "a `role` or `permission` stands for too many names";
+            self.tables.report(Diagnostic::new(Code::ConditionTooLarge, title, span, "this one"));
+            return Err(Refused);
+        }
+        let mut alternatives = Vec::with_capacity(options.len());
+        for option in options {
+            let pred = self.predicate(option.kind, on.is_none());
+            let args = self.args(option.kind, rule.actor, option.name, on.map(|(var, _)| var));
+            let held = Formula::atom(pred, args, span);
+            alternatives.push(match on {
+                // A name that only a subtype declares is held on values of the subtype only.
+                Some((var, ty)) if option.ty != ty => {
+                    let types = self.tables.admits(option.ty).to_vec();
+                    let kind = TestKind::OfType { polarity: Polarity::Positive, var, types };
+                    Formula::And(vec![held, Formula::Test(Test { kind, span })])
+                }
+                _ => held,
+            });
+        }
+        Ok(Formula::Or(alternatives))
+    }
+
+    /// A name of the block itself.
+    fn own(&mut self, name: &str, span: Span) -> Result<Declared, Refused> {
+        if let Some(&declared) = self.block.names.get(name) {
+            return Ok(declared);
+        }
+        let block = &self.block.ast.name;
+        let diagnostic = Diagnostic::new(
+            Code::UndeclaredTerm,
+            format!("`{name}` is not declared in `{}`", block.value),
+            span,
+            "no role, permission or relation of this name",
+        )
+        .with_label(block.span, format!("`{}` begins here", block.value));
+        let names = self.block.names.keys().copied();
+        self.tables.report_near(diagnostic, name, names, Replace::string(span));
+        Err(Refused)
+    }
+
+    /// The type that a relation of the block leads to.
+    fn relation(&mut self, relation: &Name) -> Result<TypeId, Refused> {
+        let (name, block) = (relation.value.as_str(), self.block);
+        if self.is_global() {
+            let title = "`on` has no meaning in the `global` block";
+            let diagnostic =
+                Diagnostic::new(Code::RelationInGlobal, title, relation.span, "nothing is related here");
+            self.tables.report(
+                diagnostic.with_help("move the rule into the block of the type that has the relation"),
+            );
+            return Err(Refused);
+        }
+        let found = block.names.get(name).copied();
+        if let Some(Declared { kind: Kind::Relation(ty), .. }) = found {
+            return Ok(ty);
+        }
+        let in_block = &block.ast.name;
+        let title = format!("unknown relation `{name}` on `{}`", in_block.value);
+        let diagnostic = match found {
+            Some(other) => {
+                let noun = other.kind.noun();
+                Diagnostic::new(Code::UnknownRelation, title, relation.span, format!("this is a {noun}"))
+                    .with_label(other.span, format!("declared here as a {noun}"))
+            }
+            None => Diagnostic::new(Code::UnknownRelation, title, relation.span, "no relation of this name")
+                .with_label(in_block.span, format!("`{}` begins here", in_block.value)),
+        };
+        let relations = block.names.iter().filter(|(_, declared)| matches!(declared.kind, Kind::Relation(_)));
+        let names = relations.map(|(&name, _)| name);
+        self.tables.report_near(diagnostic, name, names, Replace::string(relation.span));
+        Err(Refused)
+    }
+
+    /// A name of the block that a relation leads to.
+    fn on_related(
+        &mut self,
+        name: &str,
+        span: Span,
+        relation: &Name,
+        ty: TypeId,
+    ) -> Result<Declared, Refused> {
+        let Some(related) = self.blocks.of(ty) else { return Err(self.no_block(relation, ty)) };
+        if let Some(&declared) = related.names.get(name) {
+            return Ok(declared);
+        }
+        let block = &related.ast.name;
+        let diagnostic = Diagnostic::new(
+            Code::UndeclaredOnRelated,
+            format!("`{name}` is not declared in `{}`, where `{}` leads", block.value, relation.value),
+            span,
+            format!("no role, permission or relation of `{}`", block.value),
+        )
+        .with_label(block.span, format!("`{}` begins here", block.value));
+        self.tables.report_near(diagnostic, name, related.names.keys().copied(), Replace::string(span));
+        Err(Refused)
+    }
+
+    fn no_block(&mut self, relation: &Name, ty: TypeId) -> Refused {
+        let ty = self.tables.types.get(ty.index()).map_or("", |def| &def.name);
+        let name = &relation.value;
+        let mut diagnostic = Diagnostic::new(
+            Code::UnknownRelatedBlock,
+            format!("`{name}` leads to `{ty}`, which has no block"),
+            relation.span,
+            format!("nothing is declared for `{ty}`"),
+        )
+        .with_help(format!("add a block `resource {ty} {{ … }}` that declares what is held on it"));
+        if let Some(declared) = self.block.names.get(name.as_str()) {
+            diagnostic = diagnostic.with_label(declared.span, "the relation is declared here");
+        }
+        self.tables.report(diagnostic);
+        Refused
+    }
+
+    fn undeclared_global(&mut self, name: &str, span: Span) -> Refused {
+        let Some(global) = &self.blocks.global else {
+            let title = format!("`{name}` is not declared, as there is no `global` block");
+            let help = format!("add `global {{ roles = [\"{name}\"]; }}`");
+            let label = "no `global` block declares it";
+            self.tables
+                .report(Diagnostic::new(Code::UndeclaredGlobalTerm, title, span, label).with_help(help));
+            return Refused;
+        };
+        let diagnostic = Diagnostic::new(
+            Code::UndeclaredGlobalTerm,
+            format!("`{name}` is not declared in the `global` block"),
+            span,
+            "no global role or permission of this name",
+        )
+        .with_label(global.ast.name.span, "the `global` block begins here");
+        self.tables.report_near(diagnostic, name, global.names.keys().copied(), Replace::string(span));
+        Refused
+    }
+}
+
+impl<'n> Rule<'n> {
+    /// The name that the head's keyword stands for, if the head is the keyword for this kind.
+    fn same(&self, kind: Kind) -> Option<Options<'n>> {
+        (self.by_keyword && self.head.kind == kind).then(|| Rc::new([self.head]) as Options<'n>)
+    }
+}
+
+/// What each `role` and `permission` stands for, found once for each block.
+#[derive(Default)]
+struct Keywords<'b> {
+    found: FxHashMap<(TypeId, bool), Options<'b>>,
+}
+
+impl<'b> Keywords<'b> {
+    /// The names of this kind of a block, and those that only its subtypes have.
+    fn of(&mut self, blocks: &'b Blocks<'_>, block: &'b Block<'_>, kind: Kind) -> Options<'b> {
+        let find = || {
+            let own = names(block, kind).map(|name| Meant { name, kind, ty: block.ty });
+            own.chain(block.subs.iter().flat_map(|&at| names_of_sub(blocks, block, at, kind))).collect()
+        };
+        Rc::clone(self.found.entry((block.ty, kind == Kind::Role)).or_insert_with(find))
+    }
+}
+
+/// The names that the subtype at `sub` has and nothing between it and `block` does.
+fn names_of_sub<'b>(blocks: &'b Blocks<'_>, block: &Block<'_>, sub: usize, kind: Kind) -> Vec<Meant<'b>> {
+    let Some(sub) = blocks.list.get(sub) else { return Vec::new() };
+    let below =
+        |at: &usize| blocks.by_type.get(&block.ty) == Some(at) || block.subs.binary_search(at).is_ok();
+    let between: Vec<&Block<'_>> =
+        sub.direct.iter().filter(|at| below(at)).filter_map(|&at| blocks.list.get(at)).collect();
+    let known =
+        |name: &str| between.iter().any(|above| above.names.get(name).is_some_and(|of| of.kind == kind));
+    names(sub, kind).filter(|name| !known(name)).map(|name| Meant { name, kind, ty: sub.ty }).collect()
+}
+
+fn names<'b>(block: &'b Block<'_>, kind: Kind) -> impl Iterator<Item = &'b str> {
+    block.names.iter().filter(move |(_, declared)| declared.kind == kind).map(|(&name, _)| name)
+}

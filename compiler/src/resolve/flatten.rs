@@ -1,0 +1,282 @@
+//! Makes flat rules of a nested one: each alternative a rule, each negation on a single test.
+//!
+//! In: a [`Draft`] whose variables have their scopes. Out: rules in the tables, whose bodies are plain
+//! conjunctions.
+//!
+//! ```text
+//! p(x) if a(x) and (b(x) or c(x));      p(x) :- a(x), b(x)       p(x) :- a(x), c(x)
+//! p(x) if a(x) and not (b(x) and c(x)); p(x) :- a(x), not b(x)   p(x) :- a(x), not c(x)
+//! p(x) if a(x) and not (e(x, y) and b(y));   y is local, so the part becomes a predicate:
+//!                                       p(x) :- a(x), not 'p.1(x)     'p.1(x) :- e(x, y), b(y)
+//! ```
+//!
+//! Distribution is exponential in the worst case, so a conjunction that would have more than
+//! [`limits::ALTERNATIVES`] alternatives turns its largest disjunctions into generated predicates over the
+//! variables that they share with the rest of the rule.
+
+use super::formula::{Draft, Formula, Test, TestKind, intersect, variable};
+use super::scope;
+use super::tables::Tables;
+use crate::diagnostic::{Code, Diagnostic};
+use crate::ir::{Literal, LiteralKind, Polarity, PredId, Rule, Term, VarId, VarType, Variable};
+use crate::limits;
+use crate::source::Span;
+
+/// A conjunction of tests.
+type Alternative = Vec<Test>;
+
+/// Adds the rules that a draft stands for.
+pub(super) fn flatten(tables: &mut Tables, mut draft: Draft) {
+    let mut n_tests = 0;
+    draft.body.for_each(&mut |_| n_tests += 1);
+    if n_tests > limits::CONDITIONS {
+        let title = format!("the condition of `{}` is too large", tables.predicate_name(draft.head));
+        let diagnostic = Diagnostic::new(Code::ConditionTooLarge, title, draft.span, "split this rule");
+        let limit = limits::CONDITIONS;
+        tables.report(diagnostic.with_note(format!("it has {n_tests} tests, the limit is {limit}")));
+        return;
+    }
+    let Some(depths) = scope::scope(tables, &mut draft) else { return };
+    let Draft { head, params, vars, body, span, .. } = draft;
+    let mut uses = vec![0; vars.len()];
+    params.iter().filter_map(|&term| variable(term)).for_each(|var| count(&mut uses, var));
+    body.for_each(&mut |test| test.vars().for_each(|var| count(&mut uses, var)));
+    let mut flattener = Flattener { tables, vars, depths, uses, head, span };
+    let alternatives = flattener.alternatives(&body, 0);
+    flattener.add_rules(head, &params, alternatives);
+}
+
+fn count(uses: &mut [usize], var: VarId) {
+    if let Some(slot) = uses.get_mut(var.index()) {
+        *slot += 1;
+    }
+}
+
+struct Flattener<'t> {
+    tables: &'t mut Tables,
+    vars: Vec<Variable>,
+    /// How many `not`s deep each variable lives.
+    depths: Vec<u32>,
+    /// How often each variable occurs in the whole rule.
+    uses: Vec<usize>,
+    head: PredId,
+    span: Span,
+}
+
+impl Flattener<'_> {
+    /// The alternatives of a formula that stands `depth` `not`s deep; none: false.
+    fn alternatives(&mut self, formula: &Formula, depth: u32) -> Vec<Alternative> {
+        match formula {
+            Formula::Test(test) => vec![vec![test.clone()]],
+            Formula::Or(parts) => parts.iter().flat_map(|part| self.alternatives(part, depth)).collect(),
+            Formula::And(parts) => {
+                let mut choices: Vec<Vec<Alternative>> =
+                    parts.iter().map(|part| self.alternatives(part, depth)).collect();
+                self.shrink(parts, &mut choices);
+                product(choices)
+            }
+            Formula::Not(inner) => {
+                let inner = self.alternatives(inner, depth + 1);
+                self.negate(inner, depth)
+            }
+        }
+    }
+
+    /// Turns the largest disjunctions into predicates until their product is within the limit.
+    fn shrink(&mut self, parts: &[Formula], choices: &mut [Vec<Alternative>]) {
+        let product = |choices: &[Vec<Alternative>]| {
+            choices.iter().fold(1_usize, |product, choice| product.saturating_mul(choice.len()))
+        };
+        while product(choices) > limits::ALTERNATIVES {
+            let largest = choices.iter_mut().zip(parts).max_by_key(|(choice, _)| choice.len());
+            let Some((choice, part)) = largest else { return };
+            let shared = self.shared(part);
+            *choice = vec![vec![self.outline(std::mem::take(choice), &shared)]];
+        }
+    }
+
+    /// The variables of a part that occur elsewhere in the rule too.
+    fn shared(&self, part: &Formula) -> Vec<VarId> {
+        let mut inside = vec![0; self.uses.len()];
+        part.for_each(&mut |test| test.vars().for_each(|var| count(&mut inside, var)));
+        let shared = inside.iter().zip(&self.uses).enumerate();
+        shared
+            .filter(|(_, (n_inside, n_uses))| **n_inside > 0 && n_inside < n_uses)
+            .map(|(index, _)| VarId::from_index(index))
+            .collect()
+    }
+
+    /// Makes a predicate of alternatives, over these variables.
+    fn outline(&mut self, alternatives: Vec<Alternative>, vars: &[VarId]) -> Test {
+        let span = alternatives.iter().flatten().map(|test| test.span).reduce(Span::to).unwrap_or(self.span);
+        let of = self.tables.predicate_name(self.head).to_owned();
+        let pred = self.tables.generated(&of, vars.len());
+        let args: Vec<Term> = vars.iter().map(|&var| Term::Var(var)).collect();
+        self.add_rules(pred, &args, alternatives);
+        Test { kind: TestKind::Atom { polarity: Polarity::Positive, pred, args }, span }
+    }
+
+    /// The alternatives of "none of these holds".
+    fn negate(&mut self, alternatives: Vec<Alternative>, depth: u32) -> Vec<Alternative> {
+        let mut choices = Vec::with_capacity(alternatives.len());
+        let mut n_product = 1_usize;
+        for (at, alternative) in alternatives.into_iter().enumerate() {
+            n_product = n_product.saturating_mul(alternative.len().max(1));
+            let has_locals = alternative.iter().flat_map(Test::vars).any(|var| self.is_local(var, depth));
+            // Only an atom can be negated with a local variable in it.
+            let is_atom = matches!(alternative.as_slice(), [Test { kind: TestKind::Atom { .. }, .. }]);
+            let too_many = alternative.len() > 1 && n_product > limits::ALTERNATIVES;
+            choices.push(if (has_locals && !is_atom) || too_many {
+                let mut outer: Vec<VarId> = alternative
+                    .iter()
+                    .flat_map(Test::vars)
+                    .filter(|&var| !self.is_local(var, depth))
+                    .collect();
+                outer.sort_unstable();
+                outer.dedup();
+                vec![vec![self.outline(vec![alternative], &outer).negated()]]
+            } else {
+                alternative.into_iter().map(|test| vec![self.apart(test, depth, at).negated()]).collect()
+            });
+        }
+        product(choices)
+    }
+
+    /// Whether a variable is local to the `not` that stands at `depth`, or to a deeper one.
+    fn is_local(&self, var: VarId, depth: u32) -> bool {
+        self.depths.get(var.index()).is_some_and(|&lives| lives > depth)
+    }
+
+    /// The test with fresh local variables, unless it is the first of its `not`: in
+    /// `not (p(x) or q(x))` each negated test has its own `x`.
+    fn apart(&mut self, mut test: Test, depth: u32, at: usize) -> Test {
+        let mut locals: Vec<VarId> = test.vars().filter(|&var| at > 0 && self.is_local(var, depth)).collect();
+        locals.sort_unstable();
+        locals.dedup();
+        for local in locals {
+            let copy = VarId::from_index(self.vars.len());
+            let Some(variable) = self.vars.get(local.index()).cloned() else { continue };
+            self.vars.push(variable);
+            self.depths.push(self.depths.get(local.index()).copied().unwrap_or(0));
+            test.map_vars(|var| if var == local { copy } else { var });
+        }
+        test
+    }
+
+    /// Adds a rule for each alternative; a predicate without any keeps one rule that never holds, so that
+    /// it is not taken for a predicate of stored facts.
+    fn add_rules(&mut self, head: PredId, params: &[Term], alternatives: Vec<Alternative>) {
+        if alternatives.is_empty() {
+            let never = Literal { kind: LiteralKind::False, span: self.span };
+            let rule = Compact::new(&self.vars).rule(head, params, Vec::new(), self.span);
+            self.tables.add_rule(Rule { body: vec![never], ..rule });
+        }
+        for alternative in alternatives {
+            let rule = Compact::new(&self.vars).rule(head, params, alternative, self.span);
+            self.tables.add_rule(rule);
+        }
+    }
+}
+
+/// All ways to choose one alternative of each, joined.
+fn product(choices: Vec<Vec<Alternative>>) -> Vec<Alternative> {
+    let mut product: Vec<Alternative> = vec![Vec::new()];
+    for mut choice in choices {
+        if let [only] = choice.as_mut_slice() {
+            let only = std::mem::take(only);
+            let (last, rest) = match product.split_last_mut() {
+                Some(split) => split,
+                None => return product,
+            };
+            rest.iter_mut().for_each(|alternative| alternative.extend(only.iter().cloned()));
+            last.extend(only);
+        } else {
+            let join = |before: &Alternative| -> Vec<Alternative> {
+                choice.iter().map(|after| before.iter().chain(after).cloned().collect()).collect()
+            };
+            product = product.iter().flat_map(join).collect();
+        }
+    }
+    product
+}
+
+/// Renumbers the variables of a rule so that only those it mentions are left.
+struct Compact<'v> {
+    all: &'v [Variable],
+    ids: Vec<Option<VarId>>,
+    vars: Vec<Variable>,
+}
+
+impl<'v> Compact<'v> {
+    fn new(all: &'v [Variable]) -> Self {
+        Self { all, ids: vec![None; all.len()], vars: Vec::new() }
+    }
+
+    fn rule(mut self, head: PredId, params: &[Term], tests: Alternative, span: Span) -> Rule {
+        let params = params.iter().map(|&term| self.term(term)).collect();
+        let mut body: Vec<Literal> = Vec::with_capacity(tests.len());
+        // Types last: they narrow variables of other tests, and one that has no other test is only
+        // asked to exist.
+        let (types, tests): (Vec<Test>, Vec<Test>) = tests.into_iter().partition(|test| match test.kind {
+            TestKind::OfType { polarity: Polarity::Positive, .. } => true,
+            TestKind::OfType { polarity: Polarity::Negated, .. }
+            | TestKind::Atom { .. }
+            | TestKind::Compare { .. }
+            | TestKind::OneOf { .. } => false,
+        });
+        for test in tests.into_iter().chain(types) {
+            let span = test.span;
+            let Some(kind) = self.literal(test) else { continue };
+            if !body.iter().take(limits::ALTERNATIVES).any(|literal| literal.kind == kind) {
+                body.push(Literal { kind, span });
+            }
+        }
+        Rule { head, params, vars: self.vars, body, span }
+    }
+
+    fn literal(&mut self, test: Test) -> Option<LiteralKind> {
+        Some(match test.kind {
+            TestKind::Atom { polarity, pred, args } => LiteralKind::Atom {
+                polarity,
+                pred,
+                args: args.into_iter().map(|arg| self.term(arg)).collect(),
+            },
+            TestKind::Compare { op, left, right } => {
+                LiteralKind::Compare { op, left: self.term(left), right: self.term(right) }
+            }
+            TestKind::OneOf { polarity, term, values } => {
+                LiteralKind::OneOf { polarity, term: self.term(term), values }
+            }
+            TestKind::OfType { polarity: Polarity::Negated, var, types } => {
+                LiteralKind::NotOfType { var: self.var(var), types }
+            }
+            TestKind::OfType { polarity: Polarity::Positive, var, types } => {
+                let mentioned = self.ids.get(var.index()).copied().flatten().is_some();
+                let var = self.var(var);
+                let variable = self.vars.get_mut(var.index())?;
+                intersect(&mut variable.ty, &types);
+                let never = variable.ty == VarType::OneOf(Vec::new());
+                return (never && !mentioned).then_some(LiteralKind::False);
+            }
+        })
+    }
+
+    fn term(&mut self, term: Term) -> Term {
+        match term {
+            Term::Var(var) => Term::Var(self.var(var)),
+            Term::Const(_) | Term::Now => term,
+        }
+    }
+
+    fn var(&mut self, var: VarId) -> VarId {
+        if let Some(Some(id)) = self.ids.get(var.index()) {
+            return *id;
+        }
+        let id = VarId::from_index(self.vars.len());
+        if let (Some(variable), Some(slot)) = (self.all.get(var.index()), self.ids.get_mut(var.index())) {
+            self.vars.push(variable.clone());
+            *slot = Some(id);
+        }
+        id
+    }
+}

@@ -1,0 +1,199 @@
+//! A rule before it is flat: a condition of `and`, `or` and `not` over tests, in ids.
+//!
+//! In: nothing, these are types. Shorthand ([`desugar`](super::desugar)) and longhand
+//! ([`lower`](super::lower)) both become a [`Draft`]; [`scope`](super::scope) and
+//! [`flatten`](super::flatten) know only drafts.
+
+use super::tables::Tables;
+use crate::ir::{CompareOp, ConstId, Polarity, PredId, Term, TypeId, VarId, VarType, Variable};
+use crate::source::Span;
+use rustc_hash::FxHashMap;
+
+/// A rule whose body may nest.
+#[derive(Clone, Debug)]
+pub(super) struct Draft {
+    pub(super) head: PredId,
+    pub(super) params: Vec<Term>,
+    pub(super) vars: Vec<Variable>,
+    pub(super) body: Formula,
+    pub(super) span: Span,
+    names: FxHashMap<String, VarId>,
+}
+
+/// A condition.
+#[derive(Clone, Debug)]
+pub(super) enum Formula {
+    /// All hold; none: true.
+    And(Vec<Formula>),
+    /// One holds; none: false.
+    Or(Vec<Formula>),
+    /// Does not hold.
+    Not(Box<Formula>),
+    /// One test.
+    Test(Test),
+}
+
+/// A test that cannot be taken apart.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Test {
+    pub(super) kind: TestKind,
+    pub(super) span: Span,
+}
+
+/// What is tested; like [`LiteralKind`](crate::ir::LiteralKind), but closed under negation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum TestKind {
+    Atom { polarity: Polarity, pred: PredId, args: Vec<Term> },
+    Compare { op: CompareOp, left: Term, right: Term },
+    OneOf { polarity: Polarity, term: Term, values: Vec<ConstId> },
+    OfType { polarity: Polarity, var: VarId, types: Vec<TypeId> },
+}
+
+impl Draft {
+    /// A rule with a true body.
+    pub(super) fn new(head: PredId, span: Span) -> Self {
+        let (params, vars, names) = (Vec::new(), Vec::new(), FxHashMap::default());
+        Self { head, params, vars, body: Formula::truth(true), span, names }
+    }
+
+    /// A variable that no name leads to.
+    pub(super) fn fresh(&mut self, name: &str, ty: VarType) -> VarId {
+        let id = VarId::from_index(self.vars.len());
+        self.vars.push(Variable { name: name.to_owned(), ty });
+        id
+    }
+
+    /// The variable of this name; `_` is a new one each time.
+    pub(super) fn var(&mut self, name: &str) -> VarId {
+        if name == "_" {
+            return self.fresh(name, VarType::Any);
+        }
+        if let Some(&id) = self.names.get(name) {
+            return id;
+        }
+        let id = self.fresh(name, VarType::Any);
+        self.names.insert(name.to_owned(), id);
+        id
+    }
+
+    /// Lets a name lead to a variable.
+    pub(super) fn bind(&mut self, name: &str, var: VarId) {
+        self.names.insert(name.to_owned(), var);
+    }
+
+    /// Narrows a variable to these concrete types.
+    pub(super) fn narrow(&mut self, var: VarId, types: &[TypeId]) {
+        if let Some(variable) = self.vars.get_mut(var.index()) {
+            intersect(&mut variable.ty, types);
+        }
+    }
+}
+
+impl Formula {
+    /// `true` or `false`.
+    pub(super) fn truth(value: bool) -> Self {
+        if value { Self::And(Vec::new()) } else { Self::Or(Vec::new()) }
+    }
+
+    /// A positive atom.
+    pub(super) fn atom(pred: PredId, args: Vec<Term>, span: Span) -> Self {
+        Self::Test(Test { kind: TestKind::Atom { polarity: Polarity::Positive, pred, args }, span })
+    }
+
+    /// Calls `each` with every test inside, those under a `not` too.
+    pub(super) fn for_each(&self, each: &mut impl FnMut(&Test)) {
+        match self {
+            Self::And(parts) | Self::Or(parts) => parts.iter().for_each(|part| part.for_each(each)),
+            Self::Not(inner) => inner.for_each(each),
+            Self::Test(test) => each(test),
+        }
+    }
+}
+
+impl Test {
+    /// The variables, in order, each as often as it occurs.
+    pub(super) fn vars(&self) -> impl Iterator<Item = VarId> {
+        let (terms, more): (&[Term], [Option<VarId>; 2]) = match &self.kind {
+            TestKind::Atom { args, .. } => (args, [None, None]),
+            TestKind::Compare { left, right, .. } => (&[], [variable(*left), variable(*right)]),
+            TestKind::OneOf { term, .. } => (&[], [variable(*term), None]),
+            TestKind::OfType { var, .. } => (&[], [Some(*var), None]),
+        };
+        terms.iter().filter_map(|&term| variable(term)).chain(more.into_iter().flatten())
+    }
+
+    /// The same test with other variables.
+    pub(super) fn map_vars(&mut self, map: impl Fn(VarId) -> VarId) {
+        let on = |term: &mut Term| {
+            if let Term::Var(var) = term {
+                *var = map(*var);
+            }
+        };
+        match &mut self.kind {
+            TestKind::Atom { args, .. } => args.iter_mut().for_each(on),
+            TestKind::Compare { left, right, .. } => [left, right].into_iter().for_each(on),
+            TestKind::OneOf { term, .. } => on(term),
+            TestKind::OfType { var, .. } => *var = map(*var),
+        }
+    }
+
+    /// The opposite test.
+    pub(super) fn negated(mut self) -> Self {
+        match &mut self.kind {
+            TestKind::Atom { polarity, .. }
+            | TestKind::OneOf { polarity, .. }
+            | TestKind::OfType { polarity, .. } => {
+                *polarity = match polarity {
+                    Polarity::Positive => Polarity::Negated,
+                    Polarity::Negated => Polarity::Positive,
+                };
+            }
+            TestKind::Compare { op, .. } => {
+                *op = match op {
+                    CompareOp::Equal => CompareOp::NotEqual,
+                    CompareOp::NotEqual => CompareOp::Equal,
+                    CompareOp::Less => CompareOp::GreaterOrEqual,
+                    CompareOp::LessOrEqual => CompareOp::Greater,
+                    CompareOp::Greater => CompareOp::LessOrEqual,
+                    CompareOp::GreaterOrEqual => CompareOp::Less,
+                };
+            }
+        }
+        self
+    }
+}
+
+/// The variable that a term is, if it is one.
+pub(super) fn variable(term: Term) -> Option<VarId> {
+    match term {
+        Term::Var(var) => Some(var),
+        Term::Const(_) | Term::Now => None,
+    }
+}
+
+/// Narrows a type set to these sorted types; says whether it changed.
+pub(super) fn intersect(ty: &mut VarType, types: &[TypeId]) -> bool {
+    match ty {
+        VarType::Any => {
+            *ty = VarType::OneOf(types.to_vec());
+            true
+        }
+        VarType::OneOf(old) => {
+            let n_before = old.len();
+            old.retain(|ty| types.binary_search(ty).is_ok());
+            old.len() != n_before
+        }
+    }
+}
+
+/// The types of a term, where they are known.
+pub(super) fn term_types(tables: &Tables, vars: &[Variable], term: Term) -> Option<Vec<TypeId>> {
+    match term {
+        Term::Var(var) => match vars.get(var.index()).map(|var| &var.ty) {
+            Some(VarType::OneOf(types)) => Some(types.clone()),
+            Some(VarType::Any) | None => None,
+        },
+        Term::Const(constant) => Some(vec![tables.constant_type(constant)]),
+        Term::Now => Some(vec![TypeId::INTEGER]),
+    }
+}

@@ -1,0 +1,147 @@
+//! Points at what is allowed but probably not meant.
+//!
+//! In: the syntax tree and the finished rules. Out: warnings, which never refuse a policy: a variable used
+//! once, `and` beside `or` without parentheses, a role or permission that no rule uses, a rule that can never
+//! match, almost the name or arity of a built-in predicate, `matches` with a type that no block declares.
+
+mod near_miss;
+mod unused;
+
+use super::declare::Blocks;
+use super::tables::Tables;
+use super::walk::{each_expr, each_variable, span_of};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::ir::TypeKind;
+use crate::source::Span;
+use crate::syntax::ast::{self, Expr, Item, Member, Name, Policy, ShortExpr};
+use near_miss::NearMisses;
+use rustc_hash::FxHashMap;
+
+/// Adds the lints to the findings.
+pub(super) fn lint(tables: &mut Tables, blocks: &Blocks<'_>, policy: &Policy) {
+    let mut names = NearMisses::new(policy);
+    for item in &policy.items {
+        match item {
+            Item::Block(block) => {
+                for member in &block.members {
+                    if let Member::Shorthand(shorthand) = member {
+                        short(tables, &mut names, &shorthand.body);
+                    }
+                }
+            }
+            Item::Rule(rule) => {
+                singletons(tables, rule);
+                names.check(tables, &rule.name, rule.params.len());
+                if let Some(body) = &rule.body {
+                    each_expr(body, &mut |part| expr(tables, &mut names, part));
+                }
+            }
+            Item::Declare(_) | Item::Fixture(_) | Item::Test(_) => {}
+        }
+    }
+    unused::unused_terms(tables, blocks);
+    unused::never_matching(tables);
+}
+
+/// Variables that a rule mentions once.
+fn singletons(tables: &mut Tables, rule: &ast::Rule) {
+    let mut seen: FxHashMap<&str, (usize, Span)> = FxHashMap::default();
+    let mut order = Vec::new();
+    let mut add = |name, span| {
+        let entry = seen.entry(name).or_insert_with(|| {
+            order.push(name);
+            (0, span)
+        });
+        entry.0 += 1;
+    };
+    for param in &rule.params {
+        if let ast::Term::Variable(name) = &param.term.value {
+            add(name.as_str(), param.term.span);
+        }
+    }
+    if let Some(body) = &rule.body {
+        each_variable(body, &mut add);
+    }
+    for name in order {
+        let Some(&(1, span)) = seen.get(name) else { continue };
+        if name.starts_with('_') {
+            continue;
+        }
+        tables.report(
+            Diagnostic::new(
+                Code::SingletonVariable,
+                format!("the variable `{name}` is used once"),
+                span,
+                "nothing else in the rule speaks of it",
+            )
+            .with_fix("begin the name with `_` if any value will do", span, format!("_{name}")),
+        );
+    }
+}
+
+fn expr(tables: &mut Tables, names: &mut NearMisses, part: &Expr) {
+    match part {
+        Expr::Or(parts, _) => {
+            let mixed = parts.iter().find(|part| matches!(part, Expr::And(..)));
+            if let Some(mixed) = mixed {
+                tables.report(mixed_and_or(span_of(mixed)));
+            }
+        }
+        Expr::Call(call) => names.check_call(tables, call),
+        Expr::Matches { ty, .. } => undeclared_match(tables, ty),
+        Expr::And(..)
+        | Expr::Not(..)
+        | Expr::Paren(..)
+        | Expr::Compare { .. }
+        | Expr::In { .. }
+        | Expr::Boolean(..) => {}
+    }
+}
+
+fn short(tables: &mut Tables, names: &mut NearMisses, part: &ShortExpr) {
+    match part {
+        ShortExpr::Or(parts, _) => {
+            let mixed = parts.iter().find_map(|part| match part {
+                ShortExpr::And(_, span) => Some(*span),
+                ShortExpr::Or(..)
+                | ShortExpr::Not(..)
+                | ShortExpr::Paren(..)
+                | ShortExpr::Short { .. }
+                | ShortExpr::Global { .. }
+                | ShortExpr::Call(_) => None,
+            });
+            if let Some(span) = mixed {
+                tables.report(mixed_and_or(span));
+            }
+            parts.iter().for_each(|part| short(tables, names, part));
+        }
+        ShortExpr::And(parts, _) => parts.iter().for_each(|part| short(tables, names, part)),
+        ShortExpr::Not(inner, _) | ShortExpr::Paren(inner, _) => short(tables, names, inner),
+        ShortExpr::Call(call) => names.check_call(tables, call),
+        ShortExpr::Short { .. } | ShortExpr::Global { .. } => {}
+    }
+}
+
+fn mixed_and_or(span: Span) -> Diagnostic {
+    Diagnostic::new(
+        Code::MixedAndOr,
+        "`and` and `or` stand side by side without parentheses",
+        span,
+        "`and` binds tighter, so this is one alternative",
+    )
+    .with_help("write parentheses around what belongs together")
+}
+
+fn undeclared_match(tables: &mut Tables, ty: &Name) {
+    let declared = tables.find_type(&ty.value).map(|id| tables.kind(id));
+    match declared {
+        Some(TypeKind::Primitive | TypeKind::Abstract | TypeKind::Actor | TypeKind::Resource) => {}
+        Some(TypeKind::Plain | TypeKind::Foreign) | None => {
+            let name = &ty.value;
+            let title = format!("`matches` with `{name}`, which no block declares");
+            let label = "no block of this name";
+            let help = format!("a value matches only if it is written or stored with the type `{name}`");
+            tables.report(Diagnostic::new(Code::MatchesUndeclared, title, ty.span, label).with_note(help));
+        }
+    }
+}

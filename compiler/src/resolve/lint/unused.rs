@@ -1,0 +1,136 @@
+//! Finds declared names of which no rule speaks, and rules that can never match.
+
+use crate::diagnostic::{Code, Diagnostic};
+use crate::ir::{ConstId, LiteralKind, PredId, Rule, Term, TypeId, VarType};
+use crate::resolve::declare::{Blocks, Kind};
+use crate::resolve::formula::term_types;
+use crate::resolve::tables::Tables;
+use crate::source::Span;
+use indexmap::IndexMap;
+use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
+
+/// Declared roles and permissions of which no rule speaks.
+pub(super) fn unused_terms(tables: &mut Tables, blocks: &Blocks<'_>) {
+    let used = Used::of(tables);
+    let mut found = Vec::new();
+    for block in blocks.list.iter().chain(&blocks.global) {
+        let is_global = block.ty == TypeId::FOREIGN;
+        for (&name, declared) in &block.names {
+            let predicate = match declared.kind {
+                Kind::Role => "has_role",
+                Kind::Permission => "has_permission",
+                Kind::Relation(_) => continue,
+            };
+            let inherited = !block.ast.span.range().contains(&(declared.span.start as usize));
+            let arity = if is_global { 2 } else { 3 };
+            let is_used = |ty| used.contains(tables, (predicate, arity), name, ty);
+            let subs = block.subs.iter().filter_map(|&at| blocks.list.get(at)).map(|sub| sub.ty);
+            if inherited || is_used(block.ty) || subs.into_iter().any(is_used) {
+                continue;
+            }
+            let noun = declared.kind.noun();
+            let title = format!("no rule uses the {noun} `{name}` of `{}`", block.ast.name.value);
+            let label = format!("this {noun} decides nothing");
+            found.push(Diagnostic::new(Code::UnusedTerm, title, declared.span, label));
+        }
+    }
+    for diagnostic in found {
+        tables.report(diagnostic);
+    }
+}
+
+/// The roles and permissions that rules name, or cover with a variable.
+#[derive(Default)]
+struct Used {
+    by_name: FxHashMap<(PredId, Option<ConstId>), Types>,
+}
+
+/// The types of resources on which something is used.
+#[derive(Default)]
+struct Types {
+    any: bool,
+    types: FxHashSet<TypeId>,
+}
+
+impl Used {
+    fn of(tables: &Tables) -> Self {
+        let mut used = Self::default();
+        let preds = |name| [2, 3].map(|arity| tables.find_predicate(name, arity));
+        let (roles, permissions) = (preds("has_role"), preds("has_permission"));
+        // The implied `allow` reads every permission, which makes none of them useful.
+        for rule in tables.rules.iter().filter(|rule| rule.span != Span::default()) {
+            let mut add = |pred: PredId, args: &[Term], counts_variables: bool| {
+                if roles.contains(&Some(pred)) || permissions.contains(&Some(pred)) {
+                    used.add(tables, rule, (pred, args), counts_variables);
+                }
+            };
+            add(rule.head, &rule.params, true);
+            for literal in &rule.body {
+                match &literal.kind {
+                    // A rule that reads any permission only passes it on.
+                    LiteralKind::Atom { pred, args, .. } => add(*pred, args, roles.contains(&Some(*pred))),
+                    LiteralKind::Compare { .. }
+                    | LiteralKind::OneOf { .. }
+                    | LiteralKind::NotOfType { .. }
+                    | LiteralKind::False => {}
+                }
+            }
+        }
+        used
+    }
+
+    fn add(&mut self, tables: &Tables, rule: &Rule, (pred, args): (PredId, &[Term]), counts_variables: bool) {
+        let name = match args.get(1) {
+            Some(Term::Const(name)) => Some(*name),
+            Some(Term::Var(_) | Term::Now) if counts_variables => None,
+            Some(Term::Var(_) | Term::Now) | None => return,
+        };
+        let types = self.by_name.entry((pred, name)).or_default();
+        match args.get(2).map(|&resource| term_types(tables, &rule.vars, resource)) {
+            Some(Some(resource)) => types.types.extend(resource),
+            Some(None) | None => types.any = true,
+        }
+    }
+
+    fn contains(&self, tables: &Tables, (predicate, arity): (&str, usize), name: &str, ty: TypeId) -> bool {
+        let Some(pred) = tables.find_predicate(predicate, arity) else { return false };
+        let name = tables.find_string(name);
+        let covers = |types: &Types| types.any || types.types.contains(&ty);
+        // Without the literal no rule can name it, and only a variable is left.
+        let keys = [name.map(Some), Some(None)];
+        keys.into_iter().flatten().any(|name| self.by_name.get(&(pred, name)).is_some_and(covers))
+    }
+}
+
+/// Rules of which every alternative has a variable that no value fits.
+pub(super) fn never_matching(tables: &mut Tables) {
+    let mut rules: IndexMap<Span, bool, FxBuildHasher> = IndexMap::default();
+    for rule in &tables.rules {
+        if rule.span == Span::default() || tables.is_generated(rule.head) {
+            continue;
+        }
+        let never = rule.vars.iter().any(|var| var.ty == VarType::OneOf(Vec::new()));
+        *rules.entry(rule.span).or_insert(true) &= never;
+    }
+    let mut never = rules.into_iter().filter(|&(_, never)| never).map(|(span, _)| span);
+    if tables.admits(TypeId::ACTOR).is_empty() {
+        // One cause, and every shorthand rule has it.
+        if let Some(span) = never.next() {
+            let title = "this rule can never match, as no `actor` block is declared";
+            let diagnostic = Diagnostic::new(Code::NeverMatches, title, span, "no value is an actor");
+            tables.report(diagnostic.with_help("declare who acts: `actor User {}`"));
+        }
+        return;
+    }
+    for span in never.collect::<Vec<_>>() {
+        tables.report(
+            Diagnostic::new(
+                Code::NeverMatches,
+                "this rule can never match",
+                span,
+                "a variable of it fits no value",
+            )
+            .with_note("the types that its conditions ask of one variable exclude each other"),
+        );
+    }
+}

@@ -1,0 +1,238 @@
+//! Reads longhand: rules and conditions, names to ids, literals to constants.
+//!
+//! In: a rule of the syntax tree. Out: a [`Draft`]. Comparisons of two literals are decided here, so that
+//! later stages meet none. A type that no block declares becomes a plain type where it is first used.
+
+use super::formula::{Draft, Formula, Test, TestKind};
+use super::tables::Tables;
+use crate::diagnostic::{Code, Diagnostic};
+use crate::ir::{CompareOp, ConstId, Polarity, Term, TypeId, TypeKind, VarType};
+use crate::source::Span;
+use crate::syntax::ast::{self, Comparison, Expr, Name, Param, Spanned};
+
+/// Reads a longhand rule.
+pub(super) fn rule(tables: &mut Tables, rule: &ast::Rule) -> Draft {
+    let head = tables.predicate(&rule.name.value, rule.params.len());
+    let mut draft = Draft::new(head, rule.span);
+    params(tables, &mut draft, &rule.params);
+    if let Some(body) = &rule.body {
+        draft.body = expr(tables, &mut draft, body);
+    }
+    draft
+}
+
+/// Reads the parameters of a head into the draft.
+pub(super) fn params(tables: &mut Tables, draft: &mut Draft, params: &[Param]) {
+    for param in params {
+        let read = term(tables, draft, &param.term);
+        if let (Term::Var(var), Some(ty)) = (read, &param.ty) {
+            let ty = tables.type_named(&ty.value);
+            draft.narrow(var, tables.admits(ty));
+        }
+        draft.params.push(read);
+    }
+}
+
+/// Reads a term.
+pub(super) fn term(tables: &mut Tables, draft: &mut Draft, term: &Spanned<ast::Term>) -> Term {
+    match &term.value {
+        ast::Term::Variable(name) => Term::Var(draft.var(name)),
+        ast::Term::CurrentUnixTime => Term::Now,
+        ast::Term::String(_) | ast::Term::Integer(_) | ast::Term::Boolean(_) | ast::Term::Object { .. } => {
+            // What is wrong with a literal is reported; any literal then stands for it.
+            let literal = literal(tables, term).unwrap_or_else(|| tables.string(""));
+            Term::Const(literal)
+        }
+    }
+}
+
+/// Reads a literal; `None` if the term is none, or one that no value can have, which is reported.
+pub(super) fn literal(tables: &mut Tables, term: &Spanned<ast::Term>) -> Option<ConstId> {
+    match &term.value {
+        ast::Term::String(text) => Some(tables.string(text)),
+        ast::Term::Integer(value) => Some(tables.constant(TypeId::INTEGER, &value.to_string())),
+        ast::Term::Boolean(value) => Some(tables.constant(TypeId::BOOLEAN, &value.to_string())),
+        ast::Term::Object { ty, id } => object(tables, ty, id),
+        ast::Term::CurrentUnixTime | ast::Term::Variable(_) => None,
+    }
+}
+
+fn object(tables: &mut Tables, ty: &Name, id: &Spanned<String>) -> Option<ConstId> {
+    let type_id = tables.type_named(&ty.value);
+    let canonical = match tables.kind(type_id) {
+        TypeKind::Abstract => {
+            let name = &ty.value;
+            let title = format!("no value has the type `{name}` itself");
+            let word = name.to_lowercase();
+            let help = format!("write the name of an {word} block");
+            let diagnostic =
+                Diagnostic::new(Code::AbstractValue, title, ty.span, format!("stands for every {word} type"));
+            tables.report(diagnostic.with_help(help.replace("an resource", "a resource")));
+            return None;
+        }
+        TypeKind::Primitive if type_id == TypeId::INTEGER => {
+            id.value.parse::<i64>().ok().map(|value| value.to_string())
+        }
+        TypeKind::Primitive if type_id == TypeId::BOOLEAN => {
+            ["true", "false"].contains(&id.value.as_str()).then(|| id.value.clone())
+        }
+        TypeKind::Primitive | TypeKind::Actor | TypeKind::Resource | TypeKind::Plain | TypeKind::Foreign => {
+            Some(id.value.clone())
+        }
+    };
+    let Some(text) = canonical else {
+        tables.report(Diagnostic::new(
+            Code::MalformedObject,
+            format!("`{}` is no value of type `{}`", id.value, ty.value),
+            id.span,
+            if type_id == TypeId::INTEGER { "an integer is needed" } else { "`true` or `false` is needed" },
+        ));
+        return None;
+    };
+    Some(tables.constant(type_id, &text))
+}
+
+/// Reads a condition.
+pub(super) fn expr(tables: &mut Tables, draft: &mut Draft, expr: &Expr) -> Formula {
+    let all = |tables: &mut Tables, draft: &mut Draft, parts: &[Expr]| -> Vec<Formula> {
+        parts.iter().map(|part| self::expr(tables, draft, part)).collect()
+    };
+    match expr {
+        Expr::Or(parts, _) => Formula::Or(all(tables, draft, parts)),
+        Expr::And(parts, _) => Formula::And(all(tables, draft, parts)),
+        Expr::Not(inner, _) => Formula::Not(Box::new(self::expr(tables, draft, inner))),
+        Expr::Paren(inner, _) => self::expr(tables, draft, inner),
+        Expr::Compare { op, left, right, span } => compare(tables, draft, (*op, *span), left, right),
+        Expr::In { term, list, span } => one_of(tables, draft, term, list, *span),
+        Expr::Matches { variable, ty, exact, span } => matches(tables, draft, variable, (ty, *exact), *span),
+        Expr::Call(call) => self::call(tables, draft, call),
+        Expr::Boolean(value, _) => Formula::truth(*value),
+    }
+}
+
+/// Reads a predicate call.
+pub(super) fn call(tables: &mut Tables, draft: &mut Draft, call: &ast::Call) -> Formula {
+    let pred = tables.predicate(&call.name.value, call.args.len());
+    let args = call.args.iter().map(|arg| term(tables, draft, arg)).collect();
+    Formula::atom(pred, args, call.span)
+}
+
+fn compare(
+    tables: &mut Tables,
+    draft: &mut Draft,
+    (op, span): (Comparison, Span),
+    left: &Spanned<ast::Term>,
+    right: &Spanned<ast::Term>,
+) -> Formula {
+    let op = match op {
+        Comparison::Equal => CompareOp::Equal,
+        Comparison::NotEqual => CompareOp::NotEqual,
+        Comparison::Less => CompareOp::Less,
+        Comparison::LessOrEqual => CompareOp::LessOrEqual,
+        Comparison::Greater => CompareOp::Greater,
+        Comparison::GreaterOrEqual => CompareOp::GreaterOrEqual,
+    };
+    let (from, to) = (term(tables, draft, left), term(tables, draft, right));
+    let ordered = !matches!(op, CompareOp::Equal | CompareOp::NotEqual);
+    if ordered {
+        let mut integers = true;
+        for (term, written) in [(from, left.span), (to, right.span)] {
+            integers &= check_integer(tables, draft, term, written);
+        }
+        if !integers {
+            return Formula::truth(false);
+        }
+    }
+    match (from, to) {
+        (Term::Const(from), Term::Const(to)) => Formula::truth(decide(tables, op, from, to)),
+        (left, right) => Formula::Test(Test { kind: TestKind::Compare { op, left, right }, span }),
+    }
+}
+
+/// Reports a side of an order comparison that is known not to be an Integer.
+fn check_integer(tables: &mut Tables, draft: &Draft, term: Term, span: Span) -> bool {
+    let types = match term {
+        Term::Const(constant) => VarType::OneOf(vec![tables.constant_type(constant)]),
+        Term::Var(var) => draft.vars.get(var.index()).map_or(VarType::Any, |var| var.ty.clone()),
+        Term::Now => return true,
+    };
+    let VarType::OneOf(types) = types else { return true };
+    let integer = types.contains(&TypeId::INTEGER);
+    if !integer {
+        tables.report(not_an_integer(tables, &types, span));
+    }
+    integer
+}
+
+/// The refusal of an order comparison of values of these types.
+pub(super) fn not_an_integer(tables: &Tables, types: &[TypeId], span: Span) -> Diagnostic {
+    let label = match types {
+        [only] => {
+            let name = tables.types.get(only.index()).map_or("", |def| def.name.as_str());
+            format!("this is of type `{name}`")
+        }
+        _ => "this is never an Integer".to_owned(),
+    };
+    Diagnostic::new(Code::NotAnInteger, "`<`, `<=`, `>` and `>=` compare Integers only", span, label)
+        .with_help("compare with `=` or `!=`, or give the value the type `Integer`")
+}
+
+/// A comparison of two literals.
+fn decide(tables: &Tables, op: CompareOp, left: ConstId, right: ConstId) -> bool {
+    let number = |constant| tables.constant_text(constant).parse::<i64>().ok();
+    let ordering = number(left).zip(number(right)).map(|(left, right)| left.cmp(&right));
+    match op {
+        CompareOp::Equal => left == right,
+        CompareOp::NotEqual => left != right,
+        CompareOp::Less => ordering.is_some_and(std::cmp::Ordering::is_lt),
+        CompareOp::LessOrEqual => ordering.is_some_and(std::cmp::Ordering::is_le),
+        CompareOp::Greater => ordering.is_some_and(std::cmp::Ordering::is_gt),
+        CompareOp::GreaterOrEqual => ordering.is_some_and(std::cmp::Ordering::is_ge),
+    }
+}
+
+fn one_of(
+    tables: &mut Tables,
+    draft: &mut Draft,
+    term: &Spanned<ast::Term>,
+    list: &[Spanned<ast::Term>],
+    span: Span,
+) -> Formula {
+    let term = self::term(tables, draft, term);
+    let mut values = Vec::with_capacity(list.len());
+    for element in list {
+        if matches!(element.value, ast::Term::Variable(_) | ast::Term::CurrentUnixTime) {
+            tables.report(
+                Diagnostic::new(
+                    Code::NotALiteral,
+                    "only literals can stand in the list of an `in`",
+                    element.span,
+                    "not a literal",
+                )
+                .with_help("write an alternative of its own: `or x = …`"),
+            );
+            continue;
+        }
+        values.extend(literal(tables, element));
+    }
+    values.sort_unstable();
+    values.dedup();
+    if let Term::Const(constant) = term {
+        return Formula::truth(values.contains(&constant));
+    }
+    Formula::Test(Test { kind: TestKind::OneOf { polarity: Polarity::Positive, term, values }, span })
+}
+
+fn matches(
+    tables: &mut Tables,
+    draft: &mut Draft,
+    variable: &Name,
+    (ty, exact): (&Name, bool),
+    span: Span,
+) -> Formula {
+    let var = draft.var(&variable.value);
+    let ty = tables.type_named(&ty.value);
+    let types: Vec<TypeId> =
+        tables.admits(ty).iter().copied().filter(|&admitted| !exact || admitted == ty).collect();
+    Formula::Test(Test { kind: TestKind::OfType { polarity: Polarity::Positive, var, types }, span })
+}

@@ -1,0 +1,319 @@
+//! Decides what each variable of a rule ranges over, and refuses what nothing binds.
+//!
+//! In: a [`Draft`], where one name is one variable. Out: for each variable how many `not`s deep it
+//! lives. A variable that occurs only inside one `not` is existential there and lives at that `not`'s depth;
+//! everything else lives at depth 0, in the head or the positive part. Afterwards no two `not`s share a
+//! variable that is local to both, and every variable of a negated test or a comparison is bound.
+//!
+//! ```text
+//! ok(u) if member(u, g) and not (banned(u, x) and not forgiven(u, x, y));
+//!    0             0 0              0  1              0  1  2
+//! ```
+//!
+//! A variable is *bound* by the head, a positive predicate, `=` to something bound, or `in`. With `or`,
+//! every alternative must bind it.
+
+use super::formula::{Draft, Formula, Test, TestKind, variable};
+use super::tables::Tables;
+use crate::diagnostic::{Code, Diagnostic};
+use crate::ir::{CompareOp, Polarity, Term, VarId};
+use crate::source::Span;
+
+/// Steps that the search for bound variables may take in one rule; real rules take a few dozen.
+const FUEL: usize = 2_000_000;
+
+/// A set of a rule's variables.
+type Vars = Vec<bool>;
+
+/// Renames local variables apart; returns each variable's depth, or `None` if one is not bound.
+pub(super) fn scope(tables: &mut Tables, draft: &mut Draft) -> Option<Vec<u32>> {
+    let mut head = vec![false; draft.vars.len()];
+    draft.params.iter().filter_map(|&term| variable(term)).for_each(|var| insert(&mut head, var));
+    let mut body = std::mem::replace(&mut draft.body, Formula::truth(true));
+    let mut scope = Scope { tables, draft, depths: vec![None; head.len()], refused: Vec::new(), fuel: FUEL };
+    if needs_scopes(&body) {
+        scope.separate(&mut body, head.clone(), 0);
+        scope.check(&body, head, 0);
+    }
+    let Scope { depths, refused, fuel, .. } = scope;
+    draft.body = body;
+    if fuel <= 1 + depths.len() / 64 {
+        let title = format!("the condition of `{}` is too large", tables.predicate_name(draft.head));
+        tables.report(Diagnostic::new(Code::ConditionTooLarge, title, draft.span, "split this rule"));
+        return None;
+    }
+    refused.is_empty().then(|| depths.into_iter().map(|depth| depth.unwrap_or(0)).collect())
+}
+
+/// Whether anything in the body needs its variables bound.
+fn needs_scopes(formula: &Formula) -> bool {
+    match formula {
+        Formula::And(parts) | Formula::Or(parts) => parts.iter().any(needs_scopes),
+        Formula::Not(_) => true,
+        Formula::Test(test) => match test.kind {
+            TestKind::Atom { .. } => false,
+            TestKind::Compare { .. } | TestKind::OneOf { .. } | TestKind::OfType { .. } => true,
+        },
+    }
+}
+
+struct Scope<'t> {
+    tables: &'t mut Tables,
+    draft: &'t mut Draft,
+    /// Where a variable lives; `None` as long as no `not` claimed it.
+    depths: Vec<Option<u32>>,
+    refused: Vec<VarId>,
+    fuel: usize,
+}
+
+impl Scope<'_> {
+    /// Gives each `not` in `formula` its own local variables. `visible` are the variables of outer levels.
+    fn separate(&mut self, formula: &mut Formula, mut visible: Vars, depth: u32) {
+        mark_positive(formula, &mut visible);
+        self.hidden(formula, &visible);
+        self.enter_nots(formula, &visible, depth);
+    }
+
+    /// The variables that occur only inside `not`s of this level; those of two `not`s that must hold
+    /// together are refused.
+    fn hidden(&mut self, formula: &Formula, visible: &Vars) -> Vec<(VarId, Span)> {
+        match formula {
+            Formula::Test(_) => Vec::new(),
+            Formula::Not(inner) => {
+                let mut hidden: Vec<(VarId, Span)> = Vec::new();
+                inner.for_each(&mut |test| {
+                    let new = test.vars().filter(|&var| !contains(visible, var));
+                    hidden.extend(new.map(|var| (var, test.span)));
+                });
+                first_of_each(hidden)
+            }
+            Formula::Or(parts) => {
+                first_of_each(parts.iter().flat_map(|part| self.hidden(part, visible)).collect())
+            }
+            Formula::And(parts) => {
+                let mut all: Vec<(VarId, Span)> =
+                    parts.iter().flat_map(|part| self.hidden(part, visible)).collect();
+                all.sort_by_key(|&(var, _)| var);
+                let twice = all.windows(2).filter_map(|pair| match pair {
+                    [(a, first), (b, second)] if a == b => Some((*a, *first, *second)),
+                    _ => None,
+                });
+                for (var, first, second) in twice.collect::<Vec<_>>() {
+                    self.refuse_shared(var, first, second);
+                }
+                first_of_each(all)
+            }
+        }
+    }
+
+    fn enter_nots(&mut self, formula: &mut Formula, visible: &Vars, depth: u32) {
+        match formula {
+            Formula::And(parts) | Formula::Or(parts) => {
+                parts.iter_mut().for_each(|part| self.enter_nots(part, visible, depth));
+            }
+            Formula::Not(inner) => {
+                let mut positive = visible.clone();
+                mark_positive(inner, &mut positive);
+                for index in 0..positive.len() {
+                    let var = VarId::from_index(index);
+                    if contains(&positive, var) && !contains(visible, var) {
+                        self.claim(inner, var, depth + 1);
+                    }
+                }
+                self.separate(inner, visible.clone(), depth + 1);
+            }
+            Formula::Test(_) => {}
+        }
+    }
+
+    /// Makes a variable local to a `not`; if another `not` (of another alternative) has it, a copy of it.
+    fn claim(&mut self, inner: &mut Formula, var: VarId, depth: u32) {
+        match self.depths.get_mut(var.index()) {
+            Some(slot @ None) => *slot = Some(depth),
+            Some(Some(_)) | None => {
+                let Some(copied) = self.draft.vars.get(var.index()).cloned() else { return };
+                let copy = self.draft.fresh(&copied.name, copied.ty);
+                self.depths.push(Some(depth));
+                rename(inner, var, copy);
+            }
+        }
+    }
+
+    /// Checks that everything that must be bound is. `bound` are the variables that outer levels bind.
+    fn check(&mut self, formula: &Formula, mut bound: Vars, depth: u32) {
+        bound.resize(self.depths.len(), false);
+        while grow(formula, &mut bound, &mut self.fuel) {}
+        self.check_bound(formula, &bound, depth);
+    }
+
+    fn check_bound(&mut self, formula: &Formula, bound: &Vars, depth: u32) {
+        match formula {
+            Formula::And(parts) => parts.iter().for_each(|part| self.check_bound(part, bound, depth)),
+            Formula::Or(parts) => parts.iter().for_each(|part| self.check(part, bound.clone(), depth)),
+            Formula::Not(inner) => {
+                inner.for_each(&mut |test| {
+                    for var in test.vars() {
+                        let lives = self.depths.get(var.index()).copied().flatten().unwrap_or(0);
+                        if lives <= depth && !contains(bound, var) {
+                            self.refuse_unbound(var, test, true);
+                        }
+                    }
+                });
+                self.check(inner, bound.clone(), depth + 1);
+            }
+            Formula::Test(test) => {
+                let must_be_bound = match test.kind {
+                    TestKind::Atom { .. } => false,
+                    TestKind::Compare { .. } | TestKind::OneOf { .. } => true,
+                    TestKind::OfType { .. } => depth > 0,
+                };
+                for var in test.vars().filter(|_| must_be_bound) {
+                    if !contains(bound, var) {
+                        self.refuse_unbound(var, test, depth > 0);
+                    }
+                }
+            }
+        }
+    }
+
+    fn refuse_unbound(&mut self, var: VarId, test: &Test, in_negation: bool) {
+        if self.refused.contains(&var) {
+            return;
+        }
+        self.refused.push(var);
+        let name = self.draft.vars.get(var.index()).map_or("_", |var| var.name.as_str());
+        let (title, help) = if in_negation {
+            (
+                format!("nothing binds `{name}`, which a `not` tests"),
+                format!("bind `{name}` in the head, or by a predicate that is not negated"),
+            )
+        } else {
+            (
+                format!("nothing binds `{name}`, which is compared here"),
+                format!("bind `{name}` in the head, or by a predicate"),
+            )
+        };
+        let diagnostic =
+            Diagnostic::new(Code::UnboundInNegation, title, test.span, "any value could stand here");
+        self.tables.report(diagnostic.with_help(help));
+    }
+
+    fn refuse_shared(&mut self, var: VarId, first: Span, second: Span) {
+        if self.refused.contains(&var) {
+            return;
+        }
+        self.refused.push(var);
+        let name = self.draft.vars.get(var.index()).map_or("_", |var| var.name.as_str());
+        let diagnostic = Diagnostic::new(
+            Code::UnboundInNegation,
+            format!("nothing binds `{name}`, which two `not`s share"),
+            second,
+            "the second one",
+        )
+        .with_label(first, "the first one")
+        .with_help(format!(
+            "if they mean different values, rename one of them; if the same, bind `{name}` by a predicate that is not negated"
+        ));
+        self.tables.report(diagnostic);
+    }
+}
+
+fn contains(vars: &Vars, var: VarId) -> bool {
+    vars.get(var.index()).copied().unwrap_or(false)
+}
+
+fn insert(vars: &mut Vars, var: VarId) {
+    if vars.len() <= var.index() {
+        vars.resize(var.index() + 1, false);
+    }
+    if let Some(slot) = vars.get_mut(var.index()) {
+        *slot = true;
+    }
+}
+
+fn first_of_each(mut vars: Vec<(VarId, Span)>) -> Vec<(VarId, Span)> {
+    vars.sort_by_key(|&(var, _)| var);
+    vars.dedup_by_key(|&mut (var, _)| var);
+    vars
+}
+
+/// Adds the variables that occur outside every `not`.
+fn mark_positive(formula: &Formula, vars: &mut Vars) {
+    match formula {
+        Formula::And(parts) | Formula::Or(parts) => parts.iter().for_each(|part| mark_positive(part, vars)),
+        Formula::Not(_) => {}
+        Formula::Test(test) => test.vars().for_each(|var| insert(vars, var)),
+    }
+}
+
+fn rename(formula: &mut Formula, from: VarId, to: VarId) {
+    match formula {
+        Formula::And(parts) | Formula::Or(parts) => parts.iter_mut().for_each(|part| rename(part, from, to)),
+        Formula::Not(inner) => rename(inner, from, to),
+        Formula::Test(test) => test.map_vars(|var| if var == from { to } else { var }),
+    }
+}
+
+/// Adds what the formula binds to `bound`; says whether that was anything new.
+///
+/// The worst case is exponential in the nesting of `or`, so each visit takes from `fuel`; with none left
+/// nothing grows any more.
+fn grow(formula: &Formula, bound: &mut Vars, fuel: &mut usize) -> bool {
+    let cost = 1 + bound.len() / 64;
+    if *fuel < cost {
+        return false;
+    }
+    *fuel -= cost;
+    match formula {
+        Formula::And(parts) => parts.iter().fold(false, |grown, part| grow(part, bound, fuel) | grown),
+        Formula::Or(parts) => {
+            let mut alternatives = parts.iter().map(|part| {
+                let mut alternative = bound.clone();
+                while grow(part, &mut alternative, fuel) {}
+                alternative
+            });
+            let Some(mut every) = alternatives.next() else { return false };
+            for alternative in alternatives {
+                every.iter_mut().zip(&alternative).for_each(|(all, one)| *all &= one);
+            }
+            let grown = *bound != every;
+            *bound = every;
+            grown
+        }
+        Formula::Not(_) => false,
+        Formula::Test(test) => grow_by_test(test, bound),
+    }
+}
+
+fn grow_by_test(test: &Test, bound: &mut Vars) -> bool {
+    let is_bound = |bound: &Vars, term| match term {
+        Term::Var(var) => contains(bound, var),
+        Term::Const(_) | Term::Now => true,
+    };
+    let mut grown = false;
+    let mut bind = |bound: &mut Vars, term| {
+        if let Term::Var(var) = term
+            && !contains(bound, var)
+        {
+            insert(bound, var);
+            grown = true;
+        }
+    };
+    match &test.kind {
+        TestKind::Atom { polarity: Polarity::Positive, args, .. } => {
+            args.iter().for_each(|&arg| bind(bound, arg));
+        }
+        TestKind::Compare { op: CompareOp::Equal, left, right } => {
+            if is_bound(bound, *left) || is_bound(bound, *right) {
+                bind(bound, *left);
+                bind(bound, *right);
+            }
+        }
+        TestKind::OneOf { polarity: Polarity::Positive, term, .. } => bind(bound, *term),
+        TestKind::Atom { polarity: Polarity::Negated, .. }
+        | TestKind::OneOf { polarity: Polarity::Negated, .. }
+        | TestKind::Compare { .. }
+        | TestKind::OfType { .. } => {}
+    }
+    grown
+}

@@ -1,0 +1,196 @@
+//! Works out what may be stored: every shape of fact that some body, entry point or `declare` consumes.
+//!
+//! In: the rules, typed. Out: [`Signature`]s, of which each says for each argument a set of concrete types,
+//! one String, or anything. Only a String literal narrows: an Integer or Boolean literal counts by its type, as
+//! policies store `is_closed(issue, true)` where the rules read only `is_closed(resource, false)`.
+//!
+//! Shapes that differ in one argument only are joined, so that thousands of calls leave a few signatures
+//! for each predicate; what is accepted stays the same.
+
+use super::entry;
+use super::tables::Tables;
+use crate::ir::{LiteralKind, Rule, Signature, SignatureArg, Term, TypeId, VarType};
+use crate::syntax::ast::{Item, Policy};
+use indexmap::{IndexMap, IndexSet};
+use rustc_hash::FxBuildHasher;
+
+/// What the policy's `declare`s add.
+pub(super) fn declared(tables: &mut Tables, policy: &Policy) -> Vec<Signature> {
+    let mut signatures = Vec::new();
+    for item in &policy.items {
+        let Item::Declare(declare) = item else { continue };
+        tables.predicate(&declare.name.value, declare.types.len());
+        let args = declare.types.iter().map(|ty| {
+            let ty = tables.type_named(&ty.value);
+            SignatureArg::OneOf(tables.admits(ty).to_vec())
+        });
+        signatures.push(Signature { predicate: declare.name.value.clone(), args: args.collect() });
+    }
+    signatures
+}
+
+/// An argument of a shape, with type sets interned.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Arg {
+    /// Position in [`Shapes::sets`].
+    OneOf(usize),
+    /// Position in the constants.
+    Literal(usize),
+    Any,
+}
+
+#[derive(Default)]
+struct Shapes {
+    sets: IndexSet<Vec<TypeId>, FxBuildHasher>,
+    by_predicate: IndexMap<(String, usize), IndexSet<Vec<Arg>, FxBuildHasher>, FxBuildHasher>,
+}
+
+/// Everything that may be stored.
+pub(super) fn signatures(tables: &Tables, declared: &[Signature]) -> Vec<Signature> {
+    let mut shapes = Shapes::default();
+    // By predicate id first: most calls repeat a shape, and names cost more to look up.
+    let mut called: Vec<IndexSet<Vec<Arg>, FxBuildHasher>> =
+        vec![IndexSet::default(); tables.predicates.len()];
+    let mut buffer = Vec::new();
+    for rule in &tables.rules {
+        for literal in &rule.body {
+            let LiteralKind::Atom { pred, args, .. } = &literal.kind else { continue };
+            buffer.clear();
+            buffer.extend(args.iter().map(|&arg| shapes.arg(tables, rule, arg)));
+            if let Some(set) = called.get_mut(pred.index())
+                && !set.contains(buffer.as_slice())
+            {
+                set.insert(buffer.clone());
+            }
+        }
+    }
+    for (predicate, set) in tables.predicates.iter().zip(called) {
+        if !set.is_empty() && !predicate.name.starts_with('\'') {
+            shapes.by_predicate.insert((predicate.name.clone(), predicate.arity), set);
+        }
+    }
+    let string = shapes.one_of(&[TypeId::STRING]);
+    for arity in entry::ARITIES {
+        let args = [Arg::Any, string, Arg::Any].into_iter().take(arity).collect();
+        shapes.add("allow", args);
+    }
+    for signature in declared {
+        let args = signature.args.iter().map(|arg| match arg {
+            SignatureArg::OneOf(types) => shapes.one_of(types),
+            SignatureArg::Literal(_) | SignatureArg::Any => Arg::Any,
+        });
+        let args = args.collect();
+        shapes.add(&signature.predicate, args);
+    }
+    shapes.joined(tables)
+}
+
+impl Shapes {
+    fn one_of(&mut self, types: &[TypeId]) -> Arg {
+        match self.sets.get_index_of(types) {
+            Some(at) => Arg::OneOf(at),
+            None => Arg::OneOf(self.sets.insert_full(types.to_vec()).0),
+        }
+    }
+
+    fn arg(&mut self, tables: &Tables, rule: &Rule, term: Term) -> Arg {
+        match term {
+            Term::Const(constant) => match tables.constant_type(constant) {
+                TypeId::STRING => Arg::Literal(constant.index()),
+                ty => self.one_of(&[ty]),
+            },
+            Term::Now => self.one_of(&[TypeId::INTEGER]),
+            Term::Var(var) => match rule.vars.get(var.index()).map(|var| &var.ty) {
+                Some(VarType::OneOf(types)) => self.one_of(types),
+                Some(VarType::Any) | None => Arg::Any,
+            },
+        }
+    }
+
+    fn add(&mut self, predicate: &str, args: Vec<Arg>) {
+        self.by_predicate.entry((predicate.to_owned(), args.len())).or_default().insert(args);
+    }
+
+    /// The signatures, joined, sorted by predicate.
+    fn joined(mut self, tables: &Tables) -> Vec<Signature> {
+        let by_predicate = std::mem::take(&mut self.by_predicate);
+        let mut signatures = Vec::new();
+        for ((predicate, arity), mut shapes) in by_predicate {
+            for position in (0..arity).rev() {
+                shapes = self.join(shapes, position);
+            }
+            for shape in shapes {
+                let args: Vec<SignatureArg> = shape.iter().map(|&arg| self.public(tables, arg)).collect();
+                // A call that no value fits accepts nothing.
+                if !args.contains(&SignatureArg::OneOf(Vec::new())) {
+                    signatures.push(Signature { predicate: predicate.clone(), args });
+                }
+            }
+        }
+        signatures.sort_by(|a, b| {
+            (&a.predicate, a.args.len(), &a.args).cmp(&(&b.predicate, b.args.len(), &b.args))
+        });
+        signatures
+    }
+
+    /// Joins the shapes that differ in one position only.
+    fn join(
+        &mut self,
+        shapes: IndexSet<Vec<Arg>, FxBuildHasher>,
+        position: usize,
+    ) -> IndexSet<Vec<Arg>, FxBuildHasher> {
+        let mut groups: IndexMap<Vec<Arg>, Vec<Arg>, FxBuildHasher> = IndexMap::default();
+        for mut shape in shapes {
+            if let Some(slot) = shape.get_mut(position) {
+                let arg = std::mem::replace(slot, Arg::Any);
+                groups.entry(shape).or_default().push(arg);
+            }
+        }
+        let mut joined = IndexSet::default();
+        for (mut shape, args) in groups {
+            for arg in self.union(&args) {
+                if let Some(slot) = shape.get_mut(position) {
+                    *slot = arg;
+                }
+                joined.insert(shape.clone());
+            }
+        }
+        joined
+    }
+
+    /// The fewest arguments that admit the same values.
+    fn union(&mut self, args: &[Arg]) -> Vec<Arg> {
+        if args.contains(&Arg::Any) {
+            return vec![Arg::Any];
+        }
+        let mut types: Vec<TypeId> = Vec::new();
+        let mut literals = Vec::new();
+        for arg in args {
+            match arg {
+                Arg::OneOf(set) => types.extend(self.sets.get_index(*set).into_iter().flatten()),
+                Arg::Literal(_) => literals.push(*arg),
+                Arg::Any => {}
+            }
+        }
+        types.sort_unstable();
+        types.dedup();
+        if types.contains(&TypeId::STRING) {
+            literals.clear();
+        }
+        if !types.is_empty() || literals.is_empty() {
+            literals.push(self.one_of(&types));
+        }
+        literals
+    }
+
+    fn public(&self, tables: &Tables, arg: Arg) -> SignatureArg {
+        match arg {
+            Arg::OneOf(set) => SignatureArg::OneOf(self.sets.get_index(set).cloned().unwrap_or_default()),
+            Arg::Literal(constant) => {
+                let text = tables.constants.get_index(constant).map_or("", |constant| &constant.text);
+                SignatureArg::Literal(text.to_owned())
+            }
+            Arg::Any => SignatureArg::Any,
+        }
+    }
+}

@@ -1,0 +1,1 @@
+//! Tests of the resolver, from policy text to printed rules.
