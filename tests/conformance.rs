@@ -196,6 +196,10 @@ impl<'c> Run<'c> {
     /// A check, a filter, a list and the actions say the same of one actor, action and resource.
     fn cross(&mut self, program: &Program, hosted: &Hosted) {
         let context = &self.case.context;
+        // On the wire an id that is a star cannot be told from a wildcard.
+        if self.all_facts().iter().flat_map(|fact| &fact.args).any(|value| value.id == "*") {
+            return;
+        }
         for Query { text, question, answer } in &self.case.queries {
             let Some(allow) = Allow::of(question) else { continue };
             for (actor, action, resource) in self.triples(program, &allow) {
@@ -307,10 +311,9 @@ fn is_expected(expected: &Outcome, found: &Outcome) -> bool {
     }
 }
 
-/// Whether an enumeration says of a value what a check said. One that cannot enumerate says nothing, and a
-/// value that is written like a wildcard cannot be told from one.
+/// Whether an enumeration says of a value what a check said. One that cannot enumerate says nothing.
 fn says(enumeration: &Outcome, value: &Value, allowed: bool) -> bool {
     let Outcome::Is(Answer::Rows(rows)) = enumeration else { return true };
     let cell = Cell::Value(value.clone());
-    value.id == "*" || rows.iter().any(|row| Cell::row_covers(row, std::slice::from_ref(&cell))) == allowed
+    rows.iter().any(|row| Cell::row_covers(row, std::slice::from_ref(&cell))) == allowed
 }

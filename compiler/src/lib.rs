@@ -2,17 +2,27 @@
 //!
 //! The modules stand in the order in which data flows.
 
-pub mod source;
-pub mod limits;
-pub mod diagnostic;
-pub mod syntax;
-pub mod ir;
-pub mod resolve;
 pub mod catalog;
+pub mod diagnostic;
+pub mod ir;
+pub mod limits;
+mod plan;
 pub mod question;
+pub mod resolve;
+pub mod source;
+mod specialise;
+pub mod sql;
+pub mod strata;
+pub mod syntax;
 
-use diagnostic::Diagnostic;
+use catalog::Catalog;
+use diagnostic::{Diagnostic, Severity};
 use ir::Program;
+use question::{CompileError, Domain, Question, Shape, Slot, Statement};
+use source::SourceMap;
+use specialise::RuleIndex;
+pub use sql::dialect::Dialect;
+use sql::lower::{Literal, Values};
 
 /// A policy that was read: the program if it has no error, and every finding, sorted by position.
 #[derive(Debug)]
@@ -21,4 +31,105 @@ pub struct Checked {
     pub program: Option<Program>,
     /// Errors and lints.
     pub diagnostics: Vec<Diagnostic>,
+}
+
+/// Reads a policy: all its errors and lints, and the program if there is no error.
+pub fn check(source: &SourceMap) -> Checked {
+    let (policy, mut diagnostics) = syntax::parse(source);
+    let (resolved, found) = resolve::resolve(source, &policy);
+    diagnostics.extend(found);
+    let has_error =
+        |diagnostics: &[Diagnostic]| diagnostics.iter().any(|found| found.severity() == Severity::Error);
+    let mut program = resolved.filter(|_| !has_error(&diagnostics));
+    if let Some(resolved) = &program {
+        diagnostics.extend(strata::check(resolved));
+        if has_error(&diagnostics) {
+            program = None;
+        }
+    }
+    Checked { program, diagnostics: diagnostic::settle(diagnostics) }
+}
+
+/// Compiles the shape of a question to a statement with parameters.
+///
+/// # Errors
+/// [`CompileError::Refused`] if the answer cannot be enumerated or expressed.
+pub fn compile(
+    program: &Program,
+    catalog: &Catalog,
+    shape: &Shape,
+    dialect: Dialect,
+) -> Result<Statement, CompileError> {
+    let rules = RuleIndex::new(program);
+    let planned = plan::plan(program, &rules, catalog, shape)?;
+    sql::to_sql(program, catalog, &planned, dialect, Values::Parameters)
+}
+
+/// Compiles a question to a statement with its values as literals; it needs no parameters.
+///
+/// `now` is the value of `@current_unix_time`, in seconds since the epoch. The catalog must not have
+/// relations that come with the request.
+pub fn compile_text(
+    program: &Program,
+    catalog: &Catalog,
+    question: &Question,
+    dialect: Dialect,
+    now: i64,
+) -> Result<Statement, CompileError> {
+    let rules = RuleIndex::new(program);
+    let planned = plan::plan(program, &rules, catalog, &Shape::of(program, question))?;
+    let value = |slot: Slot| match slot {
+        Slot::Given(var) => match question.vars.get(var).map(|var| &var.domain) {
+            Some(Domain::Given(text)) => Literal::Text(text.clone()),
+            Some(Domain::GivenOneOf(_) | Domain::Wanted | Domain::Ignored) | None => {
+                Literal::Text(String::new())
+            }
+        },
+        Slot::OneOf(var) => match question.vars.get(var).map(|var| &var.domain) {
+            Some(Domain::GivenOneOf(texts)) => Literal::Texts(texts.clone()),
+            Some(Domain::Given(_) | Domain::Wanted | Domain::Ignored) | None => Literal::Texts(Vec::new()),
+        },
+        Slot::Context(_) => Literal::Texts(Vec::new()),
+        Slot::Now => Literal::Integer(now),
+        Slot::PageAfter => Literal::Text(String::new()),
+        Slot::PageLimit => Literal::Integer(i64::MAX),
+    };
+    sql::to_sql(program, catalog, &planned, dialect, Values::Literals(&value))
+}
+
+/// What each stage made of a question, as text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Explanation {
+    /// The whole policy as typed rules.
+    pub ir: String,
+    /// The relations of this question, one for each combination of types and literals.
+    pub specialised: String,
+    /// The same after hierarchies were collapsed.
+    pub collapsed: String,
+    /// The order of evaluation.
+    pub strata: String,
+    /// Tables, joins and fixpoints.
+    pub plan: String,
+    /// The statement.
+    pub sql: String,
+}
+
+/// Compiles a question and tells what each stage made of it.
+pub fn explain(
+    program: &Program,
+    catalog: &Catalog,
+    shape: &Shape,
+    dialect: Dialect,
+) -> Result<Explanation, CompileError> {
+    let rules = RuleIndex::new(program);
+    let (planned, stages) = plan::explain(program, &rules, catalog, shape)?;
+    let statement = sql::to_sql(program, catalog, &planned, dialect, Values::Parameters)?;
+    Ok(Explanation {
+        ir: ir::print::program(program),
+        specialised: stages.specialised,
+        collapsed: stages.collapsed,
+        strata: stages.strata,
+        plan: stages.plan,
+        sql: statement.sql,
+    })
 }

@@ -35,3 +35,6 @@ pub const INHERITED: usize = 500_000;
 
 /// Facts of all tests together, those of a fixture counted in each test that uses it.
 pub const TEST_FACTS: usize = 100_000;
+
+/// Rule copies that specialising one question may make. The largest real policies need a few thousand.
+pub const SPECIALISATION_STEPS: usize = 200_000;

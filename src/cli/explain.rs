@@ -28,6 +28,6 @@ pub(super) fn run(args: &Args) -> Result<Verdict, CliError> {
     let program = PolicyFile::program(&args.policy)?;
     let shape = Shape::of(&program, &question);
     let explanation = explain(&program, &tables::catalog(&program)?, &shape, args.dialect)?;
-    output::to_stdout(&explanation.to_string())?;
+    output::to_stdout(&format!("{explanation:?}"))?;
     Ok(Verdict::Good)
 }

@@ -152,7 +152,7 @@ impl<'p> Oracle<'p> {
                 let join = Self::join_of(rule);
                 self.solve(&join, 0, &mut vec![None; rule.vars.len()], &model, &mut |env| {
                     if rule.body.iter().all(|literal| self.holds(&literal.kind, &join.vars, env, denied)) {
-                        derived.push((rule.head, self.values(&rule.params, env)));
+                        derived.push((rule.head, self.terms(&rule.params, env)));
                     }
                 });
             }
@@ -199,7 +199,7 @@ impl<'p> Oracle<'p> {
     /// Calls `found` with every assignment that satisfies the join's atoms from `at` on.
     fn solve(&self, join: &Join<'_>, at: usize, env: &mut Env, model: &Model, found: &mut dyn FnMut(&Env)) {
         if let Some(&(pred, args)) = join.atoms.get(at) {
-            for tuple in model.candidates(pred, &self.values(args, env)) {
+            for tuple in model.candidates(pred, &self.terms(args, env)) {
                 let mut extended = env.clone();
                 if self.unify(args, tuple, &join.vars, &mut extended) {
                     self.solve(join, at + 1, &mut extended, model, found);
@@ -232,7 +232,7 @@ impl<'p> Oracle<'p> {
         match literal {
             LiteralKind::Atom { polarity: Polarity::Positive, .. } => true,
             LiteralKind::Atom { polarity: Polarity::Negated, pred, args } => {
-                let candidates = denied.candidates(pred.index(), &self.values(args, env));
+                let candidates = denied.candidates(pred.index(), &self.terms(args, env));
                 !candidates.into_iter().any(|tuple| self.unify(args, tuple, vars, &mut env.clone()))
             }
             LiteralKind::Compare { op, left, right } => {
@@ -250,7 +250,7 @@ impl<'p> Oracle<'p> {
         }
     }
 
-    fn values(&self, terms: &[Term], env: &Env) -> Vec<Option<usize>> {
+    fn terms(&self, terms: &[Term], env: &Env) -> Vec<Option<usize>> {
         terms.iter().map(|&term| self.term(term, env)).collect()
     }
 

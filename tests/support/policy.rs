@@ -2,6 +2,7 @@
 
 use portcullis_compiler::catalog::{Catalog, Relation, RelationArg, RelationSource};
 use portcullis_compiler::check;
+use portcullis_compiler::diagnostic::Severity;
 use portcullis_compiler::ir::{Program, SignatureArg, TypeKind};
 use portcullis_compiler::source::SourceMap;
 use std::collections::BTreeSet;
@@ -9,7 +10,8 @@ use std::collections::BTreeSet;
 /// The program, or the titles of all that is wrong with it.
 pub(crate) fn program(text: &str) -> Result<Program, String> {
     let checked = check(&SourceMap::new("policy.polar", text));
-    let titles = checked.diagnostics.iter().map(|found| format!("{}: {}", found.code.as_str(), found.title));
+    let errors = checked.diagnostics.iter().filter(|found| found.severity() == Severity::Error);
+    let titles = errors.map(|found| format!("{}: {}", found.code.as_str(), found.title));
     let titles: Vec<String> = titles.collect();
     checked.program.ok_or_else(|| titles.join("\n"))
 }
@@ -27,7 +29,9 @@ pub(crate) fn tables(program: &Program) -> Catalog {
         let mut combinations: Vec<Vec<String>> = vec![Vec::new()];
         for arg in &signature.args {
             let types = match arg {
-                SignatureArg::Type(ty) => vec![program.types[ty.index()].name.clone()],
+                SignatureArg::OneOf(types) => {
+                    types.iter().map(|ty| program.types[ty.index()].name.clone()).collect()
+                }
                 SignatureArg::Literal(_) => vec!["String".to_owned()],
                 SignatureArg::Any => all.clone(),
             };

@@ -188,7 +188,10 @@ impl Sources {
                 continue;
             };
             let args = signature.args.iter().map(|arg| match arg {
-                SignatureArg::Type(ty) => SourceArg::Column(*ty),
+                SignatureArg::OneOf(types) => match types.as_slice() {
+                    [ty] => SourceArg::Column(*ty),
+                    _ => SourceArg::Open,
+                },
                 SignatureArg::Literal(text) => program
                     .string_literal(text)
                     .map_or(SourceArg::Column(TypeId::STRING), SourceArg::Constant),
