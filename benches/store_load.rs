@@ -39,7 +39,7 @@ fn main() {
 }
 
 async fn run(n_facts: usize) {
-    let dir = tempfile::tempdir_in(".").unwrap();
+    let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let store = Store::open(dir.path(), &StoreOptions::default()).unwrap();
     let facts = facts(n_facts);
     let sample: Vec<Fact> = facts.iter().step_by((n_facts / 5_000).max(1)).cloned().collect();

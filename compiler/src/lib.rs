@@ -20,7 +20,6 @@ use diagnostic::{Diagnostic, Severity};
 use ir::Program;
 use question::{CompileError, Domain, Question, Shape, Slot, Statement};
 use source::SourceMap;
-use specialise::RuleIndex;
 pub use sql::dialect::Dialect;
 use sql::lower::{Literal, Values};
 
@@ -60,8 +59,7 @@ pub fn compile(
     shape: &Shape,
     dialect: Dialect,
 ) -> Result<Statement, CompileError> {
-    let rules = RuleIndex::new(program);
-    let planned = plan::plan(program, &rules, catalog, shape)?;
+    let planned = plan::plan(program, catalog, shape)?;
     sql::to_sql(program, catalog, &planned, dialect, Values::Parameters)
 }
 
@@ -76,8 +74,7 @@ pub fn compile_text(
     dialect: Dialect,
     now: i64,
 ) -> Result<Statement, CompileError> {
-    let rules = RuleIndex::new(program);
-    let planned = plan::plan(program, &rules, catalog, &Shape::of(program, question))?;
+    let planned = plan::plan(program, catalog, &Shape::of(program, question))?;
     let value = |slot: Slot| match slot {
         Slot::Given(var) => match question.vars.get(var).map(|var| &var.domain) {
             Some(Domain::Given(text)) => Literal::Text(text.clone()),
@@ -121,8 +118,7 @@ pub fn explain(
     shape: &Shape,
     dialect: Dialect,
 ) -> Result<Explanation, CompileError> {
-    let rules = RuleIndex::new(program);
-    let (planned, stages) = plan::explain(program, &rules, catalog, shape)?;
+    let (planned, stages) = plan::explain(program, catalog, shape)?;
     let statement = sql::to_sql(program, catalog, &planned, dialect, Values::Parameters)?;
     Ok(Explanation {
         ir: ir::print::program(program),

@@ -19,6 +19,24 @@ pub const RULES: usize = 50_000;
 /// Parameters of a predicate. Each becomes a column; real predicates have up to four.
 pub const PARAMETERS: usize = 32;
 
+/// Rule copies that specialising one question may make. The largest real policies need a few thousand.
+pub const SPECIALISATION_STEPS: usize = 200_000;
+
+/// Selects into which one body may be split. SQLite takes 500 in one union.
+pub const SELECTS: usize = 256;
+
+/// Branches, planned in all. Beyond a quarter of it, what several branches need becomes a shared table.
+pub const BRANCHES: usize = 4_000;
+
+/// Branches inside each other. SQLite parses 29 nested `EXISTS`; a deeper test becomes a table.
+pub const NESTED_BRANCHES: usize = 10;
+
+/// Bodies that are planned inside each other: the planner recurses, and a thread has 2 MB of stack.
+pub const DEPTH: usize = 64;
+
+/// Common table expressions of one statement. SQLite takes 499.
+pub const TABLES: usize = 400;
+
 /// Conditions of one rule. The checks of what binds a variable grow with their square.
 pub const CONDITIONS: usize = 5_000;
 
@@ -35,6 +53,3 @@ pub const INHERITED: usize = 500_000;
 
 /// Facts of all tests together, those of a fixture counted in each test that uses it.
 pub const TEST_FACTS: usize = 100_000;
-
-/// Rule copies that specialising one question may make. The largest real policies need a few thousand.
-pub const SPECIALISATION_STEPS: usize = 200_000;

@@ -25,6 +25,7 @@ mod error;
 mod fact;
 mod facts;
 mod keys;
+mod log;
 mod migrate;
 mod policy;
 mod pool;

@@ -15,18 +15,15 @@
 //! the middle of a commit, nobody knows what it holds; the thread then refuses further writes until the store
 //! has been opened again, which reads the log anew.
 //!
-//! Checkpoints run here after the replies, so that no batch waits for one. A checkpoint that readers hold up is
-//! tried again; a log that grows past [`LOG_LIMIT`] makes the writer wait for them.
+//! The log is copied into the file here too, after the replies, so that no batch waits for its own.
 
 use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicI32, Ordering},
-    },
+    sync::Arc,
     thread::{self, JoinHandle},
-    time::{SystemTime, UNIX_EPOCH},
+    time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
+use flume::RecvTimeoutError;
 use parking_lot::RwLock;
 use rusqlite::Connection;
 
@@ -34,6 +31,7 @@ use super::{
     connect::Place,
     error::StoreError,
     keys::KeyRing,
+    log::Log,
     relation::{Directory, Relations, Retired},
     transaction::{Job, Pending, Transaction, Write},
 };
@@ -44,11 +42,8 @@ const QUEUE: usize = 1024;
 /// Facts and patterns at which a shared transaction is full.
 const GROUP_WEIGHT: usize = 10_000;
 
-/// Pages of the log at which it is copied into the file: 64 MiB. A page that several batches touch is then copied once.
-const LOG_TARGET: i32 = 16_384;
-
-/// Pages of the log at which the writer waits for readers to let go of it: 256 MiB.
-const LOG_LIMIT: i32 = 65_536;
+/// How long no write must have come before the log is emptied.
+const IDLE: Duration = Duration::from_secs(1);
 
 /// What readers see of the writer's work.
 #[derive(Debug, Default)]
@@ -107,37 +102,31 @@ impl Writer {
 struct State {
     // Fields are dropped in this order: the file is closed before the lock is given up.
     conn: Connection,
-    place: Place,
+    _place: Place,
     published: Arc<Published>,
     directory: Directory,
     retired: Retired,
     generation: u64,
     offset: u64,
-    /// Pages in the log after the last commit.
-    log_pages: Arc<AtomicI32>,
+    log: Log,
     /// Why no write is taken any more.
     broken: Option<String>,
 }
 
 impl State {
     fn new(mut conn: Connection, place: Place, published: Arc<Published>) -> Result<Self, StoreError> {
-        let log_pages = Arc::new(AtomicI32::new(0));
-        let counter = Arc::clone(&log_pages);
-        conn.wal_hook(Some(move |_: &mut _, pages| {
-            counter.store(pages, Ordering::Relaxed);
-            Ok(())
-        }))?;
+        let log = Log::watch(&mut conn)?;
         let offset = conn.query_row("SELECT value FROM meta WHERE name = 'offset'", [], |row| row.get(0))?;
         let directory = Directory::load(&conn)?;
         let mut state = Self {
             conn,
-            place,
+            _place: place,
             published,
             directory,
             retired: Retired::default(),
             generation: 0,
             offset,
-            log_pages,
+            log,
             broken: None,
         };
         state.directory.changed = true;
@@ -146,7 +135,7 @@ impl State {
     }
 
     fn serve(&mut self, jobs: &flume::Receiver<Box<dyn Job>>) {
-        while let Ok(first) = jobs.recv() {
+        while let Some(first) = self.next(jobs) {
             let mut weight = first.weight();
             let mut group = vec![first];
             while weight < GROUP_WEIGHT
@@ -158,6 +147,18 @@ impl State {
             self.run_group(group);
             self.tidy();
         }
+    }
+
+    /// The next write; when none has come for a while, the log is emptied.
+    fn next(&mut self, jobs: &flume::Receiver<Box<dyn Job>>) -> Option<Box<dyn Job>> {
+        while !self.log.is_empty() {
+            match jobs.recv_timeout(IDLE) {
+                Ok(job) => return Some(job),
+                Err(RecvTimeoutError::Disconnected) => return None,
+                Err(RecvTimeoutError::Timeout) => self.log.empty(&self.conn),
+            }
+        }
+        jobs.recv().ok()
     }
 
     fn run_group(&mut self, mut group: Vec<Box<dyn Job>>) {
@@ -301,18 +302,9 @@ impl State {
         self.directory.reload(&self.conn)
     }
 
-    /// Copies the log into the file, and drops what a `clear` left behind.
+    /// What can wait until everybody is answered.
     fn tidy(&mut self) {
-        let pages = self.log_pages.load(Ordering::Relaxed);
-        if pages >= LOG_TARGET {
-            let mode = if pages >= LOG_LIMIT { "RESTART" } else { "PASSIVE" };
-            if let Err(error) = self.conn.execute_batch(&format!("PRAGMA wal_checkpoint({mode})")) {
-                tracing::warn!(%error, pages, path = %self.place.path().display(), "a checkpoint failed");
-            }
-            if pages >= LOG_LIMIT {
-                self.log_pages.store(0, Ordering::Relaxed);
-            }
-        }
+        self.log.keep_small(&self.conn);
         if let Err(error) = self.retired.drop_unused(&self.conn) {
             tracing::warn!(%error, "cleared tables stay until the next start");
         }

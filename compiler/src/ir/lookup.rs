@@ -4,7 +4,8 @@
 //! policy: a bulk load asks [`Program::accepts`] once a fact.
 
 use super::{
-    ConstId, Constant, PredId, Predicate, Program, Signature, SignatureArg, TypeDef, TypeId, TypeKind,
+    ConstId, Constant, PredId, Predicate, Program, Rule, RuleIndex, Signature, SignatureArg, TypeDef, TypeId,
+    TypeKind,
 };
 use indexmap::{Equivalent, IndexSet};
 use rustc_hash::FxHashMap;
@@ -15,11 +16,19 @@ pub struct Index {
     types: FxHashMap<String, TypeId>,
     /// For each predicate the positions of its signatures in [`Program::signatures`].
     signatures: Vec<Vec<usize>>,
+    /// The rules by what they can match.
+    pub(crate) rules: RuleIndex,
 }
 
 impl Index {
     /// Indexes finished tables.
-    pub fn new(types: &[TypeDef], predicates: &IndexSet<Predicate>, signatures: &[Signature]) -> Self {
+    pub fn new(
+        types: &[TypeDef],
+        predicates: &IndexSet<Predicate>,
+        constants: &IndexSet<Constant>,
+        signatures: &[Signature],
+        rules: &[Rule],
+    ) -> Self {
         let named = types.iter().enumerate().filter(|(_, ty)| !ty.name.is_empty());
         let types = named.map(|(at, ty)| (ty.name.clone(), TypeId::from_index(at))).collect();
         let mut by_predicate = vec![Vec::new(); predicates.len()];
@@ -29,7 +38,7 @@ impl Index {
                 bucket.push(at);
             }
         }
-        Self { types, signatures: by_predicate }
+        Self { types, signatures: by_predicate, rules: RuleIndex::new(predicates, constants, rules) }
     }
 }
 

@@ -14,10 +14,12 @@
 mod ids;
 mod lookup;
 pub mod print;
+mod rules;
 
 pub use ids::{ConstId, PredId, RuleId, TypeId, VarId};
 pub use lookup::Index;
 pub(crate) use lookup::{ConstantKey, PredicateKey};
+pub(crate) use rules::RuleIndex;
 
 use crate::source::{SourceMap, Span};
 use indexmap::IndexSet;

@@ -46,8 +46,22 @@ impl Planner<'_> {
     pub(super) fn selects(&mut self, scope: &Scope<'_>, build: Build) -> Result<Vec<Select>, PlanError> {
         let mut done = Vec::new();
         let mut open = vec![build];
+        self.depth += 1;
+        let result = self.drain(scope, &mut open, &mut done);
+        self.depth -= 1;
+        result.map(|()| done)
+    }
+
+    fn drain(
+        &mut self,
+        scope: &Scope<'_>,
+        open: &mut Vec<Build>,
+        done: &mut Vec<Select>,
+    ) -> Result<(), PlanError> {
         while let Some(build) = open.pop() {
-            if done.len() + open.len() > limits::ALTERNATIVES {
+            self.n_branches += 1;
+            let too_many = done.len() + open.len() > limits::SELECTS || self.n_branches > limits::BRANCHES;
+            if too_many || self.depth > limits::DEPTH || self.tables.len() > limits::TABLES {
                 return Err(PlanError::TooLarge);
             }
             match self.advance(scope, build)? {
@@ -55,7 +69,7 @@ impl Planner<'_> {
                 Advance::Open(builds) => open.extend(builds.into_iter().rev()),
             }
         }
-        Ok(done)
+        Ok(())
     }
 
     /// Plans the branches of a test.
@@ -101,8 +115,10 @@ impl Planner<'_> {
                         continue;
                     }
                     let alternatives = self.clauses(rel).len();
+                    let nested =
+                        scope.depth() < limits::NESTED_BRANCHES && self.n_branches < limits::BRANCHES / 4;
                     match step {
-                        Step::Test if !alone => {
+                        Step::Test if !alone && (nested || args.is_empty()) => {
                             let goal = Goal::Call { rel, args, polarity, guards };
                             let branches = self.branches(scope, &build, &goal)?;
                             build.select.filter.push(Condition::Any(branches));
@@ -160,6 +176,11 @@ impl Planner<'_> {
             .copied()
             .filter(|term| *term != Term::Ignored && inner.expr(*term).is_none())
             .collect();
+        if inner.output.is_empty() {
+            // A table needs a column, also where only the existence of a row counts.
+            inner.output.push(Term::Tag(0));
+            outer_args.push(Term::Tag(0));
+        }
         inner.goals.push(Goal::Call { polarity: Polarity::Positive, rel, args: call, guards: Vec::new() });
         let n_columns = inner.output.len();
         let selects = self.selects(&Scope::TOP, inner)?;

@@ -29,8 +29,8 @@ mod scope;
 use crate::catalog::Catalog;
 use crate::ir::{Constant, Program};
 use crate::question::{CompileError, Shape};
+use crate::specialise;
 use crate::specialise::clause::Specialised;
-use crate::specialise::{self, RuleIndex};
 use algebra::Plan;
 use indexmap::IndexSet;
 use planner::Planner;
@@ -53,24 +53,18 @@ pub(crate) struct Stages {
 }
 
 /// Plans a question.
-pub(crate) fn plan(
-    program: &Program,
-    rules: &RuleIndex,
-    catalog: &Catalog,
-    shape: &Shape,
-) -> Result<Planned, CompileError> {
-    let specialised = specialise::specialise(program, rules, catalog, shape)?;
+pub(crate) fn plan(program: &Program, catalog: &Catalog, shape: &Shape) -> Result<Planned, CompileError> {
+    let specialised = specialise::specialise(program, catalog, shape)?;
     finish(program, shape, shrink(specialised))
 }
 
 /// Plans a question and tells how.
 pub(crate) fn explain(
     program: &Program,
-    rules: &RuleIndex,
     catalog: &Catalog,
     shape: &Shape,
 ) -> Result<(Planned, Stages), CompileError> {
-    let specialised = specialise::specialise(program, rules, catalog, shape)?;
+    let specialised = specialise::specialise(program, catalog, shape)?;
     let extra_constants = specialised.extra_constants.clone();
     let names = Names { program, catalog, extra_constants: &extra_constants };
     let before = names.specialised(&specialised);

@@ -23,7 +23,7 @@ pub(super) enum PlanError {
     },
     /// A walk would have to start from the middle of another fixpoint.
     Unseeded,
-    /// More alternatives than [`crate::limits::ALTERNATIVES`].
+    /// More alternatives, branches or tables than [`crate::limits`] allows.
     TooLarge,
     /// An invariant did not hold.
     Bug(&'static str),
@@ -39,6 +39,10 @@ pub(super) struct Planner<'p> {
     pub(super) exits: FxHashMap<RelId, RelId>,
     pub(super) tables: Vec<Table>,
     next_alias: usize,
+    /// How many branches were planned so far.
+    pub(super) n_branches: usize,
+    /// How many bodies are being planned inside each other.
+    pub(super) depth: usize,
     /// Whether the question only asks whether something holds, of values that are all given.
     pub(super) is_decision: bool,
 }
@@ -69,6 +73,8 @@ impl<'p> Planner<'p> {
             exits: FxHashMap::default(),
             tables: Vec::new(),
             next_alias: 0,
+            n_branches: 0,
+            depth: 0,
             is_decision,
         }
     }
@@ -189,10 +195,9 @@ impl<'p> Planner<'p> {
             PlanError::Unseeded => CompileError::Refused(
                 "the question recurses through a predicate whose values nothing enumerates: give its variables values".into(),
             ),
-            PlanError::TooLarge => CompileError::Refused(format!(
-                "the question needs more than {} alternatives: give its variables types or values",
-                crate::limits::ALTERNATIVES
-            )),
+            PlanError::TooLarge => CompileError::Refused(
+                "the question needs too many alternatives for one statement: give its variables types or values, or split the rules that it reads".into(),
+            ),
             PlanError::Bug(text) => CompileError::Bug(text.into()),
         }
     }

@@ -24,6 +24,11 @@ impl Scope<'_> {
         self.in_step || self.outer.is_some_and(Scope::is_in_step)
     }
 
+    /// How many selects enclose this one.
+    pub(super) fn depth(&self) -> usize {
+        self.outer.map_or(0, |outer| outer.depth() + 1)
+    }
+
     /// All sources and simple conditions from the outermost select to `inner`, as one select.
     ///
     /// Branches are left out: what remains selects at least every row that the whole would, which is all

@@ -133,9 +133,10 @@ fn unknown_fixture(
         Item::Fixture(fixture) => Some(fixture.name.value.as_str()),
         Item::Block(_) | Item::Rule(_) | Item::Declare(_) | Item::Test(_) => None,
     });
-    let diagnostic = match fixtures.is_empty() {
-        true => diagnostic.with_help(format!("add `test fixture {} {{ … }}`", name.value)),
-        false => diagnostic,
+    let diagnostic = if fixtures.is_empty() {
+        diagnostic.with_help(format!("add `test fixture {} {{ … }}`", name.value))
+    } else {
+        diagnostic
     };
     tables.report_near(diagnostic, &name.value, names, Replace::name(name));
 }
@@ -253,9 +254,8 @@ impl Assert<'_> {
 
     /// Whether the policy or the test's setup mentions the parameter's type; reports it if not.
     fn is_known(&mut self, param: &Param) -> bool {
-        let ty = match (&param.ty, &param.term.value) {
-            (Some(ty), _) | (None, ast::Term::Object { ty, .. }) => ty,
-            (None, _) => return true,
+        let ((Some(ty), _) | (None, ast::Term::Object { ty, .. })) = (&param.ty, &param.term.value) else {
+            return true;
         };
         if self.tables.find_type(&ty.value).is_some_and(|id| id.index() < self.n_known_types) {
             return true;

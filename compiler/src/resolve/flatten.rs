@@ -184,11 +184,10 @@ fn product(choices: Vec<Vec<Alternative>>) -> Vec<Alternative> {
     for mut choice in choices {
         if let [only] = choice.as_mut_slice() {
             let only = std::mem::take(only);
-            let (last, rest) = match product.split_last_mut() {
-                Some(split) => split,
-                None => return product,
-            };
-            rest.iter_mut().for_each(|alternative| alternative.extend(only.iter().cloned()));
+            let Some((last, rest)) = product.split_last_mut() else { return product };
+            for alternative in rest {
+                alternative.extend(only.iter().cloned());
+            }
             last.extend(only);
         } else {
             let join = |before: &Alternative| -> Vec<Alternative> {

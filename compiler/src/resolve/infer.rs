@@ -127,19 +127,24 @@ struct Uses(FxHashMap<(PredId, Option<ConstId>), [Seen; 2]>);
 
 impl Uses {
     fn of(infer: &Infer<'_, '_, '_>, rules: &[Rule]) -> Self {
-        let tables = &*infer.tables;
+        let tables = infer.tables;
         let mut uses = Self::default();
         for rule in rules {
             if let ([first, name, last], Some(_)) = (rule.params.as_slice(), noun(tables, rule.head)) {
-                let sides = [*first, *last].map(|term| Some(term_types(tables, &rule.vars, term)));
-                uses.add(rule.head, *name, &sides);
+                let seen = uses.0.entry((rule.head, literal(*name))).or_default();
+                for (seen, term) in seen.iter_mut().zip([*first, *last]) {
+                    seen.add(term_types(tables, &rule.vars, term).as_deref());
+                }
             }
-            for literal in &rule.body {
-                let LiteralKind::Atom { pred, args, .. } = &literal.kind else { continue };
-                if let ([first, name, last], Some(_)) = (args.as_slice(), noun(tables, *pred)) {
+            for called in &rule.body {
+                let LiteralKind::Atom { pred, args, .. } = &called.kind else { continue };
+                let ([first, name, last], Some(_)) = (args.as_slice(), noun(tables, *pred)) else { continue };
+                let seen = uses.0.entry((*pred, literal(*name))).or_default();
+                for (seen, term) in seen.iter_mut().zip([*first, *last]) {
                     // An untyped call tells nothing of what others store or derive.
-                    let sides = [*first, *last].map(|term| term_types(tables, &rule.vars, term).map(Some));
-                    uses.add(*pred, *name, &sides);
+                    if let Some(types) = term_types(tables, &rule.vars, term) {
+                        seen.add(Some(&types));
+                    }
                 }
             }
         }
@@ -147,23 +152,18 @@ impl Uses {
             let Some(pred) = tables.find_predicate(&signature.predicate, signature.args.len()) else {
                 continue;
             };
-            let [first, _, last] = signature.args.as_slice() else { continue };
-            let sides = [first, last].map(|arg| match arg {
-                SignatureArg::OneOf(types) => Some(Some(types.clone())),
-                SignatureArg::Literal(_) | SignatureArg::Any => None,
-            });
-            uses.add(pred, Term::Now, &sides);
-        }
-        uses
-    }
-
-    fn add(&mut self, pred: PredId, name: Term, sides: &[Option<Option<Vec<TypeId>>>; 2]) {
-        let seen = self.0.entry((pred, literal(name))).or_default();
-        for (seen, side) in seen.iter_mut().zip(sides) {
-            if let Some(types) = side {
-                seen.add(types.as_deref());
+            let ([first, _, last], Some(_)) = (signature.args.as_slice(), noun(tables, pred)) else {
+                continue;
+            };
+            let seen = uses.0.entry((pred, None)).or_default();
+            for (seen, arg) in seen.iter_mut().zip([first, last]) {
+                match arg {
+                    SignatureArg::OneOf(types) => seen.add(Some(types)),
+                    SignatureArg::Literal(_) | SignatureArg::Any => seen.add(None),
+                }
             }
         }
+        uses
     }
 }
 
@@ -251,6 +251,7 @@ impl Infer<'_, '_, '_> {
                         let mut types: Vec<TypeId> =
                             values.iter().map(|&value| self.tables.constant_type(value)).collect();
                         types.sort_unstable();
+                        types.dedup();
                         narrow(rule, *term, &types)
                     }
                     LiteralKind::Compare { .. }

@@ -9,6 +9,7 @@ use crate::diagnostic::{Code, Diagnostic};
 use crate::ir::{CompareOp, ConstId, Polarity, Term, TypeId, TypeKind, VarType};
 use crate::source::Span;
 use crate::syntax::ast::{self, Comparison, Expr, Name, Param, Spanned};
+use indexmap::IndexSet;
 
 /// Reads a longhand rule.
 pub(super) fn rule(tables: &mut Tables, rule: &ast::Rule) -> Draft {
@@ -199,7 +200,7 @@ fn one_of(
     span: Span,
 ) -> Formula {
     let term = self::term(tables, draft, term);
-    let mut values = Vec::with_capacity(list.len());
+    let mut values = IndexSet::with_capacity(list.len());
     for element in list {
         if matches!(element.value, ast::Term::Variable(_) | ast::Term::CurrentUnixTime) {
             tables.report(
@@ -215,11 +216,10 @@ fn one_of(
         }
         values.extend(literal(tables, element));
     }
-    values.sort_unstable();
-    values.dedup();
     if let Term::Const(constant) = term {
         return Formula::truth(values.contains(&constant));
     }
+    let values = values.into_iter().collect();
     Formula::Test(Test { kind: TestKind::OneOf { polarity: Polarity::Positive, term, values }, span })
 }
 

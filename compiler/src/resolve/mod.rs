@@ -59,7 +59,7 @@ pub fn resolve(source: &SourceMap, policy: &Policy) -> (Option<Program>, Vec<Dia
     let (tests, facts) = cases::cases(&mut tables, policy);
     let blocks = blocks.infos(&tables);
     let Tables { types, predicates, constants, rules, mut diagnostics, .. } = tables;
-    let index = Index::new(&types, &predicates, &signatures);
+    let index = Index::new(&types, &predicates, &constants, &signatures, &rules);
     let source = source.clone();
     let program = Program { source, types, predicates, rules, constants, signatures, blocks, tests, index };
     diagnostics.extend(cases::check_facts(&program, &facts));

@@ -109,7 +109,9 @@ impl Scope<'_> {
     fn enter_nots(&mut self, formula: &mut Formula, visible: &Vars, depth: u32) {
         match formula {
             Formula::And(parts) | Formula::Or(parts) => {
-                parts.iter_mut().for_each(|part| self.enter_nots(part, visible, depth));
+                for part in parts {
+                    self.enter_nots(part, visible, depth);
+                }
             }
             Formula::Not(inner) => {
                 let mut positive = visible.clone();
@@ -128,14 +130,13 @@ impl Scope<'_> {
 
     /// Makes a variable local to a `not`; if another `not` (of another alternative) has it, a copy of it.
     fn claim(&mut self, inner: &mut Formula, var: VarId, depth: u32) {
-        match self.depths.get_mut(var.index()) {
-            Some(slot @ None) => *slot = Some(depth),
-            Some(Some(_)) | None => {
-                let Some(copied) = self.draft.vars.get(var.index()).cloned() else { return };
-                let copy = self.draft.fresh(&copied.name, copied.ty);
-                self.depths.push(Some(depth));
-                rename(inner, var, copy);
-            }
+        if let Some(slot @ None) = self.depths.get_mut(var.index()) {
+            *slot = Some(depth);
+        } else {
+            let Some(copied) = self.draft.vars.get(var.index()).cloned() else { return };
+            let copy = self.draft.fresh(&copied.name, copied.ty);
+            self.depths.push(Some(depth));
+            rename(inner, var, copy);
         }
     }
 
@@ -301,7 +302,9 @@ fn grow_by_test(test: &Test, bound: &mut Vars) -> bool {
     };
     match &test.kind {
         TestKind::Atom { polarity: Polarity::Positive, args, .. } => {
-            args.iter().for_each(|&arg| bind(bound, arg));
+            for &arg in args {
+                bind(bound, arg);
+            }
         }
         TestKind::Compare { op: CompareOp::Equal, left, right } => {
             if is_bound(bound, *left) || is_bound(bound, *right) {

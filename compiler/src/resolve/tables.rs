@@ -207,10 +207,7 @@ impl Tables {
         };
         let diagnostic = match near {
             Some(near) => {
-                let text = match replace.quoted {
-                    true => quote(near),
-                    false => near.to_owned(),
-                };
+                let text = if replace.quoted { quote(near) } else { near.to_owned() };
                 diagnostic.with_fix(format!("a similar name exists: `{near}`"), replace.span, text)
             }
             None => diagnostic,

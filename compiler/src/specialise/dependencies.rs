@@ -1,6 +1,6 @@
 //! Which call patterns read which, over everything that may be stored: the graph of `strata`.
 
-use super::index::{RuleIndex, Sources};
+use super::index::Sources;
 use super::pattern::{Pattern, PatternArg};
 use super::solve::Origin;
 use super::{Choice, Specialiser};
@@ -38,10 +38,8 @@ const HEAD_PATTERNS: usize = 64;
 
 /// Returns the dependency graph of all rules, each called with the types and literals of its own head.
 pub(crate) fn dependencies(program: &Program) -> Result<Dependencies, CompileError> {
-    let rules = RuleIndex::new(program);
     let mut work = Specialiser {
         program,
-        rules: &rules,
         sources: Sources::of_signatures(program),
         tables: Vec::new(),
         by_pattern: FxHashMap::default(),

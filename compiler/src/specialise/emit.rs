@@ -46,7 +46,7 @@ pub(super) fn clause(
     match &solution.origin {
         Origin::Rule { rule, frame, choices } => {
             let Some(written) = work.program.rules.get(rule.index()) else { return Ok(None) };
-            let locals = work.rules.locals(*rule);
+            let locals = work.program.index.rules.locals(*rule);
             let body = Body { params: &written.params, literals: &written.body, locals, rule: Some(*rule) };
             let emitter = Emitter::new(work, numbering, &body, frame, choices);
             let Some(goals) = emitter.goals()? else { return Ok(None) };
@@ -80,7 +80,7 @@ fn source_clause(work: &Specialiser<'_>, index: usize, adornments: &[Adornment])
                 head.push(var);
                 args.push(ScanArg::Term(var));
             }
-            (_, SourceArg::Constant(_) | SourceArg::Open) => {}
+            (_, SourceArg::Constant(_) | SourceArg::Open(_)) => {}
         }
     }
     let goal = Goal::Scan { polarity: Polarity::Positive, source: index, args, guards: Vec::new() };

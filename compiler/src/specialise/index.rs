@@ -1,138 +1,9 @@
-//! Finding the rules and stored relations that can match a call, without reading all of them.
+//! The catalog's relations, resolved to the policy's predicates and types.
 
-use super::pattern::{Pattern, PatternArg};
 use crate::catalog::{Catalog, RelationArg};
-use crate::ir::{
-    ConstId, Constant, LiteralKind, Polarity, PredId, Predicate, Program, RuleId, SignatureArg, Term, TypeId,
-    VarId, VarType,
-};
+use crate::ir::{ConstId, Constant, PredId, Predicate, Program, SignatureArg, TypeId};
 use indexmap::IndexSet;
 use rustc_hash::FxHashMap;
-
-/// The rules of one predicate, by the type that each position admits.
-#[derive(Clone, Debug, Default)]
-struct RulesOf {
-    all: Vec<RuleId>,
-    /// One map a position: type → rules whose parameter admits it, in source order.
-    by_type: Vec<FxHashMap<TypeId, Vec<RuleId>>>,
-    /// One list a position: whether some rule admits any type there, so that the map is of no use.
-    open: Vec<bool>,
-}
-
-/// What the specialiser asks of a policy again and again; made once a policy.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct RuleIndex {
-    rules: Vec<RulesOf>,
-    /// One entry a rule: which variables occur in a single negated atom and nowhere else.
-    locals: Vec<Vec<bool>>,
-}
-
-impl RuleIndex {
-    /// Reads all rules once.
-    pub(crate) fn new(program: &Program) -> Self {
-        let mut rules: Vec<RulesOf> = Vec::new();
-        for predicate in &program.predicates {
-            let arity = predicate.arity;
-            rules.push(RulesOf {
-                all: Vec::new(),
-                by_type: vec![FxHashMap::default(); arity],
-                open: vec![false; arity],
-            });
-        }
-        for (rule_idx, rule) in program.rules.iter().enumerate() {
-            let Some(of) = rules.get_mut(rule.head.index()) else { continue };
-            let id = RuleId::from_index(rule_idx);
-            of.all.push(id);
-            for ((param, by_type), open) in rule.params.iter().zip(&mut of.by_type).zip(&mut of.open) {
-                let types: &[TypeId] = match param {
-                    Term::Const(literal) => match program.constants.get_index(literal.index()) {
-                        Some(constant) => &[constant.ty],
-                        None => &[],
-                    },
-                    Term::Now => &[TypeId::INTEGER],
-                    Term::Var(var) => match rule.vars.get(var.index()).map(|var| &var.ty) {
-                        Some(VarType::OneOf(types)) => types,
-                        Some(VarType::Any) | None => {
-                            *open = true;
-                            &[]
-                        }
-                    },
-                };
-                for ty in types {
-                    by_type.entry(*ty).or_default().push(id);
-                }
-            }
-        }
-        let locals =
-            program.rules.iter().map(|rule| locals(&rule.params, &rule.body, rule.vars.len())).collect();
-        Self { rules, locals }
-    }
-
-    /// The rules that may match a call, in source order; a superset of those that do.
-    pub(super) fn candidates(&self, pattern: &Pattern) -> &[RuleId] {
-        let Some(of) = self.rules.get(pattern.pred.index()) else { return &[] };
-        let mut best: &[RuleId] = &of.all;
-        for ((arg, by_type), open) in pattern.args.iter().zip(&of.by_type).zip(&of.open) {
-            let ty = match arg {
-                PatternArg::Literal(_) => TypeId::STRING,
-                PatternArg::Typed(ty) => *ty,
-                PatternArg::Untyped => continue,
-            };
-            if *open {
-                continue;
-            }
-            let rules = by_type.get(&ty).map_or(&[][..], Vec::as_slice);
-            if rules.len() < best.len() {
-                best = rules;
-            }
-        }
-        best
-    }
-
-    /// For each variable of the rule: does it occur in one negated atom alone?
-    pub(super) fn locals(&self, rule: RuleId) -> &[bool] {
-        self.locals.get(rule.index()).map_or(&[], Vec::as_slice)
-    }
-}
-
-/// Which variables occur in a single negated atom and nowhere else: existential inside the negation.
-pub(super) fn locals(params: &[Term], body: &[crate::ir::Literal], n_vars: usize) -> Vec<bool> {
-    const OUTSIDE: usize = usize::MAX;
-    let mut seen: Vec<Option<usize>> = vec![None; n_vars];
-    let mut note = |term: &Term, place: usize| {
-        if let Term::Var(VarId(index)) = term
-            && let Some(slot) = seen.get_mut(*index as usize)
-        {
-            *slot = match *slot {
-                None => Some(place),
-                Some(before) if before == place => Some(place),
-                Some(_) => Some(OUTSIDE),
-            };
-        }
-    };
-    for param in params {
-        note(param, OUTSIDE);
-    }
-    for (literal_idx, literal) in body.iter().enumerate() {
-        match &literal.kind {
-            LiteralKind::Atom { polarity, args, .. } => {
-                let place = match polarity {
-                    Polarity::Negated => literal_idx,
-                    Polarity::Positive => OUTSIDE,
-                };
-                args.iter().for_each(|arg| note(arg, place));
-            }
-            LiteralKind::Compare { left, right, .. } => {
-                note(left, OUTSIDE);
-                note(right, OUTSIDE);
-            }
-            LiteralKind::OneOf { term, .. } => note(term, OUTSIDE),
-            LiteralKind::NotOfType { var, .. } => note(&Term::Var(*var), OUTSIDE),
-            LiteralKind::False => {}
-        }
-    }
-    seen.into_iter().map(|place| place.is_some_and(|place| place != OUTSIDE)).collect()
-}
 
 /// A catalog relation with its names resolved.
 #[derive(Clone, Debug)]
@@ -144,14 +15,15 @@ pub(super) struct Source {
 }
 
 /// One argument of a source.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) enum SourceArg {
     /// A column of values of this type.
     Column(TypeId),
     /// Always this literal.
     Constant(ConstId),
-    /// A column of values of some type; used where only the graph of dependencies is asked for.
-    Open,
+    /// A column of values of several types, all of them if `None`; used where only the graph of
+    /// dependencies is asked for.
+    Open(Option<Vec<TypeId>>),
 }
 
 /// The catalog's relations that hold facts of the policy's predicates and types.
@@ -189,13 +61,13 @@ impl Sources {
             };
             let args = signature.args.iter().map(|arg| match arg {
                 SignatureArg::OneOf(types) => match types.as_slice() {
-                    [ty] => SourceArg::Column(*ty),
-                    _ => SourceArg::Open,
+                    [only] => SourceArg::Column(*only),
+                    _ => SourceArg::Open(Some(types.clone())),
                 },
                 SignatureArg::Literal(text) => program
                     .string_literal(text)
                     .map_or(SourceArg::Column(TypeId::STRING), SourceArg::Constant),
-                SignatureArg::Any => SourceArg::Open,
+                SignatureArg::Any => SourceArg::Open(None),
             });
             sources.by_predicate.entry(pred).or_default().push(Source { index, args: args.collect() });
         }

@@ -24,7 +24,6 @@ mod solve;
 
 pub(crate) use dependencies::{Dependencies, Dependency, dependencies};
 pub(crate) use emit::{for_each_goal_term, ignore_lonely};
-pub(crate) use index::RuleIndex;
 
 use crate::catalog::Catalog;
 use crate::ir::{Program, RuleId};
@@ -61,7 +60,6 @@ enum Choice {
 /// The work in progress.
 struct Specialiser<'p> {
     program: &'p Program,
-    rules: &'p RuleIndex,
     sources: Sources,
     tables: Vec<Table>,
     by_pattern: FxHashMap<Pattern, usize>,
@@ -76,13 +74,11 @@ struct Specialiser<'p> {
 /// type of a variable that has none.
 pub(crate) fn specialise(
     program: &Program,
-    rules: &RuleIndex,
     catalog: &Catalog,
     shape: &Shape,
 ) -> Result<Specialised, CompileError> {
     let mut work = Specialiser {
         program,
-        rules,
         sources: Sources::new(program, catalog),
         tables: Vec::new(),
         by_pattern: FxHashMap::default(),
@@ -124,6 +120,11 @@ impl<'p> Specialiser<'p> {
         table
     }
 
+    /// The rules that may match a pattern.
+    fn candidates(&self, pattern: &Pattern) -> &'p [RuleId] {
+        self.program.index.rules.candidates(pattern.pred, pattern.types())
+    }
+
     /// Runs queued tables until none grows.
     fn fixpoint(&mut self) -> Result<(), CompileError> {
         while let Some(table) = self.queue.pop_front() {
@@ -163,9 +164,8 @@ impl<'p> Specialiser<'p> {
         reader: Option<usize>,
     ) -> Result<Vec<solve::Solution<'p>>, CompileError> {
         let mut found = Vec::new();
-        let rules = self.rules;
         self.source_solutions(pattern, &mut found);
-        for &rule_id in rules.candidates(pattern) {
+        for &rule_id in self.candidates(pattern) {
             self.rule_solutions(pattern, rule_id, reader, &mut found)?;
         }
         Ok(found)
@@ -187,7 +187,7 @@ impl<'p> Specialiser<'p> {
         let body = solve::Body {
             params: &rule.params,
             literals: &rule.body,
-            locals: self.rules.locals(rule_id),
+            locals: self.program.index.rules.locals(rule_id),
             rule: Some(rule_id),
         };
         self.solve(&body, frame, reader, found)

@@ -24,6 +24,15 @@ pub(super) struct Pattern {
 }
 
 impl Pattern {
+    /// The types of the arguments, where they are known.
+    pub(super) fn types(&self) -> impl Iterator<Item = Option<TypeId>> {
+        self.args.iter().map(|arg| match arg {
+            PatternArg::Literal(_) => Some(TypeId::STRING),
+            PatternArg::Typed(ty) => Some(*ty),
+            PatternArg::Untyped => None,
+        })
+    }
+
     /// The pattern of an atom under what the frame knows so far.
     pub(super) fn of(program: &Program, frame: &Frame<'_>, pred: PredId, args: &[Term]) -> Self {
         let arg = |term: &Term| match *term {

@@ -1,7 +1,7 @@
 //! The ways in which one rule answers one call: its positive atoms are answered in turn.
 
 use super::frame::{Frame, Impossible, Types, Value, type_of};
-use super::index::{Source, SourceArg, locals};
+use super::index::{Source, SourceArg};
 use super::pattern::{Pattern, PatternArg};
 use super::{Choice, Specialiser};
 use crate::ir::{
@@ -38,6 +38,9 @@ pub(super) enum Origin<'p> {
     /// A relation of the catalog.
     Source(usize),
 }
+
+/// A positive atom: its index in the body, its predicate and its arguments.
+type PositiveAtom<'a> = (usize, PredId, &'a [Term]);
 
 /// One way to answer the positive part of a body.
 pub(super) type Answered<'p> = (Frame<'p>, Vec<(usize, Choice)>);
@@ -136,24 +139,28 @@ impl<'p> Specialiser<'p> {
     /// The relations of the catalog that answer a pattern by themselves.
     pub(super) fn source_solutions(&self, pattern: &Pattern, found: &mut Vec<Solution<'p>>) {
         for source in self.sources.of(pattern.pred) {
-            let adornment = |(arg, source_arg): (&PatternArg, &SourceArg)| match (*arg, *source_arg) {
+            let adornment = |(arg, source_arg): (&PatternArg, &SourceArg)| match (*arg, source_arg) {
                 (PatternArg::Literal(literal), SourceArg::Constant(held)) => {
-                    (literal == held).then_some(Adornment::Literal(literal))
+                    (literal == *held).then_some(Adornment::Literal(literal))
                 }
                 (PatternArg::Typed(ty), SourceArg::Constant(held)) => {
-                    (self.literal_type(held).ok()? == ty).then_some(Adornment::Literal(held))
+                    (self.literal_type(*held).ok()? == ty).then_some(Adornment::Literal(*held))
                 }
-                (PatternArg::Untyped, SourceArg::Constant(held)) => Some(Adornment::Literal(held)),
+                (PatternArg::Untyped, SourceArg::Constant(held)) => Some(Adornment::Literal(*held)),
                 (PatternArg::Literal(literal), SourceArg::Column(ty)) => {
-                    (self.literal_type(literal).ok()? == ty).then_some(Adornment::Literal(literal))
+                    (self.literal_type(literal).ok()? == *ty).then_some(Adornment::Literal(literal))
                 }
                 (PatternArg::Typed(wanted), SourceArg::Column(ty)) => {
-                    (wanted == ty).then_some(Adornment::Column(ty))
+                    (wanted == *ty).then_some(Adornment::Column(wanted))
                 }
-                (PatternArg::Untyped, SourceArg::Column(ty)) => Some(Adornment::Column(ty)),
-                (PatternArg::Literal(literal), SourceArg::Open) => Some(Adornment::Literal(literal)),
-                (PatternArg::Typed(ty), SourceArg::Open) => Some(Adornment::Column(ty)),
-                (PatternArg::Untyped, SourceArg::Open) => Some(Adornment::Unconstrained(None)),
+                (PatternArg::Untyped, SourceArg::Column(ty)) => Some(Adornment::Column(*ty)),
+                (PatternArg::Literal(literal), SourceArg::Open(types)) => {
+                    admits(types, TypeId::STRING).then_some(Adornment::Literal(literal))
+                }
+                (PatternArg::Typed(ty), SourceArg::Open(types)) => {
+                    admits(types, ty).then_some(Adornment::Column(ty))
+                }
+                (PatternArg::Untyped, SourceArg::Open(_)) => Some(Adornment::Unconstrained(None)),
             };
             let adornments = pattern.args.iter().zip(&source.args).map(adornment).collect::<Option<Vec<_>>>();
             if let Some(adornments) = adornments {
@@ -216,68 +223,96 @@ impl<'p> Specialiser<'p> {
         }
     }
 
+    /// Tries each value of each `in`, one frame a combination.
     fn try_values(
         &mut self,
         body: &Body<'_>,
         frame: Frame<'p>,
         choices_of: &[(Term, &[ConstId])],
-        atoms: &[(usize, PredId, &[Term])],
+        atoms: &[PositiveAtom<'_>],
         reader: Option<usize>,
         answered: &mut Vec<Answered<'p>>,
     ) -> Result<(), CompileError> {
-        self.step()?;
-        let Some(((term, values), rest)) = choices_of.split_first() else {
-            return self.try_atoms(body, frame, Vec::new(), atoms, reader, answered);
-        };
-        for value in *values {
-            let mut next = frame.clone();
-            if self.unify_literal(&mut next, *term, *value).is_ok() {
-                self.try_values(body, next, rest, atoms, reader, answered)?;
+        let mut frames = vec![frame];
+        for (term, values) in choices_of {
+            let mut next = Vec::new();
+            for frame in frames {
+                for value in *values {
+                    self.step()?;
+                    let mut tried = frame.clone();
+                    if self.unify_literal(&mut tried, *term, *value).is_ok() {
+                        next.push(tried);
+                    }
+                }
             }
+            frames = next;
+        }
+        for frame in frames {
+            self.try_atoms(body, frame, atoms, reader, answered)?;
         }
         Ok(())
     }
 
-    /// Answers the atom of which most is known, in every way, and goes on with the others.
+    /// Answers the atom of which most is known, in every way, then the next, until none is left.
     fn try_atoms(
         &mut self,
         body: &Body<'_>,
         frame: Frame<'p>,
-        choices: Vec<(usize, Choice)>,
-        atoms: &[(usize, PredId, &[Term])],
+        atoms: &[PositiveAtom<'_>],
         reader: Option<usize>,
         answered: &mut Vec<Answered<'p>>,
     ) -> Result<(), CompileError> {
-        self.step()?;
-        let patterns = atoms.iter().enumerate().map(|(at, (_, pred, args))| {
-            let pattern = Pattern::of(self.program, &frame, *pred, args);
-            let unknown = pattern.args.iter().filter(|arg| **arg == PatternArg::Untyped).count();
-            (unknown, at, pattern)
-        });
-        let Some((_, at, pattern)) = patterns.min_by_key(|(unknown, at, _)| (*unknown, *at)) else {
-            return self.branch_on_types(body, frame, choices, answered);
-        };
-        let Some(&(literal_idx, _, args)) = atoms.get(at) else { return Ok(()) };
-        let rest: Vec<_> =
-            atoms.iter().enumerate().filter(|(index, _)| *index != at).map(|(_, atom)| *atom).collect();
-        for (choice, forms) in self.choices(&pattern, reader) {
-            let mut next = frame.clone();
-            if self.unify_answer(&mut next, args, &forms).is_ok() {
-                let mut chosen = choices.clone();
-                chosen.push((literal_idx, choice));
-                self.try_atoms(body, next, chosen, &rest, reader, answered)?;
+        let all: Vec<usize> = (0..atoms.len()).collect();
+        let mut open = vec![(frame, Vec::new(), all)];
+        while let Some((frame, choices, left)) = open.pop() {
+            self.step()?;
+            let patterns = left.iter().enumerate().filter_map(|(place, atom)| {
+                let (literal_idx, pred, args) = *atoms.get(*atom)?;
+                let pattern = Pattern::of(self.program, &frame, pred, args);
+                let unknown = pattern.args.iter().filter(|arg| **arg == PatternArg::Untyped).count();
+                Some((unknown, place, pattern, literal_idx, args))
+            });
+            let Some((_, place, pattern, literal_idx, args)) =
+                patterns.min_by_key(|(unknown, place, ..)| (*unknown, *place))
+            else {
+                self.branch_on_types(body, frame, choices, answered)?;
+                continue;
+            };
+            let mut rest = left.clone();
+            rest.remove(place);
+            // Last pushed is first tried: keep the order in which the choices are listed.
+            for (choice, forms) in self.choices(&pattern, reader).into_iter().rev() {
+                let mut next = frame.clone();
+                if self.unify_answer(&mut next, args, &forms).is_ok() {
+                    let mut chosen = choices.clone();
+                    chosen.push((literal_idx, choice));
+                    open.push((next, chosen, rest.clone()));
+                }
             }
         }
         Ok(())
     }
 
-    /// What answers a pattern now. A predicate without a matching rule is answered by its relations.
+    /// Whether a pattern is answered by one relation of the catalog alone, or by none, and needs no table.
+    fn is_direct(&self, pattern: &Pattern) -> bool {
+        let mut found = Vec::new();
+        if self.candidates(pattern).is_empty() {
+            self.source_solutions(pattern, &mut found);
+            let distinct = |at: usize, form: &Solution<'p>| {
+                !found.iter().skip(at + 1).any(|other| other.adornments == form.adornments)
+            };
+            return found.iter().enumerate().all(|(at, form)| distinct(at, form));
+        }
+        false
+    }
+
+    /// What answers a pattern now.
     pub(super) fn choices(
         &mut self,
         pattern: &Pattern,
         reader: Option<usize>,
     ) -> Vec<(Choice, Vec<Adornment>)> {
-        if !self.rules.candidates(pattern).is_empty() {
+        if !self.is_direct(pattern) {
             let table = self.table(pattern.clone());
             if let Some(entry) = self.tables.get_mut(table) {
                 entry.readers.extend(reader);
@@ -288,7 +323,7 @@ impl<'p> Specialiser<'p> {
 
     /// What answers a pattern whose table exists already.
     pub(super) fn known_choices(&self, pattern: &Pattern) -> Vec<(Choice, Vec<Adornment>)> {
-        if self.rules.candidates(pattern).is_empty() {
+        if self.is_direct(pattern) {
             let mut found = Vec::new();
             self.source_solutions(pattern, &mut found);
             let direct = found.into_iter().filter_map(|solution| match solution.origin {
@@ -346,58 +381,50 @@ impl<'p> Specialiser<'p> {
     fn branch_on_types(
         &mut self,
         body: &Body<'_>,
-        mut frame: Frame<'p>,
+        frame: Frame<'p>,
         choices: Vec<(usize, Choice)>,
         answered: &mut Vec<Answered<'p>>,
     ) -> Result<(), CompileError> {
-        self.step()?;
-        for literal in body.literals {
-            if let LiteralKind::NotOfType { var, types } = &literal.kind {
-                match frame.exclude(*var, types) {
-                    Ok(true) => {}
-                    Ok(false) => return Err(self.untyped(body, *var, literal.span)),
-                    Err(Impossible) => return Ok(()),
-                }
+        let mut open = vec![frame];
+        while let Some(mut frame) = open.pop() {
+            self.step()?;
+            if !self.exclude_types(body, &mut frame)? {
+                continue;
             }
-        }
-        let open = body.literals.iter().find_map(|literal| self.open_variable(body, &frame, literal));
-        let open = open.or_else(|| {
-            body.params.iter().find_map(|param| match param {
-                Term::Var(var) => has_types(&frame, *var).then_some(*var),
-                Term::Const(_) | Term::Now => None,
-            })
-        });
-        let Some(var) = open else {
-            answered.push((frame, choices));
-            return Ok(());
-        };
-        let Types::OneOf(types) = frame.types(var).clone() else { return Ok(()) };
-        for ty in types.iter() {
-            let mut next = frame.clone();
-            if next.narrow(var, *ty).is_ok() {
-                self.branch_on_types(body, next, choices.clone(), answered)?;
+            let tested = body.literals.iter().find_map(|literal| open_variable(body, &frame, literal));
+            let in_head = || {
+                body.params.iter().find_map(|param| match param {
+                    Term::Var(var) => has_types(&frame, *var).then_some(*var),
+                    Term::Const(_) | Term::Now => None,
+                })
+            };
+            let Some(var) = tested.or_else(in_head) else {
+                answered.push((frame, choices.clone()));
+                continue;
+            };
+            let Types::OneOf(types) = frame.types(var).clone() else { continue };
+            for ty in types.iter().rev() {
+                let mut next = frame.clone();
+                if next.narrow(var, *ty).is_ok() {
+                    open.push(next);
+                }
             }
         }
         Ok(())
     }
 
-    /// A variable of a test that has several types still.
-    fn open_variable(&self, body: &Body<'_>, frame: &Frame<'p>, literal: &Literal) -> Option<VarId> {
-        let is_open = |term: &Term| match term {
-            Term::Var(var) => {
-                let local = body.locals.get(var.index()).copied().unwrap_or(false);
-                (!local && has_types(frame, *var)).then_some(*var)
+    /// Applies the negated `matches`; `false` if one of them cannot hold.
+    fn exclude_types(&self, body: &Body<'_>, frame: &mut Frame<'p>) -> Result<bool, CompileError> {
+        for literal in body.literals {
+            if let LiteralKind::NotOfType { var, types } = &literal.kind {
+                match frame.exclude(*var, types) {
+                    Ok(true) => {}
+                    Ok(false) => return Err(self.untyped(body, *var, literal.span)),
+                    Err(Impossible) => return Ok(false),
+                }
             }
-            Term::Const(_) | Term::Now => None,
-        };
-        match &literal.kind {
-            LiteralKind::Atom { polarity: Polarity::Negated, args, .. } => args.iter().find_map(is_open),
-            LiteralKind::Compare { left, right, .. } => is_open(left).or_else(|| is_open(right)),
-            LiteralKind::OneOf { term, .. } => is_open(term),
-            LiteralKind::Atom { polarity: Polarity::Positive, .. }
-            | LiteralKind::NotOfType { .. }
-            | LiteralKind::False => None,
         }
+        Ok(true)
     }
 
     /// The refusal for a test that needs a type nobody gives.
@@ -477,6 +504,30 @@ impl<'p> Specialiser<'p> {
     }
 }
 
+/// A variable of a test that has several types still.
+fn open_variable(body: &Body<'_>, frame: &Frame<'_>, literal: &Literal) -> Option<VarId> {
+    let is_open = |term: &Term| match term {
+        Term::Var(var) => {
+            let local = body.locals.get(var.index()).copied().unwrap_or(false);
+            (!local && has_types(frame, *var)).then_some(*var)
+        }
+        Term::Const(_) | Term::Now => None,
+    };
+    match &literal.kind {
+        LiteralKind::Atom { polarity: Polarity::Negated, args, .. } => args.iter().find_map(is_open),
+        LiteralKind::Compare { left, right, .. } => is_open(left).or_else(|| is_open(right)),
+        LiteralKind::OneOf { term, .. } => is_open(term),
+        LiteralKind::Atom { polarity: Polarity::Positive, .. }
+        | LiteralKind::NotOfType { .. }
+        | LiteralKind::False => None,
+    }
+}
+
+/// Whether a type is among several, or any will do.
+fn admits(types: &Option<Vec<TypeId>>, ty: TypeId) -> bool {
+    types.as_ref().is_none_or(|types| types.contains(&ty))
+}
+
 /// Whether the variable is unbound and has several types.
 fn has_types(frame: &Frame<'_>, var: VarId) -> bool {
     !frame.is_bound(var) && matches!(frame.types(var), Types::OneOf(_))
@@ -539,12 +590,7 @@ impl QuestionRule {
     /// The question's alternatives, once all tables are complete.
     pub(super) fn roots<'q>(&'q self, work: &mut Specialiser<'q>) -> Result<Vec<Root>, CompileError> {
         let numbering = emit::Numbering::new(work);
-        let body = Body {
-            params: &[],
-            literals: &self.literals,
-            locals: &locals(&[], &self.literals, self.vars.len()),
-            rule: None,
-        };
+        let body = Body { params: &[], literals: &self.literals, locals: &[], rule: None };
         let mut roots: Vec<Root> = Vec::new();
         for (frame, choices) in self.answered(work)? {
             let emitter = emit::Emitter::new(work, &numbering, &body, &frame, &choices);

@@ -31,6 +31,8 @@ pub(crate) struct Features {
     pub(crate) byte_order: Option<&'static str>,
     /// The type of 64-bit integers.
     pub(crate) integer: &'static str,
+    /// The most sources of one select.
+    pub(crate) joined_tables: usize,
     /// The most selects in one union.
     pub(crate) union_arms: usize,
 }
@@ -70,6 +72,7 @@ const SQLITE: Features = Features {
     json_rows: JsonRows::JsonEach,
     byte_order: None,
     integer: "INTEGER",
+    joined_tables: 64,
     union_arms: 500,
 };
 
@@ -81,6 +84,7 @@ const POSTGRESQL: Features = Features {
     json_rows: JsonRows::JsonbArrayElements,
     byte_order: Some("C"),
     integer: "BIGINT",
+    joined_tables: 100,
     union_arms: 1_000,
 };
 

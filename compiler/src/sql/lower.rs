@@ -151,9 +151,7 @@ impl Lowering<'_> {
             unions.extend(build::union(chunk, true));
         }
         if unions.len() > self.features.union_arms {
-            return Err(CompileError::Refused(
-                "the question has too many alternatives for one statement".into(),
-            ));
+            return Err(too_large("alternatives", self.features.union_arms));
         }
         Ok(unions)
     }
@@ -181,6 +179,10 @@ impl Lowering<'_> {
                 let arms = arms(self, selects)?;
                 let all = build::union(arms, false).unwrap_or_else(|| self.no_rows(table.n_columns));
                 Ok(vec![build::cte(&table.name, &columns, build::query(all), false)])
+            }
+            TableBody::Recursive { base, .. } | TableBody::WholeState { base, .. } if base.is_empty() => {
+                let nothing = self.no_rows(table.n_columns);
+                Ok(vec![build::cte(&table.name, &columns, build::query(nothing), false)])
             }
             TableBody::Recursive { base, step } => {
                 let base = arms(self, base)?;
@@ -379,6 +381,9 @@ impl Lowering<'_> {
         if projection.is_empty() {
             projection.push(build::item(build::number(1), None));
         }
+        if select.from.len() > self.features.joined_tables {
+            return Err(too_large("joined relations", self.features.joined_tables));
+        }
         let factors = select
             .from
             .iter()
@@ -502,7 +507,11 @@ impl Lowering<'_> {
             Expr::Column { alias, column } => self.column(sources, alias, column),
             Expr::Const(literal) => self.literal(literal),
             Expr::Given(var) => Ok(self.value(Slot::Given(var))),
-            Expr::Now => Ok(self.value(Slot::Now)),
+            Expr::Now => {
+                // Integers are stored as text; only order comparisons read them as numbers.
+                let now = self.value(Slot::Now);
+                Ok(build::cast(now, "TEXT"))
+            }
             Expr::Tag(tag) => Ok(build::lit(&tag.to_string())),
             Expr::TypeName(ty) => {
                 let ty = self.program.types.get(ty.index());
@@ -576,6 +585,13 @@ impl Lowering<'_> {
             },
         }
     }
+}
+
+/// The refusal of a statement that the database would refuse.
+fn too_large(what: &str, limit: usize) -> CompileError {
+    CompileError::Refused(format!(
+        "the question needs more than {limit} {what} in one select, which the database refuses: split the rule, or give its variables types or values"
+    ))
 }
 
 /// Texts as a JSON array, for a literal where a parameter would stand.

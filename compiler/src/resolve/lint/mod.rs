@@ -113,7 +113,9 @@ fn short(tables: &mut Tables, names: &mut NearMisses, part: &ShortExpr) {
             if let Some(span) = mixed {
                 tables.report(mixed_and_or(span));
             }
-            parts.iter().for_each(|part| short(tables, names, part));
+            for part in parts {
+                short(tables, names, part);
+            }
         }
         ShortExpr::And(parts, _) => parts.iter().for_each(|part| short(tables, names, part)),
         ShortExpr::Not(inner, _) | ShortExpr::Paren(inner, _) => short(tables, names, inner),
