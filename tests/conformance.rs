@@ -270,7 +270,7 @@ impl<'c> Run<'c> {
 
     fn snapshot(&mut self, program: &Program, snapshot: &SqlSnapshot) {
         let SqlSnapshot { number, text, question, dialects } = snapshot;
-        let catalog = policy::tables(program);
+        let catalog = policy::tables(&self.all_facts());
         for dialect in dialects {
             let compiled = portcullis_compiler::compile_text(
                 program,

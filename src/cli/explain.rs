@@ -4,7 +4,7 @@ use super::error::CliError;
 use super::policy_file::PolicyFile;
 use super::{Verdict, compile, output, tables};
 use portcullis_compiler::question::Shape;
-use portcullis_compiler::{Dialect, explain};
+use portcullis_compiler::{Dialect, Explanation, explain};
 use std::path::PathBuf;
 
 /// Print every stage between a policy and the SQL of a question
@@ -28,6 +28,19 @@ pub(super) fn run(args: &Args) -> Result<Verdict, CliError> {
     let program = PolicyFile::program(&args.policy)?;
     let shape = Shape::of(&program, &question);
     let explanation = explain(&program, &tables::catalog(&program)?, &shape, args.dialect)?;
-    output::to_stdout(&format!("{explanation:?}"))?;
+    output::to_stdout(&text(&explanation))?;
     Ok(Verdict::Good)
+}
+
+fn text(explanation: &Explanation) -> String {
+    let Explanation { ir, specialised, collapsed, strata, plan, sql } = explanation;
+    let stages = [
+        ("the policy as typed rules", ir),
+        ("the rules of this question", specialised),
+        ("after collapsing hierarchies", collapsed),
+        ("in the order of evaluation", strata),
+        ("the plan", plan),
+        ("the SQL", sql),
+    ];
+    stages.map(|(title, text)| format!("== {title} ==\n\n{}\n", text.trim_end())).join("\n")
 }
