@@ -13,17 +13,61 @@
 use super::longhand;
 use super::notation::{Fact, Value};
 use super::shorthand;
+use portcullis_compiler::ir::{Program, Signature, SignatureArg, TypeId};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-/// A policy with its facts.
-#[derive(Clone, Debug)]
+/// A policy, and bytes for its facts.
+#[derive(Clone)]
 pub(crate) struct Sample {
     /// The policy's text.
     pub(crate) policy: String,
-    /// Facts; some of them may be of no use to the policy.
-    pub(crate) facts: Vec<Fact>,
+    facts: Vec<Vec<u8>>,
+}
+
+/// Nothing: a failure prints the sample as a fixture.
+impl std::fmt::Debug for Sample {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("the one above")
+    }
+}
+
+impl Sample {
+    /// Facts that the policy can store.
+    pub(crate) fn facts(&self, program: &Program) -> Vec<Fact> {
+        let usable: Vec<&Signature> = program.signatures.iter().filter(|shape| is_of_use(shape)).collect();
+        if usable.is_empty() {
+            return Vec::new();
+        }
+        let fact = |bytes: &Vec<u8>| {
+            let mut choices = Choices::new(bytes);
+            let shape = choices.of(&usable);
+            let args = shape.args.iter().map(|arg| value_of(program, arg, &mut choices)).collect();
+            Fact { predicate: shape.predicate.clone(), args }
+        };
+        self.facts.iter().map(fact).collect::<BTreeSet<_>>().into_iter().collect()
+    }
+}
+
+/// The entry points could be stored too; then nothing else would matter.
+fn is_of_use(shape: &Signature) -> bool {
+    !matches!(shape.predicate.as_str(), "allow" | "has_permission")
+}
+
+fn value_of(program: &Program, arg: &SignatureArg, choices: &mut Choices<'_>) -> Value {
+    let name = |ty: &TypeId| program.types[ty.index()].name.as_str();
+    let ty = match arg {
+        SignatureArg::Literal(text) => return Value::new("String", text),
+        SignatureArg::OneOf(types) => name(&choices.of(types)),
+        SignatureArg::Any => choices.of(&["Doc", "Doc", "User", "Org", "String", "Integer"]),
+    };
+    match ty {
+        "Integer" => Value::new(ty, choices.of(&["1", "2", "10"])),
+        "String" => Value::new(ty, choices.of(&["r0", "r1", "g0", "p0"])),
+        "Boolean" => Value::new(ty, "true"),
+        ty => Value::new(ty, id_of(ty, choices)),
+    }
 }
 
 /// Whether rules may negate.
@@ -126,29 +170,35 @@ impl<'b> Choices<'b> {
 
 /// Policies with facts.
 pub(crate) fn samples() -> impl Strategy<Value = Sample> {
-    let rule = prop::collection::vec(any::<u8>(), 1..28);
-    let fact = prop::collection::vec(any::<u8>(), 1..6);
-    let rules = prop::collection::vec(rule, 1..12);
-    let facts = prop::collection::vec(fact, 0..16);
-    (any::<bool>(), rules, facts).prop_map(|(is_layered, rules, facts)| {
+    let rule = prop::collection::vec(any::<u8>(), 2..40);
+    let fact = prop::collection::vec(any::<u8>(), 8);
+    let rules = prop::collection::vec(rule, 3..16);
+    let facts = prop::collection::vec(fact, 0..32);
+    (any::<bool>(), 0..4_u8, rules, facts).prop_map(|(is_layered, wired, rules, facts)| {
         let style = if is_layered { Style::Layered } else { Style::Tangled };
-        let facts: BTreeSet<Fact> = facts.iter().map(|bytes| fact_of(&mut Choices::new(bytes))).collect();
-        Sample { policy: policy(style, &rules), facts: facts.into_iter().collect() }
+        Sample { policy: policy(style, wired > 0, &rules), facts }
     })
 }
 
-fn policy(style: Style, rules: &[Vec<u8>]) -> String {
+fn policy(style: Style, is_wired: bool, rules: &[Vec<u8>]) -> String {
     let mut inside: Vec<Vec<String>> = BLOCKS.iter().map(|_| Vec::new()).collect();
+    if is_wired {
+        // Most policies let roles lead to permissions; chance alone seldom does.
+        inside[0]
+            .extend(["\"p0\" if \"r0\";", "\"p1\" if \"r1\";", "\"p2\" if \"owner\";"].map(str::to_owned));
+        inside[1].extend(["\"p0\" if \"r0\";", "\"p1\" if \"r1\";"].map(str::to_owned));
+    }
     let mut outside = Vec::new();
     let mut global = Vec::new();
     for bytes in rules {
         let mut choices = Choices::new(bytes);
-        match choices.below(12) {
-            0..5 => {
+        match choices.below(16) {
+            0..6 => {
                 let at = choices.of(&[0, 0, 0, 1, 1, 2, 3]);
                 inside[at].push(shorthand::rule(&BLOCKS[at], style, &mut choices));
             }
-            5 => global.push(choices.of(&["\"g0\" if \"g1\";", "\"q0\" if \"g0\";", "\"q0\" if \"g1\";"])),
+            6 => global.push(choices.of(&["\"g0\" if \"g1\";", "\"q0\" if \"g0\";", "\"q0\" if \"g1\";"])),
+            7..12 => outside.push(longhand::template(style, &mut choices).to_owned()),
             _ => outside.push(longhand::rule(style, &mut choices)),
         }
     }
@@ -179,42 +229,4 @@ fn policy(style: Style, rules: &[Vec<u8>]) -> String {
 pub(crate) fn id_of(ty: &str, choices: &mut Choices<'_>) -> &'static str {
     let (_, ids) = IDS.iter().find(|(name, _)| *name == ty).unwrap();
     choices.of(&ids[..ids.len() - 1])
-}
-
-fn fact_of(choices: &mut Choices<'_>) -> Fact {
-    let value = |ty: &str, choices: &mut Choices<'_>| Value::new(ty, id_of(ty, choices));
-    let text = |text: &str| Value::new("String", text);
-    let actor = |choices: &mut Choices<'_>| {
-        let ty = choices.of(&["User", "User", "Group"]);
-        value(ty, choices)
-    };
-    let (predicate, args) = match choices.below(8) {
-        0 | 1 => {
-            let block = &BLOCKS[choices.of(&[0, 0, 1, 2, 3])];
-            let role = choices.of(if block.name == "Memo" { BLOCKS[0].roles } else { block.roles });
-            ("has_role", vec![actor(choices), text(role), value(block.name, choices)])
-        }
-        2 | 3 => {
-            let block = &BLOCKS[choices.of(&[0, 0, 0, 1, 2])];
-            let from = if block.name == "Doc" { choices.of(&["Doc", "Doc", "Memo"]) } else { block.name };
-            let (name, ty) = choices.of(block.relations);
-            let from = value(from, choices);
-            let to = if ty == "Actor" { actor(choices) } else { value(ty, choices) };
-            ("has_relation", vec![from, text(name), to])
-        }
-        4 => ("has_role", vec![actor(choices), text(choices.of(&["g0", "g1"]))]),
-        _ => {
-            let (name, types) = choices.of(longhand::PREDICATES);
-            let arg = |ty: &&str, choices: &mut Choices<'_>| match *ty {
-                "Integer" => Value::new("Integer", choices.of(&["1", "2", "10"])),
-                "Doc" => {
-                    let ty = choices.of(&["Doc", "Doc", "Memo"]);
-                    value(ty, choices)
-                }
-                ty => value(ty, choices),
-            };
-            (name, types.iter().map(|ty| arg(ty, choices)).collect())
-        }
-    };
-    Fact { predicate: predicate.to_owned(), args }
 }

@@ -24,6 +24,53 @@ pub(crate) const PREDICATES: &[(&str, &[&str])] = &[
 /// The first derived predicate.
 const DERIVED: usize = 8;
 
+/// Rules that random choices would seldom make: recursion of every kind, and what leads from it to the
+/// entry point. Those of the first list fit the levels.
+const LAYERED: &[&str] = &[
+    "d1(x: Doc, y: Doc) if f2(x, y);",
+    "d1(x: Doc, z: Doc) if d1(x, y) and d1(y, z);",
+    "d1(x: Doc, z: Doc) if f2(x, y) and d1(y, z);",
+    "d1(x: Doc, z: Doc) if d1(x, y) and f2(y, z);",
+    "d1(x: Doc, y: Doc) if f2(p, x) and d1(p, q) and f2(q, y);",
+    "d1(x: Doc, x: Doc);",
+    "d1(_: Doc, y: Doc) if f0(y);",
+    "d0(x: Doc) if f0(x);",
+    "d0(x: Doc) if f2(x, y) and d0(y);",
+    "d0(x: Doc) if f2(x, y) and f2(z, x) and d0(y) and d0(z);",
+    "d2(u: User, x: Doc) if f3(u, x);",
+    "d2(u: User, x: Doc) if d2(u, y) and d1(y, x);",
+    "d2(u: User, x: Doc) if d2(v, x) and f7(v, y) and d2(u, y);",
+    "d2(_: User, x: Doc) if d0(x);",
+    "d2(u: User, _: Doc) if f1(u);",
+    "d3(o: Org) if f5(o);",
+    "d3(o: Org) if has_relation(o, \"parent\", p) and d3(p);",
+    "d4(u: User, o: Org) if has_relation(o, \"owner\", u);",
+    "d4(u: User, o: Org) if has_relation(p, \"parent\", o) and d4(u, p) and not d3(o);",
+    "has_permission(u: User, \"p0\", x: Doc) if d2(u, x);",
+    "has_permission(_: User, \"p1\", x: Doc) if d0(x) and not f6(x);",
+    "has_permission(u: User, \"p1\", o: Org) if d4(u, o);",
+    "has_permission(u: User, \"p2\", x: Doc) if d2(u, x) and not (f2(x, y) and d2(u, y));",
+    "has_role(u: User, \"r1\", x: Doc) if d2(u, x) and not has_role(u, \"r0\", x);",
+];
+
+/// These do not: they are for policies without negation.
+const TANGLED: &[&str] = &[
+    "has_role(u: User, s: String, x: Doc) if has_relation(x, \"team\", g) and has_role(g, s, x);",
+    "has_role(g: Group, s: String, x: Doc) if has_relation(g, \"parent\", h) and has_role(h, s, x);",
+    "has_role(u: User, s: String, x: Doc) if has_role(u, \"r0\", g) and g matches Group and has_role(g, s, x);",
+    "has_role(u: User, s: String, x: Doc) if has_relation(x, \"parent\", y) and has_role(u, s, y);",
+    "has_relation(x: Doc, \"parent\", z: Doc) if has_relation(x, \"parent\", y) and has_relation(y, \"parent\", z);",
+    "has_relation(x: Doc, \"parent\", y: Doc) if d1(x, y);",
+    "d1(x: Doc, y: Doc) if has_relation(x, \"parent\", y) and d2(_, x);",
+    "d0(x: Doc) if d2(User{\"a\"}, x);",
+    "d0(x: Doc) if has_permission(_, \"p0\", x);",
+    "d2(u: User, x: Doc) if has_role(u, \"r0\", x);",
+    "d2(u: User, x: Doc) if d0(y) and d1(y, x) and f1(u);",
+    "has_permission(u: User, p, x: Doc) if has_relation(x, \"owner\", u) and p in [\"p0\", \"p2\"];",
+    "has_permission(u: User, _, _: Doc) if has_role(u, \"g0\");",
+    "d4(u: User, o: Org) if d2(u, x) and has_relation(x, \"org\", o);",
+];
+
 /// An atom: a predicate and its arguments, each a literal's text or a variable's type.
 struct Shape {
     name: &'static str,
@@ -63,6 +110,17 @@ pub(crate) fn rule(style: Style, choices: &mut Choices<'_>) -> String {
     }
     let head = format!("{}({})", head.name, params.join(", "));
     if body.is_empty() { format!("{head};") } else { format!("{head} if {};", body.join(" and ")) }
+}
+
+/// One of the fixed rules.
+pub(crate) fn template(style: Style, choices: &mut Choices<'_>) -> &'static str {
+    match style {
+        Style::Layered => choices.of(LAYERED),
+        Style::Tangled => {
+            let positive: Vec<&str> = LAYERED.iter().copied().filter(|rule| !rule.contains("not ")).collect();
+            choices.of(&[positive.as_slice(), TANGLED].concat())
+        }
+    }
 }
 
 /// What a rule may define. Derived predicates are below roles, roles below permissions.
@@ -155,10 +213,21 @@ impl Rule {
             8 => "_".to_owned(),
             9 => literal(ty, choices),
             _ => {
-                let name = variable(ty, choices);
+                let name = self.variable(ty, choices);
                 self.bound.insert((name.clone(), ty));
                 name
             }
+        }
+    }
+
+    /// A variable that is bound already, or another.
+    fn variable(&self, ty: &'static str, choices: &mut Choices<'_>) -> String {
+        let fitting = self.bound.iter().filter(|(_, bound)| *bound == ty);
+        let fitting: Vec<&String> = fitting.map(|(name, _)| name).collect();
+        if fitting.is_empty() || choices.rarely(3) {
+            variable(ty, choices)
+        } else {
+            choices.of(&fitting).clone()
         }
     }
 

@@ -45,8 +45,11 @@ fn either(block: &Block, style: Style, level: usize, choices: &mut Choices<'_>, 
             format!("({left} or {right})")
         }
         5 if style == Style::Layered => {
-            let negated =
-                if level == 0 { call(choices) } else { either(block, style, level - 1, choices, depth - 1) };
+            let negated = if level == 0 {
+                call(block, choices)
+            } else {
+                either(block, style, level - 1, choices, depth - 1)
+            };
             let beside = atom(block, style, level, choices);
             if choices.rarely(4) {
                 format!("not ({negated})")
@@ -70,28 +73,35 @@ fn atom(block: &Block, style: Style, level: usize, choices: &mut Choices<'_>) ->
                 return format!("role on \"{relation}\"");
             }
             if there.is_empty() {
-                call(choices)
+                call(block, choices)
             } else {
                 format!("\"{}\" on \"{relation}\"", choices.of(&there).0)
             }
         }
         5 => format!("global \"{}\"", choices.of(&["g0", "g1", "q0"])),
-        6 => call(choices),
+        6 => call(block, choices),
         7 => {
             let actors = block.relations.iter().filter(|(_, ty)| matches!(*ty, "User" | "Group" | "Actor"));
             let actors: Vec<&str> = actors.map(|(name, _)| *name).collect();
-            if actors.is_empty() { call(choices) } else { format!("\"{}\"", choices.of(&actors)) }
+            if actors.is_empty() { call(block, choices) } else { format!("\"{}\"", choices.of(&actors)) }
         }
         _ => {
             let here: Vec<(&str, usize)> = names(block).into_iter().filter(may_use).collect();
-            if here.is_empty() { call(choices) } else { format!("\"{}\"", choices.of(&here).0) }
+            if here.is_empty() { call(block, choices) } else { format!("\"{}\"", choices.of(&here).0) }
         }
     }
 }
 
-/// A call that any block can make.
-fn call(choices: &mut Choices<'_>) -> String {
-    choices.of(&["f1(actor)", "f6(resource)", "f7(actor, resource)", "f7(actor, Doc{\"a\"})"]).to_owned()
+/// A call that fits the block.
+fn call(block: &Block, choices: &mut Choices<'_>) -> String {
+    let calls: &[&str] = match block.name {
+        "Doc" | "Memo" => {
+            &["f6(resource)", "f7(actor, resource)", "d2(actor, resource)", "d0(resource)", "f1(actor)"]
+        }
+        "Org" => &["f5(resource)", "d4(actor, resource)", "d3(resource)", "f1(actor)"],
+        _ => &["f1(actor)", "f7(actor, Doc{\"a\"})"],
+    };
+    choices.of(calls).to_owned()
 }
 
 /// A block's roles and permissions with their levels, inherited ones included.
