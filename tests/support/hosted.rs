@@ -168,12 +168,15 @@ fn conjunction(question: &Question) -> Option<EvaluateQuery> {
     })
 }
 
-/// Only what the asker did wrong is a refusal; anything else is our fault, and fails the test.
+/// How a refusal begins that is none: a fault of ours.
+pub(crate) const FAULT: &str = "a fault of the engine: ";
+
+/// Only what the asker did wrong is a refusal; anything else is our fault.
 fn outcome(result: Result<Answer, EngineError>) -> Outcome {
     match result {
         Ok(answer) => Outcome::Is(answer),
         Err(EngineError::BadRequest(message)) => Outcome::Refused(message),
-        Err(other) => panic!("the engine failed: {other}"),
+        Err(other) => Outcome::Refused(format!("{FAULT}{other}")),
     }
 }
 
