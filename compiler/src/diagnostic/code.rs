@@ -60,7 +60,7 @@ codes! {
     "P0113" TrailingComma         "trailing-comma"          "a comma after the last argument";
     "P0114" SetupNotFirst         "setup-not-first"         "a `setup` that is not the first part of its test";
     "P0115" EmptyTest             "empty-test"              "a test without an assertion";
-    "P0116" MalformedName         "malformed-name"          "a name that ends in `::`";
+    "P0116" MalformedName         "malformed-name"          "a name that begins with a digit or ends in `::`";
     "P0117" NotInTheLanguage      "not-in-the-language"     "an operator or construct that policies do not have";
     "P0118" MalformedObject       "malformed-object"        "an object literal with the wrong kind of value";
 

@@ -5,7 +5,9 @@
 
 use super::excerpt;
 use crate::diagnostic::{Code, Diagnostic};
+use crate::limits;
 use crate::source::Span;
+use crate::syntax::lexer::unescape;
 use crate::syntax::print::{is_plain_name, quoted};
 
 /// A statement whose `;` is missing; `end` is the empty span behind its last token.
@@ -30,6 +32,14 @@ pub(in crate::syntax) fn trailing_comma(comma: Span, next: Span) -> Diagnostic {
     let title = "a comma stands after the last argument";
     let found = Diagnostic::new(Code::TrailingComma, title, comma, "nothing follows this comma");
     found.with_fix("leave the comma out", Span { start: comma.start, end: next.start.max(comma.end) }, "")
+}
+
+/// More parameters than a predicate may have.
+pub(in crate::syntax) fn too_many_parameters(number: usize, span: Span) -> Diagnostic {
+    let limit = limits::PARAMETERS;
+    let title = format!("{number} parameters are more than the {limit} that a predicate may have");
+    let found = Diagnostic::new(Code::TooManyParameters, title, span, "too many");
+    found.with_help("let an object stand for what belongs together, and store the parts as facts about it")
 }
 
 /// `x` where a condition belongs.
@@ -90,6 +100,21 @@ pub(in crate::syntax) fn object_shape(ty: &str, span: Span) -> Diagnostic {
     let ty = excerpt(ty);
     let title = format!("an object literal holds exactly one value, as in `{ty}{{\"id\"}}`");
     Diagnostic::new(Code::MalformedObject, title, span, "one value is expected between the braces")
+}
+
+/// A word that is nearly a keyword, where a keyword belongs.
+pub(in crate::syntax) fn misspelt_keyword(word: &str, near: &str, span: Span) -> Diagnostic {
+    let title = format!("`{}` is no keyword", excerpt(word));
+    let found = Diagnostic::new(Code::UnexpectedToken, title, span, "nothing begins with this word");
+    found.with_fix("a keyword with a similar name exists", span, near)
+}
+
+/// A string where a name belongs.
+pub(in crate::syntax) fn quoted_name(literal: &str, span: Span) -> Diagnostic {
+    let title = format!("expected a name, found the string `{}`", excerpt(literal));
+    let found = Diagnostic::new(Code::UnexpectedToken, title, span, "a name stands here without quotes");
+    let name = unescape(literal);
+    if is_plain_name(&name) { found.with_fix("leave the quotes out", span, name) } else { found }
 }
 
 /// A role, permission or relation name without quotes in shorthand or after `on`.

@@ -124,13 +124,14 @@ pub(super) fn report(text: &str, tokens: &Tokens, mut failures: Vec<Failure>) ->
     diagnostics.collect()
 }
 
-/// Whether the lexer already reported something in this statement, up to the token behind this one.
+/// Whether the lexer already reported what makes the grammar fail at this token: something unreadable
+/// earlier in the statement, or a reserved word right beside it.
 fn is_known_already(tokens: &Tokens, at: usize) -> bool {
     let before =
         tokens.kinds.iter().take(at).rev().take(STATEMENT).take_while(|kind| !ends_statement(**kind));
-    before
-        .chain(tokens.kinds.iter().skip(at).take(2))
-        .any(|kind| matches!(kind, Kind::Invalid | Kind::Refused))
+    let beside = tokens.kinds.iter().take(at + 2).skip(at.saturating_sub(1));
+    before.chain(beside.clone()).any(|kind| *kind == Kind::Invalid)
+        || beside.into_iter().any(|kind| *kind == Kind::Refused)
 }
 
 /// Whether a statement is over at this token, or begins behind it.

@@ -3,10 +3,10 @@
 //! In: the token's index and what was expected there. Out: one diagnostic. Most are "expected …, found
 //! …"; the mistakes that people make again and again get a sentence of their own.
 
-use super::{Expected, Label, STATEMENT, excerpt};
+use super::{Expected, Label, STATEMENT, excerpt, mistake};
 use crate::diagnostic::{Code, Diagnostic, suggest};
 use crate::source::Span;
-use crate::syntax::print::{is_plain_name, quoted};
+use crate::syntax::print::quoted;
 use crate::syntax::token::{Kind, Tokens};
 
 /// Says what does not fit at a token.
@@ -142,9 +142,7 @@ impl Ctx<'_> {
         };
         let word = self.snippet(span);
         let near = suggest::near(word, keywords.iter().map(|kind| kind.text()))?;
-        let title = format!("`{}` is no keyword", excerpt(word));
-        let found = Diagnostic::new(Code::UnexpectedToken, title, span, "nothing begins with this word");
-        Some(found.with_fix("a keyword with a similar name exists", span, near))
+        Some(mistake::misspelt_keyword(word, near, span))
     }
 
     /// Whether the token before begins a statement and is followed by what only follows a keyword.
@@ -159,16 +157,7 @@ impl Ctx<'_> {
     /// A name with quotes, or a string without.
     fn quotes(&self) -> Option<Diagnostic> {
         if self.found == Some(Kind::String) && self.expected.has_label(Label::Name) {
-            let literal = self.snippet(self.span);
-            let name = crate::syntax::lexer::unescape(literal);
-            let title = format!("expected a name, found the string `{}`", excerpt(literal));
-            let found =
-                Diagnostic::new(Code::UnexpectedToken, title, self.span, "a name stands here without quotes");
-            return Some(if is_plain_name(&name) {
-                found.with_fix("leave the quotes out", self.span, name)
-            } else {
-                found
-            });
+            return Some(mistake::quoted_name(self.snippet(self.span), self.span));
         }
         if self.found.is_some_and(Kind::is_name) && self.expected.has(Kind::String) {
             let name = self.snippet(self.span);

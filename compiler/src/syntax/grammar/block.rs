@@ -1,6 +1,6 @@
 //! Blocks and their declarations.
 
-use super::recover::{braces, end_of_statement, skip_value};
+use super::recover::{Run, braces, end_of_statement, position, skip_value};
 use super::rule::rule;
 use super::shorthand::shorthand;
 use super::{Parse, Source, name, string};
@@ -13,10 +13,20 @@ use chumsky::prelude::*;
 
 /// `actor X {…}`, `resource X extends Y {…}` or `global {…}`.
 pub(super) fn block(source: Source<'_>) -> impl Parse<'_, Block> {
-    let kind = just(Kind::Actor).to(BlockKind::Actor).or(just(Kind::Resource).to(BlockKind::Resource));
+    let kind = choice((
+        just(Kind::Actor).to(BlockKind::Actor),
+        just(Kind::Resource).to(BlockKind::Resource),
+        misspelt_kind(source).labelled(Label::Mistake),
+    ));
+    let quoted = string(source).map_with(move |name, e| {
+        let range: SimpleSpan = e.span();
+        e.emit(Failure::mistake(range.start, mistake::quoted_name(source.snippet(name.span), name.span)));
+        name
+    });
+    let block_name = name(source).or(quoted.labelled(Label::Mistake));
     let supertypes = name(source).separated_by(just(Kind::Comma)).at_least(1).allow_trailing().collect();
     let extends = just(Kind::Extends).ignore_then(supertypes).or_not().map(Option::unwrap_or_default);
-    let named = kind.then(name(source)).then(extends).map(|((kind, name), extends)| (kind, name, extends));
+    let named = kind.then(block_name).then(extends).map(|((kind, name), extends)| (kind, name, extends));
     let global =
         just(Kind::Global).map_with(move |_, e| (BlockKind::Global, source.name(e.span()), Vec::new()));
     named.or(global).then(braces(source, member(source), &[])).map_with(
@@ -28,6 +38,27 @@ pub(super) fn block(source: Source<'_>) -> impl Parse<'_, Block> {
             span: source.span(e.span()),
         },
     )
+}
+
+/// `resourse` and the like, where it clearly begins a block.
+fn misspelt_kind<'a>(source: Source<'a>) -> impl Parse<'a, BlockKind> {
+    custom(move |input: &mut Run<'a, '_>| {
+        let at = position(input);
+        let kind = |offset: usize| source.tokens.kind(at + offset);
+        let begins = kind(0) == Some(Kind::Identifier)
+            && kind(1).is_some_and(Kind::is_name)
+            && matches!(kind(2), Some(Kind::OpenBrace | Kind::Extends));
+        let span = source.tokens.span_at(at);
+        let word = source.snippet(span);
+        match suggest::near(word, ["actor", "resource"]).filter(|_| begins) {
+            None => Err(Failure::unexpected(at, [])),
+            Some(near) => {
+                input.emit(Failure::mistake(at, mistake::misspelt_keyword(word, near, span)));
+                input.skip();
+                Ok(if near == "actor" { BlockKind::Actor } else { BlockKind::Resource })
+            }
+        }
+    })
 }
 
 /// One line of a block; `None` for one that is reported and left out.
@@ -68,6 +99,8 @@ enum Value {
     Dictionary(Vec<(Name, Name)>),
     /// Something else, with the strings in it.
     Other(Vec<Name>),
+    /// A list or dictionary with a mistake that has been reported: what it declares all the same.
+    Broken(Vec<Name>, Vec<(Name, Name)>),
 }
 
 /// `keyword = value;` with a value that fits the keyword, or is reported. The labels are how a message
@@ -82,6 +115,7 @@ fn declared<'a>(
         dictionary(source).map(Value::Dictionary).labelled(as_dictionary),
         other(source).map(Value::Other).labelled(Label::Mistake),
     ));
+    let value = value.recover_with(via_parser(broken(source)));
     let value = value.map_with(move |value, e| {
         let range: SimpleSpan = e.span();
         (value, range)
@@ -106,7 +140,7 @@ fn declared<'a>(
 /// The declaration with as much of its value as can be used, and whether that is all.
 fn typed(keyword: &str, value: Value, span: Span) -> (Option<Member>, bool) {
     let names = |value| match value {
-        Value::List(names) => (Names { names, span }, true),
+        Value::List(names) | Value::Broken(names, _) => (Names { names, span }, true),
         Value::Dictionary(pairs) => {
             (Names { names: pairs.into_iter().map(|(name, _)| name).collect(), span }, false)
         }
@@ -123,7 +157,7 @@ fn typed(keyword: &str, value: Value, span: Span) -> (Option<Member>, bool) {
         }
         "relations" => {
             let (relations, fits) = match value {
-                Value::Dictionary(relations) => (relations, true),
+                Value::Dictionary(relations) | Value::Broken(_, relations) => (relations, true),
                 Value::List(_) | Value::Other(_) => (Vec::new(), false),
             };
             (Some(Member::Relations(Relations { relations, span })), fits)
@@ -182,9 +216,31 @@ fn unquoted<'a>(source: Source<'a>, what: &'static str) -> impl Parse<'a, Name> 
 /// A value that is neither a list nor a dictionary: the strings in it.
 fn other(source: Source<'_>) -> impl Parse<'_, Vec<Name>> {
     let opens = one_of([Kind::OpenBracket, Kind::OpenBrace]);
-    opens.not().ignore_then(skip_value(source)).map_with(move |(), e| {
+    opens.not().ignore_then(skip_value(source)).map_with(move |(), e| source.strings(e.span()))
+}
+
+/// A value that could not be read: every string in it, and everything that looks like a relation.
+fn broken(source: Source<'_>) -> impl Parse<'_, Value> {
+    skip_value(source).map_with(move |(), e| {
         let range: SimpleSpan = e.span();
-        let strings = (range.start..range.end).filter(|&at| source.tokens.kind(at) == Some(Kind::String));
-        strings.map(|at| source.string((at..at + 1).into())).collect()
+        Value::Broken(source.strings(range), source.pairs(range))
     })
+}
+
+impl Source<'_> {
+    /// The string literals among these tokens.
+    fn strings(self, range: SimpleSpan) -> Vec<Name> {
+        let strings = (range.start..range.end).filter(|&at| self.tokens.kind(at) == Some(Kind::String));
+        strings.map(|at| self.string((at..at + 1).into())).collect()
+    }
+
+    /// Each `name: Type` among these tokens.
+    fn pairs(self, range: SimpleSpan) -> Vec<(Name, Name)> {
+        let is_name = |at: usize| self.tokens.kind(at).is_some_and(Kind::is_name);
+        let name = |at: usize| self.name((at..at + 1).into());
+        (range.start..range.end.saturating_sub(2))
+            .filter(|&at| is_name(at) && self.tokens.kind(at + 1) == Some(Kind::Colon) && is_name(at + 2))
+            .map(|at| (name(at), name(at + 2)))
+            .collect()
+    }
 }

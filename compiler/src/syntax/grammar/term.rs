@@ -2,6 +2,7 @@
 
 use super::recover::{Run, position};
 use super::{Parse, Source, name};
+use crate::limits;
 use crate::syntax::ast::{Call, Name, Param, Spanned, Term};
 use crate::syntax::error::{Failure, Label, mistake};
 use crate::syntax::lexer::integer_text;
@@ -48,7 +49,16 @@ fn literal(source: Source<'_>, kind: Kind, range: SimpleSpan) -> Term {
 /// The `{"id"}` of an object literal: what kind of token the id is, and the id as written.
 fn object_id<'a>(source: Source<'a>) -> impl Parse<'a, (Kind, Name)> {
     let literal = one_of([Kind::String, Kind::Integer, Kind::True, Kind::False]);
-    let bare = any().filter(|kind: &Kind| kind.is_name()).then_ignore(just(Kind::CloseBrace).rewind());
+    let bare = custom(move |input: &mut Run<'a, '_>| {
+        let at = position(input);
+        match source.tokens.kind(at) {
+            Some(kind) if kind.is_name() && source.tokens.kind(at + 1) == Some(Kind::CloseBrace) => {
+                input.skip();
+                Ok(kind)
+            }
+            Some(_) | None => Err(Failure::unexpected(at, [])),
+        }
+    });
     let id = literal
         .or(bare.labelled(Label::Mistake))
         .map_with(move |kind, e| (kind, source.name(e.span())))
@@ -111,6 +121,12 @@ pub(super) fn parenthesised<'a, O: 'a>(
             e.emit(Failure::mistake(
                 range.end - 1,
                 mistake::trailing_comma(comma, source.tokens.span_at(range.end)),
+            ));
+        }
+        if items.len() > limits::PARAMETERS {
+            e.emit(Failure::mistake(
+                range.start,
+                mistake::too_many_parameters(items.len(), source.span(range)),
             ));
         }
         items

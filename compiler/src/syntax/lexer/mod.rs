@@ -183,8 +183,8 @@ impl Lexer<'_> {
     /// Reports a word of the older language, which would otherwise pass as a name.
     fn refuse(&mut self, start: usize) {
         let word = self.text_since(start);
-        let title = format!("`{word}` is a reserved word");
-        let label = "reserved, and not a name that a policy may use";
+        let title = format!("`{word}` is a reserved word and cannot be a name");
+        let label = "choose another name";
         let note = format!("`{word}` had a meaning in an older language of this name");
         self.report(Diagnostic::new(Code::ReservedWord, title, self.since(start), label).with_note(note));
     }

@@ -26,6 +26,7 @@ test "t" { setup { has_role(; ok(User{"a"}); } assert ; assert fine(User{"a"}); 
     "#);
     assert_snapshot!(reprint(text), @r#"
     resource Repo {
+      roles = ["admin", "member"];
       permissions = ["read"];
       "read" if "admin";
     }
@@ -81,14 +82,14 @@ fn numbers() {
 fn words_that_cannot_be_names() {
     let text = "forall(x);\np(x) if cut and print(x);\nin(x);\nq(not: User);\np(x) if declare(x);\nresource test {}\nr(new: T);\nq(x) if test(x);";
     assert_snapshot!(findings(text), @"
-    P0107 1:1 [forall] `forall` is a reserved word
-    P0107 2:9 [cut] `cut` is a reserved word
-    P0107 2:17 [print] `print` is a reserved word
+    P0107 1:1 [forall] `forall` is a reserved word and cannot be a name
+    P0107 2:9 [cut] `cut` is a reserved word and cannot be a name
+    P0107 2:17 [print] `print` is a reserved word and cannot be a name
     P0107 3:1 [in] `in` is a reserved word and cannot be a name
     P0107 4:3 [not] `not` is a reserved word and cannot be a name
     P0107 5:9 [declare] `declare` is a reserved word and cannot be a name
     P0107 6:10 [test] `test` is a reserved word and cannot be a name
-    P0107 7:3 [new] `new` is a reserved word
+    P0107 7:3 [new] `new` is a reserved word and cannot be a name
     P0107 8:9 [test] `test` is a reserved word and cannot be a name
     ");
 }
@@ -360,4 +361,23 @@ fn nesting_is_bounded() {
 fn a_policy_of_more_than_a_megabyte_is_refused_unread() {
     assert_eq!(findings(&" ".repeat(1_000_000)), "");
     assert_snapshot!(findings(&"$".repeat(1_000_001)), @"P0601 1:1 [] the policy has 1000001 bytes, more than the limit of 1000000");
+}
+
+#[test]
+fn a_mended_statement_is_read_so_that_others_may_speak_of_it() {
+    let text = "resourse A { roles = [\"a\" \"b\"]; relations = { r: B s: C }; }\nactor \"D\" extends A {}";
+    assert_snapshot!(findings(text), @r#"
+    P0110 1:1 [resourse] `resourse` is no keyword -> resource
+    P0110 1:27 ["b"] expected `,` or `]`, found `"b"`
+    P0110 1:52 [s] expected `,` or `}`, found `s`
+    P0110 2:7 ["D"] expected a name, found the string `"D"` -> D
+    "#);
+    assert_snapshot!(reprint(text), @r#"
+    resource A {
+      roles = ["a", "b"];
+      relations = { r: B, s: C };
+    }
+
+    actor D extends A {}
+    "#);
 }
