@@ -174,7 +174,6 @@ fn fact(tables: &mut Tables, call: &Call, facts: &mut Facts) -> Option<ir::Fact>
     if args.len() < call.args.len() {
         return None;
     }
-    tables.named(&call.name, call.args.len());
     let fact = ir::Fact { predicate: call.name.value.clone(), args };
     facts.push((fact.clone(), call.span));
     Some(fact)
@@ -294,7 +293,7 @@ impl Assert<'_> {
 
     /// `'goal(v) :- p(…, v, …)`, and the types of `v`.
     fn goal(&mut self, assertion: &Assertion) -> (PredId, Option<Vec<TypeId>>) {
-        let pred = self.tables.named(&assertion.name, assertion.params.len());
+        let pred = self.tables.predicate(&assertion.name.value, assertion.params.len());
         let (mut draft, args) = self.head("goal", assertion);
         let var_types = draft.params.first().and_then(|&var| term_types(self.tables, &draft.vars, var));
         draft.body = Formula::atom(pred, args, assertion.span);

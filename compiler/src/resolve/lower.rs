@@ -13,7 +13,7 @@ use indexmap::IndexSet;
 
 /// Reads a longhand rule.
 pub(super) fn rule(tables: &mut Tables, rule: &ast::Rule) -> Draft {
-    let head = tables.named(&rule.name, rule.params.len());
+    let head = tables.predicate(&rule.name.value, rule.params.len());
     let mut draft = Draft::new(head, rule.span);
     params(tables, &mut draft, &rule.params);
     if let Some(body) = &rule.body {
@@ -113,7 +113,7 @@ pub(super) fn expr(tables: &mut Tables, draft: &mut Draft, expr: &Expr) -> Formu
 
 /// Reads a predicate call.
 pub(super) fn call(tables: &mut Tables, draft: &mut Draft, call: &ast::Call) -> Formula {
-    let pred = tables.named(&call.name, call.args.len());
+    let pred = tables.predicate(&call.name.value, call.args.len());
     let args = call.args.iter().map(|arg| term(tables, draft, arg)).collect();
     Formula::atom(pred, args, call.span)
 }

@@ -19,7 +19,7 @@ pub(super) fn declared(tables: &mut Tables, policy: &Policy) -> Vec<Signature> {
     let mut signatures = Vec::new();
     for item in &policy.items {
         let Item::Declare(declare) = item else { continue };
-        tables.named(&declare.name, declare.types.len());
+        tables.predicate(&declare.name.value, declare.types.len());
         let args = declare.types.iter().map(|ty| {
             let ty = tables.type_named(&ty.value);
             SignatureArg::OneOf(tables.admits(ty).to_vec())

@@ -100,17 +100,6 @@ impl Tables {
         PredId::from_index(index)
     }
 
-    /// The predicate that an author names, with this many arguments; too many are reported.
-    pub(super) fn named(&mut self, name: &Name, arity: usize) -> PredId {
-        if arity > limits::PARAMETERS {
-            let limit = limits::PARAMETERS;
-            let title = format!("`{}` has {arity} parameters, more than the limit of {limit}", name.value);
-            let diagnostic = Diagnostic::new(Code::TooManyParameters, title, name.span, "too many");
-            self.report(diagnostic.with_help("split it into several predicates that share a variable"));
-        }
-        self.predicate(&name.value, arity)
-    }
-
     /// The predicate of this name and arity, if something mentioned it.
     pub(super) fn find_predicate(&self, name: &str, arity: usize) -> Option<PredId> {
         self.predicates.get_index_of(&PredicateKey { name, arity }).map(PredId::from_index)
