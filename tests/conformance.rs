@@ -13,7 +13,7 @@
 mod support;
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use portcullis_compiler::ir::Program;
+use portcullis_compiler::ir::{Program, TypeId};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -119,7 +119,7 @@ impl<'c> Run<'c> {
         for (who, found) in [("oracle", judged), ("engine", engine)] {
             match (&expected, found) {
                 (Expected::Is(()), Err(message)) => {
-                    self.complaints.push(format!("{who} refuses the policy: {message}"))
+                    self.complaints.push(format!("{who} refuses the policy: {message}"));
                 }
                 (Expected::Refused(part), Err(message)) if !message.contains(part) => {
                     self.complaints.push(format!("{who} refuses without `{part}`: {message}"));
@@ -241,9 +241,8 @@ impl<'c> Run<'c> {
             }
             Allow::Actions(actor, resource) => {
                 let literals = program.constants.iter();
-                let texts = literals.filter(|literal| {
-                    program.types[literal.ty.index()].name == "String" && !literal.text.is_empty()
-                });
+                let texts =
+                    literals.filter(|literal| literal.ty == TypeId::STRING && !literal.text.is_empty());
                 texts.map(|literal| (actor.clone(), literal.text.clone(), resource.clone())).collect()
             }
         }

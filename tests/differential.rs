@@ -4,7 +4,7 @@
 //! `PORTCULLIS_SEED` takes another seed. A failure is shrunk and printed as a fixture, ready to be
 //! committed under `fixtures/conformance`.
 
-#![expect(clippy::unwrap_used, clippy::print_stderr, reason = "a test binary that reports what it found")]
+#![expect(clippy::unwrap_used, reason = "a test binary; a panic is the failure")]
 
 mod support;
 
@@ -21,10 +21,10 @@ use support::oracle::Oracle;
 use support::outcome::{Allow, Outcome, mentioned};
 use support::policy;
 
-/// How many policies by default: a minute's work.
-const CASES: u32 = 150;
+/// How many policies by default: less than a minute's work.
+const CASES: u32 = 60;
 
-/// Every so manieth check is asked in every way, with the facts stored and in the request; all others once.
+/// One check in so many is asked in every way, and with the facts in the request; the others once.
 const EVERY_WAY: usize = 7;
 
 /// The one reason for which a check may be refused: on the way to its answer it asks for *some* value of a
@@ -155,7 +155,7 @@ fn compare(sample: &Sample, tally: &Tally) -> Result<(), TestCaseError> {
                 stored.ask_every_way(question, &[]).into_iter().map(|(way, found)| ("stored", way, found)),
             );
             let ways = empty.ask_every_way(question, &facts);
-            asked.extend(ways.into_iter().map(|(way, found)| ("in the request", way, found)));
+            asked.extend(ways.into_iter().take(1).map(|(way, found)| ("in the request", way, found)));
         }
         for (place, way, found) in asked {
             tally.note(&found);
