@@ -80,7 +80,7 @@ impl CodeHost {
         let Size { users, organizations, folders, groups, repositories, .. } = self.size;
         for number in 0..users {
             let organization = self.random.random_range(0..organizations);
-            self.role(user(number), value("Organization", organization), &["member", "member", "reader"]);
+            self.role(user(number), value("Organization", organization), &ROLES);
             let group = self.random.random_range(0..groups);
             self.relation("Group", group, "member", user(number));
             if number.is_multiple_of(2) {

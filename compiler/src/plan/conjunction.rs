@@ -203,10 +203,8 @@ impl Planner<'_> {
                 Goal::Compare { left, right, .. } => {
                     build.expr(*left).is_some() && build.expr(*right).is_some()
                 }
-                Goal::Scan { polarity: Polarity::Negated, guards, .. }
-                | Goal::Call { polarity: Polarity::Negated, guards, .. } => {
-                    is_ready(build, goal) && guards.iter().all(|(term, _)| build.expr(*term).is_some())
-                }
+                Goal::Scan { polarity: Polarity::Negated, .. }
+                | Goal::Call { polarity: Polarity::Negated, .. } => is_ready(build, goal),
                 Goal::Scan { .. } | Goal::Call { .. } | Goal::Values { .. } | Goal::Rows { .. } => false,
             };
             if !ready {
@@ -315,7 +313,7 @@ fn finish(build: &Build) -> Result<Select, PlanError> {
     if let Some(goal) = build.goals.first() {
         let mut stuck = None;
         for_each_term(goal, &mut |term| {
-            if build.expr(term).is_none() && term != Term::Ignored && stuck.is_none() {
+            if build.expr(term).is_none() && matches!(term, Term::Var(_)) && stuck.is_none() {
                 stuck = Some(term);
             }
         });
@@ -347,26 +345,22 @@ fn is_wanted(build: &Build, call: Option<usize>, args: &[Term], arg: Term) -> bo
     let others = build.goals.iter().enumerate().filter(|(at, _)| Some(*at) != call);
     build.output.contains(&arg)
         || args.iter().filter(|other| **other == arg).count() > 1
-        || others.into_iter().any(|(_, goal)| mentions(goal, arg) > 0)
+        || others.into_iter().any(|(_, goal)| mentions(goal, arg))
 }
 
-/// Whether every term of a negated goal is known, or occurs in this goal alone (existential inside it).
+/// Whether every term of a negated goal is known, or existential inside the negation.
 fn is_ready(build: &Build, goal: &Goal) -> bool {
     let mut ready = true;
     for_each_term(goal, &mut |term| {
-        if build.expr(term).is_none() && term != Term::Ignored {
-            let everywhere: usize = build.goals.iter().map(|other| mentions(other, term)).sum();
-            ready &= everywhere == mentions(goal, term) && !build.output.contains(&term);
-        }
+        ready &= build.expr(term).is_some() || matches!(term, Term::Local(_) | Term::Ignored);
     });
     ready
 }
 
-/// How often a goal mentions a term.
-fn mentions(goal: &Goal, term: Term) -> usize {
-    let mut count = 0;
-    for_each_term(goal, &mut |other| count += usize::from(other == term));
-    count
+fn mentions(goal: &Goal, term: Term) -> bool {
+    let mut found = false;
+    for_each_term(goal, &mut |other| found |= other == term);
+    found
 }
 
 fn scan_known(build: &Build, arg: &ScanArg) -> bool {
