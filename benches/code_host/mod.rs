@@ -1,6 +1,8 @@
 //! The code host of `fixtures/example/policy.polar` at any size: organizations, nested folders and groups,
 //! repositories, issues, grants and bans. The same seed gives the same facts.
 
+pub(crate) mod http;
+
 use portcullis::engine::{Fact, Value};
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 

@@ -29,6 +29,8 @@ enum Step {
     Test,
     /// A call that binds, with a value known for the whole statement.
     Produce,
+    /// Those who hold a role: never while the actor leads anywhere.
+    Holders,
     /// A call that binds, with a value known for the row.
     Distribute,
     /// A source with one column, all of it: a set is smaller than what is related to it.
@@ -238,11 +240,14 @@ impl Planner<'_> {
     /// What planning a positive goal next would be; `None` if it must wait.
     fn step_of(&self, build: &Build, at: usize, goal: &Goal) -> Option<Step> {
         match goal {
-            Goal::Scan { polarity: Polarity::Positive, args, .. } => {
+            Goal::Scan { polarity: Polarity::Positive, source, args, .. } => {
                 let known: Vec<bool> = args.iter().map(|arg| scan_known(build, arg)).collect();
                 let indexed = args.iter().zip(&known).any(|(arg, known)| *known && !is_literal(arg));
+                let by_holder = known.first() == Some(&true) || !self.is_role(*source);
                 Some(if known.iter().all(|known| *known) {
                     Step::Probe
+                } else if indexed && !by_holder {
+                    Step::Holders
                 } else if indexed {
                     Step::Lookup
                 } else if args.len() == 1 {
