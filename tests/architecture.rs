@@ -1,8 +1,9 @@
-//! The output that `compiler/ARCHITECTURE.md` shows is what the program prints.
+//! The pages tell the truth: what `compiler/ARCHITECTURE.md` shows is what the program prints.
 //!
 //! A comment on the page names a question, a dialect and a stage; the block below it must hold what
 //! `portcullis explain` prints of that stage, for the last policy above it. With
 //! `UPDATE_FIXTURES=1 cargo test --test architecture` the blocks are written anew; a person reads them.
+//! The policies of the other pages pass their own tests, and the files that pages name exist.
 
 #![expect(clippy::unwrap_used, reason = "a page that cannot be read fails the test")]
 
@@ -70,4 +71,45 @@ fn the_page_shows_what_the_program_prints() {
     } else {
         assert_eq!(page.lines().count(), real.lines().count(), "a block of compiler/ARCHITECTURE.md is cut");
     }
+}
+
+/// The readme and what stands in `docs`.
+fn pages() -> Vec<(String, String)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let docs = fs::read_dir(root.join("docs")).unwrap().map(|entry| entry.unwrap().path());
+    let mut paths: Vec<_> =
+        docs.chain([root.join("README.md"), PAGE.into()]).filter(|path| path.is_file()).collect();
+    paths.sort();
+    let named = |path: &std::path::PathBuf| path.strip_prefix(root).unwrap().display().to_string();
+    paths.iter().map(|path| (named(path), fs::read_to_string(path).unwrap())).collect()
+}
+
+#[test]
+fn the_policies_of_the_pages_pass_their_tests() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("policy.polar");
+    for (page, text) in pages() {
+        for policy in text.split("```polar\n").skip(1).filter_map(|rest| rest.split("```").next()) {
+            fs::write(&path, policy).unwrap();
+            let output =
+                Command::new(env!("CARGO_BIN_EXE_portcullis")).arg("test").arg(&path).output().unwrap();
+            let said = String::from_utf8_lossy(&output.stderr);
+            let shown = String::from_utf8_lossy(&output.stdout);
+            assert!(output.status.success(), "{page}:\n{policy}\n{shown}{said}");
+        }
+    }
+}
+
+/// Files and folders between backticks, as seen from the root of the repository.
+#[test]
+fn the_files_that_pages_name_exist() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut missing = Vec::new();
+    for (page, text) in pages() {
+        let quoted = text.lines().flat_map(|line| line.split('`').skip(1).step_by(2));
+        let top = ["src/", "compiler/", "tests/", "fixtures/", "docs/", "benches/", "scripts/"];
+        let files = quoted.filter(|name| top.iter().any(|top| name.starts_with(top)) && !name.contains(' '));
+        missing.extend(files.filter(|name| !root.join(name).exists()).map(|name| format!("{page}: {name}")));
+    }
+    assert!(missing.is_empty(), "{}", missing.join("\n"));
 }
