@@ -204,3 +204,43 @@ impl Expr {
         }
     }
 }
+
+impl Plan {
+    /// How many tables the statement reads, those inside other tables counted each time.
+    pub(crate) fn n_readings(&self) -> usize {
+        let mut of_table: Vec<usize> = Vec::new();
+        for table in &self.tables {
+            let n_readings = match &table.body {
+                TableBody::Union(selects) => readings(selects, &of_table),
+                TableBody::Recursive { base, step } => readings(base, &of_table) + readings(step, &of_table),
+                // The state, its packing and its unpacking are tables too.
+                TableBody::WholeState { base, step } => {
+                    readings(base, &of_table) + readings(step, &of_table) + 4
+                }
+            };
+            of_table.push(n_readings);
+        }
+        let (PlanAnswer::Decision(selects) | PlanAnswer::Rows { selects, .. }) = &self.answer;
+        readings(selects, &of_table)
+    }
+}
+
+fn readings(selects: &[Select], of_table: &[usize]) -> usize {
+    let mut count = 0_usize;
+    for select in selects {
+        for from in &select.from {
+            if let FromKind::Table(TableRef::Table(table)) = from.kind {
+                count = count.saturating_add(1 + of_table.get(table).copied().unwrap_or(0));
+            }
+        }
+        for condition in &select.filter {
+            match condition {
+                Condition::Any(branches) | Condition::None(branches) => {
+                    count = count.saturating_add(readings(branches, of_table));
+                }
+                Condition::Compare { .. } | Condition::OneOf { .. } => {}
+            }
+        }
+    }
+    count
+}

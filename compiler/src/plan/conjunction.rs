@@ -68,6 +68,10 @@ impl Planner<'_> {
             }
             match self.advance(scope, build)? {
                 Advance::Done(select) => done.push(select),
+                Advance::Stuck(select, error) => match &mut self.refused {
+                    Some(refused) if self.depth == 1 => refused.push((select, error)),
+                    Some(_) | None => return Err(error),
+                },
                 Advance::Open(builds) => open.extend(builds.into_iter().rev()),
             }
         }
@@ -92,7 +96,7 @@ impl Planner<'_> {
                 .enumerate()
                 .filter_map(|(at, goal)| Some((self.step_of(&build, at, goal)?, at)));
             let Some((step, at)) = next.min() else {
-                return finish(&build).map(Advance::Done);
+                return Ok(finish(build));
             };
             let goal = build.goals.remove(at);
             match goal {
@@ -130,12 +134,20 @@ impl Planner<'_> {
                             build.goals.insert(at, rows);
                         }
                         Step::Produce | Step::Enumerate
-                            if !(alone || self.is_decision && alternatives <= 8) =>
+                            if !(alone
+                                || self.is_decision && build.n_split * alternatives <= limits::SPLITS) =>
                         {
                             let rows = self.produce(&build, rel, &args)?;
                             build.goals.insert(at, rows);
                         }
-                        _ => return Ok(Advance::Open(self.distribute(&build, rel, &args))),
+                        Step::Distribute if build.n_split * alternatives > limits::SPLITS * 4 => {
+                            let rows = self.produce(&build, rel, &args)?;
+                            build.goals.insert(at, rows);
+                        }
+                        _ => {
+                            build.n_split *= alternatives.max(1);
+                            return Ok(Advance::Open(self.distribute(&build, rel, &args)));
+                        }
                     }
                 }
                 Goal::Compare { .. } => return Err(PlanError::Bug("a comparison is not a step")),
@@ -312,8 +324,8 @@ impl Planner<'_> {
     }
 }
 
-/// The finished select, or the refusal that names what is not bound.
-fn finish(build: &Build) -> Result<Select, PlanError> {
+/// The finished select, or what is not bound.
+fn finish(build: Build) -> Advance {
     let unbound = |term: Term| PlanError::Unbound { name: build.name(term).to_owned(), rule: build.rule };
     if let Some(goal) = build.goals.first() {
         let mut stuck = None;
@@ -322,18 +334,27 @@ fn finish(build: &Build) -> Result<Select, PlanError> {
                 stuck = Some(term);
             }
         });
-        return Err(stuck.map_or(PlanError::Unbound { name: "_".into(), rule: build.rule }, unbound));
+        let error = stuck.map_or(PlanError::Unbound { name: "_".into(), rule: build.rule }, unbound);
+        return Advance::Stuck(build.select, error);
     }
-    let mut select = build.select.clone();
+    let mut output = Vec::new();
     for term in &build.output {
-        select.output.push(build.expr(*term).ok_or_else(|| unbound(*term))?);
+        match build.expr(*term) {
+            Some(expr) => output.push(expr),
+            None => {
+                let error = unbound(*term);
+                return Advance::Stuck(build.select, error);
+            }
+        }
     }
-    Ok(select)
+    Advance::Done(Select { output, ..build.select })
 }
 
 /// A build that is done, or its alternatives.
 enum Advance {
     Done(Select),
+    /// Nothing binds what a goal or the output needs; the select so far must hold for there to be answers.
+    Stuck(Select, PlanError),
     Open(Vec<Build>),
 }
 

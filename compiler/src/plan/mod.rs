@@ -42,6 +42,8 @@ use print::Names;
 #[derive(Debug)]
 pub(crate) struct Planned {
     pub(crate) plan: Plan,
+    /// When the rows are not the whole answer, as a decision, and why.
+    pub(crate) refusal: Option<(Plan, String)>,
     pub(crate) extra_constants: IndexSet<Constant>,
 }
 
@@ -98,5 +100,6 @@ fn finish(
     let roots = specialised.roots.clone();
     let mut planner = Planner::new(program, catalog, specialised);
     let answer = planner.answer(shape, &roots)?;
-    Ok(Planned { plan: planner.into_plan(answer), extra_constants })
+    let refusal = planner.take_refusal()?;
+    Ok(Planned { plan: planner.into_plan(answer), refusal, extra_constants })
 }

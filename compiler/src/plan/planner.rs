@@ -47,6 +47,9 @@ pub(super) struct Planner<'p> {
     pub(super) n_branches: usize,
     /// How many bodies are being planned inside each other.
     pub(super) depth: usize,
+    /// Alternatives of the question that cannot be enumerated: what must hold for them, and why. `None`
+    /// where the question asks for no values.
+    pub(super) refused: Option<Vec<(Select, PlanError)>>,
     /// Whether the question only asks whether something holds, of values that are all given.
     pub(super) is_decision: bool,
 }
@@ -81,6 +84,7 @@ impl<'p> Planner<'p> {
             next_alias: 0,
             n_branches: 0,
             depth: 0,
+            refused: None,
             is_decision,
         }
     }
@@ -163,6 +167,7 @@ impl<'p> Planner<'p> {
     pub(super) fn answer(&mut self, shape: &Shape, roots: &[Root]) -> Result<PlanAnswer, CompileError> {
         let columns = columns(shape);
         let mut selects: Vec<Select> = Vec::new();
+        self.refused = (!columns.is_empty()).then(Vec::new);
         for root in roots {
             let mut build = Build::default();
             let args: Vec<Term> = Vec::new();
@@ -185,6 +190,25 @@ impl<'p> Planner<'p> {
             return Ok(PlanAnswer::Decision(selects));
         }
         Ok(PlanAnswer::Rows { selects, columns, paged: shape.paged })
+    }
+
+    /// The plan that decides whether some alternative cannot be enumerated, and why it cannot.
+    ///
+    /// # Errors
+    /// The refusal itself, if an alternative that cannot be enumerated holds unconditionally.
+    pub(super) fn take_refusal(&mut self) -> Result<Option<(Plan, String)>, CompileError> {
+        let refused = self.refused.take().unwrap_or_default();
+        let Some((_, error)) = refused.first() else { return Ok(None) };
+        let refusal = self.refusal(error.clone());
+        let always = refused.iter().any(|(select, _)| select.from.is_empty() && select.filter.is_empty());
+        match refusal {
+            CompileError::Refused(message) if !always => {
+                let answer = PlanAnswer::Decision(refused.into_iter().map(|(select, _)| select).collect());
+                let plan = super::answer::prune(Plan { tables: self.tables.clone(), answer });
+                Ok(Some((plan, message)))
+            }
+            error => Err(error),
+        }
     }
 
     /// The plan with the tables that it needs.
