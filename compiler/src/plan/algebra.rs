@@ -206,37 +206,45 @@ impl Expr {
 }
 
 impl Plan {
-    /// How many tables the statement reads, those inside other tables counted each time.
-    pub(crate) fn n_readings(&self) -> usize {
+    /// How many sources the statement reads that a database expands where they are read: tables of its own
+    /// and rows of parameters, those inside other tables counted each time.
+    ///
+    /// `is_rows` says of a relation of the catalog whether it comes as rows of a parameter.
+    pub(crate) fn n_readings(&self, is_rows: impl Fn(usize) -> bool) -> usize {
         let mut of_table: Vec<usize> = Vec::new();
         for table in &self.tables {
             let n_readings = match &table.body {
-                TableBody::Union(selects) => readings(selects, &of_table),
-                TableBody::Recursive { base, step } => readings(base, &of_table) + readings(step, &of_table),
+                TableBody::Union(selects) => readings(selects, &of_table, &is_rows),
+                TableBody::Recursive { base, step } => {
+                    readings(base, &of_table, &is_rows) + readings(step, &of_table, &is_rows)
+                }
                 // The state, its packing and its unpacking are tables too.
                 TableBody::WholeState { base, step } => {
-                    readings(base, &of_table) + readings(step, &of_table) + 4
+                    readings(base, &of_table, &is_rows) + readings(step, &of_table, &is_rows) + 6
                 }
             };
             of_table.push(n_readings);
         }
         let (PlanAnswer::Decision(selects) | PlanAnswer::Rows { selects, .. }) = &self.answer;
-        readings(selects, &of_table)
+        readings(selects, &of_table, &is_rows)
     }
 }
 
-fn readings(selects: &[Select], of_table: &[usize]) -> usize {
+fn readings(selects: &[Select], of_table: &[usize], is_rows: &impl Fn(usize) -> bool) -> usize {
     let mut count = 0_usize;
     for select in selects {
         for from in &select.from {
-            if let FromKind::Table(TableRef::Table(table)) = from.kind {
-                count = count.saturating_add(1 + of_table.get(table).copied().unwrap_or(0));
-            }
+            let expanded = match from.kind {
+                FromKind::Table(TableRef::Table(table)) => 1 + of_table.get(table).copied().unwrap_or(0),
+                FromKind::Table(TableRef::Itself) | FromKind::Values(_) => 1,
+                FromKind::Source(source) => usize::from(is_rows(source)),
+            };
+            count = count.saturating_add(expanded);
         }
         for condition in &select.filter {
             match condition {
                 Condition::Any(branches) | Condition::None(branches) => {
-                    count = count.saturating_add(readings(branches, of_table));
+                    count = count.saturating_add(readings(branches, of_table, is_rows));
                 }
                 Condition::Compare { .. } | Condition::OneOf { .. } => {}
             }

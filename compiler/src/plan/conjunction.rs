@@ -121,8 +121,9 @@ impl Planner<'_> {
                         continue;
                     }
                     let alternatives = self.clauses(rel).len();
-                    let nested =
-                        scope.depth() < limits::NESTED_BRANCHES && self.n_branches < limits::BRANCHES / 4;
+                    let nested = !self.shares_tests
+                        && scope.depth() < limits::NESTED_BRANCHES
+                        && self.n_branches < limits::BRANCHES / 4;
                     match step {
                         Step::Test if !alone && (nested || args.is_empty()) => {
                             let goal = Goal::Call { rel, args, polarity, guards };

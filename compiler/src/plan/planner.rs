@@ -47,6 +47,8 @@ pub(super) struct Planner<'p> {
     pub(super) n_branches: usize,
     /// How many bodies are being planned inside each other.
     pub(super) depth: usize,
+    /// Whether a test becomes a shared table instead of a branch wherever it is made.
+    pub(super) shares_tests: bool,
     /// Alternatives of the question that cannot be enumerated: what must hold for them, and why. `None`
     /// where the question asks for no values.
     pub(super) refused: Option<Vec<(Select, PlanError)>>,
@@ -56,7 +58,12 @@ pub(super) struct Planner<'p> {
 
 impl<'p> Planner<'p> {
     /// Finds the recursive components of a program.
-    pub(super) fn new(program: &'p Program, catalog: &'p Catalog, specialised: Specialised) -> Self {
+    pub(super) fn new(
+        program: &'p Program,
+        catalog: &'p Catalog,
+        specialised: Specialised,
+        shares_tests: bool,
+    ) -> Self {
         let relations = specialised.relations;
         let is_decision = specialised
             .roots
@@ -85,6 +92,7 @@ impl<'p> Planner<'p> {
             n_branches: 0,
             depth: 0,
             refused: None,
+            shares_tests,
             is_decision,
         }
     }

@@ -7,7 +7,6 @@ use super::build;
 use super::dialect::{Features, JsonRows, Placeholder, State};
 use crate::catalog::{Catalog, Relation, RelationArg, RelationSource};
 use crate::ir::{CompareOp, ConstId, Constant, Program};
-use crate::limits;
 use crate::plan::algebra::{Condition, Expr, From, FromKind, Plan, PlanAnswer, Select, Table, TableBody};
 use crate::question::{Answer, AnswerColumn, CompileError, Slot};
 use crate::specialise::clause::{TableRef, constant};
@@ -64,11 +63,6 @@ fn column_names(n_columns: usize) -> Vec<String> {
 impl Lowering<'_> {
     /// Lowers a whole plan.
     pub(crate) fn plan(&mut self, plan: &Plan) -> Result<(Query, Answer), CompileError> {
-        if plan.n_readings() > limits::TABLE_READINGS {
-            return Err(CompileError::Refused(
-                "the question reads the results of recursive rules in too many places for one statement: give its variables types or values, or split the rules".into(),
-            ));
-        }
         let mut ctes = Vec::new();
         for table in &plan.tables {
             ctes.extend(self.table(&plan.tables, table)?);
