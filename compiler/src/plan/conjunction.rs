@@ -340,13 +340,11 @@ fn finish(build: Build) -> Advance {
     }
     let mut output = Vec::new();
     for term in &build.output {
-        match build.expr(*term) {
-            Some(expr) => output.push(expr),
-            None => {
-                let error = unbound(*term);
-                return Advance::Stuck(build.select, error);
-            }
-        }
+        let Some(expr) = build.expr(*term) else {
+            let error = unbound(*term);
+            return Advance::Stuck(build.select, error);
+        };
+        output.push(expr);
     }
     Advance::Done(Select { output, ..build.select })
 }
