@@ -347,7 +347,7 @@ fn is_wanted(build: &Build, call: Option<usize>, args: &[Term], arg: Term) -> bo
     let others = build.goals.iter().enumerate().filter(|(at, _)| Some(*at) != call);
     build.output.contains(&arg)
         || args.iter().filter(|other| **other == arg).count() > 1
-        || others.into_iter().any(|(_, goal)| mentions(goal, arg) > 0)
+        || others.into_iter().any(|(_, goal)| mentions(goal, arg))
 }
 
 /// Whether every term of a negated goal is known, or occurs in this goal alone (existential inside it).
@@ -355,18 +355,25 @@ fn is_ready(build: &Build, goal: &Goal) -> bool {
     let mut ready = true;
     for_each_term(goal, &mut |term| {
         if build.expr(term).is_none() && term != Term::Ignored {
-            let everywhere: usize = build.goals.iter().map(|other| mentions(other, term)).sum();
-            ready &= everywhere == mentions(goal, term) && !build.output.contains(&term);
+            // A negated atom becomes one goal for each source, all with its local variables.
+            let elsewhere = build.goals.iter().any(|other| !is_negated(other) && mentions(other, term));
+            ready &= !elsewhere && !build.output.contains(&term);
         }
     });
     ready
 }
 
-/// How often a goal mentions a term.
-fn mentions(goal: &Goal, term: Term) -> usize {
-    let mut count = 0;
-    for_each_term(goal, &mut |other| count += usize::from(other == term));
-    count
+fn is_negated(goal: &Goal) -> bool {
+    match goal {
+        Goal::Scan { polarity, .. } | Goal::Call { polarity, .. } => *polarity == Polarity::Negated,
+        Goal::Values { .. } | Goal::Compare { .. } | Goal::Rows { .. } => false,
+    }
+}
+
+fn mentions(goal: &Goal, term: Term) -> bool {
+    let mut found = false;
+    for_each_term(goal, &mut |other| found |= other == term);
+    found
 }
 
 fn scan_known(build: &Build, arg: &ScanArg) -> bool {

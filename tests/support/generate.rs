@@ -1,0 +1,232 @@
+//! Random policies, facts and questions.
+//!
+//! In: bytes that proptest made. Out: a [`Sample`]. Each rule and each fact is decoded from bytes of its own,
+//! one choice a byte, and choice 0 is always the simplest; so that fewer and smaller bytes are a smaller
+//! policy, and shrinking needs no code of ours. The vocabulary is fixed: two types of actors, three of
+//! resources (one extends another), roles, permissions, relations of every kind, a global block, and
+//! predicates that are stored (`f0` …) or derived (`d0` …).
+//!
+//! A policy either has no negation, and then anything may refer to anything; or names are levels: a rule
+//! refers to its own level or lower ones, and negates only lower ones. So few policies have a cycle through
+//! negation, which would be refused.
+
+use super::longhand;
+use super::notation::{Fact, Value};
+use super::shorthand;
+use portcullis_compiler::ir::{Program, Signature, SignatureArg, TypeId};
+use proptest::prelude::*;
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+/// A policy, and bytes for its facts.
+#[derive(Clone)]
+pub(crate) struct Sample {
+    /// The policy's text.
+    pub(crate) policy: String,
+    facts: Vec<Vec<u8>>,
+}
+
+/// Nothing: a failure prints the sample as a fixture.
+impl std::fmt::Debug for Sample {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("the one above")
+    }
+}
+
+impl Sample {
+    /// Facts that the policy can store.
+    pub(crate) fn facts(&self, program: &Program) -> Vec<Fact> {
+        let usable: Vec<&Signature> = program.signatures.iter().filter(|shape| is_of_use(shape)).collect();
+        if usable.is_empty() {
+            return Vec::new();
+        }
+        let fact = |bytes: &Vec<u8>| {
+            let mut choices = Choices::new(bytes);
+            let shape = choices.of(&usable);
+            let args = shape.args.iter().map(|arg| value_of(program, arg, &mut choices)).collect();
+            Fact { predicate: shape.predicate.clone(), args }
+        };
+        self.facts.iter().map(fact).collect::<BTreeSet<_>>().into_iter().collect()
+    }
+}
+
+/// The entry points could be stored too; then nothing else would matter.
+fn is_of_use(shape: &Signature) -> bool {
+    !matches!(shape.predicate.as_str(), "allow" | "has_permission")
+}
+
+fn value_of(program: &Program, arg: &SignatureArg, choices: &mut Choices<'_>) -> Value {
+    let name = |ty: &TypeId| program.types[ty.index()].name.as_str();
+    let ty = match arg {
+        SignatureArg::Literal(text) => return Value::new("String", text),
+        SignatureArg::OneOf(types) => name(&choices.of(types)),
+        SignatureArg::Any => choices.of(&["Doc", "Doc", "User", "Org", "String", "Integer"]),
+    };
+    match ty {
+        "Integer" => Value::new(ty, choices.of(&["1", "2", "10"])),
+        "String" => Value::new(ty, choices.of(&["r0", "r1", "g0", "p0"])),
+        "Boolean" => Value::new(ty, "true"),
+        ty => Value::new(ty, id_of(ty, choices)),
+    }
+}
+
+/// Whether rules may negate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Style {
+    /// No negation, and any rule may refer to anything.
+    Tangled,
+    /// Negation of lower levels.
+    Layered,
+}
+
+/// A block of every policy.
+pub(crate) struct Block {
+    pub(crate) head: &'static str,
+    pub(crate) name: &'static str,
+    pub(crate) roles: &'static [&'static str],
+    pub(crate) permissions: &'static [&'static str],
+    /// Name and related type.
+    pub(crate) relations: &'static [(&'static str, &'static str)],
+}
+
+/// The blocks, less the global one.
+pub(crate) const BLOCKS: &[Block] = &[
+    Block {
+        head: "resource Doc",
+        name: "Doc",
+        roles: &["r0", "r1", "r2"],
+        permissions: &["p0", "p1", "p2"],
+        relations: &[
+            ("parent", "Doc"),
+            ("org", "Org"),
+            ("owner", "User"),
+            ("team", "Group"),
+            ("any", "Actor"),
+        ],
+    },
+    Block {
+        head: "resource Org",
+        name: "Org",
+        roles: &["r0", "r1"],
+        permissions: &["p0", "p1"],
+        relations: &[("parent", "Org"), ("owner", "User"), ("group", "Group")],
+    },
+    Block {
+        head: "actor Group",
+        name: "Group",
+        roles: &["r0"],
+        permissions: &[],
+        relations: &[("parent", "Group"), ("owner", "User")],
+    },
+    Block {
+        head: "resource Memo extends Doc",
+        name: "Memo",
+        roles: &["r3"],
+        permissions: &["p3"],
+        relations: &[],
+    },
+];
+
+/// The ids of each type; the last of each is never stored.
+pub(crate) const IDS: &[(&str, &[&str])] = &[
+    ("User", &["a", "b", "zz"]),
+    ("Doc", &["a", "b", "c", "zz"]),
+    ("Org", &["a", "b", "zz"]),
+    ("Group", &["a", "b", "zz"]),
+    ("Memo", &["a", "zz"]),
+];
+
+/// Bytes as choices.
+pub(crate) struct Choices<'b> {
+    bytes: std::slice::Iter<'b, u8>,
+}
+
+impl<'b> Choices<'b> {
+    /// Choices from the start of the bytes.
+    pub(crate) fn new(bytes: &'b [u8]) -> Self {
+        Self { bytes: bytes.iter() }
+    }
+
+    /// A number below `n`; 0 when the bytes are used up.
+    pub(crate) fn below(&mut self, n: usize) -> usize {
+        self.bytes.next().map_or(0, |&byte| usize::from(byte) % n.max(1))
+    }
+
+    /// One of the items.
+    pub(crate) fn of<T: Copy>(&mut self, items: &[T]) -> T {
+        items[self.below(items.len())]
+    }
+
+    /// True in one of `n` cases, and false when the bytes are used up.
+    pub(crate) fn rarely(&mut self, n: usize) -> bool {
+        self.below(n) == n - 1
+    }
+
+    /// Whether bytes are left.
+    pub(crate) fn more(&self) -> bool {
+        self.bytes.len() > 0
+    }
+}
+
+/// Policies with facts.
+pub(crate) fn samples() -> impl Strategy<Value = Sample> {
+    let rule = prop::collection::vec(any::<u8>(), 2..40);
+    let fact = prop::collection::vec(any::<u8>(), 8);
+    let rules = prop::collection::vec(rule, 3..16);
+    let facts = prop::collection::vec(fact, 0..32);
+    (any::<bool>(), 0..4_u8, rules, facts).prop_map(|(is_layered, wired, rules, facts)| {
+        let style = if is_layered { Style::Layered } else { Style::Tangled };
+        Sample { policy: policy(style, wired > 0, &rules), facts }
+    })
+}
+
+fn policy(style: Style, is_wired: bool, rules: &[Vec<u8>]) -> String {
+    let mut inside: Vec<Vec<String>> = BLOCKS.iter().map(|_| Vec::new()).collect();
+    if is_wired {
+        // Most policies let roles lead to permissions; chance alone seldom does.
+        inside[0]
+            .extend(["\"p0\" if \"r0\";", "\"p1\" if \"r1\";", "\"p2\" if \"owner\";"].map(str::to_owned));
+        inside[1].extend(["\"p0\" if \"r0\";", "\"p1\" if \"r1\";"].map(str::to_owned));
+    }
+    let mut outside = Vec::new();
+    let mut global = Vec::new();
+    for bytes in rules {
+        let mut choices = Choices::new(bytes);
+        match choices.below(16) {
+            0..6 => {
+                let at = choices.of(&[0, 0, 0, 1, 1, 2, 3]);
+                inside[at].push(shorthand::rule(&BLOCKS[at], style, &mut choices));
+            }
+            6 => global.push(choices.of(&["\"g0\" if \"g1\";", "\"q0\" if \"g0\";", "\"q0\" if \"g1\";"])),
+            7..12 => outside.push(longhand::template(style, &mut choices).to_owned()),
+            _ => outside.push(longhand::rule(style, &mut choices)),
+        }
+    }
+    let mut text = String::from("actor User {}\n");
+    let _ =
+        writeln!(text, "global {{ roles = [\"g0\", \"g1\"]; permissions = [\"q0\"]; {} }}", global.join(" "));
+    for (block, rules) in BLOCKS.iter().zip(&inside) {
+        let quoted =
+            |names: &[&str]| names.iter().map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", ");
+        let relations: Vec<String> =
+            block.relations.iter().map(|(name, ty)| format!("{name}: {ty}")).collect();
+        let _ = writeln!(text, "{} {{", block.head);
+        let _ = writeln!(text, "  roles = [{}];", quoted(block.roles));
+        if !block.permissions.is_empty() {
+            let _ = writeln!(text, "  permissions = [{}];", quoted(block.permissions));
+        }
+        if !relations.is_empty() {
+            let _ = writeln!(text, "  relations = {{ {} }};", relations.join(", "));
+        }
+        rules.iter().for_each(|rule| text.extend(["  ", rule, "\n"]));
+        text.push_str("}\n");
+    }
+    outside.iter().for_each(|rule| text.extend([rule, "\n"]));
+    text
+}
+
+/// A known id of a type.
+pub(crate) fn id_of(ty: &str, choices: &mut Choices<'_>) -> &'static str {
+    let (_, ids) = IDS.iter().find(|(name, _)| *name == ty).unwrap();
+    choices.of(&ids[..ids.len() - 1])
+}

@@ -1,0 +1,190 @@
+//! The service's engine over an in-memory store, and every way to ask it a question.
+//!
+//! In: a policy and facts. A question of the entry point can be asked as a check, as a list of resources
+//! or of actions; any question of one predicate as a pattern; any question whose variables have types as
+//! a conjunction. [`Hosted::ask_every_way`] asks all that apply, and they must agree.
+
+use super::fixture::Answer;
+use super::notation::{Cell, Fact, Value};
+use super::outcome::{Allow, Outcome, given, ids, is_wanted};
+use portcullis::engine::{Engine, EngineError, EngineSettings, EvaluateQuery, EvaluateVar, PolicyOptions};
+use portcullis::store::{self, ArgPattern, Change, FactPattern};
+use portcullis_compiler::question::{Domain, Question, QuestionVar};
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
+use tokio::runtime::Runtime;
+
+/// What every test of this process runs its futures on.
+pub(crate) static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Runtime::new().unwrap());
+
+/// An engine with a policy.
+pub(crate) struct Hosted {
+    engine: Engine,
+}
+
+impl Hosted {
+    /// An engine with this policy, or why it refuses it.
+    pub(crate) fn new(policy: &str) -> Result<Self, String> {
+        RUNTIME.block_on(async {
+            let engine =
+                Engine::in_memory(EngineSettings::default()).await.map_err(|error| error.to_string())?;
+            let options = PolicyOptions::default();
+            let outcome = engine.set_policy(policy.to_owned(), "policy.polar".to_owned(), options).await;
+            outcome.map_err(|error| error.to_string())?;
+            Ok(Self { engine })
+        })
+    }
+
+    /// Stores facts, or says why not.
+    pub(crate) fn store(&self, facts: &[Fact]) -> Result<(), String> {
+        let insert = Change::Insert(stored_all(facts));
+        RUNTIME.block_on(self.engine.apply(vec![insert])).map(|_| ()).map_err(|error| error.to_string())
+    }
+
+    /// The engine itself, for a server around it.
+    pub(crate) fn into_engine(self) -> Engine {
+        self.engine
+    }
+
+    /// Asks in each way that fits the question.
+    pub(crate) fn ask_every_way(
+        &self,
+        question: &Question,
+        context: &[Fact],
+    ) -> Vec<(&'static str, Outcome)> {
+        let allow = Allow::of(question).map(|allow| ("entry point", self.ask_allow(&allow, context)));
+        let pattern =
+            pattern(question).map(|pattern| ("pattern", self.ask_pattern(question, pattern, context)));
+        let conjunction = conjunction(question)
+            .map(|query| ("conjunction", self.ask_conjunction(question, query, context)));
+        [allow, pattern, conjunction].into_iter().flatten().collect()
+    }
+
+    /// Asks the entry point.
+    pub(crate) fn ask_allow(&self, allow: &Allow, context: &[Fact]) -> Outcome {
+        let (engine, context) = (&self.engine, stored_all(context));
+        outcome(RUNTIME.block_on(async {
+            Ok(match allow {
+                Allow::Authorize(actor, action, resource) => {
+                    let (actor, resource) = (stored(actor), stored(resource));
+                    Answer::Decision(engine.authorize(actor, action.clone(), resource, context).await?)
+                }
+                Allow::List(actor, action, ty) => {
+                    let list = engine.list(stored(actor), action.clone(), ty.clone(), None, context);
+                    ids(ty, list.await?.ids)
+                }
+                Allow::Actions(actor, resource) => {
+                    ids("String", engine.actions(stored(actor), stored(resource), context).await?)
+                }
+            })
+        }))
+    }
+
+    /// Those of the resources that pass, in their order.
+    pub(crate) fn filter(
+        &self,
+        actor: &Value,
+        action: &str,
+        resources: &[Value],
+        context: &[Fact],
+    ) -> Result<Vec<Value>, String> {
+        let resources = resources.iter().map(stored).collect();
+        let filter =
+            self.engine.authorize_resources(stored(actor), action.to_owned(), resources, stored_all(context));
+        let passed = RUNTIME.block_on(filter).map_err(|error| error.to_string())?;
+        Ok(passed.into_iter().map(|value| Value::new(&value.ty, &value.id)).collect())
+    }
+
+    fn ask_pattern(&self, question: &Question, pattern: FactPattern, context: &[Fact]) -> Outcome {
+        outcome(RUNTIME.block_on(self.engine.query(pattern, stored_all(context))).map(|facts| {
+            let wanted: Vec<usize> =
+                (0..question.vars.len()).filter(|&var| is_wanted(&question.vars[var])).collect();
+            if wanted.is_empty() {
+                return Answer::Decision(!facts.is_empty());
+            }
+            let cell = |var: usize, value: &Option<store::Value>| match (value, &question.vars[var].ty) {
+                (Some(value), _) => Cell::Value(Value::new(&value.ty, &value.id)),
+                (None, Some(ty)) => Cell::AnyOf(ty.clone()),
+                (None, None) => Cell::Any,
+            };
+            Answer::Rows(
+                facts
+                    .iter()
+                    .map(|fact| wanted.iter().map(|&var| cell(var, &fact.args[var])).collect())
+                    .collect(),
+            )
+        }))
+    }
+
+    fn ask_conjunction(&self, question: &Question, query: EvaluateQuery, context: &[Fact]) -> Outcome {
+        outcome(RUNTIME.block_on(self.engine.evaluate(query, stored_all(context))).map(|answers| {
+            let is_asked = |var: &&QuestionVar| matches!(var.domain, Domain::Wanted | Domain::GivenOneOf(_));
+            let asked: Vec<&QuestionVar> = question.vars.iter().filter(is_asked).collect();
+            if asked.is_empty() {
+                return Answer::Decision(!answers.is_empty());
+            }
+            let cell = |var: &QuestionVar, id: &Option<String>| {
+                let ty = var.ty.clone().unwrap();
+                id.as_ref().map_or_else(|| Cell::AnyOf(ty.clone()), |id| Cell::Value(Value::new(&ty, id)))
+            };
+            let rows =
+                answers.iter().map(|answer| asked.iter().map(|var| cell(var, &answer[&var.name])).collect());
+            Answer::Rows(rows.collect::<BTreeSet<_>>())
+        }))
+    }
+}
+
+/// A question of one predicate as a pattern, if none of its variables stands twice or is one of several.
+pub(crate) fn pattern(question: &Question) -> Option<FactPattern> {
+    let [atom] = question.atoms.as_slice() else { return None };
+    let is_plain = |var: &QuestionVar| !matches!(var.domain, Domain::GivenOneOf(_));
+    if atom.args != (0..question.vars.len()).collect::<Vec<_>>() || !question.vars.iter().all(is_plain) {
+        return None;
+    }
+    let arg = |var: &QuestionVar| match (given(var), &var.ty) {
+        (Some(value), _) => ArgPattern::Exact(stored(&value)),
+        (None, Some(ty)) => ArgPattern::Typed(ty.clone()),
+        (None, None) => ArgPattern::Any,
+    };
+    Some(FactPattern::new(&atom.predicate, question.vars.iter().map(arg).collect()))
+}
+
+/// A question whose variables all have types, as a conjunction over named variables.
+fn conjunction(question: &Question) -> Option<EvaluateQuery> {
+    let var = |var: &QuestionVar| {
+        let ids = match &var.domain {
+            Domain::Given(id) => Some(vec![id.clone()]),
+            Domain::GivenOneOf(ids) => Some(ids.clone()),
+            Domain::Wanted | Domain::Ignored => None,
+        };
+        Some((var.name.clone(), EvaluateVar { ty: var.ty.clone()?, ids }))
+    };
+    let name = |&var: &usize| question.vars[var].name.clone();
+    let atoms =
+        question.atoms.iter().map(|atom| (atom.predicate.clone(), atom.args.iter().map(name).collect()));
+    Some(EvaluateQuery {
+        atoms: atoms.collect(),
+        vars: question.vars.iter().map(var).collect::<Option<_>>()?,
+    })
+}
+
+/// How a refusal begins that is none: a fault of ours.
+pub(crate) const FAULT: &str = "a fault of the engine: ";
+
+/// Only what the asker did wrong is a refusal; anything else is our fault.
+fn outcome(result: Result<Answer, EngineError>) -> Outcome {
+    match result {
+        Ok(answer) => Outcome::Is(answer),
+        Err(EngineError::BadRequest(message)) => Outcome::Refused(message),
+        Err(other) => Outcome::Refused(format!("{FAULT}{other}")),
+    }
+}
+
+fn stored(value: &Value) -> store::Value {
+    store::Value::new(&value.ty, &value.id)
+}
+
+fn stored_all(facts: &[Fact]) -> Vec<store::Fact> {
+    let fact = |fact: &Fact| store::Fact::new(&fact.predicate, fact.args.iter().map(stored).collect());
+    facts.iter().map(fact).collect()
+}

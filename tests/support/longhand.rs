@@ -1,0 +1,296 @@
+//! Random rules in full: heads with repeated variables, literals and open variables, and bodies with joins,
+//! negation, comparisons, lists and types.
+
+use super::generate::{BLOCKS, Choices, Style, id_of};
+use std::collections::BTreeSet;
+
+/// The policies' own predicates with their arguments' types: stored ones first, then derived ones.
+pub(crate) const PREDICATES: &[(&str, &[&str])] = &[
+    ("f0", &["Doc"]),
+    ("f1", &["User"]),
+    ("f2", &["Doc", "Doc"]),
+    ("f3", &["User", "Doc"]),
+    ("f4", &["Doc", "Integer"]),
+    ("f5", &["Org"]),
+    ("f6", &["Doc"]),
+    ("f7", &["User", "Doc"]),
+    ("d0", &["Doc"]),
+    ("d1", &["Doc", "Doc"]),
+    ("d2", &["User", "Doc"]),
+    ("d3", &["Org"]),
+    ("d4", &["User", "Org"]),
+];
+
+/// The first derived predicate.
+const DERIVED: usize = 8;
+
+/// Rules that random choices would seldom make: recursion of every kind, and what leads from it to the
+/// entry point. Those of the first list fit the levels.
+const LAYERED: &[&str] = &[
+    "d1(x: Doc, y: Doc) if f2(x, y);",
+    "d1(x: Doc, z: Doc) if d1(x, y) and d1(y, z);",
+    "d1(x: Doc, z: Doc) if f2(x, y) and d1(y, z);",
+    "d1(x: Doc, z: Doc) if d1(x, y) and f2(y, z);",
+    "d1(x: Doc, y: Doc) if f2(p, x) and d1(p, q) and f2(q, y);",
+    "d1(x: Doc, x: Doc);",
+    "d1(_: Doc, y: Doc) if f0(y);",
+    "d0(x: Doc) if f0(x);",
+    "d0(x: Doc) if f2(x, y) and d0(y);",
+    "d0(x: Doc) if f2(x, y) and f2(z, x) and d0(y) and d0(z);",
+    "d2(u: User, x: Doc) if f3(u, x);",
+    "d2(u: User, x: Doc) if d2(u, y) and d1(y, x);",
+    "d2(u: User, x: Doc) if d2(v, x) and f7(v, y) and d2(u, y);",
+    "d2(_: User, x: Doc) if d0(x);",
+    "d2(u: User, _: Doc) if f1(u);",
+    "d3(o: Org) if f5(o);",
+    "d3(o: Org) if has_relation(o, \"parent\", p) and d3(p);",
+    "d4(u: User, o: Org) if has_relation(o, \"owner\", u);",
+    "d4(u: User, o: Org) if has_relation(p, \"parent\", o) and d4(u, p) and not d3(o);",
+    "has_permission(u: User, \"p0\", x: Doc) if d2(u, x);",
+    "has_permission(_: User, \"p1\", x: Doc) if d0(x) and not f6(x);",
+    "has_permission(u: User, \"p1\", o: Org) if d4(u, o);",
+    "has_permission(u: User, \"p2\", x: Doc) if d2(u, x) and not (f2(x, y) and d2(u, y));",
+    "has_role(u: User, \"r1\", x: Doc) if d2(u, x) and not has_role(u, \"r0\", x);",
+];
+
+/// These do not: they are for policies without negation.
+const TANGLED: &[&str] = &[
+    "has_role(u: User, s: String, x: Doc) if has_relation(x, \"team\", g) and has_role(g, s, x);",
+    "has_role(g: Group, s: String, x: Doc) if has_relation(g, \"parent\", h) and has_role(h, s, x);",
+    "has_role(u: User, s: String, x: Doc) if has_role(u, \"r0\", g) and g matches Group and has_role(g, s, x);",
+    "has_role(u: User, s: String, x: Doc) if has_relation(x, \"parent\", y) and has_role(u, s, y);",
+    "has_relation(x: Doc, \"parent\", z: Doc) if has_relation(x, \"parent\", y) and has_relation(y, \"parent\", z);",
+    "has_relation(x: Doc, \"parent\", y: Doc) if d1(x, y);",
+    "d1(x: Doc, y: Doc) if has_relation(x, \"parent\", y) and d2(_, x);",
+    "d0(x: Doc) if d2(User{\"a\"}, x);",
+    "d0(x: Doc) if has_permission(_, \"p0\", x);",
+    "d2(u: User, x: Doc) if has_role(u, \"r0\", x);",
+    "d2(u: User, x: Doc) if d0(y) and d1(y, x) and f1(u);",
+    "has_permission(u: User, p, x: Doc) if has_relation(x, \"owner\", u) and p in [\"p0\", \"p2\"];",
+    "has_permission(u: User, _, _: Doc) if has_role(u, \"g0\");",
+    "d4(u: User, o: Org) if d2(u, x) and has_relation(x, \"org\", o);",
+];
+
+/// An atom: a predicate and its arguments, each a literal's text or a variable's type.
+struct Shape {
+    name: &'static str,
+    args: Vec<Arg>,
+    level: usize,
+}
+
+#[derive(Clone)]
+enum Arg {
+    Of(&'static str),
+    Text(String),
+}
+
+/// A rule under construction.
+struct Rule {
+    /// The variables that the head or a positive atom binds, with their types.
+    bound: BTreeSet<(String, &'static str)>,
+}
+
+/// One rule.
+pub(crate) fn rule(style: Style, choices: &mut Choices<'_>) -> String {
+    let head = head(style, choices);
+    let mut rule = Rule { bound: BTreeSet::new() };
+    let actor = choices.of(&["User", "User", "Actor"]);
+    let params: Vec<String> = head.args.iter().map(|arg| rule.param(arg, actor, choices)).collect();
+    let mut body = Vec::new();
+    while choices.more() && body.len() < 4 {
+        let atom = shape(style, head.level, choices);
+        let args: Vec<String> = atom.args.iter().map(|arg| rule.argument(arg, choices)).collect();
+        body.push(format!("{}({})", atom.name, args.join(", ")));
+        if choices.rarely(3) {
+            body.extend(rule.test(choices));
+        }
+        if style == Style::Layered && choices.rarely(3) {
+            body.push(rule.negation(head.level, choices));
+        }
+    }
+    let head = format!("{}({})", head.name, params.join(", "));
+    if body.is_empty() { format!("{head};") } else { format!("{head} if {};", body.join(" and ")) }
+}
+
+/// One of the fixed rules.
+pub(crate) fn template(style: Style, choices: &mut Choices<'_>) -> &'static str {
+    match style {
+        Style::Layered => choices.of(LAYERED),
+        Style::Tangled => {
+            let positive: Vec<&str> = LAYERED.iter().copied().filter(|rule| !rule.contains("not ")).collect();
+            choices.of(&[positive.as_slice(), TANGLED].concat())
+        }
+    }
+}
+
+/// What a rule may define. Derived predicates are below roles, roles below permissions.
+fn head(style: Style, choices: &mut Choices<'_>) -> Shape {
+    match choices.below(8) {
+        0..4 => own(DERIVED + choices.below(PREDICATES.len() - DERIVED)),
+        4 => named("has_permission", "p", choices),
+        5 => named("has_role", "r", choices),
+        6 if style == Style::Tangled => Shape {
+            name: "has_role",
+            args: vec![Arg::Of("User"), Arg::Of("String"), Arg::Of("Doc")],
+            level: 0,
+        },
+        7 if style == Style::Tangled => Shape {
+            name: "has_relation",
+            args: vec![Arg::Of("Doc"), Arg::Text("\"parent\"".into()), Arg::Of("Doc")],
+            level: 0,
+        },
+        _ => named("has_permission", "p", choices),
+    }
+}
+
+/// An atom that a rule of this level may read.
+fn shape(style: Style, level: usize, choices: &mut Choices<'_>) -> Shape {
+    let found = match choices.below(12) {
+        0..3 => own(choices.below(DERIVED)),
+        3..6 => own(DERIVED + choices.below(PREDICATES.len() - DERIVED)),
+        6 | 7 => named("has_role", "r", choices),
+        8 => named("has_permission", "p", choices),
+        9 if style == Style::Tangled => Shape {
+            name: "has_role",
+            args: vec![Arg::Of(choices.of(&["User", "Group"])), Arg::Of("String"), Arg::Of("Doc")],
+            level: 0,
+        },
+        _ => {
+            let block = &BLOCKS[choices.below(3)];
+            let (relation, ty) = choices.of(block.relations);
+            let to = if ty == "Actor" { "User" } else { ty };
+            let args = vec![Arg::Of(block.name), Arg::Text(format!("{relation:?}")), Arg::Of(to)];
+            Shape { name: "has_relation", args, level: 0 }
+        }
+    };
+    if style == Style::Layered && found.level > level { own(choices.below(DERIVED)) } else { found }
+}
+
+fn own(number: usize) -> Shape {
+    let (name, types) = PREDICATES[number];
+    Shape {
+        name,
+        args: types.iter().map(|ty| Arg::Of(ty)).collect(),
+        level: number.saturating_sub(DERIVED - 1),
+    }
+}
+
+/// A role or a permission by name on a document or an organization.
+fn named(name: &'static str, kind: &str, choices: &mut Choices<'_>) -> Shape {
+    let number = choices.below(2);
+    let actor = choices.of(&["User", "User", "User", "Group"]);
+    let on = choices.of(&["Doc", "Doc", "Org"]);
+    let args = vec![Arg::Of(actor), Arg::Text(format!("\"{kind}{number}\"")), Arg::Of(on)];
+    Shape { name, args, level: 10 + number + if kind == "p" { 10 } else { 0 } }
+}
+
+impl Rule {
+    /// A parameter: a typed variable, a variable for the second time, an open one, or a literal.
+    fn param(&mut self, arg: &Arg, actor: &str, choices: &mut Choices<'_>) -> String {
+        let ty = match arg {
+            Arg::Text(text) => return text.clone(),
+            Arg::Of(ty) => *ty,
+        };
+        match choices.below(8) {
+            6 => format!("_: {ty}"),
+            7 => literal(ty, choices),
+            _ => {
+                let name = variable(ty, choices);
+                let is_new = self.bound.insert((name.clone(), ty));
+                let written = if ty == "User" { actor } else { ty };
+                if is_new { format!("{name}: {written}") } else { name }
+            }
+        }
+    }
+
+    /// An argument of a positive atom, which binds its variable.
+    fn argument(&mut self, arg: &Arg, choices: &mut Choices<'_>) -> String {
+        let ty = match arg {
+            Arg::Text(text) => return text.clone(),
+            Arg::Of(ty) => *ty,
+        };
+        match choices.below(10) {
+            8 => "_".to_owned(),
+            9 => literal(ty, choices),
+            _ => {
+                let name = self.variable(ty, choices);
+                self.bound.insert((name.clone(), ty));
+                name
+            }
+        }
+    }
+
+    /// A variable that is bound already, or another.
+    fn variable(&self, ty: &'static str, choices: &mut Choices<'_>) -> String {
+        let fitting = self.bound.iter().filter(|(_, bound)| *bound == ty);
+        let fitting: Vec<&String> = fitting.map(|(name, _)| name).collect();
+        if fitting.is_empty() || choices.rarely(3) {
+            variable(ty, choices)
+        } else {
+            choices.of(&fitting).clone()
+        }
+    }
+
+    /// A test of a bound variable.
+    fn test(&self, choices: &mut Choices<'_>) -> Option<String> {
+        let bound: Vec<&(String, &str)> = self.bound.iter().collect();
+        if bound.is_empty() {
+            return None;
+        }
+        let (name, ty) = choices.of(&bound);
+        let value = literal(ty, choices);
+        Some(match (choices.below(6), *ty) {
+            (0, "Integer") => format!("{name} {} {}", choices.of(&["<", "<=", ">", ">="]), value),
+            (1, _) => format!("{name} = {value}"),
+            (2, _) => format!("{name} in [{value}, {}]", literal(ty, choices)),
+            (3, "Doc") => format!("{name} {} Doc", choices.of(&["matches", "matches!"])),
+            (4, "Doc") => format!("{name} matches Memo"),
+            (5, _) => {
+                let (other, _) = choices.of(&bound);
+                format!("{name} {} {other}", choices.of(&["!=", "="]))
+            }
+            _ => format!("{name} != {value}"),
+        })
+    }
+
+    /// A negation of something lower, over bound variables and, rarely, ones of its own.
+    fn negation(&self, level: usize, choices: &mut Choices<'_>) -> String {
+        let atom = |choices: &mut Choices<'_>| {
+            let lower = shape(Style::Layered, level.saturating_sub(1), choices);
+            let arg = |arg: &Arg, choices: &mut Choices<'_>| match arg {
+                Arg::Text(text) => text.clone(),
+                Arg::Of(ty) => {
+                    let fitting =
+                        self.bound.iter().filter(|(_, bound)| bound == ty).map(|(name, _)| name.as_str());
+                    let fitting: Vec<&str> = fitting.collect();
+                    match choices.below(5) {
+                        4 => literal(ty, choices),
+                        3 => "_".to_owned(),
+                        _ if fitting.is_empty() => "_".to_owned(),
+                        _ => choices.of(&fitting).to_owned(),
+                    }
+                }
+            };
+            let args: Vec<String> = lower.args.iter().map(|each| arg(each, choices)).collect();
+            format!("{}({})", lower.name, args.join(", "))
+        };
+        match choices.below(5) {
+            3 => format!("not ({} and {})", atom(choices), atom(choices)),
+            4 => format!("not ({} or {})", atom(choices), atom(choices)),
+            _ => format!("not {}", atom(choices)),
+        }
+    }
+}
+
+fn variable(ty: &str, choices: &mut Choices<'_>) -> String {
+    let first = ty.chars().next().unwrap().to_ascii_lowercase();
+    format!("{first}{}", choices.below(3))
+}
+
+fn literal(ty: &str, choices: &mut Choices<'_>) -> String {
+    match ty {
+        "Integer" => choices.of(&["2", "1", "10"]).to_owned(),
+        "String" => choices.of(&["\"r0\"", "\"r1\"", "\"r2\""]).to_owned(),
+        ty => format!("{ty}{{\"{}\"}}", id_of(ty, choices)),
+    }
+}

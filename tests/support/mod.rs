@@ -1,0 +1,26 @@
+//! What the test binaries share: the referee, the fixtures' format, the question notation, and the ways to
+//! ask the service.
+
+#![allow(dead_code, reason = "each test binary uses its own part of this module")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    clippy::panic,
+    reason = "test code: a panic is the failure report"
+)]
+
+pub(crate) mod assertions;
+pub(crate) mod domain;
+pub(crate) mod fixture;
+pub(crate) mod generate;
+pub(crate) mod hosted;
+pub(crate) mod longhand;
+pub(crate) mod model;
+pub(crate) mod notation;
+pub(crate) mod oracle;
+pub(crate) mod outcome;
+pub(crate) mod policy;
+pub(crate) mod server;
+pub(crate) mod shorthand;

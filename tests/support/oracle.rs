@@ -1,0 +1,272 @@
+//! The referee: answers questions by brute force, simple and obviously right.
+//!
+//! In: a program, facts, the values that questions will mention, the clock. Out: the answers of a question
+//! over the [active domain](super::domain). Rule bodies are joined by backtracking, left to right, again
+//! and again until nothing is new; a variable that no atom binds runs through every value of its type.
+//!
+//! Negation may run through one predicate as long as no *ground* atom depends on its own negation
+//! (`"read" if not "banned"`: both are `has_permission`). The alternating fixpoint over ground atoms is
+//! exact for that: an over-estimate that believes every negation, and an under-estimate that believes only
+//! what the over-estimate leaves open, approach each other. That they meet is asserted.
+//!
+//! Nothing of the compiler's stages after the resolver is used here.
+
+use super::domain::ActiveDomain;
+use super::model::{Model, Tuple};
+use super::notation::{Cell, Fact, Value};
+use portcullis_compiler::ir::{LiteralKind, Polarity, Program, Rule, Term, VarId, VarType};
+use portcullis_compiler::question::{Domain, Question};
+use std::collections::BTreeSet;
+
+type Env = Vec<Option<usize>>;
+
+/// The meaning of a program with its facts.
+pub(crate) struct Oracle<'p> {
+    program: &'p Program,
+    predicates: Vec<(String, usize)>,
+    facts: Vec<Fact>,
+    domain: ActiveDomain,
+    now: usize,
+    model: Model,
+}
+
+/// A conjunction of positive atoms over typed variables.
+struct Join<'r> {
+    vars: Vec<VarType>,
+    atoms: Vec<(usize, &'r [Term])>,
+    /// Variables that must get a value in the end even if no atom binds them.
+    needed: Vec<usize>,
+}
+
+impl<'p> Oracle<'p> {
+    /// The meaning of `program` with these facts, ready for questions that mention only known values.
+    pub(crate) fn new(program: &'p Program, facts: &[Fact], mentioned: &[Value], now: i64) -> Self {
+        // A fact of a type that the policy does not mention matches nothing.
+        let mentions = |fact: &&Fact| fact.args.iter().all(|arg| program.type_id(&arg.ty).is_some());
+        let facts: Vec<Fact> = facts.iter().filter(mentions).cloned().collect();
+        let clock = Value::new("Integer", &now.to_string());
+        let domain = ActiveDomain::new(program, &facts, mentioned.iter().chain([&clock]));
+        let declared = program.predicates.iter().map(|predicate| (predicate.name.clone(), predicate.arity));
+        let stored = facts.iter().map(|fact| (fact.predicate.clone(), fact.args.len()));
+        let predicates = declared.chain(stored).collect();
+        let now = domain.number(&clock);
+        let mut oracle = Self { program, predicates, facts, domain, now, model: Model::default() };
+        oracle.model = oracle.alternating_fixpoint();
+        oracle
+    }
+
+    /// Whether the question has an answer.
+    pub(crate) fn decision(&self, question: &Question) -> bool {
+        !self.ground(question).is_empty()
+    }
+
+    /// The answers as rows, with wildcards for what holds of every value; `None` if rows cannot say it
+    /// (every value but some, or the same unknown value twice).
+    pub(crate) fn answers(&self, question: &Question) -> Option<BTreeSet<Vec<Cell>>> {
+        let ground = self.ground(question);
+        let row = |tuple: &Tuple| tuple.iter().map(|&number| self.domain.cell(number)).collect();
+        let rows: BTreeSet<Vec<Cell>> = ground.iter().map(row).collect();
+        let is_covered = |row: &Vec<Cell>| rows.iter().any(|wide| wide != row && Cell::row_covers(wide, row));
+        let least = rows.iter().filter(|row| !is_covered(row)).cloned().collect();
+        (self.domain.expand(&least) == ground).then_some(least)
+    }
+
+    /// Whether rows say exactly the answers. A wildcard does not swallow the concrete rows that follow
+    /// anyway, so a row may be covered by another.
+    pub(crate) fn agrees(&self, question: &Question, rows: &BTreeSet<Vec<Cell>>) -> bool {
+        self.domain.expand(rows) == self.ground(question)
+    }
+
+    /// The answers as values of the active domain, fresh ones included.
+    pub(crate) fn values(&self, question: &Question) -> BTreeSet<Vec<Value>> {
+        let value = |&number: &usize| self.domain.value(number).clone();
+        self.ground(question).iter().map(|tuple| tuple.iter().map(value).collect()).collect()
+    }
+
+    /// All values of these types, fresh ones included.
+    pub(crate) fn all_of(&self, types: &[&str]) -> BTreeSet<Value> {
+        self.domain.all_of(types)
+    }
+
+    /// The values of the wanted and the one-of variables.
+    fn ground(&self, question: &Question) -> BTreeSet<Tuple> {
+        let mut answers = BTreeSet::new();
+        let terms = |args: &[usize]| args.iter().map(|&var| Term::Var(VarId::from_index(var))).collect();
+        let args: Vec<Vec<Term>> = question.atoms.iter().map(|atom| terms(&atom.args)).collect();
+        let preds = question.atoms.iter().map(|atom| self.number_of(&atom.predicate, atom.args.len()));
+        let Some(preds) = preds.collect::<Option<Vec<usize>>>() else { return answers };
+        let join = Join {
+            vars: vec![VarType::Any; question.vars.len()],
+            atoms: preds.into_iter().zip(args.iter().map(Vec::as_slice)).collect(),
+            needed: (0..question.vars.len()).collect(),
+        };
+        let given = question.vars.iter().map(|var| match &var.domain {
+            Domain::Given(id) => {
+                Some(self.domain.number(&Value::new(var.ty.as_deref().unwrap_or_default(), id)))
+            }
+            Domain::GivenOneOf(_) | Domain::Wanted | Domain::Ignored => None,
+        });
+        self.solve(&join, 0, &mut given.collect(), &self.model, &mut |env| {
+            let values = || question.vars.iter().zip(env.iter().flatten().copied());
+            let is_admitted = values().all(|(var, number)| {
+                let value = self.domain.value(number);
+                let is_listed = match &var.domain {
+                    Domain::GivenOneOf(ids) => ids.contains(&value.id),
+                    Domain::Given(_) | Domain::Wanted | Domain::Ignored => true,
+                };
+                is_listed && var.ty.as_ref().is_none_or(|ty| *ty == value.ty)
+            });
+            if is_admitted {
+                let is_asked = |var: &Domain| matches!(var, Domain::Wanted | Domain::GivenOneOf(_));
+                answers.insert(
+                    values().filter(|(var, _)| is_asked(&var.domain)).map(|(_, number)| number).collect(),
+                );
+            }
+        });
+        answers
+    }
+
+    fn alternating_fixpoint(&self) -> Model {
+        let mut over = self.least_fixpoint(&Model::default());
+        loop {
+            let under = self.least_fixpoint(&over);
+            if under.present == over.present {
+                return under;
+            }
+            let next = self.least_fixpoint(&under);
+            assert!(next.present != over.present, "an atom depends on its own negation");
+            over = next;
+        }
+    }
+
+    /// All that follows if exactly the atoms of `denied` make a negation fail.
+    fn least_fixpoint(&self, denied: &Model) -> Model {
+        let mut model = Model::default();
+        for fact in &self.facts {
+            let pred = self.number_of(&fact.predicate, fact.args.len()).unwrap();
+            model.insert(pred, fact.args.iter().map(|arg| self.domain.number(arg)).collect());
+        }
+        loop {
+            let mut derived = Vec::new();
+            for rule in &self.program.rules {
+                let join = Self::join_of(rule);
+                self.solve(&join, 0, &mut vec![None; rule.vars.len()], &model, &mut |env| {
+                    if rule.body.iter().all(|literal| self.holds(&literal.kind, &join.vars, env, denied)) {
+                        derived.push((rule.head, self.terms(&rule.params, env)));
+                    }
+                });
+            }
+            let before = model.present.len();
+            for (pred, tuple) in derived {
+                model.insert(pred.index(), tuple.into_iter().flatten().collect());
+            }
+            if model.present.len() == before {
+                return model;
+            }
+        }
+    }
+
+    /// The positive part of a rule. Only a variable of one single negated atom needs no value.
+    fn join_of(rule: &Rule) -> Join<'_> {
+        let mut atoms = Vec::new();
+        let mut uses: Vec<usize> = vec![0; rule.vars.len()];
+        let mut count = |terms: &[Term], weight: usize| {
+            for (at, term) in terms.iter().enumerate() {
+                match term {
+                    Term::Var(var) if !terms[..at].contains(term) => uses[var.index()] += weight,
+                    Term::Var(_) | Term::Const(_) | Term::Now => {}
+                }
+            }
+        };
+        count(&rule.params, 2);
+        for literal in &rule.body {
+            match &literal.kind {
+                LiteralKind::Atom { pred, args, polarity: Polarity::Positive } => {
+                    atoms.push((pred.index(), args.as_slice()));
+                    count(args, 2);
+                }
+                LiteralKind::Atom { args, polarity: Polarity::Negated, .. } => count(args, 1),
+                LiteralKind::Compare { left, right, .. } => count(&[*left, *right], 2),
+                LiteralKind::OneOf { term, .. } => count(&[*term], 2),
+                LiteralKind::NotOfType { var, .. } => count(&[Term::Var(*var)], 2),
+                LiteralKind::False => {}
+            }
+        }
+        let needed = (0..rule.vars.len()).filter(|&var| uses[var] != 1).collect();
+        Join { vars: rule.vars.iter().map(|var| var.ty.clone()).collect(), atoms, needed }
+    }
+
+    /// Calls `found` with every assignment that satisfies the join's atoms from `at` on.
+    fn solve(&self, join: &Join<'_>, at: usize, env: &mut Env, model: &Model, found: &mut dyn FnMut(&Env)) {
+        if let Some(&(pred, args)) = join.atoms.get(at) {
+            for tuple in model.candidates(pred, &self.terms(args, env)) {
+                let mut extended = env.clone();
+                if self.unify(args, tuple, &join.vars, &mut extended) {
+                    self.solve(join, at + 1, &mut extended, model, found);
+                }
+            }
+        } else if let Some(&var) = join.needed.iter().find(|&&var| env[var].is_none()) {
+            for number in self.domain.admitted(&join.vars[var]) {
+                env[var] = Some(number);
+                self.solve(join, at, env, model, found);
+            }
+            env[var] = None;
+        } else {
+            found(env);
+        }
+    }
+
+    fn unify(&self, args: &[Term], tuple: &Tuple, vars: &[VarType], env: &mut Env) -> bool {
+        args.iter().zip(tuple).all(|(&arg, &number)| match (self.term(arg, env), arg) {
+            (Some(bound), _) => bound == number,
+            (None, Term::Var(var)) => {
+                env[var.index()] = Some(number);
+                self.domain.admits(&vars[var.index()], number)
+            }
+            (None, Term::Const(_) | Term::Now) => false,
+        })
+    }
+
+    /// Whether a test holds; positive atoms were joined already.
+    fn holds(&self, literal: &LiteralKind, vars: &[VarType], env: &Env, denied: &Model) -> bool {
+        match literal {
+            LiteralKind::Atom { polarity: Polarity::Positive, .. } => true,
+            LiteralKind::Atom { polarity: Polarity::Negated, pred, args } => {
+                let candidates = denied.candidates(pred.index(), &self.terms(args, env));
+                !candidates.into_iter().any(|tuple| self.unify(args, tuple, vars, &mut env.clone()))
+            }
+            LiteralKind::Compare { op, left, right } => {
+                self.domain.compare(*op, self.term(*left, env).unwrap(), self.term(*right, env).unwrap())
+            }
+            LiteralKind::OneOf { polarity, term, values } => {
+                let value = self.term(*term, env);
+                let is_listed = values.iter().any(|&literal| self.term(Term::Const(literal), env) == value);
+                is_listed == (*polarity == Polarity::Positive)
+            }
+            LiteralKind::NotOfType { var, types } => {
+                !types.contains(&self.domain.type_of(env[var.index()].unwrap()))
+            }
+            LiteralKind::False => false,
+        }
+    }
+
+    fn terms(&self, terms: &[Term], env: &Env) -> Vec<Option<usize>> {
+        terms.iter().map(|&term| self.term(term, env)).collect()
+    }
+
+    fn term(&self, term: Term, env: &Env) -> Option<usize> {
+        match term {
+            Term::Var(var) => env[var.index()],
+            Term::Const(id) => {
+                let literal = &self.program.constants[id.index()];
+                let ty = &self.program.types[literal.ty.index()].name;
+                Some(self.domain.number(&Value::new(ty, &literal.text)))
+            }
+            Term::Now => Some(self.now),
+        }
+    }
+
+    fn number_of(&self, name: &str, arity: usize) -> Option<usize> {
+        self.predicates.iter().position(|(known, n_args)| known == name && *n_args == arity)
+    }
+}
