@@ -22,5 +22,8 @@ pub(crate) mod notation;
 pub(crate) mod oracle;
 pub(crate) mod outcome;
 pub(crate) mod policy;
+pub(crate) mod postgres;
+pub(crate) mod reparse;
+pub(crate) mod returned;
 pub(crate) mod server;
 pub(crate) mod shorthand;

@@ -330,11 +330,10 @@ impl Lowering<'_> {
 
     /// The rows that [`Self::pack`] packed.
     fn unpack(&self, state: Sql, names: &[String]) -> SetExpr {
-        let (function, alias_columns): (&str, &[&str]) = match self.features.state {
-            State::Json => ("json_each", &[]),
-            State::JsonbArray => ("unnest", &["value"]),
-        };
-        let from = build::joined(vec![build::table_function(function, vec![state], "e", alias_columns)]);
+        let from = build::joined(vec![match self.features.state {
+            State::Json => build::table_function("json_each", vec![state], "e", &[]),
+            State::JsonbArray => build::unnest(state, "e", "value"),
+        }]);
         let value = || build::column("e", build::ident("value"));
         let items = (0..names.len()).map(|at| {
             build::item(
