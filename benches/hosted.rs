@@ -19,9 +19,13 @@
 
 mod code_host;
 
+use code_host::http::Client;
 use code_host::{CodeHost, POLICY, Size, user, value};
+use portcullis::config::Config;
 use portcullis::engine::{Change, Engine, EngineSettings, Fact, PolicyOptions, Value};
+use portcullis::http::{AppState, DEFAULT_ENVIRONMENT, Environment};
 use rand::{RngExt, SeedableRng, rngs::StdRng};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 // As in the service: SQLite allocates through it too.
@@ -51,6 +55,7 @@ async fn run(n_facts: usize) {
     load(&engine, facts, dir.path()).await;
     engine_questions(&engine, size).await;
     lists(&engine, size).await;
+    over_http(engine, size).await;
 }
 
 async fn load(engine: &Engine, facts: Vec<Fact>, dir: &std::path::Path) {
@@ -104,6 +109,50 @@ async fn engine_questions(engine: &Engine, size: Size) {
         times.push(start.elapsed());
     }
     println!("actions                 {}", quantiles(&mut times));
+}
+
+/// The same checks over HTTP on loopback: one client, then eight.
+async fn over_http(engine: Engine, size: Size) {
+    let listener = tokio::net::TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let config = Config { dev: true, ..Config::default() };
+    let environment = Environment { name: DEFAULT_ENVIRONMENT.into(), engine };
+    let state = Arc::new(AppState::new(config, [environment]));
+    let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+    let service = tokio::spawn(portcullis::http::serve(listener, state, async move {
+        let _ = stopped.await;
+    }));
+    for n_clients in [1, 8] {
+        let clients = (0..n_clients).map(|client| {
+            tokio::task::spawn_blocking(move || {
+                let mut random = StdRng::seed_from_u64(100 + client);
+                let mut http = Client::new(address);
+                let mut times = Vec::new();
+                for _ in 0..6_000 {
+                    let (actor, action, resource) = question(&mut random, size);
+                    let body = format!(
+                        r#"{{"actor_type":"User","actor_id":"{}","action":"{action}","resource_type":"Issue","resource_id":"{}"}}"#,
+                        actor.id, resource.id
+                    );
+                    let start = Instant::now();
+                    let answer = http.post("/authorize", &body);
+                    times.push(start.elapsed());
+                    assert!(answer.starts_with(br#"{"allowed":"#));
+                }
+                times
+            })
+        });
+        let start = Instant::now();
+        let clients: Vec<_> = clients.collect();
+        let mut times = Vec::new();
+        for client in clients {
+            times.extend(client.await.unwrap());
+        }
+        let rate = times.len() as f64 / start.elapsed().as_secs_f64();
+        println!("authorize, HTTP, {n_clients} at once {}   {rate:.0}/s", quantiles(&mut times));
+    }
+    stop.send(()).unwrap();
+    service.await.unwrap();
 }
 
 /// Lists of repositories and issues, by how long the answer is.

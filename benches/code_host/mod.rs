@@ -1,6 +1,8 @@
 //! The code host of `fixtures/example/policy.polar` at any size: organizations, nested folders and groups,
 //! repositories, issues, grants and bans. The same seed gives the same facts.
 
+pub(crate) mod http;
+
 use portcullis::engine::{Fact, Value};
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 
@@ -80,7 +82,7 @@ impl CodeHost {
         let Size { users, organizations, folders, groups, repositories, .. } = self.size;
         for number in 0..users {
             let organization = self.random.random_range(0..organizations);
-            self.role(user(number), value("Organization", organization), &["member", "member", "reader"]);
+            self.role(user(number), value("Organization", organization), &ROLES);
             let group = self.random.random_range(0..groups);
             self.relation("Group", group, "member", user(number));
             if number.is_multiple_of(2) {

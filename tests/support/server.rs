@@ -1,7 +1,7 @@
 //! A real server on a free port, asked over HTTP as a client would.
 
 use super::fixture::Answer;
-use super::hosted::RUNTIME;
+use super::hosted::{FAULT, RUNTIME};
 use super::notation::{Fact, Value};
 use super::outcome::{Allow, Outcome, ids};
 use portcullis::config::Config;
@@ -89,7 +89,7 @@ impl Server {
         Ok(ids("String", results(&self.post("actions", &body)?)))
     }
 
-    /// The body of a success, or the message of a refusal; a fault of the server's fails the test.
+    /// The body of a success, or the message of a refusal; a fault of the server's says that it is one.
     fn post(&self, path: &str, body: &Json) -> Result<Json, String> {
         let request = self.agent.post(format!("{}/{path}", self.base));
         let request = request.header("Authorization", format!("Bearer {DEVELOPMENT_KEY}"));
@@ -100,7 +100,7 @@ impl Server {
         match status.as_u16() {
             200..=299 => Ok(body),
             400 => Err(message().to_owned()),
-            other => panic!("{path}: {other} {}", message()),
+            other => Err(format!("{FAULT}{other} {}", message())),
         }
     }
 }

@@ -90,7 +90,6 @@ codes! {
     "P0303" SeveralVariables      "several-variables"       "more than one variable in an assertion";
     "P0304" FactNotAccepted       "fact-not-accepted"       "a test fact that no rule or `declare` could use";
     "P0305" NotConcrete           "not-concrete"            "a test fact with a variable or the current time in it";
-    "P0306" WrongPrimitive        "wrong-primitive"         "String, Integer or Boolean where an object's type is needed";
     "P0307" AbstractValue         "abstract-value"          "a value of type `Actor` or `Resource`";
     "P0308" NotALiteral           "not-a-literal"           "an element of an `in` list that is not a literal";
     "P0309" UntypedVariable       "untyped-variable"        "an assertion's variable without a type";

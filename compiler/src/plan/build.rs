@@ -43,7 +43,7 @@ impl Build {
             Term::Given(var) => Some(Expr::Given(var)),
             Term::Now => Some(Expr::Now),
             Term::Tag(tag) => Some(Expr::Tag(tag)),
-            Term::Ignored => None,
+            Term::Local(_) | Term::Ignored => None,
         }
     }
 
@@ -51,7 +51,9 @@ impl Build {
     pub(super) fn name(&self, term: Term) -> &str {
         match term {
             Term::Var(var) => self.names.get(var.index()).map_or("_", String::as_str),
-            Term::Const(_) | Term::Given(_) | Term::Now | Term::Tag(_) | Term::Ignored => "_",
+            Term::Const(_) | Term::Given(_) | Term::Now | Term::Tag(_) | Term::Local(_) | Term::Ignored => {
+                "_"
+            }
         }
     }
 
@@ -70,7 +72,7 @@ impl Build {
                     *slot = Some(expr);
                 }
             }
-            (Term::Const(_) | Term::Given(_) | Term::Now | Term::Tag(_), None) => {}
+            (Term::Const(_) | Term::Given(_) | Term::Now | Term::Tag(_) | Term::Local(_), None) => {}
         }
     }
 
@@ -128,26 +130,36 @@ impl Build {
         self.rule = clause.rule.or(self.rule);
     }
 
-    /// A build inside this one: the same variables, no sources, one positive goal and its guards.
+    /// A build inside this one: the same variables, no sources, one positive goal and its guards. The
+    /// goal's local variables become variables of the inner build.
     pub(super) fn inner(&self, goal: &Goal) -> Self {
-        let mut goal = goal.clone();
-        let mut goals = Vec::new();
-        if let Goal::Scan { polarity, guards, .. } | Goal::Call { polarity, guards, .. } = &mut goal {
-            *polarity = Polarity::Positive;
-            goals.extend(std::mem::take(guards).into_iter().map(|(left, literal)| Goal::Compare {
-                op: CompareOp::Equal,
-                left,
-                right: Term::Const(literal),
-            }));
-        }
-        goals.push(goal);
-        Self {
-            goals,
+        let mut inner = Self {
+            goals: Vec::new(),
             rule: self.rule,
             output: Vec::new(),
             select: Select::default(),
             env: self.env.clone(),
             names: self.names.clone(),
+        };
+        let mut goal = goal.clone();
+        if let Goal::Scan { polarity, guards, .. } | Goal::Call { polarity, guards, .. } = &mut goal {
+            *polarity = Polarity::Positive;
+            inner.goals.extend(std::mem::take(guards).into_iter().map(|(left, literal)| Goal::Compare {
+                op: CompareOp::Equal,
+                left,
+                right: Term::Const(literal),
+            }));
         }
+        let mut locals: Vec<(Term, Term)> = Vec::new();
+        for_each_goal_term(&mut goal, &mut |term| {
+            if let Term::Local(_) = *term {
+                let known = locals.iter().find(|(local, _)| local == term).map(|(_, fresh)| *fresh);
+                let fresh = known.unwrap_or_else(|| inner.fresh("_"));
+                locals.push((*term, fresh));
+                *term = fresh;
+            }
+        });
+        inner.goals.push(goal);
+        inner
     }
 }

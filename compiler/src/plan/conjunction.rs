@@ -29,6 +29,8 @@ enum Step {
     Test,
     /// A call that binds, with a value known for the whole statement.
     Produce,
+    /// Those who hold a role: never while the actor leads anywhere.
+    Holders,
     /// A call that binds, with a value known for the row.
     Distribute,
     /// A source with one column, all of it: a set is smaller than what is related to it.
@@ -203,10 +205,8 @@ impl Planner<'_> {
                 Goal::Compare { left, right, .. } => {
                     build.expr(*left).is_some() && build.expr(*right).is_some()
                 }
-                Goal::Scan { polarity: Polarity::Negated, guards, .. }
-                | Goal::Call { polarity: Polarity::Negated, guards, .. } => {
-                    is_ready(build, goal) && guards.iter().all(|(term, _)| build.expr(*term).is_some())
-                }
+                Goal::Scan { polarity: Polarity::Negated, .. }
+                | Goal::Call { polarity: Polarity::Negated, .. } => is_ready(build, goal),
                 Goal::Scan { .. } | Goal::Call { .. } | Goal::Values { .. } | Goal::Rows { .. } => false,
             };
             if !ready {
@@ -240,11 +240,14 @@ impl Planner<'_> {
     /// What planning a positive goal next would be; `None` if it must wait.
     fn step_of(&self, build: &Build, at: usize, goal: &Goal) -> Option<Step> {
         match goal {
-            Goal::Scan { polarity: Polarity::Positive, args, .. } => {
+            Goal::Scan { polarity: Polarity::Positive, source, args, .. } => {
                 let known: Vec<bool> = args.iter().map(|arg| scan_known(build, arg)).collect();
                 let indexed = args.iter().zip(&known).any(|(arg, known)| *known && !is_literal(arg));
+                let by_holder = known.first() == Some(&true) || !self.is_role(*source);
                 Some(if known.iter().all(|known| *known) {
                     Step::Probe
+                } else if indexed && !by_holder {
+                    Step::Holders
                 } else if indexed {
                     Step::Lookup
                 } else if args.len() == 1 {
@@ -315,7 +318,7 @@ fn finish(build: &Build) -> Result<Select, PlanError> {
     if let Some(goal) = build.goals.first() {
         let mut stuck = None;
         for_each_term(goal, &mut |term| {
-            if build.expr(term).is_none() && term != Term::Ignored && stuck.is_none() {
+            if build.expr(term).is_none() && matches!(term, Term::Var(_)) && stuck.is_none() {
                 stuck = Some(term);
             }
         });
@@ -350,24 +353,13 @@ fn is_wanted(build: &Build, call: Option<usize>, args: &[Term], arg: Term) -> bo
         || others.into_iter().any(|(_, goal)| mentions(goal, arg))
 }
 
-/// Whether every term of a negated goal is known, or occurs in this goal alone (existential inside it).
+/// Whether every term of a negated goal is known, or existential inside the negation.
 fn is_ready(build: &Build, goal: &Goal) -> bool {
     let mut ready = true;
     for_each_term(goal, &mut |term| {
-        if build.expr(term).is_none() && term != Term::Ignored {
-            // A negated atom becomes one goal for each source, all with its local variables.
-            let elsewhere = build.goals.iter().any(|other| !is_negated(other) && mentions(other, term));
-            ready &= !elsewhere && !build.output.contains(&term);
-        }
+        ready &= build.expr(term).is_some() || matches!(term, Term::Local(_) | Term::Ignored);
     });
     ready
-}
-
-fn is_negated(goal: &Goal) -> bool {
-    match goal {
-        Goal::Scan { polarity, .. } | Goal::Call { polarity, .. } => *polarity == Polarity::Negated,
-        Goal::Values { .. } | Goal::Compare { .. } | Goal::Rows { .. } => false,
-    }
 }
 
 fn mentions(goal: &Goal, term: Term) -> bool {

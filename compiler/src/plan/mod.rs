@@ -55,7 +55,7 @@ pub(crate) struct Stages {
 /// Plans a question.
 pub(crate) fn plan(program: &Program, catalog: &Catalog, shape: &Shape) -> Result<Planned, CompileError> {
     let specialised = specialise::specialise(program, catalog, shape)?;
-    finish(program, shape, shrink(specialised))
+    finish(program, catalog, shape, shrink(specialised))
 }
 
 /// Plans a question and tells how.
@@ -71,7 +71,7 @@ pub(crate) fn explain(
     let shrunk = shrink(specialised);
     let collapsed = names.specialised(&shrunk);
     let strata = names.strata(&shrunk, &planner::strata(&shrunk.relations));
-    let planned = finish(program, shape, shrunk)?;
+    let planned = finish(program, catalog, shape, shrunk)?;
     let plan = names.plan(&planned.plan);
     Ok((planned, Stages { specialised: before, collapsed, strata, plan }))
 }
@@ -85,10 +85,15 @@ fn shrink(mut specialised: Specialised) -> Specialised {
     specialised
 }
 
-fn finish(program: &Program, shape: &Shape, specialised: Specialised) -> Result<Planned, CompileError> {
+fn finish(
+    program: &Program,
+    catalog: &Catalog,
+    shape: &Shape,
+    specialised: Specialised,
+) -> Result<Planned, CompileError> {
     let extra_constants = specialised.extra_constants.clone();
     let roots = specialised.roots.clone();
-    let mut planner = Planner::new(program, specialised);
+    let mut planner = Planner::new(program, catalog, specialised);
     let answer = planner.answer(shape, &roots)?;
     Ok(Planned { plan: planner.into_plan(answer), extra_constants })
 }

@@ -3,6 +3,7 @@
 use super::algebra::{Plan, PlanAnswer, Select, Table, TableBody};
 use super::build::Build;
 use super::scope::Scope;
+use crate::catalog::Catalog;
 use crate::ir::{Program, RuleId, TypeId};
 use crate::question::{AnswerColumn, CompileError, Shape, ShapeDomain};
 use crate::specialise::clause::{
@@ -32,6 +33,7 @@ pub(super) enum PlanError {
 /// The state of planning one question.
 pub(super) struct Planner<'p> {
     pub(super) program: &'p Program,
+    catalog: &'p Catalog,
     relations: Vec<Relation>,
     /// For each relation of the question's program the recursive component it belongs to.
     component_of: Vec<Option<usize>>,
@@ -49,7 +51,7 @@ pub(super) struct Planner<'p> {
 
 impl<'p> Planner<'p> {
     /// Finds the recursive components of a program.
-    pub(super) fn new(program: &'p Program, specialised: Specialised) -> Self {
+    pub(super) fn new(program: &'p Program, catalog: &'p Catalog, specialised: Specialised) -> Self {
         let relations = specialised.relations;
         let is_decision = specialised
             .roots
@@ -67,6 +69,7 @@ impl<'p> Planner<'p> {
         }
         Self {
             program,
+            catalog,
             relations,
             component_of,
             components,
@@ -98,6 +101,12 @@ impl<'p> Planner<'p> {
     /// Whether the relation takes part in recursion.
     pub(super) fn is_recursive(&self, rel: RelId) -> bool {
         self.component_of.get(rel.0).is_some_and(Option::is_some)
+    }
+
+    /// Whether a relation of the catalog says who holds what on a resource, actor first.
+    pub(super) fn is_role(&self, source: usize) -> bool {
+        let relation = self.catalog.relations.get(source);
+        relation.is_some_and(|relation| matches!(relation.predicate.as_str(), "has_role" | "has_permission"))
     }
 
     /// For each column: do the clauses only test it?

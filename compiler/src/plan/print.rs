@@ -134,6 +134,7 @@ impl Names<'_> {
             Term::Given(var) => format!("given#{var}"),
             Term::Now => "@current_unix_time".to_owned(),
             Term::Tag(tag) => format!("tag#{tag}"),
+            Term::Local(var) => format!("some_{}", var.0),
             Term::Ignored => "_".to_owned(),
         }
     }

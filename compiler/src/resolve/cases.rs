@@ -91,6 +91,7 @@ pub(super) fn check_facts(program: &Program, facts: &Facts) -> Vec<Diagnostic> {
         let args: Vec<(&str, &str)> = fact.args.iter().filter_map(|&arg| value(program, arg)).collect();
         if let Err(message) = program.accepts(&fact.predicate, &args) {
             let (title, help) = message.split_once(". Help: ").unwrap_or((&message, ""));
+            let help = help.trim_end_matches('.');
             refused.push(
                 Diagnostic::new(Code::FactNotAccepted, title, *span, "no rule reads such a fact")
                     .with_help(help),

@@ -252,24 +252,25 @@ fn add_name<'a>(tables: &mut Tables, block: &ast::Block, names: &mut Names<'a>, 
         return;
     };
     let in_block = &block.name.value;
-    let diagnostic = if first.kind.noun() == kind.noun() {
-        Diagnostic::new(
+    if first.kind.noun() == kind.noun() {
+        let diagnostic = Diagnostic::new(
             Code::DuplicateDeclaration,
             format!("`{in_block}` declares the {} `{text}` twice", kind.noun()),
             name.span,
             "declared again",
-        )
-    } else {
-        Diagnostic::new(
-            Code::NameUsedTwice,
-            format!("`{text}` is both a {} and a {} of `{in_block}`", first.kind.noun(), kind.noun()),
-            name.span,
-            format!("here a {}", kind.noun()),
-        )
-        .with_note("shorthand could not tell which one is meant")
-    };
-    let label = format!("first declared here as a {}", first.kind.noun());
-    tables.report(diagnostic.with_label(first.span, label));
+        );
+        tables.report(diagnostic.with_label(first.span, "first declared here"));
+        return;
+    }
+    let diagnostic = Diagnostic::new(
+        Code::NameUsedTwice,
+        format!("`{text}` is both a {} and a {} of `{in_block}`", first.kind.noun(), kind.noun()),
+        name.span,
+        format!("here a {}", kind.noun()),
+    )
+    .with_label(first.span, format!("first declared here as a {}", first.kind.noun()))
+    .with_note("shorthand could not tell which one is meant");
+    tables.report(diagnostic);
 }
 
 /// Writes into the tables which concrete types each type admits.

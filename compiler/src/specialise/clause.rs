@@ -80,7 +80,9 @@ impl Clause {
     pub(crate) fn name(&self, term: Term) -> &str {
         match term {
             Term::Var(var) => self.var_names.get(var.index()).map_or("_", String::as_str),
-            Term::Const(_) | Term::Given(_) | Term::Now | Term::Tag(_) | Term::Ignored => "_",
+            Term::Const(_) | Term::Given(_) | Term::Now | Term::Tag(_) | Term::Local(_) | Term::Ignored => {
+                "_"
+            }
         }
     }
 }
@@ -98,6 +100,8 @@ pub(crate) enum Term {
     Now,
     /// The name of a member of a recursive component, where one table holds several.
     Tag(usize),
+    /// A variable of a negated goal alone: no value of it may make the goal hold.
+    Local(VarId),
     /// Nothing depends on it: existential, and nowhere else.
     Ignored,
 }

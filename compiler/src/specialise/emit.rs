@@ -87,49 +87,46 @@ fn source_clause(work: &Specialiser<'_>, index: usize, adornments: &[Adornment])
     Some(Clause { rule: None, head, goals: vec![goal], var_names })
 }
 
-/// Replaces variables that occur once by [`Term::Ignored`] and numbers the others in order of appearance.
+/// Replaces variables that occur once, in a positive goal, by [`Term::Ignored`], and numbers the others in
+/// order of appearance.
 ///
 /// Variables in `keep` are outputs: they keep their own numbers, and so do all others then.
 pub(crate) fn ignore_lonely(mut clause: Clause, keep: &[Term]) -> Clause {
     let mut count: FxHashMap<Term, usize> = FxHashMap::default();
     let mut order: Vec<Term> = Vec::new();
-    let mut note = |term: &mut Term| {
+    for_each_term(&mut clause, &mut |term| {
         let seen = count.entry(*term).or_default();
         *seen += 1;
         if *seen == 1 && matches!(term, Term::Var(_)) {
             order.push(*term);
         }
-    };
-    for_each_term(&mut clause, &mut note);
-    let n_head: FxHashMap<Term, usize> = clause.head.iter().fold(FxHashMap::default(), |mut map, term| {
-        *map.entry(*term).or_default() += 1;
-        map
     });
-    let lonely = |term: &Term| {
-        matches!(term, Term::Var(_))
-            && count.get(term) == Some(&1)
-            && !n_head.contains_key(term)
-            && !keep.contains(term)
-    };
-    order.retain(|term| !lonely(term));
-    let renumber = keep.is_empty();
-    let new_names = order.iter().filter_map(|term| match term {
-        Term::Var(var) => clause.var_names.get(var.index()).cloned(),
-        Term::Const(_) | Term::Given(_) | Term::Now | Term::Tag(_) | Term::Ignored => None,
-    });
-    let new_names: Vec<String> = new_names.collect();
+    let is_lonely =
+        |term: &Term| matches!(term, Term::Var(_)) && count.get(term) == Some(&1) && !keep.contains(term);
+    for goal in &mut clause.goals {
+        if let Goal::Scan { polarity: Polarity::Positive, .. }
+        | Goal::Call { polarity: Polarity::Positive, .. } = goal
+        {
+            for_each_goal_term(goal, &mut |term| {
+                if is_lonely(term) && !clause.head.contains(term) {
+                    order.retain(|other| other != term);
+                    *term = Term::Ignored;
+                }
+            });
+        }
+    }
+    if !keep.is_empty() {
+        return clause;
+    }
+    let names = order.iter().map(|term| clause.name(*term).to_owned()).collect();
     let places: FxHashMap<Term, usize> =
         order.iter().enumerate().map(|(place, term)| (*term, place)).collect();
     for_each_term(&mut clause, &mut |term| {
-        if lonely(term) {
-            *term = Term::Ignored;
-        } else if let (true, Some(place)) = (renumber, places.get(term)) {
+        if let Some(place) = places.get(term) {
             *term = Term::Var(VarId::from_index(*place));
         }
     });
-    if renumber {
-        clause.var_names = new_names;
-    }
+    clause.var_names = names;
     clause
 }
 
@@ -286,6 +283,11 @@ impl<'e, 'p> Emitter<'e, 'p> {
             if !self.can_hold(&mut frame, args, &forms, span, &mut guards)? {
                 continue;
             }
+            // A local variable that no literal replaced stays inside the negation.
+            let term = |arg: &ir::Term| match (arg, term_in(&frame, *arg)) {
+                (ir::Term::Var(var), Term::Var(root)) if self.is_local(*var) => Term::Local(root),
+                (_, term) => term,
+            };
             let goal = match choice {
                 Choice::Source(index) => {
                     let Some(source) = self.work.source(pred, index) else { continue };
@@ -293,12 +295,12 @@ impl<'e, 'p> Emitter<'e, 'p> {
                         .iter()
                         .zip(&source.args)
                         .filter(|(_, held)| matches!(held, SourceArg::Column(_)));
-                    let args = columns.map(|(arg, _)| ScanArg::Term(term_in(&frame, *arg))).collect();
+                    let args = columns.map(|(arg, _)| ScanArg::Term(term(arg))).collect();
                     Goal::Scan { polarity: Polarity::Negated, source: index, args, guards }
                 }
                 Choice::Form { table, form } => {
                     let columns = args.iter().zip(&forms).filter(|(_, form)| form.has_column());
-                    let args = columns.map(|(arg, _)| term_in(&frame, *arg)).collect();
+                    let args = columns.map(|(arg, _)| term(arg)).collect();
                     Goal::Call {
                         polarity: Polarity::Negated,
                         rel: self.numbering.rel(table, form),
@@ -378,9 +380,12 @@ impl<'e, 'p> Emitter<'e, 'p> {
             {
                 Guard::Never
             }
-            term @ (Term::Var(_) | Term::Given(_) | Term::Now | Term::Tag(_) | Term::Ignored) => {
-                Guard::If(term)
-            }
+            term @ (Term::Var(_)
+            | Term::Given(_)
+            | Term::Now
+            | Term::Tag(_)
+            | Term::Local(_)
+            | Term::Ignored) => Guard::If(term),
         })
     }
 

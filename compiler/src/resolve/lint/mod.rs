@@ -10,8 +10,9 @@ mod unused;
 use super::declare::Blocks;
 use super::tables::Tables;
 use super::walk::{each_expr, each_variable, span_of};
-use crate::diagnostic::{Code, Diagnostic};
+use crate::diagnostic::{Code, Diagnostic, suggest};
 use crate::ir::TypeKind;
+use crate::limits;
 use crate::source::Span;
 use crate::syntax::ast::{self, Expr, Item, Member, Name, Policy, ShortExpr};
 use near_miss::NearMisses;
@@ -62,20 +63,24 @@ fn singletons(tables: &mut Tables, rule: &ast::Rule) {
     if let Some(body) = &rule.body {
         each_variable(body, &mut add);
     }
-    for name in order {
+    for (at, name) in order.iter().enumerate() {
         let Some(&(1, span)) = seen.get(name) else { continue };
         if name.starts_with('_') {
             continue;
         }
-        tables.report(
-            Diagnostic::new(
-                Code::SingletonVariable,
-                format!("the variable `{name}` is used once"),
-                span,
-                "nothing else in the rule speaks of it",
-            )
-            .with_fix("begin the name with `_` if any value will do", span, format!("_{name}")),
+        let diagnostic = Diagnostic::new(
+            Code::SingletonVariable,
+            format!("the variable `{name}` is used once"),
+            span,
+            "nothing else in the rule speaks of it",
         );
+        let before = order.iter().take(at).copied().take(limits::PARAMETERS);
+        tables.report(match suggest::near(name, before) {
+            Some(near) => diagnostic.with_fix(format!("a similar name exists: `{near}`"), span, near),
+            None => {
+                diagnostic.with_fix("begin the name with `_` if any value will do", span, format!("_{name}"))
+            }
+        });
     }
 }
 

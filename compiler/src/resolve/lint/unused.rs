@@ -87,8 +87,9 @@ impl Used {
         };
         let types = self.by_name.entry((pred, name)).or_default();
         match args.get(2).map(|&resource| term_types(tables, &rule.vars, resource)) {
-            Some(Some(resource)) => types.types.extend(resource),
-            Some(None) | None => types.any = true,
+            Some(Some(resource)) if !resource.is_empty() => types.types.extend(resource),
+            // A rule that can never match has a finding of its own.
+            Some(Some(_) | None) | None => types.any = true,
         }
     }
 

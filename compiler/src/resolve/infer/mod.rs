@@ -15,16 +15,21 @@
 //! A variable that is local to a negated predicate is narrowed in the same way; one that is bound outside
 //! is not, as `not` says nothing of its type. The rules are visited until nothing changes.
 
+mod parts;
+mod uses;
+
 use super::declare::{Blocks, Kind};
-use super::formula::{intersect, term_types};
+use super::formula::{intersect, term_types, variable};
 use super::lower;
 use super::tables::Tables;
 use crate::diagnostic::Diagnostic;
-use crate::ir::{CompareOp, ConstId, Literal, LiteralKind, Polarity, PredId, Rule, Signature, SignatureArg};
+use crate::ir::{CompareOp, ConstId, Literal, LiteralKind, Polarity, PredId, Rule, Signature};
 use crate::ir::{Term, TypeId, VarId, VarType};
 use crate::source::Span;
-use rustc_hash::{FxHashMap, FxHashSet};
+use parts::Parts;
+use rustc_hash::FxHashSet;
 use std::collections::BTreeSet;
+use uses::{Named, Uses, literal, noun};
 
 /// Visits of all rules. Types travel one rule in a visit, but to end early is sound: it only leaves
 /// a variable wider.
@@ -38,19 +43,25 @@ pub(super) fn infer(tables: &mut Tables, blocks: &Blocks<'_>, declared: &[Signat
     let mut infer = Infer {
         tables,
         blocks,
-        declared,
         named: Named::default(),
         uses: Uses::default(),
         parts: Parts::default(),
         refused: FxHashSet::default(),
         diagnostics: Vec::new(),
     };
-    if open.iter().any(|open| open.untyped.contains(&true)) {
+    // Most policies are shorthand, where every type is known and nothing need be collected.
+    let named = open.iter().any(|open| open.by_name);
+    let defined = open.iter().any(|open| open.by_rules);
+    if named {
         infer.named = Named::of(blocks);
     }
     for _ in 0..ROUNDS {
-        infer.uses = if open.is_empty() { Uses::default() } else { Uses::of(&infer, &rules) };
-        infer.parts = Parts::of(infer.tables, declared, &rules);
+        if named {
+            infer.uses = Uses::of(infer.tables, declared, &rules);
+        }
+        if defined {
+            infer.parts = Parts::of(infer.tables, declared, &rules);
+        }
         let mut changed = false;
         for open in &open {
             if let Some(rule) = rules.get_mut(open.at) {
@@ -71,19 +82,30 @@ struct Open {
     at: usize,
     /// The variables that have no type from the author.
     untyped: Vec<bool>,
+    /// Whether a `has_…` predicate with a literal name may tell types.
+    by_name: bool,
+    /// Whether the rules of another predicate may tell types.
+    by_rules: bool,
 }
 
 impl Open {
     fn of(tables: &Tables, at: usize, rule: &Rule) -> Option<Self> {
         let untyped: Vec<bool> = rule.vars.iter().map(|var| var.ty == VarType::Any).collect();
-        let compares = |literal: &Literal| match &literal.kind {
-            LiteralKind::Compare { .. } | LiteralKind::OneOf { .. } => true,
-            LiteralKind::Atom { pred, .. } => tables.is_generated(*pred),
-            LiteralKind::NotOfType { .. } | LiteralKind::False => false,
-        };
-        let open =
-            untyped.contains(&true) || tables.is_generated(rule.head) || rule.body.iter().any(compares);
-        open.then_some(Self { at, untyped })
+        let mut open = Self { at, untyped, by_name: false, by_rules: tables.is_generated(rule.head) };
+        let mut compares = false;
+        for called in &rule.body {
+            match &called.kind {
+                LiteralKind::Atom { pred, args, .. } => {
+                    let untyped =
+                        args.iter().filter_map(|&arg| variable(arg)).any(|var| open.is_untyped(var));
+                    open.by_rules |= tables.is_generated(*pred) || (untyped && noun(tables, *pred).is_none());
+                    open.by_name |= untyped && args.get(1).is_some_and(|&name| literal(name).is_some());
+                }
+                LiteralKind::Compare { .. } | LiteralKind::OneOf { .. } => compares = true,
+                LiteralKind::NotOfType { .. } | LiteralKind::False => {}
+            }
+        }
+        (open.by_name || open.by_rules || compares).then_some(open)
     }
 
     fn is_untyped(&self, var: VarId) -> bool {
@@ -91,164 +113,9 @@ impl Open {
     }
 }
 
-/// The types whose blocks declare a name as a role, permission or relation.
-#[derive(Default)]
-struct Named<'a>(FxHashMap<(&'static str, &'a str), Vec<TypeId>>);
-
-impl<'a> Named<'a> {
-    fn of(blocks: &Blocks<'a>) -> Self {
-        let mut named: FxHashMap<_, Vec<TypeId>> = FxHashMap::default();
-        for block in &blocks.list {
-            for (&name, declared) in &block.names {
-                named.entry((declared.kind.noun(), name)).or_default().push(block.ty);
-            }
-        }
-        Self(named)
-    }
-}
-
-/// The types that one argument takes in rules, typed calls and declarations.
-#[derive(Clone, Debug, Default)]
-struct Seen {
-    any: bool,
-    types: BTreeSet<TypeId>,
-}
-
-impl Seen {
-    fn add(&mut self, types: Option<&[TypeId]>) {
-        match types {
-            Some(types) => self.types.extend(types),
-            None => self.any = true,
-        }
-    }
-}
-
-/// The first and the last argument of each `has_…` predicate, by the name between them.
-#[derive(Default)]
-struct Uses(FxHashMap<(PredId, Option<ConstId>), [Seen; 2]>);
-
-impl Uses {
-    fn of(infer: &Infer<'_, '_, '_>, rules: &[Rule]) -> Self {
-        let tables = infer.tables;
-        let mut uses = Self::default();
-        for rule in rules {
-            if let ([first, name, last], Some(_)) = (rule.params.as_slice(), noun(tables, rule.head)) {
-                let seen = uses.0.entry((rule.head, literal(*name))).or_default();
-                for (seen, term) in seen.iter_mut().zip([*first, *last]) {
-                    seen.add(term_types(tables, &rule.vars, term).as_deref());
-                }
-            }
-            for called in &rule.body {
-                let LiteralKind::Atom { pred, args, .. } = &called.kind else { continue };
-                let ([first, name, last], Some(_)) = (args.as_slice(), noun(tables, *pred)) else { continue };
-                let seen = uses.0.entry((*pred, literal(*name))).or_default();
-                for (seen, term) in seen.iter_mut().zip([*first, *last]) {
-                    // An untyped call tells nothing of what others store or derive.
-                    if let Some(types) = term_types(tables, &rule.vars, term) {
-                        seen.add(Some(&types));
-                    }
-                }
-            }
-        }
-        for signature in infer.declared {
-            let Some(pred) = tables.find_predicate(&signature.predicate, signature.args.len()) else {
-                continue;
-            };
-            let ([first, _, last], Some(_)) = (signature.args.as_slice(), noun(tables, pred)) else {
-                continue;
-            };
-            let seen = uses.0.entry((pred, None)).or_default();
-            for (seen, arg) in seen.iter_mut().zip([first, last]) {
-                match arg {
-                    SignatureArg::OneOf(types) => seen.add(Some(types)),
-                    SignatureArg::Literal(_) | SignatureArg::Any => seen.add(None),
-                }
-            }
-        }
-        uses
-    }
-}
-
-fn literal(term: Term) -> Option<ConstId> {
-    match term {
-        Term::Const(constant) => Some(constant),
-        Term::Var(_) | Term::Now => None,
-    }
-}
-
-/// What a predicate's middle argument names, if it is one that blocks declare names for.
-fn noun(tables: &Tables, pred: PredId) -> Option<&'static str> {
-    match tables.predicate_name(pred) {
-        "has_role" => Some("role"),
-        "has_permission" => Some("permission"),
-        "has_relation" => Some("relation"),
-        _ => None,
-    }
-}
-
-/// The argument types of predicates that the policy itself defines.
-#[derive(Default)]
-struct Parts {
-    /// From the rules; of those that may also be stored, from typed calls and declarations too.
-    heads: FxHashMap<PredId, Vec<Seen>>,
-    /// Of generated predicates, from their callers.
-    callers: FxHashMap<PredId, Vec<Seen>>,
-}
-
-impl Parts {
-    fn of(tables: &Tables, declared: &[Signature], rules: &[Rule]) -> Self {
-        let mut parts = Self::default();
-        let add = |into: &mut FxHashMap<PredId, Vec<Seen>>, pred: PredId, args: &[Term], rule: &Rule| {
-            let seen = into.entry(pred).or_insert_with(|| vec![Seen::default(); args.len()]);
-            for (seen, &arg) in seen.iter_mut().zip(args) {
-                seen.add(term_types(tables, &rule.vars, arg).as_deref());
-            }
-        };
-        for rule in rules {
-            if noun(tables, rule.head).is_none() {
-                add(&mut parts.heads, rule.head, &rule.params, rule);
-            }
-        }
-        for rule in rules {
-            for literal in &rule.body {
-                match &literal.kind {
-                    LiteralKind::Atom { pred, args, .. } if tables.is_generated(*pred) => {
-                        add(&mut parts.callers, *pred, args, rule);
-                    }
-                    LiteralKind::Atom { pred, args, .. } => {
-                        let heads = parts.heads.get_mut(pred).into_iter().flatten();
-                        for (seen, &arg) in heads.zip(args) {
-                            // An untyped call tells nothing of what others store or derive.
-                            if let Some(types) = term_types(tables, &rule.vars, arg) {
-                                seen.add(Some(&types));
-                            }
-                        }
-                    }
-                    LiteralKind::Compare { .. }
-                    | LiteralKind::OneOf { .. }
-                    | LiteralKind::NotOfType { .. }
-                    | LiteralKind::False => {}
-                }
-            }
-        }
-        for signature in declared {
-            let pred = tables.find_predicate(&signature.predicate, signature.args.len());
-            let heads = pred.and_then(|pred| parts.heads.get_mut(&pred)).into_iter().flatten();
-            for (seen, arg) in heads.zip(&signature.args) {
-                match arg {
-                    SignatureArg::OneOf(types) => seen.add(Some(types)),
-                    SignatureArg::Literal(_) | SignatureArg::Any => seen.add(None),
-                }
-            }
-        }
-        parts
-    }
-}
-
 struct Infer<'t, 'b, 'a> {
     tables: &'t Tables,
     blocks: &'b Blocks<'a>,
-    declared: &'t [Signature],
     named: Named<'a>,
     uses: Uses,
     parts: Parts,
@@ -309,10 +176,8 @@ impl Infer<'_, '_, '_> {
     fn by_callers(&self, rule: &mut Rule) -> bool {
         let Some(callers) = self.parts.callers.get(&rule.head) else { return false };
         let params = rule.params.clone();
-        let known = params.iter().zip(callers).filter(|(_, seen)| !seen.any);
-        known.fold(false, |changed, (&param, seen)| {
-            narrow(rule, param, &seen.types.iter().copied().collect::<Vec<_>>()) | changed
-        })
+        let known = params.iter().zip(callers).filter_map(|(&param, seen)| Some((param, seen.types()?)));
+        known.fold(false, |changed, (param, types)| narrow(rule, param, &types) | changed)
     }
 
     fn by_atom(
@@ -323,11 +188,11 @@ impl Infer<'_, '_, '_> {
         (polarity, pred, args): (Polarity, PredId, &[Term]),
     ) -> bool {
         if let (Polarity::Positive, Some(heads)) = (polarity, self.parts.heads.get(&pred)) {
-            let known = args.iter().zip(heads).filter(|(_, seen)| !seen.any);
+            let known = args.iter().zip(heads).filter_map(|(&arg, seen)| Some((arg, seen.types()?)));
             let generated = self.tables.is_generated(pred);
-            return known.fold(false, |changed, (&arg, seen)| {
-                let may = generated || matches!(arg, Term::Var(var) if open.is_untyped(var));
-                may && narrow(rule, arg, &seen.types.iter().copied().collect::<Vec<_>>()) || changed
+            return known.fold(false, |changed, (arg, types)| {
+                let may = generated || variable(arg).is_some_and(|var| open.is_untyped(var));
+                (may && narrow(rule, arg, &types)) | changed
             });
         }
         let ([first, name, last], Some(noun)) = (args, noun(self.tables, pred)) else { return false };
@@ -365,7 +230,7 @@ impl Infer<'_, '_, '_> {
         side: usize,
     ) -> bool {
         let text = self.tables.constant_text(name);
-        let Some(types) = self.named.0.get(&(noun, text)) else { return false };
+        let Some(types) = self.named.types(noun, text) else { return false };
         let types = types.iter().copied().collect();
         match self.with_uses(types, (pred, name), side) {
             Some(types) => narrow(rule, term, &types),
@@ -394,11 +259,8 @@ impl Infer<'_, '_, '_> {
         side: usize,
     ) -> Option<Vec<TypeId>> {
         for key in [Some(name), None] {
-            if let Some(seen) = self.uses.0.get(&(pred, key)).and_then(|sides| sides.get(side)) {
-                if seen.any {
-                    return None;
-                }
-                types.extend(&seen.types);
+            if let Some(seen) = self.uses.seen(pred, key, side) {
+                types.extend(seen.types()?);
             }
         }
         Some(types.into_iter().collect())

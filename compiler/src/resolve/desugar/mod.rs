@@ -16,17 +16,20 @@
 //! A subtype may declare more roles than the block whose `role if …` it inherits: these have rules of their
 //! own, for the subtype only.
 
-use super::declare::{Block, Blocks, Declared, Kind};
+mod keyword;
+mod names;
+
+use super::declare::{Block, Blocks, Kind};
 use super::flatten::flatten;
 use super::formula::{Draft, Formula, Test, TestKind};
 use super::lower;
-use super::tables::{Replace, Tables};
+use super::tables::Tables;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ir::{Polarity, PredId, Term, TypeId, VarId};
 use crate::limits;
 use crate::source::Span;
 use crate::syntax::ast::{BlockKind, Member, Name, Short, ShortExpr, Shorthand, Spanned};
-use rustc_hash::FxHashMap;
+use keyword::{Keywords, Meant, Options};
 use std::rc::Rc;
 
 /// Adds the rules of every block's shorthand.
@@ -61,18 +64,6 @@ struct BuiltIn {
     global_role: PredId,
     global_permission: PredId,
 }
-
-/// A name that a `role` or `permission` stands for.
-#[derive(Clone, Copy)]
-struct Meant<'n> {
-    name: &'n str,
-    kind: Kind,
-    /// The type whose values have it.
-    ty: TypeId,
-}
-
-/// The names that shorthand may stand for.
-type Options<'n> = Rc<[Meant<'n>]>;
 
 /// The rule being spelled out.
 struct Rule<'n> {
@@ -311,118 +302,6 @@ impl<'b> Desugar<'_, 'b, '_> {
         }
         Ok(Formula::Or(alternatives))
     }
-
-    /// A name of the block itself.
-    fn own(&mut self, name: &str, span: Span) -> Result<Declared, Refused> {
-        if let Some(&declared) = self.block.names.get(name) {
-            return Ok(declared);
-        }
-        let block = &self.block.ast.name;
-        let diagnostic = Diagnostic::new(
-            Code::UndeclaredTerm,
-            format!("`{name}` is not declared in `{}`", block.value),
-            span,
-            "no role, permission or relation of this name",
-        )
-        .with_label(block.span, format!("`{}` begins here", block.value));
-        let names = self.block.names.keys().copied();
-        self.tables.report_near(diagnostic, name, names, Replace::string(span));
-        Err(Refused)
-    }
-
-    /// The type that a relation of the block leads to.
-    fn relation(&mut self, relation: &Name) -> Result<TypeId, Refused> {
-        let (name, block) = (relation.value.as_str(), self.block);
-        if self.is_global() {
-            let title = "`on` has no meaning in the `global` block";
-            let diagnostic =
-                Diagnostic::new(Code::RelationInGlobal, title, relation.span, "nothing is related here");
-            self.tables.report(
-                diagnostic.with_help("move the rule into the block of the type that has the relation"),
-            );
-            return Err(Refused);
-        }
-        let found = block.names.get(name).copied();
-        if let Some(Declared { kind: Kind::Relation(ty), .. }) = found {
-            return Ok(ty);
-        }
-        let in_block = &block.ast.name;
-        let title = format!("unknown relation `{name}` on `{}`", in_block.value);
-        let diagnostic = match found {
-            Some(other) => {
-                let noun = other.kind.noun();
-                Diagnostic::new(Code::UnknownRelation, title, relation.span, format!("this is a {noun}"))
-                    .with_label(other.span, format!("declared here as a {noun}"))
-            }
-            None => Diagnostic::new(Code::UnknownRelation, title, relation.span, "no relation of this name")
-                .with_label(in_block.span, format!("`{}` begins here", in_block.value)),
-        };
-        let relations = block.names.iter().filter(|(_, declared)| matches!(declared.kind, Kind::Relation(_)));
-        let names = relations.map(|(&name, _)| name);
-        self.tables.report_near(diagnostic, name, names, Replace::string(relation.span));
-        Err(Refused)
-    }
-
-    /// A name of the block that a relation leads to.
-    fn on_related(
-        &mut self,
-        name: &str,
-        span: Span,
-        relation: &Name,
-        ty: TypeId,
-    ) -> Result<Declared, Refused> {
-        let Some(related) = self.blocks.of(ty) else { return Err(self.no_block(relation, ty)) };
-        if let Some(&declared) = related.names.get(name) {
-            return Ok(declared);
-        }
-        let block = &related.ast.name;
-        let diagnostic = Diagnostic::new(
-            Code::UndeclaredOnRelated,
-            format!("`{name}` is not declared in `{}`, where `{}` leads", block.value, relation.value),
-            span,
-            format!("no role, permission or relation of `{}`", block.value),
-        )
-        .with_label(block.span, format!("`{}` begins here", block.value));
-        self.tables.report_near(diagnostic, name, related.names.keys().copied(), Replace::string(span));
-        Err(Refused)
-    }
-
-    fn no_block(&mut self, relation: &Name, ty: TypeId) -> Refused {
-        let ty = self.tables.types.get(ty.index()).map_or("", |def| &def.name);
-        let name = &relation.value;
-        let mut diagnostic = Diagnostic::new(
-            Code::UnknownRelatedBlock,
-            format!("`{name}` leads to `{ty}`, which has no block"),
-            relation.span,
-            format!("nothing is declared for `{ty}`"),
-        )
-        .with_help(format!("add a block `resource {ty} {{ … }}` that declares what is held on it"));
-        if let Some(declared) = self.block.names.get(name.as_str()) {
-            diagnostic = diagnostic.with_label(declared.span, "the relation is declared here");
-        }
-        self.tables.report(diagnostic);
-        Refused
-    }
-
-    fn undeclared_global(&mut self, name: &str, span: Span) -> Refused {
-        let Some(global) = &self.blocks.global else {
-            let title = format!("`{name}` is not declared, as there is no `global` block");
-            let help = format!("add `global {{ roles = [\"{name}\"]; }}`");
-            let label = "no `global` block declares it";
-            self.tables
-                .report(Diagnostic::new(Code::UndeclaredGlobalTerm, title, span, label).with_help(help));
-            return Refused;
-        };
-        let diagnostic = Diagnostic::new(
-            Code::UndeclaredGlobalTerm,
-            format!("`{name}` is not declared in the `global` block"),
-            span,
-            "no global role or permission of this name",
-        )
-        .with_label(global.ast.name.span, "the `global` block begins here");
-        self.tables.report_near(diagnostic, name, global.names.keys().copied(), Replace::string(span));
-        Refused
-    }
 }
 
 impl<'n> Rule<'n> {
@@ -430,37 +309,4 @@ impl<'n> Rule<'n> {
     fn same(&self, kind: Kind) -> Option<Options<'n>> {
         (self.by_keyword && self.head.kind == kind).then(|| Rc::new([self.head]) as Options<'n>)
     }
-}
-
-/// What each `role` and `permission` stands for, found once for each block.
-#[derive(Default)]
-struct Keywords<'b> {
-    found: FxHashMap<(TypeId, bool), Options<'b>>,
-}
-
-impl<'b> Keywords<'b> {
-    /// The names of this kind of a block, and those that only its subtypes have.
-    fn of(&mut self, blocks: &'b Blocks<'_>, block: &'b Block<'_>, kind: Kind) -> Options<'b> {
-        let find = || {
-            let own = names(block, kind).map(|name| Meant { name, kind, ty: block.ty });
-            own.chain(block.subs.iter().flat_map(|&at| names_of_sub(blocks, block, at, kind))).collect()
-        };
-        Rc::clone(self.found.entry((block.ty, kind == Kind::Role)).or_insert_with(find))
-    }
-}
-
-/// The names that the subtype at `sub` has and nothing between it and `block` does.
-fn names_of_sub<'b>(blocks: &'b Blocks<'_>, block: &Block<'_>, sub: usize, kind: Kind) -> Vec<Meant<'b>> {
-    let Some(sub) = blocks.list.get(sub) else { return Vec::new() };
-    let below =
-        |at: &usize| blocks.by_type.get(&block.ty) == Some(at) || block.subs.binary_search(at).is_ok();
-    let between: Vec<&Block<'_>> =
-        sub.direct.iter().filter(|at| below(at)).filter_map(|&at| blocks.list.get(at)).collect();
-    let known =
-        |name: &str| between.iter().any(|above| above.names.get(name).is_some_and(|of| of.kind == kind));
-    names(sub, kind).filter(|name| !known(name)).map(|name| Meant { name, kind, ty: sub.ty }).collect()
-}
-
-fn names<'b>(block: &'b Block<'_>, kind: Kind) -> impl Iterator<Item = &'b str> {
-    block.names.iter().filter(move |(_, declared)| declared.kind == kind).map(|(&name, _)| name)
 }

@@ -1,0 +1,51 @@
+//! What `role` and `permission` stand for: each name of that kind.
+
+use crate::ir::TypeId;
+use crate::resolve::declare::{Block, Blocks, Kind};
+use rustc_hash::FxHashMap;
+use std::rc::Rc;
+
+/// A name that a `role` or `permission` stands for.
+#[derive(Clone, Copy)]
+pub(super) struct Meant<'n> {
+    pub(super) name: &'n str,
+    pub(super) kind: Kind,
+    /// The type whose values have it.
+    pub(super) ty: TypeId,
+}
+
+/// The names that shorthand may stand for.
+pub(super) type Options<'n> = Rc<[Meant<'n>]>;
+
+/// What each `role` and `permission` stands for, found once for each block.
+#[derive(Default)]
+pub(super) struct Keywords<'b> {
+    found: FxHashMap<(TypeId, bool), Options<'b>>,
+}
+
+impl<'b> Keywords<'b> {
+    /// The names of this kind of a block, and those that only its subtypes have.
+    pub(super) fn of(&mut self, blocks: &'b Blocks<'_>, block: &'b Block<'_>, kind: Kind) -> Options<'b> {
+        let find = || {
+            let own = names(block, kind).map(|name| Meant { name, kind, ty: block.ty });
+            own.chain(block.subs.iter().flat_map(|&at| names_of_sub(blocks, block, at, kind))).collect()
+        };
+        Rc::clone(self.found.entry((block.ty, kind == Kind::Role)).or_insert_with(find))
+    }
+}
+
+/// The names that the subtype at `sub` has and nothing between it and `block` does.
+fn names_of_sub<'b>(blocks: &'b Blocks<'_>, block: &Block<'_>, sub: usize, kind: Kind) -> Vec<Meant<'b>> {
+    let Some(sub) = blocks.list.get(sub) else { return Vec::new() };
+    let below =
+        |at: &usize| blocks.by_type.get(&block.ty) == Some(at) || block.subs.binary_search(at).is_ok();
+    let between: Vec<&Block<'_>> =
+        sub.direct.iter().filter(|at| below(at)).filter_map(|&at| blocks.list.get(at)).collect();
+    let known =
+        |name: &str| between.iter().any(|above| above.names.get(name).is_some_and(|of| of.kind == kind));
+    names(sub, kind).filter(|name| !known(name)).map(|name| Meant { name, kind, ty: sub.ty }).collect()
+}
+
+fn names<'b>(block: &'b Block<'_>, kind: Kind) -> impl Iterator<Item = &'b str> {
+    block.names.iter().filter(move |(_, declared)| declared.kind == kind).map(|(&name, _)| name)
+}

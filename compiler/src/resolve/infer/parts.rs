@@ -1,0 +1,67 @@
+//! The argument types of the predicates that the policy itself defines.
+
+use super::uses::{Seen, noun};
+use crate::ir::{LiteralKind, PredId, Rule, Signature, SignatureArg, Term};
+use crate::resolve::formula::term_types;
+use crate::resolve::tables::Tables;
+use rustc_hash::FxHashMap;
+
+/// The argument types of predicates that have rules, but those for which blocks declare names.
+#[derive(Default)]
+pub(super) struct Parts {
+    /// From the rules; of those that may also be stored, from typed calls and declarations too.
+    pub(super) heads: FxHashMap<PredId, Vec<Seen>>,
+    /// Of generated predicates, from their callers.
+    pub(super) callers: FxHashMap<PredId, Vec<Seen>>,
+}
+
+impl Parts {
+    /// Reads the rules with the types that they have now, and the `declare`s.
+    pub(super) fn of(tables: &Tables, declared: &[Signature], rules: &[Rule]) -> Self {
+        let mut parts = Self::default();
+        let add = |into: &mut FxHashMap<PredId, Vec<Seen>>, pred: PredId, args: &[Term], rule: &Rule| {
+            let seen = into.entry(pred).or_insert_with(|| vec![Seen::default(); args.len()]);
+            for (seen, &arg) in seen.iter_mut().zip(args) {
+                seen.add(term_types(tables, &rule.vars, arg).as_deref());
+            }
+        };
+        for rule in rules {
+            if noun(tables, rule.head).is_none() {
+                add(&mut parts.heads, rule.head, &rule.params, rule);
+            }
+        }
+        for rule in rules {
+            for literal in &rule.body {
+                match &literal.kind {
+                    LiteralKind::Atom { pred, args, .. } if tables.is_generated(*pred) => {
+                        add(&mut parts.callers, *pred, args, rule);
+                    }
+                    LiteralKind::Atom { pred, args, .. } => {
+                        let heads = parts.heads.get_mut(pred).into_iter().flatten();
+                        for (seen, &arg) in heads.zip(args) {
+                            // An untyped call tells nothing of what others store or derive.
+                            if let Some(types) = term_types(tables, &rule.vars, arg) {
+                                seen.add(Some(&types));
+                            }
+                        }
+                    }
+                    LiteralKind::Compare { .. }
+                    | LiteralKind::OneOf { .. }
+                    | LiteralKind::NotOfType { .. }
+                    | LiteralKind::False => {}
+                }
+            }
+        }
+        for signature in declared {
+            let pred = tables.find_predicate(&signature.predicate, signature.args.len());
+            let heads = pred.and_then(|pred| parts.heads.get_mut(&pred)).into_iter().flatten();
+            for (seen, arg) in heads.zip(&signature.args) {
+                match arg {
+                    SignatureArg::OneOf(types) => seen.add(Some(types)),
+                    SignatureArg::Literal(_) | SignatureArg::Any => seen.add(None),
+                }
+            }
+        }
+        parts
+    }
+}

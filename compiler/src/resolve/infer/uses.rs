@@ -1,0 +1,121 @@
+//! What blocks, rules, typed calls and `declare`s say of the arguments of `has_role` and its like.
+
+use crate::ir::{ConstId, LiteralKind, PredId, Rule, Signature, SignatureArg, Term, TypeId};
+use crate::resolve::declare::Blocks;
+use crate::resolve::formula::term_types;
+use crate::resolve::tables::Tables;
+use rustc_hash::FxHashMap;
+use std::collections::BTreeSet;
+
+/// The types whose blocks declare a name as a role, permission or relation.
+#[derive(Default)]
+pub(super) struct Named<'a>(FxHashMap<&'a str, FxHashMap<&'static str, Vec<TypeId>>>);
+
+impl<'a> Named<'a> {
+    /// Reads the blocks.
+    pub(super) fn of(blocks: &Blocks<'a>) -> Self {
+        let mut named: FxHashMap<&str, FxHashMap<&str, Vec<TypeId>>> = FxHashMap::default();
+        for block in &blocks.list {
+            for (&name, declared) in &block.names {
+                named.entry(name).or_default().entry(declared.kind.noun()).or_default().push(block.ty);
+            }
+        }
+        Self(named)
+    }
+
+    /// The types that declare `name` as a role, permission or relation; `None` if there are none.
+    pub(super) fn types(&self, noun: &str, name: &str) -> Option<&[TypeId]> {
+        self.0.get(name)?.get(noun).map(Vec::as_slice)
+    }
+}
+
+/// The types that one argument takes in rules, typed calls and declarations.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Seen {
+    any: bool,
+    types: BTreeSet<TypeId>,
+}
+
+impl Seen {
+    /// Adds types; `None` for any.
+    pub(super) fn add(&mut self, types: Option<&[TypeId]>) {
+        match types {
+            Some(types) => self.types.extend(types),
+            None => self.any = true,
+        }
+    }
+
+    /// The types, sorted; `None` if it may be any.
+    pub(super) fn types(&self) -> Option<Vec<TypeId>> {
+        (!self.any).then(|| self.types.iter().copied().collect())
+    }
+}
+
+/// The first and the last argument of each `has_…` predicate, by the name between them.
+#[derive(Default)]
+pub(super) struct Uses(FxHashMap<(PredId, Option<ConstId>), [Seen; 2]>);
+
+impl Uses {
+    /// Reads the rules with the types that they have now, and the `declare`s.
+    pub(super) fn of(tables: &Tables, declared: &[Signature], rules: &[Rule]) -> Self {
+        let mut uses = Self::default();
+        for rule in rules {
+            if let ([first, name, last], Some(_)) = (rule.params.as_slice(), noun(tables, rule.head)) {
+                let seen = uses.0.entry((rule.head, literal(*name))).or_default();
+                for (seen, term) in seen.iter_mut().zip([*first, *last]) {
+                    seen.add(term_types(tables, &rule.vars, term).as_deref());
+                }
+            }
+            for called in &rule.body {
+                let LiteralKind::Atom { pred, args, .. } = &called.kind else { continue };
+                let ([first, name, last], Some(_)) = (args.as_slice(), noun(tables, *pred)) else { continue };
+                let seen = uses.0.entry((*pred, literal(*name))).or_default();
+                for (seen, term) in seen.iter_mut().zip([*first, *last]) {
+                    // An untyped call tells nothing of what others store or derive.
+                    if let Some(types) = term_types(tables, &rule.vars, term) {
+                        seen.add(Some(&types));
+                    }
+                }
+            }
+        }
+        for signature in declared {
+            let Some(pred) = tables.find_predicate(&signature.predicate, signature.args.len()) else {
+                continue;
+            };
+            let ([first, _, last], Some(_)) = (signature.args.as_slice(), noun(tables, pred)) else {
+                continue;
+            };
+            let seen = uses.0.entry((pred, None)).or_default();
+            for (seen, arg) in seen.iter_mut().zip([first, last]) {
+                match arg {
+                    SignatureArg::OneOf(types) => seen.add(Some(types)),
+                    SignatureArg::Literal(_) | SignatureArg::Any => seen.add(None),
+                }
+            }
+        }
+        uses
+    }
+
+    /// The types of the first (0) or last (1) argument, for a name or where a variable stands for it.
+    pub(super) fn seen(&self, pred: PredId, name: Option<ConstId>, side: usize) -> Option<&Seen> {
+        self.0.get(&(pred, name)).and_then(|sides| sides.get(side))
+    }
+}
+
+/// The literal that a term is, if it is one.
+pub(super) fn literal(term: Term) -> Option<ConstId> {
+    match term {
+        Term::Const(constant) => Some(constant),
+        Term::Var(_) | Term::Now => None,
+    }
+}
+
+/// What a predicate's middle argument names, if it is one that blocks declare names for.
+pub(super) fn noun(tables: &Tables, pred: PredId) -> Option<&'static str> {
+    match tables.predicate_name(pred) {
+        "has_role" => Some("role"),
+        "has_permission" => Some("permission"),
+        "has_relation" => Some("relation"),
+        _ => None,
+    }
+}
