@@ -123,7 +123,7 @@ impl<'c> Run<'c> {
         for (who, found) in [("oracle", judged), ("engine", engine)] {
             match (&expected, found) {
                 (Expected::Is(()), Err(message)) => {
-                    self.complaints.push(format!("{who} refuses the policy: {message}"))
+                    self.complaints.push(format!("{who} refuses the policy: {message}"));
                 }
                 (Expected::Refused(part), Err(message)) if !message.contains(part) => {
                     self.complaints.push(format!("{who} refuses without `{part}`: {message}"));

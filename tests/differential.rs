@@ -8,7 +8,7 @@
 //! every other one. A failure is shrunk and printed as a fixture, ready to be
 //! committed under `fixtures/conformance`.
 
-#![expect(clippy::unwrap_used, clippy::print_stderr, reason = "a test binary that reports what it found")]
+#![expect(clippy::unwrap_used, reason = "a test binary that reports what it found")]
 
 mod support;
 

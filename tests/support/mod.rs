@@ -21,6 +21,7 @@ pub(crate) mod model;
 pub(crate) mod notation;
 pub(crate) mod oracle;
 pub(crate) mod outcome;
+pub(crate) mod placed;
 pub(crate) mod policy;
 pub(crate) mod postgres;
 pub(crate) mod reparse;

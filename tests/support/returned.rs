@@ -9,9 +9,9 @@ use super::fixture::Answer;
 use super::hosted::{FAULT, RUNTIME};
 use super::notation::{Cell, Fact, Value};
 use super::outcome::{Outcome, is_wanted};
+use super::placed::{Layout, Placed, Rows};
 use super::postgres::Session;
 use super::reparse;
-use portcullis_compiler::catalog::{Catalog, Relation, RelationArg, RelationSource};
 use portcullis_compiler::ir::Program;
 use portcullis_compiler::question::{
     self, AnswerColumn, CompileError, Domain, Question, Shape, Slot, Statement,
@@ -20,99 +20,10 @@ use portcullis_compiler::{Dialect, compile, compile_text};
 use rusqlite::Connection;
 use rusqlite::config::DbConfig;
 use rusqlite::types::Value as SqliteValue;
-use std::collections::{BTreeMap, BTreeSet};
 use tokio_postgres::types::{ToSql, Type};
 
 /// Answers of a page; small, so that a few answers need several pages.
 const PAGE: i64 = 2;
-
-/// Where the facts of a catalog stand.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Layout {
-    /// In one table a signature.
-    Tables,
-    /// In one table for each signature and String in it.
-    ByLiteral,
-    /// In the request.
-    Request,
-}
-
-/// One relation and its rows, a column each.
-type Rows = Vec<Vec<String>>;
-
-/// Facts somewhere, and how the compiler is told where.
-struct Placed {
-    catalog: Catalog,
-    rows: Vec<Rows>,
-}
-
-impl Placed {
-    fn of(program: &Program, facts: &[Fact], layout: Layout) -> Self {
-        let mut groups: BTreeMap<(String, Vec<(String, Option<String>)>), BTreeSet<Vec<String>>> =
-            BTreeMap::new();
-        // Nobody binds a table of a type that the policy does not know.
-        for fact in facts.iter().filter(|fact| fact.args.iter().all(|arg| program.type_id(&arg.ty).is_some()))
-        {
-            let constant =
-                |ty: &str, id: &str| (layout == Layout::ByLiteral && ty == "String").then(|| id.to_owned());
-            let args = fact.args.iter().map(|arg| (arg.ty.clone(), constant(&arg.ty, &arg.id))).collect();
-            let columns = fact.args.iter().filter(|arg| constant(&arg.ty, &arg.id).is_none());
-            let row = columns.map(|arg| arg.id.clone()).collect();
-            groups.entry((fact.predicate.clone(), args)).or_default().insert(row);
-        }
-        let mut placed = Self { catalog: Catalog::default(), rows: Vec::new() };
-        for (number, ((predicate, args), rows)) in groups.into_iter().enumerate() {
-            let args = args.into_iter().enumerate().map(|(at, (ty, constant))| match constant {
-                Some(text) => RelationArg::Constant { ty, text },
-                None => RelationArg::Column { ty, column: column_name(number, at) },
-            });
-            let source = match layout {
-                Layout::Request => RelationSource::Context { slot: number },
-                Layout::Tables | Layout::ByLiteral => {
-                    RelationSource::Table { name: table_name(layout, number) }
-                }
-            };
-            placed.catalog.relations.push(Relation { predicate, args: args.collect(), source });
-            placed.rows.push(rows.into_iter().collect());
-        }
-        placed
-    }
-
-    /// The tables to make: name, columns, rows.
-    fn tables(&self) -> impl Iterator<Item = (String, Vec<String>, &Rows)> {
-        self.catalog.relations.iter().zip(&self.rows).filter_map(|(relation, rows)| {
-            let RelationSource::Table { name } = &relation.source else { return None };
-            let column = |arg: &RelationArg| match arg {
-                RelationArg::Column { column, .. } => Some(quoted(column)),
-                RelationArg::Constant { .. } => None,
-            };
-            Some((quoted(name), relation.args.iter().filter_map(column).collect(), rows))
-        })
-    }
-}
-
-/// Some names are plain, some are keywords, some want every quote there is.
-fn table_name(layout: Layout, number: usize) -> String {
-    let kind = if layout == Layout::Tables { "all" } else { "some" };
-    match number % 3 {
-        0 => format!("{kind}_facts_{number}"),
-        1 => format!("{kind} \"facts\" of o'{number} -- \\"),
-        _ => format!("{kind}Select{number}"),
-    }
-}
-
-fn column_name(number: usize, at: usize) -> String {
-    match (number + at) % 4 {
-        0 => format!("a{at}"),
-        1 => format!("Column {at}'s \"value\""),
-        2 => ["order", "user", "select", "from", "where", "union", "group", "limit"][at].to_owned(),
-        _ => format!("c{at}"),
-    }
-}
-
-fn quoted(name: &str) -> String {
-    format!("\"{}\"", name.replace('"', "\"\""))
-}
 
 /// What comes out of a database: nothing is NULL.
 type Cells = Vec<Option<String>>;
@@ -222,7 +133,7 @@ impl<'p> Returned<'p> {
                 Dialect::Sqlite => self.run_sqlite(&statement.sql),
                 Dialect::Postgresql => self.run_postgres(statement, &[]),
             };
-            answer(question, &statement.answer, rows?, dialect)
+            answer(question, &statement.answer, &rows?, dialect)
         })
     }
 
@@ -233,7 +144,7 @@ impl<'p> Returned<'p> {
             reparse::check(&statement.sql, Dialect::Postgresql)?;
             let values = self.values(question, placed, statement, "");
             let rows = self.run_postgres(statement, &values)?;
-            answer(question, &statement.answer, rows, Dialect::Postgresql)
+            answer(question, &statement.answer, &rows, Dialect::Postgresql)
         })
     }
 
@@ -258,8 +169,8 @@ impl<'p> Returned<'p> {
                 }
             }
             let star = |cell: Option<String>| cell.filter(|id| id != "*");
-            let rows = all.into_iter().map(|row| row.into_iter().map(star).collect()).collect();
-            Ok(cells(question, &statement.answer, rows))
+            let rows = all.into_iter().map(|row| row.into_iter().map(star).collect());
+            Ok(cells(question, &statement.answer, &rows.collect::<Vec<_>>()))
         })
     }
 
@@ -377,7 +288,7 @@ fn outcome(
 fn answer(
     question: &Question,
     meaning: &question::Answer,
-    rows: Vec<Cells>,
+    rows: &[Cells],
     dialect: Dialect,
 ) -> Result<Answer, String> {
     // SQLite puts NULL first, PostgreSQL last.
@@ -388,7 +299,7 @@ fn answer(
     if !rows.is_sorted_by(|before, after| key(before) < key(after)) {
         return Err(format!("rows twice or out of order: {rows:?}"));
     }
-    match (meaning, rows.as_slice()) {
+    match (meaning, rows) {
         (question::Answer::Decision, [row]) if row.len() == 1 => {
             Ok(Answer::Decision(row[0].as_deref() == Some("1")))
         }
@@ -398,7 +309,7 @@ fn answer(
 }
 
 /// Rows as a page of fixtures writes them: a cell for each variable that is asked for, in their order.
-fn cells(question: &Question, meaning: &question::Answer, rows: Vec<Cells>) -> Answer {
+fn cells(question: &Question, meaning: &question::Answer, rows: &[Cells]) -> Answer {
     let question::Answer::Rows(columns) = meaning else { panic!("rows of a decision") };
     let is_asked = |&var: &usize| matches!(question.vars[var].domain, Domain::Wanted | Domain::GivenOneOf(_));
     let asked: Vec<usize> = (0..question.vars.len()).filter(is_asked).collect();

@@ -65,7 +65,7 @@ fn atom(block: &Block, style: Style, level: usize, choices: &mut Choices<'_>) ->
     let may_use = |name: &(&'static str, usize)| style == Style::Tangled || name.1 <= level;
     let related = related(block);
     match choices.below(9) {
-        2 | 3 | 4 if !related.is_empty() => {
+        2..=4 if !related.is_empty() => {
             let (relation, target) = related[choices.below(related.len())];
             let there: Vec<(&str, usize)> = names(target).into_iter().filter(may_use).collect();
             let is_role_fine = style == Style::Tangled || level >= 3;
