@@ -14,7 +14,7 @@
 mod support;
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use portcullis_compiler::ir::Program;
+use portcullis_compiler::ir::{Program, TypeId};
 use portcullis_compiler::question::QuestionAtom;
 use std::collections::BTreeSet;
 use std::fs;
@@ -265,9 +265,8 @@ impl<'c> Run<'c> {
             }
             Allow::Actions(actor, resource) => {
                 let literals = program.constants.iter();
-                let texts = literals.filter(|literal| {
-                    program.types[literal.ty.index()].name == "String" && !literal.text.is_empty()
-                });
+                let texts =
+                    literals.filter(|literal| literal.ty == TypeId::STRING && !literal.text.is_empty());
                 texts.map(|literal| (actor.clone(), literal.text.clone(), resource.clone())).collect()
             }
         }

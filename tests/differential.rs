@@ -8,7 +8,7 @@
 //! every other one. A failure is shrunk and printed as a fixture, ready to be
 //! committed under `fixtures/conformance`.
 
-#![expect(clippy::unwrap_used, reason = "a test binary that reports what it found")]
+#![expect(clippy::unwrap_used, reason = "a test binary; a panic is the failure")]
 
 mod support;
 
@@ -26,10 +26,10 @@ use support::outcome::{Allow, Outcome, mentioned};
 use support::policy;
 use support::returned::Returned;
 
-/// How many policies by default: a minute's work.
-const CASES: u32 = 150;
+/// How many policies by default: less than a minute's work.
+const CASES: u32 = 60;
 
-/// Every so manieth check is asked in every way, with the facts stored and in the request; all others once.
+/// One check in so many is asked in every way, and with the facts in the request; the others once.
 const EVERY_WAY: usize = 7;
 
 /// Of every so manieth policy the statements run on the databases, too: as slow as all the rest together.
@@ -176,7 +176,7 @@ fn compare(sample: &Sample, tally: &Tally, asks_databases: bool) -> Result<(), T
                 stored.ask_every_way(question, &[]).into_iter().map(|(way, found)| ("stored", way, found)),
             );
             let ways = empty.ask_every_way(question, &facts);
-            asked.extend(ways.into_iter().map(|(way, found)| ("in the request", way, found)));
+            asked.extend(ways.into_iter().take(1).map(|(way, found)| ("in the request", way, found)));
             let ways = returned.iter().flat_map(|returned| returned.ask_every_way(question));
             asked.extend(ways.map(|(way, found)| (DATABASE, way, found)));
         }

@@ -1,6 +1,8 @@
 //! Compiles a Polar policy and a question to one SQL statement.
 //!
-//! The modules stand in the order in which data flows.
+//! [`check`] reads a policy, [`compile`] and [`compile_text`] answer a question about it with SQL, and
+//! [`explain`] shows every stage in between.
+#![doc = include_str!("../ARCHITECTURE.md")]
 
 pub mod catalog;
 pub mod diagnostic;

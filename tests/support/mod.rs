@@ -16,6 +16,7 @@ pub(crate) mod domain;
 pub(crate) mod fixture;
 pub(crate) mod generate;
 pub(crate) mod hosted;
+pub(crate) mod join;
 pub(crate) mod longhand;
 pub(crate) mod model;
 pub(crate) mod notation;

@@ -12,9 +12,10 @@
 //! Nothing of the compiler's stages after the resolver is used here.
 
 use super::domain::ActiveDomain;
+use super::join::Join;
 use super::model::{Model, Tuple};
 use super::notation::{Cell, Fact, Value};
-use portcullis_compiler::ir::{LiteralKind, Polarity, Program, Rule, Term, VarId, VarType};
+use portcullis_compiler::ir::{LiteralKind, Polarity, Program, Term, VarId, VarType};
 use portcullis_compiler::question::{Domain, Question};
 use std::collections::BTreeSet;
 
@@ -28,14 +29,6 @@ pub(crate) struct Oracle<'p> {
     domain: ActiveDomain,
     now: usize,
     model: Model,
-}
-
-/// A conjunction of positive atoms over typed variables.
-struct Join<'r> {
-    vars: Vec<VarType>,
-    atoms: Vec<(usize, &'r [Term])>,
-    /// Variables that must get a value in the end even if no atom binds them.
-    needed: Vec<usize>,
 }
 
 impl<'p> Oracle<'p> {
@@ -149,7 +142,7 @@ impl<'p> Oracle<'p> {
         loop {
             let mut derived = Vec::new();
             for rule in &self.program.rules {
-                let join = Self::join_of(rule);
+                let join = Join::of(rule);
                 self.solve(&join, 0, &mut vec![None; rule.vars.len()], &model, &mut |env| {
                     if rule.body.iter().all(|literal| self.holds(&literal.kind, &join.vars, env, denied)) {
                         derived.push((rule.head, self.terms(&rule.params, env)));
@@ -164,36 +157,6 @@ impl<'p> Oracle<'p> {
                 return model;
             }
         }
-    }
-
-    /// The positive part of a rule. Only a variable of one single negated atom needs no value.
-    fn join_of(rule: &Rule) -> Join<'_> {
-        let mut atoms = Vec::new();
-        let mut uses: Vec<usize> = vec![0; rule.vars.len()];
-        let mut count = |terms: &[Term], weight: usize| {
-            for (at, term) in terms.iter().enumerate() {
-                match term {
-                    Term::Var(var) if !terms[..at].contains(term) => uses[var.index()] += weight,
-                    Term::Var(_) | Term::Const(_) | Term::Now => {}
-                }
-            }
-        };
-        count(&rule.params, 2);
-        for literal in &rule.body {
-            match &literal.kind {
-                LiteralKind::Atom { pred, args, polarity: Polarity::Positive } => {
-                    atoms.push((pred.index(), args.as_slice()));
-                    count(args, 2);
-                }
-                LiteralKind::Atom { args, polarity: Polarity::Negated, .. } => count(args, 1),
-                LiteralKind::Compare { left, right, .. } => count(&[*left, *right], 2),
-                LiteralKind::OneOf { term, .. } => count(&[*term], 2),
-                LiteralKind::NotOfType { var, .. } => count(&[Term::Var(*var)], 2),
-                LiteralKind::False => {}
-            }
-        }
-        let needed = (0..rule.vars.len()).filter(|&var| uses[var] != 1).collect();
-        Join { vars: rule.vars.iter().map(|var| var.ty.clone()).collect(), atoms, needed }
     }
 
     /// Calls `found` with every assignment that satisfies the join's atoms from `at` on.

@@ -75,7 +75,12 @@ impl Planner<'_> {
 
     fn close_call(&mut self, call: &Call<'_>) -> Result<RelId, PlanError> {
         let Some(width) = call.recursion.width().filter(|_| call.recursion.is_linear()) else {
-            return self.flat(call);
+            if let Some(known) = self.flat.get(&call.rel) {
+                return Ok(*known);
+            }
+            let closed = self.flat(call)?;
+            self.flat.insert(call.rel, closed);
+            return Ok(closed);
         };
         let is_static: Vec<bool> = call.known.iter().map(|known| matches!(known, Known::Static(_))).collect();
         let classes = classes(call.recursion, width, &is_static);
@@ -86,6 +91,7 @@ impl Planner<'_> {
                 Ok(closed) => return Ok(closed),
                 Err(error) => {
                     self.tables.truncate(n_tables);
+                    self.flat.clear();
                     last = error;
                 }
             }

@@ -12,11 +12,17 @@
 //! `role IN ('admin', 'maintainer', 'reader')` and one recursive clause.
 
 use crate::ir::{ConstId, Polarity};
-use crate::specialise::clause::{Clause, Goal, RelId, ScanArg, Specialised, Term};
+use crate::specialise::clause::{Adornment, Clause, Goal, RelId, Relation, ScanArg, Specialised, Term};
 use indexmap::{IndexMap, IndexSet};
 
 /// A clause's head and goals with something erased, by which like clauses are found.
 type Skeleton = (Vec<Term>, Vec<Goal>);
+
+/// A number that differs for relations with other columns, or other columns that are only tested.
+pub(super) fn n_tested(relation: &Relation) -> usize {
+    let columns = relation.adornments.iter().filter(|adornment| adornment.has_column());
+    columns.fold(1, |number, adornment| number * 2 + usize::from(matches!(adornment, Adornment::Tested(_))))
+}
 
 /// Rewrites every relation of the program.
 pub(crate) fn collapse(program: &mut Specialised) {

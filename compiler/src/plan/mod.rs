@@ -8,9 +8,10 @@
 //!
 //! 1. [`specialise`](crate::specialise) copies the predicates for the question's types and literals;
 //! 2. [`collapse`] turns hierarchies of roles into one scan;
-//! 3. [`linearise`] makes transitivity linear;
-//! 4. [`absorb`] removes closures inside the same closure;
-//! 5. [`planner`] finds the strata; [`conjunction`] orders each body; [`closure`] closes recursion, with the
+//! 3. [`unify`] makes one relation of those with the same clauses;
+//! 4. [`linearise`] makes transitivity linear;
+//! 5. [`absorb`] removes closures inside the same closure;
+//! 6. [`planner`] finds the strata; [`conjunction`] orders each body; [`closure`] closes recursion, with the
 //!    [`recursion`]'s classes of columns, from the demand of the enclosing [`scope`].
 
 mod absorb;
@@ -25,6 +26,7 @@ mod planner;
 pub(crate) mod print;
 mod recursion;
 mod scope;
+mod unify;
 
 use crate::catalog::Catalog;
 use crate::ir::{Constant, Program};
@@ -79,6 +81,7 @@ pub(crate) fn explain(
 /// The passes from specialised relations to the relations that are planned.
 fn shrink(mut specialised: Specialised) -> Specialised {
     collapse::collapse(&mut specialised);
+    unify::unify(&mut specialised);
     linearise::linearise(&mut specialised);
     absorb::absorb(&mut specialised);
     collapse::drop_unreachable(&mut specialised);

@@ -39,6 +39,8 @@ pub(super) struct Planner<'p> {
     component_of: Vec<Option<usize>>,
     components: Vec<Component>,
     pub(super) exits: FxHashMap<RelId, RelId>,
+    /// For each relation that was closed flat, which depends on no argument, its closure.
+    pub(super) flat: FxHashMap<RelId, RelId>,
     pub(super) tables: Vec<Table>,
     next_alias: usize,
     /// How many branches were planned so far.
@@ -74,6 +76,7 @@ impl<'p> Planner<'p> {
             component_of,
             components,
             exits: FxHashMap::default(),
+            flat: FxHashMap::default(),
             tables: Vec::new(),
             next_alias: 0,
             n_branches: 0,

@@ -1,6 +1,6 @@
 //! Reads the policy's own tests: facts to constants, assertions to generated goals.
 //!
-//! In: fixtures and tests of the syntax tree. Out: [`Test`]s, whose assertions name generated predicates:
+//! In: fixtures and tests of the syntax tree. Out: [`ir::Test`]s, whose assertions name generated predicates:
 //!
 //! ```text
 //! assert allow(User{"a"}, action: String, Repo{"r"}) iff action in ["read", "write"];

@@ -223,18 +223,29 @@ impl<'v> Compact<'v> {
             | TestKind::Compare { .. }
             | TestKind::OneOf { .. } => false,
         });
-        for test in tests.into_iter().chain(types) {
-            let span = test.span;
-            let Some(kind) = self.literal(test) else { continue };
-            if !body.iter().take(limits::ALTERNATIVES).any(|literal| literal.kind == kind) {
-                body.push(Literal { kind, span });
+        for test in tests {
+            let literal = Literal { span: test.span, kind: self.literal(test.kind) };
+            if !body.iter().take(limits::ALTERNATIVES).any(|earlier| earlier.kind == literal.kind) {
+                body.push(literal);
             }
         }
+        let n_mentioned = self.vars.len();
+        for test in types {
+            if let TestKind::OfType { var, types, .. } = &test.kind {
+                let var = self.var(*var);
+                let Some(variable) = self.vars.get_mut(var.index()) else { continue };
+                intersect(&mut variable.ty, types);
+                if variable.ty == VarType::OneOf(Vec::new()) && var.index() >= n_mentioned {
+                    body.push(Literal { kind: LiteralKind::False, span: test.span });
+                }
+            }
+        }
+        self.vars.truncate(n_mentioned);
         Rule { head, params, vars: self.vars, body, span }
     }
 
-    fn literal(&mut self, test: Test) -> Option<LiteralKind> {
-        Some(match test.kind {
+    fn literal(&mut self, kind: TestKind) -> LiteralKind {
+        match kind {
             TestKind::Atom { polarity, pred, args } => LiteralKind::Atom {
                 polarity,
                 pred,
@@ -246,18 +257,8 @@ impl<'v> Compact<'v> {
             TestKind::OneOf { polarity, term, values } => {
                 LiteralKind::OneOf { polarity, term: self.term(term), values }
             }
-            TestKind::OfType { polarity: Polarity::Negated, var, types } => {
-                LiteralKind::NotOfType { var: self.var(var), types }
-            }
-            TestKind::OfType { polarity: Polarity::Positive, var, types } => {
-                let mentioned = self.ids.get(var.index()).copied().flatten().is_some();
-                let var = self.var(var);
-                let variable = self.vars.get_mut(var.index())?;
-                intersect(&mut variable.ty, &types);
-                let never = variable.ty == VarType::OneOf(Vec::new());
-                return (never && !mentioned).then_some(LiteralKind::False);
-            }
-        })
+            TestKind::OfType { var, types, .. } => LiteralKind::NotOfType { var: self.var(var), types },
+        }
     }
 
     fn term(&mut self, term: Term) -> Term {

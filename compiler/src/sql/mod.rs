@@ -1,7 +1,7 @@
 //! A plan becomes one SQL statement.
 //!
-//! In: a [`Plan`](crate::plan::algebra::Plan). Out: text and the parameters it needs. The stages: [`lower`]
-//! makes sqlparser's syntax tree for a [`dialect`], with nodes from [`build`] alone; [`layout`] prints it.
+//! In: a `Plan`. Out: text and the parameters it needs. The stages: `lower` makes sqlparser's syntax tree for
+//! a [`dialect`], with nodes from `build` alone; `layout` prints it.
 
 mod build;
 pub mod dialect;

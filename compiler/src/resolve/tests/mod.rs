@@ -7,6 +7,7 @@ mod limits;
 mod lints;
 mod mistakes;
 mod rules;
+mod semantics;
 mod shorthand;
 mod signatures;
 

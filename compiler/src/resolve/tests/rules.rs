@@ -45,6 +45,15 @@ fn matches_narrows_and_its_negation_excludes() {
 }
 
 #[test]
+fn types_that_exclude_each_other_hold_of_nothing() {
+    let text = "p(x) if q(x) and y matches A and y matches B; r(x) if q(x) and y matches A;";
+    assert_snapshot!(rules(text), @r"
+    p(x) :- q(x), false
+    r(x) :- q(x)
+    ");
+}
+
+#[test]
 fn or_is_distributed() {
     assert_snapshot!(rules("p(x) if (a(x) or b(x)) and (c(x) or d(x));"), @r"
     p(x) :- a(x), c(x)

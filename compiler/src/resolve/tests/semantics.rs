@@ -1,0 +1,249 @@
+//! Flat rules mean what the nested condition means: both are evaluated, on random conditions and facts.
+
+use super::*;
+use crate::ir::{CompareOp, LiteralKind, Polarity, Rule, Term, VarType};
+use crate::syntax::ast::{self, Comparison, Expr, Item};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A type and an id.
+type Value = (&'static str, &'static str);
+
+const DOMAIN: [Value; 3] = [("T", "1"), ("T", "2"), ("U", "1")];
+
+/// A predicate with its arguments.
+type Facts = BTreeSet<(String, Vec<Value>)>;
+
+/// Small random numbers, the same in every run.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, n: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(self.0 >> 33).unwrap() % n
+    }
+
+    fn of<'a>(&mut self, choices: &[&'a str]) -> &'a str {
+        choices[self.below(choices.len())]
+    }
+
+    fn condition(&mut self, depth: usize) -> String {
+        let var = |random: &mut Self| random.of(&["x", "x", "a", "a", "b", "c", "_"]).to_owned();
+        match self.below(if depth == 0 { 9 } else { 15 }) {
+            0 | 1 => format!("{}({})", self.of(&["p", "q"]), var(self)),
+            2..=4 => format!("{}({}, {})", self.of(&["r", "s"]), var(self), var(self)),
+            5 => format!(
+                "{} {} {}",
+                self.of(&["x", "a", "b"]),
+                self.of(&["=", "!="]),
+                self.of(&["a", "b", r#"T{"1"}"#])
+            ),
+            6 => format!(r#"{} in [T{{"1"}}, U{{"1"}}]"#, self.of(&["x", "a"])),
+            7 => format!("{} matches {}", self.of(&["x", "a"]), self.of(&["T", "U"])),
+            8 => self.of(&["true", "false", "p(x)"]).to_owned(),
+            9 | 10 => format!("not ({})", self.condition(depth - 1)),
+            11 | 12 => format!("({} or {})", self.condition(depth - 1), self.condition(depth - 1)),
+            _ => format!("({} and {})", self.condition(depth - 1), self.condition(depth - 1)),
+        }
+    }
+
+    fn facts(&mut self) -> Facts {
+        let mut facts = Facts::new();
+        for first in DOMAIN {
+            for name in ["p", "q"] {
+                if self.below(2) == 0 {
+                    facts.insert((name.to_owned(), vec![first]));
+                }
+            }
+            for second in DOMAIN {
+                for name in ["r", "s"] {
+                    if self.below(3) == 0 {
+                        facts.insert((name.to_owned(), vec![first, second]));
+                    }
+                }
+            }
+        }
+        facts
+    }
+}
+
+/// Whether some assignment of `open` to the domain makes `holds` true.
+fn any_assignment<K: Ord + Clone>(
+    open: &[K],
+    bound: &mut BTreeMap<K, Value>,
+    holds: &mut dyn FnMut(&mut BTreeMap<K, Value>) -> bool,
+) -> bool {
+    let Some((first, rest)) = open.split_first() else { return holds(bound) };
+    let found = DOMAIN.iter().any(|&value| {
+        bound.insert(first.clone(), value);
+        any_assignment(rest, bound, holds)
+    });
+    bound.remove(first);
+    found
+}
+
+type Names = BTreeMap<String, Value>;
+
+/// The nested meaning: the variables outside every `not` of this level are existential here, and what is
+/// new inside a `not` is existential there.
+fn level(expr: &Expr, bound: &Names, facts: &Facts) -> bool {
+    let mut open = BTreeSet::new();
+    outside_nots(expr, &mut open);
+    let open: Vec<String> = open.into_iter().filter(|name| !bound.contains_key(name)).collect();
+    any_assignment(&open, &mut bound.clone(), &mut |bound| meaning(expr, bound, facts))
+}
+
+fn outside_nots(expr: &Expr, names: &mut BTreeSet<String>) {
+    let mut add = |term: &ast::Spanned<ast::Term>| {
+        if let ast::Term::Variable(name) = &term.value
+            && name != "_"
+        {
+            names.insert(name.clone());
+        }
+    };
+    match expr {
+        Expr::Or(parts, _) | Expr::And(parts, _) => parts.iter().for_each(|part| outside_nots(part, names)),
+        Expr::Paren(inner, _) => outside_nots(inner, names),
+        Expr::Not(..) | Expr::Boolean(..) => {}
+        Expr::Compare { left, right, .. } => [left, right].into_iter().for_each(add),
+        Expr::In { term, .. } => add(term),
+        Expr::Matches { variable, .. } => {
+            names.insert(variable.value.clone());
+        }
+        Expr::Call(call) => call.args.iter().for_each(add),
+    }
+}
+
+fn meaning(expr: &Expr, bound: &Names, facts: &Facts) -> bool {
+    let value = |term: &ast::Spanned<ast::Term>| match &term.value {
+        ast::Term::Variable(name) => bound.get(name).copied(),
+        ast::Term::Object { ty, id } => {
+            DOMAIN.into_iter().find(|(of, text)| *of == ty.value && *text == id.value)
+        }
+        other => panic!("{other:?}"),
+    };
+    match expr {
+        Expr::Or(parts, _) => parts.iter().any(|part| meaning(part, bound, facts)),
+        Expr::And(parts, _) => parts.iter().all(|part| meaning(part, bound, facts)),
+        Expr::Not(inner, _) => !level(inner, bound, facts),
+        Expr::Paren(inner, _) => meaning(inner, bound, facts),
+        Expr::Compare { op: Comparison::Equal, left, right, .. } => value(left) == value(right),
+        Expr::Compare { left, right, .. } => value(left) != value(right),
+        Expr::In { term, list, .. } => list.iter().any(|element| value(element) == value(term)),
+        Expr::Matches { variable, ty, .. } => bound[&variable.value].0 == ty.value,
+        Expr::Boolean(value, _) => *value,
+        Expr::Call(call) => facts.iter().any(|(name, args)| {
+            let fits = |(term, arg): (&ast::Spanned<ast::Term>, &Value)| {
+                value(term).is_none_or(|value| value == *arg)
+            };
+            *name == call.name.value && call.args.len() == args.len() && call.args.iter().zip(args).all(fits)
+        }),
+    }
+}
+
+/// Whether flat rules derive the predicate for these arguments.
+fn derives(program: &Program, name: &str, args: &[Value], facts: &Facts) -> bool {
+    let is_of =
+        |rule: &&Rule| program.predicates[rule.head.index()].name == name && rule.params.len() == args.len();
+    let stored = facts.contains(&(name.to_owned(), args.to_vec()));
+    stored || program.rules.iter().filter(is_of).any(|rule| fires(program, rule, args, facts))
+}
+
+fn fires(program: &Program, rule: &Rule, args: &[Value], facts: &Facts) -> bool {
+    let mut bound = BTreeMap::new();
+    for (&param, &arg) in rule.params.iter().zip(args) {
+        match param {
+            Term::Var(var) if *bound.entry(var).or_insert(arg) == arg => {}
+            _ => return false,
+        }
+    }
+    let occurs = |literal: &crate::ir::Literal| -> Vec<crate::ir::VarId> {
+        let terms = match &literal.kind {
+            LiteralKind::Atom { args, .. } => args.clone(),
+            LiteralKind::Compare { left, right, .. } => vec![*left, *right],
+            LiteralKind::OneOf { term, .. } => vec![*term],
+            LiteralKind::NotOfType { var, .. } => vec![Term::Var(*var)],
+            LiteralKind::False => Vec::new(),
+        };
+        terms
+            .into_iter()
+            .filter_map(|term| if let Term::Var(var) = term { Some(var) } else { None })
+            .collect()
+    };
+    let negated = |literal: &crate::ir::Literal| {
+        matches!(literal.kind, LiteralKind::Atom { polarity: Polarity::Negated, .. })
+    };
+    let mut open: Vec<_> = rule.body.iter().filter(|literal| !negated(literal)).flat_map(occurs).collect();
+    open.retain(|var| !bound.contains_key(var));
+    open.sort_unstable();
+    open.dedup();
+    let typed = |var: crate::ir::VarId, value: Value| match &rule.vars[var.index()].ty {
+        VarType::Any => true,
+        VarType::OneOf(types) => types.contains(&program.type_id(value.0).unwrap()),
+    };
+    any_assignment(&open, &mut bound, &mut |bound| {
+        let value = |bound: &BTreeMap<_, Value>, term: &Term| match term {
+            Term::Var(var) => bound[var],
+            Term::Const(constant) => {
+                let constant = &program.constants[constant.index()];
+                let name = &program.types[constant.ty.index()].name;
+                DOMAIN.into_iter().find(|(ty, id)| ty == name && *id == constant.text).unwrap()
+            }
+            Term::Now => panic!("no time here"),
+        };
+        bound.iter().all(|(&var, &value)| typed(var, value))
+            && rule.body.iter().all(|literal| match &literal.kind {
+                LiteralKind::Atom { polarity, pred, args } => {
+                    // What is still open occurs in this negated literal alone.
+                    let local: Vec<_> =
+                        occurs(literal).into_iter().filter(|var| !bound.contains_key(var)).collect();
+                    let name = &program.predicates[pred.index()].name;
+                    let holds = any_assignment(&local, &mut bound.clone(), &mut |bound| {
+                        let values: Vec<Value> = args.iter().map(|arg| value(bound, arg)).collect();
+                        local.iter().all(|&var| typed(var, bound[&var]))
+                            && derives(program, name, &values, facts)
+                    });
+                    holds == (*polarity == Polarity::Positive)
+                }
+                LiteralKind::Compare { op, left, right } => {
+                    (value(bound, left) == value(bound, right)) == (*op == CompareOp::Equal)
+                }
+                LiteralKind::OneOf { polarity, term, values } => {
+                    let tried = value(bound, term);
+                    let among = values.iter().any(|&one| value(bound, &Term::Const(one)) == tried);
+                    among == (*polarity == Polarity::Positive)
+                }
+                LiteralKind::NotOfType { var, types } => {
+                    !types.contains(&program.type_id(bound[var].0).unwrap())
+                }
+                LiteralKind::False => false,
+            })
+    })
+}
+
+#[test]
+fn flattening_keeps_the_meaning() {
+    let mut random = Random(7);
+    let mut n_compared = 0;
+    for _ in 0..2_500 {
+        let condition = random.condition(4);
+        // The last rule makes both types known.
+        let text = format!(r#"h(x) if ({condition}) and u(x); z(T{{"0"}}, U{{"0"}});"#);
+        let source = SourceMap::new("policy.polar", text.as_str());
+        let (policy, found) = syntax::parse(&source);
+        assert!(found.is_empty(), "{text}");
+        let Some(Item::Rule(rule)) = policy.items.first() else { panic!("{text}") };
+        let Some(expr) = &rule.body else { panic!("{text}") };
+        let (Some(program), _) = crate::resolve::resolve(&source, &policy) else { continue };
+        n_compared += 1;
+        for _ in 0..3 {
+            let mut facts = random.facts();
+            facts.extend(DOMAIN.map(|value| ("u".to_owned(), vec![value])));
+            for value in DOMAIN {
+                let nested = level(expr, &BTreeMap::from([("x".to_owned(), value)]), &facts);
+                let flat = derives(&program, "h", &[value], &facts);
+                assert_eq!(flat, nested, "h({value:?}) of\n{text}\n{}\n{facts:?}", print::rules(&program));
+            }
+        }
+    }
+    assert!(n_compared > 600, "{n_compared}");
+}
