@@ -86,11 +86,13 @@ fn table_name(layout: Layout, number: usize) -> String {
     }
 }
 
+const KEYWORDS: [&str; 8] = ["order", "user", "select", "from", "where", "union", "group", "limit"];
+
 fn column_name(number: usize, at: usize) -> String {
     match (number + at) % 4 {
         0 => format!("a{at}"),
         1 => format!("Column {at}'s \"value\""),
-        2 => ["order", "user", "select", "from", "where", "union", "group", "limit"][at].to_owned(),
+        2 => KEYWORDS.get(at).map_or_else(|| format!("Order{at}"), |keyword| (*keyword).to_owned()),
         _ => format!("c{at}"),
     }
 }

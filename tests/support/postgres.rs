@@ -28,7 +28,7 @@ trap 'rm -rf "$folder"' EXIT
 "$0/initdb" -D "$folder/data" -U postgres -A trust -E UTF8 --locale=C.UTF-8 \
   --locale-provider=icu --icu-locale=en-US --no-sync >"$folder/log" 2>&1 || { cat "$folder/log"; exit 1; }
 "$0/postgres" -D "$folder/data" -k "$folder" -c listen_addresses= -c fsync=off -c full_page_writes=off \
-  -c synchronous_commit=off -c shared_buffers=16MB -c max_connections=40 -c autovacuum=off -c jit=off \
+  -c synchronous_commit=off -c shared_buffers=16MB -c max_connections=20 -c max_locks_per_transaction=2048 -c autovacuum=off -c jit=off \
   -c statement_timeout=20s >>"$folder/log" 2>&1 </dev/null &
 server=$!
 echo "folder $folder"
