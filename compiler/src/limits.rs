@@ -57,3 +57,11 @@ pub const INHERITED: usize = 500_000;
 
 /// Facts of all tests together, those of a fixture counted in each test that uses it.
 pub const TEST_FACTS: usize = 100_000;
+
+/// Alternatives into which the calls of one body may be distributed; what would split it further becomes a
+/// table of its own.
+pub const SPLITS: usize = 16;
+
+/// Readings of common table expressions and of rows that come as parameters, those inside others counted
+/// each time. SQLite expands them wherever they are read, and refuses a statement with a thousand.
+pub const TABLE_READINGS: usize = 960;

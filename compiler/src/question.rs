@@ -156,6 +156,21 @@ pub struct Statement {
     pub slots: Vec<Slot>,
     /// What comes out.
     pub answer: Answer,
+    /// When the rows would not be the whole answer.
+    pub refusal: Option<Refusal>,
+}
+
+/// The condition under which an answer cannot be enumerated: some rule then holds of values that it only
+/// tests ("everything but what is banned").
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// A statement with one row and one column: must the question be refused? Ask it in the snapshot of the
+    /// statement that it belongs to.
+    pub sql: String,
+    /// What to bind.
+    pub slots: Vec<Slot>,
+    /// Why; names the variable, the rule and the remedy.
+    pub message: String,
 }
 
 /// What a statement's rows mean.

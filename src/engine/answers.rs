@@ -15,6 +15,8 @@ use std::sync::Arc;
 pub(super) struct Prepared {
     statement: Arc<Statement>,
     params: Vec<Param>,
+    /// Those of the statement that says whether the answer must be refused.
+    refusal_params: Vec<Param>,
     max_rows: usize,
     /// INVARIANT: the store keeps the tables that the statement names while its relations are held.
     _plans: Arc<Plans>,
@@ -61,12 +63,8 @@ impl Binding<'_> {
     }
 
     /// The values that a statement wants, in the order of its parameters.
-    pub(super) fn params(
-        &self,
-        question: &Question,
-        statement: &Statement,
-    ) -> Result<Vec<Param>, EngineError> {
-        let params: Option<_> = statement.slots.iter().map(|slot| self.param(question, *slot)).collect();
+    pub(super) fn params(&self, question: &Question, slots: &[Slot]) -> Result<Vec<Param>, EngineError> {
+        let params: Option<_> = slots.iter().map(|slot| self.param(question, *slot)).collect();
         params
             .ok_or_else(|| EngineError::Bug("a statement asks for a value its question does not have".into()))
     }
@@ -76,14 +74,35 @@ impl Binding<'_> {
 pub(super) type Row = Vec<Option<String>>;
 
 impl Prepared {
-    /// Takes a statement with its values.
+    /// Fills the values of a question into its statement.
     pub(super) fn new(
         plans: Arc<Plans>,
         statement: Arc<Statement>,
-        params: Vec<Param>,
+        question: &Question,
+        binding: &Binding<'_>,
         max_rows: usize,
-    ) -> Self {
-        Self { statement, params, max_rows, _plans: plans }
+    ) -> Result<Self, EngineError> {
+        let params = binding.params(question, &statement.slots)?;
+        let refusal_params = match &statement.refusal {
+            Some(refusal) => binding.params(question, &refusal.slots)?,
+            None => Vec::new(),
+        };
+        Ok(Self { statement, params, refusal_params, max_rows, _plans: plans })
+    }
+
+    /// Runs `body` in a snapshot in which the rows are the whole answer, or refuses the question.
+    fn enumerable<T>(
+        &self,
+        reader: &Reader,
+        body: impl FnOnce(&Reader) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let Some(refusal) = &self.statement.refusal else { return body(reader) };
+        reader.snapshot(|reader| {
+            if reader.decision(&refusal.sql, &self.refusal_params)? {
+                return Err(StoreError::Invalid(refusal.message.clone()));
+            }
+            body(reader)
+        })
     }
 
     /// Whether the question has an answer.
@@ -95,12 +114,14 @@ impl Prepared {
     pub(super) fn rows(&self, reader: &Reader) -> Result<Vec<Row>, StoreError> {
         let mut rows = Vec::new();
         let mut over = false;
-        reader.rows(&self.statement.sql, &self.params, |row| {
-            if rows.len() < self.max_rows {
-                rows.push(row.iter().map(|value| value.map(str::to_owned)).collect());
-            } else {
-                over = true;
-            }
+        self.enumerable(reader, |reader| {
+            reader.rows(&self.statement.sql, &self.params, |row| {
+                if rows.len() < self.max_rows {
+                    rows.push(row.iter().map(|value| value.map(str::to_owned)).collect());
+                } else {
+                    over = true;
+                }
+            })
         })?;
         if over {
             return Err(StoreError::TooLarge(format!("the answer has more than {} rows", self.max_rows)));
@@ -111,8 +132,10 @@ impl Prepared {
     /// The answers of a question with one wanted variable.
     pub(super) fn ids(&self, reader: &Reader) -> Result<Vec<Option<String>>, StoreError> {
         let mut ids = Vec::new();
-        reader.rows(&self.statement.sql, &self.params, |row| {
-            ids.push(row.first().copied().flatten().map(str::to_owned));
+        self.enumerable(reader, |reader| {
+            reader.rows(&self.statement.sql, &self.params, |row| {
+                ids.push(row.first().copied().flatten().map(str::to_owned));
+            })
         })?;
         Ok(ids)
     }

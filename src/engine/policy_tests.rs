@@ -197,8 +197,11 @@ impl<'a> Bench<'a> {
     fn prepare(&self, question: &Question) -> Result<(Statement, Vec<Param>), Trouble> {
         let shape = Shape::of(self.program, question);
         let statement = compile(self.program, &self.catalog, &shape, Dialect::Sqlite)?;
+        if let Some(refusal) = statement.refusal {
+            return Err(CompileError::Refused(refusal.message).into());
+        }
         let binding = Binding { context: &self.context, now: self.now, window: None };
-        let params = binding.params(question, &statement)?;
+        let params = binding.params(question, &statement.slots)?;
         Ok((statement, params))
     }
 

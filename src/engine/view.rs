@@ -75,8 +75,7 @@ impl View {
             off_the_workers(move || plans.compile(key)).await??
         };
         let binding = Binding { context: &self.context, now: self.now, window };
-        let params = binding.params(question, &statement)?;
-        Ok(Prepared::new(Arc::clone(&self.plans), statement, params, self.max_rows))
+        Prepared::new(Arc::clone(&self.plans), statement, question, &binding, self.max_rows)
     }
 }
 

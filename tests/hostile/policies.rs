@@ -433,27 +433,56 @@ fn a_wide_predicate() {
 #[test]
 fn thresholds() {
     for n in [60] {
-        let links = lines(n, |n| format!("p{n}(d: Doc) if a{n}(d) and p{m}(d);\np{n}(d: Doc) if b{n}(d) and p{m}(d);", m = n + 1));
-        let chain = format!("{USER_AND_DOC}{links}p{n}(d: Doc) if end(d);\nhas_permission(_: User, \"read\", d: Doc) if p0(d);");
-        let links = lines(n, |n| format!("p{n}(x: Doc) if a{n}(x, y) and p{m}(y);\np{n}(x: Doc) if b{n}(x, y) and p{m}(y);", m = n + 1));
-        let branch = format!("{USER_AND_DOC}{links}p{n}(d: Doc) if end(d);\nhas_permission(_: User, \"read\", d: Doc) if p0(d);");
+        let links = lines(n, |n| {
+            format!("p{n}(d: Doc) if a{n}(d) and p{m}(d);\np{n}(d: Doc) if b{n}(d) and p{m}(d);", m = n + 1)
+        });
+        let chain = format!(
+            "{USER_AND_DOC}{links}p{n}(d: Doc) if end(d);\nhas_permission(_: User, \"read\", d: Doc) if p0(d);"
+        );
+        let links = lines(n, |n| {
+            format!(
+                "p{n}(x: Doc) if a{n}(x, y) and p{m}(y);\np{n}(x: Doc) if b{n}(x, y) and p{m}(y);",
+                m = n + 1
+            )
+        });
+        let branch = format!(
+            "{USER_AND_DOC}{links}p{n}(d: Doc) if end(d);\nhas_permission(_: User, \"read\", d: Doc) if p0(d);"
+        );
         let body = joined(n, " and ", |n| format!("(a{n}(d) or b{n}(d))"));
         let product = format!("{USER_AND_DOC}has_permission(_: User, \"read\", d: Doc) if {body};");
         let facts = lines(n, |n| format!("a{n}(Doc:a)\nb{n}(Doc:a)")) + "end(Doc:a)";
         let facts2 = lines(n, |n| format!("a{n}(Doc:a, Doc:a)\nb{n}(Doc:a, Doc:a)")) + "end(Doc:a)";
         let links = lines(n, |n| format!("p{n}(d: Doc) if doc(d) and not p{}(d);", n + 1));
-        let nots = format!("{USER_AND_DOC}{links}p{n}(d: Doc) if end(d);\nhas_permission(_: User, \"read\", d: Doc) if p0(d);");
+        let nots = format!(
+            "{USER_AND_DOC}{links}p{n}(d: Doc) if end(d);\nhas_permission(_: User, \"read\", d: Doc) if p0(d);"
+        );
         let factsn = "doc(Doc:a)\nend(Doc:a)";
         let roles = joined(n, ", ", |n| format!("\"r{n}\""));
-        let down = format!("actor User {{}}\nresource Doc {{ roles = [{roles}]; permissions = [\"read\"]; relations = {{ parent: Doc }};\n role if role on \"parent\"; \"read\" if \"r0\"; }}");
+        let down = format!(
+            "actor User {{}}\nresource Doc {{ roles = [{roles}]; permissions = [\"read\"]; relations = {{ parent: Doc }};\n role if role on \"parent\"; \"read\" if \"r0\"; }}"
+        );
         let factsd = "has_role(User:ada, \"r0\", Doc:a)\nhas_relation(Doc:a, \"parent\", Doc:a)";
-        for (name, policy, facts, question) in [("chain", chain, facts.as_str(), "allow(User:ada, \"read\", Doc:?)"), ("branch", branch, facts2.as_str(), "allow(User:ada, \"read\", Doc:?)"), ("product", product, facts.as_str(), "allow(User:ada, \"read\", Doc:?)"), ("nots", nots, factsn, "allow(User:ada, \"read\", Doc:?)"), ("down", down, factsd, "has_role(User:ada, String:?, Doc:?)")] {
+        for (name, policy, facts, question) in [
+            ("chain", chain, facts.as_str(), "allow(User:ada, \"read\", Doc:?)"),
+            ("branch", branch, facts2.as_str(), "allow(User:ada, \"read\", Doc:?)"),
+            ("product", product, facts.as_str(), "allow(User:ada, \"read\", Doc:?)"),
+            ("nots", nots, factsn, "allow(User:ada, \"read\", Doc:?)"),
+            ("down", down, factsd, "has_role(User:ada, String:?, Doc:?)"),
+        ] {
             let program = crate::support::policy::program(&policy).unwrap();
-            let facts: Vec<_> = facts.lines().map(|line| crate::support::notation::fact(line).unwrap()).collect();
+            let facts: Vec<_> =
+                facts.lines().map(|line| crate::support::notation::fact(line).unwrap()).collect();
             let returned = crate::support::returned::Returned::new(&program, &facts, 1_700_000_000).unwrap();
             for question in [question, "allow(User:ada, \"read\", Doc:a)"] {
                 let question = crate::support::notation::question(question).unwrap();
-                let outs: Vec<String> = returned.ask_every_way(&question).into_iter().take(2).map(|(way, found)| format!("{way}: {}", found.to_string().chars().take(100).collect::<String>())).collect();
+                let outs: Vec<String> = returned
+                    .ask_every_way(&question)
+                    .into_iter()
+                    .take(2)
+                    .map(|(way, found)| {
+                        format!("{way}: {}", found.to_string().chars().take(100).collect::<String>())
+                    })
+                    .collect();
                 println!("{name} {n} {outs:?}");
             }
         }

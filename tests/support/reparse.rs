@@ -8,6 +8,9 @@ use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserOptions};
 use sqlparser::tokenizer::{Token, Tokenizer};
 
+/// How deep a statement may be; the parser's own bound is for text from strangers.
+const DEPTH: usize = 500;
+
 /// Says how a statement differs from what a parser of its dialect reads.
 pub(crate) fn check(sql: &str, dialect: Dialect) -> Result<(), String> {
     let grammar: &dyn Grammar = match dialect {
@@ -18,7 +21,11 @@ pub(crate) fn check(sql: &str, dialect: Dialect) -> Result<(), String> {
     let written = tokens(grammar, sql).map_err(fail)?;
     // Quoted texts stay as they are written; so they are printed as they were, too.
     let options = ParserOptions::new().with_unescape(false);
-    let parsed = Parser::new(grammar).with_options(options).with_tokens(written.clone()).parse_statements();
+    let parsed = Parser::new(grammar)
+        .with_options(options)
+        .with_recursion_limit(DEPTH)
+        .with_tokens(written.clone())
+        .parse_statements();
     let statements = parsed.map_err(|error| fail(format!("does not parse back: {error}")))?;
     let [statement @ Statement::Query(_)] = statements.as_slice() else {
         return Err(fail("is not one query".into()));

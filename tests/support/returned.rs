@@ -105,33 +105,39 @@ impl<'p> Returned<'p> {
     /// Asks both databases in every form of the statement.
     pub(crate) fn ask_every_way(&self, question: &Question) -> Vec<(&'static str, Outcome)> {
         let mut asked = vec![
-            ("SQLite, text", self.ask_text(question, &self.tables, Dialect::Sqlite)),
-            ("PostgreSQL, text", self.ask_text(question, &self.tables, Dialect::Postgresql)),
             ("PostgreSQL, parameters", self.ask_with_parameters(question, &self.tables)),
             ("PostgreSQL, facts in a parameter", self.ask_with_parameters(question, &self.request)),
         ];
+        if self.has_pages && is_list(question) {
+            asked.push(("PostgreSQL, pages", self.ask_pages(question)));
+        }
+        // A text cannot ask first whether its rows are the whole answer: it is refused where that may not be so.
+        let shape = Shape::of(self.program, question);
+        let compiled = compile(self.program, &self.tables.catalog, &shape, Dialect::Postgresql);
+        if compiled.is_ok_and(|statement| statement.refusal.is_some()) {
+            return asked;
+        }
+        asked.push(("SQLite, text", self.ask_text(question, &self.tables, Dialect::Sqlite)));
+        asked.push(("PostgreSQL, text", self.ask_text(question, &self.tables, Dialect::Postgresql)));
         // Only a String in the facts makes these tables other ones.
         if self.by_literal.catalog.relations.len() != self.tables.catalog.relations.len() {
             let text = |dialect| self.ask_text(question, &self.by_literal, dialect);
             asked.push(("SQLite, tables by literal", text(Dialect::Sqlite)));
             asked.push(("PostgreSQL, tables by literal", text(Dialect::Postgresql)));
         }
-        if self.has_pages && is_list(question) {
-            asked.push(("PostgreSQL, pages", self.ask_pages(question)));
-        }
         asked
     }
 
     fn ask_text(&self, question: &Question, placed: &Placed, dialect: Dialect) -> Outcome {
         let compiled = compile_text(self.program, &placed.catalog, question, dialect, self.now);
-        outcome(compiled, |statement| {
+        outcome(&compiled, |statement| {
             reparse::check(&statement.sql, dialect)?;
             if !statement.slots.is_empty() {
                 return Err("a text wants parameters".into());
             }
             let rows = match dialect {
                 Dialect::Sqlite => self.run_sqlite(&statement.sql),
-                Dialect::Postgresql => self.run_postgres(statement, &[]),
+                Dialect::Postgresql => self.run_postgres(&statement.sql, &statement.answer, &[]),
             };
             answer(question, &statement.answer, &rows?, dialect)
         })
@@ -140,12 +146,34 @@ impl<'p> Returned<'p> {
     fn ask_with_parameters(&self, question: &Question, placed: &Placed) -> Outcome {
         let shape = Shape::of(self.program, question);
         let compiled = compile(self.program, &placed.catalog, &shape, Dialect::Postgresql);
-        outcome(compiled, |statement| {
+        let answered = outcome(&compiled, |statement| {
             reparse::check(&statement.sql, Dialect::Postgresql)?;
-            let values = self.values(question, placed, statement, "");
-            let rows = self.run_postgres(statement, &values)?;
+            let values = self.values(question, placed, &statement.slots, "");
+            let rows = self.run_postgres(&statement.sql, &statement.answer, &values)?;
             answer(question, &statement.answer, &rows, Dialect::Postgresql)
-        })
+        });
+        self.unless_refused(question, placed, &compiled, answered)
+    }
+
+    /// The outcome, or the refusal that a statement asks its database for first.
+    fn unless_refused(
+        &self,
+        question: &Question,
+        placed: &Placed,
+        compiled: &Result<Statement, CompileError>,
+        answered: Outcome,
+    ) -> Outcome {
+        let Ok(Statement { refusal: Some(refusal), .. }) = compiled else { return answered };
+        let values = self.values(question, placed, &refusal.slots, "");
+        let asked = reparse::check(&refusal.sql, Dialect::Postgresql)
+            .and_then(|()| self.run_postgres(&refusal.sql, &question::Answer::Decision, &values));
+        match asked.as_deref() {
+            Ok([row]) if row.as_slice() == [Some("1".to_owned())] => {
+                Outcome::Refused(refusal.message.clone())
+            }
+            Ok([row]) if row.as_slice() == [Some("0".to_owned())] => answered,
+            other => Outcome::Refused(format!("{FAULT}{other:?}")),
+        }
     }
 
     /// Reads a list page by page.
@@ -153,12 +181,12 @@ impl<'p> Returned<'p> {
         let paged = Question { paged: true, ..question.clone() };
         let shape = Shape::of(self.program, &paged);
         let compiled = compile(self.program, &self.tables.catalog, &shape, Dialect::Postgresql);
-        outcome(compiled, |statement| {
+        let answered = outcome(&compiled, |statement| {
             let mut all: Vec<Cells> = Vec::new();
             loop {
                 let after = all.last().and_then(|row| row[0].clone()).unwrap_or_default();
-                let values = self.values(question, &self.tables, statement, &after);
-                let page = self.run_postgres(statement, &values)?;
+                let values = self.values(question, &self.tables, &statement.slots, &after);
+                let page = self.run_postgres(&statement.sql, &statement.answer, &values)?;
                 let is_last = page.len() < usize::try_from(PAGE).unwrap();
                 all.extend(page);
                 if !all.is_sorted_by(|before, after| before < after) {
@@ -171,16 +199,11 @@ impl<'p> Returned<'p> {
             let star = |cell: Option<String>| cell.filter(|id| id != "*");
             let rows = all.into_iter().map(|row| row.into_iter().map(star).collect());
             Ok(cells(question, &statement.answer, &rows.collect::<Vec<_>>()))
-        })
+        });
+        self.unless_refused(question, &self.tables, &compiled, answered)
     }
 
-    fn values(
-        &self,
-        question: &Question,
-        placed: &Placed,
-        statement: &Statement,
-        after: &str,
-    ) -> Vec<SqlValue> {
+    fn values(&self, question: &Question, placed: &Placed, slots: &[Slot], after: &str) -> Vec<SqlValue> {
         let value = |slot: &Slot| match *slot {
             Slot::Given(var) | Slot::OneOf(var) => SqlValue::Text(match &question.vars[var].domain {
                 Domain::Given(id) => id.clone(),
@@ -192,7 +215,7 @@ impl<'p> Returned<'p> {
             Slot::PageAfter => SqlValue::Text(after.to_owned()),
             Slot::PageLimit => SqlValue::Integer(PAGE),
         };
-        statement.slots.iter().map(value).collect()
+        slots.iter().map(value).collect()
     }
 
     fn run_sqlite(&self, sql: &str) -> Result<Vec<Cells>, String> {
@@ -215,15 +238,20 @@ impl<'p> Returned<'p> {
         run().map_err(|error| format!("{error}\n{sql}"))
     }
 
-    fn run_postgres(&self, statement: &Statement, values: &[SqlValue]) -> Result<Vec<Cells>, String> {
+    fn run_postgres(
+        &self,
+        sql: &str,
+        meaning: &question::Answer,
+        values: &[SqlValue],
+    ) -> Result<Vec<Cells>, String> {
         let client = self.postgres.client();
         let run = async {
             let types: Vec<Type> = values.iter().map(SqlValue::ty).collect();
-            let prepared = client.prepare_typed(&statement.sql, &types).await?;
+            let prepared = client.prepare_typed(sql, &types).await?;
             let params: Vec<&(dyn ToSql + Sync)> = values.iter().map(SqlValue::as_sql).collect();
             let mut rows = Vec::new();
             for row in client.query(&prepared, &params).await? {
-                let cell = |at| match statement.answer {
+                let cell = |at| match meaning {
                     question::Answer::Decision => {
                         Ok(Some(i64::from(row.try_get::<_, bool>(at)?).to_string()))
                     }
@@ -235,7 +263,7 @@ impl<'p> Returned<'p> {
         };
         let told = |error: tokio_postgres::Error| {
             let told = error.as_db_error().map_or_else(|| format!("{error:?}"), ToString::to_string);
-            format!("{told}\n{}", statement.sql)
+            format!("{told}\n{sql}")
         };
         RUNTIME.block_on(run).map_err(told)
     }
@@ -272,15 +300,15 @@ fn is_list(question: &Question) -> bool {
 
 /// A refusal is the compiler's alone; whatever the database refuses is a fault of ours.
 fn outcome(
-    compiled: Result<Statement, CompileError>,
+    compiled: &Result<Statement, CompileError>,
     run: impl FnOnce(&Statement) -> Result<Answer, String>,
 ) -> Outcome {
     match compiled {
-        Ok(statement) => match run(&statement) {
+        Ok(statement) => match run(statement) {
             Ok(answer) => Outcome::Is(answer),
             Err(message) => Outcome::Refused(format!("{FAULT}{message}")),
         },
-        Err(CompileError::Refused(message)) => Outcome::Refused(message),
+        Err(CompileError::Refused(message)) => Outcome::Refused(message.clone()),
         Err(bug @ CompileError::Bug(_)) => Outcome::Refused(format!("{FAULT}{bug}")),
     }
 }

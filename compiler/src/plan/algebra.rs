@@ -204,3 +204,51 @@ impl Expr {
         }
     }
 }
+
+impl Plan {
+    /// How many sources the statement reads that a database expands where they are read: tables of its own
+    /// and rows of parameters, those inside other tables counted each time.
+    ///
+    /// `is_rows` says of a relation of the catalog whether it comes as rows of a parameter.
+    pub(crate) fn n_readings(&self, is_rows: impl Fn(usize) -> bool) -> usize {
+        let mut of_table: Vec<usize> = Vec::new();
+        for table in &self.tables {
+            let n_readings = match &table.body {
+                TableBody::Union(selects) => readings(selects, &of_table, &is_rows),
+                TableBody::Recursive { base, step } => {
+                    readings(base, &of_table, &is_rows) + readings(step, &of_table, &is_rows)
+                }
+                // The state, its packing and its unpacking are tables too.
+                TableBody::WholeState { base, step } => {
+                    readings(base, &of_table, &is_rows) + readings(step, &of_table, &is_rows) + 6
+                }
+            };
+            of_table.push(n_readings);
+        }
+        let (PlanAnswer::Decision(selects) | PlanAnswer::Rows { selects, .. }) = &self.answer;
+        readings(selects, &of_table, &is_rows)
+    }
+}
+
+fn readings(selects: &[Select], of_table: &[usize], is_rows: &impl Fn(usize) -> bool) -> usize {
+    let mut count = 0_usize;
+    for select in selects {
+        for from in &select.from {
+            let expanded = match from.kind {
+                FromKind::Table(TableRef::Table(table)) => 1 + of_table.get(table).copied().unwrap_or(0),
+                FromKind::Table(TableRef::Itself) | FromKind::Values(_) => 1,
+                FromKind::Source(source) => usize::from(is_rows(source)),
+            };
+            count = count.saturating_add(expanded);
+        }
+        for condition in &select.filter {
+            match condition {
+                Condition::Any(branches) | Condition::None(branches) => {
+                    count = count.saturating_add(readings(branches, of_table, is_rows));
+                }
+                Condition::Compare { .. } | Condition::OneOf { .. } => {}
+            }
+        }
+    }
+    count
+}

@@ -6,10 +6,12 @@ use crate::specialise::clause::{Clause, Goal, ScanArg, Term};
 use crate::specialise::for_each_goal_term;
 
 /// A select in the making.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct Build {
     /// Goals not planned yet.
     pub(super) goals: Vec<Goal>,
+    /// Into how many alternatives the body was split on the way to this build.
+    pub(super) n_split: usize,
     /// The rule that messages name.
     pub(super) rule: Option<RuleId>,
     /// What must come out.
@@ -18,6 +20,20 @@ pub(super) struct Build {
     pub(super) select: Select,
     env: Vec<Option<Expr>>,
     names: Vec<String>,
+}
+
+impl Default for Build {
+    fn default() -> Self {
+        Self {
+            goals: Vec::new(),
+            n_split: 1,
+            rule: None,
+            output: Vec::new(),
+            select: Select::default(),
+            env: Vec::new(),
+            names: Vec::new(),
+        }
+    }
 }
 
 impl Build {
@@ -135,6 +151,7 @@ impl Build {
     pub(super) fn inner(&self, goal: &Goal) -> Self {
         let mut inner = Self {
             goals: Vec::new(),
+            n_split: 1,
             rule: self.rule,
             output: Vec::new(),
             select: Select::default(),

@@ -11,7 +11,7 @@
 //! - **Flat**: the whole component in one table with a tag column, as a linear fixpoint or, where a step
 //!   calls the component twice, on the whole state at once.
 
-use super::algebra::{Expr, Select, TableBody};
+use super::algebra::{Condition, Expr, Select, TableBody};
 use super::build::Build;
 use super::planner::{PlanError, Planner};
 use super::recursion::{Classes, Recursion, Step, classes};
@@ -90,8 +90,7 @@ impl Planner<'_> {
             match self.separable(call, &classes, &modes) {
                 Ok(closed) => return Ok(closed),
                 Err(error) => {
-                    self.tables.truncate(n_tables);
-                    self.flat.clear();
+                    self.forget_tables(n_tables);
                     last = error;
                 }
             }
@@ -264,6 +263,7 @@ impl Planner<'_> {
             clause.head = tag(member).into_iter().chain(pick(&clause.head)).collect();
             base.extend(self.step_selects(&clause)?);
         }
+        demand(call, classes, &kept, usize::from(has_tag), &mut base);
         let own = call.recursion.member(call.rel).ok_or(PlanError::Bug("a call outside its component"))?;
         let mut step = Vec::new();
         for class in forward {
@@ -354,6 +354,34 @@ impl Planner<'_> {
             clause.goals.iter().any(|goal| matches!(goal, Goal::Rows { table: TableRef::Itself, .. }));
         let scope = if recursive { Scope::STEP } else { Scope::TOP };
         self.selects(&scope, build)
+    }
+}
+
+/// Restricts the base of a closure to what the enclosing select asks for in its invariant columns.
+///
+/// Those columns never change on the way, so what starts elsewhere ends elsewhere. `kept` are the columns
+/// that come out, after `n_tags` others.
+fn demand(call: &Call<'_>, classes: &Classes, kept: &[usize], n_tags: usize, base: &mut [Select]) {
+    let asked: Vec<(usize, Expr)> = kept
+        .iter()
+        .enumerate()
+        .filter_map(|(place, column)| match (call.known.get(*column), classes.of_column.get(*column)) {
+            (Some(Known::Row(expr)), Some(None)) => Some((place + n_tags, *expr)),
+            _ => None,
+        })
+        .collect();
+    if asked.is_empty() || call.scope.is_in_step() {
+        return;
+    }
+    let demand = call.scope.demand(call.select, asked.iter().map(|(_, expr)| *expr).collect());
+    for select in base {
+        let equal = asked.iter().filter_map(|(place, expr)| {
+            let own = *select.output.get(*place)?;
+            Some(Condition::Compare { op: CompareOp::Equal, left: own, right: *expr })
+        });
+        let filter: Vec<Condition> = demand.filter.iter().cloned().chain(equal).collect();
+        select.filter.splice(0..0, filter);
+        select.from.splice(0..0, demand.from.iter().copied());
     }
 }
 

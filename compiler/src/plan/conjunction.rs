@@ -8,7 +8,7 @@
 
 use super::algebra::{Condition, Expr, FromKind, Select, TableBody};
 use super::build::Build;
-use super::planner::{PlanError, Planner};
+use super::planner::{Asked, PlanError, Planner};
 use super::scope::Scope;
 use crate::ir::{CompareOp, Polarity};
 use crate::limits;
@@ -68,16 +68,46 @@ impl Planner<'_> {
             }
             match self.advance(scope, build)? {
                 Advance::Done(select) => done.push(select),
+                Advance::Stuck(select, error) => match &mut self.refused {
+                    Some(refused) if self.depth == 1 => refused.push((select, error)),
+                    Some(_) | None => return Err(error),
+                },
                 Advance::Open(builds) => open.extend(builds.into_iter().rev()),
             }
         }
         Ok(())
     }
 
+    /// Whether a test may be a branch; one that is too deep or has too many fellows becomes a table.
+    fn may_nest(&self, scope: &Scope<'_>) -> bool {
+        scope.depth() < limits::NESTED_BRANCHES && self.n_branches < limits::BRANCHES / 4
+    }
+
     /// Plans the branches of a test.
     fn branches(&mut self, scope: &Scope<'_>, outer: &Build, goal: &Goal) -> Result<Vec<Select>, PlanError> {
+        let mut build = outer.inner(goal);
+        let calls = |goal: &Goal| matches!(goal, Goal::Call { rel, .. } if !self.is_recursive(*rel));
+        if !self.may_nest(scope)
+            && let Some(at) = build.goals.iter().position(calls)
+            && let Goal::Call { rel, args, .. } = build.goals.remove(at)
+        {
+            let n_tables = self.tables.len();
+            let rows = match self.produce(&build, rel, &args) {
+                Ok(rows) => rows,
+                // Nothing enumerates it; as a branch it is told its values.
+                Err(PlanError::Unbound { .. } | PlanError::Unseeded) => {
+                    self.forget_tables(n_tables);
+                    Goal::Call { polarity: Polarity::Positive, rel, args, guards: Vec::new() }
+                }
+                Err(error @ (PlanError::TooLarge | PlanError::Bug(_))) => return Err(error),
+            };
+            build.goals.push(rows);
+        }
+        if scope.depth() > 2 * limits::NESTED_BRANCHES {
+            return Err(PlanError::TooLarge);
+        }
         let inner = Scope { outer: Some(scope), select: Some(&outer.select), in_step: false };
-        let mut branches = self.selects(&inner, outer.inner(goal))?;
+        let mut branches = self.selects(&inner, build)?;
         branches.sort_by_key(cost);
         Ok(branches)
     }
@@ -92,7 +122,7 @@ impl Planner<'_> {
                 .enumerate()
                 .filter_map(|(at, goal)| Some((self.step_of(&build, at, goal)?, at)));
             let Some((step, at)) = next.min() else {
-                return finish(&build).map(Advance::Done);
+                return Ok(finish(build));
             };
             let goal = build.goals.remove(at);
             match goal {
@@ -117,10 +147,9 @@ impl Planner<'_> {
                         continue;
                     }
                     let alternatives = self.clauses(rel).len();
-                    let nested =
-                        scope.depth() < limits::NESTED_BRANCHES && self.n_branches < limits::BRANCHES / 4;
+                    let nested = self.may_nest(scope) && (!self.shares_tests || args.is_empty());
                     match step {
-                        Step::Test if !alone && (nested || args.is_empty()) => {
+                        Step::Test if !alone && nested => {
                             let goal = Goal::Call { rel, args, polarity, guards };
                             let branches = self.branches(scope, &build, &goal)?;
                             build.select.filter.push(Condition::Any(branches));
@@ -130,12 +159,20 @@ impl Planner<'_> {
                             build.goals.insert(at, rows);
                         }
                         Step::Produce | Step::Enumerate
-                            if !(alone || self.is_decision && alternatives <= 8) =>
+                            if !(alone
+                                || self.is_decision && build.n_split * alternatives <= limits::SPLITS) =>
                         {
                             let rows = self.produce(&build, rel, &args)?;
                             build.goals.insert(at, rows);
                         }
-                        _ => return Ok(Advance::Open(self.distribute(&build, rel, &args))),
+                        Step::Distribute if build.n_split * alternatives > limits::SPLITS * 4 => {
+                            let rows = self.produce(&build, rel, &args)?;
+                            build.goals.insert(at, rows);
+                        }
+                        _ => {
+                            build.n_split *= alternatives.max(1);
+                            return Ok(Advance::Open(self.distribute(&build, rel, &args)));
+                        }
                     }
                 }
                 Goal::Compare { .. } => return Err(PlanError::Bug("a comparison is not a step")),
@@ -160,21 +197,22 @@ impl Planner<'_> {
         let mut inner = Build::default();
         inner.rule = build.rule;
         let mut call = Vec::new();
+        let mut asked = Vec::new();
         let mut outer_args = Vec::new();
         for arg in args {
-            match build.expr(*arg) {
-                Some(expr) if expr.is_static() => call.push(inner.bound(expr)),
-                Some(_) => {
-                    let term = inner.fresh(build.name(*arg));
-                    call.push(term);
-                    outer_args.push(*arg);
-                }
-                None if is_wanted(build, None, args, *arg) => {
-                    let term = inner.fresh(build.name(*arg));
-                    call.push(term);
-                    outer_args.push(*arg);
-                }
-                None => call.push(Term::Ignored),
+            let of = match build.expr(*arg) {
+                Some(expr) if expr.is_static() => Asked::Of(expr),
+                None if !is_wanted(build, None, args, *arg) => Asked::Ignored,
+                Some(_) | None => Asked::Column,
+            };
+            asked.push(of);
+            call.push(match of {
+                Asked::Of(expr) => inner.bound(expr),
+                Asked::Column => inner.fresh(build.name(*arg)),
+                Asked::Ignored => Term::Ignored,
+            });
+            if of == Asked::Column {
+                outer_args.push(*arg);
             }
         }
         inner.output = call
@@ -187,10 +225,14 @@ impl Planner<'_> {
             inner.output.push(Term::Tag(0));
             outer_args.push(Term::Tag(0));
         }
+        if let Some(table) = self.produced.get(&(rel, asked.clone())) {
+            return Ok(Goal::Rows { table: *table, args: outer_args });
+        }
         inner.goals.push(Goal::Call { polarity: Polarity::Positive, rel, args: call, guards: Vec::new() });
         let n_columns = inner.output.len();
         let selects = self.selects(&Scope::TOP, inner)?;
         let table = self.add_table(rel, "", n_columns, TableBody::Union(selects));
+        self.produced.insert((rel, asked), table);
         Ok(Goal::Rows { table, args: outer_args })
     }
 
@@ -312,8 +354,8 @@ impl Planner<'_> {
     }
 }
 
-/// The finished select, or the refusal that names what is not bound.
-fn finish(build: &Build) -> Result<Select, PlanError> {
+/// The finished select, or what is not bound.
+fn finish(build: Build) -> Advance {
     let unbound = |term: Term| PlanError::Unbound { name: build.name(term).to_owned(), rule: build.rule };
     if let Some(goal) = build.goals.first() {
         let mut stuck = None;
@@ -322,18 +364,27 @@ fn finish(build: &Build) -> Result<Select, PlanError> {
                 stuck = Some(term);
             }
         });
-        return Err(stuck.map_or(PlanError::Unbound { name: "_".into(), rule: build.rule }, unbound));
+        let error = stuck.map_or(PlanError::Unbound { name: "_".into(), rule: build.rule }, unbound);
+        return Advance::Stuck(build.select, error);
     }
-    let mut select = build.select.clone();
+    let mut output = Vec::new();
     for term in &build.output {
-        select.output.push(build.expr(*term).ok_or_else(|| unbound(*term))?);
+        match build.expr(*term) {
+            Some(expr) => output.push(expr),
+            None => {
+                let error = unbound(*term);
+                return Advance::Stuck(build.select, error);
+            }
+        }
     }
-    Ok(select)
+    Advance::Done(Select { output, ..build.select })
 }
 
 /// A build that is done, or its alternatives.
 enum Advance {
     Done(Select),
+    /// Nothing binds what a goal or the output needs; the select so far must hold for there to be answers.
+    Stuck(Select, PlanError),
     Open(Vec<Build>),
 }
 

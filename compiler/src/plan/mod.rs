@@ -28,8 +28,9 @@ mod recursion;
 mod scope;
 mod unify;
 
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, RelationSource};
 use crate::ir::{Constant, Program};
+use crate::limits;
 use crate::question::{CompileError, Shape};
 use crate::specialise;
 use crate::specialise::clause::Specialised;
@@ -42,6 +43,8 @@ use print::Names;
 #[derive(Debug)]
 pub(crate) struct Planned {
     pub(crate) plan: Plan,
+    /// When the rows are not the whole answer, as a decision, and why.
+    pub(crate) refusal: Option<(Plan, String)>,
     pub(crate) extra_constants: IndexSet<Constant>,
 }
 
@@ -88,15 +91,36 @@ fn shrink(mut specialised: Specialised) -> Specialised {
     specialised
 }
 
+/// Plans the shrunk relations: with branches where they are tested, or, if that makes the statement too
+/// large, with a table for whatever is tested in several ways.
 fn finish(
     program: &Program,
     catalog: &Catalog,
     shape: &Shape,
     specialised: Specialised,
 ) -> Result<Planned, CompileError> {
-    let extra_constants = specialised.extra_constants.clone();
-    let roots = specialised.roots.clone();
-    let mut planner = Planner::new(program, catalog, specialised);
-    let answer = planner.answer(shape, &roots)?;
-    Ok(Planned { plan: planner.into_plan(answer), extra_constants })
+    let attempt = |specialised: Specialised, shares_tests: bool| {
+        let extra_constants = specialised.extra_constants.clone();
+        let roots = specialised.roots.clone();
+        let mut planner = Planner::new(program, catalog, specialised, shares_tests);
+        let answer = planner.answer(shape, &roots)?;
+        let refusal = planner.take_refusal()?;
+        Ok(Planned { plan: planner.into_plan(answer), refusal, extra_constants })
+    };
+    let is_rows = |source: usize| {
+        let relation = catalog.relations.get(source);
+        relation.is_some_and(|relation| matches!(relation.source, RelationSource::Context { .. }))
+    };
+    let fits = |planned: &Planned| planned.plan.n_readings(is_rows) <= limits::TABLE_READINGS;
+    let first = attempt(specialised.clone(), false);
+    if matches!(&first, Err(CompileError::Bug(_))) || matches!(&first, Ok(planned) if fits(planned)) {
+        return first;
+    }
+    match attempt(specialised, true) {
+        Ok(planned) if fits(&planned) => Ok(planned),
+        Ok(_) => Err(CompileError::Refused(
+            "the question reads the results of recursive rules in too many places for one statement: give its variables types or values, or split the rules".into(),
+        )),
+        Err(error) => Err(first.err().unwrap_or(error)),
+    }
 }

@@ -1,6 +1,6 @@
 //! The state of planning one question: its relations, which of them recurse, the tables made so far.
 
-use super::algebra::{Plan, PlanAnswer, Select, Table, TableBody};
+use super::algebra::{Expr, Plan, PlanAnswer, Select, Table, TableBody};
 use super::build::Build;
 use super::scope::Scope;
 use crate::catalog::Catalog;
@@ -30,6 +30,17 @@ pub(super) enum PlanError {
     Bug(&'static str),
 }
 
+/// What a table of a relation holds of one argument.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Asked {
+    /// Only the rows with this value.
+    Of(Expr),
+    /// A column.
+    Column,
+    /// Nothing.
+    Ignored,
+}
+
 /// The state of planning one question.
 pub(super) struct Planner<'p> {
     pub(super) program: &'p Program,
@@ -42,18 +53,31 @@ pub(super) struct Planner<'p> {
     /// For each relation that was closed flat, which depends on no argument, its closure.
     pub(super) flat: FxHashMap<RelId, RelId>,
     pub(super) tables: Vec<Table>,
+    /// Tables of relations that do not recurse, by relation and what of each argument is asked: a chain of
+    /// relations that each read the next one twice would otherwise be planned twice as often at each link.
+    pub(super) produced: FxHashMap<(RelId, Vec<Asked>), TableRef>,
     next_alias: usize,
     /// How many branches were planned so far.
     pub(super) n_branches: usize,
     /// How many bodies are being planned inside each other.
     pub(super) depth: usize,
+    /// Whether a test becomes a shared table instead of a branch wherever it is made.
+    pub(super) shares_tests: bool,
+    /// Alternatives of the question that cannot be enumerated: what must hold for them, and why. `None`
+    /// where the question asks for no values.
+    pub(super) refused: Option<Vec<(Select, PlanError)>>,
     /// Whether the question only asks whether something holds, of values that are all given.
     pub(super) is_decision: bool,
 }
 
 impl<'p> Planner<'p> {
     /// Finds the recursive components of a program.
-    pub(super) fn new(program: &'p Program, catalog: &'p Catalog, specialised: Specialised) -> Self {
+    pub(super) fn new(
+        program: &'p Program,
+        catalog: &'p Catalog,
+        specialised: Specialised,
+        shares_tests: bool,
+    ) -> Self {
         let relations = specialised.relations;
         let is_decision = specialised
             .roots
@@ -78,9 +102,12 @@ impl<'p> Planner<'p> {
             exits: FxHashMap::default(),
             flat: FxHashMap::default(),
             tables: Vec::new(),
+            produced: FxHashMap::default(),
             next_alias: 0,
             n_branches: 0,
             depth: 0,
+            refused: None,
+            shares_tests,
             is_decision,
         }
     }
@@ -126,6 +153,13 @@ impl<'p> Planner<'p> {
         RelId(self.relations.len() - 1)
     }
 
+    /// Forgets the tables from this one on, because the plan that made them is given up.
+    pub(super) fn forget_tables(&mut self, first: usize) {
+        self.tables.truncate(first);
+        self.flat.clear();
+        self.produced.retain(|_, table| matches!(table, TableRef::Table(index) if *index < first));
+    }
+
     /// An alias that no other source has.
     pub(super) fn alias(&mut self) -> usize {
         self.next_alias += 1;
@@ -163,6 +197,7 @@ impl<'p> Planner<'p> {
     pub(super) fn answer(&mut self, shape: &Shape, roots: &[Root]) -> Result<PlanAnswer, CompileError> {
         let columns = columns(shape);
         let mut selects: Vec<Select> = Vec::new();
+        self.refused = (!columns.is_empty()).then(Vec::new);
         for root in roots {
             let mut build = Build::default();
             let args: Vec<Term> = Vec::new();
@@ -185,6 +220,25 @@ impl<'p> Planner<'p> {
             return Ok(PlanAnswer::Decision(selects));
         }
         Ok(PlanAnswer::Rows { selects, columns, paged: shape.paged })
+    }
+
+    /// The plan that decides whether some alternative cannot be enumerated, and why it cannot.
+    ///
+    /// # Errors
+    /// The refusal itself, if an alternative that cannot be enumerated holds unconditionally.
+    pub(super) fn take_refusal(&mut self) -> Result<Option<(Plan, String)>, CompileError> {
+        let refused = self.refused.take().unwrap_or_default();
+        let Some((_, error)) = refused.first() else { return Ok(None) };
+        let refusal = self.refusal(error.clone());
+        let always = refused.iter().any(|(select, _)| select.from.is_empty() && select.filter.is_empty());
+        match refusal {
+            CompileError::Refused(message) if !always => {
+                let answer = PlanAnswer::Decision(refused.into_iter().map(|(select, _)| select).collect());
+                let plan = super::answer::prune(Plan { tables: self.tables.clone(), answer });
+                Ok(Some((plan, message)))
+            }
+            error => Err(error),
+        }
     }
 
     /// The plan with the tables that it needs.

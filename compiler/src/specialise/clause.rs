@@ -203,7 +203,7 @@ pub(crate) struct Root {
 }
 
 /// A question's own program.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Specialised {
     /// The relations that the question needs.
     pub(crate) relations: Vec<Relation>,

@@ -39,6 +39,8 @@ pub(crate) struct Lowering<'l> {
     pub(crate) features: &'static Features,
     pub(crate) values: Values<'l>,
     pub(crate) slots: IndexSet<Slot>,
+    /// Whether a fixpoint's step reads the state itself instead of a table made of it.
+    pub(crate) reads_state: bool,
 }
 
 /// What a select's sources are, for its columns' names.
@@ -46,6 +48,12 @@ pub(crate) struct Lowering<'l> {
 struct Sources {
     aliases: Vec<From>,
 }
+
+/// The source of a step that reads its own table.
+const ITSELF: FromKind = FromKind::Table(TableRef::Itself);
+
+/// More readings of a fixpoint's state than this in its steps, and they read the state itself.
+const STATE_READINGS: usize = 8;
 
 /// The names `c0`, `c1`, … of a table's columns.
 fn column_names(n_columns: usize) -> Vec<String> {
@@ -264,9 +272,14 @@ impl Lowering<'_> {
             build::select(false, items, from, Vec::new())
         };
         let mut next_arms = vec![all("w")];
+        // A table made of the state joins faster; the state itself is not copied for each reading.
+        let n_readings: usize =
+            step.iter().map(|select| select.from.iter().filter(|from| from.kind == ITSELF).count()).sum();
+        self.reads_state = n_readings > STATE_READINGS;
         for select in step {
             next_arms.push(self.select_over(tables, &none, select, None, false, "w")?);
         }
+        self.reads_state = false;
         let next = build::union(next_arms, false).unwrap_or_else(|| self.no_rows(table.n_columns));
         let from_state = build::joined(vec![build::table(build::ident(&state), "st")]);
         let current = self.unpack(build::column("st", build::ident("s")), &names);
@@ -330,22 +343,20 @@ impl Lowering<'_> {
 
     /// The rows that [`Self::pack`] packed.
     fn unpack(&self, state: Sql, names: &[String]) -> SetExpr {
-        let from = build::joined(vec![match self.features.state {
-            State::Json => build::table_function("json_each", vec![state], "e", &[]),
-            State::JsonbArray => build::unnest(state, "e", "value"),
-        }]);
+        let from = build::joined(vec![self.state_rows(state, "e")]);
         let value = || build::column("e", build::ident("value"));
-        let items = (0..names.len()).map(|at| {
-            build::item(
-                build::binary(
-                    value(),
-                    BinaryOperator::LongArrow,
-                    build::number(i64::try_from(at).unwrap_or(0)),
-                ),
-                None,
-            )
-        });
-        build::select(false, items.collect(), from, Vec::new())
+        let item =
+            |at| build::item(build::binary(value(), BinaryOperator::LongArrow, build::number(at)), None);
+        let items = (0..).take(names.len()).map(item).collect();
+        build::select(false, items, from, Vec::new())
+    }
+
+    /// A state's tuples, each as `alias.value`.
+    fn state_rows(&self, state: Sql, alias: &str) -> TableFactor {
+        match self.features.state {
+            State::Json => build::table_function("json_each", vec![state], alias, &[]),
+            State::JsonbArray => build::unnest(state, alias, "value"),
+        }
     }
 
     fn select(
@@ -409,7 +420,8 @@ impl Lowering<'_> {
                     Ok(self.json_rows(slot, &alias))
                 }
             },
-            FromKind::Table(TableRef::Itself) => Ok(build::table(build::ident(itself), &alias)),
+            ITSELF if self.reads_state => Ok(self.state_rows(build::column("st", build::ident("s")), &alias)),
+            ITSELF => Ok(build::table(build::ident(itself), &alias)),
             FromKind::Table(TableRef::Table(index)) => {
                 let table =
                     tables.get(index).ok_or_else(|| CompileError::Bug("a table without an entry".into()))?;
@@ -551,6 +563,11 @@ impl Lowering<'_> {
                     )),
                 }
             }
+            ITSELF if self.reads_state => Ok(build::binary(
+                build::column(&table, build::ident("value")),
+                BinaryOperator::LongArrow,
+                build::number(i64::try_from(column).unwrap_or(0)),
+            )),
             FromKind::Table(_) => Ok(build::column(&table, build::ident(&format!("c{column}")))),
             FromKind::Values(_) => Ok(match self.features.json_rows {
                 JsonRows::JsonEach => build::column(&table, build::ident("value")),

@@ -11,7 +11,8 @@ pub(crate) mod lower;
 use crate::catalog::Catalog;
 use crate::ir::Program;
 use crate::plan::Planned;
-use crate::question::{CompileError, Statement};
+use crate::plan::algebra::Plan;
+use crate::question::{CompileError, Refusal, Slot, Statement};
 use dialect::Dialect;
 use indexmap::IndexSet;
 use lower::{Lowering, Values};
@@ -25,6 +26,9 @@ pub(crate) fn to_sql(
     values: Values<'_>,
 ) -> Result<Statement, CompileError> {
     let commented = matches!(values, Values::Literals(_));
+    if let (true, Some((_, message))) = (commented, &planned.refusal) {
+        return Err(CompileError::Refused(message.clone()));
+    }
     let mut lowering = Lowering {
         program,
         catalog,
@@ -32,12 +36,24 @@ pub(crate) fn to_sql(
         features: dialect.features(),
         values,
         slots: IndexSet::new(),
+        reads_state: false,
     };
-    let (query, answer) = lowering.plan(&planned.plan)?;
-    let comment = |name: &str| {
-        let table = planned.plan.tables.iter().find(|table| commented && table.name == name);
-        table.map(|table| table.comment.clone())
+    let print = |lowering: &mut Lowering<'_>, plan: &Plan| {
+        let (query, answer) = lowering.plan(plan)?;
+        let comment = |name: &str| {
+            let table = plan.tables.iter().find(|table| commented && table.name == name);
+            table.map(|table| table.comment.clone())
+        };
+        let slots: Vec<Slot> = std::mem::take(&mut lowering.slots).into_iter().collect();
+        Ok((layout::layout(&query.to_string(), comment), slots, answer))
     };
-    let sql = layout::layout(&query.to_string(), comment);
-    Ok(Statement { sql, slots: lowering.slots.into_iter().collect(), answer })
+    let (sql, slots, answer) = print(&mut lowering, &planned.plan)?;
+    let refusal = match &planned.refusal {
+        None => None,
+        Some((plan, message)) => {
+            let (sql, slots, _) = print(&mut lowering, plan)?;
+            Some(Refusal { sql, slots, message: message.clone() })
+        }
+    };
+    Ok(Statement { sql, slots, answer, refusal })
 }
