@@ -218,9 +218,10 @@ impl Plan {
                 TableBody::Recursive { base, step } => {
                     readings(base, &of_table, &is_rows) + readings(step, &of_table, &is_rows)
                 }
-                // The state, its packing and its unpacking are tables too.
+                // The state, its packing and its unpacking are tables too; and SQLite expands a step that
+                // stands in a subquery of a recursive select up to four times.
                 TableBody::WholeState { base, step } => {
-                    readings(base, &of_table, &is_rows) + readings(step, &of_table, &is_rows) + 6
+                    readings(base, &of_table, &is_rows) + readings(step, &of_table, &is_rows) * 4 + 12
                 }
             };
             of_table.push(n_readings);
