@@ -14,6 +14,7 @@
     clippy::print_stdout,
     clippy::panic,
     clippy::indexing_slicing,
+    clippy::cast_precision_loss,
     reason = "a measurement prints, and ends at the first error"
 )]
 

@@ -1,8 +1,9 @@
 //! Runs every literate fixture: one test for each heading of each page under `fixtures/conformance`.
 //!
 //! What a heading says must come out of the oracle, of the engine over stored facts in every way to ask, of the
-//! engine with all facts in the request, and of a real server over HTTP; and the ways must agree with each
-//! other: a list holds exactly what single checks allow. `sql:` lines are snapshots under `snapshots/sql`.
+//! engine with all facts in the request, of the statements on SQLite and on PostgreSQL, and of a real server
+//! over HTTP; and the ways must agree with each other: a list holds exactly what single checks allow. `sql:`
+//! lines are snapshots under `snapshots/sql`.
 //!
 //! ```text
 //! cargo test --test conformance -- recursion       only the pages of one topic
@@ -14,6 +15,7 @@ mod support;
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use portcullis_compiler::ir::{Program, TypeId};
+use portcullis_compiler::question::QuestionAtom;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -24,6 +26,7 @@ use support::hosted::{FAULT, Hosted};
 use support::notation::{Cell, Fact, Value};
 use support::oracle::Oracle;
 use support::outcome::{Allow, Outcome, mentioned};
+use support::returned::Returned;
 use support::server::Server;
 use support::{assertions, policy};
 
@@ -90,6 +93,7 @@ impl<'c> Run<'c> {
             run.storable();
             run.oracle(&program);
             run.engine(&program);
+            run.databases(&program);
             run.server();
             case.snapshots.iter().for_each(|snapshot| run.snapshot(&program, snapshot));
         }
@@ -180,6 +184,26 @@ impl<'c> Run<'c> {
         if facts.len() <= MOST_CONTEXT_FACTS {
             let empty = Hosted::new(&self.case.policy).unwrap();
             self.ask_all("engine, facts in the request", &empty, &facts);
+        }
+    }
+
+    /// Runs the statements themselves where an application would. The service refuses what the policy never
+    /// heard of before it asks the compiler.
+    fn databases(&mut self, program: &Program) {
+        let returned = match Returned::new(program, &self.all_facts(), portcullis::engine::unix_time()) {
+            Ok(returned) => returned,
+            Err(message) => return self.complaints.push(message),
+        };
+        let is_known = |atom: &QuestionAtom| program.predicate_id(&atom.predicate, atom.args.len()).is_some();
+        for Query { text, question, answer } in &self.case.queries {
+            if !question.atoms.iter().all(is_known) {
+                continue;
+            }
+            for (way, found) in returned.ask_every_way(question) {
+                if !is_expected(answer, &found) {
+                    self.complain(way, text, answer, &found.to_string());
+                }
+            }
         }
     }
 

@@ -1,7 +1,11 @@
 //! The oracle against everything that is fast: random policies, random facts, all questions.
 //!
+//! The engine answers all of them; for a share of the policies the statements also run on SQLite and on
+//! PostgreSQL, in every form in which they are printed.
+//!
 //! The seed is fixed, so a run is the same everywhere; `PORTCULLIS_CASES` says how many policies,
-//! `PORTCULLIS_SEED` takes another seed. A failure is shrunk and printed as a fixture, ready to be
+//! `PORTCULLIS_SEED` takes another seed, `PORTCULLIS_DATABASES=1` runs the statements of every policy, `2` of
+//! every other one. A failure is shrunk and printed as a fixture, ready to be
 //! committed under `fixtures/conformance`.
 
 #![expect(clippy::unwrap_used, reason = "a test binary; a panic is the failure")]
@@ -20,12 +24,16 @@ use support::notation::{self, Cell, Fact, Value};
 use support::oracle::Oracle;
 use support::outcome::{Allow, Outcome, mentioned};
 use support::policy;
+use support::returned::Returned;
 
 /// How many policies by default: less than a minute's work.
 const CASES: u32 = 25;
 
 /// One check in so many is asked in every way, and with the facts in the request; the others once.
 const EVERY_WAY: usize = 7;
+
+/// Of every fourth policy the statements run on the databases, too: as slow as all the rest together.
+const DATABASES: u32 = 4;
 
 /// The reasons for which a check may be refused: on the way to its answer it asks for *some* value of a
 /// variable that a rule only tests (`d != Doc{"a"}`, `not closed(d)`); or several recursions that are not
@@ -39,6 +47,9 @@ const REFUSED_CHECKS_PER_MILLE: usize = 10;
 /// The most enumerations in a thousand that may be refused.
 const REFUSED_PER_MILLE: usize = 120;
 
+/// The place of the answers that no engine gave.
+const DATABASE: &str = "on a database";
+
 #[derive(Default)]
 struct Tally {
     policies: Counter<usize>,
@@ -50,6 +61,9 @@ struct Tally {
     wildcards: Counter<usize>,
     refused: Counter<usize>,
     refused_checks: Counter<usize>,
+    statements: Counter<usize>,
+    /// Whether a database failed; then it is asked about every smaller policy, too.
+    database_failed: Counter<bool>,
 }
 
 impl Tally {
@@ -96,9 +110,13 @@ fn the_engine_answers_what_the_oracle_answers() {
     seed[..4].copy_from_slice(&number("PORTCULLIS_SEED").unwrap_or(1).to_le_bytes());
     let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &seed);
     let tally = Tally::default();
-    let run = TestRunner::new_with_rng(config, rng).run(&samples(), |sample| compare(&sample, &tally));
+    let databases = number("PORTCULLIS_DATABASES").unwrap_or(DATABASES) as usize;
+    let run = TestRunner::new_with_rng(config, rng).run(&samples(), |sample| {
+        let asks_databases = tally.policies.get().is_multiple_of(databases) || tally.database_failed.get();
+        compare(&sample, &tally, asks_databases)
+    });
     eprintln!(
-        "{} policies ({} refused), {} decisions ({} yes), {} enumerations ({} not empty, {} with wildcards, {} refused), {} checks refused",
+        "{} policies ({} refused), {} decisions ({} yes), {} enumerations ({} not empty, {} with wildcards, {} refused), {} checks refused, {} answers of databases",
         tally.policies.get(),
         tally.refused_policies.get(),
         tally.decisions.get(),
@@ -108,6 +126,7 @@ fn the_engine_answers_what_the_oracle_answers() {
         tally.wildcards.get(),
         tally.refused.get(),
         tally.refused_checks.get(),
+        tally.statements.get(),
     );
     if let Err(error) = run {
         panic!("{error}");
@@ -126,7 +145,7 @@ fn the_engine_answers_what_the_oracle_answers() {
     );
 }
 
-fn compare(sample: &Sample, tally: &Tally) -> Result<(), TestCaseError> {
+fn compare(sample: &Sample, tally: &Tally, asks_databases: bool) -> Result<(), TestCaseError> {
     count(&tally.policies);
     let program = match policy::program(&sample.policy) {
         Ok(program) => program,
@@ -145,6 +164,8 @@ fn compare(sample: &Sample, tally: &Tally) -> Result<(), TestCaseError> {
     let stored = Hosted::new(&sample.policy).map_err(fail)?;
     stored.store(&facts).map_err(fail)?;
     let empty = Hosted::new(&sample.policy).map_err(fail)?;
+    let returned = asks_databases.then(|| Returned::new(&program, &facts, 1_700_000_000));
+    let returned = returned.transpose().map_err(fail)?;
     for (number, (text, question)) in questions.iter().enumerate() {
         let allow = Allow::of(question);
         let is_check = matches!(allow, Some(Allow::Authorize(..)));
@@ -158,9 +179,14 @@ fn compare(sample: &Sample, tally: &Tally) -> Result<(), TestCaseError> {
             );
             let ways = empty.ask_every_way(question, &facts);
             asked.extend(ways.into_iter().take(1).map(|(way, found)| ("in the request", way, found)));
+            let ways = returned.iter().flat_map(|returned| returned.ask_every_way(question));
+            asked.extend(ways.map(|(way, found)| (DATABASE, way, found)));
         }
         for (place, way, found) in asked {
             tally.note(&found);
+            if place == DATABASE {
+                count(&tally.statements);
+            }
             let agrees = match &found {
                 Expected::Is(Answer::Decision(decision)) => *decision == oracle.decision(question),
                 Expected::Is(Answer::Rows(rows)) => oracle.agrees(question, rows),
@@ -172,8 +198,9 @@ fn compare(sample: &Sample, tally: &Tally) -> Result<(), TestCaseError> {
                 Expected::Refused(_) => true,
             };
             if !agrees {
+                tally.database_failed.set(tally.database_failed.get() || place == DATABASE);
                 let answer = as_answer(&oracle, question);
-                let message = format!("engine ({place}, {way}): {found}");
+                let message = format!("{way} ({place}): {found}");
                 return Err(TestCaseError::fail(report(&sample.policy, &facts, text, &answer, &message)));
             }
         }

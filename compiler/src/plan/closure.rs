@@ -90,8 +90,7 @@ impl Planner<'_> {
             match self.separable(call, &classes, &modes) {
                 Ok(closed) => return Ok(closed),
                 Err(error) => {
-                    self.tables.truncate(n_tables);
-                    self.flat.clear();
+                    self.forget_tables(n_tables);
                     last = error;
                 }
             }

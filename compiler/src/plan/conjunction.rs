@@ -8,7 +8,7 @@
 
 use super::algebra::{Condition, Expr, FromKind, Select, TableBody};
 use super::build::Build;
-use super::planner::{PlanError, Planner};
+use super::planner::{Asked, PlanError, Planner};
 use super::scope::Scope;
 use crate::ir::{CompareOp, Polarity};
 use crate::limits;
@@ -78,10 +78,36 @@ impl Planner<'_> {
         Ok(())
     }
 
+    /// Whether a test may be a branch; one that is too deep or has too many fellows becomes a table.
+    fn may_nest(&self, scope: &Scope<'_>) -> bool {
+        scope.depth() < limits::NESTED_BRANCHES && self.n_branches < limits::BRANCHES / 4
+    }
+
     /// Plans the branches of a test.
     fn branches(&mut self, scope: &Scope<'_>, outer: &Build, goal: &Goal) -> Result<Vec<Select>, PlanError> {
+        let mut build = outer.inner(goal);
+        let calls = |goal: &Goal| matches!(goal, Goal::Call { rel, .. } if !self.is_recursive(*rel));
+        if !self.may_nest(scope)
+            && let Some(at) = build.goals.iter().position(calls)
+            && let Goal::Call { rel, args, .. } = build.goals.remove(at)
+        {
+            let n_tables = self.tables.len();
+            let rows = match self.produce(&build, rel, &args) {
+                Ok(rows) => rows,
+                // Nothing enumerates it; as a branch it is told its values.
+                Err(PlanError::Unbound { .. } | PlanError::Unseeded) => {
+                    self.forget_tables(n_tables);
+                    Goal::Call { polarity: Polarity::Positive, rel, args, guards: Vec::new() }
+                }
+                Err(error @ (PlanError::TooLarge | PlanError::Bug(_))) => return Err(error),
+            };
+            build.goals.push(rows);
+        }
+        if scope.depth() > 2 * limits::NESTED_BRANCHES {
+            return Err(PlanError::TooLarge);
+        }
         let inner = Scope { outer: Some(scope), select: Some(&outer.select), in_step: false };
-        let mut branches = self.selects(&inner, outer.inner(goal))?;
+        let mut branches = self.selects(&inner, build)?;
         branches.sort_by_key(cost);
         Ok(branches)
     }
@@ -121,11 +147,9 @@ impl Planner<'_> {
                         continue;
                     }
                     let alternatives = self.clauses(rel).len();
-                    let nested = !self.shares_tests
-                        && scope.depth() < limits::NESTED_BRANCHES
-                        && self.n_branches < limits::BRANCHES / 4;
+                    let nested = self.may_nest(scope) && (!self.shares_tests || args.is_empty());
                     match step {
-                        Step::Test if !alone && (nested || args.is_empty()) => {
+                        Step::Test if !alone && nested => {
                             let goal = Goal::Call { rel, args, polarity, guards };
                             let branches = self.branches(scope, &build, &goal)?;
                             build.select.filter.push(Condition::Any(branches));
@@ -173,21 +197,22 @@ impl Planner<'_> {
         let mut inner = Build::default();
         inner.rule = build.rule;
         let mut call = Vec::new();
+        let mut asked = Vec::new();
         let mut outer_args = Vec::new();
         for arg in args {
-            match build.expr(*arg) {
-                Some(expr) if expr.is_static() => call.push(inner.bound(expr)),
-                Some(_) => {
-                    let term = inner.fresh(build.name(*arg));
-                    call.push(term);
-                    outer_args.push(*arg);
-                }
-                None if is_wanted(build, None, args, *arg) => {
-                    let term = inner.fresh(build.name(*arg));
-                    call.push(term);
-                    outer_args.push(*arg);
-                }
-                None => call.push(Term::Ignored),
+            let of = match build.expr(*arg) {
+                Some(expr) if expr.is_static() => Asked::Of(expr),
+                None if !is_wanted(build, None, args, *arg) => Asked::Ignored,
+                Some(_) | None => Asked::Column,
+            };
+            asked.push(of);
+            call.push(match of {
+                Asked::Of(expr) => inner.bound(expr),
+                Asked::Column => inner.fresh(build.name(*arg)),
+                Asked::Ignored => Term::Ignored,
+            });
+            if of == Asked::Column {
+                outer_args.push(*arg);
             }
         }
         inner.output = call
@@ -200,10 +225,14 @@ impl Planner<'_> {
             inner.output.push(Term::Tag(0));
             outer_args.push(Term::Tag(0));
         }
+        if let Some(table) = self.produced.get(&(rel, asked.clone())) {
+            return Ok(Goal::Rows { table: *table, args: outer_args });
+        }
         inner.goals.push(Goal::Call { polarity: Polarity::Positive, rel, args: call, guards: Vec::new() });
         let n_columns = inner.output.len();
         let selects = self.selects(&Scope::TOP, inner)?;
         let table = self.add_table(rel, "", n_columns, TableBody::Union(selects));
+        self.produced.insert((rel, asked), table);
         Ok(Goal::Rows { table, args: outer_args })
     }
 

@@ -1,6 +1,6 @@
 //! The state of planning one question: its relations, which of them recurse, the tables made so far.
 
-use super::algebra::{Plan, PlanAnswer, Select, Table, TableBody};
+use super::algebra::{Expr, Plan, PlanAnswer, Select, Table, TableBody};
 use super::build::Build;
 use super::scope::Scope;
 use crate::catalog::Catalog;
@@ -30,6 +30,17 @@ pub(super) enum PlanError {
     Bug(&'static str),
 }
 
+/// What a table of a relation holds of one argument.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Asked {
+    /// Only the rows with this value.
+    Of(Expr),
+    /// A column.
+    Column,
+    /// Nothing.
+    Ignored,
+}
+
 /// The state of planning one question.
 pub(super) struct Planner<'p> {
     pub(super) program: &'p Program,
@@ -42,6 +53,9 @@ pub(super) struct Planner<'p> {
     /// For each relation that was closed flat, which depends on no argument, its closure.
     pub(super) flat: FxHashMap<RelId, RelId>,
     pub(super) tables: Vec<Table>,
+    /// Tables of relations that do not recurse, by relation and what of each argument is asked: a chain of
+    /// relations that each read the next one twice would otherwise be planned twice as often at each link.
+    pub(super) produced: FxHashMap<(RelId, Vec<Asked>), TableRef>,
     next_alias: usize,
     /// How many branches were planned so far.
     pub(super) n_branches: usize,
@@ -88,6 +102,7 @@ impl<'p> Planner<'p> {
             exits: FxHashMap::default(),
             flat: FxHashMap::default(),
             tables: Vec::new(),
+            produced: FxHashMap::default(),
             next_alias: 0,
             n_branches: 0,
             depth: 0,
@@ -136,6 +151,13 @@ impl<'p> Planner<'p> {
         self.relations.push(relation);
         self.component_of.push(None);
         RelId(self.relations.len() - 1)
+    }
+
+    /// Forgets the tables from this one on, because the plan that made them is given up.
+    pub(super) fn forget_tables(&mut self, first: usize) {
+        self.tables.truncate(first);
+        self.flat.clear();
+        self.produced.retain(|_, table| matches!(table, TableRef::Table(index) if *index < first));
     }
 
     /// An alias that no other source has.

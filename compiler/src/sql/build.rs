@@ -216,6 +216,17 @@ pub(super) fn table_function(
     factor(name(function), Some(args), alias(as_alias, columns))
 }
 
+/// `unnest(array) AS alias (column)`; a node of its own in sqlparser's tree, which shouts the name.
+pub(super) fn unnest(array: Expr, as_alias: &str, column: &str) -> TableFactor {
+    TableFactor::UNNEST {
+        alias: Some(alias(as_alias, &[column])),
+        array_exprs: vec![array],
+        with_offset: false,
+        with_offset_alias: None,
+        with_ordinality: false,
+    }
+}
+
 /// `(query) AS alias`
 pub(super) fn derived(query: Query, as_alias: &str) -> TableFactor {
     TableFactor::Derived {

@@ -355,7 +355,7 @@ impl Lowering<'_> {
     fn state_rows(&self, state: Sql, alias: &str) -> TableFactor {
         match self.features.state {
             State::Json => build::table_function("json_each", vec![state], alias, &[]),
-            State::JsonbArray => build::table_function("unnest", vec![state], alias, &["value"]),
+            State::JsonbArray => build::unnest(state, alias, "value"),
         }
     }
 
