@@ -45,7 +45,15 @@ pub(super) fn run(args: &Args) -> Result<Verdict, CliError> {
     let catalog = tables::catalog(&program)?;
     let now = engine::unix_time();
     let statement = compile_text(&program, &catalog, &question, args.dialect, now)?;
-    output::to_stdout(&format!("{}{};", legend(&question, &statement.answer), statement.sql.trim_end()))?;
+    let refusal = statement.refusal.as_ref().map_or_else(String::new, |refusal| {
+        let message = refusal.message.replace('\n', " ");
+        format!(
+            "-- the second statement is the whole answer only if this one is false:\n-- {message}\n{};\n\n",
+            refusal.sql
+        )
+    });
+    let legend = legend(&question, &statement.answer);
+    output::to_stdout(&format!("{refusal}{legend}{};", statement.sql.trim_end()))?;
     Ok(Verdict::Good)
 }
 

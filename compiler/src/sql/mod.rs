@@ -26,9 +26,6 @@ pub(crate) fn to_sql(
     values: Values<'_>,
 ) -> Result<Statement, CompileError> {
     let commented = matches!(values, Values::Literals(_));
-    if let (true, Some((_, message))) = (commented, &planned.refusal) {
-        return Err(CompileError::Refused(message.clone()));
-    }
     let mut lowering = Lowering {
         program,
         catalog,
