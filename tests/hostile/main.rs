@@ -5,7 +5,3 @@
 
 mod ids;
 mod policies;
-mod probe;
-#[path = "../support/mod.rs"]
-mod support;
-mod texts;
