@@ -62,6 +62,6 @@ pub const TEST_FACTS: usize = 100_000;
 /// table of its own.
 pub const SPLITS: usize = 16;
 
-/// Readings of common table expressions and of rows that come as parameters, those inside others counted
-/// each time. SQLite expands them wherever they are read, and refuses a statement with a thousand.
+/// Sources of one statement, those of a common table expression counted wherever it is read. SQLite expands
+/// it there, and refuses a statement with a thousand.
 pub const TABLE_READINGS: usize = 960;

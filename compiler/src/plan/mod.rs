@@ -28,7 +28,7 @@ mod recursion;
 mod scope;
 mod unify;
 
-use crate::catalog::{Catalog, RelationSource};
+use crate::catalog::Catalog;
 use crate::ir::{Constant, Program};
 use crate::limits;
 use crate::question::{CompileError, Shape};
@@ -107,11 +107,7 @@ fn finish(
         let refusal = planner.take_refusal()?;
         Ok(Planned { plan: planner.into_plan(answer), refusal, extra_constants })
     };
-    let is_rows = |source: usize| {
-        let relation = catalog.relations.get(source);
-        relation.is_some_and(|relation| matches!(relation.source, RelationSource::Context { .. }))
-    };
-    let fits = |planned: &Planned| planned.plan.n_readings(is_rows) <= limits::TABLE_READINGS;
+    let fits = |planned: &Planned| planned.plan.n_readings() <= limits::TABLE_READINGS;
     let first = attempt(specialised.clone(), false);
     if matches!(&first, Err(CompileError::Bug(_))) || matches!(&first, Ok(planned) if fits(planned)) {
         return first;
