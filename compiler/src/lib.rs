@@ -4,6 +4,7 @@
 //! [`explain`] shows every stage in between.
 #![doc = include_str!("../ARCHITECTURE.md")]
 
+pub mod bindings;
 pub mod catalog;
 pub mod diagnostic;
 pub mod ir;

@@ -1,0 +1,157 @@
+//! The data-bindings document: which of the caller's own queries hold which facts.
+//!
+//! In: the document's text, YAML. Out: [`Bindings`], in which each bound query was parsed once and stands
+//! ready to be put between parentheses of a statement. Afterwards no query writes, closes a parenthesis that
+//! it did not open, or holds a comment; a fact's key is a predicate with typed arguments.
+//!
+//! ```yaml
+//! facts:
+//!   has_role(User:_, String:_, Organization:_):
+//!     query: SELECT user_id, role, org_id FROM memberships
+//!   has_relation(Issue:_, parent, Repository:_):       # a bare word is a String constant
+//!     query: SELECT id, repository_id FROM issues
+//! sql_types:                                            # how ids are compared, and literals written
+//!   Issue: integer
+//! tables:                                               # where a type's rows are, by their unique column
+//!   Issue: issues.id
+//! dialect: postgresql
+//! ```
+//!
+//! `tables` is a promise of the caller's: the column is unique, and a filter over exactly this column stands
+//! in a query in which the table goes by this name. A filter may then read the row's other columns instead
+//! of looking the row up again.
+
+use crate::sql::dialect::Dialect;
+use indexmap::IndexMap;
+
+/// A parsed data-bindings document.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bindings {
+    /// The caller's database.
+    pub dialect: Dialect,
+    /// The bound facts, in the document's order. Several may feed one predicate: they form a union.
+    pub facts: Vec<Binding>,
+    /// How the ids of a type are held by the caller's columns.
+    pub sql_types: IndexMap<String, SqlType>,
+    /// The table whose rows are the values of a type.
+    pub tables: IndexMap<String, RowTable>,
+}
+
+/// One bound fact: the rows of a query are facts of a predicate.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Binding {
+    /// The key as the document has it.
+    pub key: String,
+    /// The key's line, from 1.
+    pub line: usize,
+    /// The predicate's name.
+    pub predicate: String,
+    /// One entry an argument of the predicate.
+    pub args: Vec<BindingArg>,
+    /// Where the rows are.
+    pub query: BoundQuery,
+}
+
+/// One argument of a bound fact.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BindingArg {
+    /// The next column of the query.
+    Column {
+        /// The type's name.
+        ty: String,
+    },
+    /// Every row has this value here.
+    Constant {
+        /// The type's name.
+        ty: String,
+        /// The value's text.
+        text: String,
+    },
+}
+
+/// A query of the caller's, fit to stand between parentheses.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BoundQuery {
+    /// Its text: one statement, no comment, no trailing `;`, one space where there was white space.
+    pub text: String,
+    /// Every word of it, in lower case and without quotes: names that ours must not be.
+    pub words: Vec<String>,
+    /// What it reads, if it is no more than columns of one table.
+    pub plain: Option<PlainQuery>,
+}
+
+/// A query of the form `SELECT column, … FROM table [WHERE condition]`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlainQuery {
+    /// The table as the query names it, schema and all, in the query's spelling.
+    pub table: Vec<String>,
+    /// The selected columns, in the query's spelling, without a qualifier.
+    pub columns: Vec<String>,
+    /// The condition, with places for the columns' qualifier; empty if there is none.
+    pub condition: Vec<ConditionPart>,
+}
+
+/// A part of a plain query's condition.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ConditionPart {
+    /// Text as it is.
+    Text(String),
+    /// A column of the table, in the query's spelling, without a qualifier.
+    Column(String),
+}
+
+/// The table whose rows are the values of a type.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RowTable {
+    /// The table, schema and all, in the document's spelling.
+    pub table: Vec<String>,
+    /// Its unique column with the ids, in the document's spelling.
+    pub column: String,
+}
+
+/// How the ids of a type are held by the caller's columns.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SqlType {
+    /// The type's name as it is written into casts.
+    pub name: String,
+    /// What its values look like.
+    pub family: Family,
+}
+
+/// What the values of an SQL type look like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Family {
+    /// Integers in this range, both ends included.
+    Integer {
+        /// The smallest.
+        min: i64,
+        /// The largest.
+        max: i64,
+    },
+    /// Text of any length; compares byte by byte.
+    Text,
+    /// UUIDs; canonical in lower case with hyphens.
+    Uuid,
+    /// Any other type; compared as text.
+    Other,
+}
+
+/// Why a document is refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BindingsError {
+    /// The line, from 1, where it is known.
+    pub line: Option<usize>,
+    /// Names the key and the reason.
+    pub message: String,
+}
+
+impl std::fmt::Display for BindingsError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.line {
+            Some(line) => write!(f, "data bindings, line {line}: {}", self.message),
+            None => write!(f, "data bindings: {}", self.message),
+        }
+    }
+}
+
+impl std::error::Error for BindingsError {}
