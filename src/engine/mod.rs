@@ -22,6 +22,7 @@ mod evaluate;
 mod facts;
 #[cfg(test)]
 mod fixture;
+mod local;
 pub mod notation;
 mod pages;
 mod plans;
@@ -40,6 +41,7 @@ pub use checks::ActionsQuestion;
 pub use environments::{check_name as check_environment_name, open_environments};
 pub use error::{EngineError, PolicyRefusal};
 pub use evaluate::{AnsweredFact, Assignment, EvaluateQuery, EvaluateVar};
+pub use local::{LocalEmbedded, LocalExplanation, LocalMode, LocalQuestion, LocalRequest, LocalRule};
 pub use pages::{ListPage, Page};
 pub use policies::{PolicyChange, PolicyOptions, PolicyOutcome};
 pub use questions::check_predicates;
