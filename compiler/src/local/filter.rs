@@ -11,7 +11,7 @@
 use super::sets;
 use super::{Asked, fold::Rows};
 use crate::bindings::Bindings;
-use crate::bindings::column::ColumnExpr;
+use crate::bindings::ColumnExpr;
 use crate::catalog::{Catalog, RelationSource};
 use crate::plan::algebra::{Expr, From, FromKind, Plan, Select};
 use crate::question::CompileError;

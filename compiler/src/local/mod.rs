@@ -18,7 +18,7 @@ mod types;
 pub use fold::Fetched;
 
 use crate::bindings::Bindings;
-use crate::bindings::column::ColumnExpr;
+use crate::bindings::ColumnExpr;
 use crate::catalog::{Catalog, RelationSource};
 use crate::ir::{Constant, Program, RuleId, TypeId};
 use crate::plan::algebra::{FromKind, Plan, PlanAnswer};

@@ -4,14 +4,16 @@
 //! engines; what cannot be expressed on one of them is refused before it is printed.
 
 use super::build::Escapes;
+use super::lexis::{self, Lexis};
 use std::str::FromStr;
 
 /// A database.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Dialect {
     /// SQLite 3.38 or newer; also the embedded store.
     Sqlite,
     /// PostgreSQL 12 or newer.
+    #[default]
     Postgresql,
 }
 
@@ -46,6 +48,8 @@ pub(crate) struct Features {
     pub(crate) joined_tables: usize,
     /// The most selects in one union.
     pub(crate) union_arms: usize,
+    /// How it reads what was written by others.
+    pub(crate) lexis: Lexis,
 }
 
 /// How parameters are written.
@@ -90,6 +94,7 @@ const SQLITE: Features = Features {
     integer: "INTEGER",
     joined_tables: 64,
     union_arms: 500,
+    lexis: lexis::SQLITE,
 };
 
 const POSTGRESQL: Features = Features {
@@ -107,6 +112,7 @@ const POSTGRESQL: Features = Features {
     integer: "BIGINT",
     joined_tables: 100,
     union_arms: 1_000,
+    lexis: lexis::POSTGRESQL,
 };
 
 impl Dialect {

@@ -56,7 +56,7 @@ impl SqlType {
     /// How values of this type are held.
     pub(super) fn held(&self) -> Held {
         match self.family {
-            Family::Integer { .. } | Family::Uuid => Held::Native(self.clone()),
+            Family::Integer { .. } | Family::Uuid | Family::Padded => Held::Native(self.clone()),
             Family::Text => Held::Text,
             Family::Other => Held::Untold(None),
         }
@@ -154,20 +154,23 @@ impl Lowering<'_> {
 
     fn hold_select(&self, select: &Select, held: &mut [Option<Held>]) {
         let sources = Sources::of(select);
+        let before = held.to_vec();
         for (slot, expr) in held.iter_mut().zip(&select.output) {
-            let itself = matches!(
-                expr.alias().and_then(|alias| sources.kind(alias)),
-                Some(FromKind::Table(TableRef::Itself))
-            );
-            let new = match self.held(&sources, *expr) {
-                Held::Untold(_) => Held::Text,
-                held => held,
+            let new = match *expr {
+                Expr::Column { alias, column }
+                    if sources.kind(alias) == Some(FromKind::Table(TableRef::Itself)) =>
+                {
+                    before.get(column).cloned().flatten()
+                }
+                expr => Some(match self.held(&sources, expr) {
+                    Held::Untold(_) => Held::Text,
+                    held => held,
+                }),
             };
-            *slot = Some(match slot.take() {
-                None if itself => continue,
-                None => new,
-                Some(old) => together(old, new),
-            });
+            *slot = match (slot.take(), new) {
+                (Some(old), Some(new)) => Some(together(old, new)),
+                (old, new) => old.or(new),
+            };
         }
     }
 
@@ -197,7 +200,9 @@ impl Lowering<'_> {
             }
             (Held::Native(ty), _) => {
                 let value = self.expr(sources, expr)?;
-                Ok(build::cast(value, &ty.name))
+                // The arms of a fixpoint must agree to the letter.
+                let is_table = self.local.as_ref().is_some_and(|local| local.current.is_some());
+                Ok(if is_table { build::cast(value, &ty.name) } else { value })
             }
             (Held::Text | Held::Untold(_), Expr::Column { .. } | Expr::Given(_)) => {
                 let held = self.held(sources, expr);
@@ -324,8 +329,10 @@ fn together(left: Held, right: Held) -> Held {
 /// Whether values of two types compare without a cast.
 fn comparable(left: &SqlType, right: &SqlType) -> bool {
     match (left.family, right.family) {
-        (Family::Integer { .. }, Family::Integer { .. }) | (Family::Uuid, Family::Uuid) => true,
-        (Family::Integer { .. } | Family::Uuid | Family::Text | Family::Other, _) => false,
+        (Family::Integer { .. }, Family::Integer { .. })
+        | (Family::Uuid, Family::Uuid)
+        | (Family::Padded, Family::Padded) => true,
+        (Family::Integer { .. } | Family::Uuid | Family::Padded | Family::Text | Family::Other, _) => false,
     }
 }
 

@@ -9,6 +9,7 @@ pub mod dialect;
 pub(crate) mod forms;
 pub(crate) mod held;
 mod layout;
+pub(crate) mod lexis;
 pub(crate) mod lower;
 
 use crate::catalog::Catalog;
@@ -16,6 +17,7 @@ use crate::ir::Program;
 use crate::plan::Planned;
 use crate::plan::algebra::Plan;
 use crate::question::{CompileError, Refusal, Slot, Statement};
+pub(crate) use build::{printed_literal, printed_name};
 use dialect::Dialect;
 use indexmap::IndexSet;
 use lower::{Lowering, Values};

@@ -9,7 +9,7 @@ use crate::engine::evaluate::EvaluateQuery;
 use crate::engine::{EngineError, facts, questions};
 use crate::store::Value;
 use portcullis_compiler::Dialect;
-use portcullis_compiler::bindings::column::{column, output_name};
+use portcullis_compiler::bindings::{column, output_name};
 use portcullis_compiler::local::Form;
 use portcullis_compiler::question::{Domain, Question, QuestionVar};
 
@@ -67,10 +67,7 @@ fn or_nothing(question: Option<Question>) -> Question {
     question.unwrap_or_else(|| Question::atom(NOTHING, Vec::new()))
 }
 
-fn checked(
-    text: &str,
-    dialect: Dialect,
-) -> Result<portcullis_compiler::bindings::column::ColumnExpr, EngineError> {
+fn checked(text: &str, dialect: Dialect) -> Result<portcullis_compiler::bindings::ColumnExpr, EngineError> {
     column(text, dialect).map_err(|message| EngineError::BadRequest(format!("column: {message}")))
 }
 
