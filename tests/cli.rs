@@ -78,6 +78,35 @@ fn compile_prints_sql_over_predictable_tables() {
 }
 
 #[test]
+fn a_question_for_a_database_of_ones_own_has_its_own_arguments() {
+    let question = r#"allow(User:a, "read", Repo:?)"#;
+    for args in [
+        &["--filter", "id"] as &[&str],
+        &["--facts", "facts.txt"],
+        &["--bindings", "b.yaml", "--dialect", "sqlite"],
+    ] {
+        for command in ["compile", "explain"] {
+            assert_eq!(run(&[&[command, "good.polar", question], args].concat()).0, 2, "{args:?}");
+        }
+    }
+    let folder = folder();
+    fs::write(folder.path().join("b.yaml"), "").unwrap();
+    fs::write(folder.path().join("facts.txt"), "has_role(User:a, \"reader\", Repo:?)").unwrap();
+    let local = |question: &str, args: &[&str]| {
+        let args = [&["compile", "good.polar", question, "--bindings", "b.yaml"], args].concat();
+        ended(&portcullis(folder.path()).args(args).output().unwrap())
+    };
+    let (code, _, err) = local("allow(User:a, \"read\", ?)", &[]);
+    assert!(code == 2 && err.contains("`?` needs a type"), "{err}");
+    let (code, _, err) = local("allow(User:a, ?, Repo:?)", &["--filter", "id"]);
+    assert!(code == 2 && err.contains("`?` needs a type"), "{err}");
+    let (code, _, err) = local(question, &["--facts", "facts.txt"]);
+    assert!(code == 1 && err.starts_with("error: `facts.txt`, line 1: a fact has values only"), "{err}");
+    let (code, _, err) = local(question, &["--facts", "missing.txt"]);
+    assert!(code == 1 && err.starts_with("error: `missing.txt`:"), "{err}");
+}
+
+#[test]
 fn explain_prints_the_sql_at_the_end() {
     let (code, out, err) = run(&["explain", "good.polar", "allow(User:a, \"read\", Repo:?)"]);
     assert_eq!((code, err.as_str()), (0, ""));

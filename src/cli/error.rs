@@ -45,6 +45,24 @@ pub(super) enum CliError {
         /// What is wrong with it.
         error: NotationError,
     },
+    /// The question has no form for the caller's own database.
+    #[error("the question `{question}` cannot be asked of a database of yours: {reason}")]
+    Unfit {
+        /// As it was given.
+        question: String,
+        /// Why, and what to change.
+        reason: String,
+    },
+    /// A line of a file of facts is none.
+    #[error("`{}`, line {line}: {reason}", .path.display())]
+    Fact {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// The question cannot be compiled.
     #[error(transparent)]
     Compile(#[from] CompileError),
@@ -88,13 +106,14 @@ impl CliError {
             Self::OutputClosed => {}
             // A rendered diagnostic says `error` itself.
             Self::Policy(text) => output::to_stderr(text),
-            Self::Notation { .. } => {
+            Self::Notation { .. } | Self::Unfit { .. } => {
                 output::to_stderr(&format!("error: {self}"));
                 return ExitCode::from(2);
             }
             Self::Io { .. }
             | Self::TooLong { .. }
             | Self::TooManyTables { .. }
+            | Self::Fact { .. }
             | Self::Compile(_)
             | Self::Engine(_)
             | Self::Store(_)

@@ -7,7 +7,9 @@
 mod compile;
 mod error;
 mod explain;
+mod facts_file;
 mod keys;
+mod local;
 mod output;
 mod policy_file;
 mod serve;
