@@ -37,6 +37,17 @@ pub(super) fn ident(name: &str) -> Ident {
     }
 }
 
+/// A text as a printed literal, for SQL that is put together from foreign pieces.
+pub(crate) fn printed_literal(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "''"))
+}
+
+/// A name between quotes of this kind, for SQL that is put together from foreign pieces.
+pub(crate) fn printed_name(name: &str, quote: char) -> String {
+    let doubled = name.replace(quote, &format!("{quote}{quote}"));
+    format!("{quote}{doubled}{quote}")
+}
+
 /// A number.
 pub(super) fn number(number: i64) -> Expr {
     Expr::Value(Value::Number(number.to_string(), false).into())
@@ -379,6 +390,7 @@ mod tests {
     fn every_short_string_prints_as_a_literal_of_itself() {
         for_each_string(8, &mut |text| {
             assert_eq!(lit(text).to_string(), format!("'{}'", text.replace('\'', "''")));
+            assert_eq!(lit(text).to_string(), printed_literal(text));
         });
     }
 

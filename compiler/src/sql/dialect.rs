@@ -3,14 +3,16 @@
 //! Code asks for a feature, never for a database by name. The facts behind each row were measured on the
 //! engines; what cannot be expressed on one of them is refused before it is printed.
 
+use super::lexis::{self, Lexis};
 use std::str::FromStr;
 
 /// A database.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Dialect {
     /// SQLite 3.38 or newer; also the embedded store.
     Sqlite,
     /// PostgreSQL 12 or newer.
+    #[default]
     Postgresql,
 }
 
@@ -35,6 +37,8 @@ pub(crate) struct Features {
     pub(crate) joined_tables: usize,
     /// The most selects in one union.
     pub(crate) union_arms: usize,
+    /// How it reads what was written by others.
+    pub(crate) lexis: Lexis,
 }
 
 /// How parameters are written.
@@ -74,6 +78,7 @@ const SQLITE: Features = Features {
     integer: "INTEGER",
     joined_tables: 64,
     union_arms: 500,
+    lexis: lexis::SQLITE,
 };
 
 const POSTGRESQL: Features = Features {
@@ -86,6 +91,7 @@ const POSTGRESQL: Features = Features {
     integer: "BIGINT",
     joined_tables: 100,
     union_arms: 1_000,
+    lexis: lexis::POSTGRESQL,
 };
 
 impl Dialect {

@@ -6,6 +6,7 @@
 mod build;
 pub mod dialect;
 mod layout;
+pub(crate) mod lexis;
 pub(crate) mod lower;
 
 use crate::catalog::Catalog;
@@ -13,6 +14,7 @@ use crate::ir::Program;
 use crate::plan::Planned;
 use crate::plan::algebra::Plan;
 use crate::question::{CompileError, Refusal, Slot, Statement};
+pub(crate) use build::{printed_literal, printed_name};
 use dialect::Dialect;
 use indexmap::IndexSet;
 use lower::{Lowering, Values};
