@@ -100,7 +100,7 @@ fn bindings_that_fit_have_no_findings() {
     assert_eq!((code, err.as_str()), (0, ""), "{out}");
     let lines: Vec<&str> = out.lines().collect();
     assert!(lines[0].starts_with("line  bound"), "{out}");
-    assert!(lines[1].starts_with("2") && lines[1].ends_with("user_id    uuid     no    yes"), "{out}");
+    assert!(lines[1].starts_with('2') && lines[1].ends_with("user_id    uuid     no    yes"), "{out}");
     assert!(out.contains("bindings.yaml on postgresql: 0 errors, 0 warnings, 0 notes"), "{out}");
 }
 
