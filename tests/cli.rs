@@ -108,6 +108,57 @@ fn a_question_for_a_database_of_ones_own_has_its_own_arguments() {
 }
 
 #[test]
+fn bindings_make_the_sql_one_for_the_tables_that_they_name() {
+    let folder = folder();
+    let bindings = "dialect: sqlite
+facts:
+  has_role(User:_, String:_, Repo:_):
+    query: SELECT user_id, role, repo_id FROM members
+sql_types: {Repo: integer}
+";
+    fs::write(folder.path().join("b.yaml"), bindings).unwrap();
+    fs::write(folder.path().join("facts.txt"), "# stored\nhas_role(User:a, \"reader\", Repo:7)\n").unwrap();
+    let print = |command: &str, question: &str, args: &[&str]| {
+        let files = ["--bindings", "b.yaml", "--facts", "facts.txt"];
+        let args = [&[command, "good.polar", question] as &[&str], &files, args].concat();
+        let (code, out, err) = ended(&portcullis(folder.path()).args(args).output().unwrap());
+        assert_eq!((code, err.as_str()), (0, ""), "{question}");
+        out
+    };
+    let application = rusqlite::Connection::open_in_memory().unwrap();
+    let tables = "CREATE TABLE members (user_id TEXT, role TEXT, repo_id INTEGER);
+                  INSERT INTO members VALUES ('a', 'reader', 8), ('a', 'banana', 9);";
+    application.execute_batch(tables).unwrap();
+    let rows = |sql: &str| {
+        let mut statement = application.prepare(sql).unwrap();
+        let column = statement.column_name(0).unwrap().to_owned();
+        let mut rows: Vec<String> = Vec::new();
+        let mut found = statement.query([]).unwrap();
+        while let Some(row) = found.next().unwrap() {
+            rows.push(row.get::<_, String>(0).unwrap_or_else(|_| row.get::<_, i64>(0).unwrap().to_string()));
+        }
+        rows.sort();
+        (column, rows.join(" "))
+    };
+    let answer = |column: &str, rows: &str| (column.to_owned(), rows.to_owned());
+    let list = r#"allow(User:a, "read", Repo:?)"#;
+    assert_eq!(rows(&print("compile", list, &[])), answer("repo", "7 8"));
+    assert_eq!(rows(&print("compile", r#"allow(User:a, "read", Repo:8)"#, &[])), answer("allowed", "1"));
+    assert_eq!(rows(&print("compile", "allow(User:a, ?, Repo:7)", &[])), answer("actions", "read"));
+    let exists = r#"has_role(User:_, "reader", Repo:?r) and has_role(User:a, "banana", Repo:?r)"#;
+    assert_eq!(rows(&print("compile", exists, &[])), answer("r", ""));
+    assert_eq!(rows(&print("compile", r#"has_role(User:_, "banana", Repo:9)"#, &[])), answer("result", "1"));
+    let condition = print("compile", list, &["--filter", "m.repo_id"]);
+    assert!(!condition.contains(';'), "{condition}");
+    let filtered = format!("SELECT repo_id FROM members AS m WHERE NOT {condition}");
+    assert_eq!(rows(&filtered), answer("repo_id", "9"));
+    let explained = print("explain", list, &["--filter", "m.repo_id"]);
+    assert!(explained.contains("has_role(User:_, String:_, Repo:_)"), "{explained}");
+    let (_, sql) = explained.split_once("== the SQL for sqlite ==\n\n").unwrap();
+    assert_eq!(sql.trim_end(), condition.trim_end());
+}
+
+#[test]
 fn explain_prints_the_sql_at_the_end() {
     let (code, out, err) = run(&["explain", "good.polar", "allow(User:a, \"read\", Repo:?)"]);
     assert_eq!((code, err.as_str()), (0, ""));
