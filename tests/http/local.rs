@@ -42,7 +42,7 @@ fn sql(answer: &Answer) -> String {
 /// The names of the columns, and the rows as text.
 fn run(application: &Connection, sql: &str) -> (Vec<String>, Vec<Vec<String>>) {
     let mut statement = application.prepare(sql).unwrap_or_else(|error| panic!("{error} in {sql}"));
-    let names: Vec<String> = statement.column_names().into_iter().map(str::to_owned).collect();
+    let names: Vec<String> = statement.column_names().map(str::to_owned).collect();
     let rows = statement.query_map([], |row| {
         (0..names.len()).map(|at| row.get::<_, rusqlite::types::Value>(at).map(|cell| shown(&cell))).collect()
     });
