@@ -17,8 +17,10 @@
 //! The search is bounded; what it does not find stays, and costs time but no answer.
 
 use super::build::Build;
+use super::planner;
 use crate::ir::{CompareOp, Polarity};
 use crate::specialise::clause::{Clause, Goal, RelId, ScanArg, Specialised, Term};
+use indexmap::IndexSet;
 
 /// How many calls deep a derivation may go.
 const DEPTH: usize = 2;
@@ -32,11 +34,13 @@ const ALL_STEPS: usize = 40_000;
 /// Rewrites every relation.
 pub(crate) fn drop_contained(program: &mut Specialised) {
     let mut left = ALL_STEPS;
+    let components = planner::strata(&program.relations).into_iter().filter(|component| component.recursive);
+    let recursive: IndexSet<RelId> = components.flat_map(|component| component.nodes).map(RelId).collect();
     for rel in (0..program.relations.len()).map(RelId) {
         let mut at = 0;
         while let Some(clause) = program.relation(rel).and_then(|relation| relation.clauses.get(at)).cloned()
         {
-            let Some(replaced) = without_contained(program, rel, at, &clause, &mut left) else {
+            let Some(replaced) = without_contained(program, rel, at, &clause, &recursive, &mut left) else {
                 at += 1;
                 continue;
             };
@@ -55,6 +59,7 @@ fn without_contained(
     rel: RelId,
     at: usize,
     clause: &Clause,
+    recursive: &IndexSet<RelId>,
     left: &mut usize,
 ) -> Option<Vec<Clause>> {
     let n_clauses = program.relation(rel)?.clauses.len();
@@ -64,7 +69,8 @@ fn without_contained(
     for (goal_at, goal) in clause.goals.iter().enumerate() {
         let Goal::Call { polarity: Polarity::Positive, rel: callee, args, .. } = goal else { continue };
         let alternatives = program.relation(*callee).map_or(&[][..], |relation| &relation.clauses);
-        if *callee == rel || alternatives.len() < 2 {
+        // A recursion is one fixpoint; taken apart it would be more.
+        if recursive.contains(callee) || alternatives.len() < 2 {
             continue;
         }
         let mut kept = Vec::new();
