@@ -31,8 +31,8 @@ INSERT INTO group_members SELECT md5('actor ' || n || ' group 3')::uuid, 1000000
 -- The outermost has folders and the middle one repositories, of those that are not in the actor's own
 -- organizations: `grants` says how many, and how deep the folders lie.
 CREATE TEMP TABLE grants (n, role, folders, first_folder, repositories, issues) ON COMMIT DROP AS VALUES
-  (1, 'maintainer', 1, 39001, 4, 12), (2, 'maintainer', 5, 25001, 40, 60),
-  (3, 'admin', 15, 20001, 60, 600), (4, 'admin', 15, 20001, 60, 0), (5, 'reader', 2, 15001, 10, 0);
+  (1, 'maintainer', 1, 15076, 2, 8), (2, 'maintainer', 4, 12001, 15, 60),
+  (3, 'admin', 10, 8001, 60, 600), (4, 'admin', 10, 8001, 60, 0), (5, 'reader', 2, 6001, 10, 0);
 INSERT INTO folder_group_grants
   SELECT first_folder + at * 17, md5('actor ' || n || ' group 1')::uuid, role
   FROM grants, LATERAL generate_series(1, folders) AS at;

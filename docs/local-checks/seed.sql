@@ -1,7 +1,7 @@
 -- Rows for the tables of schema.sql. The same numbers give the same rows.
 --
 --   psql -f seed.sql
---   psql -v users=50000 -v organizations=1000 -v groups=5000 -v folders=40000 \
+--   psql -v users=50000 -v organizations=1000 -v groups=5000 -v folders=16000 \
 --        -v repositories=200000 -v issues=1000000 -f seed.sql
 --
 -- Organizations differ in size: the first has about a twentieth of everything, the last next to nothing.
