@@ -1,3 +1,8 @@
+-- May the actor close this issue?
+--
+-- Up from the issue and up from the actor: eight folders and a few groups, however much either of them has
+-- below. CASE stops at the first arm that grants, cheapest first; the two walks are evaluated only when an
+-- arm asks for them, and only once. The issue with its repository is read once, for all arms.
 WITH RECURSIVE
   issue AS MATERIALIZED (
     SELECT i.creator_id, r.id AS repository_id, r.folder_id, r.organization_id
@@ -28,13 +33,13 @@ SELECT CASE
   ) THEN true
   WHEN EXISTS (
     SELECT FROM repository_group_grants
-    WHERE repository_id = (SELECT repository_id FROM issue) AND role IN ('maintainer', 'admin')
-      AND group_id = ANY (ARRAY(SELECT group_id FROM around))
+    WHERE repository_id = (SELECT repository_id FROM issue)
+      AND group_id = ANY (ARRAY(SELECT group_id FROM around)) AND role IN ('maintainer', 'admin')
   ) THEN true
   WHEN EXISTS (
     SELECT FROM folder_group_grants
-    WHERE folder_id = ANY (ARRAY(SELECT folder_id FROM above)) AND role IN ('maintainer', 'admin')
-      AND group_id = ANY (ARRAY(SELECT group_id FROM around))
+    WHERE folder_id = ANY (ARRAY(SELECT folder_id FROM above))
+      AND group_id = ANY (ARRAY(SELECT group_id FROM around)) AND role IN ('maintainer', 'admin')
   ) THEN true
   ELSE false
 END AS allowed

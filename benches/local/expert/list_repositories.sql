@@ -1,3 +1,8 @@
+-- To which repositories may the actor write?
+--
+-- Down from what the actor was granted. One OR over indexed columns of the listed table, each compared with
+-- an array that was computed before: a BitmapOr of four index scans. A join or IN (SELECT …) instead of an
+-- array would let PostgreSQL estimate the recursion, ten times too much a step, and scan whole tables.
 WITH RECURSIVE
   around (group_id) AS (
     SELECT group_id FROM group_members WHERE user_id = :actor
@@ -9,7 +14,7 @@ WITH RECURSIVE
   ),
   below (folder_id) AS (
     SELECT id FROM folders WHERE organization_id = ANY (ARRAY(SELECT organization_id FROM led))
-    UNION
+    UNION ALL
     SELECT folder_id FROM folder_group_grants
     WHERE group_id = ANY (ARRAY(SELECT group_id FROM around)) AND role IN ('maintainer', 'admin')
     UNION
@@ -26,7 +31,6 @@ WHERE NOT EXISTS (SELECT FROM banned_users WHERE user_id = :actor)
       WHERE group_id = ANY (ARRAY(SELECT group_id FROM around)) AND role IN ('maintainer', 'admin')
     ))
     OR r.id = ANY (ARRAY(
-      SELECT repository_id FROM repository_user_grants
-      WHERE user_id = :actor AND role IN ('maintainer', 'admin')
+      SELECT repository_id FROM repository_user_grants WHERE user_id = :actor AND role IN ('maintainer', 'admin')
     ))
   )
