@@ -26,7 +26,8 @@ CREATE FUNCTION pg_temp.any_of(n integer) RETURNS integer LANGUAGE sql VOLATILE
 CREATE FUNCTION pg_temp.an_organization(n integer) RETURNS text LANGUAGE sql VOLATILE
   RETURN 'org-' || 1 + floor(n * power(random(), 2.2))::integer;
 CREATE FUNCTION pg_temp.a_role() RETURNS text LANGUAGE sql VOLATILE
-  RETURN (ARRAY['admin', 'maintainer', 'maintainer', 'reader', 'reader', 'reader', 'reader'])[pg_temp.any_of(7)];
+  RETURN (ARRAY['admin', 'maintainer', 'maintainer', 'reader', 'reader', 'reader', 'reader']
+    )[pg_temp.any_of(7)];
 CREATE FUNCTION pg_temp.group_id(n integer) RETURNS uuid LANGUAGE sql IMMUTABLE
   RETURN md5('group ' || n)::uuid;
 

@@ -24,7 +24,8 @@ SELECT CASE
   WHEN EXISTS (SELECT FROM issue WHERE creator_id = :actor) THEN true
   WHEN EXISTS (
     SELECT FROM repository_user_grants
-    WHERE repository_id = (SELECT repository_id FROM issue) AND user_id = :actor AND role IN ('maintainer', 'admin')
+    WHERE repository_id = (SELECT repository_id FROM issue) AND user_id = :actor
+      AND role IN ('maintainer', 'admin')
   ) THEN true
   WHEN EXISTS (
     SELECT FROM organization_members

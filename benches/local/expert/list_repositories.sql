@@ -10,7 +10,8 @@ WITH RECURSIVE
     SELECT g.parent_id FROM around AS a JOIN groups AS g ON g.id = a.group_id
   ),
   led (organization_id) AS MATERIALIZED (
-    SELECT organization_id FROM organization_members WHERE user_id = :actor AND role IN ('maintainer', 'admin')
+    SELECT organization_id FROM organization_members
+    WHERE user_id = :actor AND role IN ('maintainer', 'admin')
   ),
   below (folder_id) AS (
     SELECT id FROM folders WHERE organization_id = ANY (ARRAY(SELECT organization_id FROM led))
@@ -31,6 +32,7 @@ WHERE NOT EXISTS (SELECT FROM banned_users WHERE user_id = :actor)
       WHERE group_id = ANY (ARRAY(SELECT group_id FROM around)) AND role IN ('maintainer', 'admin')
     ))
     OR r.id = ANY (ARRAY(
-      SELECT repository_id FROM repository_user_grants WHERE user_id = :actor AND role IN ('maintainer', 'admin')
+      SELECT repository_id FROM repository_user_grants
+      WHERE user_id = :actor AND role IN ('maintainer', 'admin')
     ))
   )

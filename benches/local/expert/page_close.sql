@@ -1,8 +1,8 @@
 -- The newest fifty issues that the actor may close.
 --
 -- list_issues.sql, sorted. Who may close few issues is answered at once, who may close fifty thousand pays
--- for all of them. Walking by date and testing each issue would be the reverse: 2 ms for the latter, but
--- half a second for an actor with few issues, as one query serves both.
+-- for all of them. Walking by date and testing each issue would be the reverse, a few milliseconds for the
+-- latter and seconds for an actor with few issues; one query serves both.
 WITH RECURSIVE
   around (group_id) AS (
     SELECT group_id FROM group_members WHERE user_id = :actor
@@ -10,7 +10,8 @@ WITH RECURSIVE
     SELECT g.parent_id FROM around AS a JOIN groups AS g ON g.id = a.group_id
   ),
   led (organization_id) AS MATERIALIZED (
-    SELECT organization_id FROM organization_members WHERE user_id = :actor AND role IN ('maintainer', 'admin')
+    SELECT organization_id FROM organization_members
+    WHERE user_id = :actor AND role IN ('maintainer', 'admin')
   ),
   below (folder_id) AS (
     SELECT id FROM folders WHERE organization_id = ANY (ARRAY(SELECT organization_id FROM led))
@@ -36,7 +37,8 @@ WHERE NOT EXISTS (SELECT FROM banned_users WHERE user_id = :actor)
         WHERE group_id = ANY (ARRAY(SELECT group_id FROM around)) AND role IN ('maintainer', 'admin')
       )
       || ARRAY(
-        SELECT repository_id FROM repository_user_grants WHERE user_id = :actor AND role IN ('maintainer', 'admin')
+        SELECT repository_id FROM repository_user_grants
+        WHERE user_id = :actor AND role IN ('maintainer', 'admin')
       )
     )
   )
