@@ -20,9 +20,11 @@ use tokio_postgres::{Client, Config, NoTls};
 const PROGRAMS: &str = "/usr/lib/postgresql/15/bin";
 
 /// Makes a cluster, serves it and waits for the end of its input. It stands in `/tmp` because a socket's
-/// path may not be long, and because every user may write there.
+/// path may not be long, and because every user may write there. Its memory is bounded: a statement that
+/// takes gigabytes to plan is a failure, and the machine has other things to do.
 const SCRIPT: &str = r#"
 set -eu
+ulimit -v 6000000
 folder=$(mktemp -d /tmp/portcullis-postgres.XXXXXX)
 trap 'rm -rf "$folder"' EXIT
 "$0/initdb" -D "$folder/data" -U postgres -A trust -E UTF8 --locale=C.UTF-8 \
