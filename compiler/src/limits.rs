@@ -66,6 +66,13 @@ pub const SPLITS: usize = 16;
 /// it there, and refuses a statement with a thousand.
 pub const TABLE_READINGS: usize = 960;
 
+/// Relations found in all that another one includes. Real policies stay below a few hundred; what is not
+/// found is called instead of unfolded.
+pub const INCLUSIONS: usize = 200_000;
+
+/// Clauses that unfolding gathers in all; a relation that would exceed it calls what it includes.
+pub const UNFOLDED_CLAUSES: usize = 100_000;
+
 /// Bytes of a data-bindings document. Real ones stay below 50 kB.
 pub const BINDINGS_BYTES: usize = 1_000_000;
 

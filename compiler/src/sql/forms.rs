@@ -146,11 +146,11 @@ impl LocalStatement<'_> {
             of_column.push(lowering.one_of(column.clone(), held, &filter.literals)?);
         }
         for select in &filter.rows {
-            of_column.push(lowering.branch(tables, &Sources::default(), select)?);
+            of_column.push(lowering.branch(tables, &Sources::default(), select, false)?);
         }
         for (literal, select) in &filter.conditioned {
             let is = lowering.one_of(column.clone(), held, &[*literal])?;
-            let holds = lowering.branch(tables, &Sources::default(), select)?;
+            let holds = lowering.branch(tables, &Sources::default(), select, false)?;
             of_column.push(build::nested(build::all(vec![is, holds])));
         }
         if !filter.set.is_empty() {
@@ -167,7 +167,7 @@ impl LocalStatement<'_> {
                 any = vec![build::boolean(true)];
                 break;
             }
-            any.push(lowering.branch(tables, &Sources::default(), select)?);
+            any.push(lowering.branch(tables, &Sources::default(), select, false)?);
         }
         let any = build::any(any);
         let common_is_empty = filter.common.is_empty();
@@ -225,6 +225,7 @@ impl<'l> LocalStatement<'l> {
             features: self.dialect.features(),
             values: Values::Literals(&no_value),
             slots: IndexSet::new(),
+            depth: 0,
             reads_state: false,
             local: Some(self.values),
         }
