@@ -70,7 +70,7 @@ pub struct Binding {
 }
 
 /// One argument of a bound fact.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum BindingArg {
     /// The next column of the query.
     Column {
