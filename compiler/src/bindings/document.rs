@@ -36,12 +36,7 @@ impl Document {
     }
 
     fn bindings(&mut self, root: Option<&Node>) -> Bindings {
-        let mut bindings = Bindings {
-            dialect: Dialect::default(),
-            facts: Vec::new(),
-            sql_types: IndexMap::new(),
-            tables: IndexMap::new(),
-        };
+        let mut bindings = Bindings::default();
         let top = match root {
             None => return bindings,
             Some(Node { content: Content::Text { text, .. }, .. }) if text.trim().is_empty() => {
@@ -53,8 +48,10 @@ impl Document {
             },
         };
         // Without the dialect nothing below can be read.
-        let Some(dialect) = self.dialect(top.get("dialect")) else { return bindings };
-        bindings.dialect = dialect;
+        if !self.dialect(top.get("dialect"), &mut bindings.dialect) {
+            return bindings;
+        }
+        let dialect = bindings.dialect;
         let section = |document: &mut Self, name: &str| {
             let entry = top.get(name)?;
             document.mapping(&format!("`{name}`"), &entry.value)
@@ -104,16 +101,18 @@ impl Document {
         }
     }
 
-    fn dialect(&mut self, entry: Option<&Entry>) -> Option<Dialect> {
-        let Some(entry) = entry.filter(|entry| !entry.value.is_null()) else {
-            return Some(Dialect::default());
-        };
-        let name = self.text("`dialect`", entry)?;
+    /// Reads the dialect, if one is named; whether nothing is wrong with it.
+    fn dialect(&mut self, entry: Option<&Entry>, dialect: &mut Dialect) -> bool {
+        let Some(entry) = entry.filter(|entry| !entry.value.is_null()) else { return true };
+        let Some(name) = self.text("`dialect`", entry) else { return false };
         match name.trim().parse() {
-            Ok(dialect) => Some(dialect),
+            Ok(named) => {
+                *dialect = named;
+                true
+            }
             Err(unknown) => {
                 self.report(entry.line, format!("`dialect`: {unknown}"));
-                None
+                false
             }
         }
     }

@@ -137,6 +137,12 @@ fn keys_and_queries_take_every_style_of_yaml() {
 }
 
 #[test]
+fn lines_may_end_as_on_windows() {
+    let bindings = good("facts:\r\n  f(T:_):\r\n    query: |\r\n      SELECT id -- x\r\n      FROM t\r\n");
+    assert_eq!(bindings.facts[0].query.text, "SELECT id FROM t");
+}
+
+#[test]
 fn aliases_share_what_they_name() {
     let bindings = good("x: &q SELECT id FROM t\nfacts:\n  f(T:_): &f\n    query: *q\n  g(T:_): *f\n");
     assert_eq!(bindings.facts.len(), 2);
