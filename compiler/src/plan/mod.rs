@@ -9,9 +9,10 @@
 //! 1. [`specialise`](crate::specialise) copies the predicates for the question's types and literals;
 //! 2. [`collapse`] turns hierarchies of roles into one scan;
 //! 3. [`unify`] makes one relation of those with the same clauses;
-//! 4. [`linearise`] makes transitivity linear;
-//! 5. [`absorb`] removes closures inside the same closure;
-//! 6. [`planner`] finds the strata; [`conjunction`] orders each body; [`closure`] closes recursion, with the
+//! 4. [`contained`] drops the ways to an answer that other rules find anyway;
+//! 5. [`linearise`] makes transitivity linear;
+//! 6. [`absorb`] removes closures inside the same closure;
+//! 7. [`planner`] finds the strata; [`conjunction`] orders each body; [`closure`] closes recursion, with the
 //!    [`recursion`]'s classes of columns, from the demand of the enclosing [`scope`].
 
 mod absorb;
@@ -21,6 +22,7 @@ mod build;
 mod closure;
 mod collapse;
 mod conjunction;
+mod contained;
 mod linearise;
 mod planner;
 pub(crate) mod print;
@@ -28,8 +30,10 @@ mod recursion;
 mod scope;
 mod unify;
 
+pub(crate) use answer::prune;
+
 use crate::catalog::Catalog;
-use crate::ir::{Constant, Program};
+use crate::ir::{Constant, Program, RuleId};
 use crate::limits;
 use crate::question::{CompileError, Shape};
 use crate::specialise;
@@ -46,6 +50,8 @@ pub(crate) struct Planned {
     /// When the rows are not the whole answer, as a decision, and why.
     pub(crate) refusal: Option<(Plan, String)>,
     pub(crate) extra_constants: IndexSet<Constant>,
+    /// The rules that took part.
+    pub(crate) rules: IndexSet<RuleId>,
 }
 
 /// The stages between the program and the plan, as text.
@@ -85,10 +91,18 @@ pub(crate) fn explain(
 fn shrink(mut specialised: Specialised) -> Specialised {
     collapse::collapse(&mut specialised);
     unify::unify(&mut specialised);
+    contained::drop_contained(&mut specialised);
     linearise::linearise(&mut specialised);
     absorb::absorb(&mut specialised);
     collapse::drop_unreachable(&mut specialised);
     specialised
+}
+
+/// The rules that clauses come from.
+fn rules(specialised: &Specialised) -> IndexSet<RuleId> {
+    let roots = specialised.roots.iter().map(|root| &root.clause);
+    let clauses = specialised.relations.iter().flat_map(|relation| &relation.clauses);
+    roots.chain(clauses).filter_map(|clause| clause.rule).collect()
 }
 
 /// Plans the shrunk relations: with branches where they are tested, or, if that makes the statement too
@@ -102,10 +116,11 @@ fn finish(
     let attempt = |specialised: Specialised, shares_tests: bool| {
         let extra_constants = specialised.extra_constants.clone();
         let roots = specialised.roots.clone();
+        let rules = rules(&specialised);
         let mut planner = Planner::new(program, catalog, specialised, shares_tests);
         let answer = planner.answer(shape, &roots)?;
         let refusal = planner.take_refusal()?;
-        Ok(Planned { plan: planner.into_plan(answer), refusal, extra_constants })
+        Ok(Planned { plan: planner.into_plan(answer), refusal, extra_constants, rules })
     };
     let fits = |planned: &Planned| planned.plan.n_readings() <= limits::TABLE_READINGS;
     let first = attempt(specialised.clone(), false);

@@ -3,6 +3,7 @@
 //! Code asks for a feature, never for a database by name. The facts behind each row were measured on the
 //! engines; what cannot be expressed on one of them is refused before it is printed.
 
+use super::build::Escapes;
 use super::lexis::{self, Lexis};
 use std::str::FromStr;
 
@@ -29,6 +30,16 @@ pub(crate) struct Features {
     pub(crate) state: State,
     /// How rows are read from a JSON parameter.
     pub(crate) json_rows: JsonRows,
+    /// How a literal spells what a driver could take for a parameter.
+    pub(crate) escapes: Escapes,
+    /// A truth value is a number, 0 or 1.
+    pub(crate) boolean_is_number: bool,
+    /// A literal takes the type of the column that it is compared with, whatever that is.
+    pub(crate) literals_are_untyped: bool,
+    /// A set is looked up fastest as an array that is made once, `x = ANY(ARRAY(…))`.
+    pub(crate) sets_are_arrays: bool,
+    /// A derived table may name its columns, `(…) AS t (a, b)`.
+    pub(crate) derived_columns: bool,
     /// The collation that orders text by its bytes, where that is not the default.
     pub(crate) byte_order: Option<&'static str>,
     /// The type of 64-bit integers.
@@ -74,6 +85,11 @@ const SQLITE: Features = Features {
     casts_values: false,
     state: State::Json,
     json_rows: JsonRows::JsonEach,
+    escapes: Escapes::Char,
+    boolean_is_number: true,
+    literals_are_untyped: false,
+    sets_are_arrays: false,
+    derived_columns: false,
     byte_order: None,
     integer: "INTEGER",
     joined_tables: 64,
@@ -87,6 +103,11 @@ const POSTGRESQL: Features = Features {
     casts_values: true,
     state: State::JsonbArray,
     json_rows: JsonRows::JsonbArrayElements,
+    escapes: Escapes::EscapeStrings,
+    boolean_is_number: false,
+    literals_are_untyped: true,
+    sets_are_arrays: true,
+    derived_columns: true,
     byte_order: Some("C"),
     integer: "BIGINT",
     joined_tables: 100,

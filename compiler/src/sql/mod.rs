@@ -4,7 +4,10 @@
 //! a [`dialect`], with nodes from `build` alone; `layout` prints it.
 
 mod build;
+mod caller;
 pub mod dialect;
+pub(crate) mod forms;
+pub(crate) mod held;
 mod layout;
 pub(crate) mod lexis;
 pub(crate) mod lower;
@@ -36,6 +39,7 @@ pub(crate) fn to_sql(
         values,
         slots: IndexSet::new(),
         reads_state: false,
+        local: None,
     };
     let print = |lowering: &mut Lowering<'_>, plan: &Plan| {
         let (query, answer) = lowering.plan(plan)?;
