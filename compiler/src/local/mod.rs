@@ -9,6 +9,7 @@
 //! 3. [`filter`] sorts the alternatives of a filter, [`sets`] gives lists the shape that is looked up fast;
 //! 4. `sql::forms` prints.
 
+mod anchor;
 mod filter;
 pub(crate) mod fold;
 mod guards;
@@ -348,6 +349,7 @@ impl LocalPlan {
             row: None,
             answer: Held::Text,
             own_tables: false,
+            hashes: false,
             read: IndexSet::new(),
         };
         let statement = LocalStatement {

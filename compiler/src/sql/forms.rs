@@ -48,6 +48,8 @@ pub(crate) struct Filter {
     pub(crate) guards: Vec<Select>,
     /// What must hold beside, whatever the row.
     pub(crate) common: Vec<Condition>,
+    /// Whether each row is tested anyway, so that sets had better be hashed than looked up by an index.
+    pub(crate) hashes: bool,
 }
 
 impl LocalStatement<'_> {
@@ -137,6 +139,7 @@ impl LocalStatement<'_> {
         lowering.hold_tables(plan);
         if let Some(local) = &mut lowering.local {
             local.own_tables = true;
+            local.hashes = filter.hashes;
         }
         let mut of_column = Vec::new();
         if !filter.literals.is_empty() {
