@@ -6,7 +6,7 @@
 
 use super::BindingsError;
 use crate::limits;
-use granit_parser::{Event, Parser, ScalarStyle, Span, options};
+use granit_parser::{ErrorKind, Event, Parser, ScalarStyle, ScanError, Span, options};
 use indexmap::IndexMap;
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
@@ -73,7 +73,7 @@ pub(super) fn read(text: &str) -> (Option<Rc<Node>>, Vec<BindingsError>) {
     for event in Parser::new_from_str_with_options(text, options) {
         let taken = match event {
             Ok((event, span)) => builder.take(text, event, span),
-            Err(error) => Err(at(error.marker().line(), format!("this is not YAML: {}", error.info()))),
+            Err(error) => Err(at(error.marker().line(), not_yaml(&error))),
         };
         if let Err(error) = taken {
             builder.errors.push(error);
@@ -81,6 +81,15 @@ pub(super) fn read(text: &str) -> (Option<Rc<Node>>, Vec<BindingsError>) {
         }
     }
     (builder.root, builder.errors)
+}
+
+/// Why a text is not YAML, with the remedy for the slip that our keys invite.
+fn not_yaml(error: &ScanError) -> String {
+    let remedy = match error.kind() {
+        ErrorKind::MappingValueNotAllowed => ": write no space behind a `:` within a key, or quote the key",
+        _ => "",
+    };
+    format!("this is not YAML: {}{remedy}", error.info())
 }
 
 /// An error on a line.

@@ -25,7 +25,10 @@ fn what_is_not_yaml() {
     ] {
         says(text, &["this is not YAML"]);
     }
-    says("facts:\n  f(T: _):\n    query: SELECT 1\n", &["line 2"]);
+    says(
+        "facts:\n  f(T: _):\n    query: SELECT 1\n",
+        &["line 2: this is not YAML: mapping values are not allowed in this context: write no space"],
+    );
     says("hello", &["line 1: the document is no mapping"]);
     says("- a\n- b\n", &["line 1: the document is no mapping"]);
     says("facts: x\n", &["`facts` is no mapping"]);
