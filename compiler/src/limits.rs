@@ -80,6 +80,9 @@ pub const BINDINGS_BYTES: usize = 1_000_000;
 /// What we read of it has three levels.
 pub const BINDINGS_DEPTH: usize = 32;
 
+/// Bound facts of one document. A policy has a few dozen predicates and relations.
+pub const BINDINGS_FACTS: usize = 2_000;
+
 /// Characters of a key in a data-bindings document. YAML's own bound for plain keys is 1,024, too few for a
 /// signature with many long types.
 pub const BINDINGS_KEY_LENGTH: usize = 8_192;
@@ -94,5 +97,11 @@ pub const QUERY_TOKENS: usize = 8_000;
 /// Brackets inside each other in a bound query.
 pub const QUERY_NESTING: usize = 64;
 
+/// Joins of a bound query; SQLite takes 63. Without its condition each stands within the one before.
+pub const QUERY_JOINS: usize = 100;
+
 /// Levels of calls within the reader of SQL; each bracket takes two or three.
 pub const QUERY_RECURSION: usize = 256;
+
+/// Bytes of stack on which foreign SQL is read, twice what the deepest text within the limits needs.
+pub const READER_STACK: usize = 16 << 20;
