@@ -1,0 +1,97 @@
+//! Local checks answer what hosted ones do, however facts are split.
+//!
+//! Every heading of `fixtures/conformance` is a trial. Its facts are split between the store, the caller's
+//! database and the request in every way that [`splits`] knows, each in another style of schema; each of its
+//! questions is asked in each form that fits, and the SQL runs on PostgreSQL and on SQLite. All answers must
+//! be the oracle's.
+//!
+//! ```text
+//! cargo test --test local -- recursion                        only the pages of one topic
+//! PORTCULLIS_STYLE=17 cargo test --test local -- recursion    every split in this style
+//! ```
+
+#![expect(clippy::unwrap_used, reason = "a panic is the failure of one trial")]
+
+mod support;
+
+use libtest_mimic::{Arguments, Failed};
+use std::collections::BTreeSet;
+use std::process::ExitCode;
+use support::fixture::{Case, Expected, Query};
+use support::hosted::Hosted;
+use support::local::Local;
+use support::local::asked::ways;
+use support::local::referee::Referee;
+use support::local::split::splits;
+use support::notation::{Fact, Value};
+use support::oracle::Oracle;
+use support::outcome::mentioned;
+use support::pages::{self, Page};
+use support::policy;
+
+/// Failures of one heading that are told in full.
+const TOLD: usize = 2;
+
+fn main() -> ExitCode {
+    let arguments = Arguments::from_args();
+    let is_asked =
+        |case: &Case| !case.queries.is_empty() && !matches!(case.upload, Some(Expected::Refused(_)));
+    let trials = pages::trials(is_asked, |page, case| finish(page, &complaints(page, case)));
+    libtest_mimic::run(&arguments, trials).exit_code()
+}
+
+fn finish(page: &Page, complaints: &[String]) -> Result<(), Failed> {
+    if complaints.is_empty() {
+        return Ok(());
+    }
+    let told: Vec<&str> = complaints.iter().take(TOLD).map(String::as_str).collect();
+    let n = complaints.len();
+    Err(format!("{}: {n} wrong answers\n{}", page.file.display(), told.join("\n")).into())
+}
+
+fn complaints(page: &Page, case: &Case) -> Vec<String> {
+    let program = policy::program(&case.policy).unwrap();
+    let facts: Vec<Fact> = case.facts.iter().chain(&case.context).cloned().collect();
+    let questions: Vec<_> = case.queries.iter().map(|query| &query.question).collect();
+    let given: Vec<Value> = questions.iter().flat_map(|question| mentioned(question)).collect();
+    let oracle = Oracle::new(&program, &facts, &given, portcullis::engine::unix_time());
+    let values: BTreeSet<Value> = oracle.known();
+    let hosted = Hosted::new(&case.policy).unwrap();
+    hosted.store(&case.facts).unwrap();
+    let referees: Vec<Referee<'_>> =
+        questions.iter().map(|question| Referee::new(&oracle, question, &hosted, &case.context)).collect();
+    let mut complaints = Vec::new();
+    let chosen = std::env::var("PORTCULLIS_STYLE").ok().map(|text| text.parse::<usize>().unwrap());
+    let first: usize = page.name.bytes().chain(case.name.bytes()).map(usize::from).sum();
+    for (number, split) in splits(&case.facts, &case.context).into_iter().enumerate() {
+        let style = chosen.unwrap_or(first + number);
+        let local = match Local::new(&case.policy, &program, &split, style, &values, &questions) {
+            Ok(local) => local,
+            Err(message) => {
+                complaints.push(format!("{}, style {style}: {message}", split.name));
+                continue;
+            }
+        };
+        if let Err(message) = local.verify(&split) {
+            complaints.push(message);
+            continue;
+        }
+        for (Query { text, question, .. }, referee) in case.queries.iter().zip(&referees) {
+            for way in ways(question) {
+                for asked in local.ask(question, way) {
+                    let Err(expected) = referee.judge(&local, way, &asked.found) else { continue };
+                    let is_told = complaints.len() < TOLD;
+                    let explained =
+                        if is_told { local.explained(question, way, &asked) } else { String::new() };
+                    complaints.push(format!(
+                        "{text}\n  {}: {way:?} on {}\n  expected {expected}\n  found {}\n{explained}",
+                        local.name,
+                        asked.place(),
+                        asked.found
+                    ));
+                }
+            }
+        }
+    }
+    complaints
+}

@@ -1,0 +1,93 @@
+//! Says whether the answer of a local check is right.
+//!
+//! The oracle has the last word. A refusal is right where the service itself refuses the question with all
+//! facts in its store; but a filter need not enumerate, so it may answer what a list cannot.
+
+use super::Local;
+use super::asked::{Way, asked, filtered};
+use crate::support::fixture::{Answer, Expected};
+use crate::support::hosted::{FAULT, Hosted};
+use crate::support::notation::{Cell, Fact, Value};
+use crate::support::oracle::Oracle;
+use crate::support::outcome::Outcome;
+use portcullis_compiler::question::Question;
+use std::collections::BTreeSet;
+
+/// How a refusal says that more values would have to stand in the text than may.
+pub(crate) const OVER_LIMIT: &str = "embedded";
+
+/// The answer to one question, and whether the service can enumerate it.
+pub(crate) struct Referee<'o> {
+    oracle: &'o Oracle<'o>,
+    question: &'o Question,
+    /// Why the service refuses the question, if it does.
+    refusal: Option<String>,
+}
+
+impl<'o> Referee<'o> {
+    /// Asks the service that has all facts.
+    pub(crate) fn new(
+        oracle: &'o Oracle<'o>,
+        question: &'o Question,
+        hosted: &Hosted,
+        context: &[Fact],
+    ) -> Self {
+        let refusal =
+            hosted.ask_every_way(question, context).into_iter().find_map(|(_, found)| match found {
+                Expected::Refused(message) => Some(message),
+                Expected::Is(_) => None,
+            });
+        Self { oracle, question, refusal }
+    }
+
+    /// Whether the answer is right; if not, what it should have been.
+    pub(crate) fn judge(&self, local: &Local, way: Way, found: &Outcome) -> Result<(), String> {
+        let is_right = match found {
+            Expected::Refused(message) if message.starts_with(FAULT) => false,
+            Expected::Refused(message) => self.refusal.is_some() || message.contains(OVER_LIMIT),
+            Expected::Is(Answer::Decision(decision)) => *decision == self.oracle.decision(self.question),
+            Expected::Is(Answer::Rows(rows)) => match filtered(self.question, way) {
+                Some((_, var)) => *rows == self.passing(local, var),
+                None => self.is_right(local, rows),
+            },
+        };
+        if is_right { Ok(()) } else { Err(self.expected(local, way)) }
+    }
+
+    /// The candidates that a filter lets through.
+    fn passing(&self, local: &Local, var: usize) -> BTreeSet<Vec<Cell>> {
+        let at = asked(self.question).position(|other| other == var).unwrap();
+        let answers = self.oracle.values(self.question).into_iter().map(|row| row[at].clone());
+        let is_listed = |value: &Value| local.listed.contains(value);
+        answers.filter(is_listed).map(|value| vec![Cell::Value(value)]).collect()
+    }
+
+    /// Whether rows say exactly the answers. Whether they name an id that no column of the type could hold is
+    /// left open: a caller could do nothing with it.
+    fn is_right(&self, local: &Local, rows: &BTreeSet<Vec<Cell>>) -> bool {
+        let is_stray = |value: &Value| local.renaming.is_stray(value);
+        let strays = self.oracle.values(self.question).into_iter().filter(|row| row.iter().any(is_stray));
+        let cells = strays.map(|row| row.into_iter().map(Cell::Value).collect());
+        let all: BTreeSet<Vec<Cell>> = rows.iter().cloned().chain(cells).collect();
+        self.oracle.agrees(self.question, rows) || self.oracle.agrees(self.question, &all)
+    }
+
+    fn expected(&self, local: &Local, way: Way) -> String {
+        let rows = match (way, filtered(self.question, way)) {
+            (Way::Authorize, _) => {
+                return Answer::Decision(self.oracle.decision(self.question)).to_string();
+            }
+            (_, Some((_, var))) => self.passing(local, var),
+            (Way::List | Way::Actions | Way::Select | Way::Filter(_), None) => {
+                if asked(self.question).next().is_none() {
+                    return Answer::Decision(self.oracle.decision(self.question)).to_string();
+                }
+                match self.oracle.answers(self.question) {
+                    Some(rows) => rows,
+                    None => return format!("{:?}", self.oracle.values(self.question)),
+                }
+            }
+        };
+        Answer::Rows(rows).to_string()
+    }
+}
