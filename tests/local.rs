@@ -60,38 +60,42 @@ fn complaints(page: &Page, case: &Case) -> Vec<String> {
     hosted.store(&case.facts).unwrap();
     let referees: Vec<Referee<'_>> =
         questions.iter().map(|question| Referee::new(&oracle, question, &hosted, &case.context)).collect();
-    let mut complaints = Vec::new();
     let chosen = std::env::var("PORTCULLIS_STYLE").ok().map(|text| text.parse::<usize>().unwrap());
     let first: usize = page.name.bytes().chain(case.name.bytes()).map(usize::from).sum();
+    let mut complaints = Vec::new();
+    if !case.written.schema.is_empty() {
+        let local =
+            Local::written(&case.policy, &case.written, (&case.facts, &case.context), &values, &questions);
+        match local {
+            Ok(local) => ask(&local, case, &referees, &mut complaints),
+            Err(message) => complaints.push(message),
+        }
+    }
     for (number, split) in splits(&case.facts, &case.context).into_iter().enumerate() {
         let style = chosen.unwrap_or(first + number);
-        let local = match Local::new(&case.policy, &program, &split, style, &values, &questions) {
-            Ok(local) => local,
-            Err(message) => {
-                complaints.push(format!("{}, style {style}: {message}", split.name));
-                continue;
-            }
-        };
-        if let Err(message) = local.verify(&split) {
-            complaints.push(message);
-            continue;
-        }
-        for (Query { text, question, .. }, referee) in case.queries.iter().zip(&referees) {
-            for way in ways(question) {
-                for asked in local.ask(question, way) {
-                    let Err(expected) = referee.judge(&local, way, &asked.found) else { continue };
-                    let is_told = complaints.len() < TOLD;
-                    let explained =
-                        if is_told { local.explained(question, way, &asked) } else { String::new() };
-                    complaints.push(format!(
-                        "{text}\n  {}: {way:?} on {}\n  expected {expected}\n  found {}\n{explained}",
-                        local.name,
-                        asked.place(),
-                        asked.found
-                    ));
-                }
-            }
+        let made = Local::new(&case.policy, &program, &split, style, &values, &questions);
+        match made.and_then(|local| local.verify(&split).map(|()| local)) {
+            Ok(local) => ask(&local, case, &referees, &mut complaints),
+            Err(message) => complaints.push(format!("{}, style {style}: {message}", split.name)),
         }
     }
     complaints
+}
+
+fn ask(local: &Local, case: &Case, referees: &[Referee<'_>], complaints: &mut Vec<String>) {
+    for (Query { text, question, .. }, referee) in case.queries.iter().zip(referees) {
+        for way in ways(question) {
+            for asked in local.ask(question, way) {
+                let Err(expected) = referee.judge(local, way, &asked.found) else { continue };
+                let is_told = complaints.len() < TOLD;
+                let explained = if is_told { local.explained(question, way, &asked) } else { String::new() };
+                complaints.push(format!(
+                    "{text}\n  {}: {way:?} on {}\n  expected {expected}\n  found {}\n{explained}",
+                    local.name,
+                    asked.place(),
+                    asked.found
+                ));
+            }
+        }
+    }
 }

@@ -21,6 +21,7 @@ mod schema;
 pub(crate) mod split;
 pub(crate) mod style;
 mod tables;
+mod written;
 
 use super::fixture::{Answer, Expected};
 use super::hosted::{FAULT, Hosted};

@@ -58,6 +58,16 @@ impl Kind {
         Some(id)
     }
 
+    /// Whether an id is written as the database writes it.
+    fn is_canonical(self, id: &str) -> bool {
+        match self {
+            Self::Text | Self::Varchar => true,
+            Self::Integer | Self::Undeclared => id.parse::<i32>().is_ok_and(|n| n.to_string() == id),
+            Self::Bigint => id.parse::<i64>().is_ok_and(|n| n.to_string() == id),
+            Self::Uuid => id.len() == 36 && self.might_be(id) && id.to_lowercase() == id,
+        }
+    }
+
     /// Whether a text that is no id of ours could be one of this kind.
     fn might_be(self, id: &str) -> bool {
         match self {
@@ -110,6 +120,14 @@ impl Renaming {
             renaming.ids.insert(value.clone(), id);
         }
         renaming
+    }
+
+    /// Keeps all ids; a type's column holds those that are written as its kind's literals are.
+    pub(crate) fn identity(kinds: BTreeMap<String, Kind>, values: &BTreeSet<Value>) -> Self {
+        let kind = |value: &Value| kinds.get(&value.ty).copied().unwrap_or(Kind::Text);
+        let held = values.iter().filter(|value| kind(value).is_canonical(&value.id));
+        let ids = held.map(|value| (value.clone(), value.id.clone())).collect();
+        Self { kinds, ids, originals: BTreeMap::new() }
     }
 
     /// The kind of a type's ids.

@@ -6,7 +6,7 @@
 
 use super::entities;
 use super::forms;
-use super::renaming::{Kind, Renaming};
+use super::renaming::Renaming;
 use super::style::{Strings, Style};
 use super::tables::{Column, ColumnType, Row, Table, quoted};
 use crate::support::notation::{Fact, Value};
@@ -203,13 +203,7 @@ pub(crate) fn column_type<'v>(
         "Integer" if style.has_typed_primitives() => ColumnType::Bigint,
         "Boolean" if style.has_typed_primitives() => ColumnType::Boolean,
         "String" | "Integer" | "Boolean" => ColumnType::Text,
-        ty => match renaming.kind(ty) {
-            Kind::Text => ColumnType::Text,
-            Kind::Varchar => ColumnType::Varchar,
-            Kind::Integer | Kind::Undeclared => ColumnType::Integer,
-            Kind::Bigint => ColumnType::Bigint,
-            Kind::Uuid => ColumnType::Uuid,
-        },
+        ty => ColumnType::of(renaming.kind(ty)),
     }
 }
 

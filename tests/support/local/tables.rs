@@ -1,5 +1,6 @@
 //! Tables of the caller's: columns of any type, rows with and without values, as text for either database.
 
+use super::renaming::Kind;
 use portcullis_compiler::Dialect;
 use std::fmt::Write;
 
@@ -30,6 +31,17 @@ pub(crate) enum ColumnType {
 }
 
 impl ColumnType {
+    /// The type of a column that holds ids of a kind.
+    pub(crate) fn of(kind: Kind) -> Self {
+        match kind {
+            Kind::Text => Self::Text,
+            Kind::Varchar => Self::Varchar,
+            Kind::Integer | Kind::Undeclared => Self::Integer,
+            Kind::Bigint => Self::Bigint,
+            Kind::Uuid => Self::Uuid,
+        }
+    }
+
     /// The type as the database writes it.
     pub(crate) fn name(&self, dialect: Dialect) -> String {
         match (self, dialect) {
