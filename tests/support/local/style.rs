@@ -56,9 +56,29 @@ pub(crate) enum Strings {
     Enums,
 }
 
-/// Names that statements of ours might have, too.
-const LIKE_OURS: [&str; 12] =
-    ["t1", "w", "pc1_has_role", "r", "pc1", "t", "pc1_allow", "s", "q", "f1", "c", "pc2"];
+/// Names that statements of ours have, or might.
+pub(crate) const LIKE_OURS: [&str; 20] = [
+    "t1",
+    "w",
+    "pc1_has_role",
+    "r",
+    "pc1",
+    "t",
+    "pc0_allow",
+    "s",
+    "q",
+    "x",
+    "c",
+    "pb0",
+    "e",
+    "given",
+    "u",
+    "st",
+    "l",
+    "t0",
+    "a",
+    "p_w",
+];
 
 /// Names of columns that a careless statement would take for its own, or for each other.
 const CLASHING: [&str; 6] = ["id", "a0", "value", "\"order\"", "c0", "\"userId\""];
