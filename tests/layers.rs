@@ -24,6 +24,7 @@ const COMPILER: &[(&str, &[&str])] = &[
     ("strata", &["source", "diagnostic", "ir", "specialise"]),
     ("plan", &["limits", "catalog", "ir", "question", "specialise", "strata"]),
     ("sql", &["catalog", "ir", "question", "specialise", "plan"]),
+    ("bindings", &["limits", "sql"]),
 ];
 
 /// The same for the service. Of the store, `http` sees the errors and what a key may do, no more.
@@ -39,9 +40,14 @@ const SERVICE: &[(&str, &[&str])] = &[
 const PLACES: &[(&str, &[&str])] = &[
     ("annotate_snippets", &["compiler/src/diagnostic/render.rs"]),
     ("chumsky", &["compiler/src/syntax/"]),
+    ("granit_parser", &["compiler/src/bindings/yaml.rs"]),
     ("petgraph", &["compiler/src/strata/graph.rs"]),
     // `lower` names the types of the nodes that it is given and gives on; `build` makes them.
-    ("sqlparser", &["compiler/src/sql/build.rs", "compiler/src/sql/lower.rs"]),
+    // `reader` reads bound queries; what is printed of them comes from our own tokens.
+    (
+        "sqlparser",
+        &["compiler/src/sql/build.rs", "compiler/src/sql/lower.rs", "compiler/src/bindings/reader.rs"],
+    ),
     ("portcullis_compiler", &["src/engine/", "src/cli/"]),
     ("rusqlite", &["src/store/"]),
     ("axum", &["src/http/", "src/cli/serve.rs", "src/lib.rs"]),
@@ -80,7 +86,7 @@ const NOT_IN_COMPILER: &[&str] = &[
 
 /// Everything that the compiler depends on.
 const COMPILER_NEEDS: &[&str] =
-    &["annotate-snippets", "chumsky", "indexmap", "petgraph", "rustc-hash", "sqlparser"];
+    &["annotate-snippets", "chumsky", "granit-parser", "indexmap", "petgraph", "rustc-hash", "sqlparser"];
 
 /// A source file: its path from the root, and its text.
 struct Source {

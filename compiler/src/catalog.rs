@@ -57,4 +57,9 @@ pub enum RelationSource {
         /// Which parameter.
         slot: usize,
     },
+    /// The rows of a query of the caller's, on the caller's database; the columns' names do not matter.
+    Bound {
+        /// Index into [`Bindings::facts`](crate::bindings::Bindings::facts).
+        binding: usize,
+    },
 }

@@ -9,6 +9,7 @@ pub mod catalog;
 pub mod diagnostic;
 pub mod ir;
 pub mod limits;
+pub mod local;
 mod plan;
 pub mod question;
 pub mod resolve;

@@ -65,3 +65,27 @@ pub const SPLITS: usize = 16;
 /// Sources of one statement, those of a common table expression counted wherever it is read. SQLite expands
 /// it there, and refuses a statement with a thousand.
 pub const TABLE_READINGS: usize = 960;
+
+/// Bytes of a data-bindings document. Real ones stay below 50 kB.
+pub const BINDINGS_BYTES: usize = 1_000_000;
+
+/// Mappings and sequences inside each other in a data-bindings document, those behind an alias included.
+/// What we read of it has three levels.
+pub const BINDINGS_DEPTH: usize = 32;
+
+/// Characters of a key in a data-bindings document. YAML's own bound for plain keys is 1,024, too few for a
+/// signature with many long types.
+pub const BINDINGS_KEY_LENGTH: usize = 8_192;
+
+/// Bytes of a bound query. It stands in every statement that uses it.
+pub const QUERY_BYTES: usize = 64_000;
+
+/// Words, values and signs of a bound query. A chain of them, as in `a OR b OR …`, becomes a tree of as many
+/// levels, which must not fill a thread's stack of 2 MB when it is dropped.
+pub const QUERY_TOKENS: usize = 8_000;
+
+/// Brackets inside each other in a bound query.
+pub const QUERY_NESTING: usize = 64;
+
+/// Levels of calls within the reader of SQL; each bracket takes two or three.
+pub const QUERY_RECURSION: usize = 256;

@@ -81,7 +81,7 @@ mod tests {
         let program = checked.program.unwrap_or_else(|| panic!("{:#?}", checked.diagnostics));
         let name = |relation: Relation| match relation.source {
             RelationSource::Table { name } => format!("{name}({})", relation.args.len()),
-            RelationSource::Context { .. } => panic!("no context"),
+            RelationSource::Context { .. } | RelationSource::Bound { .. } => panic!("neither"),
         };
         catalog(&program).expect("few tables").relations.into_iter().map(name).collect()
     }

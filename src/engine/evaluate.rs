@@ -55,12 +55,14 @@ impl Engine {
         if query.vars.values().any(|var| var.ids.as_ref().is_some_and(Vec::is_empty)) {
             return Ok(Vec::new());
         }
-        let prepared = match view.prepare(&by_position(&question)).await {
-            // Refused: once more with the names that the message should have.
-            Err(EngineError::BadRequest(_)) => view.prepare(&question).await?,
-            other => other?,
+        let named = |error| match error {
+            EngineError::BadRequest(message) => {
+                EngineError::BadRequest(questions::with_names(&message, &question))
+            }
+            error => error,
         };
-        let (prepared, rows) = self.answer(prepared).await?;
+        let prepared = view.prepare(&questions::by_position(&question)).await.map_err(named)?;
+        let (prepared, rows) = self.answer(prepared).await.map_err(named)?;
         let mut answers: Vec<Assignment> = Vec::with_capacity(rows.len());
         for row in rows {
             let mut of_row = vec![Assignment::new()];
@@ -127,7 +129,7 @@ impl Engine {
 }
 
 impl EvaluateQuery {
-    fn check(&self, max_atoms: usize) -> Result<(), EngineError> {
+    pub(super) fn check(&self, max_atoms: usize) -> Result<(), EngineError> {
         let bad = |text: String| Err(EngineError::BadRequest(text));
         if self.atoms.len() > max_atoms {
             let n = self.atoms.len();
@@ -154,7 +156,7 @@ impl EvaluateQuery {
     }
 
     /// The variables that the calls use, in order of first use, and the question over them.
-    fn question(&self) -> (Vec<String>, Question) {
+    pub(super) fn question(&self) -> (Vec<String>, Question) {
         let mut names: Vec<String> = Vec::new();
         let mut place = |var: &String| {
             names.iter().position(|name| name == var).unwrap_or_else(|| {
@@ -168,11 +170,7 @@ impl EvaluateQuery {
         };
         let atoms = self.atoms.iter().map(atom).collect();
         let used = names.iter().filter_map(|name| Some((name, self.vars.get(name)?)));
-        let vars = used.map(|(name, var)| QuestionVar {
-            name: name.clone(),
-            ty: Some(var.ty.clone()),
-            domain: var.domain(),
-        });
+        let vars = used.map(|(name, var)| var.named(name));
         let question = Question { atoms, vars: vars.collect(), paged: false };
         (names, question)
     }
@@ -207,6 +205,11 @@ fn extended(mut answers: Vec<Assignment>, name: &str, ids: &[Option<String>]) ->
 }
 
 impl EvaluateVar {
+    /// The question's variable of this name.
+    pub(super) fn named(&self, name: &str) -> QuestionVar {
+        QuestionVar { name: name.to_owned(), ty: Some(self.ty.clone()), domain: self.domain() }
+    }
+
     fn domain(&self) -> Domain {
         match self.ids.as_deref() {
             None => Domain::Wanted,
@@ -216,15 +219,6 @@ impl EvaluateVar {
             }
         }
     }
-}
-
-/// The same question with its variables named by position.
-fn by_position(question: &Question) -> Question {
-    let mut question = question.clone();
-    for (position, var) in question.vars.iter_mut().enumerate() {
-        var.name = format!("v{position}");
-    }
-    question
 }
 
 /// A pattern's arguments with the values of one answer in place of its wildcards.

@@ -50,6 +50,7 @@ pub use settings::EngineSettings;
 pub use view::unix_time;
 
 use crate::store::{Key, Stats, Store, StoreOptions};
+use local::Documents;
 use parking_lot::RwLock;
 use plans::Plans;
 use std::path::Path;
@@ -77,6 +78,7 @@ struct Shared {
     plans: RwLock<Option<Arc<Plans>>>,
     /// Held while the active policy is replaced.
     uploads: Mutex<()>,
+    documents: Documents,
 }
 
 /// How much an environment holds.
@@ -104,7 +106,8 @@ impl Engine {
 
     async fn over(store: Store, settings: EngineSettings) -> Result<Self, EngineError> {
         let stored = store.policy(None).await?;
-        let shared = Shared { store, settings, plans: RwLock::new(None), uploads: Mutex::new(()) };
+        let documents = Documents::new(settings.plan_bytes / 4);
+        let shared = Shared { store, settings, plans: RwLock::new(None), uploads: Mutex::new(()), documents };
         let engine = Self { shared: Arc::new(shared) };
         if let Some(policy) = stored {
             let active = view::off_the_workers(move || Active::of(&policy)).await??;
@@ -162,6 +165,11 @@ impl Engine {
 
     fn settings(&self) -> &EngineSettings {
         &self.shared.settings
+    }
+
+    /// The data-bindings documents that were sent last.
+    fn documents(&self) -> &Documents {
+        &self.shared.documents
     }
 
     fn uploads(&self) -> &Mutex<()> {

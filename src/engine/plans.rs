@@ -11,13 +11,18 @@
 //! ```
 
 use super::catalog::{self, Context, ContextSignature};
+use super::local::LocalKey;
 use super::versions::Active;
 use crate::store::Relations;
 use portcullis_compiler::catalog::Relation;
+use portcullis_compiler::local::LocalPlan;
 use portcullis_compiler::question::{CompileError, Question, Shape, Statement};
 use portcullis_compiler::{Dialect, compile};
 use quick_cache::{Weighter, sync::Cache};
 use std::sync::Arc;
+
+/// How many plans for callers' databases are kept; each takes some tens of KiB.
+const LOCAL_PLANS: usize = 1_000;
 
 /// The compiled questions of one policy over one generation of relations.
 #[derive(Debug)]
@@ -28,6 +33,7 @@ pub(super) struct Plans {
     relations: Arc<Relations>,
     stored: Vec<Relation>,
     cache: Cache<PlanKey, Arc<Statement>, StatementBytes>,
+    local: Cache<LocalKey, Arc<LocalPlan>>,
 }
 
 /// What distinguishes two statements of one [`Plans`].
@@ -51,7 +57,23 @@ impl Plans {
         // A statement of a usual policy is 1 to 4 KiB long.
         let expected = usize::try_from(bytes / 2048).unwrap_or(usize::MAX).min(1 << 16);
         let cache = Cache::with_weighter(expected, bytes, StatementBytes);
-        Self { policy, relations, stored, cache }
+        let local = Cache::new(LOCAL_PLANS);
+        Self { policy, relations, stored, cache, local }
+    }
+
+    /// The store's relations that the policy can read.
+    pub(super) fn stored(&self) -> &[Relation] {
+        &self.stored
+    }
+
+    /// The plan for callers' databases, if this one was made before and is still kept.
+    pub(super) fn known_local(&self, key: &LocalKey) -> Option<Arc<LocalPlan>> {
+        self.local.get(key)
+    }
+
+    /// Keeps a plan for callers' databases.
+    pub(super) fn keep_local(&self, key: LocalKey, plan: &Arc<LocalPlan>) {
+        self.local.insert(key, Arc::clone(plan));
     }
 
     /// Which of the store's relations the statements know: later ones have a higher number.

@@ -59,6 +59,26 @@ pub(super) fn holds_of(predicate: &str, ty: &str, ids: Vec<String>) -> Question 
     Question::atom(predicate, vec![var])
 }
 
+/// The same question with its variables named by position: two that differ in names alone are compiled once.
+pub(super) fn by_position(question: &Question) -> Question {
+    let mut question = question.clone();
+    for (position, var) in question.vars.iter_mut().enumerate() {
+        var.name = positional(position);
+    }
+    question
+}
+
+fn positional(position: usize) -> String {
+    format!("v{position}")
+}
+
+/// A message about [`by_position`] with the names that the caller gave.
+pub(super) fn with_names(message: &str, question: &Question) -> String {
+    question.vars.iter().enumerate().fold(message.to_owned(), |message, (position, var)| {
+        message.replace(&format!("`{}`", positional(position)), &format!("`{}`", var.name))
+    })
+}
+
 /// Refuses a question over a predicate that neither a rule nor a fact of this policy can have.
 pub fn check_predicates(program: &Program, question: &Question) -> Result<(), EngineError> {
     question.atoms.iter().try_for_each(|atom| check_predicate(program, &atom.predicate, atom.args.len()))

@@ -21,6 +21,8 @@ pub struct EngineSettings {
     /// Answers over any predicates: a product of unrelated ones would otherwise fill the memory. A list of
     /// ids has no bound but what is stored.
     pub answer_rows: usize,
+    /// Values of stored facts in the SQL of one local check: a text is sent, parsed and planned each time.
+    pub embedded_values: usize,
 }
 
 impl Default for EngineSettings {
@@ -32,6 +34,7 @@ impl Default for EngineSettings {
             plan_bytes: 64 << 20,
             question_atoms: 32,
             answer_rows: 1_000_000,
+            embedded_values: 10_000,
         }
     }
 }

@@ -21,7 +21,24 @@
 //! in a query in which the table goes by this name. A filter may then read the row's other columns instead
 //! of looking the row up again.
 
+mod column;
+mod document;
+mod grammar;
+mod guard;
+mod key;
+mod lexer;
+mod plain;
+mod query;
+mod reader;
+mod token;
+#[cfg(test)]
+mod tests;
+mod types;
+mod yaml;
+
 use crate::sql::dialect::Dialect;
+pub use column::{column, output_name};
+pub use document::parse;
 use indexmap::IndexMap;
 
 /// A parsed data-bindings document.
@@ -87,7 +104,8 @@ pub struct PlainQuery {
     pub table: Vec<String>,
     /// The selected columns, in the query's spelling, without a qualifier.
     pub columns: Vec<String>,
-    /// The condition, with places for the columns' qualifier; empty if there is none.
+    /// The condition, with places for the columns' qualifier; empty if there is none. It may be joined to
+    /// others by `AND`: an `OR` within it stands between brackets.
     pub condition: Vec<ConditionPart>,
 }
 
@@ -98,6 +116,17 @@ pub enum ConditionPart {
     Text(String),
     /// A column of the table, in the query's spelling, without a qualifier.
     Column(String),
+}
+
+/// The column that a filter looks at: an expression of the caller's over one row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ColumnExpr {
+    /// Its text; between brackets unless it is a name or a cast of one.
+    pub text: String,
+    /// The parts of the name in the caller's spelling, if it is no more than a column, perhaps qualified.
+    pub name: Option<Vec<String>>,
+    /// Every word of it, in lower case and without quotes: names that ours must not be.
+    pub words: Vec<String>,
 }
 
 /// The table whose rows are the values of a type.
@@ -130,6 +159,8 @@ pub enum Family {
     },
     /// Text of any length; compares byte by byte.
     Text,
+    /// Text in a column that pads it with blanks at the end; they are no part of the value.
+    Padded,
     /// UUIDs; canonical in lower case with hyphens.
     Uuid,
     /// Any other type; compared as text.

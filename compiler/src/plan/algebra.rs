@@ -28,9 +28,20 @@ pub(crate) enum PlanAnswer {
         selects: Vec<Select>,
         /// What their columns mean.
         columns: Vec<AnswerColumn>,
-        /// One page, see [`crate::question::Question::paged`].
-        paged: bool,
+        /// Which of them.
+        range: Range,
     },
+}
+
+/// Which rows of an answer are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Range {
+    /// All, sorted.
+    All,
+    /// One page, sorted, see [`crate::question::Question::paged`].
+    Page,
+    /// At most so many, in any order.
+    Some(usize),
 }
 
 /// A common table expression.
@@ -97,6 +108,11 @@ pub(crate) enum FromKind {
     Table(TableRef),
     /// The values of a parameter, one column.
     Values(Slot),
+    /// Rows of values that stand in the statement itself; only in what is left of a plan once stored facts
+    /// are known.
+    Embedded(usize),
+    /// The row of the caller's own query, which is a row of this relation: not read again.
+    Row(usize),
 }
 
 /// A condition of a select.
@@ -117,6 +133,14 @@ pub(crate) enum Condition {
         expr: Expr,
         /// The literals.
         literals: Vec<ConstId>,
+    },
+    /// The value is in the one column of one of these selects, which mention nothing from outside; only in
+    /// plans whose shape the database is known to like.
+    In {
+        /// The value.
+        expr: Expr,
+        /// The selects.
+        selects: Vec<Select>,
     },
     /// Some branch has a row.
     Any(Vec<Select>),
@@ -164,6 +188,17 @@ impl Expr {
 }
 
 impl Select {
+    /// Visits every value of the select and its branches.
+    pub(crate) fn for_each_expr(&mut self, visit: &mut impl FnMut(&mut Expr)) {
+        self.output.iter_mut().for_each(&mut *visit);
+        self.filter.iter_mut().for_each(|condition| condition.for_each_expr(visit));
+    }
+
+    /// Whether the select always has a row, and only one.
+    pub(crate) fn is_unit(&self) -> bool {
+        self.from.is_empty() && self.filter.is_empty()
+    }
+
     /// Visits every alias of the select and its branches, definitions and uses alike.
     pub(crate) fn for_each_alias(&mut self, visit: &mut impl FnMut(&mut usize)) {
         for from in &mut self.from {
@@ -177,6 +212,32 @@ impl Select {
 }
 
 impl Condition {
+    /// Visits every value of the condition and its branches.
+    pub(crate) fn for_each_expr(&mut self, visit: &mut impl FnMut(&mut Expr)) {
+        match self {
+            Self::Compare { left, right, .. } => {
+                visit(left);
+                visit(right);
+            }
+            Self::OneOf { expr, .. } => visit(expr),
+            Self::In { expr, selects } => {
+                visit(expr);
+                selects.iter_mut().for_each(|select| select.for_each_expr(visit));
+            }
+            Self::Any(branches) | Self::None(branches) => {
+                branches.iter_mut().for_each(|branch| branch.for_each_expr(visit));
+            }
+        }
+    }
+
+    /// The branches inside.
+    pub(crate) fn branches(&self) -> &[Select] {
+        match self {
+            Self::Compare { .. } | Self::OneOf { .. } => &[],
+            Self::In { selects: branches, .. } | Self::Any(branches) | Self::None(branches) => branches,
+        }
+    }
+
     fn for_each_alias(&mut self, visit: &mut impl FnMut(&mut usize)) {
         match self {
             Self::Compare { left, right, .. } => {
@@ -184,6 +245,10 @@ impl Condition {
                 right.visit_alias(visit);
             }
             Self::OneOf { expr, .. } => expr.visit_alias(visit),
+            Self::In { expr, selects } => {
+                expr.visit_alias(visit);
+                selects.iter_mut().for_each(|select| select.for_each_alias(visit));
+            }
             Self::Any(branches) | Self::None(branches) => {
                 branches.iter_mut().for_each(|branch| branch.for_each_alias(visit));
             }
@@ -192,6 +257,19 @@ impl Condition {
 }
 
 impl Expr {
+    /// The alias of the column that it is.
+    pub(crate) fn alias(self) -> Option<usize> {
+        match self {
+            Self::Column { alias, .. } => Some(alias),
+            Self::Const(_)
+            | Self::Given(_)
+            | Self::Now
+            | Self::Tag(_)
+            | Self::TypeName(_)
+            | Self::Unconstrained => None,
+        }
+    }
+
     fn visit_alias(&mut self, visit: &mut impl FnMut(&mut usize)) {
         match self {
             Self::Column { alias, .. } => visit(alias),
@@ -202,6 +280,42 @@ impl Expr {
             | Self::TypeName(_)
             | Self::Unconstrained => {}
         }
+    }
+}
+
+impl PlanAnswer {
+    /// Its alternatives.
+    pub(crate) fn selects(&self) -> &[Select] {
+        match self {
+            Self::Decision(selects) | Self::Rows { selects, .. } => selects,
+        }
+    }
+
+    /// Its alternatives.
+    pub(crate) fn selects_mut(&mut self) -> &mut Vec<Select> {
+        match self {
+            Self::Decision(selects) | Self::Rows { selects, .. } => selects,
+        }
+    }
+}
+
+impl TableBody {
+    /// All its selects, the base's before the step's.
+    pub(crate) fn selects(&self) -> impl Iterator<Item = &Select> {
+        let (base, step): (&[Select], &[Select]) = match self {
+            Self::Union(selects) => (selects, &[]),
+            Self::Recursive { base, step } | Self::WholeState { base, step } => (base, step),
+        };
+        base.iter().chain(step)
+    }
+
+    /// All its selects, the base's before the step's.
+    pub(crate) fn selects_mut(&mut self) -> impl Iterator<Item = &mut Select> {
+        let (base, step): (&mut [Select], &mut [Select]) = match self {
+            Self::Union(selects) => (selects, &mut []),
+            Self::Recursive { base, step } | Self::WholeState { base, step } => (base, step),
+        };
+        base.iter_mut().chain(step)
     }
 }
 
@@ -238,13 +352,19 @@ fn readings(selects: &[Select], of_table: &[usize]) -> usize {
         for from in &select.from {
             let expanded = match from.kind {
                 FromKind::Table(TableRef::Table(table)) => 1 + of_table.get(table).copied().unwrap_or(0),
-                FromKind::Table(TableRef::Itself) | FromKind::Values(_) | FromKind::Source(_) => 1,
+                FromKind::Table(TableRef::Itself)
+                | FromKind::Values(_)
+                | FromKind::Source(_)
+                | FromKind::Embedded(_)
+                | FromKind::Row(_) => 1,
             };
             count = count.saturating_add(expanded);
         }
         for condition in &select.filter {
             match condition {
-                Condition::Any(branches) | Condition::None(branches) => {
+                Condition::In { selects: branches, .. }
+                | Condition::Any(branches)
+                | Condition::None(branches) => {
                     count = count.saturating_add(readings(branches, of_table));
                 }
                 Condition::Compare { .. } | Condition::OneOf { .. } => {}

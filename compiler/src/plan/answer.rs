@@ -1,6 +1,6 @@
 //! The rows of an answer, and the tables that a finished plan still needs.
 
-use super::algebra::{Condition, Expr, FromKind, Plan, PlanAnswer, Select, Table, TableBody};
+use super::algebra::{Condition, Expr, FromKind, Plan, Select, Table};
 use super::planner::type_of;
 use crate::question::{Shape, ShapeDomain};
 use crate::specialise::clause::{Output, Root, TableRef};
@@ -28,11 +28,11 @@ pub(super) fn row(shape: &Shape, root: &Root, bound: &[Expr]) -> Vec<Expr> {
 }
 
 /// Removes tables that nothing reads, and numbers the others anew.
-pub(super) fn prune(plan: Plan) -> Plan {
+pub(crate) fn prune(plan: Plan) -> Plan {
     let Plan { tables, mut answer } = plan;
     let mut needed = vec![false; tables.len()];
     let mut queue = Vec::new();
-    answer_selects(&mut answer).iter_mut().for_each(|select| {
+    answer.selects_mut().iter_mut().for_each(|select| {
         for_each_table(select, &mut |table| queue.push(*table));
     });
     let mut tables: Vec<Option<Table>> = tables.into_iter().map(Some).collect();
@@ -42,7 +42,7 @@ pub(super) fn prune(plan: Plan) -> Plan {
         {
             *slot = true;
             if let Some(Some(table)) = tables.get_mut(next) {
-                for_each_select(&mut table.body, &mut |select| {
+                table.body.selects_mut().for_each(|select| {
                     for_each_table(select, &mut |table| queue.push(*table));
                 });
             }
@@ -61,28 +61,13 @@ pub(super) fn prune(plan: Plan) -> Plan {
             *table = *number;
         }
     };
-    answer_selects(&mut answer).iter_mut().for_each(|select| for_each_table(select, &mut renumber));
+    answer.selects_mut().iter_mut().for_each(|select| for_each_table(select, &mut renumber));
     let kept = tables.into_iter().zip(&needed).filter_map(|(table, needed)| table.filter(|_| *needed));
     let tables = kept.map(|mut table| {
-        for_each_select(&mut table.body, &mut |select| for_each_table(select, &mut renumber));
+        table.body.selects_mut().for_each(|select| for_each_table(select, &mut renumber));
         table
     });
     Plan { tables: tables.collect(), answer }
-}
-
-fn answer_selects(answer: &mut PlanAnswer) -> &mut [Select] {
-    match answer {
-        PlanAnswer::Decision(selects) | PlanAnswer::Rows { selects, .. } => selects,
-    }
-}
-
-fn for_each_select(body: &mut TableBody, visit: &mut impl FnMut(&mut Select)) {
-    match body {
-        TableBody::Union(selects) => selects.iter_mut().for_each(visit),
-        TableBody::Recursive { base, step } | TableBody::WholeState { base, step } => {
-            base.iter_mut().chain(step).for_each(visit);
-        }
-    }
 }
 
 fn for_each_table(select: &mut Select, visit: &mut impl FnMut(&mut usize)) {
@@ -92,7 +77,10 @@ fn for_each_table(select: &mut Select, visit: &mut impl FnMut(&mut usize)) {
         }
     }
     for condition in &mut select.filter {
-        if let Condition::Any(branches) | Condition::None(branches) = condition {
+        if let Condition::In { selects: branches, .. }
+        | Condition::Any(branches)
+        | Condition::None(branches) = condition
+        {
             branches.iter_mut().for_each(|branch| for_each_table(branch, visit));
         }
     }

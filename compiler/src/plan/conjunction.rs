@@ -440,12 +440,16 @@ fn count(select: &Select, tables: &mut usize, sources: &mut usize) {
     for from in &select.from {
         match from.kind {
             FromKind::Table(_) => *tables += 1,
-            FromKind::Source(_) | FromKind::Values(_) => *sources += 1,
+            FromKind::Source(_) | FromKind::Values(_) | FromKind::Embedded(_) | FromKind::Row(_) => {
+                *sources += 1;
+            }
         }
     }
     for condition in &select.filter {
         match condition {
-            Condition::Any(branches) | Condition::None(branches) => {
+            Condition::In { selects: branches, .. }
+            | Condition::Any(branches)
+            | Condition::None(branches) => {
                 branches.iter().for_each(|branch| count(branch, tables, sources));
             }
             Condition::Compare { .. } | Condition::OneOf { .. } => {}

@@ -28,8 +28,10 @@ mod recursion;
 mod scope;
 mod unify;
 
+pub(crate) use answer::prune;
+
 use crate::catalog::Catalog;
-use crate::ir::{Constant, Program};
+use crate::ir::{Constant, Program, RuleId};
 use crate::limits;
 use crate::question::{CompileError, Shape};
 use crate::specialise;
@@ -46,6 +48,8 @@ pub(crate) struct Planned {
     /// When the rows are not the whole answer, as a decision, and why.
     pub(crate) refusal: Option<(Plan, String)>,
     pub(crate) extra_constants: IndexSet<Constant>,
+    /// The rules that took part.
+    pub(crate) rules: IndexSet<RuleId>,
 }
 
 /// The stages between the program and the plan, as text.
@@ -91,6 +95,13 @@ fn shrink(mut specialised: Specialised) -> Specialised {
     specialised
 }
 
+/// The rules that clauses come from.
+fn rules(specialised: &Specialised) -> IndexSet<RuleId> {
+    let roots = specialised.roots.iter().map(|root| &root.clause);
+    let clauses = specialised.relations.iter().flat_map(|relation| &relation.clauses);
+    roots.chain(clauses).filter_map(|clause| clause.rule).collect()
+}
+
 /// Plans the shrunk relations: with branches where they are tested, or, if that makes the statement too
 /// large, with a table for whatever is tested in several ways.
 fn finish(
@@ -102,10 +113,11 @@ fn finish(
     let attempt = |specialised: Specialised, shares_tests: bool| {
         let extra_constants = specialised.extra_constants.clone();
         let roots = specialised.roots.clone();
+        let rules = rules(&specialised);
         let mut planner = Planner::new(program, catalog, specialised, shares_tests);
         let answer = planner.answer(shape, &roots)?;
         let refusal = planner.take_refusal()?;
-        Ok(Planned { plan: planner.into_plan(answer), refusal, extra_constants })
+        Ok(Planned { plan: planner.into_plan(answer), refusal, extra_constants, rules })
     };
     let fits = |planned: &Planned| planned.plan.n_readings() <= limits::TABLE_READINGS;
     let first = attempt(specialised.clone(), false);

@@ -1,6 +1,6 @@
 //! The state of planning one question: its relations, which of them recurse, the tables made so far.
 
-use super::algebra::{Expr, Plan, PlanAnswer, Select, Table, TableBody};
+use super::algebra::{Expr, Plan, PlanAnswer, Range, Select, Table, TableBody};
 use super::build::Build;
 use super::scope::Scope;
 use crate::catalog::Catalog;
@@ -219,7 +219,8 @@ impl<'p> Planner<'p> {
             selects.sort_by_key(super::conjunction::cost);
             return Ok(PlanAnswer::Decision(selects));
         }
-        Ok(PlanAnswer::Rows { selects, columns, paged: shape.paged })
+        let range = if shape.paged { Range::Page } else { Range::All };
+        Ok(PlanAnswer::Rows { selects, columns, range })
     }
 
     /// The plan that decides whether some alternative cannot be enumerated, and why it cannot.

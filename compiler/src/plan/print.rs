@@ -148,6 +148,7 @@ impl Names<'_> {
         match self.catalog.relations.get(source).map(|relation| &relation.source) {
             Some(RelationSource::Table { name }) => name.clone(),
             Some(RelationSource::Context { slot }) => format!("{:?}", Slot::Context(*slot)),
+            Some(RelationSource::Bound { binding }) => format!("binding#{binding}"),
             None => "_".to_owned(),
         }
     }
@@ -184,6 +185,8 @@ impl Names<'_> {
                     plan.tables.get(table).map_or("_".to_owned(), |table| table.name.clone())
                 }
                 FromKind::Values(slot) => format!("{slot:?}"),
+                FromKind::Embedded(rows) => format!("embedded#{rows}"),
+                FromKind::Row(source) => format!("the row of {}", self.source(source)),
             };
             format!("{name} t{}", from.alias)
         });
@@ -210,6 +213,10 @@ impl Names<'_> {
                         literals.iter().map(|literal| self.literal(*literal)).collect();
                     let _ =
                         writeln!(text, "{indent}    where {} in {}", self.expr(*expr), literals.join(" "));
+                }
+                Condition::In { expr, selects } => {
+                    let kind = format!("where {} in", self.expr(*expr));
+                    selects.iter().for_each(|select| self.select(text, plan, select, &kind, depth + 1));
                 }
                 Condition::Any(branches) => {
                     branches

@@ -67,7 +67,7 @@ fn aliases(condition: &Condition) -> Vec<usize> {
     match condition {
         Condition::Compare { left, right, .. } => [alias(left), alias(right)].into_iter().flatten().collect(),
         Condition::OneOf { expr, .. } => alias(expr).into_iter().collect(),
-        Condition::Any(_) | Condition::None(_) => Vec::new(),
+        Condition::In { .. } | Condition::Any(_) | Condition::None(_) => Vec::new(),
     }
 }
 

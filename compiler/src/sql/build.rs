@@ -10,9 +10,9 @@ use sqlparser::ast::{
     BinaryOperator, CaseWhen, CastKind, Cte, CteAsMaterialized, DataType, Distinct, Expr, Function,
     FunctionArg, FunctionArgExpr, FunctionArgumentList, FunctionArguments, GroupByExpr, Ident, Join,
     JoinOperator, LimitClause, ObjectName, ObjectNamePart, OrderBy, OrderByExpr, OrderByKind, OrderByOptions,
-    OrderBySort, Query, Select, SelectFlavor, SelectItem, SetExpr, SetOperator, SetQuantifier, TableAlias,
-    TableAliasColumnDef, TableFactor, TableFunctionArgs, TableWithJoins, UnaryOperator, Value,
-    WildcardAdditionalOptions, With,
+    OrderBySort, Parens, Query, Select, SelectFlavor, SelectItem, SetExpr, SetOperator, SetQuantifier,
+    TableAlias, TableAliasColumnDef, TableFactor, TableFunctionArgs, TableWithJoins, UnaryOperator, Value,
+    Values, WildcardAdditionalOptions, With,
 };
 use sqlparser::keywords::ALL_KEYWORDS;
 
@@ -35,6 +35,132 @@ pub(super) fn ident(name: &str) -> Ident {
         quote_style: Some('"'),
         span: sqlparser::tokenizer::Span::empty(),
     }
+}
+
+/// A text as a literal that no driver takes for more: what looks like the place of a parameter to one of them
+/// (`$1`, `?`, `:x`, `%s`) is spelled in another way, and so are backslashes.
+pub(super) fn plain_lit(text: &str, escapes: Escapes) -> Expr {
+    let is_risky = |c: char| matches!(c, '$' | '?' | ':' | '%' | '\\' | '@' | '{') || c.is_control();
+    if !text.contains(is_risky) {
+        return lit(text);
+    }
+    match escapes {
+        Escapes::EscapeStrings => {
+            let chars = text.chars().map(|c| match c {
+                '\'' => "''".to_owned(),
+                c if is_risky(c) && c.is_ascii() => format!("\\x{:02x}", u32::from(c)),
+                c => c.to_string(),
+            });
+            raw(&format!("E'{}'", chars.collect::<String>()))
+        }
+        Escapes::Char => {
+            let mut parts: Vec<Expr> = Vec::new();
+            let mut plain = String::new();
+            for c in text.chars() {
+                if is_risky(c) {
+                    if !plain.is_empty() {
+                        parts.push(lit(&std::mem::take(&mut plain)));
+                    }
+                    parts.push(call("char", vec![number(i64::from(u32::from(c)))]));
+                } else {
+                    plain.push(c);
+                }
+            }
+            if !plain.is_empty() {
+                parts.push(lit(&plain));
+            }
+            let joined =
+                parts.into_iter().reduce(|left, right| binary(left, BinaryOperator::StringConcat, right));
+            joined.map_or_else(|| lit(""), nested)
+        }
+    }
+}
+
+/// Text that is SQL already: a caller's query or column, which `bindings` has read and printed anew.
+pub(super) fn raw(text: &str) -> Expr {
+    Expr::Identifier(Ident::new(text))
+}
+
+/// A caller's table, or a caller's query in parentheses.
+pub(super) fn raw_table(text: &str, as_alias: &str, columns: &[&str]) -> TableFactor {
+    factor(name(text), None, alias(as_alias, columns))
+}
+
+/// A caller's query as a common table expression that is not made for its own sake.
+pub(super) fn raw_cte(name: &str, columns: &[&str], text: &str) -> Cte {
+    let from = joined(vec![raw_table(&format!("({text})"), "q", &[])]);
+    let query = query(select(false, vec![star()], from, Vec::new()));
+    Cte { materialized: Some(CteAsMaterialized::NotMaterialized), ..cte(name, columns, query, false) }
+}
+
+/// `VALUES (a, b), (c, d)`
+pub(super) fn values(rows: Vec<Vec<Expr>>) -> SetExpr {
+    SetExpr::Values(Values {
+        explicit_row: false,
+        value_keyword: false,
+        rows: rows.into_iter().map(parens).collect(),
+    })
+}
+
+fn parens(content: Vec<Expr>) -> Parens<Vec<Expr>> {
+    Parens { opening_token: AttachedToken::empty(), content, closing_token: AttachedToken::empty() }
+}
+
+/// `expr IS TRUE`
+pub(super) fn is_true(expr: Expr) -> Expr {
+    Expr::IsTrue(Box::new(expr))
+}
+
+/// `expr IS NOT NULL`
+pub(super) fn is_not_null(expr: Expr) -> Expr {
+    Expr::IsNotNull(Box::new(expr))
+}
+
+/// `expr = ANY(array)`
+pub(super) fn equals_any(expr: Expr, array: Expr) -> Expr {
+    Expr::AnyOp {
+        left: Box::new(expr),
+        compare_op: BinaryOperator::Eq,
+        right: Box::new(array),
+        is_some: false,
+    }
+}
+
+/// `expr IN (query)`
+pub(super) fn in_query(expr: Expr, query: Query) -> Expr {
+    Expr::InSubquery { expr: Box::new(expr), subquery: Box::new(query), negated: false }
+}
+
+/// `CASE text WHEN 'a' THEN 'b' … ELSE text END`
+pub(super) fn case(text: Expr, pairs: &[(&str, &str)]) -> Expr {
+    let when = |(value, result): &(&str, &str)| CaseWhen { condition: lit(value), result: lit(result) };
+    Expr::Case {
+        case_token: AttachedToken::empty(),
+        end_token: AttachedToken::empty(),
+        operand: Some(Box::new(text.clone())),
+        conditions: pairs.iter().map(when).collect(),
+        else_result: Some(Box::new(text)),
+    }
+}
+
+/// How a literal spells a character that is best not in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Escapes {
+    /// `E'\x3a'`
+    EscapeStrings,
+    /// `'a' || char(58)`
+    Char,
+}
+
+/// A text as a printed literal, for SQL that is put together from foreign pieces.
+pub(crate) fn printed_literal(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "''"))
+}
+
+/// A name between quotes of this kind, for SQL that is put together from foreign pieces.
+pub(crate) fn printed_name(name: &str, quote: char) -> String {
+    let doubled = name.replace(quote, &format!("{quote}{quote}"));
+    format!("{quote}{doubled}{quote}")
 }
 
 /// A number.
@@ -237,6 +363,16 @@ pub(super) fn derived(query: Query, as_alias: &str) -> TableFactor {
     }
 }
 
+/// `(query) AS alias (columns)`
+pub(super) fn derived_as(query: Query, as_alias: &str, columns: &[&str]) -> TableFactor {
+    TableFactor::Derived {
+        lateral: false,
+        subquery: Box::new(query),
+        alias: Some(alias(as_alias, columns)),
+        sample: None,
+    }
+}
+
 /// What a select reads, joined in this order by `CROSS JOIN`, which SQLite keeps.
 pub(super) fn joined(factors: Vec<TableFactor>) -> Vec<TableWithJoins> {
     let mut factors = factors.into_iter();
@@ -379,6 +515,7 @@ mod tests {
     fn every_short_string_prints_as_a_literal_of_itself() {
         for_each_string(8, &mut |text| {
             assert_eq!(lit(text).to_string(), format!("'{}'", text.replace('\'', "''")));
+            assert_eq!(lit(text).to_string(), printed_literal(text));
         });
     }
 

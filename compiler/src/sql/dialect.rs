@@ -3,14 +3,17 @@
 //! Code asks for a feature, never for a database by name. The facts behind each row were measured on the
 //! engines; what cannot be expressed on one of them is refused before it is printed.
 
+use super::build::Escapes;
+use super::lexis::{self, Lexis};
 use std::str::FromStr;
 
 /// A database.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Dialect {
     /// SQLite 3.38 or newer; also the embedded store.
     Sqlite,
     /// PostgreSQL 12 or newer.
+    #[default]
     Postgresql,
 }
 
@@ -27,6 +30,16 @@ pub(crate) struct Features {
     pub(crate) state: State,
     /// How rows are read from a JSON parameter.
     pub(crate) json_rows: JsonRows,
+    /// How a literal spells what a driver could take for a parameter.
+    pub(crate) escapes: Escapes,
+    /// A truth value is a number, 0 or 1.
+    pub(crate) boolean_is_number: bool,
+    /// A literal takes the type of the column that it is compared with, whatever that is.
+    pub(crate) literals_are_untyped: bool,
+    /// A set is looked up fastest as an array that is made once, `x = ANY(ARRAY(…))`.
+    pub(crate) sets_are_arrays: bool,
+    /// A derived table may name its columns, `(…) AS t (a, b)`.
+    pub(crate) derived_columns: bool,
     /// The collation that orders text by its bytes, where that is not the default.
     pub(crate) byte_order: Option<&'static str>,
     /// The type of 64-bit integers.
@@ -35,6 +48,8 @@ pub(crate) struct Features {
     pub(crate) joined_tables: usize,
     /// The most selects in one union.
     pub(crate) union_arms: usize,
+    /// How it reads what was written by others.
+    pub(crate) lexis: Lexis,
 }
 
 /// How parameters are written.
@@ -70,10 +85,16 @@ const SQLITE: Features = Features {
     casts_values: false,
     state: State::Json,
     json_rows: JsonRows::JsonEach,
+    escapes: Escapes::Char,
+    boolean_is_number: true,
+    literals_are_untyped: false,
+    sets_are_arrays: false,
+    derived_columns: false,
     byte_order: None,
     integer: "INTEGER",
     joined_tables: 64,
     union_arms: 500,
+    lexis: lexis::SQLITE,
 };
 
 const POSTGRESQL: Features = Features {
@@ -82,10 +103,16 @@ const POSTGRESQL: Features = Features {
     casts_values: true,
     state: State::JsonbArray,
     json_rows: JsonRows::JsonbArrayElements,
+    escapes: Escapes::EscapeStrings,
+    boolean_is_number: false,
+    literals_are_untyped: true,
+    sets_are_arrays: true,
+    derived_columns: true,
     byte_order: Some("C"),
     integer: "BIGINT",
     joined_tables: 100,
     union_arms: 1_000,
+    lexis: lexis::POSTGRESQL,
 };
 
 impl Dialect {

@@ -5,10 +5,13 @@
 
 use super::build;
 use super::dialect::{Features, JsonRows, Placeholder, State};
+use super::held::LocalValues;
 use crate::catalog::{Catalog, Relation, RelationArg, RelationSource};
 use crate::ir::{CompareOp, ConstId, Constant, Program};
-use crate::plan::algebra::{Condition, Expr, From, FromKind, Plan, PlanAnswer, Select, Table, TableBody};
-use crate::question::{Answer, AnswerColumn, CompileError, Slot};
+use crate::plan::algebra::{
+    Condition, Expr, From, FromKind, Plan, PlanAnswer, Range, Select, Table, TableBody,
+};
+use crate::question::{Answer, CompileError, Slot};
 use crate::specialise::clause::{TableRef, constant};
 use indexmap::IndexSet;
 use sqlparser::ast::{BinaryOperator, Cte, Expr as Sql, Query, SetExpr, TableFactor};
@@ -41,12 +44,26 @@ pub(crate) struct Lowering<'l> {
     pub(crate) slots: IndexSet<Slot>,
     /// Whether a fixpoint's step reads the state itself instead of a table made of it.
     pub(crate) reads_state: bool,
+    /// For a statement on a caller's database.
+    pub(crate) local: Option<LocalValues<'l>>,
 }
 
 /// What a select's sources are, for its columns' names.
 #[derive(Clone, Debug, Default)]
-struct Sources {
+pub(super) struct Sources {
     aliases: Vec<From>,
+}
+
+impl Sources {
+    /// The sources of a select that stands alone.
+    pub(super) fn of(select: &Select) -> Self {
+        Self { aliases: select.from.clone() }
+    }
+
+    /// What an alias stands for.
+    pub(super) fn kind(&self, alias: usize) -> Option<FromKind> {
+        self.aliases.iter().rev().find(|from| from.alias == alias).map(|from| from.kind)
+    }
 }
 
 /// The source of a step that reads its own table.
@@ -63,45 +80,58 @@ fn column_names(n_columns: usize) -> Vec<String> {
 impl Lowering<'_> {
     /// Lowers a whole plan.
     pub(crate) fn plan(&mut self, plan: &Plan) -> Result<(Query, Answer), CompileError> {
-        let mut ctes = Vec::new();
-        for table in &plan.tables {
-            ctes.extend(self.table(&plan.tables, table)?);
-        }
-        let recursive = plan.tables.iter().any(|table| !matches!(table.body, TableBody::Union(_)));
+        let (ctes, recursive) = self.tables(plan)?;
         let (query, answer) = match &plan.answer {
-            PlanAnswer::Decision(selects) => (self.decision(&plan.tables, selects)?, Answer::Decision),
-            PlanAnswer::Rows { selects, columns, paged } => {
-                (self.rows(&plan.tables, selects, columns, *paged)?, Answer::Rows(columns.clone()))
+            PlanAnswer::Decision(selects) => {
+                let allowed = self.decision(&plan.tables, selects)?;
+                let projection = vec![build::item(allowed, Some(build::ident("allowed")))];
+                let query = build::query(build::select(false, projection, Vec::new(), Vec::new()));
+                (query, Answer::Decision)
+            }
+            PlanAnswer::Rows { selects, columns, range } => {
+                (self.rows(&plan.tables, selects, columns.len(), *range)?, Answer::Rows(columns.clone()))
             }
         };
         Ok((build::with(query, recursive, ctes), answer))
     }
 
-    fn decision(&mut self, tables: &[Table], selects: &[Select]) -> Result<Query, CompileError> {
+    /// The tables of a plan, and whether any is recursive.
+    pub(super) fn tables(&mut self, plan: &Plan) -> Result<(Vec<Cte>, bool), CompileError> {
+        let mut ctes = Vec::new();
+        for (index, table) in plan.tables.iter().enumerate() {
+            self.set_current(Some(index));
+            ctes.extend(self.table(&plan.tables, table)?);
+        }
+        self.set_current(None);
+        let recursive = plan.tables.iter().any(|table| !matches!(table.body, TableBody::Union(_)));
+        Ok((ctes, recursive))
+    }
+
+    /// Whether some select has a row.
+    pub(super) fn decision(&mut self, tables: &[Table], selects: &[Select]) -> Result<Sql, CompileError> {
         let mut conditions = Vec::new();
         for select in selects {
             conditions.push(self.branch(tables, &Sources::default(), select)?);
         }
-        let allowed = match conditions.len() {
+        Ok(match conditions.len() {
             0 => build::boolean(false),
             1 => conditions.remove(0),
             _ => build::first_of(conditions),
-        };
-        let projection = vec![build::item(allowed, Some(build::ident("allowed")))];
-        Ok(build::query(build::select(false, projection, Vec::new(), Vec::new())))
+        })
     }
 
-    fn rows(
+    /// All rows of the selects, in the columns `c0`, `c1`, ….
+    pub(super) fn arms(
         &mut self,
         tables: &[Table],
         selects: &[Select],
-        columns: &[AnswerColumn],
-        paged: bool,
-    ) -> Result<Query, CompileError> {
-        let names = column_names(columns.len());
+        n_columns: usize,
+        star: bool,
+    ) -> Result<SetExpr, CompileError> {
+        let names = column_names(n_columns);
         let mut arms = Vec::new();
         for select in selects {
-            arms.push(self.select(tables, &Sources::default(), select, Some(&names), paged)?);
+            arms.push(self.select(tables, &Sources::default(), select, Some(&names), star)?);
         }
         if arms.is_empty() {
             let nothing =
@@ -113,7 +143,19 @@ impl Lowering<'_> {
             let arms = from.into_iter().map(Self::wrap).collect();
             from = self.union_all(arms)?;
         }
-        let Some(all) = from.pop() else { return Err(CompileError::Bug("an answer without an arm".into())) };
+        from.pop().ok_or_else(|| CompileError::Bug("an answer without an arm".into()))
+    }
+
+    fn rows(
+        &mut self,
+        tables: &[Table],
+        selects: &[Select],
+        n_columns: usize,
+        range: Range,
+    ) -> Result<Query, CompileError> {
+        let names = column_names(n_columns);
+        let paged = range == Range::Page;
+        let all = self.arms(tables, selects, n_columns, paged)?;
         let projection =
             names.iter().map(|name| build::item(build::column("r", build::ident(name)), None)).collect();
         let filter = if paged {
@@ -128,6 +170,10 @@ impl Lowering<'_> {
         };
         let from = build::joined(vec![build::derived(build::query(all), "r")]);
         let distinct = build::query(build::select(true, projection, from, filter));
+        if let Range::Some(most) = range {
+            let most = i64::try_from(most).unwrap_or(i64::MAX);
+            return Ok(build::limited(distinct, build::number(most)));
+        }
         // A select with DISTINCT may order only by what it selects, and a collation is an expression of its own.
         let outer = self.features.byte_order.is_some();
         let (query, table) = if outer {
@@ -164,14 +210,14 @@ impl Lowering<'_> {
         Ok(unions)
     }
 
-    fn in_byte_order(&self, expr: Sql) -> Sql {
+    pub(super) fn in_byte_order(&self, expr: Sql) -> Sql {
         match self.features.byte_order {
             Some(collation) => build::collate(expr, collation),
             None => expr,
         }
     }
 
-    fn table(&mut self, tables: &[Table], table: &Table) -> Result<Vec<Cte>, CompileError> {
+    pub(super) fn table(&mut self, tables: &[Table], table: &Table) -> Result<Vec<Cte>, CompileError> {
         let names = column_names(table.n_columns);
         let columns: Vec<&str> = names.iter().map(String::as_str).collect();
         let none = Sources::default();
@@ -224,7 +270,8 @@ impl Lowering<'_> {
         table: &Table,
         step: &[Select],
     ) -> Result<Option<SetExpr>, CompileError> {
-        let name = if step.len() == 1 { table.name.as_str() } else { "w" };
+        let whole = self.named("w");
+        let name = if step.len() == 1 { &table.name } else { &whole };
         let mut arms = Vec::new();
         for select in step {
             arms.push(self.select_over(tables, &Sources::default(), select, None, false, name)?);
@@ -233,11 +280,11 @@ impl Lowering<'_> {
             return Ok(arms.pop());
         }
         let Some(all) = build::union(arms, true) else { return Ok(None) };
-        let whole = build::joined(vec![build::table(build::ident(&table.name), "s")]);
+        let from_itself = build::joined(vec![build::table(build::ident(&table.name), "s")]);
         let inner = build::cte(
-            "w",
+            name,
             &[],
-            build::query(build::select(false, vec![build::star()], whole, Vec::new())),
+            build::query(build::select(false, vec![build::star()], from_itself, Vec::new())),
             false,
         );
         let query = build::with(build::query(all), false, vec![inner]);
@@ -271,19 +318,20 @@ impl Lowering<'_> {
             let from = build::joined(vec![build::table(build::ident(table), table)]);
             build::select(false, items, from, Vec::new())
         };
-        let mut next_arms = vec![all("w")];
+        let whole = self.named("w");
+        let mut next_arms = vec![all(&whole)];
         // A table made of the state joins faster; the state itself is not copied for each reading.
         let n_readings: usize =
             step.iter().map(|select| select.from.iter().filter(|from| from.kind == ITSELF).count()).sum();
         self.reads_state = n_readings > STATE_READINGS;
         for select in step {
-            next_arms.push(self.select_over(tables, &none, select, None, false, "w")?);
+            next_arms.push(self.select_over(tables, &none, select, None, false, &whole)?);
         }
         self.reads_state = false;
         let next = build::union(next_arms, false).unwrap_or_else(|| self.no_rows(table.n_columns));
         let from_state = build::joined(vec![build::table(build::ident(&state), "st")]);
         let current = self.unpack(build::column("st", build::ident("s")), &names);
-        let inner = build::cte("w", &columns, build::query(current), true);
+        let inner = build::cte(&whole, &columns, build::query(current), true);
         let first = self.pack(build::query(start), &names, Vec::new());
         let again = self.pack(build::query(next), &names, vec![inner]);
         let first = build::select(false, vec![build::item(first, None)], Vec::new(), Vec::new());
@@ -312,18 +360,19 @@ impl Lowering<'_> {
 
     /// The rows of a query as one value, sorted.
     fn pack(&self, rows: Query, names: &[String], with: Vec<Cte>) -> Sql {
-        let columns = || names.iter().map(|name| build::column("x", build::ident(name))).collect::<Vec<_>>();
+        let x = self.named("x");
+        let columns = || names.iter().map(|name| build::column(&x, build::ident(name))).collect::<Vec<_>>();
         // The column names come from a table of our own: the arms' names are the first arm's.
         let named: Vec<&str> = names.iter().map(String::as_str).collect();
-        let from = build::joined(vec![build::table(build::ident("x"), "x")]);
+        let from = build::joined(vec![build::table(build::ident(&x), &x)]);
         let mut ctes = with;
-        ctes.push(build::cte("x", &named, rows, false));
+        ctes.push(build::cte(&x, &named, rows, false));
         match self.features.state {
             State::Json => {
                 let sorted = build::select(false, vec![build::star()], from, Vec::new());
                 let by = columns().into_iter().map(|column| (column, false)).collect();
                 let sorted = build::with(build::ordered(build::query(sorted), by), false, ctes);
-                let from = build::joined(vec![build::derived(sorted, "x")]);
+                let from = build::joined(vec![build::derived(sorted, &x)]);
                 let tuple = build::call("json_array", columns());
                 let item = build::item(build::call("json_group_array", vec![tuple]), None);
                 build::scalar(build::query(build::select(false, vec![item], from, Vec::new())))
@@ -359,15 +408,15 @@ impl Lowering<'_> {
         }
     }
 
-    fn select(
+    pub(super) fn select(
         &mut self,
         tables: &[Table],
         outer: &Sources,
         select: &Select,
         names: Option<&[String]>,
-        paged: bool,
+        star: bool,
     ) -> Result<SetExpr, CompileError> {
-        self.select_over(tables, outer, select, names, paged, "")
+        self.select_over(tables, outer, select, names, star, "")
     }
 
     /// A select in which [`TableRef::Itself`] is called `itself`.
@@ -377,7 +426,7 @@ impl Lowering<'_> {
         outer: &Sources,
         select: &Select,
         names: Option<&[String]>,
-        paged: bool,
+        star: bool,
         itself: &str,
     ) -> Result<SetExpr, CompileError> {
         let mut sources = outer.clone();
@@ -385,8 +434,12 @@ impl Lowering<'_> {
         let mut projection = Vec::new();
         for (index, expr) in select.output.iter().enumerate() {
             let value = match expr {
+                Expr::Unconstrained if star => self.text(build::lit("*")),
+                _ if self.local.is_some() => {
+                    let wanted = self.wanted(index);
+                    self.as_held(&sources, *expr, &wanted)?
+                }
                 Expr::Column { .. } => self.expr(&sources, *expr)?,
-                Expr::Unconstrained if paged => self.text(build::lit("*")),
                 _ => {
                     let value = self.expr(&sources, *expr)?;
                     self.text(value)
@@ -401,20 +454,18 @@ impl Lowering<'_> {
         if select.from.len() > self.features.joined_tables {
             return Err(too_large("joined relations", self.features.joined_tables));
         }
-        let factors = select
-            .from
-            .iter()
-            .map(|from| self.factor(tables, *from, itself))
-            .collect::<Result<Vec<_>, _>>()?;
-        let filter = self.conditions(tables, &sources, &select.filter)?;
+        let read = select.from.iter().filter(|from| !matches!(from.kind, FromKind::Row(_)));
+        let factors = read.map(|from| self.factor(tables, *from, itself)).collect::<Result<Vec<_>, _>>()?;
+        let filter = self.conditions(tables, &sources, select)?;
         Ok(build::select(false, projection, build::joined(factors), filter))
     }
 
     fn factor(&mut self, tables: &[Table], from: From, itself: &str) -> Result<TableFactor, CompileError> {
-        let alias = format!("t{}", from.alias);
+        let alias = self.alias(from.alias);
         match from.kind {
             FromKind::Source(index) => match &self.relation(index)?.source {
                 RelationSource::Table { name } => Ok(build::table(build::ident(name), &alias)),
+                RelationSource::Bound { binding } => self.bound(*binding, &alias),
                 RelationSource::Context { slot } => {
                     let slot = Slot::Context(*slot);
                     Ok(self.json_rows(slot, &alias))
@@ -428,7 +479,14 @@ impl Lowering<'_> {
                 Ok(build::table(build::ident(&table.name), &alias))
             }
             FromKind::Values(slot) => Ok(self.json_rows(slot, &alias)),
+            FromKind::Embedded(index) => self.embedded(index, &alias),
+            FromKind::Row(_) => Err(CompileError::Bug("a row is not read".into())),
         }
+    }
+
+    /// The name of a source in the statement.
+    pub(super) fn alias(&self, alias: usize) -> String {
+        self.named(&format!("t{alias}"))
     }
 
     fn json_rows(&mut self, slot: Slot, alias: &str) -> TableFactor {
@@ -444,7 +502,7 @@ impl Lowering<'_> {
         }
     }
 
-    fn relation(&self, index: usize) -> Result<&Relation, CompileError> {
+    pub(super) fn relation(&self, index: usize) -> Result<&Relation, CompileError> {
         self.catalog
             .relations
             .get(index)
@@ -455,9 +513,14 @@ impl Lowering<'_> {
         &mut self,
         tables: &[Table],
         sources: &Sources,
-        filter: &[Condition],
+        select: &Select,
     ) -> Result<Vec<Sql>, CompileError> {
-        filter.iter().map(|condition| self.condition(tables, sources, condition)).collect()
+        let mut conditions = Vec::new();
+        for condition in &select.filter {
+            conditions.push(self.condition(tables, sources, condition)?);
+        }
+        self.facts_only(select, &mut conditions)?;
+        Ok(conditions)
     }
 
     fn condition(
@@ -467,6 +530,9 @@ impl Lowering<'_> {
         condition: &Condition,
     ) -> Result<Sql, CompileError> {
         match condition {
+            Condition::Compare { op, left, right } if self.local.is_some() => {
+                self.compared(sources, *op, *left, *right)
+            }
             Condition::Compare { op, left, right } => {
                 let (left, right) = (self.expr(sources, *left)?, self.expr(sources, *right)?);
                 let (operator, is_order) = match op {
@@ -480,6 +546,12 @@ impl Lowering<'_> {
                 let integer = |expr| if is_order { build::cast(expr, self.features.integer) } else { expr };
                 Ok(build::binary(integer(left), operator, integer(right)))
             }
+            Condition::OneOf { expr, literals } if self.local.is_some() => {
+                let held = self.held(sources, *expr);
+                let value = self.expr(sources, *expr)?;
+                self.one_of(value, &held, literals)
+            }
+            Condition::In { expr, selects } => self.in_set(tables, sources, *expr, selects),
             Condition::OneOf { expr, literals } => {
                 let expr = self.expr(sources, *expr)?;
                 let list =
@@ -501,30 +573,48 @@ impl Lowering<'_> {
     }
 
     /// Whether a select has a row.
-    fn branch(&mut self, tables: &[Table], outer: &Sources, select: &Select) -> Result<Sql, CompileError> {
-        if select.from.is_empty() {
-            let conditions = self.conditions(tables, outer, &select.filter)?;
+    pub(super) fn branch(
+        &mut self,
+        tables: &[Table],
+        outer: &Sources,
+        select: &Select,
+    ) -> Result<Sql, CompileError> {
+        if reads_nothing(select) {
+            let mut sources = outer.clone();
+            sources.aliases.extend(&select.from);
+            let conditions = self.conditions(tables, &sources, select)?;
             let several = conditions.len() > 1;
             let all = build::all(conditions);
             return Ok(if several { build::nested(all) } else { all });
         }
-        Ok(build::exists(build::query(self.select(tables, outer, select, None, false)?), false))
+        let query = self.in_own_scope(tables, std::slice::from_ref(select), |this| {
+            Ok(build::query(this.select(tables, outer, select, None, false)?))
+        })?;
+        Ok(build::exists(query, false))
     }
 
     /// Whether a select has no row.
     fn no_branch(&mut self, tables: &[Table], outer: &Sources, select: &Select) -> Result<Sql, CompileError> {
-        if select.from.is_empty() {
-            let conditions = self.conditions(tables, outer, &select.filter)?;
+        if reads_nothing(select) {
+            let mut sources = outer.clone();
+            sources.aliases.extend(&select.from);
+            let conditions = self.conditions(tables, &sources, select)?;
             return Ok(build::not(build::all(conditions)));
         }
-        Ok(build::exists(build::query(self.select(tables, outer, select, None, false)?), true))
+        let query = self.in_own_scope(tables, std::slice::from_ref(select), |this| {
+            Ok(build::query(this.select(tables, outer, select, None, false)?))
+        })?;
+        Ok(build::exists(query, true))
     }
 
-    fn expr(&mut self, sources: &Sources, expr: Expr) -> Result<Sql, CompileError> {
+    pub(super) fn expr(&mut self, sources: &Sources, expr: Expr) -> Result<Sql, CompileError> {
         match expr {
             Expr::Column { alias, column } => self.column(sources, alias, column),
             Expr::Const(literal) => self.literal(literal),
-            Expr::Given(var) => Ok(self.value(Slot::Given(var))),
+            Expr::Given(var) => match self.local.as_ref().and_then(|local| local.column.as_ref()) {
+                Some((column, _, name)) if *column == var => Ok(name.clone()),
+                Some(_) | None => Ok(self.value(Slot::Given(var))),
+            },
             Expr::Now => {
                 // Integers are stored as text; only order comparisons read them as numbers.
                 let now = self.value(Slot::Now);
@@ -539,11 +629,13 @@ impl Lowering<'_> {
         }
     }
 
-    fn column(&self, sources: &Sources, alias: usize, column: usize) -> Result<Sql, CompileError> {
+    pub(super) fn column(&self, sources: &Sources, alias: usize, column: usize) -> Result<Sql, CompileError> {
         let from = sources.aliases.iter().rev().find(|from| from.alias == alias);
         let from = from.ok_or_else(|| CompileError::Bug(format!("t{alias} is not in scope")))?;
-        let table = format!("t{alias}");
+        let table = self.alias(alias);
         match from.kind {
+            FromKind::Row(index) => self.row_column(index, column),
+            FromKind::Embedded(_) => Ok(build::column(&table, build::ident(&format!("c{column}")))),
             FromKind::Source(index) => {
                 let relation = self.relation(index)?;
                 match &relation.source {
@@ -556,6 +648,7 @@ impl Lowering<'_> {
                         let name = name.ok_or_else(|| CompileError::Bug("a column without a name".into()))?;
                         Ok(build::column(&table, build::ident(name)))
                     }
+                    RelationSource::Bound { binding } => self.bound_column(*binding, &table, column),
                     RelationSource::Context { .. } => Ok(build::binary(
                         build::column(&table, build::ident("value")),
                         BinaryOperator::LongArrow,
@@ -580,14 +673,14 @@ impl Lowering<'_> {
         }
     }
 
-    fn literal(&self, literal: ConstId) -> Result<Sql, CompileError> {
+    pub(super) fn literal(&self, literal: ConstId) -> Result<Sql, CompileError> {
         let held = constant(self.program, self.extra_constants, literal);
-        held.map(|held| build::lit(&held.text))
+        held.map(|held| self.lit(&held.text))
             .ok_or_else(|| CompileError::Bug("a literal without an entry".into()))
     }
 
     /// A value without a column, as text.
-    fn text(&self, value: Sql) -> Sql {
+    pub(super) fn text(&self, value: Sql) -> Sql {
         if self.features.casts_values { build::cast(value, "TEXT") } else { value }
     }
 
@@ -610,8 +703,13 @@ impl Lowering<'_> {
     }
 }
 
+/// Whether a select is a condition on what surrounds it.
+fn reads_nothing(select: &Select) -> bool {
+    select.from.iter().all(|from| matches!(from.kind, FromKind::Row(_)))
+}
+
 /// The refusal of a statement that the database would refuse.
-fn too_large(what: &str, limit: usize) -> CompileError {
+pub(super) fn too_large(what: &str, limit: usize) -> CompileError {
     CompileError::Refused(format!(
         "the question needs more than {limit} {what} in one select, which the database refuses: split the rule, or give its variables types or values"
     ))

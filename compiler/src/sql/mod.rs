@@ -4,8 +4,12 @@
 //! a [`dialect`], with nodes from `build` alone; `layout` prints it.
 
 mod build;
+mod caller;
 pub mod dialect;
+pub(crate) mod forms;
+pub(crate) mod held;
 mod layout;
+pub(crate) mod lexis;
 pub(crate) mod lower;
 
 use crate::catalog::Catalog;
@@ -13,6 +17,7 @@ use crate::ir::Program;
 use crate::plan::Planned;
 use crate::plan::algebra::Plan;
 use crate::question::{CompileError, Refusal, Slot, Statement};
+pub(crate) use build::{printed_literal, printed_name};
 use dialect::Dialect;
 use indexmap::IndexSet;
 use lower::{Lowering, Values};
@@ -34,6 +39,7 @@ pub(crate) fn to_sql(
         values,
         slots: IndexSet::new(),
         reads_state: false,
+        local: None,
     };
     let print = |lowering: &mut Lowering<'_>, plan: &Plan| {
         let (query, answer) = lowering.plan(plan)?;

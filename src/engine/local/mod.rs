@@ -8,6 +8,14 @@
 //! question + bindings ─plans─▶ LocalPlan ─stored parts─▶ rows on a reader ─finish─▶ SQL
 //! ```
 
+mod documents;
+mod notes;
+mod question;
+mod run;
+
+pub(super) use documents::Documents;
+pub(super) use run::LocalKey;
+
 use super::{Engine, EngineError, EvaluateQuery};
 use crate::store::{Fact, Value};
 
@@ -120,13 +128,12 @@ impl Engine {
     /// [`EngineError::BadRequest`] for a fault of the bindings, the question or its column, and for a
     /// question that cannot be answered by one statement.
     pub async fn local(&self, request: LocalRequest) -> Result<String, EngineError> {
-        let _ = request;
-        Err(EngineError::Bug("local checks are not wired yet".into()))
+        Ok(self.local_sql(request, false).await?.0.sql)
     }
 
     /// [`Engine::local`], and how it came about.
     pub async fn explain_local(&self, request: LocalRequest) -> Result<LocalExplanation, EngineError> {
-        let _ = request;
-        Err(EngineError::Bug("local checks are not wired yet".into()))
+        let (sql, document, plans) = self.local_sql(request, true).await?;
+        Ok(Self::explained(sql, &document, &plans.policy.program))
     }
 }

@@ -1,0 +1,105 @@
+//! The names that come with a question: the column that a filter looks at, and those of an answer.
+
+use super::grammar::{Cursor, spellings};
+use super::query::settled;
+use super::token::{Lexeme, Token, spelled, words};
+use super::{ColumnExpr, guard, lexer, reader};
+use crate::limits;
+use crate::sql::dialect::Dialect;
+use crate::sql::lexis::Lexis;
+use crate::sql::printed_name;
+
+/// Reads the column of a filter: one expression of the caller's over one row.
+///
+/// # Errors
+/// A message that begins with the column.
+pub fn column(text: &str, dialect: Dialect) -> Result<ColumnExpr, String> {
+    read(text, dialect).map_err(|reason| {
+        let shown: String = text.chars().take(60).collect();
+        format!("the column `{}` {reason}", shown.escape_debug())
+    })
+}
+
+fn read(text: &str, dialect: Dialect) -> Result<ColumnExpr, String> {
+    if text.len() > limits::QUERY_BYTES {
+        return Err(format!("has more than {} bytes: name a column", limits::QUERY_BYTES));
+    }
+    let lexis = &dialect.features().lexis;
+    let lexed = lexer::read(text, lexis)?;
+    if lexed.comments {
+        return Err("holds a comment: leave it out".to_owned());
+    }
+    if lexed.ended {
+        return Err("ends in `;`: leave it out".to_owned());
+    }
+    let lexemes = lexed.lexemes;
+    guard::reads_one_row(&lexemes)?;
+    if let [Lexeme { token: Token::Word(word), .. }, ..] = lexemes.as_slice() {
+        let is_alone = lexemes.get(1).is_none_or(|next| matches!(next.token, Token::Period | Token::Cast));
+        if is_alone && lexis.reserved.contains(&word.to_ascii_lowercase().as_str()) {
+            return Err(format!("begins with the reserved word `{word}`: quote it if it is a name"));
+        }
+    }
+    let settled = settled(&lexemes, lexis)?;
+    reader::expression(&settled, &lexemes, dialect)?;
+    let words = words(&lexemes, lexis);
+    let mut cursor = Cursor::new(&lexemes, lexis);
+    if let Some(path) = cursor.path() {
+        if cursor.done() {
+            return Ok(ColumnExpr { text: settled, name: Some(spellings(&path)), words });
+        }
+        if let Some(text) = cast(cursor) {
+            return Ok(ColumnExpr { text, name: None, words });
+        }
+    }
+    Ok(ColumnExpr { text: format!("({settled})"), name: None, words })
+}
+
+/// A path that stands before the cursor, with nothing but casts behind it, spelled with `CAST`.
+fn cast(mut cursor: Cursor<'_>) -> Option<String> {
+    let mut text = spelled(cursor.lexemes.get(..cursor.at)?);
+    while cursor.sign(&Token::Cast) {
+        let start = cursor.at;
+        cursor.data_type().then_some(())?;
+        let data_type = spelled(cursor.lexemes.get(start..cursor.at)?);
+        text = format!("CAST({text} AS {data_type})");
+    }
+    cursor.done().then_some(text)
+}
+
+/// The identifier for a column of an answer: the name between quotes.
+///
+/// # Errors
+/// A message that begins with the name.
+pub fn output_name(name: &str, dialect: Dialect) -> Result<String, String> {
+    if name.is_empty() {
+        return Err("the output column's name is empty: write one".to_owned());
+    }
+    let shown: String = name.chars().take(60).collect();
+    let shown = shown.escape_debug();
+    if name.contains('\0') {
+        return Err(format!("the output column `{shown}` holds a NUL character: remove it"));
+    }
+    match dialect.features().lexis.name_bytes {
+        Some(limit) if name.len() > limit => Err(format!(
+            "the output column `{shown}` has {} bytes, and {dialect} would cut it to {limit}: shorten it",
+            name.len()
+        )),
+        _ => Ok(printed_name(name, '"')),
+    }
+}
+
+/// Reads `[schema.]table.column`: the table's names, and the column's. The error follows *the table*.
+pub(super) fn table_column(text: &str, lexis: &'static Lexis) -> Result<(Vec<String>, String), String> {
+    let lexemes = lexer::read(text, lexis)?.lexemes;
+    let mut cursor = Cursor::new(&lexemes, lexis);
+    let path = cursor.path().filter(|path| cursor.done() && (2..=4).contains(&path.len()));
+    let Some((column, table)) = path.as_deref().and_then(<[_]>::split_last) else {
+        return Err(
+            "is not of the form `table.column` or `schema.table.column`: write the type's table and its \
+                    unique column, reserved words in quotes"
+                .to_owned(),
+        );
+    };
+    Ok((spellings(table), column.to_string()))
+}

@@ -1,0 +1,190 @@
+//! The key of a bound fact: `has_role(User:_, String:admin, Organization:_)`.
+//!
+//! In: a key's text. Out: the predicate and its arguments. Names are those of the policy language. A constant
+//! is written behind its type or, if it is a String, alone; between double quotes it may hold anything.
+
+use super::BindingArg;
+use crate::limits;
+
+/// Reads a key. The error follows the key.
+pub(super) fn read(key: &str) -> Result<(String, Vec<BindingArg>), String> {
+    let form =
+        || "is no fact: write `predicate(Type:_, …)`, as in `has_role(User:_, String:_, Org:_)`".to_owned();
+    let mut reader = Reader { rest: key.trim() };
+    let predicate = reader.name().ok_or_else(form)?;
+    let predicate = if reader.take("?") { format!("{predicate}?") } else { predicate };
+    reader.blank();
+    if !reader.take("(") {
+        return Err(form());
+    }
+    let mut args = Vec::new();
+    reader.blank();
+    if reader.take(")") {
+        return Err("has no arguments: write `Type:_` for each of them".to_owned());
+    }
+    loop {
+        reader.blank();
+        args.push(reader.argument()?);
+        reader.blank();
+        if reader.take(",") {
+            continue;
+        }
+        if reader.take(")") {
+            break;
+        }
+        return Err(match reader.rest.chars().next() {
+            Some(c) => {
+                format!("has `{}` behind argument {}: write `,` or `)` there", c.escape_debug(), args.len())
+            }
+            None => "is not closed: write `)` at its end".to_owned(),
+        });
+    }
+    if !reader.rest.is_empty() {
+        return Err(format!("goes on behind its `)`: remove `{}`", reader.rest.escape_debug()));
+    }
+    if args.len() > limits::PARAMETERS {
+        return Err(format!("has {} arguments, more than {}", args.len(), limits::PARAMETERS));
+    }
+    Ok((predicate, args))
+}
+
+struct Reader<'a> {
+    rest: &'a str,
+}
+
+fn begins_name(c: char) -> bool {
+    c == '_' || !(c.is_ascii_punctuation() || c.is_ascii_digit() || c.is_whitespace() || c.is_control())
+}
+
+fn continues_name(c: char) -> bool {
+    begins_name(c) || c.is_ascii_digit()
+}
+
+impl Reader<'_> {
+    fn take(&mut self, sign: &str) -> bool {
+        let rest = self.rest.strip_prefix(sign);
+        self.rest = rest.unwrap_or(self.rest);
+        rest.is_some()
+    }
+
+    fn blank(&mut self) {
+        self.rest = self.rest.trim_start();
+    }
+
+    /// What comes before the first character that does not belong.
+    fn take_while(&mut self, belongs: impl Fn(char) -> bool) -> &str {
+        let end = self.rest.find(|c| !belongs(c)).unwrap_or(self.rest.len());
+        let (taken, rest) = self.rest.split_at_checked(end).unwrap_or((self.rest, ""));
+        self.rest = rest;
+        taken
+    }
+
+    /// A name with its `::` segments.
+    fn name(&mut self) -> Option<String> {
+        if !self.rest.starts_with(begins_name) {
+            return None;
+        }
+        let mut name = self.take_while(continues_name).to_owned();
+        while self.rest.strip_prefix("::").is_some_and(|rest| rest.starts_with(begins_name)) {
+            self.take("::");
+            name = format!("{name}::{}", self.take_while(continues_name));
+        }
+        Some(name)
+    }
+
+    fn argument(&mut self) -> Result<BindingArg, String> {
+        if self.rest.starts_with('"') {
+            let text = self.quoted()?;
+            return Ok(BindingArg::Constant { ty: "String".to_owned(), text });
+        }
+        let start = self.rest;
+        let ty = self.name();
+        if let Some(ty) = ty.filter(|_| self.rest.starts_with(':')) {
+            self.take(":");
+            return self.value_of(ty);
+        }
+        self.rest = start;
+        let text = self.bare()?;
+        let is_number = text.trim_start_matches(['+', '-']).starts_with(|c: char| c.is_ascii_digit());
+        match text.as_str() {
+            "_" => Err("has a `_` without a type: write `Type:_`".to_owned()),
+            "true" | "false" => {
+                Err(format!("has `{text}` without a type: write `Boolean:{text}` or `\"{text}\"`"))
+            }
+            _ if is_number => {
+                Err(format!("has `{text}` without a type: write `Integer:{text}` or `\"{text}\"`"))
+            }
+            _ if text.contains(':') => {
+                Err(format!("has `{text}`, which is no type and value: write `Type:_`, or quote a text"))
+            }
+            _ => Ok(BindingArg::Constant { ty: "String".to_owned(), text }),
+        }
+    }
+
+    /// What stands behind `Type:`.
+    fn value_of(&mut self, ty: String) -> Result<BindingArg, String> {
+        let text = if self.rest.starts_with('"') {
+            self.quoted()?
+        } else {
+            let text = self.bare()?;
+            if text == "_" {
+                return Ok(BindingArg::Column { ty });
+            }
+            text
+        };
+        let canonical = match ty.as_str() {
+            "Integer" => text.parse::<i64>().is_ok_and(|number| number.to_string() == text),
+            "Boolean" => text == "true" || text == "false",
+            _ => true,
+        };
+        if canonical {
+            Ok(BindingArg::Constant { ty, text })
+        } else {
+            let example = if ty == "Integer" { "10" } else { "true" };
+            Err(format!("has `{ty}:{text}`, which is no {ty}: write it as in `{ty}:{example}`"))
+        }
+    }
+
+    /// A constant without quotes.
+    fn bare(&mut self) -> Result<String, String> {
+        let belongs = |c: char| {
+            !matches!(c, ',' | '(' | ')' | '"' | '\'' | '\\') && !c.is_whitespace() && !c.is_control()
+        };
+        let text = self.take_while(belongs).to_owned();
+        if !text.is_empty() {
+            return Ok(text);
+        }
+        Err(match self.rest.chars().next() {
+            Some('\'') => "has single quotes: write texts in double quotes".to_owned(),
+            Some(c) if c.is_whitespace() => "has white space behind a `:`: remove it".to_owned(),
+            Some(',' | ')') | None => "has an argument without a value: write `Type:_`".to_owned(),
+            Some(c) => format!("has `{}` in an argument: quote the text", c.escape_debug()),
+        })
+    }
+
+    /// A text between double quotes, with the escapes of the policy language.
+    fn quoted(&mut self) -> Result<String, String> {
+        let mut text = String::new();
+        let mut chars = self.rest.chars();
+        chars.next();
+        while let Some(c) = chars.next() {
+            match c {
+                '"' => {
+                    self.rest = chars.as_str();
+                    return Ok(text);
+                }
+                '\\' => match chars.next() {
+                    Some('n') => text.push('\n'),
+                    Some('r') => text.push('\r'),
+                    Some('t') => text.push('\t'),
+                    Some('0') => return Err("has a NUL character in a text: remove the `\\0`".to_owned()),
+                    Some(other) => text.push(other),
+                    None => break,
+                },
+                '\0' => return Err("has a NUL character in a text: remove it".to_owned()),
+                c => text.push(c),
+            }
+        }
+        Err("has a text that is not closed: write the second `\"`".to_owned())
+    }
+}

@@ -1,0 +1,288 @@
+//! Foreign SQL to tokens: the gate through which a caller's own text comes in.
+//!
+//! In: a text, and how its database reads one ([`Lexis`]). Out: [`Lexeme`]s without comments. The reading is
+//! the database's own, rule by rule: where comments end, what a backslash means, how far an operator
+//! reaches. Whatever the database, a driver on the way to it, or the next reader could take in another way is
+//! refused with a remedy: parameters in any spelling, unusual spaces, numbers that run into names.
+//!
+//! So what comes out has every bracket closed, and nothing outside literals that means anything to a driver.
+//! Errors are phrases that follow *the query*: "holds the parameter `$1`: …".
+
+mod literal;
+
+use super::token::{Lexeme, Token};
+use crate::limits;
+use crate::sql::lexis::Lexis;
+
+/// The characters of which PostgreSQL makes operators.
+const OPERATOR_CHARACTERS: &str = "~!@#^&|`?+-*/%<>=";
+
+/// What was read.
+#[derive(Debug)]
+pub(super) struct Lexed {
+    /// The tokens, none of them a comment or a `;`.
+    pub(super) lexemes: Vec<Lexeme>,
+    /// There was a comment.
+    pub(super) comments: bool,
+    /// There was a `;` at the end.
+    pub(super) ended: bool,
+}
+
+/// Reads a text.
+pub(super) fn read(text: &str, lexis: &'static Lexis) -> Result<Lexed, String> {
+    if text.contains('\0') {
+        return Err("holds a NUL character, which no database takes: remove it".to_owned());
+    }
+    let mut lexer = Lexer {
+        rest: text,
+        lexis,
+        lexemes: Vec::new(),
+        gap: false,
+        below: false,
+        continues: false,
+        open: Vec::new(),
+        comments: false,
+        ended: false,
+    };
+    lexer.run()?;
+    if let Some(bracket) = lexer.open.last() {
+        return Err(format!("leaves a `{bracket}` open: close it"));
+    }
+    if lexer.lexemes.is_empty() {
+        return Err("is empty".to_owned());
+    }
+    Ok(Lexed { lexemes: lexer.lexemes, comments: lexer.comments, ended: lexer.ended })
+}
+
+struct Lexer<'a> {
+    rest: &'a str,
+    lexis: &'static Lexis,
+    lexemes: Vec<Lexeme>,
+    /// White space or a comment stands before what is next.
+    gap: bool,
+    /// What is next stands on a line below the last token, with no comment in brackets between.
+    below: bool,
+    /// The last token is a text in plain quotes, so another on a line below would continue it.
+    continues: bool,
+    open: Vec<char>,
+    comments: bool,
+    ended: bool,
+}
+
+/// Whether a plain name may begin so. Other letters than these are refused: the databases take nearly every
+/// character beyond ASCII for a letter, spaces that cannot be seen among them.
+fn begins_word(c: char) -> bool {
+    c == '_' || c.is_alphabetic()
+}
+
+impl Lexer<'_> {
+    fn run(&mut self) -> Result<(), String> {
+        loop {
+            self.gap()?;
+            let Some(c) = self.peek() else { return Ok(()) };
+            if self.ended && c != ';' {
+                return Err("holds several statements: write one".to_owned());
+            }
+            if self.lexemes.len() >= limits::QUERY_TOKENS {
+                let limit = limits::QUERY_TOKENS;
+                return Err(format!("has more than {limit} words and signs: move it into a view"));
+            }
+            self.token(c)?;
+        }
+    }
+
+    fn token(&mut self, c: char) -> Result<(), String> {
+        match c {
+            '\'' => self.text(),
+            '"' => self.name('"'),
+            '`' | '[' if self.lexis.more_quotes => self.name(c),
+            '(' | '[' => self.opening(c),
+            ')' | ']' => self.closing(c),
+            ',' => self.sign(Token::Comma, 1),
+            ';' => {
+                self.ended = true;
+                self.take(1);
+                Ok(())
+            }
+            '.' if !self.rest.chars().nth(1).is_some_and(|next| next.is_ascii_digit()) => {
+                self.sign(Token::Period, 1)
+            }
+            '.' | '0'..='9' => self.number(),
+            ':' if self.lexis.double_colon_casts && self.rest.starts_with("::") => self.sign(Token::Cast, 2),
+            '$' if self.lexis.escaped_texts => self.dollars(),
+            ':' | '$' | '?' => Err(self.parameter()),
+            '@' if self.operator_run().len() == 1 => Err(self.parameter()),
+            c if begins_word(c) => self.word(),
+            c if OPERATOR_CHARACTERS.contains(c) => self.operator(),
+            c => Err(format!(
+                "holds the character `{}` outside of quotes: remove it, or quote the name",
+                c.escape_debug()
+            )),
+        }
+    }
+
+    fn peek(&self) -> Option<char> {
+        self.rest.chars().next()
+    }
+
+    /// Moves on by bytes, and returns what they were.
+    fn take(&mut self, bytes: usize) -> &str {
+        let (taken, rest) = self.rest.split_at_checked(bytes).unwrap_or((self.rest, ""));
+        self.rest = rest;
+        taken
+    }
+
+    fn push(&mut self, token: Token) {
+        self.lexemes.push(Lexeme { token, gap: self.gap });
+        self.gap = false;
+        self.below = false;
+        self.continues = false;
+    }
+
+    fn sign(&mut self, token: Token, bytes: usize) -> Result<(), String> {
+        self.take(bytes);
+        self.push(token);
+        Ok(())
+    }
+
+    /// White space and comments.
+    fn gap(&mut self) -> Result<(), String> {
+        loop {
+            if self.rest.starts_with("--") {
+                let return_ends = self.lexis.carriage_return_ends_line;
+                let ends = |c: char| c == '\n' || (c == '\r' && return_ends);
+                self.take(self.rest.find(ends).unwrap_or(self.rest.len()));
+                self.comments = true;
+            } else if self.rest.starts_with("/*") {
+                self.comment()?;
+                self.comments = true;
+                self.continues = false;
+            } else if self.rest.starts_with([' ', '\t', '\n', '\r', '\u{c}']) {
+                self.below |= self.rest.starts_with(['\n', '\r']);
+                self.take(1);
+            } else {
+                return Ok(());
+            }
+            self.gap = true;
+        }
+    }
+
+    /// A comment in brackets.
+    fn comment(&mut self) -> Result<(), String> {
+        let mut depth = 0_usize;
+        while !self.rest.is_empty() {
+            if self.rest.starts_with("/*") && (depth == 0 || self.lexis.nested_comments) {
+                depth += 1;
+                self.take(2);
+            } else if self.rest.starts_with("*/") {
+                depth -= 1;
+                self.take(2);
+                if depth == 0 {
+                    return Ok(());
+                }
+            } else {
+                self.take(self.peek().map_or(1, char::len_utf8));
+            }
+        }
+        Err("leaves a comment open: end it with `*/`".to_owned())
+    }
+
+    fn opening(&mut self, bracket: char) -> Result<(), String> {
+        if self.open.len() >= limits::QUERY_NESTING {
+            let limit = limits::QUERY_NESTING;
+            return Err(format!("has more than {limit} brackets inside each other: move a part into a view"));
+        }
+        self.open.push(bracket);
+        self.sign(Token::Open(bracket), 1)
+    }
+
+    fn closing(&mut self, bracket: char) -> Result<(), String> {
+        let partner = if bracket == ')' { '(' } else { '[' };
+        if self.open.pop() != Some(partner) {
+            return Err(format!("closes a `{partner}` that it did not open: remove the `{bracket}`"));
+        }
+        self.sign(Token::Close(bracket), 1)
+    }
+
+    /// A number: digits with a fraction and an exponent, ending where no database reads on.
+    fn number(&mut self) -> Result<(), String> {
+        let digits = |text: &str| text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+        let from = |at: usize| self.rest.get(at..).unwrap_or("");
+        let mut length = digits(self.rest);
+        if from(length).starts_with('.') {
+            let fraction = digits(from(length + 1));
+            length += if fraction > 0 { 1 + fraction } else { 0 };
+        }
+        if from(length).starts_with(['e', 'E']) {
+            let sign = usize::from(from(length + 1).starts_with(['+', '-']));
+            let exponent = digits(from(length + 1 + sign));
+            length += if exponent > 0 { 1 + sign + exponent } else { 0 };
+        }
+        let runs_on =
+            |c: char| begins_word(c) || c.is_ascii_digit() || matches!(c, '.' | '$' | '\'' | '"' | '`');
+        if from(length).starts_with(runs_on) {
+            let shown: String = self.rest.chars().take(length + 1).collect();
+            return Err(format!(
+                "holds a number that runs into what follows, `{shown}`: write plain digits such as `1.0`, \
+                 then white space"
+            ));
+        }
+        let number = self.take(length).to_owned();
+        self.push(Token::Number(number));
+        Ok(())
+    }
+
+    /// The operator characters that are next, up to a comment.
+    fn operator_run(&self) -> &str {
+        let length = self.rest.find(|c| !OPERATOR_CHARACTERS.contains(c)).unwrap_or(self.rest.len());
+        let run = self.rest.get(..length).unwrap_or("");
+        let comment = run.find("--").into_iter().chain(run.find("/*")).min();
+        let run = run.get(..comment.unwrap_or(length)).unwrap_or("");
+        if !self.lexis.operators_are_runs {
+            let exists = self.lexis.operators.iter().find(|operator| run.starts_with(**operator));
+            return exists.map_or(run, |operator| *operator);
+        }
+        // A longer operator ends in a sign only if it holds a character that no standard operator has.
+        let mut end = run.len();
+        while end > 1
+            && run.get(..end).is_some_and(|run| run.ends_with(['+', '-']))
+            && !run
+                .get(..end - 1)
+                .is_some_and(|run| run.contains(['~', '!', '@', '#', '^', '&', '|', '`', '?', '%']))
+        {
+            end -= 1;
+        }
+        run.get(..end).unwrap_or(run)
+    }
+
+    fn operator(&mut self) -> Result<(), String> {
+        let run = self.operator_run();
+        if run.contains('?') {
+            return Err(format!(
+                "holds the operator `{run}`, which a driver could take for a parameter: call the function \
+                 behind it, such as `jsonb_exists` or `jsonb_path_exists`"
+            ));
+        }
+        let Some(operator) = self.lexis.operators.iter().find(|operator| **operator == run) else {
+            return Err(format!("holds `{run}`, which is no operator that is known here: call its function"));
+        };
+        self.take(operator.len());
+        // The standard's spelling; both databases take the two for one.
+        self.push(Token::Operator(if *operator == "!=" { "<>" } else { operator }));
+        Ok(())
+    }
+
+    /// Why a parameter, or what a driver could take for one, is refused.
+    fn parameter(&self) -> String {
+        let inside = |c: char| c.is_alphanumeric() || c == '_';
+        let mut end = 0;
+        for (at, c) in self.rest.char_indices() {
+            if at > 0 && !inside(c) {
+                break;
+            }
+            end = at + c.len_utf8();
+        }
+        let shown: String = self.rest.get(..end).unwrap_or("").chars().take(40).collect();
+        format!("holds `{shown}`, which a driver takes for a parameter: write the value itself")
+    }
+}

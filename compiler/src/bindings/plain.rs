@@ -1,0 +1,216 @@
+//! Recognises the bound queries that only pick columns of one table.
+//!
+//! Most bindings are `SELECT a, b FROM t`, perhaps with a condition. Such a query need not stand between
+//! brackets: the table itself can be joined, and its columns compared under a name of ours. That is right only
+//! if every word is known to be a column, a literal or a keyword. So the forms accepted here are few; any
+//! other query is used as it stands.
+
+use super::grammar::{Cursor, folded, spellings};
+use super::token::{Lexeme, Token, apart};
+use super::{ConditionPart, PlainQuery};
+use crate::sql::lexis::Lexis;
+use std::ops::Range;
+
+/// The query's parts, if it is `SELECT column, … FROM table [alias] [WHERE condition]`.
+pub(super) fn plain(lexemes: &[Lexeme], lexis: &'static Lexis) -> Option<PlainQuery> {
+    let mut cursor = Cursor::new(lexemes, lexis);
+    if !cursor.word("select") {
+        return None;
+    }
+    let mut selected = Vec::new();
+    loop {
+        selected.push(cursor.path()?);
+        if cursor.word("as") {
+            cursor.next().filter(|token| token.is_wordlike())?;
+        } else {
+            cursor.name();
+        }
+        if !cursor.sign(&Token::Comma) {
+            break;
+        }
+    }
+    if !cursor.word("from") {
+        return None;
+    }
+    let table = cursor.path()?;
+    let alias = if cursor.word("as") { Some(cursor.name()?) } else { cursor.name() };
+    let scope = Scope { called: folded(alias.or(table.last().copied())?, lexis), lexis };
+    let columns = selected.iter().map(|path| scope.column(path)).collect::<Option<Vec<_>>>()?;
+    let condition = if cursor.word("where") {
+        condition(cursor, &scope)?
+    } else if cursor.done() {
+        Vec::new()
+    } else {
+        return None;
+    };
+    Some(PlainQuery { table: spellings(&table), columns, condition })
+}
+
+/// What names mean within the query.
+struct Scope {
+    /// The table's alias, or its own name.
+    called: String,
+    lexis: &'static Lexis,
+}
+
+impl Scope {
+    /// The column that a path names. A name alone could be the table, which stands for its whole row, and in
+    /// some databases one in double quotes could be a text.
+    fn column(&self, path: &[&Token]) -> Option<String> {
+        let column = match path {
+            [qualifier, column] if folded(qualifier, self.lexis) == self.called => column,
+            [column] => {
+                let unsure =
+                    self.lexis.unknown_names_are_texts && matches!(column, Token::Name { quote: '"', .. });
+                let is_row = folded(column, self.lexis) == self.called;
+                (!unsure && !is_row).then_some(column)?
+            }
+            _ => return None,
+        };
+        Some(column.to_string())
+    }
+}
+
+/// The rest of the query as a condition; in brackets if an `OR` stands outside of any.
+fn condition(cursor: Cursor<'_>, scope: &Scope) -> Option<Vec<ConditionPart>> {
+    let start = cursor.at;
+    let lexemes = cursor.lexemes;
+    let mut reader = Condition { cursor, scope, columns: Vec::new(), depth: 0, outer_or: false };
+    reader.alternatives()?;
+    if !reader.cursor.done() {
+        return None;
+    }
+    let mut parts = Vec::new();
+    let mut text = String::new();
+    let mut previous = None;
+    let mut at = start;
+    while let Some(lexeme) = lexemes.get(at) {
+        if apart(previous, lexeme) {
+            text.push(' ');
+        }
+        if let Some((range, column)) = reader.columns.iter().find(|(range, _)| range.start == at) {
+            parts.extend((!text.is_empty()).then(|| ConditionPart::Text(std::mem::take(&mut text))));
+            parts.push(ConditionPart::Column(column.clone()));
+            at = range.end;
+            previous = lexemes.get(at - 1).map(|lexeme| &lexeme.token);
+        } else {
+            text.push_str(&lexeme.token.to_string());
+            previous = Some(&lexeme.token);
+            at += 1;
+        }
+    }
+    parts.extend((!text.is_empty()).then_some(ConditionPart::Text(text)));
+    if reader.outer_or {
+        parts.insert(0, ConditionPart::Text("(".to_owned()));
+        parts.push(ConditionPart::Text(")".to_owned()));
+    }
+    Some(parts)
+}
+
+/// A condition that is being read. Precedence does not matter: only which words are columns is asked.
+struct Condition<'a> {
+    cursor: Cursor<'a>,
+    scope: &'a Scope,
+    /// Where columns stand, in order.
+    columns: Vec<(Range<usize>, String)>,
+    depth: usize,
+    outer_or: bool,
+}
+
+impl Condition<'_> {
+    /// Conditions with `AND` and `OR` between them.
+    fn alternatives(&mut self) -> Option<()> {
+        loop {
+            while self.cursor.word("not") {}
+            self.condition()?;
+            if self.cursor.word("or") {
+                self.outer_or |= self.depth == 0;
+            } else if !self.cursor.word("and") {
+                return Some(());
+            }
+        }
+    }
+
+    /// A value, perhaps compared.
+    fn condition(&mut self) -> Option<()> {
+        if self.cursor.sign(&Token::Open('(')) {
+            self.depth += 1;
+            self.alternatives()?;
+            self.depth -= 1;
+            self.cursor.sign(&Token::Close(')')).then_some(())?;
+            self.casts()?;
+        } else {
+            self.operand()?;
+        }
+        let compares = |token: &&Token| matches!(token, Token::Operator(operator) if ["=", "==", "<>", "<", "<=", ">", ">="].contains(operator));
+        if self.cursor.peek().filter(compares).is_some() {
+            self.cursor.next();
+            return self.operand();
+        }
+        if self.cursor.word("is") {
+            self.cursor.word("not");
+            let is_known = ["null", "true", "false"].iter().any(|word| self.cursor.word(word));
+            return is_known.then_some(());
+        }
+        let negated = self.cursor.word("not");
+        if self.cursor.word("in") {
+            self.cursor.sign(&Token::Open('(')).then_some(())?;
+            loop {
+                self.literal().then_some(())?;
+                self.casts()?;
+                if !self.cursor.sign(&Token::Comma) {
+                    break;
+                }
+            }
+            return self.cursor.sign(&Token::Close(')')).then_some(());
+        }
+        if self.cursor.word("between") {
+            self.operand()?;
+            self.cursor.word("and").then_some(())?;
+            return self.operand();
+        }
+        (!negated).then_some(())
+    }
+
+    /// A column or a literal, perhaps cast.
+    fn operand(&mut self) -> Option<()> {
+        let mut ahead = self.cursor.clone();
+        let calls_cast = ahead.word("cast") && ahead.sign(&Token::Open('('));
+        if calls_cast {
+            self.cursor = ahead;
+            self.operand()?;
+            self.cursor.word("as").then_some(())?;
+            self.cursor.data_type().then_some(())?;
+            self.cursor.sign(&Token::Close(')')).then_some(())?;
+        } else if !self.literal() {
+            let start = self.cursor.at;
+            let path = self.cursor.path()?;
+            let column = self.scope.column(&path)?;
+            self.columns.push((start..self.cursor.at, column));
+        }
+        self.casts()
+    }
+
+    fn literal(&mut self) -> bool {
+        let mut ahead = self.cursor.clone();
+        let signed = ahead.sign(&Token::Operator("-"));
+        let found = match ahead.next() {
+            Some(Token::Number(_)) => true,
+            Some(Token::Text(_)) => !signed,
+            Some(word) => !signed && ["null", "true", "false"].iter().any(|literal| word.is(literal)),
+            None => false,
+        };
+        if found {
+            self.cursor = ahead;
+        }
+        found
+    }
+
+    /// `::type`, any number of times.
+    fn casts(&mut self) -> Option<()> {
+        while self.cursor.sign(&Token::Cast) {
+            self.cursor.data_type().then_some(())?;
+        }
+        Some(())
+    }
+}

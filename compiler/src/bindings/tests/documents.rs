@@ -1,0 +1,266 @@
+//! Every form of document that real files have.
+
+use super::*;
+use crate::bindings::{Family, RowTable, SqlType};
+
+#[test]
+fn a_document_without_bindings_binds_nothing() {
+    let nothing = [
+        "",
+        " \n\n",
+        "null",
+        "~",
+        "\"\"",
+        "''",
+        "# nothing\n",
+        "---\n",
+        "{}",
+        "facts:",
+        "facts: {}",
+        "facts: null\n",
+        "facts:\n#  has_role(User:_):\n#    query: SELECT 1\n",
+        "\u{feff}facts:\n",
+        "facts:\nsql_types:\ntables:\ndialect:\n",
+        "version: 1\n",
+        "%YAML 1.2\n---\nfacts:\n...\n",
+    ];
+    for text in nothing {
+        let bindings = good(text);
+        assert!(bindings.facts.is_empty(), "{text:?}");
+        assert_eq!(bindings.dialect, Dialect::Postgresql, "{text:?}");
+    }
+}
+
+#[test]
+fn the_document_of_the_specification() {
+    let bindings = good(
+        "facts:
+  has_role(User:_, String:_, Organization:_):
+    query: SELECT user_id, role, org_id FROM memberships
+  has_relation(Issue:_, parent, Repository:_):        # a bare word is a String constant, like String:parent
+    query: SELECT id, repository_id FROM issues
+sql_types:                                            # optional; any SQL type text, any case
+  Issue: integer
+",
+    );
+    let [role, relation] = bindings.facts.as_slice() else { panic!("{bindings:?}") };
+    assert_eq!((role.predicate.as_str(), role.line), ("has_role", 2));
+    assert_eq!(role.key, "has_role(User:_, String:_, Organization:_)");
+    assert_eq!(role.args, [column("User"), column("String"), column("Organization")]);
+    assert_eq!(role.query.text, "SELECT user_id, role, org_id FROM memberships");
+    assert_eq!((relation.predicate.as_str(), relation.line), ("has_relation", 4));
+    assert_eq!(relation.args, [column("Issue"), constant("String", "parent"), column("Repository")]);
+    assert_eq!(bindings.sql_types["Issue"].name, "integer");
+}
+
+#[test]
+fn constants_stand_in_any_position_and_spelling() {
+    let one = "SELECT a FROM t";
+    assert_eq!(args("f(parent, T:_)", one), [constant("String", "parent"), column("T")]);
+    assert_eq!(args("f(T:_, read-only)", one), [column("T"), constant("String", "read-only")]);
+    assert_eq!(args("f(T:_, \"parent\")", one), [column("T"), constant("String", "parent")]);
+    assert_eq!(args("'f(T:_, \"it''s\")'", one), [column("T"), constant("String", "it's")]);
+    assert_eq!(args("f(T:_, String:parent)", one), [column("T"), constant("String", "parent")]);
+    assert_eq!(args("f(T:_, String:\"a b\")", one), [column("T"), constant("String", "a b")]);
+    assert_eq!(args("f(T:_, String:\"_\")", one), [column("T"), constant("String", "_")]);
+    assert_eq!(
+        args(r#"f(T:_, String:"\"\\, )(é\n")"#, one),
+        [column("T"), constant("String", "\"\\, )(é\n")]
+    );
+    assert_eq!(args("f(User:alice, T:_)", one), [constant("User", "alice"), column("T")]);
+    assert_eq!(args("f(User:a.b@c/d:e-1, T:_)", one), [constant("User", "a.b@c/d:e-1"), column("T")]);
+    assert_eq!(args("f(T:_, Integer:10)", one), [column("T"), constant("Integer", "10")]);
+    assert_eq!(args("f(T:_, Integer:-10)", one), [column("T"), constant("Integer", "-10")]);
+    assert_eq!(args("f(T:_, Boolean:true)", one), [column("T"), constant("Boolean", "true")]);
+    assert_eq!(args("f( T:_ ,U:_ )", "SELECT a, b FROM t"), [column("T"), column("U")]);
+    assert_eq!(args("is_open?(A::B:_)", one), [column("A::B")]);
+    assert_eq!(args("ünïts(Ort:_)", one), [column("Ort")]);
+}
+
+#[test]
+fn unknown_keys_are_passed_over_at_any_level() {
+    let bindings = good(
+        "version: 2
+source: {a: [1, 2], b: !custom x}
+dbs:
+  main:
+    connection_string: postgresql://localhost/app
+facts:
+  is_public(Document:_):
+    db: main
+    note: [x]
+    query: SELECT id FROM documents WHERE public
+  is_public(Document:_, Boolean:_):
+    query: SELECT id, public FROM documents
+  has_role(User:_, String:_):
+    query: SELECT user_id, role FROM global_roles
+  has_role(User:_, String:_, Organization:_):
+    query: SELECT user_id, role, org_id FROM org_roles
+  quota(Organization:_, Integer:_):
+    query: SELECT id, seats FROM orgs
+",
+    );
+    let arities: Vec<usize> = bindings.facts.iter().map(|fact| fact.args.len()).collect();
+    assert_eq!(arities, [1, 2, 2, 3, 2]);
+}
+
+#[test]
+fn keys_and_queries_take_every_style_of_yaml() {
+    let text = "facts:
+  'f(T:_)':
+    query: >
+      SELECT id -- the id
+      FROM t
+  \"g(T:_, \\\"x\\\")\":
+    query: |-
+      SELECT id -- the id
+      FROM t;
+  h(T:_):
+    query: 'SELECT id FROM t WHERE x = ''y'''
+  i(T:_):
+    query: \"SELECT id FROM t\\n  WHERE \\\"X\\\" = 1\"
+  j(T:_):
+    query:
+      SELECT id
+      FROM t
+  k(T:_): {query: SELECT id FROM t}
+  ? l(T:_)
+  : query: SELECT id FROM t
+";
+    // In a folded block the comment swallows what follows it, as YAML and SQL both say.
+    assert_eq!(lines(&parse(text).unwrap_err()), []);
+}
+
+#[test]
+fn aliases_share_what_they_name() {
+    let bindings = good("x: &q SELECT id FROM t\nfacts:\n  f(T:_): &f\n    query: *q\n  g(T:_): *f\n");
+    assert_eq!(bindings.facts.len(), 2);
+    assert!(bindings.facts.iter().all(|fact| fact.query.text == "SELECT id FROM t"));
+}
+
+#[test]
+fn a_dialect_has_the_names_that_people_write() {
+    for (name, dialect) in [
+        ("postgres", Dialect::Postgresql),
+        ("PostgreSQL", Dialect::Postgresql),
+        ("pg", Dialect::Postgresql),
+        ("sqlite", Dialect::Sqlite),
+        ("'SQLite3'", Dialect::Sqlite),
+        ("null", Dialect::Postgresql),
+    ] {
+        assert_eq!(good(&format!("dialect: {name}\n")).dialect, dialect);
+    }
+}
+
+#[test]
+fn sql_types_are_read_in_any_case() {
+    let range = |min, max| Family::Integer { min, max };
+    let small = range(-32_768, 32_767);
+    let middle = range(i64::from(i32::MIN), i64::from(i32::MAX));
+    let big = range(i64::MIN, i64::MAX);
+    for (text, name, family) in [
+        ("smallint", "smallint", small),
+        ("INT2", "smallint", small),
+        ("integer", "integer", middle),
+        ("Int", "integer", middle),
+        ("int4", "integer", middle),
+        ("SERIAL", "integer", middle),
+        ("bigint", "bigint", big),
+        ("int8", "bigint", big),
+        ("bigserial", "bigint", big),
+        ("pg_catalog.int8", "bigint", big),
+        ("TEXT", "text", Family::Text),
+        ("VARCHAR(255)", "text", Family::Text),
+        ("character  varying ( 20 )", "text", Family::Text),
+        ("CHAR(32)", "bpchar", Family::Padded),
+        ("character(3)", "bpchar", Family::Padded),
+        ("UUID", "uuid", Family::Uuid),
+        ("citext", "citext", Family::Other),
+        ("numeric(10, 2)", "numeric(10, 2)", Family::Other),
+        ("double precision", "double precision", Family::Other),
+        ("timestamp with time zone", "timestamp with time zone", Family::Other),
+        ("\"Role\"", "\"Role\"", Family::Other),
+        ("app.\"user role\"", "app.\"user role\"", Family::Other),
+        ("integer[]", "integer[]", Family::Other),
+        ("\"integer\"", "\"integer\"", Family::Other),
+        ("geometry(Point, 4326)", "geometry(Point, 4326)", Family::Other),
+    ] {
+        let expected = SqlType { name: name.to_owned(), family };
+        let types = good(&format!("sql_types: {{T: '{text}'}}\n")).sql_types;
+        assert_eq!(types["T"], expected, "{text}");
+    }
+    for (text, name, family) in [
+        ("INTEGER", "INTEGER", big),
+        ("smallint", "INTEGER", big),
+        ("int(11) unsigned", "INTEGER", big),
+        ("TEXT", "TEXT", Family::Text),
+        ("nvarchar(10)", "TEXT", Family::Text),
+        ("char(36)", "TEXT", Family::Text),
+        ("UUID", "TEXT", Family::Text),
+        ("real", "real", Family::Other),
+    ] {
+        let expected = SqlType { name: name.to_owned(), family };
+        let types = good(&format!("dialect: sqlite\nsql_types: {{T: '{text}'}}\n")).sql_types;
+        assert_eq!(types["T"], expected, "{text}");
+    }
+}
+
+#[test]
+fn a_type_admits_canonical_literals_only() {
+    let admits = |ty: &str, text: &str| SqlType::parse(ty, Dialect::Postgresql).unwrap().admits(text);
+    let uuid = "550e8400-e29b-41d4-a716-446655440000";
+    for (ty, text) in [
+        ("integer", "0"),
+        ("integer", "-2147483648"),
+        ("integer", "2147483647"),
+        ("smallint", "32767"),
+        ("bigint", "-9223372036854775808"),
+        ("uuid", uuid),
+        ("text", ""),
+        ("text", " a "),
+        ("varchar(2)", "abc"),
+        ("char(3)", "ab"),
+        ("char(3)", ""),
+        ("citext", "ABC"),
+    ] {
+        assert!(admits(ty, text), "{ty} {text}");
+    }
+    for (ty, text) in [
+        ("integer", "hr"),
+        ("integer", "01"),
+        ("integer", "+1"),
+        ("integer", "-0"),
+        ("integer", " 1"),
+        ("integer", "1.0"),
+        ("integer", "1e3"),
+        ("integer", "٣"),
+        ("integer", ""),
+        ("integer", "2147483648"),
+        ("smallint", "32768"),
+        ("bigint", "9223372036854775808"),
+        ("uuid", "550E8400-E29B-41D4-A716-446655440000"),
+        ("uuid", "550e8400e29b41d4a716446655440000"),
+        ("uuid", "{550e8400-e29b-41d4-a716-44665544000}"),
+        ("uuid", "550e8400-e29b-41d4-a716-44665544000g"),
+        ("uuid", ""),
+        ("char(3)", "ab "),
+        ("text", "a\0"),
+        ("citext", "\0"),
+    ] {
+        assert!(!admits(ty, text), "{ty} {text}");
+    }
+}
+
+#[test]
+fn tables_name_a_column_with_its_table() {
+    let row = |table: &[&str], column: &str| RowTable {
+        table: table.iter().map(|part| (*part).to_owned()).collect(),
+        column: column.to_owned(),
+    };
+    let bindings =
+        good("tables:\n  A: issues.id\n  B: app.Issues.\"Id\"\n  C: '\"my app\".\"a.b\".id'\n  D: t.user\n");
+    assert_eq!(bindings.tables["A"], row(&["issues"], "id"));
+    assert_eq!(bindings.tables["B"], row(&["app", "Issues"], "\"Id\""));
+    assert_eq!(bindings.tables["C"], row(&["\"my app\"", "\"a.b\""], "id"));
+    assert_eq!(bindings.tables["D"], row(&["t"], "user"));
+}

@@ -1,0 +1,103 @@
+//! Which queries are no more than columns of one table.
+
+use super::*;
+use crate::bindings::{ConditionPart, PlainQuery};
+
+/// A plain query as one line, with its columns marked by a dot.
+fn shown(text: &str, dialect: Dialect) -> Option<String> {
+    let PlainQuery { table, columns, condition } = read(text, dialect).unwrap().plain?;
+    let condition: String = condition
+        .iter()
+        .map(|part| match part {
+            ConditionPart::Text(text) => text.clone(),
+            ConditionPart::Column(column) => format!("t.{column}"),
+        })
+        .collect();
+    Some(format!("{} | {} | {condition}", table.join("."), columns.join(", ")))
+}
+
+#[test]
+fn columns_of_one_table() {
+    for (text, expected) in [
+        ("SELECT a, b FROM t", "t | a, b | "),
+        ("select A, \"B\" from App.\"T\"", "App.\"T\" | A, \"B\" | "),
+        ("SELECT x.a, b AS c, d e FROM t x", "t | a, b, d | "),
+        ("SELECT T.a FROM app.t", "app.t | a | "),
+        ("SELECT x.a FROM t AS x WHERE x.b = 'y'", "t | a | t.b = 'y'"),
+        ("SELECT a FROM t WHERE b AND NOT c", "t | a | t.b AND NOT t.c"),
+        ("SELECT a FROM t WHERE b=1 OR c IS NOT NULL", "t | a | (t.b=1 OR t.c IS NOT NULL)"),
+        ("SELECT a FROM t WHERE (b = 1 OR c IS TRUE) AND d", "t | a | (t.b = 1 OR t.c IS TRUE) AND t.d"),
+        (
+            "SELECT a FROM t WHERE b IN ('x', 'y') AND c NOT IN (1, -2)",
+            "t | a | t.b IN ('x', 'y') AND t.c NOT IN (1, -2)",
+        ),
+        (
+            "SELECT a FROM t WHERE b BETWEEN 1 AND c AND d >= -1.5",
+            "t | a | t.b BETWEEN 1 AND t.c AND t.d >= -1.5",
+        ),
+        (
+            "SELECT a FROM t WHERE b::text = 'x'::app.kind AND CAST(c AS varchar(3)) <> d",
+            "t | a | t.b:: text = 'x':: app.kind AND CAST(t.c AS varchar(3)) <> t.d",
+        ),
+        ("SELECT a FROM t WHERE NOT\"B\" AND true", "t | a | NOT t.\"B\" AND true"),
+        ("SELECT a FROM t WHERE (b) = (1)", ""),
+        ("SELECT a FROM t WHERE x.b", ""),
+        ("SELECT t FROM t", ""),
+        ("SELECT x FROM t AS x", ""),
+        ("SELECT a FROM t x WHERE t.b", ""),
+        ("SELECT app.t.a FROM app.t", ""),
+        ("SELECT * FROM t", ""),
+        ("SELECT t.* FROM t", ""),
+        ("TABLE t", ""),
+        ("SELECT DISTINCT a FROM t", ""),
+        ("SELECT a FROM t, u", ""),
+        ("SELECT a FROM t JOIN u ON true", ""),
+        ("SELECT a FROM t NATURAL JOIN u", ""),
+        ("SELECT a FROM ONLY t", ""),
+        ("SELECT a FROM f(1)", ""),
+        ("SELECT a FROM t AS x(a)", ""),
+        ("SELECT a FROM (SELECT a FROM t) x", ""),
+        ("SELECT a FROM t ORDER BY a", ""),
+        ("SELECT a FROM t LIMIT 1", ""),
+        ("SELECT a FROM t GROUP BY a", ""),
+        ("SELECT a FROM t WHERE b HAVING c", ""),
+        ("SELECT a FROM t UNION SELECT a FROM u", ""),
+        ("WITH t AS (SELECT 1 AS a) SELECT a FROM t", ""),
+        ("SELECT a + 1 FROM t", ""),
+        ("SELECT a::text FROM t", ""),
+        ("SELECT lower(a) FROM t", ""),
+        ("SELECT 'x' FROM t", ""),
+        ("SELECT user FROM t", ""),
+        ("SELECT current_user, a FROM t", ""),
+        ("SELECT current_date FROM t", ""),
+        ("SELECT a FROM t WHERE b = current_user", ""),
+        ("SELECT a FROM t WHERE b = lower(c)", ""),
+        ("SELECT a FROM t WHERE b = date '2026-01-01'", ""),
+        ("SELECT a FROM t WHERE b > now()", ""),
+        ("SELECT a FROM t WHERE b LIKE 'x'", ""),
+        ("SELECT a FROM t WHERE b = 'x' COLLATE \"C\"", ""),
+        ("SELECT a FROM t WHERE b IN (SELECT c FROM u)", ""),
+        ("SELECT a FROM t WHERE EXISTS (SELECT 1)", ""),
+        ("SELECT a FROM t WHERE b IS DISTINCT FROM c", ""),
+        ("SELECT a FROM t WHERE b + 1 = 2", ""),
+        ("SELECT a FROM t WHERE b = ANY(c)", ""),
+        ("SELECT (a) FROM t", ""),
+        ("SELECT a", ""),
+        ("SELECT FROM t", ""),
+    ] {
+        let found = shown(text, Dialect::Postgresql);
+        match text {
+            "SELECT a FROM t WHERE (b) = (1)" => assert_eq!(found, None),
+            _ => assert_eq!(found.unwrap_or_default(), expected, "{text}"),
+        }
+    }
+}
+
+#[test]
+fn what_sqlite_may_take_for_a_text_is_not_plain() {
+    assert_eq!(shown("SELECT [a] FROM `t` WHERE `b`", Dialect::Sqlite).unwrap(), "`t` | `a` | t.`b`");
+    assert_eq!(shown("SELECT t.\"a\" FROM \"t\"", Dialect::Sqlite).unwrap(), "\"t\" | \"a\" | ");
+    assert_eq!(shown("SELECT \"a\" FROM t", Dialect::Sqlite), None);
+    assert_eq!(shown("SELECT a FROM t WHERE b = \"admin\"", Dialect::Sqlite), None);
+    assert_eq!(shown("SELECT `T` FROM t", Dialect::Sqlite), None);
+}

@@ -1,0 +1,99 @@
+//! Random texts: whatever is accepted reads as itself, for both of its readers.
+
+use super::*;
+use crate::bindings::{lexer, token::Token};
+
+/// A generator of numbers that are the same in each run.
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, sides: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(self.0 >> 33).unwrap() % sides
+    }
+
+    fn pick<'a>(&mut self, from: &[&'a str]) -> &'a str {
+        from[self.roll(from.len())]
+    }
+}
+
+const PIECES: &[&str] = &[
+    "SELECT ", "a", "b", "t", " FROM ", " WHERE ", "(", ")", "[", "]", ",", ".", " ", "\n", "\t", "'", "''",
+    "\"", "\\", "--", "/*", "*/", "-", "+", "*", "/", "<", ">", "=", "!", "@", "#", "%", "^", "&", "|", "`",
+    "~", "?", "$", "$$", "$1", ":", "::", ";", "E'", "U&'", "U&\"", "N'", "X'", "B'", "1", "1.5", "1e5",
+    ".5", "0", "x'1f'", "é", "\u{a0}", "AND ", "OR ", "NOT ", " INTO ", "$a$", "\r", "u", "e", "\\x41",
+    "\\'", "date", "int",
+];
+
+fn tokens(text: &str, dialect: Dialect) -> Vec<Token> {
+    let lexed = lexer::read(text, &dialect.features().lexis).unwrap();
+    lexed.lexemes.into_iter().map(|lexeme| lexeme.token).collect()
+}
+
+#[test]
+fn what_is_printed_reads_as_the_same_tokens() {
+    let mut dice = Dice(3);
+    let mut n_accepted = 0;
+    for _ in 0..60_000 {
+        let count = 1 + dice.roll(9);
+        let middle: String = (0..count).map(|_| dice.pick(PIECES)).collect();
+        let text = format!("SELECT a{middle}b FROM t");
+        for dialect in BOTH {
+            let Ok(query) = read(&text, dialect) else { continue };
+            n_accepted += 1;
+            assert_eq!(tokens(&text, dialect), tokens(&query.text, dialect), "{text}");
+            let again = read(&query.text, dialect).unwrap();
+            assert_eq!(again.text, query.text, "{text}");
+            assert_eq!(again.plain, query.plain, "{text}");
+            assert!(stays_inside(&query.text), "{text}\n{}", query.text);
+        }
+    }
+    assert!(n_accepted > 1_000, "only {n_accepted} random queries were accepted");
+}
+
+/// Whether a text closes only what it opens, has no comment and nothing that looks like a parameter: a plain
+/// look at its characters that knows quotes and nothing else.
+fn stays_inside(text: &str) -> bool {
+    let mut quote = None;
+    let mut depth = 0_i32;
+    let mut previous = ' ';
+    for c in text.chars() {
+        match quote {
+            Some(open) => quote = Some(open).filter(|open| *open != c),
+            None => match c {
+                '\'' | '"' | '`' => quote = Some(c),
+                '(' | '[' => depth += 1,
+                ')' | ']' => depth -= 1,
+                ';' | '$' | '?' | '\\' | '{' | '\n' | '\0' => return false,
+                '-' if previous == '-' => return false,
+                '*' if previous == '/' => return false,
+                c if previous == ':' && c != ':' && c != ' ' => return false,
+                _ => {}
+            },
+        }
+        if depth < 0 {
+            return false;
+        }
+        previous = c;
+    }
+    quote.is_none() && depth == 0
+}
+
+#[test]
+fn random_documents_and_columns_never_panic() {
+    let mut dice = Dice(4);
+    let pieces = [
+        "facts:", "\n", "  ", "f(T:_)", ":", " ", "query: ", "SELECT a", "*a", "&a ", "- ", "{", "}", "[",
+        "]", "\"", "'", "|", ">", "#", "\t", "?", "!x", "---", "é", "\0", "<<: ",
+    ];
+    for _ in 0..20_000 {
+        let count = dice.roll(20);
+        let text: String = (0..count).map(|_| dice.pick(&pieces)).collect();
+        let _ = parse(&text);
+        let text: String = (0..count).map(|_| dice.pick(PIECES)).collect();
+        for dialect in BOTH {
+            let _ = crate::bindings::column(&text, dialect);
+            let _ = crate::bindings::SqlType::parse(&text, dialect);
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! The tokens of foreign SQL, and their one spelling.
+//!
+//! A literal or a quoted name is held as the text that it stands for, however it was written, and is spelled
+//! by the functions that also print our own. All that reaches a statement goes through [`spelled`].
+
+use crate::sql::lexis::Lexis;
+use crate::sql::{printed_literal, printed_name};
+use std::collections::BTreeSet;
+use std::fmt;
+
+/// A token of SQL.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Token {
+    /// A plain name or a keyword, in the caller's spelling.
+    Word(String),
+    /// A quoted name.
+    Name {
+        /// The name without its quotes.
+        text: String,
+        /// `"`, or a backtick where the database has one.
+        quote: char,
+    },
+    /// A text literal: the text that it stands for.
+    Text(String),
+    /// `X'1f'` or `B'01'`, whole.
+    Bits(String),
+    /// A number as it is written.
+    Number(String),
+    /// An operator of the dialect's row.
+    Operator(&'static str),
+    /// `::`
+    Cast,
+    /// `(` or `[`
+    Open(char),
+    /// `)` or `]`
+    Close(char),
+    /// `,`
+    Comma,
+    /// `.`
+    Period,
+}
+
+impl Token {
+    /// Whether this is a plain word, in any case; `word` is in lower case.
+    pub(super) fn is(&self, word: &str) -> bool {
+        matches!(self, Self::Word(text) if text.eq_ignore_ascii_case(word))
+    }
+
+    /// Whether this is a plain word or a quoted name.
+    pub(super) fn is_wordlike(&self) -> bool {
+        matches!(self, Self::Word(_) | Self::Name { .. })
+    }
+
+    /// The token as sqlparser shows what it has read: like ours, with nothing escaped.
+    pub(super) fn bare(&self) -> String {
+        match self {
+            Self::Name { text, quote } => format!("{quote}{text}{quote}"),
+            Self::Text(text) => format!("'{text}'"),
+            other => other.to_string(),
+        }
+    }
+}
+
+impl fmt::Display for Token {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Word(text) | Self::Bits(text) | Self::Number(text) => f.write_str(text),
+            Self::Name { text, quote } => f.write_str(&printed_name(text, *quote)),
+            Self::Text(text) => f.write_str(&printed_literal(text)),
+            Self::Operator(operator) => f.write_str(operator),
+            Self::Cast => f.write_str("::"),
+            Self::Open(bracket) | Self::Close(bracket) => write!(f, "{bracket}"),
+            Self::Comma => f.write_str(","),
+            Self::Period => f.write_str("."),
+        }
+    }
+}
+
+/// A token, and whether white space or a comment stood before it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Lexeme {
+    pub(super) token: Token,
+    pub(super) gap: bool,
+}
+
+/// Whether white space stands between two tokens when they are printed. Where they touched, they still do,
+/// unless a reader could then take them for something else: `a > -1` needs its space, `date'…'` gets one, and
+/// `:: text` never looks like a parameter called `:text`.
+pub(super) fn apart(previous: Option<&Token>, lexeme: &Lexeme) -> bool {
+    match (previous, &lexeme.token) {
+        (None, _) => false,
+        (Some(Token::Operator(_)), Token::Operator(_) | Token::Cast) | (Some(Token::Cast), _) => true,
+        (Some(Token::Word(_)), Token::Text(_) | Token::Name { .. } | Token::Bits(_)) => true,
+        (Some(_), _) => lexeme.gap,
+    }
+}
+
+/// Tokens as text.
+pub(super) fn spelled(lexemes: &[Lexeme]) -> String {
+    let mut text = String::new();
+    let mut previous = None;
+    for lexeme in lexemes {
+        if apart(previous, lexeme) {
+            text.push(' ');
+        }
+        text.push_str(&lexeme.token.to_string());
+        previous = Some(&lexeme.token);
+    }
+    text
+}
+
+/// Every name and keyword, in lower case and without quotes. Where a name can be taken for a text, a text can
+/// also stand for a name, and counts.
+pub(super) fn words(lexemes: &[Lexeme], lexis: &Lexis) -> Vec<String> {
+    let words = lexemes.iter().filter_map(|lexeme| match &lexeme.token {
+        Token::Word(text) | Token::Name { text, .. } => Some(text.to_lowercase()),
+        Token::Text(text) if lexis.unknown_names_are_texts => Some(text.to_lowercase()),
+        _ => None,
+    });
+    let words: BTreeSet<String> = words.collect();
+    words.into_iter().collect()
+}

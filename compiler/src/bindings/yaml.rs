@@ -1,0 +1,179 @@
+//! YAML to a tree of mappings and texts that know their lines.
+//!
+//! In: a document. Out: a [`Node`], or none for an empty document, and an error for every key that is written
+//! twice. Nothing is interpreted, and an alias shares the node that it names: a document of a thousand aliases
+//! costs a thousand pointers.
+
+use super::BindingsError;
+use crate::limits;
+use granit_parser::{Event, Parser, ScalarStyle, options};
+use indexmap::IndexMap;
+use rustc_hash::FxHashMap;
+use std::rc::Rc;
+
+/// A value, and the line on which it begins.
+#[derive(Debug)]
+pub(super) struct Node {
+    pub(super) line: usize,
+    pub(super) content: Content,
+    /// Mappings and sequences inside each other, from here down.
+    depth: usize,
+}
+
+/// What a value is.
+#[derive(Debug)]
+pub(super) enum Content {
+    /// A text; a plain one may stand for nothing.
+    Text {
+        /// The text.
+        text: String,
+        /// It is not quoted.
+        plain: bool,
+    },
+    /// A mapping by its keys, in their order.
+    Mapping(IndexMap<String, Entry>),
+    /// A sequence, of which we never need the parts.
+    Sequence,
+}
+
+/// A value of a mapping, and the line of its key.
+#[derive(Debug)]
+pub(super) struct Entry {
+    pub(super) line: usize,
+    pub(super) value: Rc<Node>,
+}
+
+impl Node {
+    /// Whether this is YAML's `null`.
+    pub(super) fn is_null(&self) -> bool {
+        match &self.content {
+            Content::Text { text, plain } => {
+                *plain && matches!(text.as_str(), "" | "~" | "null" | "Null" | "NULL")
+            }
+            Content::Mapping(_) | Content::Sequence => false,
+        }
+    }
+}
+
+/// Reads a document.
+pub(super) fn read(text: &str) -> (Option<Rc<Node>>, Vec<BindingsError>) {
+    if text.len() > limits::BINDINGS_BYTES {
+        let message =
+            format!("the document has more than {} bytes: bind fewer queries", limits::BINDINGS_BYTES);
+        return (None, vec![BindingsError { line: None, message }]);
+    }
+    let mut builder = Builder::default();
+    let options = options! {
+        simple_key_max_lookahead: limits::BINDINGS_KEY_LENGTH,
+        flow_nesting_limit: limits::BINDINGS_DEPTH,
+        block_nesting_limit: limits::BINDINGS_DEPTH,
+    };
+    for event in Parser::new_from_str_with_options(text, options) {
+        let taken = match event {
+            Ok((event, span)) => builder.take(event, span.start.line()),
+            Err(error) => Err(at(error.marker().line(), format!("this is not YAML: {}", error.info()))),
+        };
+        if let Err(error) = taken {
+            builder.errors.push(error);
+            return (None, builder.errors);
+        }
+    }
+    (builder.root, builder.errors)
+}
+
+/// An error on a line.
+pub(super) fn at(line: usize, message: String) -> BindingsError {
+    BindingsError { line: Some(line), message }
+}
+
+/// A mapping or a sequence that is being read.
+struct Open {
+    line: usize,
+    anchor: usize,
+    depth: usize,
+    /// The mapping so far; none for a sequence.
+    entries: Option<IndexMap<String, Entry>>,
+    /// The key whose value comes next.
+    key: Option<(String, usize)>,
+}
+
+#[derive(Default)]
+struct Builder {
+    root: Option<Rc<Node>>,
+    open: Vec<Open>,
+    anchors: FxHashMap<usize, Rc<Node>>,
+    documents: usize,
+    errors: Vec<BindingsError>,
+}
+
+impl Builder {
+    fn take(&mut self, event: Event<'_>, line: usize) -> Result<(), BindingsError> {
+        match event {
+            Event::DocumentStart(..) => {
+                self.documents += 1;
+                if self.documents > 1 {
+                    let message = "a second document begins: write all bindings in one".to_owned();
+                    return Err(at(line, message));
+                }
+            }
+            Event::Scalar(text, style, anchor, _) => {
+                let content = Content::Text { text: text.into_owned(), plain: style == ScalarStyle::Plain };
+                self.value(Rc::new(Node { line, content, depth: 0 }), anchor, line)?;
+            }
+            Event::MappingStart(_, anchor, _) => self.begin(line, anchor, Some(IndexMap::new())),
+            Event::SequenceStart(_, anchor, _) => self.begin(line, anchor, None),
+            Event::MappingEnd | Event::SequenceEnd => {
+                if let Some(Open { line, anchor, depth, entries, .. }) = self.open.pop() {
+                    let content = entries.map_or(Content::Sequence, Content::Mapping);
+                    self.value(Rc::new(Node { line, content, depth: depth + 1 }), anchor, line)?;
+                }
+            }
+            Event::Alias(anchor) => {
+                let Some(node) = self.anchors.get(&anchor).map(Rc::clone) else {
+                    return Err(at(line, "an alias stands within what it names: write it out".to_owned()));
+                };
+                self.value(node, 0, line)?;
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn begin(&mut self, line: usize, anchor: usize, entries: Option<IndexMap<String, Entry>>) {
+        self.open.push(Open { line, anchor, depth: 0, entries, key: None });
+    }
+
+    /// A node is complete: the document, an item, a key, or the value of one.
+    fn value(&mut self, node: Rc<Node>, anchor: usize, line: usize) -> Result<(), BindingsError> {
+        if anchor > 0 {
+            self.anchors.insert(anchor, Rc::clone(&node));
+        }
+        let Some(open) = self.open.last_mut() else {
+            self.root = Some(node);
+            return Ok(());
+        };
+        open.depth = open.depth.max(node.depth);
+        if open.depth > limits::BINDINGS_DEPTH {
+            let message = format!("more than {} levels stand inside each other", limits::BINDINGS_DEPTH);
+            return Err(at(line, message));
+        }
+        let Some(entries) = &mut open.entries else { return Ok(()) };
+        match (open.key.take(), &node.content) {
+            (Some((key, key_line)), _) => match entries.get(&key) {
+                Some(first) => {
+                    let message =
+                        format!("`{key}` is written twice, first on line {}: remove one", first.line);
+                    self.errors.push(at(key_line, message));
+                }
+                None => {
+                    entries.insert(key, Entry { line: key_line, value: node });
+                }
+            },
+            (None, Content::Text { text, .. }) => open.key = Some((text.clone(), line)),
+            (None, Content::Mapping(_) | Content::Sequence) => {
+                return Err(at(line, "a key is not a text: write `key: value`".to_owned()));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,113 @@
+//! Sorts the alternatives of a filter by what they ask of the caller's column.
+//!
+//! In: a folded plan whose answer is the column's variable. Out: literals, sets, tests of the caller's row, and
+//! guards that let every row pass. Where the bindings promise that the column is the key of a table, an
+//! alternative that would look the row up by it reads the row's own columns instead:
+//!
+//! ```text
+//! issues.id IN (SELECT t1.id FROM issues AS t1 WHERE t1.repo_id IN (…))   ─▶   issues.repo_id IN (…)
+//! ```
+
+use super::sets;
+use super::{Asked, fold::Rows};
+use crate::bindings::Bindings;
+use crate::bindings::ColumnExpr;
+use crate::catalog::{Catalog, RelationSource};
+use crate::plan::algebra::{Expr, From, FromKind, Plan, Select};
+use crate::question::CompileError;
+use crate::sql::forms::{Filter, LocalStatement};
+
+/// Prints the filter of a folded plan. `given` is the variable whose value the plan takes as given, if it
+/// tests the column row by row.
+pub(super) fn print(
+    mut statement: LocalStatement<'_>,
+    plan: &mut Plan,
+    given: Option<usize>,
+    var: usize,
+    column: &ColumnExpr,
+    asked: &Asked<'_>,
+) -> Result<String, CompileError> {
+    let ty = asked.question.vars.get(var).and_then(|var| var.ty.as_deref()).unwrap_or_default();
+    let text = statement.column_text(column);
+    let held = statement.column_held(ty);
+    if given.is_some() {
+        return statement.given(var, held).row_test(plan, &text);
+    }
+    let key = Key::of(asked.bindings, ty, column);
+    let mut filter = Filter::default();
+    let embedded: Vec<Option<Rows>> =
+        statement.values.embedded.iter().map(|embedded| embedded.rows.clone()).collect();
+    let catalog = statement.catalog;
+    for select in plan.answer.selects_mut() {
+        match select.output.first().copied() {
+            Some(Expr::Const(literal)) if select.is_unit() => filter.literals.push(literal),
+            Some(Expr::Const(literal)) => {
+                filter.conditioned.push((literal, Select { output: Vec::new(), ..select.clone() }));
+            }
+            Some(Expr::Column { alias, column }) => {
+                let from = select.from.iter().find(|from| from.alias == alias).copied();
+                match from.map(|from| from.kind) {
+                    Some(FromKind::Embedded(index)) if select.from.len() == 1 && select.filter.is_empty() => {
+                        let rows = embedded.get(index).and_then(Option::as_ref).into_iter().flatten();
+                        filter.literals.extend(rows.filter_map(|row| row.get(column).copied()));
+                    }
+                    Some(FromKind::Source(source))
+                        if key.as_ref().is_some_and(|key| key.is(catalog, source, column)) =>
+                    {
+                        if let Some(from) = select.from.iter_mut().find(|from| from.alias == alias) {
+                            *from = From { alias, kind: FromKind::Row(source) };
+                        }
+                        sets::set_tests(select, alias);
+                        filter.rows.push(Select { output: Vec::new(), ..select.clone() });
+                    }
+                    _ => {
+                        sets::set_tests(select, alias);
+                        filter.set.push(select.clone());
+                    }
+                }
+            }
+            _ => filter.guards.push(Select { output: Vec::new(), ..select.clone() }),
+        }
+    }
+    filter.literals.sort_unstable();
+    filter.literals.dedup();
+    statement.values.row = key.map(|key| key.row);
+    statement.filter(&plan.tables, plan, &filter, &text, &held)
+}
+
+/// A column that is the key of the row which the caller's query is at.
+struct Key<'b> {
+    bindings: &'b Bindings,
+    table: &'b [String],
+    column: &'b str,
+    /// What the caller's query calls the row.
+    row: String,
+}
+
+impl<'b> Key<'b> {
+    /// If the bindings promise it of this type, and the filter's column is exactly that one.
+    fn of(bindings: &'b Bindings, ty: &str, column: &ColumnExpr) -> Option<Self> {
+        let promised = bindings.tables.get(ty)?;
+        let (name, qualifier) = column.name.as_ref()?.split_last()?;
+        let is_whole = promised.table.ends_with(qualifier) && !qualifier.is_empty();
+        (is_whole && *name == promised.column).then(|| Self {
+            bindings,
+            table: &promised.table,
+            column: &promised.column,
+            row: qualifier.join("."),
+        })
+    }
+
+    /// Whether a column of a relation is this one.
+    fn is(&self, catalog: &Catalog, source: usize, column: usize) -> bool {
+        let Some(RelationSource::Bound { binding }) =
+            catalog.relations.get(source).map(|relation| &relation.source)
+        else {
+            return false;
+        };
+        let plain = self.bindings.facts.get(*binding).and_then(|binding| binding.query.plain.as_ref());
+        plain.is_some_and(|plain| {
+            plain.table == self.table && plain.columns.get(column).is_some_and(|name| name == self.column)
+        })
+    }
+}

@@ -1,0 +1,473 @@
+//! Puts the values of a question and the rows of the store into a residual plan.
+//!
+//! In: a [`Residual`], the question's values, and a way to ask the store for a part. Out: a plan in which
+//! every value is a literal. What the values decide is decided: a part without rows ends its select, one row
+//! becomes literals, one column becomes a test (`x in (…)`), a branch that always holds disappears. A part is
+//! asked for only when nothing before it has ended its select.
+//!
+//! Rows that are still needed beside each other stand in the statement as a relation of literals.
+
+use super::split::Residual;
+use crate::ir::{CompareOp, ConstId, Constant, Program, TypeId};
+use crate::plan::algebra::{Condition, Expr, From, FromKind, Plan, PlanAnswer, Select, TableBody};
+use crate::plan::prune;
+use crate::question::{Domain, Question};
+use crate::specialise::clause::{TableRef, constant};
+use indexmap::IndexSet;
+
+/// Rows of literals.
+pub(crate) type Rows = Vec<Vec<ConstId>>;
+
+/// What the store answers for a part.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fetched {
+    /// All rows; a decision that holds is one row without columns.
+    Rows(Vec<Vec<String>>),
+    /// More rows than may be put into a statement.
+    TooMany,
+}
+
+/// Rows that stand in a statement.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Embedded {
+    /// The rows, each once; `None` if there are too many.
+    pub(crate) rows: Option<Rows>,
+    /// The part that they come from, if it is one.
+    pub(crate) part: Option<usize>,
+}
+
+/// A plan whose values are all literals.
+#[derive(Debug)]
+pub(crate) struct Folded {
+    /// The plan.
+    pub(crate) plan: Plan,
+    /// The rows of its [`FromKind::Embedded`] sources.
+    pub(crate) embedded: Vec<Embedded>,
+}
+
+/// What a table of the residual turned out to hold.
+enum Known {
+    /// These rows.
+    Rows(Rows),
+    /// What its selects say.
+    Open,
+}
+
+/// The state of folding one plan.
+pub(crate) struct Folder<'f, E> {
+    /// The policy, for its literals.
+    pub(crate) program: &'f Program,
+    /// Literals beside the policy's; grows.
+    pub(crate) constants: &'f mut IndexSet<Constant>,
+    /// The types of each part's columns.
+    pub(crate) types: &'f [Vec<Option<TypeId>>],
+    /// Asks the store for a part.
+    pub(crate) fetch: &'f mut dyn FnMut(usize) -> Result<Fetched, E>,
+    /// What was fetched.
+    pub(crate) fetched: Vec<Option<Option<Rows>>>,
+    /// The rows that stand in the statement.
+    pub(crate) embedded: Vec<Embedded>,
+}
+
+/// Puts the values of a question into a plan; `column` stays as it is.
+pub(crate) fn put_values(
+    plan: &mut Plan,
+    question: &Question,
+    now: i64,
+    column: Option<usize>,
+    mut intern: impl FnMut(&str, &str) -> ConstId,
+) {
+    let mut value = |expr: &mut Expr| match *expr {
+        Expr::Given(var) if column != Some(var) => {
+            if let Some(var) = question.vars.get(var)
+                && let Domain::Given(text) = &var.domain
+            {
+                *expr = Expr::Const(intern(var.ty.as_deref().unwrap_or_default(), text));
+            }
+        }
+        Expr::Now => *expr = Expr::Const(intern("Integer", &now.to_string())),
+        Expr::Tag(tag) => *expr = Expr::Const(intern("", &tag.to_string())),
+        Expr::Column { .. } | Expr::Const(_) | Expr::Given(_) | Expr::TypeName(_) | Expr::Unconstrained => {}
+    };
+    let tables = plan.tables.iter_mut().flat_map(|table| table.body.selects_mut());
+    tables.for_each(|select| select.for_each_expr(&mut value));
+    plan.answer.selects_mut().iter_mut().for_each(|select| select.for_each_expr(&mut value));
+}
+
+impl<E> Folder<'_, E> {
+    /// Folds a residual whose question's values are put in.
+    pub(crate) fn fold(&mut self, residual: &Residual, plan: Plan) -> Result<Folded, E> {
+        self.fetched.resize(residual.parts.len(), None);
+        let Plan { mut tables, mut answer } = plan;
+        let mut known: Vec<Known> = Vec::new();
+        for table in &mut tables {
+            let body = std::mem::replace(&mut table.body, TableBody::Union(Vec::new()));
+            table.body = match body {
+                TableBody::Union(selects) => TableBody::Union(self.selects(selects, &known)?),
+                TableBody::Recursive { base, step } => {
+                    let (base, step) = self.fixpoint(base, step, &known)?;
+                    if step.is_empty() { TableBody::Union(base) } else { TableBody::Recursive { base, step } }
+                }
+                TableBody::WholeState { base, step } => {
+                    let (base, step) = self.fixpoint(base, step, &known)?;
+                    if step.is_empty() {
+                        TableBody::Union(base)
+                    } else {
+                        TableBody::WholeState { base, step }
+                    }
+                }
+            };
+            known.push(match &table.body {
+                TableBody::Union(selects) => self.constant_rows(selects),
+                TableBody::Recursive { .. } | TableBody::WholeState { .. } => Known::Open,
+            });
+        }
+        let selects = self.selects(std::mem::take(answer.selects_mut()), &known)?;
+        *answer.selects_mut() = match (&answer, selects.iter().find(|select| select.is_unit())) {
+            (PlanAnswer::Decision(_), Some(unit)) => vec![unit.clone()],
+            _ => selects,
+        };
+        Ok(Folded { plan: prune(Plan { tables, answer }), embedded: std::mem::take(&mut self.embedded) })
+    }
+
+    fn fixpoint(
+        &mut self,
+        base: Vec<Select>,
+        step: Vec<Select>,
+        known: &[Known],
+    ) -> Result<(Vec<Select>, Vec<Select>), E> {
+        let base = self.selects(base, known)?;
+        let step = if base.is_empty() { Vec::new() } else { self.selects(step, known)? };
+        Ok((base, step))
+    }
+
+    /// The selects that may have rows, each once.
+    fn selects(&mut self, selects: Vec<Select>, known: &[Known]) -> Result<Vec<Select>, E> {
+        let mut left: Vec<Select> = Vec::new();
+        for select in selects {
+            if let Some(select) = self.select(select, known)?
+                && !left.contains(&select)
+            {
+                left.push(select);
+            }
+        }
+        Ok(left)
+    }
+
+    /// The rows of selects that are nothing but literals.
+    fn constant_rows(&self, selects: &[Select]) -> Known {
+        let mut all: IndexSet<Vec<ConstId>> = IndexSet::new();
+        for select in selects {
+            let rows = match select.from.as_slice() {
+                [] => Some(vec![Vec::new()]),
+                [From { kind: FromKind::Embedded(index), .. }] => {
+                    self.embedded.get(*index).and_then(|embedded| embedded.rows.clone())
+                }
+                _ => None,
+            };
+            let Some(rows) = rows.filter(|_| select.filter.is_empty()) else { return Known::Open };
+            for row in rows {
+                let value = |expr: &Expr| match expr {
+                    Expr::Const(literal) => Some(*literal),
+                    Expr::Column { column, .. } => row.get(*column).copied(),
+                    _ => None,
+                };
+                match select.output.iter().map(value).collect() {
+                    Some(row) => all.insert(row),
+                    None => return Known::Open,
+                };
+            }
+        }
+        Known::Rows(all.into_iter().collect())
+    }
+
+    /// A select that may have rows, with what is known put in.
+    fn select(&mut self, mut select: Select, known: &[Known]) -> Result<Option<Select>, E> {
+        if !self.decide(&mut select) {
+            return Ok(None);
+        }
+        let mut sources: Vec<(usize, Embedded)> = Vec::new();
+        let mut left = Vec::new();
+        for from in std::mem::take(&mut select.from) {
+            let embedded = match from.kind {
+                FromKind::Embedded(part) => Some(Embedded { rows: self.rows(part)?, part: Some(part) }),
+                FromKind::Table(TableRef::Table(table)) => match known.get(table) {
+                    Some(Known::Rows(rows)) => Some(Embedded { rows: Some(rows.clone()), part: None }),
+                    Some(Known::Open) | None => None,
+                },
+                FromKind::Table(TableRef::Itself)
+                | FromKind::Source(_)
+                | FromKind::Values(_)
+                | FromKind::Row(_) => None,
+            };
+            match embedded {
+                Some(embedded) if embedded.rows.as_ref().is_some_and(Vec::is_empty) => return Ok(None),
+                Some(embedded) => sources.push((from.alias, embedded)),
+                None => left.push(from),
+            }
+        }
+        select.from = left;
+        if !self.put_in(&mut select, &mut sources) || !self.branches(&mut select, known)? {
+            return Ok(None);
+        }
+        // The branches may have decided more.
+        if !self.put_in(&mut select, &mut sources) {
+            return Ok(None);
+        }
+        let leading = sources.into_iter().map(|(alias, embedded)| {
+            let known = self.embedded.iter().position(|known| *known == embedded);
+            let index = known.unwrap_or_else(|| {
+                self.embedded.push(embedded);
+                self.embedded.len() - 1
+            });
+            From { alias, kind: FromKind::Embedded(index) }
+        });
+        let leading: Vec<From> = leading.collect();
+        select.from.splice(0..0, leading);
+        Ok(Some(select))
+    }
+
+    /// The rows of a part, asked for once.
+    fn rows(&mut self, part: usize) -> Result<Option<Rows>, E> {
+        if let Some(Some(known)) = self.fetched.get(part) {
+            return Ok(known.clone());
+        }
+        let rows = match (self.fetch)(part)? {
+            Fetched::TooMany => None,
+            Fetched::Rows(rows) => {
+                let types = self.types.get(part).map_or(&[][..], Vec::as_slice);
+                let mut interned: Rows = Vec::with_capacity(rows.len());
+                for row in rows {
+                    let cells = row.into_iter().zip(types);
+                    let cell = |(text, ty): (String, &Option<TypeId>)| {
+                        self.intern(Constant { ty: ty.unwrap_or(TypeId::FOREIGN), text })
+                    };
+                    interned.push(cells.map(cell).collect());
+                }
+                Some(interned)
+            }
+        };
+        if let Some(slot) = self.fetched.get_mut(part) {
+            *slot = Some(rows.clone());
+        }
+        Ok(rows)
+    }
+
+    fn intern(&mut self, value: Constant) -> ConstId {
+        intern(self.program, self.constants, value)
+    }
+
+    /// Puts embedded rows into a select where they become literals or tests; false if nothing is left.
+    fn put_in(&self, select: &mut Select, sources: &mut Vec<(usize, Embedded)>) -> bool {
+        loop {
+            let before = (select.filter.len(), sources.len());
+            let mut at = 0;
+            while let Some((alias, embedded)) = sources.get_mut(at) {
+                let alias = *alias;
+                let used = used_columns(select, alias);
+                let Some(rows) = &mut embedded.rows else {
+                    // Too many rows are some row, where nothing else is asked.
+                    if used.is_empty() {
+                        sources.remove(at);
+                    } else {
+                        at += 1;
+                    }
+                    continue;
+                };
+                self.keep_matching(select, alias, rows);
+                let used = used_columns(select, alias);
+                project(select, alias, &used, rows);
+                match (rows.as_slice(), used.len()) {
+                    ([], _) => return false,
+                    (_, 0) => {}
+                    ([row], _) => {
+                        let row = row.clone();
+                        substitute(select, alias, |column| row.get(column).copied().map(Expr::Const));
+                    }
+                    (_, 1) => {
+                        let literals = rows.iter().filter_map(|row| row.first().copied()).collect();
+                        if !becomes_test(select, alias, literals) {
+                            at += 1;
+                            continue;
+                        }
+                    }
+                    _ => {
+                        at += 1;
+                        continue;
+                    }
+                }
+                sources.remove(at);
+            }
+            if !self.decide(select) {
+                return false;
+            }
+            if (select.filter.len(), sources.len()) == before {
+                return true;
+            }
+        }
+    }
+
+    /// Keeps the rows that agree with the conditions on this source alone, and drops those conditions.
+    fn keep_matching(&self, select: &mut Select, alias: usize, rows: &mut Rows) {
+        select.filter.retain(|condition| {
+            let of_row = |expr: &Expr, row: &[ConstId]| match *expr {
+                Expr::Column { alias: other, column } if other == alias => row.get(column).copied(),
+                Expr::Const(literal) => Some(literal),
+                _ => None,
+            };
+            let decided = |row: &[ConstId]| match condition {
+                Condition::Compare { op, left, right } => {
+                    Some(self.compare(*op, of_row(left, row)?, of_row(right, row)?))
+                }
+                Condition::OneOf { expr, literals } => {
+                    let value = of_row(expr, row)?;
+                    Some(literals.iter().any(|literal| self.compare(CompareOp::Equal, value, *literal)))
+                }
+                Condition::In { .. } | Condition::Any(_) | Condition::None(_) => None,
+            };
+            if rows.first().is_none_or(|row| decided(row).is_none()) {
+                return true;
+            }
+            rows.retain(|row| decided(row) == Some(true));
+            false
+        });
+    }
+
+    /// Folds the branches of a select's conditions; false if nothing is left.
+    fn branches(&mut self, select: &mut Select, known: &[Known]) -> Result<bool, E> {
+        let mut left = Vec::new();
+        for condition in std::mem::take(&mut select.filter) {
+            match condition {
+                Condition::Any(branches) => {
+                    let mut branches = self.selects(branches, known)?;
+                    if branches.is_empty() {
+                        return Ok(false);
+                    }
+                    if branches.iter().any(Select::is_unit) {
+                        continue;
+                    }
+                    match branches.as_mut_slice() {
+                        [only] if only.from.is_empty() => left.append(&mut only.filter),
+                        _ => left.push(Condition::Any(branches)),
+                    }
+                }
+                Condition::None(branches) => {
+                    let branches = self.selects(branches, known)?;
+                    if branches.iter().any(Select::is_unit) {
+                        return Ok(false);
+                    }
+                    if !branches.is_empty() {
+                        left.push(Condition::None(branches));
+                    }
+                }
+                simple => left.push(simple),
+            }
+        }
+        select.filter = left;
+        Ok(true)
+    }
+
+    /// Drops the comparisons of literals that hold; false if one does not.
+    fn decide(&self, select: &mut Select) -> bool {
+        let mut possible = true;
+        select.filter.retain(|condition| {
+            let holds = match condition {
+                Condition::Compare { op, left: Expr::Const(left), right: Expr::Const(right) } => {
+                    Some(self.compare(*op, *left, *right))
+                }
+                Condition::Compare { op, left, right } if left == right => match op {
+                    CompareOp::Equal | CompareOp::LessOrEqual | CompareOp::GreaterOrEqual => Some(true),
+                    CompareOp::NotEqual | CompareOp::Less | CompareOp::Greater => Some(false),
+                },
+                Condition::OneOf { expr: Expr::Const(value), literals } => {
+                    Some(literals.iter().any(|literal| self.compare(CompareOp::Equal, *value, *literal)))
+                }
+                _ => None,
+            };
+            possible &= holds != Some(false);
+            holds.is_none()
+        });
+        possible
+    }
+
+    fn compare(&self, op: CompareOp, left: ConstId, right: ConstId) -> bool {
+        let text = |id| constant(self.program, self.constants, id).map_or("", |held| held.text.as_str());
+        let (left, right) = (text(left), text(right));
+        let ordered = || left.parse::<i64>().ok().zip(right.parse::<i64>().ok()).map(|(l, r)| l.cmp(&r));
+        match op {
+            CompareOp::Equal => left == right,
+            CompareOp::NotEqual => left != right,
+            CompareOp::Less => ordered().is_some_and(std::cmp::Ordering::is_lt),
+            CompareOp::LessOrEqual => ordered().is_some_and(std::cmp::Ordering::is_le),
+            CompareOp::Greater => ordered().is_some_and(std::cmp::Ordering::is_gt),
+            CompareOp::GreaterOrEqual => ordered().is_some_and(std::cmp::Ordering::is_ge),
+        }
+    }
+}
+
+/// The literal's number: the policy's, or one of those beside it.
+pub(crate) fn intern(program: &Program, constants: &mut IndexSet<Constant>, value: Constant) -> ConstId {
+    let index = match program.constants.get_index_of(&value) {
+        Some(index) => index,
+        None => program.constants.len() + constants.insert_full(value).0,
+    };
+    ConstId::from_index(index)
+}
+
+/// The columns of a source that a select and its branches mention, ascending.
+fn used_columns(select: &mut Select, alias: usize) -> Vec<usize> {
+    let mut used = Vec::new();
+    select.for_each_expr(&mut |expr| {
+        if let Expr::Column { alias: other, column } = *expr
+            && other == alias
+        {
+            used.push(column);
+        }
+    });
+    used.sort_unstable();
+    used.dedup();
+    used
+}
+
+/// Keeps the used columns of the rows, each row once, and renames the columns in the select.
+fn project(select: &mut Select, alias: usize, used: &[usize], rows: &mut Rows) {
+    let kept: IndexSet<Vec<ConstId>> =
+        rows.iter().map(|row| used.iter().filter_map(|column| row.get(*column).copied()).collect()).collect();
+    *rows = kept.into_iter().collect();
+    substitute(select, alias, |column| {
+        let column = used.iter().position(|kept| *kept == column)?;
+        Some(Expr::Column { alias, column })
+    });
+}
+
+fn substitute(select: &mut Select, alias: usize, by: impl Fn(usize) -> Option<Expr>) {
+    select.for_each_expr(&mut |expr| {
+        if let Expr::Column { alias: other, column } = *expr
+            && other == alias
+            && let Some(value) = by(column)
+        {
+            *expr = value;
+        }
+    });
+}
+
+/// Turns the one column of a source that equals another value into a test of that value.
+fn becomes_test(select: &mut Select, alias: usize, literals: Vec<ConstId>) -> bool {
+    let equal = select.filter.iter().enumerate().find_map(|(at, condition)| match condition {
+        Condition::Compare { op: CompareOp::Equal, left, right } => {
+            let (left_is, right_is) = (left.alias() == Some(alias), right.alias() == Some(alias));
+            match (left_is, right_is) {
+                (true, false) => Some((at, *right)),
+                (false, true) => Some((at, *left)),
+                _ => None,
+            }
+        }
+        _ => None,
+    });
+    let Some((at, value)) = equal else { return false };
+    if let Some(slot) = select.filter.get_mut(at) {
+        *slot = Condition::OneOf { expr: value, literals };
+    }
+    substitute(select, alias, |_| Some(value));
+    true
+}

@@ -1,0 +1,368 @@
+//! Separates what the service decides from what the caller's database must.
+//!
+//! In: a plan over stored relations and bound queries. Out: a [`Residual`]: the plan of what is left, in which
+//! rows of values stand where stored relations stood, and for each a [`Part`]: the plan that asks the store
+//! for them. Parts do not depend on each other, nor on anything of the caller's.
+//!
+//! In each select the stored sources that conditions connect form a part, which is asked for the columns
+//! that the rest of the select needs and for no others:
+//!
+//! ```text
+//! from issues t1, f7 t2, f9 t3 where t1.repo = t2.c0 and t2.c1 = t3.c0 and t3.c1 = given#0
+//!                └── one part, asked for t2.c0 ─┘
+//! ```
+//!
+//! A part of a branch is asked only for the rows that agree with the parts around it (a semi-join, Bernstein
+//! and Chiu 1981); the condition itself stays in the residual, so that nothing depends on it but the size.
+
+use crate::catalog::{Catalog, RelationSource};
+use crate::plan::algebra::{Condition, Expr, From, FromKind, Plan, PlanAnswer, Range, Select, Table};
+use crate::plan::prune;
+use crate::question::AnswerColumn;
+use crate::specialise::clause::TableRef;
+use indexmap::{IndexMap, IndexSet};
+
+/// What the store is asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Part {
+    /// Rows of the columns that the residual needs; a decision if it needs none.
+    pub(crate) plan: Plan,
+    /// How many columns.
+    pub(crate) n_columns: usize,
+    /// The catalog's relations that it reads, ascending.
+    pub(crate) sources: Vec<usize>,
+}
+
+/// What is left of a plan, and what it needs from the store.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Residual {
+    /// The plan over bound queries and [`FromKind::Embedded`] rows, one entry of `parts` each.
+    pub(crate) plan: Plan,
+    /// What the store is asked for.
+    pub(crate) parts: Vec<Part>,
+}
+
+/// Separates a plan. `column` is the variable whose value is a column of the caller's, if any; `most` is how
+/// many rows of a part are read.
+pub(crate) fn split(plan: Plan, catalog: &Catalog, column: Option<usize>, most: usize) -> Residual {
+    let mut next_alias = 0;
+    let mut plan = plan;
+    let mut highest = |alias: &mut usize| next_alias = next_alias.max(*alias);
+    plan.tables.iter_mut().flat_map(|table| table.body.selects_mut()).for_each(|select| {
+        select.for_each_alias(&mut highest);
+    });
+    plan.answer.selects_mut().iter_mut().for_each(|select| select.for_each_alias(&mut highest));
+    let mut stored = Vec::new();
+    for table in &plan.tables {
+        let is_stored = table.body.selects().all(|select| is_stored_select(select, catalog, &stored, column));
+        stored.push(is_stored);
+    }
+    let mut splitter =
+        Splitter { catalog, stored: &stored, tables: &plan.tables, column, most, next_alias, parts: vec![] };
+    let tables = plan.tables.iter().zip(&stored).map(|(table, is_stored)| {
+        let mut table = table.clone();
+        if !is_stored {
+            table.body.selects_mut().for_each(|select| splitter.replace(select));
+        }
+        table
+    });
+    let tables = tables.collect();
+    let mut answer = plan.answer.clone();
+    answer.selects_mut().iter_mut().for_each(|select| splitter.replace(select));
+    let parts = splitter.parts;
+    Residual { plan: prune(Plan { tables, answer }), parts }
+}
+
+fn is_stored_kind(kind: FromKind, catalog: &Catalog, stored: &[bool]) -> bool {
+    match kind {
+        FromKind::Source(source) => match catalog.relations.get(source).map(|relation| &relation.source) {
+            Some(RelationSource::Table { .. } | RelationSource::Context { .. }) => true,
+            Some(RelationSource::Bound { .. }) | None => false,
+        },
+        FromKind::Values(_) | FromKind::Table(TableRef::Itself) => true,
+        FromKind::Table(TableRef::Table(table)) => stored.get(table).copied().unwrap_or(false),
+        FromKind::Embedded(_) | FromKind::Row(_) => false,
+    }
+}
+
+/// Whether the store alone answers a select, whatever surrounds it.
+fn is_stored_select(select: &Select, catalog: &Catalog, stored: &[bool], column: Option<usize>) -> bool {
+    let mut reads_column = false;
+    select.clone().for_each_expr(&mut |expr| reads_column |= is_column(*expr, column));
+    !reads_column && reads_stored(select, catalog, stored)
+}
+
+fn reads_stored(select: &Select, catalog: &Catalog, stored: &[bool]) -> bool {
+    select.from.iter().all(|from| is_stored_kind(from.kind, catalog, stored))
+        && select
+            .filter
+            .iter()
+            .flat_map(Condition::branches)
+            .all(|branch| reads_stored(branch, catalog, stored))
+}
+
+fn is_column(expr: Expr, column: Option<usize>) -> bool {
+    matches!((expr, column), (Expr::Given(var), Some(column)) if var == column)
+}
+
+/// A part in the making: stored sources and the conditions among them.
+#[derive(Clone, Debug, Default)]
+struct Component {
+    from: Vec<From>,
+    filter: Vec<Condition>,
+    /// The columns that the rest needs.
+    wanted: IndexSet<Expr>,
+}
+
+impl Component {
+    fn has(&self, alias: usize) -> bool {
+        self.from.iter().any(|from| from.alias == alias)
+    }
+}
+
+/// By which column of an embedded source a column is replaced.
+type Replaced = IndexMap<Expr, Expr>;
+
+struct Splitter<'s> {
+    catalog: &'s Catalog,
+    /// For each table whether the store alone makes it.
+    stored: &'s [bool],
+    tables: &'s [Table],
+    column: Option<usize>,
+    most: usize,
+    next_alias: usize,
+    parts: Vec<Part>,
+}
+
+impl Splitter<'_> {
+    /// Replaces the stored sources of a select that stands alone.
+    fn replace(&mut self, select: &mut Select) {
+        self.select(select, &[]);
+    }
+
+    /// Replaces the stored sources of a select inside others, whose parts are `around`.
+    fn select(&mut self, select: &mut Select, around: &[Component]) -> Replaced {
+        let is_stored = |from: &From| {
+            from.kind != FromKind::Table(TableRef::Itself)
+                && is_stored_kind(from.kind, self.catalog, self.stored)
+        };
+        let (stored, left): (Vec<From>, Vec<From>) = select.from.iter().partition(|from| is_stored(from));
+        let aliases: Vec<usize> = stored.iter().map(|from| from.alias).collect();
+        let (pure, mut rest): (Vec<Condition>, Vec<Condition>) =
+            std::mem::take(&mut select.filter).into_iter().partition(|condition| {
+                let outside = free_aliases(condition).into_iter().any(|alias| !aliases.contains(&alias));
+                !outside && self.is_pure(condition)
+            });
+        let mut components = connected(stored, pure);
+        // What the rest needs: its own values, and those of its branches.
+        let mut want = |expr: &mut Expr| {
+            let alias = expr.alias();
+            let owner = components.iter_mut().find(|part| alias.is_some_and(|alias| part.has(alias)));
+            if let Some(owner) = owner {
+                owner.wanted.insert(*expr);
+            }
+        };
+        select.output.iter_mut().for_each(&mut want);
+        rest.iter_mut().for_each(|condition| condition.for_each_expr(&mut want));
+        for component in &mut components {
+            self.restrict(component, &rest, around);
+        }
+        let mut inside: Vec<Component> = around.to_vec();
+        inside.extend(components.iter().cloned());
+        for condition in &mut rest {
+            self.branches(condition, &inside);
+        }
+        let mut replaced = Replaced::new();
+        let mut from = Vec::new();
+        for component in components {
+            let alias = self.alias();
+            for (column, expr) in component.wanted.iter().enumerate() {
+                replaced.insert(*expr, Expr::Column { alias, column });
+            }
+            from.push(From { alias, kind: FromKind::Embedded(self.part(component)) });
+        }
+        // Values lead: they are few.
+        from.extend(left);
+        select.from = from;
+        select.filter = rest;
+        select.for_each_expr(&mut |expr| {
+            if let Some(by) = replaced.get(expr) {
+                *expr = *by;
+            }
+        });
+        replaced
+    }
+
+    fn branches(&mut self, condition: &mut Condition, around: &[Component]) {
+        match condition {
+            Condition::Compare { .. } | Condition::OneOf { .. } => {}
+            Condition::In { selects: branches, .. }
+            | Condition::Any(branches)
+            | Condition::None(branches) => {
+                for branch in branches {
+                    self.select(branch, around);
+                }
+            }
+        }
+    }
+
+    /// Whether the store can decide a condition, once it has the condition's own sources.
+    fn is_pure(&self, condition: &Condition) -> bool {
+        let mut reads_column = false;
+        condition.clone().for_each_expr(&mut |expr| reads_column |= is_column(*expr, self.column));
+        let is_simple = matches!(condition, Condition::Compare { .. } | Condition::OneOf { .. });
+        // A comparison of values that the question gives is decided when they are put in.
+        let is_given = is_simple && free_aliases(condition).is_empty();
+        let is_itself = reads_itself(condition.branches());
+        let stored =
+            condition.branches().iter().all(|branch| reads_stored(branch, self.catalog, self.stored));
+        !reads_column && !is_given && !is_itself && stored
+    }
+
+    /// Asks a part only for what agrees with the parts around it.
+    fn restrict(&self, component: &mut Component, rest: &[Condition], around: &[Component]) {
+        for outer in around {
+            let links = rest.iter().filter(|condition| {
+                let aliases = free_aliases(condition);
+                matches!(condition, Condition::Compare { .. })
+                    && aliases.iter().any(|alias| outer.has(*alias))
+                    && aliases.iter().any(|alias| component.has(*alias))
+                    && aliases.iter().all(|alias| outer.has(*alias) || component.has(*alias))
+            });
+            let links: Vec<Condition> = links.cloned().collect();
+            if !links.is_empty() {
+                let filter = outer.filter.iter().cloned().chain(links).collect();
+                let select = Select { from: outer.from.clone(), filter, output: Vec::new() };
+                component.filter.push(Condition::Any(vec![select]));
+            }
+        }
+    }
+
+    /// The part of a component: a known one if it asks for the same.
+    fn part(&mut self, component: Component) -> usize {
+        let n_columns = component.wanted.len();
+        let mut select = Select {
+            from: component.from,
+            filter: component.filter,
+            output: component.wanted.into_iter().collect(),
+        };
+        number_aliases(&mut select);
+        let answer = if n_columns == 0 {
+            PlanAnswer::Decision(vec![select])
+        } else {
+            let columns = (0..n_columns).map(AnswerColumn::Id).collect();
+            PlanAnswer::Rows { selects: vec![select], columns, range: Range::Some(self.most + 1) }
+        };
+        let plan = prune(Plan { tables: self.tables.to_vec(), answer });
+        let sources = sources(&plan);
+        let part = Part { plan, n_columns, sources };
+        if let Some(known) = self.parts.iter().position(|known| *known == part) {
+            return known;
+        }
+        self.parts.push(part);
+        self.parts.len() - 1
+    }
+
+    fn alias(&mut self) -> usize {
+        self.next_alias += 1;
+        self.next_alias
+    }
+}
+
+/// The catalog's relations that a plan reads, ascending.
+pub(crate) fn sources(plan: &Plan) -> Vec<usize> {
+    let mut found = Vec::new();
+    for_each_source(plan, &mut |kind| {
+        if let FromKind::Source(source) | FromKind::Row(source) = kind {
+            found.push(source);
+        }
+    });
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
+/// Visits what every select of a plan reads.
+pub(super) fn for_each_source(plan: &Plan, visit: &mut impl FnMut(FromKind)) {
+    fn walk(select: &Select, visit: &mut impl FnMut(FromKind)) {
+        select.from.iter().for_each(|from| visit(from.kind));
+        let branches = select.filter.iter().flat_map(Condition::branches);
+        branches.for_each(|branch| walk(branch, visit));
+    }
+    let tables = plan.tables.iter().flat_map(|table| table.body.selects());
+    tables.chain(plan.answer.selects()).for_each(|select| walk(select, visit));
+}
+
+/// Visits every condition of a plan.
+pub(super) fn for_each_condition(plan: &Plan, visit: &mut impl FnMut(&Condition)) {
+    fn walk(select: &Select, visit: &mut impl FnMut(&Condition)) {
+        for condition in &select.filter {
+            visit(condition);
+            condition.branches().iter().for_each(|branch| walk(branch, visit));
+        }
+    }
+    let tables = plan.tables.iter().flat_map(|table| table.body.selects());
+    tables.chain(plan.answer.selects()).for_each(|select| walk(select, visit));
+}
+
+/// The sources that conditions connect, each with its conditions. A condition that mentions no source is a
+/// component of its own.
+fn connected(stored: Vec<From>, pure: Vec<Condition>) -> Vec<Component> {
+    let order: Vec<usize> = stored.iter().map(|from| from.alias).collect();
+    let mut components: Vec<Component> =
+        stored.into_iter().map(|from| Component { from: vec![from], ..Component::default() }).collect();
+    for condition in pure {
+        let aliases = free_aliases(&condition);
+        let touches = |component: &Component| component.from.iter().any(|from| aliases.contains(&from.alias));
+        let Some(first) = components.iter().position(touches) else {
+            components.push(Component { filter: vec![condition], ..Component::default() });
+            continue;
+        };
+        let mut merged = std::mem::take(&mut components);
+        let mut together = merged.remove(first);
+        for component in merged {
+            if touches(&component) {
+                together.from.extend(component.from);
+                together.filter.extend(component.filter);
+            } else {
+                components.push(component);
+            }
+        }
+        // The planner's order of joins stays.
+        together.from.sort_by_key(|from| order.iter().position(|alias| *alias == from.alias));
+        together.filter.push(condition);
+        components.insert(first.min(components.len()), together);
+    }
+    components
+}
+
+/// The aliases that a condition mentions and does not define.
+fn free_aliases(condition: &Condition) -> Vec<usize> {
+    let mut mentioned = Vec::new();
+    condition.clone().for_each_expr(&mut |expr| mentioned.extend(expr.alias()));
+    let mut defined = Vec::new();
+    defined_in(condition.branches(), &mut defined);
+    mentioned.retain(|alias| !defined.contains(alias));
+    mentioned.sort_unstable();
+    mentioned.dedup();
+    mentioned
+}
+
+fn defined_in(branches: &[Select], defined: &mut Vec<usize>) {
+    for branch in branches {
+        defined.extend(branch.from.iter().map(|from| from.alias));
+        branch.filter.iter().for_each(|condition| defined_in(condition.branches(), defined));
+    }
+}
+
+fn reads_itself(branches: &[Select]) -> bool {
+    branches.iter().any(|branch| {
+        branch.from.iter().any(|from| from.kind == FromKind::Table(TableRef::Itself))
+            || branch.filter.iter().any(|condition| reads_itself(condition.branches()))
+    })
+}
+
+fn number_aliases(select: &mut Select) {
+    let mut numbers: IndexSet<usize> = IndexSet::new();
+    select.for_each_alias(&mut |alias| *alias = numbers.insert_full(*alias).0 + 1);
+}

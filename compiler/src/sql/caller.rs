@@ -1,0 +1,285 @@
+//! What a statement reads of the caller's: queries, rows, and values that stand in the text.
+//!
+//! In: sources of a plan. Out: how each is read and how its columns are called. A query of one table is read
+//! as that table, any other between parentheses. A row with a NULL in any column is no fact, so each column
+//! that no comparison excludes it from is tested for it.
+
+use super::build;
+use super::dialect::Features;
+use super::held::{Held, LocalValues};
+use super::lower::{Lowering, Sources};
+use crate::bindings::{BindingArg, BoundQuery, ConditionPart, PlainQuery, SqlType};
+use crate::catalog::{RelationArg, RelationSource};
+use crate::ir::CompareOp;
+use crate::plan::algebra::{Condition, Expr, FromKind, Select, Table};
+use crate::question::CompileError;
+use sqlparser::ast::{Cte, Expr as Sql, TableFactor};
+
+impl LocalValues<'_> {
+    /// A prefix with which no name of ours is a word of the caller's.
+    pub(crate) fn free_prefix<'w>(words: impl Iterator<Item = &'w str>) -> String {
+        let words: Vec<&str> = words.collect();
+        let is_ours = |rest: &str| {
+            let numbered = |start: &str| {
+                rest.strip_prefix(start).is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+            };
+            matches!(rest, "w" | "x" | "r" | "a" | "u" | "s" | "l" | "st" | "e" | "q" | "given")
+                || ["pc", "pb", "t"].into_iter().any(numbered)
+        };
+        let mut prefix = String::new();
+        while words.iter().any(|word| word.strip_prefix(prefix.as_str()).is_some_and(is_ours)) {
+            prefix.push_str("p_");
+        }
+        prefix
+    }
+}
+
+impl Lowering<'_> {
+    /// A name of ours, which is none of the caller's.
+    pub(super) fn named(&self, name: &str) -> String {
+        let prefix = self.local.as_ref().map_or("", |local| local.prefix.as_str());
+        format!("{prefix}{name}")
+    }
+
+    /// Text as a literal.
+    pub(super) fn lit(&self, text: &str) -> Sql {
+        match self.local {
+            Some(_) => build::plain_lit(text, self.features.escapes),
+            None => build::lit(text),
+        }
+    }
+
+    /// Says which table's body is being printed.
+    pub(super) fn set_current(&mut self, table: Option<usize>) {
+        if let Some(local) = &mut self.local {
+            local.current = table;
+        }
+    }
+
+    /// How the column of this number must come out of the select that is being printed.
+    pub(super) fn wanted(&self, column: usize) -> Held {
+        let Some(local) = &self.local else { return Held::Text };
+        match local.current {
+            Some(table) => {
+                local.tables.get(table).and_then(|columns| columns.get(column)).cloned().unwrap_or(Held::Text)
+            }
+            None => local.answer.clone(),
+        }
+    }
+
+    /// The type of a relation's column, by name.
+    pub(super) fn column_type(&self, source: usize, column: usize) -> Option<&str> {
+        let relation = self.catalog.relations.get(source)?;
+        match relation.source {
+            RelationSource::Bound { .. } => {}
+            RelationSource::Table { .. } | RelationSource::Context { .. } => return None,
+        }
+        let mut types = relation.args.iter().filter_map(|arg| match arg {
+            RelationArg::Column { ty, .. } => Some(ty.as_str()),
+            RelationArg::Constant { .. } => None,
+        });
+        types.nth(column)
+    }
+
+    fn query(&self, binding: usize) -> Result<&BoundQuery, CompileError> {
+        let local = self.local.as_ref().and_then(|local| local.bindings.facts.get(binding));
+        local
+            .map(|binding| &binding.query)
+            .ok_or_else(|| CompileError::Bug("a binding without a query".into()))
+    }
+
+    /// A caller's query as a source.
+    pub(super) fn bound(&mut self, binding: usize, alias: &str) -> Result<TableFactor, CompileError> {
+        let query = self.query(binding)?;
+        if let Some(plain) = &query.plain {
+            return Ok(build::raw_table(&plain.table.join("."), alias, &[]));
+        }
+        if self.features.derived_columns {
+            let names = self.bound_columns(binding);
+            let names: Vec<&str> = names.iter().map(String::as_str).collect();
+            return Ok(build::raw_table(&format!("({})", query.text), alias, &names));
+        }
+        if let Some(local) = &mut self.local {
+            local.read.insert(binding);
+        }
+        Ok(build::raw_table(&self.named(&format!("pb{binding}")), alias, &[]))
+    }
+
+    fn bound_columns(&self, binding: usize) -> Vec<String> {
+        let local = self.local.as_ref().and_then(|local| local.bindings.facts.get(binding));
+        let n_columns = local.map_or(0, |binding| {
+            let is_column = |arg: &&_| matches!(arg, BindingArg::Column { .. });
+            binding.args.iter().filter(is_column).count()
+        });
+        (0..n_columns).map(|column| format!("c{column}")).collect()
+    }
+
+    /// The caller's queries that were read by name, as common table expressions.
+    pub(super) fn read_queries(&mut self) -> Result<Vec<Cte>, CompileError> {
+        let Some(local) = &mut self.local else { return Ok(Vec::new()) };
+        let mut ctes = Vec::new();
+        for binding in std::mem::take(&mut local.read) {
+            let columns = self.bound_columns(binding);
+            let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
+            let name = self.named(&format!("pb{binding}"));
+            ctes.push(build::raw_cte(&name, &columns, &self.query(binding)?.text));
+        }
+        Ok(ctes)
+    }
+
+    /// A column of a caller's query.
+    pub(super) fn bound_column(
+        &self,
+        binding: usize,
+        alias: &str,
+        column: usize,
+    ) -> Result<Sql, CompileError> {
+        match &self.query(binding)?.plain {
+            Some(plain) => plain_column(plain, alias, column),
+            None => Ok(build::column(alias, build::ident(&format!("c{column}")))),
+        }
+    }
+
+    /// A column of the row that the caller's own query is at.
+    pub(super) fn row_column(&self, source: usize, column: usize) -> Result<Sql, CompileError> {
+        let RelationSource::Bound { binding } = &self.relation(source)?.source else {
+            return Err(CompileError::Bug("a row of a stored relation".into()));
+        };
+        match &self.query(*binding)?.plain {
+            Some(plain) => plain_column(plain, &self.row_name(), column),
+            None => Err(CompileError::Bug("a row of a query that is not plain".into())),
+        }
+    }
+
+    fn row_name(&self) -> String {
+        self.local.as_ref().and_then(|local| local.row.clone()).unwrap_or_default()
+    }
+
+    fn native(&self, ty: &SqlType, text: &str) -> Sql {
+        ty.literal(text, |text| self.lit(text))
+    }
+
+    /// Rows of values as a source.
+    pub(super) fn embedded(&mut self, index: usize, alias: &str) -> Result<TableFactor, CompileError> {
+        let rows = self.local.as_ref().and_then(|local| local.embedded.get(index));
+        let rows = rows.and_then(|embedded| embedded.rows.clone());
+        let rows = rows.ok_or_else(|| CompileError::Bug("an embedded source without rows".into()))?;
+        let n_columns = rows.first().map_or(0, Vec::len);
+        let held: Vec<Held> = (0..n_columns).map(|column| self.held_embedded(index, column)).collect();
+        let mut values = Vec::new();
+        for (at, row) in rows.iter().enumerate() {
+            let mut cells = Vec::new();
+            for (literal, held) in row.iter().zip(&held) {
+                let text = self.literal_text(*literal)?;
+                // The first row gives the columns their types.
+                cells.push(match held {
+                    Held::Native(ty) if at == 0 => build::cast(self.native(ty, &text), &ty.name),
+                    Held::Native(ty) => self.native(ty, &text),
+                    Held::Text | Held::Untold(_) if at == 0 => self.text(self.lit(&text)),
+                    Held::Text | Held::Untold(_) => self.lit(&text),
+                });
+            }
+            values.push(cells);
+        }
+        let values = build::query(build::values(values));
+        let names: Vec<String> = (0..n_columns).map(|column| format!("c{column}")).collect();
+        if self.features.derived_columns {
+            let names: Vec<&str> = names.iter().map(String::as_str).collect();
+            return Ok(build::derived_as(values, alias, &names));
+        }
+        let items = (1..).zip(&names).map(|(number, name)| {
+            build::item(build::raw(&format!("column{number}")), Some(build::ident(name)))
+        });
+        let from = build::joined(vec![build::derived(values, &self.named("q"))]);
+        Ok(build::derived(build::query(build::select(false, items.collect(), from, Vec::new())), alias))
+    }
+
+    /// Adds what makes the rows of the caller's queries facts: their conditions, and no NULL in them.
+    pub(super) fn facts_only(&self, select: &Select, conditions: &mut Vec<Sql>) -> Result<(), CompileError> {
+        for from in &select.from {
+            let (FromKind::Source(source) | FromKind::Row(source)) = from.kind else { continue };
+            let relation = self.relation(source)?;
+            let RelationSource::Bound { binding } = &relation.source else { continue };
+            let is_row = matches!(from.kind, FromKind::Row(_));
+            let alias = if is_row { self.row_name() } else { self.alias(from.alias) };
+            let query = self.query(*binding)?;
+            let condition = query.plain.as_ref().map_or(&[][..], |plain| plain.condition.as_slice());
+            if !condition.is_empty() {
+                let text = |part: &ConditionPart| match part {
+                    ConditionPart::Text(text) => text.clone(),
+                    ConditionPart::Column(column) => format!("{alias}.{column}"),
+                };
+                let condition = build::raw(&format!("({})", condition.iter().map(text).collect::<String>()));
+                // A row's condition stands outside of any query, where NULL is not the same as false.
+                conditions.push(if is_row { build::is_true(condition) } else { condition });
+            }
+            for column in 0..self.bound_columns(*binding).len() {
+                let expr = Expr::Column { alias: from.alias, column };
+                if is_row || !is_compared(select, expr) {
+                    let sources = Sources::of(select);
+                    conditions.push(build::is_not_null(self.column(&sources, from.alias, column)?));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// `value IN (selects)`
+    pub(super) fn in_set(
+        &mut self,
+        tables: &[Table],
+        sources: &Sources,
+        value: Expr,
+        selects: &[Select],
+    ) -> Result<Sql, CompileError> {
+        let held = self.held(sources, value);
+        let value = self.expr(sources, value)?;
+        self.value_in_set(tables, value, &held, selects)
+    }
+
+    /// `value IN (selects)`, for a value that is printed already.
+    pub(super) fn value_in_set(
+        &mut self,
+        tables: &[Table],
+        value: Sql,
+        held: &Held,
+        selects: &[Select],
+    ) -> Result<Sql, CompileError> {
+        let value = match held {
+            Held::Native(_) | Held::Text => value,
+            Held::Untold(_) => self.as_text(value, held),
+        };
+        let wanted = if matches!(held, Held::Native(_)) { held.clone() } else { Held::Text };
+        let before = self.local.as_mut().map(|local| std::mem::replace(&mut local.answer, wanted));
+        let arms = self
+            .in_own_scope(tables, selects, |this| Ok(build::query(this.arms(tables, selects, 1, false)?)));
+        if let (Some(local), Some(before)) = (&mut self.local, before) {
+            local.answer = before;
+        }
+        Ok(is_in(self.features, value, arms?))
+    }
+}
+
+/// `value = ANY (ARRAY (query))` or `value IN (query)`, whichever the database plans better.
+pub(super) fn is_in(features: &Features, value: Sql, query: sqlparser::ast::Query) -> Sql {
+    if features.sets_are_arrays {
+        build::equals_any(value, build::array_of(query))
+    } else {
+        build::in_query(value, query)
+    }
+}
+
+fn plain_column(plain: &PlainQuery, table: &str, column: usize) -> Result<Sql, CompileError> {
+    let name = plain.columns.get(column);
+    let name = name.ok_or_else(|| CompileError::Bug("a column without a name".into()))?;
+    Ok(build::raw(&format!("{table}.{name}")))
+}
+
+/// Whether a comparison of the select holds for no NULL in this column.
+fn is_compared(select: &Select, column: Expr) -> bool {
+    select.filter.iter().any(|condition| match condition {
+        Condition::Compare { op: CompareOp::NotEqual, .. } | Condition::Any(_) | Condition::None(_) => false,
+        Condition::Compare { left, right, .. } => *left == column || *right == column,
+        Condition::OneOf { expr, .. } | Condition::In { expr, .. } => *expr == column,
+    })
+}

@@ -1,0 +1,372 @@
+//! How values are held, and how two of them are compared.
+//!
+//! The store holds every id as text. A caller's database holds ids in columns of its own types: what the
+//! bindings say of a type decides whether its values are compared natively, so that indexes serve, or as
+//! text. A literal that is no value of the type can equal none of its values; that is decided here, and the
+//! statement never fails over it.
+
+use super::build;
+use super::lower::{Lowering, Sources};
+use crate::bindings::{Bindings, Family, SqlType};
+use crate::ir::{CompareOp, ConstId, TypeId};
+use crate::local::fold::Embedded;
+use crate::plan::algebra::{Expr, FromKind, Plan, Select, TableBody};
+use crate::question::CompileError;
+use crate::specialise::clause::{TableRef, constant};
+use indexmap::IndexSet;
+use sqlparser::ast::{BinaryOperator, Expr as Sql};
+
+/// How a value is held.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Held {
+    /// As text that compares by its bytes.
+    Text,
+    /// As a value of this SQL type.
+    Native(SqlType),
+    /// In a column of the caller's whose SQL type nobody told, with values of this type.
+    Untold(Option<TypeId>),
+}
+
+/// What a statement for a caller's database needs beside the plan.
+#[derive(Debug)]
+pub(crate) struct LocalValues<'l> {
+    /// The caller's queries and types.
+    pub(crate) bindings: &'l Bindings,
+    /// The rows of embedded sources.
+    pub(crate) embedded: &'l [Embedded],
+    /// What our names begin with, so that they are none of the caller's.
+    pub(crate) prefix: String,
+    /// How each column of each table is held.
+    pub(crate) tables: Vec<Vec<Held>>,
+    /// The table whose body is being printed.
+    pub(crate) current: Option<usize>,
+    /// The question's variable that is a column of the caller's, its type and its name in the statement.
+    pub(crate) column: Option<(usize, Held, Sql)>,
+    /// The name of the caller's row, where a filter may read its other columns.
+    pub(crate) row: Option<String>,
+    /// How the answer's columns must come out.
+    pub(crate) answer: Held,
+    /// Whether each query brings the tables that it reads: a filter has no place for them.
+    pub(crate) own_tables: bool,
+    /// The caller's queries that are read by name.
+    pub(crate) read: IndexSet<usize>,
+}
+
+impl SqlType {
+    /// How values of this type are held.
+    pub(super) fn held(&self) -> Held {
+        match self.family {
+            Family::Integer { .. } | Family::Uuid | Family::Padded => Held::Native(self.clone()),
+            Family::Text => Held::Text,
+            Family::Other => Held::Untold(None),
+        }
+    }
+
+    /// A text of this type as a literal.
+    pub(super) fn literal(&self, text: &str, lit: impl Fn(&str) -> Sql) -> Sql {
+        match (self.family, text.parse()) {
+            (Family::Integer { .. }, Ok(number)) => build::number(number),
+            _ => lit(text),
+        }
+    }
+}
+
+impl Lowering<'_> {
+    /// How a caller's columns hold the values of a type.
+    pub(crate) fn held_type(&self, ty: Option<TypeId>, name: &str) -> Held {
+        let told = self.local.as_ref().and_then(|local| local.bindings.sql_types.get(name));
+        match told.map(SqlType::held) {
+            None | Some(Held::Untold(_)) => Held::Untold(ty),
+            Some(held) => held,
+        }
+    }
+
+    /// How a value is held.
+    pub(super) fn held(&self, sources: &Sources, expr: Expr) -> Held {
+        let Some(local) = &self.local else { return Held::Text };
+        match expr {
+            Expr::Column { alias, column } => match sources.kind(alias) {
+                Some(FromKind::Source(source) | FromKind::Row(source)) => {
+                    match self.column_type(source, column) {
+                        Some(name) => self.held_type(self.program.type_id(name), name),
+                        None => Held::Text,
+                    }
+                }
+                Some(FromKind::Table(TableRef::Table(table))) => held_column(&local.tables, table, column),
+                Some(FromKind::Table(TableRef::Itself)) => {
+                    local.current.map_or(Held::Text, |table| held_column(&local.tables, table, column))
+                }
+                Some(FromKind::Embedded(index)) => self.held_embedded(index, column),
+                Some(FromKind::Values(_)) | None => Held::Text,
+            },
+            Expr::Const(literal) => self.held_literal(literal),
+            Expr::Given(var) => match &local.column {
+                Some((column, held, _)) if *column == var => held.clone(),
+                Some(_) | None => Held::Text,
+            },
+            Expr::Now | Expr::Tag(_) | Expr::TypeName(_) | Expr::Unconstrained => Held::Text,
+        }
+    }
+
+    /// A literal is a native value if its own type is held so and it is one.
+    fn held_literal(&self, literal: ConstId) -> Held {
+        let held = constant(self.program, self.extra_constants, literal);
+        let name = held.and_then(|held| self.program.types.get(held.ty.index()));
+        match (held, name.map(|ty| self.held_type(None, &ty.name))) {
+            (Some(literal), Some(Held::Native(ty))) if ty.admits(&literal.text) => Held::Native(ty),
+            _ => Held::Text,
+        }
+    }
+
+    pub(super) fn held_embedded(&self, index: usize, column: usize) -> Held {
+        let embedded = self.local.as_ref().and_then(|local| local.embedded.get(index));
+        let rows = embedded.and_then(|embedded| embedded.rows.as_deref()).unwrap_or_default();
+        let values = rows.iter().filter_map(|row| row.get(column));
+        values.map(|literal| self.held_literal(*literal)).reduce(together).unwrap_or(Held::Text)
+    }
+
+    /// Finds out how the columns of each table are held: natively if all that goes in is.
+    pub(crate) fn hold_tables(&mut self, plan: &Plan) {
+        for (index, table) in plan.tables.iter().enumerate() {
+            let mut held: Vec<Option<Held>> = vec![None; table.n_columns];
+            if matches!(table.body, TableBody::WholeState { .. }) {
+                held = vec![Some(Held::Text); table.n_columns];
+            }
+            // Each round may make a column text, and text it stays.
+            for _ in 0..=table.n_columns {
+                let known = held.iter().map(|held| held.clone().unwrap_or(Held::Text)).collect();
+                if let Some(local) = &mut self.local {
+                    local.tables.truncate(index);
+                    local.tables.push(known);
+                    local.current = Some(index);
+                }
+                for select in table.body.selects() {
+                    self.hold_select(select, &mut held);
+                }
+            }
+            if let Some(local) = &mut self.local {
+                local.tables.truncate(index);
+                local.tables.push(held.into_iter().map(|held| held.unwrap_or(Held::Text)).collect());
+                local.current = None;
+            }
+        }
+    }
+
+    fn hold_select(&self, select: &Select, held: &mut [Option<Held>]) {
+        let sources = Sources::of(select);
+        let before = held.to_vec();
+        for (slot, expr) in held.iter_mut().zip(&select.output) {
+            let new = match *expr {
+                Expr::Column { alias, column }
+                    if sources.kind(alias) == Some(FromKind::Table(TableRef::Itself)) =>
+                {
+                    before.get(column).cloned().flatten()
+                }
+                expr => Some(match self.held(&sources, expr) {
+                    Held::Untold(_) => Held::Text,
+                    held => held,
+                }),
+            };
+            *slot = match (slot.take(), new) {
+                (Some(old), Some(new)) => Some(together(old, new)),
+                (old, new) => old.or(new),
+            };
+        }
+    }
+
+    /// A value as text.
+    pub(super) fn as_text(&self, value: Sql, held: &Held) -> Sql {
+        match held {
+            Held::Text => value,
+            Held::Untold(Some(TypeId::BOOLEAN)) if self.features.boolean_is_number => {
+                let text = build::cast(value, "TEXT");
+                build::case(text, &[("1", "true"), ("0", "false")])
+            }
+            Held::Native(_) | Held::Untold(_) => build::cast(value, "TEXT"),
+        }
+    }
+
+    /// A value in the way in which its column is held.
+    pub(super) fn as_held(
+        &mut self,
+        sources: &Sources,
+        expr: Expr,
+        wanted: &Held,
+    ) -> Result<Sql, CompileError> {
+        match (wanted, expr) {
+            (Held::Native(ty), Expr::Const(literal)) => {
+                let text = self.literal_text(literal)?;
+                Ok(build::cast(ty.literal(&text, |text| self.lit(text)), &ty.name))
+            }
+            (Held::Native(ty), _) => {
+                let value = self.expr(sources, expr)?;
+                // The arms of a fixpoint must agree to the letter.
+                let is_table = self.local.as_ref().is_some_and(|local| local.current.is_some());
+                Ok(if is_table { build::cast(value, &ty.name) } else { value })
+            }
+            (Held::Text | Held::Untold(_), Expr::Column { .. } | Expr::Given(_)) => {
+                let held = self.held(sources, expr);
+                let value = self.expr(sources, expr)?;
+                Ok(self.as_text(value, &held))
+            }
+            (Held::Text | Held::Untold(_), _) => {
+                let value = self.expr(sources, expr)?;
+                Ok(self.text(value))
+            }
+        }
+    }
+
+    /// `left op right`, for values held in any way.
+    pub(super) fn compared(
+        &mut self,
+        sources: &Sources,
+        op: CompareOp,
+        left: Expr,
+        right: Expr,
+    ) -> Result<Sql, CompileError> {
+        let operator = match op {
+            CompareOp::Equal => BinaryOperator::Eq,
+            CompareOp::NotEqual => BinaryOperator::NotEq,
+            CompareOp::Less => BinaryOperator::Lt,
+            CompareOp::LessOrEqual => BinaryOperator::LtEq,
+            CompareOp::Greater => BinaryOperator::Gt,
+            CompareOp::GreaterOrEqual => BinaryOperator::GtEq,
+        };
+        if !matches!(op, CompareOp::Equal | CompareOp::NotEqual) {
+            let (left, right) = (self.expr(sources, left)?, self.expr(sources, right)?);
+            let integer = |expr| build::cast(expr, self.features.integer);
+            return Ok(build::binary(integer(left), operator, integer(right)));
+        }
+        match (left, right) {
+            (Expr::Const(_), Expr::Const(_)) => {}
+            (Expr::Const(literal), value) | (value, Expr::Const(literal)) => {
+                let held = self.held(sources, value);
+                let value = self.expr(sources, value)?;
+                return match self.against(value, &held, literal)? {
+                    Some((value, literal)) => Ok(build::binary(value, operator, literal)),
+                    None => Ok(build::boolean(op == CompareOp::NotEqual)),
+                };
+            }
+            _ => {}
+        }
+        let (held_left, held_right) = (self.held(sources, left), self.held(sources, right));
+        let (left, right) = (self.expr(sources, left)?, self.expr(sources, right)?);
+        let (left, right) = match (&held_left, &held_right) {
+            (Held::Text, Held::Text) => (left, right),
+            (Held::Native(one), Held::Native(other)) if comparable(one, other) => (left, right),
+            _ => (self.as_text(left, &held_left), self.as_text(right, &held_right)),
+        };
+        Ok(build::binary(left, operator, right))
+    }
+
+    /// `value IN (…)`, for a value held in any way.
+    pub(super) fn one_of(
+        &mut self,
+        value: Sql,
+        held: &Held,
+        literals: &[ConstId],
+    ) -> Result<Sql, CompileError> {
+        let texts =
+            literals.iter().map(|literal| self.literal_text(*literal)).collect::<Result<Vec<_>, _>>()?;
+        let (value, list): (Sql, Vec<Sql>) = match held {
+            Held::Native(ty) => (
+                value,
+                texts
+                    .iter()
+                    .filter(|text| ty.admits(text))
+                    .map(|text| ty.literal(text, |text| self.lit(text)))
+                    .collect(),
+            ),
+            Held::Untold(ty) if !texts.iter().all(|text| self.suffices_untyped(*ty, text)) => {
+                (self.as_text(value, held), texts.iter().map(|text| self.lit(text)).collect())
+            }
+            Held::Text | Held::Untold(_) => (value, texts.iter().map(|text| self.lit(text)).collect()),
+        };
+        let mut list = list.into_iter();
+        Ok(match (list.next(), list.len()) {
+            (None, _) => build::boolean(false),
+            (Some(only), 0) => build::binary(value, BinaryOperator::Eq, only),
+            (Some(first), _) => build::in_list(value, std::iter::once(first).chain(list).collect()),
+        })
+    }
+
+    /// A value and a literal, ready to be compared; `None` if they can never be equal.
+    fn against(&self, value: Sql, held: &Held, literal: ConstId) -> Result<Option<(Sql, Sql)>, CompileError> {
+        let text = self.literal_text(literal)?;
+        Ok(match held {
+            Held::Native(ty) => ty.admits(&text).then(|| (value, ty.literal(&text, |text| self.lit(text)))),
+            Held::Untold(ty) if !self.suffices_untyped(*ty, &text) => {
+                Some((self.as_text(value, held), self.lit(&text)))
+            }
+            Held::Text | Held::Untold(_) => Some((value, self.lit(&text))),
+        })
+    }
+
+    /// Whether a literal may take its type from the column that it is compared with: what looks like a small
+    /// number or a UUID is one wherever the column holds such, and what does not is compared as text, since
+    /// the database would refuse it.
+    fn suffices_untyped(&self, ty: Option<TypeId>, text: &str) -> bool {
+        self.features.literals_are_untyped
+            && (ty == Some(TypeId::BOOLEAN) || is_small_number(text) || is_uuid(text))
+    }
+
+    pub(super) fn literal_text(&self, literal: ConstId) -> Result<String, CompileError> {
+        let held = constant(self.program, self.extra_constants, literal);
+        held.map(|held| held.text.clone())
+            .ok_or_else(|| CompileError::Bug("a literal without an entry".into()))
+    }
+}
+
+fn held_column(tables: &[Vec<Held>], table: usize, column: usize) -> Held {
+    tables.get(table).and_then(|columns| columns.get(column)).cloned().unwrap_or(Held::Text)
+}
+
+/// How a column is held into which both go.
+fn together(left: Held, right: Held) -> Held {
+    if left == right { left } else { Held::Text }
+}
+
+/// Whether values of two types compare without a cast.
+fn comparable(left: &SqlType, right: &SqlType) -> bool {
+    match (left.family, right.family) {
+        (Family::Integer { .. }, Family::Integer { .. })
+        | (Family::Uuid, Family::Uuid)
+        | (Family::Padded, Family::Padded) => true,
+        (Family::Integer { .. } | Family::Uuid | Family::Padded | Family::Text | Family::Other, _) => false,
+    }
+}
+
+/// A canonical number that every integer type of four bytes holds.
+fn is_small_number(text: &str) -> bool {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    let canonical = digits == "0" && text == "0" || !digits.is_empty() && !digits.starts_with('0');
+    canonical && digits.len() <= 9 && digits.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// A UUID in canonical form.
+fn is_uuid(text: &str) -> bool {
+    text.len() == 36
+        && text.bytes().enumerate().all(|(at, byte)| match at {
+            8 | 13 | 18 | 23 => byte == b'-',
+            _ => matches!(byte, b'0'..=b'9' | b'a'..=b'f'),
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_canonical_numbers_and_uuids_are_left_untyped() {
+        for text in ["0", "7", "-7", "999999999"] {
+            assert!(is_small_number(text), "{text}");
+        }
+        for text in ["", "-", "-0", "00", "01", "+1", " 1", "1 ", "1.0", "1e3", "9999999999", "hr", "١"] {
+            assert!(!is_small_number(text), "{text}");
+        }
+        assert!(is_uuid("018f3c2e-7b1a-7c3d-9e4f-0123456789ab"));
+        for text in ["018F3C2E-7B1A-7C3D-9E4F-0123456789AB", "{018f3c2e-7b1a-7c3d-9e4f-0123456789}", "-"] {
+            assert!(!is_uuid(text), "{text}");
+        }
+    }
+}

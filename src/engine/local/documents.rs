@@ -1,0 +1,76 @@
+//! Parsed data-bindings documents, kept by their text.
+//!
+//! In: a document's text. Out: its [`Document`], with a number that stands for the text in other keys. A
+//! caller sends the same document with every request, so the cache is small and bounded by the texts' bytes.
+
+use crate::engine::EngineError;
+use portcullis_compiler::bindings::{self, BindingArg, Bindings};
+use portcullis_compiler::catalog::{Relation, RelationArg, RelationSource};
+use quick_cache::{Weighter, sync::Cache};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// A parsed document.
+#[derive(Debug)]
+pub(super) struct Document {
+    /// Different for every text that was parsed.
+    pub(super) number: u64,
+    /// What it says.
+    pub(super) bindings: Bindings,
+}
+
+/// The documents that were sent last.
+#[derive(Debug)]
+pub(in crate::engine) struct Documents {
+    cache: Cache<String, Arc<Document>, TextBytes>,
+    next: AtomicU64,
+}
+
+impl Documents {
+    /// Starts without any; `bytes` bounds the texts that are kept.
+    pub(in crate::engine) fn new(bytes: u64) -> Self {
+        Self { cache: Cache::with_weighter(64, bytes, TextBytes), next: AtomicU64::new(0) }
+    }
+
+    /// Parses a text, or finds it parsed.
+    pub(super) fn parse(&self, text: &str) -> Result<Arc<Document>, EngineError> {
+        if let Some(known) = self.cache.get(text) {
+            return Ok(known);
+        }
+        let bindings = bindings::parse(text).map_err(|errors| {
+            let errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
+            EngineError::BadRequest(errors.join("\n"))
+        })?;
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        let document = Arc::new(Document { number, bindings });
+        self.cache.insert(text.to_owned(), Arc::clone(&document));
+        Ok(document)
+    }
+}
+
+/// The relations that a document binds.
+pub(super) fn relations(bindings: &Bindings) -> impl Iterator<Item = Relation> + '_ {
+    bindings.facts.iter().enumerate().map(|(binding, bound)| {
+        let arg = |(position, arg): (usize, &BindingArg)| match arg {
+            BindingArg::Column { ty } => {
+                RelationArg::Column { ty: ty.clone(), column: format!("c{position}") }
+            }
+            BindingArg::Constant { ty, text } => RelationArg::Constant { ty: ty.clone(), text: text.clone() },
+        };
+        Relation {
+            predicate: bound.predicate.clone(),
+            args: bound.args.iter().enumerate().map(arg).collect(),
+            source: RelationSource::Bound { binding },
+        }
+    })
+}
+
+/// Weighs a document by its text, of which a parsed one takes a small multiple.
+#[derive(Clone, Copy, Debug)]
+struct TextBytes;
+
+impl Weighter<String, Arc<Document>> for TextBytes {
+    fn weight(&self, text: &String, _: &Arc<Document>) -> u64 {
+        u64::try_from(text.len() * 4 + 256).unwrap_or(u64::MAX)
+    }
+}

@@ -1,0 +1,43 @@
+//! What would make a caller's SQL faster, as far as the bindings tell.
+
+use portcullis_compiler::bindings::{Binding, BindingArg, Bindings, Family};
+use std::collections::BTreeSet;
+
+/// The types of the language itself, whose values are compared as what they are.
+const PRIMITIVES: [&str; 3] = ["String", "Integer", "Boolean"];
+
+/// Notes on the bindings that a statement reads, each once.
+pub(super) fn notes(bindings: &Bindings, read: &[&Binding]) -> Vec<String> {
+    let mut notes = BTreeSet::new();
+    for binding in read {
+        let columns = binding.args.iter().filter_map(|arg| match arg {
+            BindingArg::Column { ty } => Some(ty.as_str()),
+            BindingArg::Constant { .. } => None,
+        });
+        for ty in columns.filter(|ty| !PRIMITIVES.contains(ty)) {
+            match bindings.sql_types.get(ty) {
+                None => notes.insert(format!(
+                    "`sql_types` has no entry for `{ty}`: its ids are compared as text, and an index over a column of another type does not serve"
+                )),
+                Some(sql_type) if sql_type.family == Family::Other => notes.insert(format!(
+                    "ids of `{ty}` are compared as text, since `{}` is no integer, uuid or text type: an index over the column does not serve",
+                    sql_type.name
+                )),
+                Some(_) => false,
+            };
+        }
+        if binding.query.plain.is_none() {
+            notes.insert(format!(
+                "the query of `{}` is more than columns of one table: it is read as a query inside the query",
+                binding.key
+            ));
+        }
+        if binding.query.text.contains("::") || binding.query.words.iter().any(|word| word == "cast") {
+            notes.insert(format!(
+                "the query of `{}` casts a column: an index over the column does not serve",
+                binding.key
+            ));
+        }
+    }
+    notes.into_iter().collect()
+}

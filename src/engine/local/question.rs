@@ -1,0 +1,134 @@
+//! What a local check asks of the compiler: a question, and the form of its SQL.
+//!
+//! In: a [`LocalQuestion`]. Out: a [`Question`] and a [`Form`]. The variables that the SQL shows are wanted,
+//! those that are given included: their values are columns like any other. What nobody could answer becomes
+//! a question without an answer, so that the caller gets SQL that says so.
+
+use super::{LocalMode, LocalQuestion};
+use crate::engine::evaluate::EvaluateQuery;
+use crate::engine::{EngineError, facts, questions};
+use crate::store::Value;
+use portcullis_compiler::Dialect;
+use portcullis_compiler::bindings::{column, output_name};
+use portcullis_compiler::local::Form;
+use portcullis_compiler::question::{Domain, Question, QuestionVar};
+
+/// The predicate of a question that has no answer: no policy can have it.
+const NOTHING: &str = "";
+
+/// A question and the form of its SQL.
+#[derive(Clone, Debug)]
+pub(super) struct Wanted {
+    /// The question, its variables named as in the request.
+    pub(super) question: Question,
+    /// The form.
+    pub(super) form: Form,
+}
+
+impl LocalQuestion {
+    /// The compiler's question; `dialect` is the caller's database.
+    pub(super) fn wanted(&self, dialect: Dialect, max_atoms: usize) -> Result<Wanted, EngineError> {
+        match self {
+            Self::Authorize { actor, action, resource } => {
+                check(actor, resource)?;
+                facts::check_action(action)?;
+                let question = questions::authorize(actor, action, resource);
+                Ok(Wanted { question: or_nothing(question), form: Form::Decision { name: "allowed".into() } })
+            }
+            Self::List { actor, action, resource_type, column } => {
+                facts::check_entity("actor", actor)?;
+                facts::check_action(action)?;
+                facts::check_type("resource_type", resource_type)?;
+                let question = questions::list(actor, action, resource_type, false);
+                let question = question.unwrap_or_else(|| {
+                    Question::atom(NOTHING, vec![QuestionVar::wanted("resource", Some(resource_type))])
+                });
+                let var = question.vars.iter().position(|var| var.domain == Domain::Wanted).unwrap_or(0);
+                Ok(Wanted { question, form: Form::Filter { var, column: checked(column, dialect)? } })
+            }
+            Self::Actions { actor, resource } => {
+                check(actor, resource)?;
+                let question = questions::actions(actor, resource).unwrap_or_else(|| {
+                    Question::atom(NOTHING, vec![QuestionVar::wanted("action", Some("String"))])
+                });
+                Ok(Wanted { question, form: Form::List { name: "actions".into() } })
+            }
+            Self::Evaluate { query, mode } => evaluate(query, mode, dialect, max_atoms),
+        }
+    }
+}
+
+fn check(actor: &Value, resource: &Value) -> Result<(), EngineError> {
+    facts::check_entity("actor", actor)?;
+    facts::check_entity("resource", resource)
+}
+
+fn or_nothing(question: Option<Question>) -> Question {
+    question.unwrap_or_else(|| Question::atom(NOTHING, Vec::new()))
+}
+
+fn checked(text: &str, dialect: Dialect) -> Result<portcullis_compiler::bindings::ColumnExpr, EngineError> {
+    column(text, dialect).map_err(|message| EngineError::BadRequest(format!("column: {message}")))
+}
+
+fn evaluate(
+    query: &EvaluateQuery,
+    mode: &LocalMode,
+    dialect: Dialect,
+    max_atoms: usize,
+) -> Result<Wanted, EngineError> {
+    query.check(max_atoms)?;
+    let (mut names, mut question) = query.question();
+    let mut shown: Vec<usize> = Vec::new();
+    let mut place = |name: &str, question: &mut Question| -> Result<usize, EngineError> {
+        let Some(var) = query.vars.get(name) else {
+            return Err(EngineError::BadRequest(format!("variable `{name}` is not in the constraints")));
+        };
+        let place = names.iter().position(|known| known == name).unwrap_or_else(|| {
+            // No call uses it: any of its ids will do, or any at all.
+            names.push(name.to_owned());
+            question.vars.push(var.named(name));
+            names.len() - 1
+        });
+        Ok(place)
+    };
+    let form = match mode {
+        LocalMode::Select(columns) if columns.is_empty() => Form::Decision { name: "result".into() },
+        LocalMode::Select(columns) => {
+            let mut places = Vec::new();
+            for (var, name) in columns {
+                let place = place(var, &mut question)?;
+                output_name(name, dialect).map_err(|message| {
+                    EngineError::BadRequest(format!("output column {name:?}: {message}"))
+                })?;
+                if places.iter().any(|(_, known)| known == name) {
+                    return Err(EngineError::BadRequest(format!(
+                        "two variables go to the output column {name:?}: give each its own"
+                    )));
+                }
+                shown.push(place);
+                places.push((place, name.clone()));
+            }
+            Form::Rows { columns: places }
+        }
+        LocalMode::Filter { var, column } => {
+            let var = place(var, &mut question)?;
+            shown.push(var);
+            Form::Filter { var, column: checked(column, dialect)? }
+        }
+    };
+    let is_empty = query.vars.values().any(|var| var.ids.as_ref().is_some_and(Vec::is_empty));
+    for (at, var) in question.vars.iter_mut().enumerate() {
+        var.domain = match (std::mem::replace(&mut var.domain, Domain::Ignored), shown.contains(&at)) {
+            (Domain::Given(id), true) => Domain::GivenOneOf(vec![id]),
+            (Domain::Wanted, false) => Domain::Ignored,
+            (domain, _) => domain,
+        };
+    }
+    if is_empty {
+        for atom in &mut question.atoms {
+            NOTHING.clone_into(&mut atom.predicate);
+        }
+    }
+    Ok(Wanted { question, form })
+}
