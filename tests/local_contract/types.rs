@@ -15,7 +15,7 @@ fn untyped() -> Service {
 
 #[test]
 fn typed_columns_are_not_cast() {
-    let service = Service::usual();
+    let service = Service::new(POLICY, FACTS, &format!("{DOCUMENT}  Folder: text\n  User: text\n"));
     for (question, way) in super::text::QUESTIONS {
         if matches!(way, Way::Authorize | Way::List) {
             let sql = service.sql(question, way, "t.id").to_lowercase();
