@@ -8,12 +8,12 @@
 //! issues.id IN (SELECT t1.id FROM issues AS t1 WHERE t1.repo_id IN (…))   ─▶   issues.repo_id IN (…)
 //! ```
 
-use super::sets;
-use super::{Asked, fold::Rows};
+use super::fold::Rows;
+use super::{Asked, guards, sets};
 use crate::bindings::Bindings;
 use crate::bindings::ColumnExpr;
 use crate::catalog::{Catalog, RelationSource};
-use crate::plan::algebra::{Expr, From, FromKind, Plan, Select};
+use crate::plan::algebra::{Condition, Expr, From, FromKind, Plan, Select};
 use crate::question::CompileError;
 use crate::sql::forms::{Filter, LocalStatement};
 
@@ -32,6 +32,9 @@ pub(super) fn print(
     let held = statement.column_held(ty);
     if given.is_some() {
         return statement.given(var, held).row_test(plan, &text);
+    }
+    if asked.bindings.dialect.features().sets_are_arrays {
+        sets::tables_to_sets(plan);
     }
     let key = Key::of(asked.bindings, ty, column);
     let mut filter = Filter::default();
@@ -71,7 +74,9 @@ pub(super) fn print(
     }
     filter.literals.sort_unstable();
     filter.literals.dedup();
-    statement.values.row = key.map(|key| key.row);
+    filter.common = take_common(&mut filter);
+    merge_sets(&mut filter.rows);
+    statement.values.row = key.map(|key| (key.row.clone(), key.column.to_owned()));
     statement.filter(&plan.tables, plan, &filter, &text, &held)
 }
 
@@ -109,5 +114,47 @@ impl<'b> Key<'b> {
         plain.is_some_and(|plain| {
             plain.table == self.table && plain.columns.get(column).is_some_and(|name| name == self.column)
         })
+    }
+}
+
+/// Takes out what every alternative of a filter asks of no row.
+fn take_common(filter: &mut Filter) -> Vec<Condition> {
+    if !filter.literals.is_empty() {
+        return Vec::new();
+    }
+    let conditioned = filter.conditioned.iter_mut().map(|(_, select)| select);
+    let all = conditioned.chain(&mut filter.rows).chain(&mut filter.set).chain(&mut filter.guards);
+    let mut all: Vec<&mut Select> = all.collect();
+    let mut selects: Vec<Select> = all.iter_mut().map(|select| std::mem::take(*select)).collect();
+    let common = guards::take_common(&mut selects);
+    for (slot, select) in all.into_iter().zip(selects) {
+        *slot = select;
+    }
+    common
+}
+
+/// Makes one test of those that look the same column of the row up in different sets.
+fn merge_sets(rows: &mut Vec<Select>) {
+    let mut merged: Vec<Select> = Vec::new();
+    for mut row in std::mem::take(rows) {
+        let place = set_of(&mut row).map(|(place, _)| place);
+        let known = merged.iter_mut().filter_map(set_of).find(|(known, _)| Some(*known) == place);
+        match (known, set_of(&mut row)) {
+            (Some((_, known)), Some((_, new))) => known.append(new),
+            _ => merged.push(row),
+        }
+    }
+    *rows = merged;
+}
+
+/// If a select over the caller's row is nothing but a test of a set: the relation and column that are tested,
+/// and the set.
+fn set_of(select: &mut Select) -> Option<((usize, usize), &mut Vec<Select>)> {
+    match (select.from.as_slice(), select.filter.as_mut_slice()) {
+        (
+            [From { kind: FromKind::Row(source), .. }],
+            [Condition::In { expr: Expr::Column { column, .. }, selects }],
+        ) => Some(((*source, *column), selects)),
+        _ => None,
     }
 }

@@ -11,6 +11,7 @@
 
 mod filter;
 pub(crate) mod fold;
+mod guards;
 mod sets;
 mod split;
 mod types;
@@ -357,19 +358,26 @@ impl LocalPlan {
             values,
         };
         let sql = match asked.form {
-            Form::Decision { name } => statement.decision(&plan, name)?,
+            Form::Decision { name } => {
+                guards::factor_decision(&mut plan);
+                statement.decision(&plan, name)?
+            }
             Form::List { name } => {
                 let columns = [(0, name.clone())];
-                sets::to_sets(&mut plan);
-                statement.rows(&plan, 1, &columns, true)?
+                let common = guards::take_common(plan.answer.selects_mut());
+                statement.rows(&plan, 1, &columns, true, &common)?
             }
             Form::Rows { columns } => {
+                if asked.bindings.dialect.features().sets_are_arrays {
+                    sets::to_sets(&mut plan);
+                }
+                let common = guards::take_common(plan.answer.selects_mut());
                 let names = output_columns(&plan, columns)?;
                 let n_columns = match &plan.answer {
                     PlanAnswer::Rows { columns, .. } => columns.len(),
                     PlanAnswer::Decision(_) => 0,
                 };
-                statement.rows(&plan, n_columns, &names, false)?
+                statement.rows(&plan, n_columns, &names, false, &common)?
             }
             Form::Filter { var, column } => {
                 filter::print(statement, &mut plan, variant.column, *var, column, asked)?

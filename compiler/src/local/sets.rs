@@ -10,15 +10,31 @@
 //! ```
 
 use crate::ir::CompareOp;
-use crate::plan::algebra::{Condition, Expr, From, FromKind, Plan, Select};
+use crate::plan::algebra::{Condition, Expr, From, FromKind, Plan, Select, TableBody};
 use indexmap::IndexSet;
 
-/// Rewrites the alternatives of a list. Tables and decisions stay: those start from given values.
+/// Rewrites the alternatives of a list, its tables and what its fixpoints start from.
 pub(super) fn to_sets(plan: &mut Plan) {
-    for select in plan.answer.selects_mut() {
-        if let Some(main) = select.output.first().and_then(|expr| expr.alias()) {
-            set_tests(select, main);
+    tables_to_sets(plan);
+    plan.answer.selects_mut().iter_mut().for_each(to_set);
+}
+
+/// Rewrites the tables of a list and what its fixpoints start from. Steps stay: their rows are those of the
+/// step before, which are few.
+pub(super) fn tables_to_sets(plan: &mut Plan) {
+    for table in &mut plan.tables {
+        match &mut table.body {
+            TableBody::Union(selects) | TableBody::Recursive { base: selects, .. } => {
+                selects.iter_mut().for_each(to_set);
+            }
+            TableBody::WholeState { .. } => {}
         }
+    }
+}
+
+fn to_set(select: &mut Select) {
+    if let Some(main) = select.output.first().and_then(|expr| expr.alias()) {
+        set_tests(select, main);
     }
 }
 

@@ -337,7 +337,7 @@ fn connected(stored: Vec<From>, pure: Vec<Condition>) -> Vec<Component> {
 }
 
 /// The aliases that a condition mentions and does not define.
-fn free_aliases(condition: &Condition) -> Vec<usize> {
+pub(super) fn free_aliases(condition: &Condition) -> Vec<usize> {
     let mut mentioned = Vec::new();
     condition.clone().for_each_expr(&mut |expr| mentioned.extend(expr.alias()));
     let mut defined = Vec::new();

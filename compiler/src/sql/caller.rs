@@ -152,11 +152,18 @@ impl Lowering<'_> {
     }
 
     fn row_name(&self) -> String {
-        self.local.as_ref().and_then(|local| local.row.clone()).unwrap_or_default()
+        let row = self.local.as_ref().and_then(|local| local.row.as_ref());
+        row.map(|(name, _)| name.clone()).unwrap_or_default()
     }
 
     fn native(&self, ty: &SqlType, text: &str) -> Sql {
         ty.literal(text, |text| self.lit(text))
+    }
+
+    fn is_key(&self, query: &BoundQuery, column: usize) -> bool {
+        let row = self.local.as_ref().and_then(|local| local.row.as_ref());
+        let name = query.plain.as_ref().and_then(|plain| plain.columns.get(column));
+        row.zip(name).is_some_and(|((_, key), name)| key == name)
     }
 
     /// Rows of values as a source.
@@ -215,7 +222,9 @@ impl Lowering<'_> {
             }
             for column in 0..self.bound_columns(*binding).len() {
                 let expr = Expr::Column { alias: from.alias, column };
-                if is_row || !is_compared(select, expr) {
+                // The key is tested for all alternatives at once.
+                let is_key = is_row && self.is_key(query, column);
+                if !is_key && (is_row || !is_compared(select, expr)) {
                     let sources = Sources::of(select);
                     conditions.push(build::is_not_null(self.column(&sources, from.alias, column)?));
                 }
@@ -250,11 +259,15 @@ impl Lowering<'_> {
             Held::Untold(_) => self.as_text(value, held),
         };
         let wanted = if matches!(held, Held::Native(_)) { held.clone() } else { Held::Text };
-        let before = self.local.as_mut().map(|local| std::mem::replace(&mut local.answer, wanted));
-        let arms = self
-            .in_own_scope(tables, selects, |this| Ok(build::query(this.arms(tables, selects, 1, false)?)));
-        if let (Some(local), Some(before)) = (&mut self.local, before) {
-            local.answer = before;
+        let before = self.local.as_mut().map(|local| {
+            (std::mem::replace(&mut local.answer, wanted), local.current.take())
+        });
+        let arms = self.in_own_scope(tables, selects, |this| {
+            Ok(build::query(this.arms(tables, selects, 1, false)?))
+        });
+        if let (Some(local), Some((answer, current))) = (&mut self.local, before) {
+            local.answer = answer;
+            local.current = current;
         }
         Ok(is_in(self.features, value, arms?))
     }

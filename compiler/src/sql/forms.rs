@@ -12,7 +12,7 @@ use crate::bindings::ColumnExpr;
 use crate::bindings::SqlType;
 use crate::catalog::Catalog;
 use crate::ir::{ConstId, Constant, Program};
-use crate::plan::algebra::{FromKind, Plan, Select, Table};
+use crate::plan::algebra::{Condition, FromKind, Plan, Select, Table};
 use crate::question::{CompileError, Slot};
 use crate::specialise::clause::TableRef;
 use crate::sql::dialect::Dialect;
@@ -46,6 +46,8 @@ pub(crate) struct Filter {
     pub(crate) set: Vec<Select>,
     /// Every column passes, if one of these has a row.
     pub(crate) guards: Vec<Select>,
+    /// What must hold beside, whatever the row.
+    pub(crate) common: Vec<Condition>,
 }
 
 impl LocalStatement<'_> {
@@ -86,6 +88,7 @@ impl LocalStatement<'_> {
         n_columns: usize,
         names: &[(usize, String)],
         sorted: bool,
+        common: &[Condition],
     ) -> Result<String, CompileError> {
         self.statement(plan, |lowering, selects| {
             let all = lowering.arms(&plan.tables, selects, n_columns, sorted)?;
@@ -95,7 +98,8 @@ impl LocalStatement<'_> {
             };
             let projection = names.iter().map(column).collect();
             let from = build::joined(vec![build::derived(build::query(all), &r)]);
-            let distinct = build::query(build::select(true, projection, from, Vec::new()));
+            let common = lowering.outer_conditions(&plan.tables, common)?;
+            let distinct = build::query(build::select(true, projection, from, common));
             let Some((_, name)) = names.first().filter(|_| sorted) else { return Ok(distinct) };
             let a = lowering.named("a");
             let value = || build::column(&a, build::ident(name));
@@ -157,14 +161,21 @@ impl LocalStatement<'_> {
         }
         for select in &filter.guards {
             if select.is_unit() {
-                return Ok("TRUE".into());
+                any = vec![build::boolean(true)];
+                break;
             }
             any.push(lowering.branch(tables, &Sources::default(), select)?);
         }
-        let several = any.len() > 1;
-        let filter = build::any(any);
-        let nested = matches!(filter, Sql::Nested(_)) || several || filter == build::boolean(false);
-        let filter = if nested { filter } else { build::nested(filter) };
+        let any = build::any(any);
+        let common_is_empty = filter.common.is_empty();
+        let is_constant = any == build::boolean(false) || any == build::boolean(true) && common_is_empty;
+        let filter = if is_constant {
+            any
+        } else {
+            let mut all = lowering.outer_conditions(tables, &filter.common)?;
+            all.push(any);
+            build::nested(build::all(all))
+        };
         Ok(layout::layout(&filter.to_string(), |_| None))
     }
 
@@ -247,6 +258,18 @@ impl Lowering<'_> {
     }
 }
 
+impl Lowering<'_> {
+    /// Conditions that mention no source.
+    fn outer_conditions(
+        &mut self,
+        tables: &[Table],
+        conditions: &[Condition],
+    ) -> Result<Vec<Sql>, CompileError> {
+        let none = Sources::default();
+        conditions.iter().map(|condition| self.condition(tables, &none, condition)).collect()
+    }
+}
+
 /// The tables that selects read, directly or through others.
 fn needed(tables: &[Table], selects: &[Select]) -> IndexSet<usize> {
     fn collect(select: &Select, found: &mut IndexSet<usize>) {
@@ -255,7 +278,7 @@ fn needed(tables: &[Table], selects: &[Select]) -> IndexSet<usize> {
                 found.insert(table);
             }
         }
-        let branches = select.filter.iter().flat_map(crate::plan::algebra::Condition::branches);
+        let branches = select.filter.iter().flat_map(Condition::branches);
         branches.for_each(|branch| collect(branch, found));
     }
     let mut found = IndexSet::new();

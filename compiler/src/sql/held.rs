@@ -42,8 +42,8 @@ pub(crate) struct LocalValues<'l> {
     pub(crate) current: Option<usize>,
     /// The question's variable that is a column of the caller's, its type and its name in the statement.
     pub(crate) column: Option<(usize, Held, Sql)>,
-    /// The name of the caller's row, where a filter may read its other columns.
-    pub(crate) row: Option<String>,
+    /// The name of the caller's row and its key, where a filter may read the row's other columns.
+    pub(crate) row: Option<(String, String)>,
     /// How the answer's columns must come out.
     pub(crate) answer: Held,
     /// Whether each query brings the tables that it reads: a filter has no place for them.

@@ -110,6 +110,16 @@ impl Lowering<'_> {
     /// Whether some select has a row.
     pub(super) fn decision(&mut self, tables: &[Table], selects: &[Select]) -> Result<Sql, CompileError> {
         let mut conditions = Vec::new();
+        if let [Select { from, filter, .. }] = selects
+            && let (true, Some((Condition::Any(branches), before))) = (from.is_empty(), filter.split_last())
+        {
+            let mut all = Vec::new();
+            for condition in before {
+                all.push(self.condition(tables, &Sources::default(), condition)?);
+            }
+            all.push(self.decision(tables, branches)?);
+            return Ok(build::all(all));
+        }
         for select in selects {
             conditions.push(self.branch(tables, &Sources::default(), select)?);
         }
@@ -523,7 +533,7 @@ impl Lowering<'_> {
         Ok(conditions)
     }
 
-    fn condition(
+    pub(super) fn condition(
         &mut self,
         tables: &[Table],
         sources: &Sources,

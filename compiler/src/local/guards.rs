@@ -1,0 +1,38 @@
+//! Conditions that every alternative has and that depend on no row: asked once, before the alternatives.
+//!
+//! ```text
+//! (not banned and a) or (not banned and b)   ─▶   not banned and (a or b)
+//! ```
+
+use super::split::free_aliases;
+use crate::plan::algebra::{Condition, Plan, PlanAnswer, Select};
+
+/// Takes out of the selects what all of them ask of no row.
+pub(super) fn take_common(selects: &mut [Select]) -> Vec<Condition> {
+    let Some((first, others)) = selects.split_first() else { return Vec::new() };
+    if others.is_empty() && first.from.is_empty() {
+        return Vec::new();
+    }
+    let is_common = |condition: &&Condition| {
+        free_aliases(condition).is_empty() && others.iter().all(|other| other.filter.contains(condition))
+    };
+    let common: Vec<Condition> = first.filter.iter().filter(is_common).cloned().collect();
+    for select in selects {
+        select.filter.retain(|condition| !common.contains(condition));
+    }
+    common
+}
+
+/// Asks the common conditions of a decision's alternatives before them.
+pub(super) fn factor_decision(plan: &mut Plan) {
+    let PlanAnswer::Decision(selects) = &mut plan.answer else { return };
+    let mut filter = take_common(selects);
+    if filter.is_empty() {
+        return;
+    }
+    let alternatives = std::mem::take(selects);
+    if !alternatives.iter().any(Select::is_unit) {
+        filter.push(Condition::Any(alternatives));
+    }
+    selects.push(Select { from: Vec::new(), filter, output: Vec::new() });
+}
