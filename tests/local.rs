@@ -8,7 +8,11 @@
 //! ```text
 //! cargo test --test local -- recursion                        only the pages of one topic
 //! PORTCULLIS_STYLE=17 cargo test --test local -- recursion    every split in this style
+//! PORTCULLIS_EVERY=1 cargo test --test local                  every way in every place: some minutes
 //! ```
+//!
+//! By default the facts of a page that all stand on one side are asked for in every way, and of the other
+//! splits one way and place in three, each split another.
 
 #![expect(clippy::unwrap_used, reason = "a panic is the failure of one trial")]
 
@@ -28,6 +32,12 @@ use support::oracle::Oracle;
 use support::outcome::mentioned;
 use support::pages::{self, Page};
 use support::policy;
+
+/// Of this many ways and places one is asked, by default.
+const EVERY: usize = 3;
+
+/// The splits that are asked in every way: all stored, all local.
+const WHOLE: usize = 2;
 
 /// Failures of one heading that are told, the first of them in full.
 const TOLD: usize = 12;
@@ -58,34 +68,51 @@ fn complaints(page: &Page, case: &Case) -> Vec<String> {
     let values: BTreeSet<Value> = oracle.known();
     let hosted = Hosted::new(&case.policy).unwrap();
     hosted.store(&case.facts).unwrap();
-    let referees: Vec<Referee<'_>> =
-        questions.iter().map(|question| Referee::new(&oracle, question, &hosted, &case.context)).collect();
-    let chosen = std::env::var("PORTCULLIS_STYLE").ok().map(|text| text.parse::<usize>().unwrap());
+    let referee = |question| Referee::new(&program, &oracle, question, &hosted, (&facts, &case.context));
+    let referees: Vec<Referee<'_>> = questions.iter().map(|question| referee(*question)).collect();
+    let chosen = number_of("PORTCULLIS_STYLE");
+    let every = number_of("PORTCULLIS_EVERY").unwrap_or(EVERY);
     let first: usize = page.name.bytes().chain(case.name.bytes()).map(usize::from).sum();
     let mut complaints = Vec::new();
     if !case.written.schema.is_empty() {
         let local =
             Local::written(&case.policy, &case.written, (&case.facts, &case.context), &values, &questions);
         match local {
-            Ok(local) => ask(&local, case, &referees, &mut complaints),
+            Ok(local) => ask(&local, case, &referees, &mut || true, &mut complaints),
             Err(message) => complaints.push(message),
         }
     }
     for (number, split) in splits(&case.facts, &case.context).into_iter().enumerate() {
         let style = chosen.unwrap_or(first + number);
+        let every = if number < WHOLE { 1 } else { every };
+        let mut turn = number;
+        let mut is_asked = || {
+            turn += 1;
+            turn.is_multiple_of(every)
+        };
         let made = Local::new(&case.policy, &program, &split, style, &values, &questions);
         match made.and_then(|local| local.verify(&split).map(|()| local)) {
-            Ok(local) => ask(&local, case, &referees, &mut complaints),
+            Ok(local) => ask(&local, case, &referees, &mut is_asked, &mut complaints),
             Err(message) => complaints.push(format!("{}, style {style}: {message}", split.name)),
         }
     }
     complaints
 }
 
-fn ask(local: &Local, case: &Case, referees: &[Referee<'_>], complaints: &mut Vec<String>) {
+fn number_of(variable: &str) -> Option<usize> {
+    std::env::var(variable).ok().map(|text| text.parse().unwrap())
+}
+
+fn ask(
+    local: &Local,
+    case: &Case,
+    referees: &[Referee<'_>],
+    is_asked: &mut dyn FnMut() -> bool,
+    complaints: &mut Vec<String>,
+) {
     for (Query { text, question, .. }, referee) in case.queries.iter().zip(referees) {
         for way in ways(question) {
-            for asked in local.ask(question, way) {
+            for asked in local.ask(question, way, &mut *is_asked) {
                 let Err(expected) = referee.judge(local, way, &asked.found) else { continue };
                 let found = asked.found.to_string();
                 let is_first = complaints.is_empty();

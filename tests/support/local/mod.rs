@@ -136,17 +136,27 @@ impl Local {
         Ok(Self { name, engine, renaming, stored, request, sides, listed })
     }
 
-    /// Asks on both databases, filters over each form of the column.
-    pub(crate) fn ask(&self, question: &Question, way: Way) -> Vec<Asked<'_>> {
+    /// Asks on both databases, filters over each form of the column; of these places `is_asked` chooses some.
+    pub(crate) fn ask(
+        &self,
+        question: &Question,
+        way: Way,
+        mut is_asked: impl FnMut() -> bool,
+    ) -> Vec<Asked<'_>> {
         let renamed = self.renaming.question(question);
         let mut all = Vec::new();
         for side in &self.sides {
             match asked::filtered(question, way) {
-                Some((ty, _)) => all.extend(side.schema.candidates[&ty].iter().map(|candidates| {
-                    let found = self.filter(side, &renamed, way, &ty, candidates);
-                    Asked { side, over: Some(candidates), found }
-                })),
-                None => all.push(Asked { side, over: None, found: self.rows(side, &renamed, way) }),
+                Some((ty, _)) => {
+                    for candidates in side.schema.candidates[&ty].iter().filter(|_| is_asked()) {
+                        let found = self.filter(side, &renamed, way, &ty, candidates);
+                        all.push(Asked { side, over: Some(candidates), found });
+                    }
+                }
+                None if is_asked() => {
+                    all.push(Asked { side, over: None, found: self.rows(side, &renamed, way) });
+                }
+                None => {}
             }
         }
         all
