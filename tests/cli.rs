@@ -60,8 +60,9 @@ fn wrong_arguments_exit_with_2_and_help_shows_examples() {
     assert_eq!(run(&["compile", "good.polar"]).0, 2);
     assert_eq!(run(&["compile", "good.polar", "allow(User:a", "--dialect", "sqlite"]).0, 2);
     assert_eq!(run(&["compile", "good.polar", "p()", "--dialect", "db2"]).0, 2);
-    for command in ["serve", "compile", "explain", "test", "validate", "keys"] {
-        let (code, out, err) = run(&[command, "--help"]);
+    for command in ["serve", "compile", "explain", "test", "validate", "keys", "bindings check"] {
+        let words: Vec<&str> = command.split(' ').chain(["--help"]).collect();
+        let (code, out, err) = run(&words);
         assert!(code == 0 && err.is_empty() && out.contains(&format!("  portcullis {command}")), "{out}");
     }
 }
@@ -75,6 +76,86 @@ fn compile_prints_sql_over_predictable_tables() {
     let (code, pg, _) =
         run(&["compile", "good.polar", "allow(User:a, \"read\", Repo:r)", "--dialect", "postgresql"]);
     assert!(code == 0 && pg.starts_with("-- one row: is there an answer?"), "{pg}");
+}
+
+#[test]
+fn a_question_for_a_database_of_ones_own_has_its_own_arguments() {
+    let question = r#"allow(User:a, "read", Repo:?)"#;
+    for args in [
+        &["--filter", "id"] as &[&str],
+        &["--facts", "facts.txt"],
+        &["--bindings", "b.yaml", "--dialect", "sqlite"],
+    ] {
+        for command in ["compile", "explain"] {
+            assert_eq!(run(&[&[command, "good.polar", question], args].concat()).0, 2, "{args:?}");
+        }
+    }
+    let folder = folder();
+    fs::write(folder.path().join("b.yaml"), "").unwrap();
+    fs::write(folder.path().join("facts.txt"), "has_role(User:a, \"reader\", Repo:?)").unwrap();
+    let local = |question: &str, args: &[&str]| {
+        let args = [&["compile", "good.polar", question, "--bindings", "b.yaml"], args].concat();
+        ended(&portcullis(folder.path()).args(args).output().unwrap())
+    };
+    let (code, _, err) = local("allow(User:a, \"read\", ?)", &[]);
+    assert!(code == 2 && err.contains("`?` needs a type"), "{err}");
+    let (code, _, err) = local("allow(User:a, ?, Repo:?)", &["--filter", "id"]);
+    assert!(code == 2 && err.contains("`?` needs a type"), "{err}");
+    let (code, _, err) = local(question, &["--facts", "facts.txt"]);
+    assert!(code == 1 && err.starts_with("error: `facts.txt`, line 1: a fact has values only"), "{err}");
+    let (code, _, err) = local(question, &["--facts", "missing.txt"]);
+    assert!(code == 1 && err.starts_with("error: `missing.txt`:"), "{err}");
+}
+
+#[test]
+fn bindings_make_the_sql_one_for_the_tables_that_they_name() {
+    let folder = folder();
+    let bindings = "dialect: sqlite
+facts:
+  has_role(User:_, String:_, Repo:_):
+    query: SELECT user_id, role, repo_id FROM members
+sql_types: {Repo: integer}
+";
+    fs::write(folder.path().join("b.yaml"), bindings).unwrap();
+    fs::write(folder.path().join("facts.txt"), "# stored\nhas_role(User:a, \"reader\", Repo:7)\n").unwrap();
+    let print = |command: &str, question: &str, args: &[&str]| {
+        let files = ["--bindings", "b.yaml", "--facts", "facts.txt"];
+        let args = [&[command, "good.polar", question] as &[&str], &files, args].concat();
+        let (code, out, err) = ended(&portcullis(folder.path()).args(args).output().unwrap());
+        assert_eq!((code, err.as_str()), (0, ""), "{question}");
+        out
+    };
+    let application = rusqlite::Connection::open_in_memory().unwrap();
+    let tables = "CREATE TABLE members (user_id TEXT, role TEXT, repo_id INTEGER);
+                  INSERT INTO members VALUES ('a', 'reader', 8), ('a', 'banana', 9);";
+    application.execute_batch(tables).unwrap();
+    let rows = |sql: &str| {
+        let mut statement = application.prepare(sql).unwrap();
+        let column = statement.column_name(0).unwrap().to_owned();
+        let mut rows: Vec<String> = Vec::new();
+        let mut found = statement.query([]).unwrap();
+        while let Some(row) = found.next().unwrap() {
+            rows.push(row.get::<_, String>(0).unwrap_or_else(|_| row.get::<_, i64>(0).unwrap().to_string()));
+        }
+        rows.sort();
+        (column, rows.join(" "))
+    };
+    let answer = |column: &str, rows: &str| (column.to_owned(), rows.to_owned());
+    let list = r#"allow(User:a, "read", Repo:?)"#;
+    assert_eq!(rows(&print("compile", list, &[])), answer("repo", "7 8"));
+    assert_eq!(rows(&print("compile", r#"allow(User:a, "read", Repo:8)"#, &[])), answer("allowed", "1"));
+    assert_eq!(rows(&print("compile", "allow(User:a, ?, Repo:7)", &[])), answer("actions", "read"));
+    let exists = r#"has_role(User:_, "reader", Repo:?r) and has_role(User:a, "banana", Repo:?r)"#;
+    assert_eq!(rows(&print("compile", exists, &[])), answer("r", ""));
+    assert_eq!(rows(&print("compile", r#"has_role(User:_, "banana", Repo:9)"#, &[])), answer("result", "1"));
+    let condition = print("compile", list, &["--filter", "m.repo_id"]);
+    assert!(!condition.contains(';'), "{condition}");
+    let filtered = format!("SELECT repo_id FROM members AS m WHERE NOT {condition}");
+    assert_eq!(rows(&filtered), answer("repo_id", "9"));
+    let explained = print("explain", list, &["--filter", "m.repo_id"]);
+    assert!(explained.contains("has_role(User:_, String:_, Repo:_)"), "{explained}");
+    let (_, sql) = explained.split_once("== the SQL for sqlite ==\n\n").unwrap();
+    assert_eq!(sql.trim_end(), condition.trim_end());
 }
 
 #[test]

@@ -49,7 +49,9 @@ const PLACES: &[(&str, &[&str])] = &[
         &["compiler/src/sql/build.rs", "compiler/src/sql/lower.rs", "compiler/src/bindings/reader.rs"],
     ),
     ("portcullis_compiler", &["src/engine/", "src/cli/"]),
-    ("rusqlite", &["src/store/"]),
+    // The service's own store, and the one command that looks at a caller's database, each driver in one file.
+    ("rusqlite", &["src/store/", "src/cli/bindings/sqlite.rs"]),
+    ("tokio_postgres", &["src/cli/bindings/postgresql.rs"]),
     ("axum", &["src/http/", "src/cli/serve.rs", "src/lib.rs"]),
     ("hyper", &["src/http/"]),
     ("hyper_util", &["src/http/"]),

@@ -1,13 +1,17 @@
 //! `portcullis compile`: the SQL that answers a question.
+//!
+//! Without data bindings it is the SQL over the tables that the policy implies, see [`tables`]; with them it
+//! is what the service would answer to be run on the caller's own database, see [`super::local`].
 
 use super::error::CliError;
+use super::local::LocalArgs;
 use super::policy_file::PolicyFile;
-use super::{Verdict, output, tables};
+use super::{Verdict, output, serve, tables};
 use crate::engine::{self, notation};
 use portcullis_compiler::question::{Answer, AnswerColumn, Question};
 use portcullis_compiler::{Dialect, compile_text};
 use std::fmt::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Print the SQL that answers a question
 #[derive(Debug, clap::Args)]
@@ -20,6 +24,8 @@ pub(super) struct Args {
     /// The SQL dialect to write: sqlite or postgresql
     #[arg(long, default_value_t = Dialect::Sqlite)]
     dialect: Dialect,
+    #[command(flatten)]
+    local: LocalArgs,
 }
 
 const EXAMPLES: &str = r#"A question names a predicate and its arguments:
@@ -29,16 +35,26 @@ const EXAMPLES: &str = r#"A question names a predicate and its arguments:
   Repo:_, _                     some value, which does not matter
 Calls are joined by `and`: 'has_role(User:?u, "admin", Org:acme) and allow(User:?u, "read", Repo:x)'
 
-The statement reads one table for each kind of fact that the policy can store, named after the
-predicate and its types, with text columns arg0, arg1, and so on: a fact has_role(User, String,
-Repo) is a row of has_role_user_string_repo.
+Without --bindings the statement reads one table for each kind of fact that the policy can store,
+named after the predicate and its types, with text columns arg0, arg1, and so on: a fact
+has_role(User, String, Repo) is a row of has_role_user_string_repo.
+
+With --bindings it reads your own tables, and is what the service answers to /authorize_query,
+/actions_query, /list_query and /evaluate_query_local, so that it can be reviewed and kept beside
+the policy.
 
 Examples:
   portcullis compile policy.polar 'allow(User:alice, "read", Repo:anvils)'
   portcullis compile policy.polar 'allow(User:alice, "read", Repo:?)' --dialect postgresql
-  portcullis compile policy.polar 'allow(User:alice, ?, Repo:anvils)' | sqlite3 facts.db"#;
+  portcullis compile policy.polar 'allow(User:alice, ?, Repo:anvils)' | sqlite3 facts.db
+  portcullis compile policy.polar 'allow(User:alice, "read", Repo:?)' --bindings bindings.yaml
+  portcullis compile policy.polar 'allow(User:alice, "read", Repo:?)' --bindings bindings.yaml \
+    --facts facts.txt --filter repositories.id"#;
 
 pub(super) fn run(args: &Args) -> Result<Verdict, CliError> {
+    if let Some(bindings) = &args.local.bindings {
+        return local(args, bindings);
+    }
     let question = question(&args.question)?;
     let program = PolicyFile::program(&args.policy)?;
     engine::check_predicates(&program, &question)?;
@@ -54,6 +70,17 @@ pub(super) fn run(args: &Args) -> Result<Verdict, CliError> {
     });
     let legend = legend(&question, &statement.answer);
     output::to_stdout(&format!("{refusal}{legend}{};", statement.sql.trim_end()))?;
+    Ok(Verdict::Good)
+}
+
+/// Prints what the service would answer.
+fn local(args: &Args, bindings: &Path) -> Result<Verdict, CliError> {
+    let sql = serve::runtime()?.block_on(async {
+        let (engine, request) = args.local.prepare(&args.policy, &args.question, bindings).await?;
+        Ok::<_, CliError>(engine.local(request).await?)
+    })?;
+    let end = if args.local.is_condition() { "" } else { ";" };
+    output::to_stdout(&format!("{}{end}", sql.trim_end()))?;
     Ok(Verdict::Good)
 }
 

@@ -45,6 +45,41 @@ pub(super) enum CliError {
         /// What is wrong with it.
         error: NotationError,
     },
+    /// The question has no form for the caller's own database.
+    #[error("the question `{question}` cannot be asked of a database of yours: {reason}")]
+    Unfit {
+        /// As it was given.
+        question: String,
+        /// Why, and what to change.
+        reason: String,
+    },
+    /// A line of a file of facts is none.
+    #[error("`{}`, line {line}: {reason}", .path.display())]
+    Fact {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A data-bindings document is refused; every finding, a line each.
+    #[error("{0}")]
+    Bindings(String),
+    /// An address that is no database's.
+    #[error("the address of a database begins with `postgresql://` or `sqlite:`")]
+    Address,
+    /// A database that the bindings are not for.
+    #[error("the bindings are for {bound} and the database is {found}: write `dialect: {found}` into them")]
+    OtherDatabase {
+        /// What the bindings name.
+        bound: String,
+        /// What the database is.
+        found: String,
+    },
+    /// A database of the caller's does not answer.
+    #[error("the database does not answer: {0}")]
+    Database(String),
     /// The question cannot be compiled.
     #[error(transparent)]
     Compile(#[from] CompileError),
@@ -86,15 +121,18 @@ impl CliError {
     pub(super) fn report(&self) -> ExitCode {
         match self {
             Self::OutputClosed => {}
-            // A rendered diagnostic says `error` itself.
-            Self::Policy(text) => output::to_stderr(text),
-            Self::Notation { .. } => {
+            // What has several findings says `error` for each itself.
+            Self::Policy(text) | Self::Bindings(text) => output::to_stderr(text),
+            Self::Notation { .. } | Self::Unfit { .. } | Self::Address => {
                 output::to_stderr(&format!("error: {self}"));
                 return ExitCode::from(2);
             }
             Self::Io { .. }
             | Self::TooLong { .. }
             | Self::TooManyTables { .. }
+            | Self::Fact { .. }
+            | Self::OtherDatabase { .. }
+            | Self::Database(_)
             | Self::Compile(_)
             | Self::Engine(_)
             | Self::Store(_)

@@ -1,9 +1,12 @@
 //! `portcullis explain`: every stage between a policy and the SQL of a question.
+//!
+//! With data bindings it is what the service answers to `/explain_query`, as text.
 
 use super::error::CliError;
+use super::local::LocalArgs;
 use super::policy_file::PolicyFile;
-use super::{Verdict, compile, output, tables};
-use crate::engine;
+use super::{Verdict, compile, output, serve, tables};
+use crate::engine::{self, LocalEmbedded, LocalExplanation, LocalRule};
 use portcullis_compiler::question::Shape;
 use portcullis_compiler::{Dialect, Explanation, explain};
 use std::path::PathBuf;
@@ -12,8 +15,9 @@ use std::path::PathBuf;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "The question and the tables are those of `portcullis compile`, see its --help.
 
-Example:
-  portcullis explain policy.polar 'allow(User:alice, \"read\", Repo:?)'")]
+Examples:
+  portcullis explain policy.polar 'allow(User:alice, \"read\", Repo:?)'
+  portcullis explain policy.polar 'allow(User:alice, \"read\", Repo:?)' --bindings bindings.yaml")]
 pub(super) struct Args {
     /// The policy file
     policy: PathBuf,
@@ -22,9 +26,19 @@ pub(super) struct Args {
     /// The SQL dialect to write: sqlite or postgresql
     #[arg(long, default_value_t = Dialect::Sqlite)]
     dialect: Dialect,
+    #[command(flatten)]
+    local: LocalArgs,
 }
 
 pub(super) fn run(args: &Args) -> Result<Verdict, CliError> {
+    if let Some(bindings) = &args.local.bindings {
+        let explanation = serve::runtime()?.block_on(async {
+            let (engine, request) = args.local.prepare(&args.policy, &args.question, bindings).await?;
+            Ok::<_, CliError>(engine.explain_local(request).await?)
+        })?;
+        output::to_stdout(&local_text(&explanation))?;
+        return Ok(Verdict::Good);
+    }
     let question = compile::question(&args.question)?;
     let program = PolicyFile::program(&args.policy)?;
     engine::check_predicates(&program, &question)?;
@@ -44,5 +58,32 @@ fn text(explanation: &Explanation) -> String {
         ("the plan", plan),
         ("the SQL", sql),
     ];
-    stages.map(|(title, text)| format!("== {title} ==\n\n{}\n", text.trim_end())).join("\n")
+    sections(stages)
+}
+
+fn local_text(explanation: &LocalExplanation) -> String {
+    let LocalExplanation { sql, dialect, plan, rules, bindings, embedded, notes } = explanation;
+    let rules: Vec<String> =
+        rules.iter().map(|LocalRule { line, text }| format!("line {line}: {text}")).collect();
+    let embedded: Vec<String> = embedded
+        .iter()
+        .map(|LocalEmbedded { predicates, n_rows }| format!("{}: {n_rows}", predicates.join(", ")))
+        .collect();
+    sections([
+        ("the rules that took part", &rules.join("\n")),
+        ("the bound facts that are read", &bindings.join("\n")),
+        ("the stored facts in the text, in rows", &embedded.join("\n")),
+        ("the plan", plan),
+        ("what would make it faster", &notes.join("\n")),
+        (&format!("the SQL for {dialect}"), sql),
+    ])
+}
+
+/// Texts under their titles; an empty one says so.
+fn sections<const N: usize>(sections: [(&str, &String); N]) -> String {
+    let section = |(title, text): (&str, &String)| {
+        let text = if text.is_empty() { "(nothing)" } else { text.trim_end() };
+        format!("== {title} ==\n\n{text}\n")
+    };
+    sections.map(section).join("\n")
 }

@@ -4,10 +4,13 @@
 //! 0 says that it was done and all is well, 1 that something was refused or failed, 2 that the arguments are
 //! wrong. A command reads its files, calls the engine or the compiler, and prints; it decides nothing.
 
+mod bindings;
 mod compile;
 mod error;
 mod explain;
+mod facts_file;
 mod keys;
+mod local;
 mod output;
 mod policy_file;
 mod serve;
@@ -35,6 +38,7 @@ enum Command {
     Explain(explain::Args),
     Test(test::Args),
     Validate(validate::Args),
+    Bindings(bindings::Args),
     Keys(keys::Args),
 }
 
@@ -56,6 +60,7 @@ pub fn run() -> ExitCode {
         Command::Explain(args) => explain::run(&args),
         Command::Test(args) => test::run(&args),
         Command::Validate(args) => validate::run(&args),
+        Command::Bindings(args) => bindings::run(&args),
         Command::Keys(args) => keys::run(args),
     };
     match outcome {

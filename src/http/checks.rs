@@ -5,13 +5,14 @@
 
 use std::sync::Arc;
 
-use axum::{Router, routing::post};
+use axum::{Router, extract::State, routing::post};
 use serde::{Deserialize, Serialize};
 
 use super::{
     AppState,
     auth::ReadAccess,
     error::ApiError,
+    headers::RequestId,
     json::{Json, Object, Results},
     page::{Bound, Place},
     values::{FactsIn, ValueIn, ValueOut, facts},
@@ -27,14 +28,15 @@ pub(super) fn router() -> Router<Arc<AppState>> {
         .route("/bulk_actions", post(bulk_actions))
 }
 
+/// One decision.
 #[derive(Debug, Deserialize)]
-struct AuthorizeIn {
-    actor_type: String,
-    actor_id: String,
-    action: String,
-    resource_type: String,
-    resource_id: String,
-    context_facts: FactsIn,
+pub(super) struct AuthorizeIn {
+    pub(super) actor_type: String,
+    pub(super) actor_id: String,
+    pub(super) action: String,
+    pub(super) resource_type: String,
+    pub(super) resource_id: String,
+    pub(super) context_facts: FactsIn,
 }
 
 #[derive(Debug, Serialize)]
@@ -44,12 +46,15 @@ struct Decision {
 
 async fn authorize(
     ReadAccess(environment): ReadAccess,
+    State(app): State<Arc<AppState>>,
+    request: RequestId,
     Json(Object(asked)): Json<Object<AuthorizeIn>>,
 ) -> Result<Json<Decision>, ApiError> {
     let actor = Value { ty: asked.actor_type, id: asked.actor_id };
     let resource = Value { ty: asked.resource_type, id: asked.resource_id };
     let context = facts(asked.context_facts);
     let allowed = environment.engine.authorize(actor, asked.action, resource, context).await?;
+    app.decisions.keep(&environment.name, &request, allowed);
     Ok(Json(Decision { allowed }))
 }
 
@@ -73,15 +78,16 @@ async fn authorize_resources(
     Ok(Json(Results { results: allowed.into_iter().map(ValueOut::from).collect() }))
 }
 
+/// Which resources of a type.
 #[derive(Debug, Deserialize)]
-struct ListIn {
-    actor_type: String,
-    actor_id: String,
-    action: String,
-    resource_type: String,
+pub(super) struct ListIn {
+    pub(super) actor_type: String,
+    pub(super) actor_id: String,
+    pub(super) action: String,
+    pub(super) resource_type: String,
     page_size: Option<usize>,
     page_token: Option<String>,
-    context_facts: FactsIn,
+    pub(super) context_facts: FactsIn,
 }
 
 /// A list; the token's key is there exactly if pages were asked for, and null on the last page.
@@ -126,17 +132,19 @@ async fn list(
     }))
 }
 
+/// Which actions on a resource.
 #[derive(Debug, Deserialize)]
-struct ActionsIn {
+pub(super) struct ActionsIn {
     actor_type: String,
     actor_id: String,
     resource_type: String,
     resource_id: String,
-    context_facts: FactsIn,
+    pub(super) context_facts: FactsIn,
 }
 
 impl ActionsIn {
-    fn question(self) -> ActionsQuestion {
+    /// The question without its context.
+    pub(super) fn question(self) -> ActionsQuestion {
         ActionsQuestion {
             actor: Value { ty: self.actor_type, id: self.actor_id },
             resource: Value { ty: self.resource_type, id: self.resource_id },

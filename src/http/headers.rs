@@ -14,7 +14,8 @@ use std::{
 };
 
 use axum::{
-    http::{HeaderMap, HeaderName, HeaderValue},
+    extract::FromRequestParts,
+    http::{HeaderMap, HeaderName, HeaderValue, request::Parts},
     response::{IntoResponseParts, Response, ResponseParts},
 };
 
@@ -47,9 +48,22 @@ impl RequestId {
         Self(HeaderValue::try_from(text).unwrap_or(HeaderValue::from_static("unknown")))
     }
 
+    /// Writes the id into a request, so that its handler sees the one that the client will.
+    pub(super) fn note(&self, request: &mut HeaderMap) {
+        request.insert(REQUEST_ID, self.0.clone());
+    }
+
     /// The id as text.
     pub(super) fn as_str(&self) -> &str {
         self.0.to_str().unwrap_or_default()
+    }
+}
+
+impl<S: Sync> FromRequestParts<S> for RequestId {
+    type Rejection = std::convert::Infallible;
+
+    async fn from_request_parts(head: &mut Parts, _: &S) -> Result<Self, Self::Rejection> {
+        Ok(Self::of(&head.headers))
     }
 }
 

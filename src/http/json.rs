@@ -21,6 +21,7 @@ use serde::{
     Deserialize, Deserializer, Serialize,
     de::{DeserializeOwned, MapAccess, Visitor, value::MapAccessDeserializer},
 };
+use serde_json::{Map, Value};
 
 use super::{AppState, error::ApiError};
 
@@ -93,6 +94,16 @@ fn explain<T: DeserializeOwned>(text: &str, quick: &serde_json::Error) -> String
         Err(error) if error.path().iter().len() > 0 => format!("`{}`: {}", error.path(), error.inner()),
         Err(_) | Ok(_) => quick.to_string(),
     }
+}
+
+/// Decodes a body whose fields were looked at first; the error names the field.
+pub(super) fn decode_fields<T: DeserializeOwned>(fields: Map<String, Value>) -> Result<T, ApiError> {
+    serde_path_to_error::deserialize(Value::Object(fields)).map_err(|error| {
+        ApiError::BadRequest(match error.path().iter().len() {
+            0 => error.inner().to_string(),
+            _ => format!("`{}`: {}", error.path(), error.inner()),
+        })
+    })
 }
 
 /// Refuses what is not `application/json`; parameters such as a charset are fine.

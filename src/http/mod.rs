@@ -7,6 +7,8 @@
 //! | `facts` | `/batch`, `/bulk`, `/bulk_load`, `/bulk_delete`, `/facts`, `/clear_data` |
 //! | `checks` | `/authorize`, `/authorize_resources`, `/list`, `/actions`, `/bulk_actions` |
 //! | `queries` | `/query`, `/evaluate_query` |
+//! | `local` | `/authorize_query`, `/list_query`, `/actions_query`, `/evaluate_query_local`, `/explain_query` |
+//! | `parity` | `/expect` |
 //! | `policy` | `/policy`, `/policy_metadata` |
 //! | `status` | `/stats`, `/healthcheck`, and `/health`, `/ready` outside the prefix |
 //!
@@ -24,8 +26,10 @@ mod error;
 mod facts;
 mod headers;
 mod json;
+mod local;
 mod page;
 mod params;
+mod parity;
 mod policy;
 mod queries;
 mod serve;
@@ -51,7 +55,7 @@ use tokio::sync::Semaphore;
 use tracing::Instrument;
 
 pub use self::{auth::DEVELOPMENT_KEY, serve::serve};
-use self::{auth::FixedKey, error::ApiError, headers::RequestId};
+use self::{auth::FixedKey, error::ApiError, headers::RequestId, parity::Decisions};
 use crate::{
     config::{Config, Secret},
     engine::Engine,
@@ -80,6 +84,7 @@ pub struct AppState {
     environments: FxHashMap<String, Arc<Environment>>,
     fixed_keys: Vec<FixedKey>,
     seats: Semaphore,
+    decisions: Decisions,
 }
 
 impl AppState {
@@ -95,8 +100,9 @@ impl AppState {
             .flat_map(|first| keys.clone().map(|key| FixedKey::new(key, Arc::clone(first))))
             .collect();
         let seats = Semaphore::new(config.max_requests.min(Semaphore::MAX_PERMITS));
+        let decisions = Decisions::of(environments.iter().map(|each| each.name.as_str()));
         let environments = environments.into_iter().map(|each| (each.name.clone(), each)).collect();
-        Self { config, environments, fixed_keys, seats }
+        Self { config, environments, fixed_keys, seats, decisions }
     }
 }
 
@@ -106,6 +112,8 @@ pub(crate) fn router(app: Arc<AppState>) -> Router {
         .merge(facts::router())
         .merge(checks::router())
         .merge(queries::router())
+        .merge(local::router())
+        .merge(parity::router())
         .merge(policy::router())
         .merge(status::router());
     Router::new()
@@ -118,9 +126,10 @@ pub(crate) fn router(app: Arc<AppState>) -> Router {
 }
 
 /// Gives a request its id, its span, a seat and a time limit, and its answer the headers of all answers.
-async fn edge(State(app): State<Arc<AppState>>, request: Request, next: Next) -> Response {
+async fn edge(State(app): State<Arc<AppState>>, mut request: Request, next: Next) -> Response {
     let started = Instant::now();
     let id = RequestId::of(request.headers());
+    id.note(request.headers_mut());
     let method = request.method().clone();
     // The path as it is declared: what a client wrote into it does not reach the log.
     let path = request.extensions().get::<MatchedPath>().cloned();

@@ -39,12 +39,26 @@ async fn query(
 /// A predicate's name and the variables it is called with.
 type Call = (String, Vec<String>);
 
+/// A conjunction of calls over variables.
 #[derive(Debug, Deserialize)]
-struct EvaluateIn {
+pub(super) struct EvaluateIn {
     predicate: Call,
     calls: Option<Vec<Call>>,
     constraints: Option<BTreeMap<String, Object<ConstraintIn>>>,
-    context_facts: FactsIn,
+    pub(super) context_facts: FactsIn,
+}
+
+impl EvaluateIn {
+    /// The conjunction without its context.
+    pub(super) fn query(self) -> EvaluateQuery {
+        let constraints = self.constraints.unwrap_or_default().into_iter();
+        EvaluateQuery {
+            atoms: std::iter::once(self.predicate).chain(self.calls.unwrap_or_default()).collect(),
+            vars: constraints
+                .map(|(name, Object(known))| (name, EvaluateVar { ty: known.ty, ids: known.ids }))
+                .collect(),
+        }
+    }
 }
 
 /// What is known of a variable: its type, and perhaps which ids it may have.
@@ -60,15 +74,8 @@ type Binding = BTreeMap<String, Option<String>>;
 
 async fn evaluate(
     ReadAccess(environment): ReadAccess,
-    Json(Object(asked)): Json<Object<EvaluateIn>>,
+    Json(Object(mut asked)): Json<Object<EvaluateIn>>,
 ) -> Result<Json<Results<Binding>>, ApiError> {
-    let context = facts(asked.context_facts);
-    let constraints = asked.constraints.unwrap_or_default().into_iter();
-    let query = EvaluateQuery {
-        atoms: std::iter::once(asked.predicate).chain(asked.calls.unwrap_or_default()).collect(),
-        vars: constraints
-            .map(|(name, Object(known))| (name, EvaluateVar { ty: known.ty, ids: known.ids }))
-            .collect(),
-    };
-    Ok(Json(Results { results: environment.engine.evaluate(query, context).await? }))
+    let context = facts(asked.context_facts.take());
+    Ok(Json(Results { results: environment.engine.evaluate(asked.query(), context).await? }))
 }

@@ -12,6 +12,7 @@
 )]
 
 pub(crate) mod assertions;
+pub(crate) mod cluster;
 pub(crate) mod domain;
 pub(crate) mod fixture;
 pub(crate) mod generate;

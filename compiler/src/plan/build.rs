@@ -146,6 +146,11 @@ impl Build {
         self.rule = clause.rule.or(self.rule);
     }
 
+    /// The goals, and the names of their variables.
+    pub(super) fn into_goals(self) -> (Vec<Goal>, Vec<String>) {
+        (self.goals, self.names)
+    }
+
     /// A build inside this one: the same variables, no sources, one positive goal and its guards. The
     /// goal's local variables become variables of the inner build.
     pub(super) fn inner(&self, goal: &Goal) -> Self {

@@ -9,9 +9,10 @@
 //! 1. [`specialise`](crate::specialise) copies the predicates for the question's types and literals;
 //! 2. [`collapse`] turns hierarchies of roles into one scan;
 //! 3. [`unify`] makes one relation of those with the same clauses;
-//! 4. [`linearise`] makes transitivity linear;
-//! 5. [`absorb`] removes closures inside the same closure;
-//! 6. [`planner`] finds the strata; [`conjunction`] orders each body; [`closure`] closes recursion, with the
+//! 4. [`contained`] drops the ways to an answer that other rules find anyway;
+//! 5. [`linearise`] makes transitivity linear;
+//! 6. [`absorb`] removes closures inside the same closure;
+//! 7. [`planner`] finds the strata; [`conjunction`] orders each body; [`closure`] closes recursion, with the
 //!    [`recursion`]'s classes of columns, from the demand of the enclosing [`scope`].
 
 mod absorb;
@@ -21,6 +22,7 @@ mod build;
 mod closure;
 mod collapse;
 mod conjunction;
+mod contained;
 mod linearise;
 mod planner;
 pub(crate) mod print;
@@ -89,6 +91,7 @@ pub(crate) fn explain(
 fn shrink(mut specialised: Specialised) -> Specialised {
     collapse::collapse(&mut specialised);
     unify::unify(&mut specialised);
+    contained::drop_contained(&mut specialised);
     linearise::linearise(&mut specialised);
     absorb::absorb(&mut specialised);
     collapse::drop_unreachable(&mut specialised);

@@ -259,12 +259,12 @@ impl Lowering<'_> {
             Held::Untold(_) => self.as_text(value, held),
         };
         let wanted = if matches!(held, Held::Native(_)) { held.clone() } else { Held::Text };
-        let before = self.local.as_mut().map(|local| {
-            (std::mem::replace(&mut local.answer, wanted), local.current.take())
-        });
-        let arms = self.in_own_scope(tables, selects, |this| {
-            Ok(build::query(this.arms(tables, selects, 1, false)?))
-        });
+        let before = self
+            .local
+            .as_mut()
+            .map(|local| (std::mem::replace(&mut local.answer, wanted), local.current.take()));
+        let arms = self
+            .in_own_scope(tables, selects, |this| Ok(build::query(this.arms(tables, selects, 1, false)?)));
         if let (Some(local), Some((answer, current))) = (&mut self.local, before) {
             local.answer = answer;
             local.current = current;

@@ -1,0 +1,43 @@
+-- Which issues may the actor close?
+--
+-- As list_repositories.sql, one step further: the repositories become an array in their turn, so that the
+-- issues too are found by one BitmapOr, over their creator and their repository.
+WITH RECURSIVE
+  around (group_id) AS (
+    SELECT group_id FROM group_members WHERE user_id = :actor
+    UNION
+    SELECT g.parent_id FROM around AS a JOIN groups AS g ON g.id = a.group_id
+  ),
+  led (organization_id) AS MATERIALIZED (
+    SELECT organization_id FROM organization_members
+    WHERE user_id = :actor AND role IN ('maintainer', 'admin')
+  ),
+  below (folder_id) AS (
+    SELECT id FROM folders WHERE organization_id = ANY (ARRAY(SELECT organization_id FROM led))
+    UNION ALL
+    SELECT folder_id FROM folder_group_grants
+    WHERE group_id = ANY (ARRAY(SELECT group_id FROM around)) AND role IN ('maintainer', 'admin')
+    UNION
+    SELECT f.id FROM below AS b JOIN folders AS f ON f.parent_id = b.folder_id
+  )
+SELECT i.id
+FROM issues AS i
+WHERE NOT EXISTS (SELECT FROM banned_users WHERE user_id = :actor)
+  AND (
+    i.creator_id = :actor
+    OR i.repository_id = ANY (
+      ARRAY(
+        SELECT id FROM repositories
+        WHERE organization_id = ANY (ARRAY(SELECT organization_id FROM led))
+          OR folder_id = ANY (ARRAY(SELECT folder_id FROM below))
+      )
+      || ARRAY(
+        SELECT repository_id FROM repository_group_grants
+        WHERE group_id = ANY (ARRAY(SELECT group_id FROM around)) AND role IN ('maintainer', 'admin')
+      )
+      || ARRAY(
+        SELECT repository_id FROM repository_user_grants
+        WHERE user_id = :actor AND role IN ('maintainer', 'admin')
+      )
+    )
+  )

@@ -1,0 +1,122 @@
+//! What a statement costs inside the server, and two statements side by side.
+
+use crate::database::Database;
+use serde_json::Value as Json;
+use std::collections::BTreeSet;
+
+/// Above this estimate PostgreSQL compiles a statement to machine code first, unless told otherwise.
+const JIT_ABOVE_COST: f64 = 100_000.0;
+
+/// The time that the server took for a statement, in milliseconds.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Cost {
+    pub(crate) planning: f64,
+    pub(crate) execution: f64,
+}
+
+impl Cost {
+    fn sum(self) -> f64 {
+        self.planning + self.execution
+    }
+
+    /// The median of each part.
+    fn median(costs: &[Self]) -> Self {
+        Self {
+            planning: median(costs.iter().map(|cost| cost.planning)),
+            execution: median(costs.iter().map(|cost| cost.execution)),
+        }
+    }
+}
+
+/// A statement's plan, as far as it is compared.
+#[derive(Debug)]
+struct Plan {
+    cost: Cost,
+    /// The tables that are read from end to end.
+    scans: BTreeSet<String>,
+    estimate: f64,
+}
+
+impl Plan {
+    async fn of(database: &Database, sql: &str) -> Self {
+        let explain = format!("EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) {sql}");
+        let text = database.first_column(&explain).await.concat();
+        let json: Json = serde_json::from_str(&text).unwrap();
+        let number = |pointer: &str| json.pointer(pointer).and_then(Json::as_f64).unwrap();
+        let mut scans = BTreeSet::new();
+        scanned(&json, &mut scans);
+        Self {
+            cost: Cost { planning: number("/0/Planning Time"), execution: number("/0/Execution Time") },
+            scans,
+            estimate: number("/0/Plan/Total Cost"),
+        }
+    }
+}
+
+/// Adds the tables under a node that are read from end to end.
+fn scanned(node: &Json, scans: &mut BTreeSet<String>) {
+    match node {
+        Json::Array(nodes) => nodes.iter().for_each(|node| scanned(node, scans)),
+        Json::Object(fields) => {
+            if fields.get("Node Type").and_then(Json::as_str) == Some("Seq Scan")
+                && let Some(table) = fields.get("Relation Name").and_then(Json::as_str)
+            {
+                scans.insert(table.to_owned());
+            }
+            fields.values().for_each(|node| scanned(node, scans));
+        }
+        Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => {}
+    }
+}
+
+/// The expert's statement and ours, measured in turns.
+#[derive(Debug)]
+pub(crate) struct Pair {
+    pub(crate) expert: Cost,
+    pub(crate) ours: Cost,
+    /// The median, over the rounds, of our planning and execution to the expert's.
+    pub(crate) ratio: f64,
+    /// What is suspicious about our plan.
+    pub(crate) remarks: Vec<String>,
+}
+
+impl Pair {
+    /// Runs both in each round, in turns the one first and the other.
+    pub(crate) async fn measure(database: &Database, expert: &str, ours: &str, rounds: usize) -> Self {
+        for _ in 0..3 {
+            Plan::of(database, expert).await;
+            Plan::of(database, ours).await;
+        }
+        let (mut experts, mut our_costs) = (Vec::new(), Vec::new());
+        let mut remarks = BTreeSet::new();
+        for round in 0..rounds {
+            let (their, our);
+            if round % 2 == 0 {
+                their = Plan::of(database, expert).await;
+                our = Plan::of(database, ours).await;
+            } else {
+                our = Plan::of(database, ours).await;
+                their = Plan::of(database, expert).await;
+            }
+            remarks.extend(our.scans.difference(&their.scans).map(|table| format!("scans {table}")));
+            if our.estimate > JIT_ABOVE_COST && their.estimate <= JIT_ABOVE_COST {
+                remarks.insert("would be compiled to machine code".to_owned());
+            }
+            experts.push(their.cost);
+            our_costs.push(our.cost);
+        }
+        Self {
+            ratio: median(our_costs.iter().zip(&experts).map(|(our, their)| our.sum() / their.sum())),
+            expert: Cost::median(&experts),
+            ours: Cost::median(&our_costs),
+            remarks: remarks.into_iter().collect(),
+        }
+    }
+}
+
+/// The middle of some numbers; the upper one of two.
+pub(crate) fn median(numbers: impl Iterator<Item = f64>) -> f64 {
+    let mut numbers: Vec<f64> = numbers.collect();
+    numbers.sort_by(f64::total_cmp);
+    numbers[numbers.len() / 2]
+}

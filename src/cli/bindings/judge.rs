@@ -1,0 +1,200 @@
+//! What is wrong with a binding, given what the database says of its query.
+//!
+//! In: one entry of the bindings and the columns that its query has. Out: findings. An error is what makes
+//! the service's SQL fail or answer wrongly, a warning what makes it slow or fragile, and a note what the
+//! author may not have thought of. Nothing here asks the database.
+
+use super::database::{Column, ColumnType, Kind, Origin};
+use portcullis_compiler::bindings::{Binding, BindingArg, ConditionPart};
+use std::collections::BTreeMap;
+
+/// How bad a finding is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Severity {
+    /// The SQL fails or answers wrongly.
+    Error,
+    /// The SQL is slow, or right only as long as nothing changes.
+    Warning,
+    /// Worth knowing.
+    Note,
+}
+
+impl Severity {
+    /// Its name in a report.
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            Self::Error => "error",
+            Self::Warning => "warning",
+            Self::Note => "note",
+        }
+    }
+}
+
+/// One thing that was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Finding {
+    pub(super) severity: Severity,
+    /// The column of the query that it is about, if it is about one.
+    pub(super) column: Option<String>,
+    /// What is wrong, and what to do.
+    pub(super) message: String,
+}
+
+impl Finding {
+    pub(super) fn new(severity: Severity, message: impl Into<String>) -> Self {
+        Self { severity, column: None, message: message.into() }
+    }
+
+    fn of(severity: Severity, column: &Column, message: impl Into<String>) -> Self {
+        Self { column: Some(column.name.clone()), ..Self::new(severity, message) }
+    }
+}
+
+/// The types that `sql_types` names, as the database knows them.
+pub(super) type SqlTypes = BTreeMap<String, ColumnType>;
+
+/// What is wrong with a bound query.
+pub(super) fn binding(binding: &Binding, columns: &[Column], sql_types: &SqlTypes) -> Vec<Finding> {
+    let types = column_types(binding);
+    if types.len() != columns.len() {
+        let (n, places) = (columns.len(), types.len());
+        let message = format!("the query has {n} columns and the key {places} `_`: give each `_` a column");
+        return vec![Finding::new(Severity::Error, message)];
+    }
+    let mut findings = Vec::new();
+    for (position, (ty, column)) in types.into_iter().zip(columns).enumerate() {
+        findings.extend(sql_type(ty, column, sql_types));
+        findings.extend(may_be_null(binding, position, column));
+        if is_entity(ty) {
+            findings.extend(index(column));
+        }
+    }
+    findings
+}
+
+/// What is wrong with the promise that a column holds each id of a type once.
+pub(super) fn row_table(ty: &str, column: &Column, sql_types: &SqlTypes) -> Vec<Finding> {
+    let Some(origin) = &column.origin else {
+        return vec![Finding::of(Severity::Error, column, "is computed: name a table's own column")];
+    };
+    let table = &origin.table;
+    let mut findings = Vec::new();
+    match origin.unique {
+        Some(true) => {}
+        Some(false) => {
+            let message = format!("several rows of `{table}` may share a value: give it a unique index");
+            findings.push(Finding::of(Severity::Error, column, message));
+        }
+        None => {
+            let message = format!("`{table}` holds no rows itself: name the table behind it");
+            findings.push(Finding::of(Severity::Warning, column, message));
+        }
+    }
+    if origin.not_null == Some(false) {
+        findings.push(Finding::of(Severity::Error, column, "may be NULL: declare it NOT NULL"));
+    }
+    findings.extend(sql_type(ty, column, sql_types));
+    findings
+}
+
+/// The types of the places that take a column, in order.
+pub(super) fn column_types(binding: &Binding) -> Vec<&str> {
+    let mut types = Vec::new();
+    for arg in &binding.args {
+        match arg {
+            BindingArg::Column { ty } => types.push(ty.as_str()),
+            BindingArg::Constant { .. } => {}
+        }
+    }
+    types
+}
+
+/// Whether values of a type are looked up by their id.
+pub(super) fn is_entity(ty: &str) -> bool {
+    !matches!(ty, "String" | "Integer" | "Boolean")
+}
+
+/// Compares a column's type with what `sql_types` says, or with what is assumed without it.
+fn sql_type(ty: &str, column: &Column, sql_types: &SqlTypes) -> Option<Finding> {
+    let found = &column.ty;
+    let Some(declared) = sql_types.get(ty) else { return undeclared(ty, column) };
+    let base = |name: &str| name.split('(').next().map(str::to_lowercase);
+    let severity = match (declared.kind, found.kind) {
+        _ if base(&declared.name) == base(&found.name) => return None,
+        (_, Kind::Unknown) | (Kind::Text, Kind::Text) => return None,
+        (Kind::Integer { max: declared }, Kind::Integer { max: found }) if declared == found => return None,
+        (Kind::Integer { max: declared }, Kind::Integer { max: found }) if declared > found => {
+            Severity::Warning
+        }
+        (_, _) => Severity::Error,
+    };
+    let (declared, found) = (&declared.name, &found.name);
+    let message = format!("is `{found}` where `sql_types` says `{declared}`: write `{ty}: {found}` there");
+    Some(Finding::of(severity, column, message))
+}
+
+/// Without an entry in `sql_types` ids are compared as text.
+fn undeclared(ty: &str, column: &Column) -> Option<Finding> {
+    let ColumnType { name, kind } = &column.ty;
+    let fits = match (ty, kind) {
+        (_, Kind::Unknown) | ("String", _) => true,
+        ("Integer", kind) => matches!(kind, Kind::Integer { .. }),
+        ("Boolean", kind) => matches!(kind, Kind::Boolean),
+        (_, kind) => matches!(kind, Kind::Text),
+    };
+    if fits {
+        return None;
+    }
+    let message = if is_entity(ty) {
+        format!(
+            "is `{name}`, and compared as text: add `{ty}: {name}` under `sql_types`, so that indexes serve"
+        )
+    } else {
+        format!("is `{name}`, so only what is written like a {ty} of the policy matches")
+    };
+    Some(Finding::of(Severity::Warning, column, message))
+}
+
+fn may_be_null(binding: &Binding, position: usize, column: &Column) -> Option<Finding> {
+    let is_nullable = column.origin.as_ref()?.not_null == Some(false);
+    if !is_nullable || is_tested(binding, position) {
+        return None;
+    }
+    Some(Finding::of(Severity::Note, column, "may be NULL, and a row with a NULL is no fact"))
+}
+
+/// Whether the query itself leaves out the rows in which a column is NULL, as far as that is easily seen.
+fn is_tested(binding: &Binding, position: usize) -> bool {
+    let Some(plain) = &binding.query.plain else { return false };
+    let Some(column) = plain.columns.get(position) else { return false };
+    let text = |part: &ConditionPart| match part {
+        ConditionPart::Text(text) => text.to_lowercase(),
+        ConditionPart::Column(_) => String::new(),
+    };
+    let has_choice =
+        plain.condition.iter().any(|part| text(part).split_whitespace().any(|word| word == "or"));
+    let tests = plain.condition.windows(2).any(|pair| match pair {
+        [ConditionPart::Column(tested), next] => {
+            tested == column && text(next).trim_start().starts_with("is not null")
+        }
+        _ => false,
+    });
+    tests && !has_choice
+}
+
+fn index(column: &Column) -> Option<Finding> {
+    match &column.origin {
+        None => {
+            let message = "is computed, so no index serves: select a table's own column, and write its type \
+                           under `sql_types`";
+            Some(Finding::of(Severity::Warning, column, message))
+        }
+        Some(Origin { table, column: name, indexed: Some(false), .. }) => {
+            let message = format!(
+                "no index of `{table}` begins with `{name}`: a question by this column reads the whole table"
+            );
+            Some(Finding::of(Severity::Warning, column, message))
+        }
+        Some(Origin { indexed: Some(true) | None, .. }) => None,
+    }
+}

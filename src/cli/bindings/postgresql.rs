@@ -1,0 +1,132 @@
+//! Asks a PostgreSQL about queries.
+//!
+//! A query is prepared and never executed: the server parses it, resolves its names and types, and calls
+//! none of its functions. Each stands behind a savepoint, so that a refused one does not end the transaction.
+
+use super::database::{Column, ColumnType, Kind, Origin};
+use crate::cli::error::CliError;
+use tokio_postgres::types::{Kind as PgKind, Type};
+use tokio_postgres::{Client, Error, NoTls, Statement};
+
+/// Nothing here takes long, unless somebody holds a lock.
+const BEGIN: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL statement_timeout = '10s'";
+
+/// A column of a table: whether the table holds rows itself, and what is promised of the column. An index
+/// helps if the column comes first in it and it covers every row; one over an expression has 0 there.
+const ORIGIN: &str = "
+    WITH usable AS (
+      SELECT i.indisunique AND i.indnkeyatts = 1 AS is_unique
+      FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_am m ON m.oid = c.relam
+      WHERE i.indrelid = $1 AND i.indkey[0] = $2 AND i.indpred IS NULL AND i.indisvalid
+        AND m.amname IN ('btree', 'hash')
+    )
+    SELECT t.oid::regclass::text, a.attname::text, t.relkind IN ('r', 'p', 'm'), a.attnotnull,
+           EXISTS (SELECT FROM usable), EXISTS (SELECT FROM usable WHERE is_unique)
+    FROM pg_class t JOIN pg_attribute a ON a.attrelid = t.oid
+    WHERE t.oid = $1 AND a.attnum = $2";
+
+/// A connection in a transaction that cannot write.
+pub(super) struct Postgresql {
+    client: Client,
+}
+
+impl Postgresql {
+    /// Connects.
+    pub(super) async fn open(url: &str) -> Result<Self, CliError> {
+        let (client, connection) = tokio_postgres::connect(url, NoTls).await.map_err(failed)?;
+        tokio::spawn(connection);
+        client.batch_execute(BEGIN).await.map_err(failed)?;
+        Ok(Self { client })
+    }
+
+    /// The columns of a query, or why the server refuses it.
+    pub(super) async fn columns(&self, query: &str) -> Result<Result<Vec<Column>, String>, CliError> {
+        self.client.batch_execute("SAVEPOINT query").await.map_err(failed)?;
+        let prepared = self.client.prepare(query).await;
+        let columns = match prepared {
+            Ok(statement) => Ok(self.described(&statement).await.map_err(failed)?),
+            Err(error) => Err(refusal(error)?),
+        };
+        self.client.batch_execute("ROLLBACK TO SAVEPOINT query").await.map_err(failed)?;
+        Ok(columns)
+    }
+
+    async fn described(&self, statement: &Statement) -> Result<Vec<Column>, Error> {
+        let mut columns = Vec::new();
+        for column in statement.columns() {
+            let origin = match (column.table_oid(), column.column_id()) {
+                (Some(table), Some(id)) => self.origin(table, id).await?,
+                (Some(_) | None, Some(_) | None) => None,
+            };
+            let name = self.type_name(column.type_().oid(), column.type_modifier()).await?;
+            let ty = ColumnType { name, kind: kind(column.type_()) };
+            columns.push(Column { name: column.name().to_owned(), ty, origin });
+        }
+        Ok(columns)
+    }
+
+    async fn origin(&self, table: u32, column: i16) -> Result<Option<Origin>, Error> {
+        let Some(row) = self.client.query_opt(ORIGIN, &[&table, &column]).await? else { return Ok(None) };
+        let holds_rows: bool = row.try_get(2)?;
+        let told = |promised: bool| holds_rows.then_some(promised);
+        Ok(Some(Origin {
+            table: row.try_get(0)?,
+            column: row.try_get(1)?,
+            not_null: told(row.try_get(3)?),
+            indexed: told(row.try_get(4)?),
+            unique: told(row.try_get(5)?),
+        }))
+    }
+
+    /// A type by its name, if the server knows it.
+    pub(super) async fn ty(&self, name: &str) -> Result<Option<ColumnType>, CliError> {
+        // An empty result of the type's own values; the name was read by the parser of the bindings.
+        let found = self.columns(&format!("SELECT CAST(NULL AS {name})")).await?;
+        Ok(found.ok().and_then(|columns| columns.into_iter().next()).map(|column| column.ty))
+    }
+
+    async fn type_name(&self, oid: u32, modifier: i32) -> Result<String, Error> {
+        let row = self.client.query_one("SELECT format_type($1, $2)", &[&oid, &modifier]).await?;
+        row.try_get(0)
+    }
+}
+
+/// What a type means for ids; a domain is what it is over.
+fn kind(ty: &Type) -> Kind {
+    match ty.kind() {
+        PgKind::Domain(base) => return kind(base),
+        PgKind::Enum(_) => return Kind::Enum,
+        _ => {}
+    }
+    match *ty {
+        Type::TEXT | Type::VARCHAR | Type::NAME | Type::UNKNOWN => Kind::Text,
+        Type::BPCHAR => Kind::Padded,
+        Type::INT2 => Kind::Integer { max: i16::MAX.into() },
+        Type::INT4 => Kind::Integer { max: i32::MAX.into() },
+        Type::INT8 => Kind::Integer { max: i64::MAX },
+        Type::UUID => Kind::Uuid,
+        Type::BOOL => Kind::Boolean,
+        _ if ty.name() == "citext" => Kind::Text,
+        _ => Kind::Other,
+    }
+}
+
+/// The server's reason for refusing a query; an error if the reason is no fault of the query.
+fn refusal(error: Error) -> Result<String, CliError> {
+    let Some(reason) = error.as_db_error() else { return Err(failed(error)) };
+    Ok(match reason.hint() {
+        Some(hint) => format!("{} ({})", reason.message(), hint.trim_end_matches('.')),
+        None => reason.message().to_owned(),
+    })
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "it stands where an error is mapped")]
+fn failed(error: Error) -> CliError {
+    let reason = match error.as_db_error() {
+        Some(reason) => reason.message().to_owned(),
+        None => {
+            std::error::Error::source(&error).map_or(error.to_string(), |cause| format!("{error}: {cause}"))
+        }
+    };
+    CliError::Database(reason)
+}

@@ -1,0 +1,140 @@
+//! Writes what was found: a table of the bound columns, then the findings, worst first.
+
+use super::database::{Column, Origin};
+use super::judge::{Finding, Severity, is_entity};
+use crate::cli::validate::plural;
+use serde_json::{Value, json};
+use std::fmt::Write;
+
+/// Everything that was found in one document.
+pub(super) struct Report {
+    /// The document's file.
+    pub(super) file: String,
+    /// The database.
+    pub(super) dialect: String,
+    /// Its entries, in its order.
+    pub(super) entries: Vec<Entry>,
+}
+
+/// One entry of the document.
+pub(super) struct Entry {
+    /// The section that it stands in.
+    pub(super) section: &'static str,
+    /// Its key.
+    pub(super) key: String,
+    /// Its line, where it is known.
+    pub(super) line: Option<usize>,
+    /// Its columns, each with the type of its ids; none if the database refused its query.
+    pub(super) columns: Vec<(String, Column)>,
+    /// What was found.
+    pub(super) findings: Vec<Finding>,
+}
+
+impl Entry {
+    /// What people know it by: a bound fact by its key, anything else by its section too.
+    fn label(&self) -> String {
+        match self.section {
+            "facts" => self.key.clone(),
+            section => format!("{section}: {}", self.key),
+        }
+    }
+}
+
+impl Report {
+    /// How many findings are this bad.
+    pub(super) fn count(&self, severity: Severity) -> usize {
+        self.findings().filter(|(_, finding)| finding.severity == severity).count()
+    }
+
+    fn findings(&self) -> impl Iterator<Item = (&Entry, &Finding)> {
+        self.entries.iter().flat_map(|entry| entry.findings.iter().map(move |finding| (entry, finding)))
+    }
+
+    /// For people.
+    pub(super) fn text(&self) -> String {
+        let mut text = table(&self.entries);
+        for severity in [Severity::Error, Severity::Warning, Severity::Note] {
+            for (entry, finding) in self.findings().filter(|(_, finding)| finding.severity == severity) {
+                let line = entry.line.map(|line| format!("line {line}, ")).unwrap_or_default();
+                let column =
+                    finding.column.as_ref().map(|column| format!(", column `{column}`")).unwrap_or_default();
+                // Writing to a String cannot fail.
+                let _ = write!(text, "\n{}: {line}{}{column}:", severity.as_str(), entry.label());
+                let _ = write!(text, "\n  {}", finding.message);
+            }
+        }
+        let [errors, warnings, notes] = [Severity::Error, Severity::Warning, Severity::Note]
+            .map(|each| plural(self.count(each), each.as_str()));
+        let _ = write!(text, "\n{} on {}: {errors}, {warnings}, {notes}", self.file, self.dialect);
+        text
+    }
+
+    /// For programs.
+    pub(super) fn json(&self) -> Value {
+        let column = |(ty, column): &(String, Column)| {
+            let origin = column.origin.as_ref();
+            json!({
+                "name": column.name, "type": column.ty.name, "ids_of": ty,
+                "nullable": origin.and_then(|origin| origin.not_null).map(|not_null| !not_null),
+                "indexed": origin.and_then(|origin| origin.indexed),
+                "unique": origin.and_then(|origin| origin.unique),
+            })
+        };
+        let finding = |finding: &Finding| {
+            json!({
+                "severity": finding.severity.as_str(), "column": finding.column, "message": finding.message,
+            })
+        };
+        let entry = |entry: &Entry| {
+            json!({
+                "section": entry.section, "key": entry.key, "line": entry.line,
+                "columns": entry.columns.iter().map(column).collect::<Vec<_>>(),
+                "findings": entry.findings.iter().map(finding).collect::<Vec<_>>(),
+            })
+        };
+        json!({
+            "file": self.file, "dialect": self.dialect,
+            "errors": self.count(Severity::Error), "warnings": self.count(Severity::Warning),
+            "entries": self.entries.iter().map(entry).collect::<Vec<_>>(),
+        })
+    }
+}
+
+const TITLES: [&str; 6] = ["line", "bound", "column", "type", "null", "index"];
+
+/// One row a column, aligned; an entry stands beside its first.
+fn table(entries: &[Entry]) -> String {
+    let mut rows: Vec<[String; 6]> = vec![TITLES.map(str::to_owned)];
+    for entry in entries {
+        let line = entry.line.map(|line| line.to_string()).unwrap_or_default();
+        let mut head = Some((line, entry.label()));
+        for (ty, column) in &entry.columns {
+            let (line, key) = head.take().unwrap_or_default();
+            let known = |get: fn(&Origin) -> Option<bool>| column.origin.as_ref().and_then(get);
+            let null = said(known(|origin| origin.not_null.map(|not_null| !not_null)));
+            let index = if is_entity(ty) { said(known(|origin| origin.indexed)) } else { "-" };
+            rows.push([line, key, column.name.clone(), column.ty.name.clone(), null.into(), index.into()]);
+        }
+        if let Some((line, key)) = head {
+            rows.push([line, key, "-".into(), "-".into(), "-".into(), "-".into()]);
+        }
+    }
+    let width = |at: usize| rows.iter().filter_map(|row| row.get(at)).map(|cell| cell.chars().count()).max();
+    let widths: Vec<usize> = (0..TITLES.len()).map(|at| width(at).unwrap_or_default()).collect();
+    let mut text = String::new();
+    for row in &rows {
+        let cells = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}"));
+        let line = cells.collect::<Vec<_>>().join("  ");
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+    text
+}
+
+fn said(known: Option<bool>) -> &'static str {
+    match known {
+        Some(true) => "yes",
+        Some(false) => "no",
+        None => "?",
+    }
+}

@@ -1,0 +1,116 @@
+//! Asks an SQLite file about queries.
+//!
+//! SQLite follows a column through views to its table by itself. What a column holds is said by the word in
+//! its declaration, as far as SQLite listens to it.
+
+use super::database::{Column, ColumnType, Kind, Origin};
+use crate::cli::error::CliError;
+use rusqlite::{Connection, Error, OpenFlags, OptionalExtension};
+use std::time::Duration;
+
+/// Whether a column is NOT NULL, as an alias of the rowid is by itself, and its place in the primary key.
+const DECLARED: &str = "
+    SELECT type, \"notnull\" <> 0, pk,
+           (SELECT count(*) FROM pragma_table_xinfo(?1) WHERE pk > 0)
+    FROM pragma_table_xinfo(?1) WHERE name = ?2 COLLATE NOCASE";
+
+/// Whether a column leads an index over all rows, and whether one over it alone is unique.
+const INDEXES: &str = "
+    SELECT count(*) > 0, coalesce(max(i.\"unique\" AND NOT EXISTS (
+             SELECT 1 FROM pragma_index_info(i.name) WHERE seqno > 0)), 0)
+    FROM pragma_index_list(?1) AS i
+    WHERE NOT i.partial AND EXISTS (
+      SELECT 1 FROM pragma_index_info(i.name) WHERE seqno = 0 AND name = ?2 COLLATE NOCASE)";
+
+/// A file that is open for reading only.
+pub(super) struct Sqlite {
+    connection: Connection,
+}
+
+impl Sqlite {
+    /// Opens a file, which must be there.
+    pub(super) fn open(path: &str) -> Result<Self, CliError> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection = Connection::open_with_flags(path, flags).map_err(failed)?;
+        connection.busy_timeout(Duration::from_secs(10)).map_err(failed)?;
+        connection.execute_batch("BEGIN").map_err(failed)?;
+        // Says at once if the file is none of SQLite's.
+        connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(())).map_err(failed)?;
+        Ok(Self { connection })
+    }
+
+    /// The columns of a query, or why SQLite refuses it.
+    pub(super) fn columns(&self, query: &str) -> Result<Result<Vec<Column>, String>, CliError> {
+        let statement = match self.connection.prepare(query) {
+            Ok(statement) => statement,
+            Err(Error::SqlInputError { msg, .. } | Error::SqliteFailure(_, Some(msg))) => {
+                return Ok(Err(msg));
+            }
+            Err(error) => return Err(failed(error)),
+        };
+        let columns = statement.columns_with_metadata().map(|column| {
+            let computed = ColumnType { name: String::new(), kind: Kind::Unknown };
+            let (ty, origin) = match (column.table_name(), column.origin_name()) {
+                (Some(table), Some(name)) => match self.origin(table, name)? {
+                    Some((ty, origin)) => (ty, Some(origin)),
+                    None => (computed, None),
+                },
+                (Some(_) | None, Some(_) | None) => (computed, None),
+            };
+            Ok(Column { name: column.name().to_owned(), ty, origin })
+        });
+        columns.collect::<Result<Vec<_>, Error>>().map(Ok).map_err(failed)
+    }
+
+    /// What is declared of a table's column.
+    fn origin(&self, table: &str, column: &str) -> Result<Option<(ColumnType, Origin)>, Error> {
+        let declared = self.connection.query_row(DECLARED, [table, column], |row| {
+            Ok((
+                row.get::<_, String>(0)?,
+                row.get::<_, bool>(1)?,
+                row.get::<_, i64>(2)?,
+                row.get::<_, i64>(3)?,
+            ))
+        });
+        let Some((declared, not_null, place_in_key, key_columns)) = declared.optional()? else {
+            return Ok(None);
+        };
+        let (indexed, unique) = self.connection.query_row(INDEXES, [table, column], |row| {
+            Ok((row.get::<_, bool>(0)?, row.get::<_, bool>(1)?))
+        })?;
+        let is_rowid = place_in_key == 1 && key_columns == 1 && declared.eq_ignore_ascii_case("integer");
+        let origin = Origin {
+            table: table.to_owned(),
+            column: column.to_owned(),
+            not_null: Some(not_null || is_rowid),
+            indexed: Some(indexed || is_rowid),
+            unique: Some(unique || is_rowid),
+        };
+        Ok(Some((Self::ty(&declared), origin)))
+    }
+
+    /// A type by the word that declares it.
+    pub(super) fn ty(name: &str) -> ColumnType {
+        let word = name.to_uppercase();
+        let has = |part: &str| word.contains(part);
+        let kind = if word.is_empty() || has("BLOB") {
+            Kind::Unknown
+        } else if has("INT") {
+            Kind::Integer { max: i64::MAX }
+        } else if has("CHAR") || has("CLOB") || has("TEXT") {
+            Kind::Text
+        } else if has("BOOL") {
+            Kind::Boolean
+        } else if has("UUID") {
+            Kind::Uuid
+        } else {
+            Kind::Other
+        };
+        ColumnType { name: name.to_lowercase(), kind }
+    }
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "it stands where an error is mapped")]
+fn failed(error: Error) -> CliError {
+    CliError::Database(error.to_string())
+}

@@ -1,0 +1,107 @@
+//! Reads a file of facts: what the service would have stored.
+//!
+//! One fact a line, as the service's JSON or in the notation of questions; blank lines and lines that begin
+//! with `#` do not count. What `GET /facts` answers, one JSON array, is such a file too.
+//!
+//! ```text
+//! # who runs what
+//! has_role(User:alice, "owner", Organization:acme)
+//! {"predicate":"is_banned","args":[{"type":"User","id":"mallory"}]}
+//! ```
+
+use super::error::CliError;
+use super::policy_file;
+use crate::engine::{Fact, Value, notation};
+use portcullis_compiler::question::Domain;
+use serde::Deserialize;
+use std::path::Path;
+
+#[derive(Debug, Deserialize)]
+struct FactJson {
+    predicate: String,
+    args: Vec<ValueJson>,
+}
+
+#[derive(Debug, Deserialize)]
+struct ValueJson {
+    #[serde(rename = "type")]
+    ty: String,
+    id: String,
+}
+
+impl From<FactJson> for Fact {
+    fn from(fact: FactJson) -> Self {
+        let args = fact.args.into_iter().map(|ValueJson { ty, id }| Value { ty, id }).collect();
+        Self { predicate: fact.predicate, args }
+    }
+}
+
+/// The facts of a file, in its order.
+pub(super) fn read(path: &Path) -> Result<Vec<Fact>, CliError> {
+    let text = policy_file::read(path)?;
+    facts(&text).map_err(|(line, reason)| CliError::Fact { path: path.into(), line, reason })
+}
+
+/// The facts of a text, or the line, from 1, of the first that is none and why.
+fn facts(text: &str) -> Result<Vec<Fact>, (usize, String)> {
+    if text.trim_start().starts_with('[') {
+        let facts: Vec<FactJson> =
+            serde_json::from_str(text).map_err(|error| (error.line(), error.to_string()))?;
+        return Ok(facts.into_iter().map(Fact::from).collect());
+    }
+    let numbered = (1..).zip(text.lines().map(str::trim));
+    let facts = numbered.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
+    facts.map(|(number, line)| fact(line).map_err(|reason| (number, reason))).collect()
+}
+
+fn fact(line: &str) -> Result<Fact, String> {
+    if line.starts_with('{') {
+        let fact: FactJson = serde_json::from_str(line).map_err(|error| error.to_string())?;
+        return Ok(fact.into());
+    }
+    let question = notation::parse(line).map_err(|error| error.to_string())?;
+    let [atom] = question.atoms.as_slice() else { return Err("a line holds one fact".to_owned()) };
+    let args = question.vars.into_iter().map(|var| match (var.ty, var.domain) {
+        (Some(ty), Domain::Given(id)) => Ok(Value { ty, id }),
+        (_, Domain::Given(_) | Domain::GivenOneOf(_) | Domain::Wanted | Domain::Ignored) => {
+            Err("a fact has values only, neither `?` nor `_`".to_owned())
+        }
+    });
+    Ok(Fact { predicate: atom.predicate.clone(), args: args.collect::<Result<_, _>>()? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Facts as `predicate(Type:id, …)`, one a line.
+    fn read(text: &str) -> Result<String, (usize, String)> {
+        let line = |fact: Fact| {
+            let args: Vec<_> = fact.args.iter().map(|arg| format!("{}:{}", arg.ty, arg.id)).collect();
+            format!("{}({})", fact.predicate, args.join(", "))
+        };
+        Ok(facts(text)?.into_iter().map(line).collect::<Vec<_>>().join("\n"))
+    }
+
+    #[test]
+    fn a_line_is_notation_or_json() {
+        let text = "\n# roles\n has_role(User:a, \"r\", Repo:x)\n{\"predicate\":\"p\",\"args\":[{\"type\":\"T\",\"id\":\"1\"}]}\n";
+        assert_eq!(read(text).as_deref(), Ok("has_role(User:a, String:r, Repo:x)\np(T:1)"));
+        assert_eq!(read("").as_deref(), Ok(""));
+    }
+
+    #[test]
+    fn an_answer_of_the_service_is_a_file() {
+        let text = "[\n {\"predicate\":\"p\",\"args\":[]},\n {\"predicate\":\"q\",\"args\":[]}]";
+        assert_eq!(read(text).as_deref(), Ok("p()\nq()"));
+        assert_eq!(read("[\n{\"predicate\":7}]").unwrap_err().0, 2);
+    }
+
+    #[test]
+    fn what_is_no_fact_is_named_with_its_line() {
+        assert_eq!(read("p(T:a)\n\np(T:?)").unwrap_err().0, 3);
+        assert_eq!(read("p(T:a) and q(T:a)").unwrap_err(), (1, "a line holds one fact".to_owned()));
+        assert!(read("p(T").unwrap_err().1.contains("column"));
+        assert!(read("{\"predicate\":\"p\"}").unwrap_err().1.contains("args"));
+    }
+}

@@ -1,0 +1,221 @@
+//! Questions for the caller's own database, as `compile` and `explain` are asked them.
+//!
+//! In: a policy, data bindings, perhaps stored facts, and a question in the notation. Out: an engine that
+//! holds all of it in memory, and the request that the service would get, so that what is printed is what the
+//! service answers. The question says which of the service's questions it is:
+//!
+//! | question | asked as |
+//! |---|---|
+//! | `allow`, all three given | a decision, column `allowed` |
+//! | `allow`, the action wanted | actions, column `actions` |
+//! | `allow`, the resource wanted, with `--filter` | a list, a condition over the column |
+//! | any other | a conjunction: rows with a column a wanted variable, or with `--filter` a condition |
+
+use super::error::CliError;
+use super::{facts_file, policy_file};
+use crate::engine::{
+    Change, Engine, EngineSettings, EvaluateQuery, EvaluateVar, LocalMode, LocalQuestion, LocalRequest,
+    PolicyOptions, Value,
+};
+use portcullis_compiler::question::{Domain, Question, QuestionAtom, QuestionVar};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// What makes a question one for the caller's own database.
+#[derive(Debug, clap::Args)]
+pub(super) struct LocalArgs {
+    /// Data bindings: write the SQL for the database that they describe, in the dialect that they name
+    #[arg(long, value_name = "FILE", conflicts_with = "dialect")]
+    pub(super) bindings: Option<PathBuf>,
+    /// Facts that the service has stored: one a line, written as a question or as JSON
+    #[arg(long, value_name = "FILE", requires = "bindings")]
+    facts: Option<PathBuf>,
+    /// Write a condition over this column instead of rows; one variable of the question is wanted
+    #[arg(long, value_name = "COLUMN", requires = "bindings")]
+    filter: Option<String>,
+}
+
+impl LocalArgs {
+    /// Whether what is written is a condition, and not a statement.
+    pub(super) fn is_condition(&self) -> bool {
+        self.filter.is_some()
+    }
+
+    /// An engine with the policy and the facts, and the request to ask it.
+    pub(super) async fn prepare(
+        &self,
+        policy: &Path,
+        question: &str,
+        bindings: &Path,
+    ) -> Result<(Engine, LocalRequest), CliError> {
+        let parsed = super::compile::question(question)?;
+        let unfit = |reason| CliError::Unfit { question: question.to_owned(), reason };
+        let request = LocalRequest {
+            question: local(&parsed, self.filter.as_deref()).map_err(unfit)?,
+            bindings: policy_file::read(bindings)?,
+            context: Vec::new(),
+        };
+        let engine = Engine::in_memory(EngineSettings::default()).await?;
+        // Its tests are for `portcullis test`.
+        let options = PolicyOptions { force: true, ..PolicyOptions::default() };
+        engine.set_policy(policy_file::read(policy)?, policy.display().to_string(), options).await?;
+        if let Some(facts) = &self.facts {
+            engine.apply(vec![Change::Insert(facts_file::read(facts)?)]).await?;
+        }
+        Ok((engine, request))
+    }
+}
+
+/// The service's question, or why there is none.
+fn local(question: &Question, filter: Option<&str>) -> Result<LocalQuestion, String> {
+    if let Some(allow) = allow(question, filter) {
+        return Ok(allow);
+    }
+    let query = conjunction(question)?;
+    let wanted: Vec<&QuestionVar> =
+        question.vars.iter().filter(|var| matches!(var.domain, Domain::Wanted)).collect();
+    let mode = match (filter, wanted.as_slice()) {
+        (Some(column), [var]) => LocalMode::Filter { var: var.name.clone(), column: column.to_owned() },
+        (Some(_), _) => {
+            let n = wanted.len();
+            return Err(format!("`--filter` is about one wanted variable like `Repo:?`, this has {n}"));
+        }
+        (None, wanted) => LocalMode::Select(columns(wanted)),
+    };
+    Ok(LocalQuestion::Evaluate { query, mode })
+}
+
+/// The question as one of those that have an endpoint of their own.
+fn allow(question: &Question, filter: Option<&str>) -> Option<LocalQuestion> {
+    let [QuestionAtom { predicate, args }] = question.atoms.as_slice() else { return None };
+    let vars: Vec<&QuestionVar> = args.iter().filter_map(|&var| question.vars.get(var)).collect();
+    let [actor, action, resource] = vars.as_slice() else { return None };
+    let may_be_action = action.ty.as_deref().is_none_or(|ty| ty == "String");
+    if predicate != "allow" || !may_be_action {
+        return None;
+    }
+    let actor = given(actor)?;
+    match (&action.domain, &resource.domain, filter) {
+        (Domain::Given(action), Domain::Given(_), None) => {
+            Some(LocalQuestion::Authorize { actor, action: action.clone(), resource: given(resource)? })
+        }
+        (Domain::Wanted, Domain::Given(_), None) => {
+            Some(LocalQuestion::Actions { actor, resource: given(resource)? })
+        }
+        (Domain::Given(action), Domain::Wanted, Some(column)) => Some(LocalQuestion::List {
+            actor,
+            action: action.clone(),
+            resource_type: resource.ty.clone()?,
+            column: column.to_owned(),
+        }),
+        (_, _, _) => None,
+    }
+}
+
+fn given(var: &QuestionVar) -> Option<Value> {
+    match (&var.ty, &var.domain) {
+        (Some(ty), Domain::Given(id)) => Some(Value { ty: ty.clone(), id: id.clone() }),
+        (_, Domain::Given(_) | Domain::GivenOneOf(_) | Domain::Wanted | Domain::Ignored) => None,
+    }
+}
+
+fn conjunction(question: &Question) -> Result<EvaluateQuery, String> {
+    let mut vars = BTreeMap::new();
+    for var in &question.vars {
+        let ids = match &var.domain {
+            Domain::Given(id) => Some(vec![id.clone()]),
+            Domain::GivenOneOf(ids) => Some(ids.clone()),
+            Domain::Wanted | Domain::Ignored => None,
+        };
+        let Some(ty) = var.ty.clone() else {
+            return Err(format!("`{}` needs a type, as `Repo:?` and `Repo:_` have", shown(&var.name)));
+        };
+        if vars.insert(var.name.clone(), EvaluateVar { ty, ids }).is_some() {
+            return Err(format!("two variables are named `{}`", shown(&var.name)));
+        }
+    }
+    let name = |&var: &usize| question.vars.get(var).map(|var| var.name.clone());
+    let atom = |atom: &QuestionAtom| (atom.predicate.clone(), atom.args.iter().filter_map(name).collect());
+    Ok(EvaluateQuery { atoms: question.atoms.iter().map(atom).collect(), vars })
+}
+
+/// The name of a variable as it was written; one without a name is known by its place.
+fn shown(name: &str) -> &str {
+    match name.chars().next() {
+        Some('?') => "?",
+        Some('_') => "_",
+        Some(_) | None => name,
+    }
+}
+
+/// A column for each variable, named as the variable is, or after its type.
+fn columns(wanted: &[&QuestionVar]) -> Vec<(String, String)> {
+    let mut columns: Vec<(String, String)> = Vec::new();
+    for var in wanted {
+        let name = match &var.ty {
+            Some(ty) if shown(&var.name) == "?" => ty.to_lowercase().replace("::", "_"),
+            Some(_) | None => var.name.clone(),
+        };
+        let numbered = (2..).map(|n| format!("{name}_{n}"));
+        let free = |name: &String| columns.iter().all(|(_, taken)| taken != name);
+        let column = std::iter::once(name.clone()).chain(numbered).find(free).unwrap_or(name);
+        columns.push((var.name.clone(), column));
+    }
+    columns
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::notation;
+
+    fn read(text: &str, filter: Option<&str>) -> Result<LocalQuestion, String> {
+        local(&notation::parse(text).unwrap(), filter)
+    }
+
+    /// The columns of a conjunction's rows, as `column` alone.
+    fn selected(text: &str) -> Vec<String> {
+        match read(text, None) {
+            Ok(LocalQuestion::Evaluate { mode: LocalMode::Select(columns), .. }) => {
+                columns.into_iter().map(|(_, column)| column).collect()
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_question_of_the_entry_point_is_asked_as_its_endpoint_asks() {
+        let decision = read(r#"allow(User:a, "read", Repo:x)"#, None);
+        assert!(matches!(decision, Ok(LocalQuestion::Authorize { .. })), "{decision:?}");
+        for action in ["?", "String:?"] {
+            let actions = read(&format!("allow(User:a, {action}, Repo:x)"), None);
+            assert!(matches!(actions, Ok(LocalQuestion::Actions { .. })), "{actions:?}");
+        }
+        let list = read(r#"allow(User:a, "read", Repo:?)"#, Some("r.id"));
+        let Ok(LocalQuestion::List { column, resource_type, .. }) = list else { panic!("{list:?}") };
+        assert_eq!((column.as_str(), resource_type.as_str()), ("r.id", "Repo"));
+    }
+
+    #[test]
+    fn rows_have_a_column_a_wanted_variable() {
+        assert_eq!(selected(r#"allow(User:a, "read", Repo:?)"#), ["repo"]);
+        assert_eq!(selected("p(A::B:?, A::B:?, User:?u, Repo:_)"), ["a_b", "a_b_2", "u"]);
+        assert_eq!(selected("p(User:a)"), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_condition_is_about_one_variable() {
+        let filter = read("p(User:?u) and q(User:?u, Repo:_)", Some("id"));
+        let Ok(LocalQuestion::Evaluate { mode, .. }) = filter else { panic!("{filter:?}") };
+        assert_eq!(mode, LocalMode::Filter { var: "u".into(), column: "id".into() });
+        assert!(read("p(User:a)", Some("id")).unwrap_err().ends_with("this has 0"));
+        assert!(read("p(User:?, User:?)", Some("id")).unwrap_err().ends_with("this has 2"));
+    }
+
+    #[test]
+    fn a_variable_has_a_type() {
+        assert!(read("p(?)", None).unwrap_err().starts_with("`?` needs a type"));
+        assert!(read("p(?x)", None).unwrap_err().starts_with("`x` needs a type"));
+        assert!(read("p(User:_, _)", None).unwrap_err().starts_with("`_` needs a type"));
+    }
+}

@@ -1,0 +1,130 @@
+//! `/explain_query`: the SQL of any of the local checks, and how it came about.
+//!
+//! The body is that of one of the other endpoints, told apart by its fields: a conjunction has predicates, a
+//! list a column, and of the other two only a decision has an action. Where a body has lost the field that
+//! would tell, another one does, so that the message names what is missing.
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::{ActionsLocal, AuthorizeLocal, EvaluateLocal, ListLocal};
+use crate::{
+    engine::{LocalEmbedded, LocalExplanation, LocalRequest, LocalRule},
+    http::{
+        auth::ReadAccess,
+        error::ApiError,
+        json::{Json, Object, decode_fields},
+    },
+};
+
+#[derive(Debug, Serialize)]
+pub(super) struct Explained {
+    sql: String,
+    dialect: String,
+    plan: String,
+    rules: Vec<Rule>,
+    bindings: Vec<String>,
+    embedded: Vec<Embedded>,
+    notes: Vec<String>,
+}
+
+/// A rule that took part.
+#[derive(Debug, Serialize)]
+struct Rule {
+    line: usize,
+    text: String,
+}
+
+/// Stored and context facts that are in the text.
+#[derive(Debug, Serialize)]
+struct Embedded {
+    predicates: Vec<String>,
+    n_rows: usize,
+}
+
+impl From<LocalExplanation> for Explained {
+    fn from(explanation: LocalExplanation) -> Self {
+        let LocalExplanation { sql, dialect, plan, rules, bindings, embedded, notes } = explanation;
+        let rule = |LocalRule { line, text }: LocalRule| Rule { line, text };
+        let facts = |LocalEmbedded { predicates, n_rows }: LocalEmbedded| Embedded { predicates, n_rows };
+        Self {
+            sql,
+            dialect,
+            plan,
+            rules: rules.into_iter().map(rule).collect(),
+            bindings,
+            embedded: embedded.into_iter().map(facts).collect(),
+            notes,
+        }
+    }
+}
+
+pub(super) async fn explain(
+    ReadAccess(environment): ReadAccess,
+    Json(Object(body)): Json<Object<Map<String, Value>>>,
+) -> Result<Json<Explained>, ApiError> {
+    Ok(Json(environment.engine.explain_local(request(body)?).await?.into()))
+}
+
+/// The request of whichever endpoint the body is for.
+fn request(body: Map<String, Value>) -> Result<LocalRequest, ApiError> {
+    let asks = |field: &str| body.get("query").is_some_and(|query| query.get(field).is_some());
+    if body.contains_key("mode") || asks("predicate") {
+        decode_fields::<EvaluateLocal>(body).map(LocalRequest::from)
+    } else if body.contains_key("column") || asks("action") && !asks("resource_id") {
+        decode_fields::<ListLocal>(body).map(LocalRequest::from)
+    } else if asks("action") {
+        decode_fields::<AuthorizeLocal>(body).map(LocalRequest::from)
+    } else {
+        decode_fields::<ActionsLocal>(body).map(LocalRequest::from)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::engine::{LocalMode, LocalQuestion};
+
+    fn read(body: Value) -> Result<LocalQuestion, String> {
+        let Value::Object(fields) = body else { panic!("an object") };
+        match request(fields) {
+            Ok(request) => Ok(request.question),
+            Err(ApiError::BadRequest(message)) => Err(message),
+            Err(other) => panic!("{other:?}"),
+        }
+    }
+
+    /// A body for any of the first three, with every field that one of them has.
+    fn query() -> Value {
+        json!({
+            "actor_type": "User", "actor_id": "ada", "action": "read",
+            "resource_type": "Repo", "resource_id": "a",
+        })
+    }
+
+    #[test]
+    fn the_fields_tell_the_questions_apart() {
+        let decision = read(json!({ "query": query() }));
+        assert!(matches!(decision, Ok(LocalQuestion::Authorize { .. })), "{decision:?}");
+        let list = read(json!({ "query": query(), "column": "id" }));
+        assert!(matches!(list, Ok(LocalQuestion::List { .. })), "{list:?}");
+        let mut open = query();
+        open.as_object_mut().unwrap().remove("action");
+        let actions = read(json!({ "query": open, "data_bindings": null }));
+        assert!(matches!(actions, Ok(LocalQuestion::Actions { .. })), "{actions:?}");
+        let conjunction = read(json!({ "query": { "predicate": ["p", []] }, "mode": { "mode": "select" } }));
+        let Ok(LocalQuestion::Evaluate { mode, .. }) = conjunction else { panic!("{conjunction:?}") };
+        assert_eq!(mode, LocalMode::Select(Vec::new()));
+    }
+
+    #[test]
+    fn a_message_names_the_field() {
+        let mut wrong = query();
+        wrong["actor_id"] = json!(7);
+        let message = read(json!({ "query": wrong })).unwrap_err();
+        assert!(message.starts_with("`query.actor_id`: invalid type"), "{message}");
+        assert!(read(json!({})).unwrap_err().contains("missing field `query`"));
+    }
+}

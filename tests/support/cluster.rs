@@ -1,0 +1,85 @@
+//! A private PostgreSQL server, which ends with the process that started it.
+//!
+//! Its data and its socket are in a folder of its own. A shell watches over it: when the pipe to the shell
+//! closes, because the process ended in whatever way, the shell stops the server and removes the folder.
+//! PostgreSQL refuses to run as root, so for root it runs as the user that the package made.
+//!
+//! Text sorts by a language's rules here, so that a statement which forgets to ask for bytes shows.
+
+use std::io::{BufRead, BufReader};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{ChildStdin, Command, Stdio};
+
+/// Where the package installs the server and its tools.
+pub(crate) const PROGRAMS: &str = "/usr/lib/postgresql/15/bin";
+
+/// Makes a cluster, serves it and waits for the end of its input. It stands in `/tmp` because a socket's
+/// path may not be long, and because every user may write there. Its memory is bounded: a statement that
+/// takes gigabytes to plan is a failure, and the machine has other things to do.
+const SCRIPT: &str = r#"
+set -eu
+ulimit -v 6000000
+folder=$(mktemp -d /tmp/portcullis-postgres.XXXXXX)
+trap 'rm -rf "$folder"' EXIT
+"$0/initdb" -D "$folder/data" -U postgres -A trust -E UTF8 --locale=C.UTF-8 \
+  --locale-provider=icu --icu-locale=en-US --no-sync >"$folder/log" 2>&1 || { cat "$folder/log"; exit 1; }
+"$0/postgres" -D "$folder/data" -k "$folder" -c listen_addresses= -c fsync=off -c full_page_writes=off \
+  -c synchronous_commit=off -c autovacuum=off -c jit=off "$@" >>"$folder/log" 2>&1 </dev/null &
+server=$!
+until "$0/pg_isready" -q -h "$folder"; do
+  kill -0 "$server" || { cat "$folder/log"; exit 1; }
+  sleep 0.05
+done
+echo "folder $folder"
+read -r _ || true
+kill -INT "$server"
+wait "$server" || true
+"#;
+
+/// A running server with a superuser `postgres` and a database of the same name.
+pub(crate) struct Cluster {
+    /// The folder with its socket.
+    pub(crate) folder: String,
+    /// The server runs until this closes.
+    _alive: ChildStdin,
+}
+
+impl Cluster {
+    /// Starts a server with these settings, and returns when it takes connections.
+    pub(crate) fn start(settings: &[&str]) -> Result<Self, String> {
+        if !Path::new(PROGRAMS).join("postgres").exists() {
+            return Err("PostgreSQL 15 is not installed: run scripts/setup".into());
+        }
+        let mut command = if is_root()? {
+            let mut command = Command::new("setpriv");
+            command.args(["--reuid=postgres", "--regid=postgres", "--clear-groups", "sh"]);
+            command
+        } else {
+            Command::new("sh")
+        };
+        command.args(["-c", SCRIPT, PROGRAMS]).current_dir("/");
+        for setting in settings {
+            command.args(["-c", setting]);
+        }
+        // In a group of its own: an interrupt from the keyboard is for the process, the pipe tells the rest.
+        command.process_group(0).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut shell = command.spawn().map_err(|error| format!("PostgreSQL does not start: {error}"))?;
+        let alive = shell.stdin.take().ok_or("the shell has no input")?;
+        let mut output = String::new();
+        let folder = BufReader::new(shell.stdout.take().ok_or("the shell has no output")?)
+            .lines()
+            .map_while(Result::ok)
+            .find_map(|line| {
+                output.extend([&line, "\n"]);
+                line.strip_prefix("folder ").map(str::to_owned)
+            })
+            .ok_or_else(|| format!("PostgreSQL does not start: {output}"))?;
+        Ok(Self { folder, _alive: alive })
+    }
+}
+
+fn is_root() -> Result<bool, String> {
+    let id = Command::new("id").arg("-u").output().map_err(|error| format!("who runs this? {error}"))?;
+    Ok(id.stdout == b"0\n")
+}
