@@ -68,8 +68,15 @@ fn complaints(page: &Page, case: &Case) -> Vec<String> {
     let values: BTreeSet<Value> = oracle.known();
     let hosted = Hosted::new(&case.policy).unwrap();
     hosted.store(&case.facts).unwrap();
-    let referee = |question| Referee::new(&program, &oracle, question, &hosted, (&facts, &case.context));
-    let referees: Vec<Referee<'_>> = questions.iter().map(|question| referee(*question)).collect();
+    let referee = |question| Referee {
+        program: &program,
+        oracle: &oracle,
+        question,
+        hosted: &hosted,
+        facts: &facts,
+        context: &case.context,
+    };
+    let referees: Vec<Referee<'_>> = questions.iter().map(|question| referee(question)).collect();
     let chosen = number_of("PORTCULLIS_STYLE");
     let every = number_of("PORTCULLIS_EVERY").unwrap_or(EVERY);
     let first: usize = page.name.bytes().chain(case.name.bytes()).map(usize::from).sum();

@@ -16,47 +16,38 @@ use portcullis_compiler::question::{Question, Shape};
 use portcullis_compiler::{Dialect, compile};
 use std::collections::BTreeSet;
 
+/// How a refusal says that one statement is not enough: each relation may stand on both sides, and then a rule
+/// reads it twice.
+pub(crate) const TOO_LARGE: [&str; 2] = ["too many places for one statement", "too many alternatives"];
+
 /// How a refusal says that rows cannot be told from a wildcard before the statement runs.
 const NOT_ENUMERABLE: &str = "cannot be enumerated";
 
-/// The answer to one question, and whether the service can enumerate it.
+/// What there is to know of one question.
 pub(crate) struct Referee<'o> {
-    oracle: &'o Oracle<'o>,
-    question: &'o Question,
-    /// Why the service refuses the question, if it does.
-    refusal: Option<String>,
-    /// Whether the service asks the facts first whether it must refuse.
-    may_refuse: bool,
+    /// The policy.
+    pub(crate) program: &'o Program,
+    /// Who knows all answers.
+    pub(crate) oracle: &'o Oracle<'o>,
+    /// The question.
+    pub(crate) question: &'o Question,
+    /// The service with all facts.
+    pub(crate) hosted: &'o Hosted,
+    /// The facts of its store.
+    pub(crate) facts: &'o [Fact],
+    /// The facts of each request.
+    pub(crate) context: &'o [Fact],
 }
 
-impl<'o> Referee<'o> {
-    /// Asks the service that has all facts.
-    pub(crate) fn new(
-        program: &Program,
-        oracle: &'o Oracle<'o>,
-        question: &'o Question,
-        hosted: &Hosted,
-        (facts, context): (&[Fact], &[Fact]),
-    ) -> Self {
-        let refusal =
-            hosted.ask_every_way(question, context).into_iter().find_map(|(_, found)| match found {
-                Expected::Refused(message) => Some(message),
-                Expected::Is(_) => None,
-            });
-        let shape = Shape::of(program, question);
-        let compiled = compile(program, &policy::tables(facts), &shape, Dialect::Sqlite);
-        let may_refuse = compiled.is_ok_and(|statement| statement.refusal.is_some());
-        Self { oracle, question, refusal, may_refuse }
-    }
-
+impl Referee<'_> {
     /// Whether the answer is right; if not, what it should have been.
     pub(crate) fn judge(&self, local: &Local, way: Way, found: &Outcome) -> Result<(), String> {
         let is_right = match found {
             Expected::Refused(message) if message.starts_with(FAULT) => false,
             // A text cannot ask first whether its rows are the whole answer.
             Expected::Refused(message) => {
-                self.refusal.is_some()
-                    || way == Way::Select && self.may_refuse && message.contains(NOT_ENUMERABLE)
+                self.is_refused()
+                    || way == Way::Select && message.contains(NOT_ENUMERABLE) && self.may_be_refused()
             }
             Expected::Is(Answer::Decision(decision)) => *decision == self.oracle.decision(self.question),
             Expected::Is(Answer::Rows(rows)) => match filtered(self.question, way) {
@@ -65,6 +56,20 @@ impl<'o> Referee<'o> {
             },
         };
         if is_right { Ok(()) } else { Err(self.expected(local, way)) }
+    }
+
+    /// Whether the service refuses the question.
+    fn is_refused(&self) -> bool {
+        let asked = self.hosted.ask_every_way(self.question, self.context);
+        asked.iter().any(|(_, found)| matches!(found, Expected::Refused(_)))
+    }
+
+    /// Whether the service asks the facts first whether it must refuse the question.
+    fn may_be_refused(&self) -> bool {
+        let catalog = policy::tables(self.facts);
+        let compiled =
+            compile(self.program, &catalog, &Shape::of(self.program, self.question), Dialect::Sqlite);
+        compiled.is_ok_and(|statement| statement.refusal.is_some())
     }
 
     /// The candidates that a filter lets through.

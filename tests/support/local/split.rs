@@ -58,6 +58,28 @@ pub(crate) fn signature(fact: &Fact) -> Signature {
     (fact.predicate.clone(), fact.args.iter().map(|arg| arg.ty.clone()).collect())
 }
 
+/// One split of many; facts keep their places when others are left out.
+pub(crate) fn by_number(facts: &[Fact], number: usize) -> Split {
+    let text_number = |fact: &Fact| -> usize {
+        let bytes = fact.to_string().into_bytes();
+        bytes.iter().fold(number, |sum, &byte| (sum * 31 + usize::from(byte)) % 1_000_003)
+    };
+    // Half of the splits keep the facts of a signature together.
+    let together = |fact: &Fact| {
+        let (predicate, types) = signature(fact);
+        let bytes = predicate.bytes().chain(types.iter().flat_map(|ty| ty.bytes()));
+        bytes.fold(number, |sum, byte| (sum * 31 + usize::from(byte)) % 1_000_003)
+    };
+    Split::of(&format!("split {number}"), facts, |_, fact| {
+        let choice = if number.is_multiple_of(2) { together(fact) } else { text_number(fact) };
+        match choice / 7 % 7 {
+            0..3 => Place::Stored,
+            3..6 => Place::Local,
+            _ => Place::Request,
+        }
+    })
+}
+
 /// Every split of a page's facts, no two the same. Facts of the request stay there unless they are local.
 pub(crate) fn splits(stored: &[Fact], context: &[Fact]) -> Vec<Split> {
     let facts: Vec<Fact> = stored.iter().chain(context).cloned().collect();
