@@ -42,6 +42,7 @@ const PLACES: &[(&str, &[&str])] = &[
     ("chumsky", &["compiler/src/syntax/"]),
     ("granit_parser", &["compiler/src/bindings/yaml.rs"]),
     ("petgraph", &["compiler/src/strata/graph.rs"]),
+    ("stacker", &["compiler/src/bindings/reader.rs"]),
     // `lower` names the types of the nodes that it is given and gives on; `build` makes them.
     // `reader` reads bound queries; what is printed of them comes from our own tokens.
     (
@@ -87,8 +88,16 @@ const NOT_IN_COMPILER: &[&str] = &[
 ];
 
 /// Everything that the compiler depends on.
-const COMPILER_NEEDS: &[&str] =
-    &["annotate-snippets", "chumsky", "granit-parser", "indexmap", "petgraph", "rustc-hash", "sqlparser"];
+const COMPILER_NEEDS: &[&str] = &[
+    "annotate-snippets",
+    "chumsky",
+    "granit-parser",
+    "indexmap",
+    "petgraph",
+    "rustc-hash",
+    "sqlparser",
+    "stacker",
+];
 
 /// A source file: its path from the root, and its text.
 struct Source {

@@ -63,7 +63,7 @@ pub fn compile(
     shape: &Shape,
     dialect: Dialect,
 ) -> Result<Statement, CompileError> {
-    let planned = plan::plan(program, catalog, shape)?;
+    let planned = plan::plan(program, catalog, shape, dialect.features().expands_tables)?;
     sql::to_sql(program, catalog, &planned, dialect, Values::Parameters)
 }
 
@@ -78,7 +78,8 @@ pub fn compile_text(
     dialect: Dialect,
     now: i64,
 ) -> Result<Statement, CompileError> {
-    let planned = plan::plan(program, catalog, &Shape::of(program, question))?;
+    let planned =
+        plan::plan(program, catalog, &Shape::of(program, question), dialect.features().expands_tables)?;
     let value = |slot: Slot| match slot {
         Slot::Given(var) => match question.vars.get(var).map(|var| &var.domain) {
             Some(Domain::Given(text)) => Literal::Text(text.clone()),
@@ -122,7 +123,7 @@ pub fn explain(
     shape: &Shape,
     dialect: Dialect,
 ) -> Result<Explanation, CompileError> {
-    let (planned, stages) = plan::explain(program, catalog, shape)?;
+    let (planned, stages) = plan::explain(program, catalog, shape, dialect.features().expands_tables)?;
     let statement = sql::to_sql(program, catalog, &planned, dialect, Values::Parameters)?;
     Ok(Explanation {
         ir: ir::print::program(program),

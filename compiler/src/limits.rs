@@ -66,12 +66,22 @@ pub const SPLITS: usize = 16;
 /// it there, and refuses a statement with a thousand.
 pub const TABLE_READINGS: usize = 960;
 
+/// Relations found in all that another one includes. Real policies stay below a few hundred; what is not
+/// found is called instead of unfolded.
+pub const INCLUSIONS: usize = 200_000;
+
+/// Clauses that unfolding gathers in all; a relation that would exceed it calls what it includes.
+pub const UNFOLDED_CLAUSES: usize = 100_000;
+
 /// Bytes of a data-bindings document. Real ones stay below 50 kB.
 pub const BINDINGS_BYTES: usize = 1_000_000;
 
 /// Mappings and sequences inside each other in a data-bindings document, those behind an alias included.
 /// What we read of it has three levels.
 pub const BINDINGS_DEPTH: usize = 32;
+
+/// Bound facts of one document. A policy has a few dozen predicates and relations.
+pub const BINDINGS_FACTS: usize = 2_000;
 
 /// Characters of a key in a data-bindings document. YAML's own bound for plain keys is 1,024, too few for a
 /// signature with many long types.
@@ -87,5 +97,11 @@ pub const QUERY_TOKENS: usize = 8_000;
 /// Brackets inside each other in a bound query.
 pub const QUERY_NESTING: usize = 64;
 
+/// Joins of a bound query; SQLite takes 63. Without its condition each stands within the one before.
+pub const QUERY_JOINS: usize = 100;
+
 /// Levels of calls within the reader of SQL; each bracket takes two or three.
 pub const QUERY_RECURSION: usize = 256;
+
+/// Bytes of stack on which foreign SQL is read, twice what the deepest text within the limits needs.
+pub const READER_STACK: usize = 16 << 20;

@@ -1,109 +1,248 @@
-//! Ids, actions and context facts that look like SQL are data in every position.
+//! Texts that look like something else, wherever a request may carry a text.
 
-use portcullis::engine::{Change, Engine, EngineSettings, Fact, PolicyOptions, Value};
+use crate::support::fixture::{Answer, Expected};
+use crate::support::hosted::{FAULT, Hosted};
+use crate::support::notation::{self, Cell, Fact, Value};
+use crate::support::outcome::Outcome;
+use crate::support::policy;
+use crate::support::returned::Returned;
+use portcullis_compiler::question::{Domain, Question, QuestionVar};
+use std::fmt::Write;
 
 const POLICY: &str = r#"
 actor User {}
-resource Folder { roles = ["reader"]; relations = { parent: Folder }; "reader" if "reader" on "parent"; }
 resource Doc {
+  roles = ["reader"];
   permissions = ["read"];
-  relations = { folder: Folder };
-  "read" if "reader" on "folder" and not is_banned(actor, resource);
+  relations = { parent: Doc };
+  "reader" if "reader" on "parent";
+  "read" if "reader";
 }
 "#;
 
-/// Texts that end a literal, a statement or a comment somewhere, or stand for a parameter.
-const HOSTILE: [&str; 24] = [
+/// What escapers, parsers, drivers and collations stumble over.
+const TEXTS: &[&str] = &[
     "'; DROP TABLE facts; --",
+    "'; DROP TABLE f1; --",
     "\\' OR 1=1 --",
     "' OR '1'='1",
-    "\" OR 1=1 --",
-    "'' OR ''",
-    "\\",
-    "\\\\'",
+    "'' OR 1=1 --",
+    "\"; DROP TABLE f1; --",
+    "a\" OR \"1\"=\"1",
+    "`; DROP TABLE f1; --",
     "$1",
+    "$$",
+    "$q$; DROP TABLE f1; $q$",
     "?1",
+    "?",
     ":x",
+    "@x",
     "%s",
     "%",
     "_",
-    "*",
+    "\\",
+    "\\\\",
+    "\\'",
+    "'",
+    "''",
+    "\"",
     "--",
-    "/*",
-    "*/",
-    "[\"a\"]",
-    "{\"a\":1}",
+    "/* x",
+    "*/ x",
+    ";",
+    "E'\\n'",
+    "x'00'",
+    "N'x'",
+    "U&'\\0041'",
     "NULL",
-    "\u{202e}abc",
-    "é\u{301}\u{1f512}",
-    "a\nb\t\r",
-    "x'); DELETE FROM relation; --",
+    "null",
+    "0",
+    "00",
+    "1e0",
+    "true",
+    " ",
+    "  ",
+    "x ",
+    " x",
+    "x\n",
+    "x\r\n-- y",
+    "line\n; DROP TABLE f1; --",
+    "\t",
+    "\u{1}",
+    "\u{7f}",
+    "\u{85}",
+    "\u{a0}",
+    "\u{2028}",
+    "\u{feff}",
+    "\u{202e}gnp.exe",
+    "\u{200d}",
+    "\u{fffd}",
+    "\u{ffff}",
+    "\u{10ffff}",
+    "\u{e000}",
+    "é",
+    "e\u{301}",
+    "ß",
+    "SS",
+    "ſ",
+    "İ",
+    "i",
+    "I",
+    "ı",
+    "日本語",
+    "עברית",
+    "👩‍👩‍👧",
+    "[\"x\"]",
+    "{\"type\":\"User\"}",
+    "{}",
+    "\\u0027",
+    "&#39;",
+    "%27",
+    "../../etc/passwd",
 ];
 
-fn value(ty: &str, id: &str) -> Value {
-    Value::new(ty, id)
+fn hosted(policy: &str, facts: &[Fact]) -> Hosted {
+    let hosted = Hosted::new(policy).unwrap();
+    hosted.store(facts).unwrap();
+    hosted
 }
 
-fn facts(id: &str) -> Vec<Fact> {
-    let outer = format!("outer {id}");
-    vec![
-        Fact::new("has_relation", vec![value("Doc", id), value("String", "folder"), value("Folder", id)]),
-        Fact::new(
-            "has_relation",
-            vec![value("Folder", id), value("String", "parent"), value("Folder", &outer)],
-        ),
-        Fact::new("has_role", vec![value("User", id), value("String", "reader"), value("Folder", &outer)]),
-    ]
+fn role(user: &str, doc: &str) -> Fact {
+    let args = vec![Value::new("User", user), Value::new("String", "reader"), Value::new("Doc", doc)];
+    Fact { predicate: "has_role".into(), args }
 }
 
-async fn engine() -> Engine {
-    let engine = Engine::in_memory(EngineSettings::default()).await.unwrap();
-    engine.set_policy(POLICY.into(), "policy.polar".into(), PolicyOptions::default()).await.unwrap();
-    engine
+fn allow(actor: (&str, &str), action: &str, resource: QuestionVar) -> Question {
+    let actor = QuestionVar::given("actor", actor.0, actor.1);
+    Question::atom("allow", vec![actor, QuestionVar::given("action", "String", action), resource])
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_hostile_id_is_only_itself_when_stored() {
-    let engine = engine().await;
-    for id in HOSTILE {
-        engine.apply(vec![Change::Insert(facts(id))]).await.unwrap();
-    }
-    let before = engine.stats().await.unwrap();
-    for id in HOSTILE {
-        for other in HOSTILE {
-            let asked = engine.authorize(value("User", id), "read".into(), value("Doc", other), Vec::new());
-            assert_eq!(asked.await.unwrap(), id == other, "{id:?} reads {other:?}");
+fn only(ty: &str, id: &str) -> Outcome {
+    Expected::Is(Answer::Rows([vec![Cell::Value(Value::new(ty, id))]].into()))
+}
+
+/// Each text reads what it was given, in the engine and on both databases, in every form.
+#[test]
+fn an_id_is_itself() {
+    let facts: Vec<Fact> = TEXTS.iter().map(|text| role(text, text)).collect();
+    let stored = hosted(POLICY, &facts);
+    let program = policy::program(POLICY).unwrap();
+    let returned = Returned::new(&program, &facts, 0).unwrap();
+    for text in TEXTS {
+        let list = allow(("User", text), "read", QuestionVar::wanted("resource", Some("Doc")));
+        let check = allow(("User", text), "read", QuestionVar::given("resource", "Doc", text));
+        let context = [role(text, text)];
+        let empty = hosted(POLICY, &[]);
+        for (question, expected) in [(list, only("Doc", text)), (check, Expected::Is(Answer::Decision(true)))]
+        {
+            let ways = stored.ask_every_way(&question, &[]).into_iter();
+            let ways = ways.chain(empty.ask_every_way(&question, &context));
+            for (way, found) in ways.chain(returned.ask_every_way(&question)) {
+                assert_eq!(found, expected, "{text:?}: {way}");
+            }
         }
-        let list =
-            engine.list(value("User", id), "read".into(), "Doc".into(), None, Vec::new()).await.unwrap();
-        assert_eq!(list.ids, [id]);
-        let actions = engine.actions(value("User", id), value("Doc", id), Vec::new()).await.unwrap();
-        assert_eq!(actions, ["read"]);
-    }
-    assert_eq!(engine.stats().await.unwrap(), before, "a question changes nothing");
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_hostile_id_is_only_itself_in_the_request() {
-    let engine = engine().await;
-    for id in HOSTILE {
-        let mut context = facts(id);
-        let asked = engine.authorize(value("User", id), "read".into(), value("Doc", id), context.clone());
-        assert!(asked.await.unwrap(), "{id:?}");
-        context.push(Fact::new("is_banned", vec![value("User", id), value("Doc", id)]));
-        let asked = engine.authorize(value("User", id), "read".into(), value("Doc", id), context);
-        assert!(!asked.await.unwrap(), "{id:?} is banned");
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_hostile_action_or_type_is_unknown() {
-    let engine = engine().await;
-    engine.apply(vec![Change::Insert(facts("a"))]).await.unwrap();
-    for text in HOSTILE {
-        let asked = engine.authorize(value("User", "a"), text.into(), value("Doc", "a"), Vec::new());
-        assert!(!asked.await.unwrap(), "{text:?} as an action");
-        let asked = engine.authorize(value("User", "a"), "read".into(), value(text, "a"), Vec::new());
-        assert!(!asked.await.unwrap(), "{text:?} as a type");
+/// A text as an action, a type, a predicate or a variable is unknown or refused, and nothing else happens.
+#[test]
+fn a_name_is_a_name() {
+    let stored = hosted(POLICY, &[role("ada", "memo")]);
+    for text in TEXTS {
+        let doc = || QuestionVar::given("resource", "Doc", "memo");
+        let mut questions = vec![
+            allow(("User", "ada"), text, doc()),
+            allow((text, "ada"), "read", doc()),
+            allow(("User", "ada"), "read", QuestionVar::given("resource", text, "memo")),
+            allow(("User", "ada"), "read", QuestionVar::wanted("resource", Some(text))),
+        ];
+        questions.push(Question::atom(text, vec![QuestionVar::given("x", "Doc", "memo")]));
+        for question in questions {
+            for (way, found) in stored.ask_every_way(&question, &[]) {
+                let is_nothing = match &found {
+                    Expected::Is(Answer::Decision(decision)) => !decision,
+                    Expected::Is(Answer::Rows(rows)) => rows.is_empty(),
+                    Expected::Refused(message) => !message.starts_with(FAULT),
+                };
+                assert!(is_nothing, "{text:?}: {way}: {found}");
+            }
+        }
+        let mut named = allow(("User", "ada"), "read", QuestionVar::wanted("resource", Some("Doc")));
+        for var in &mut named.vars {
+            if var.domain == Domain::Wanted {
+                (*text).clone_into(&mut var.name);
+            }
+        }
+        for (way, found) in stored.ask_every_way(&named, &[]) {
+            let is_fine = match &found {
+                Expected::Refused(message) => !message.starts_with(FAULT),
+                Expected::Is(_) => found == only("Doc", "memo"),
+            };
+            assert!(is_fine, "{text:?}: {way}: {found}");
+        }
+        let hostile = [
+            Fact { predicate: (*text).to_owned(), args: role("ada", "memo").args },
+            Fact { predicate: "has_role".into(), args: vec![Value::new(text, "x"); 3] },
+            Fact { predicate: "has_role".into(), args: vec![Value::new(text, text); 2] },
+        ];
+        for fact in hostile {
+            let refused = stored.store(std::slice::from_ref(&fact)).unwrap_err();
+            assert!(!refused.contains("internal error"), "{fact:?}: {refused}");
+        }
+        let still = notation::question("has_role(?, ?, ?)").unwrap();
+        for (way, found) in stored.ask_every_way(&still, &[]) {
+            let row = role("ada", "memo").args.into_iter().map(Cell::Value).collect();
+            assert_eq!(found, Expected::Is(Answer::Rows([row].into())), "{text:?}: {way}");
+        }
+    }
+}
+
+/// NUL is refused wherever it stands, and nothing is stored.
+#[test]
+fn nul_is_refused() {
+    let stored = hosted(POLICY, &[]);
+    for text in ["\0", "a\0", "\0a", "a\0b"] {
+        stored.store(&[role(text, "memo")]).unwrap_err();
+        stored.store(&[role("ada", text)]).unwrap_err();
+        let question = allow(("User", text), "read", QuestionVar::wanted("resource", Some("Doc")));
+        for (way, found) in stored.ask_every_way(&question, &[]) {
+            let is_fine = match &found {
+                Expected::Refused(message) => !message.starts_with(FAULT),
+                Expected::Is(Answer::Rows(rows)) => rows.is_empty(),
+                Expected::Is(Answer::Decision(_)) => false,
+            };
+            assert!(is_fine, "{way}: {found}");
+        }
+    }
+}
+
+/// The author's own literals: roles, permissions and ids of any text.
+#[test]
+fn a_literal_is_itself() {
+    // The resolver and the language have their own say on what a role may be called; ids may be anything.
+    let mut policy = POLICY.to_owned();
+    let printable = TEXTS.iter().filter(|text| text.chars().all(|c| !c.is_control()));
+    let printable: Vec<&str> = printable.copied().collect();
+    for text in &printable {
+        let literal = Value::new("String", text);
+        writeln!(policy, "has_permission(User{{{literal}}}, {literal}, Doc{{{literal}}});").unwrap();
+        writeln!(policy, "has_permission(u: User, {literal}, d: Doc) if label(u, {literal}, d);").unwrap();
+    }
+    let label = |text: &str| Fact {
+        predicate: "label".into(),
+        args: vec![Value::new("User", "ada"), Value::new("String", text), Value::new("Doc", text)],
+    };
+    let facts: Vec<Fact> = printable.iter().map(|text| label(text)).collect();
+    let stored = hosted(&policy, &facts);
+    let program = policy::program(&policy).unwrap();
+    let returned = Returned::new(&program, &facts, 0).unwrap();
+    for text in &printable {
+        for actor in [text, "ada"] {
+            let list = allow(("User", actor), text, QuestionVar::wanted("resource", Some("Doc")));
+            let ways = stored.ask_every_way(&list, &[]).into_iter().chain(returned.ask_every_way(&list));
+            for (way, found) in ways {
+                assert_eq!(found, only("Doc", text), "{text:?} of {actor:?}: {way}");
+            }
+        }
     }
 }

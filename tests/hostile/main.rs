@@ -1,7 +1,16 @@
 //! What a stranger may send: policies made to exhaust whoever reads them, and ids made to be mistaken for
 //! something else. Each gets its right answer or a clear refusal, in bounded time and on the stack of a
 //! worker thread.
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on should stop where it is")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::string_slice,
+    reason = "a test that cannot go on should stop where it is"
+)]
 
 mod ids;
 mod policies;
+mod probe;
+#[path = "../support/mod.rs"]
+mod support;
+mod texts;

@@ -1,6 +1,6 @@
 //! The names that come with a question: the column that a filter looks at, and those of an answer.
 
-use super::grammar::{Cursor, spellings};
+use super::grammar::{Cursor, folded, spellings};
 use super::query::settled;
 use super::token::{Lexeme, Token, spelled, words};
 use super::{ColumnExpr, guard, lexer, reader};
@@ -86,6 +86,15 @@ pub fn output_name(name: &str, dialect: Dialect) -> Result<String, String> {
             name.len()
         )),
         _ => Ok(printed_name(name, '"')),
+    }
+}
+
+/// The form in which two spellings of one name are equal: `Users` and `users` in PostgreSQL, but not `"Users"`.
+pub fn canonical_name(spelling: &str, dialect: Dialect) -> String {
+    let lexis = &dialect.features().lexis;
+    match lexer::read(spelling, lexis).map(|lexed| lexed.lexemes).as_deref() {
+        Ok([Lexeme { token, .. }]) => folded(token, lexis),
+        _ => spelling.to_owned(),
     }
 }
 

@@ -5,9 +5,14 @@
 //! names its key and line; all that can be found are reported at once.
 
 use super::yaml::{self, Content, Entry, Node, at};
-use super::{Binding, BindingArg, Bindings, BindingsError, RowTable, SqlType, column, key, query};
+use super::{
+    Binding, BindingArg, Bindings, BindingsError, BoundQuery, RowTable, SqlType, column, key, query,
+};
+use crate::limits;
 use crate::sql::dialect::Dialect;
 use indexmap::IndexMap;
+use rustc_hash::FxHashMap;
+use std::collections::hash_map::Entry as MapEntry;
 
 /// Reads a data-bindings document. One that is empty or `null` binds nothing.
 ///
@@ -31,12 +36,7 @@ impl Document {
     }
 
     fn bindings(&mut self, root: Option<&Node>) -> Bindings {
-        let mut bindings = Bindings {
-            dialect: Dialect::default(),
-            facts: Vec::new(),
-            sql_types: IndexMap::new(),
-            tables: IndexMap::new(),
-        };
+        let mut bindings = Bindings::default();
         let top = match root {
             None => return bindings,
             Some(Node { content: Content::Text { text, .. }, .. }) if text.trim().is_empty() => {
@@ -48,8 +48,10 @@ impl Document {
             },
         };
         // Without the dialect nothing below can be read.
-        let Some(dialect) = self.dialect(top.get("dialect")) else { return bindings };
-        bindings.dialect = dialect;
+        if !self.dialect(top.get("dialect"), &mut bindings.dialect) {
+            return bindings;
+        }
+        let dialect = bindings.dialect;
         let section = |document: &mut Self, name: &str| {
             let entry = top.get(name)?;
             document.mapping(&format!("`{name}`"), &entry.value)
@@ -99,52 +101,72 @@ impl Document {
         }
     }
 
-    fn dialect(&mut self, entry: Option<&Entry>) -> Option<Dialect> {
-        let Some(entry) = entry.filter(|entry| !entry.value.is_null()) else {
-            return Some(Dialect::default());
-        };
-        let name = self.text("`dialect`", entry)?;
+    /// Reads the dialect, if one is named; whether nothing is wrong with it.
+    fn dialect(&mut self, entry: Option<&Entry>, dialect: &mut Dialect) -> bool {
+        let Some(entry) = entry.filter(|entry| !entry.value.is_null()) else { return true };
+        let Some(name) = self.text("`dialect`", entry) else { return false };
         match name.trim().parse() {
-            Ok(dialect) => Some(dialect),
+            Ok(named) => {
+                *dialect = named;
+                true
+            }
             Err(unknown) => {
                 self.report(entry.line, format!("`dialect`: {unknown}"));
-                None
+                false
             }
         }
     }
 
     fn facts(&mut self, entries: &IndexMap<String, Entry>, dialect: Dialect) -> Vec<Binding> {
         let mut facts: Vec<Binding> = Vec::new();
-        for (key, entry) in entries.iter().filter(|(key, _)| *key != "<<") {
-            let signature = key::read(key);
+        let mut known: FxHashMap<(String, Vec<BindingArg>), (&str, usize)> = FxHashMap::default();
+        for (n, (key, entry)) in entries.iter().filter(|(key, _)| *key != "<<").enumerate() {
+            let line = entry.line;
+            if n >= limits::BINDINGS_FACTS {
+                let limit = limits::BINDINGS_FACTS;
+                self.report(
+                    line,
+                    format!("`{key}` is one more than {limit} bound facts: bind fewer queries"),
+                );
+                return facts;
+            }
             let query = self.query(key, entry);
-            let (predicate, args) = match signature {
+            let (predicate, args) = match key::read(key) {
                 Ok(signature) => signature,
                 Err(reason) => {
-                    self.report(entry.line, format!("the key `{key}` {reason}"));
+                    self.report(line, format!("the key `{key}` {reason}"));
                     continue;
                 }
             };
-            if let Some(first) = facts.iter().find(|fact| fact.predicate == predicate && fact.args == args) {
-                let message = format!(
-                    "the key `{key}` means the same as `{}` on line {}: join the two queries by UNION",
-                    first.key, first.line
-                );
-                self.report(entry.line, message);
-            }
-            let Some((text, line)) = query else { continue };
-            match bound(text, &args, dialect) {
-                Ok(query) => {
-                    facts.push(Binding { key: key.clone(), line: entry.line, predicate, args, query });
+            match known.entry((predicate.clone(), args.clone())) {
+                MapEntry::Occupied(first) => {
+                    let (first, first_line) = first.get();
+                    let message = format!(
+                        "the key `{key}` means the same as `{first}` on line {first_line}: join the two queries \
+                         by UNION"
+                    );
+                    self.report(line, message);
                 }
-                Err(reason) => self.report(line, format!("`{key}`: the query {reason}")),
+                MapEntry::Vacant(place) => {
+                    place.insert((key, line));
+                }
+            }
+            let Some(entry) = query else { continue };
+            let Some(text) = self.text(&format!("`{key}`: the query"), entry) else { continue };
+            let folded = match &entry.value.content {
+                Content::Text { folded, .. } => folded.as_deref(),
+                Content::Mapping(_) | Content::Sequence => None,
+            };
+            match bound(text, folded, &args, dialect) {
+                Ok(query) => facts.push(Binding { key: key.clone(), line, predicate, args, query }),
+                Err(reason) => self.report(entry.line, format!("`{key}`: the query {reason}")),
             }
         }
         facts
     }
 
-    /// The query's text and the line of its key.
-    fn query<'a>(&mut self, key: &str, entry: &'a Entry) -> Option<(&'a str, usize)> {
+    /// The entry of a fact's query.
+    fn query<'a>(&mut self, key: &str, entry: &'a Entry) -> Option<&'a Entry> {
         let fields = match &entry.value.content {
             Content::Mapping(_) => self.mapping(&format!("`{key}`"), &entry.value)?,
             Content::Text { .. } | Content::Sequence => {
@@ -152,12 +174,11 @@ impl Document {
                 return None;
             }
         };
-        let Some(query) = fields.get("query") else {
+        let query = fields.get("query");
+        if query.is_none() {
             self.report(entry.line, format!("`{key}` has no `query`: write `query: SELECT …` below it"));
-            return None;
-        };
-        let text = self.text(&format!("`{key}`: the query"), query)?;
-        Some((text, query.line))
+        }
+        query
     }
 
     fn sql_types(
@@ -202,17 +223,28 @@ impl Document {
 }
 
 /// The query of a binding: it has one column for each `_`.
-fn bound(text: &str, args: &[BindingArg], dialect: Dialect) -> Result<super::BoundQuery, String> {
-    let (query, columns) = query::read(text, dialect)?;
+fn bound(
+    text: &str,
+    folded: Option<&str>,
+    args: &[BindingArg],
+    dialect: Dialect,
+) -> Result<BoundQuery, String> {
+    let settled = query::read(text, dialect)?;
+    // `>` makes one line of several, and then `--` ends more than was meant, perhaps a whole WHERE.
+    let swallowed = |comment: &String| folded.is_some_and(|source| !source.contains(comment.as_str()));
+    if settled.line_comments.iter().any(swallowed) {
+        return Err(
+            "is folded to one line by YAML, and its comment with `--` takes in what follows it: write \
+                    the query below `query: |`, or the comment as `/* … */`"
+                .to_owned(),
+        );
+    }
     let wanted = args.iter().filter(|arg| matches!(arg, BindingArg::Column { .. })).count();
-    match columns {
-        Some(found) if found != wanted => {
-            let plural = |n: usize| if n == 1 { "" } else { "s" };
-            Err(format!(
-                "has {found} column{}, but the key has {wanted} `_`: select one column for each `_`, in order",
-                plural(found)
-            ))
-        }
-        _ => Ok(query),
+    match settled.columns {
+        Some(found) if found != wanted => Err(format!(
+            "has {found} column{}, but the key has {wanted} `_`: select one column for each `_`, in order",
+            if found == 1 { "" } else { "s" }
+        )),
+        _ => Ok(settled.query),
     }
 }

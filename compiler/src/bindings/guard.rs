@@ -16,6 +16,7 @@ const FUNCTIONS: &[&str] = &[
     "nextval",
     "setval",
     "set_config",
+    "setseed",
     "pg_notify",
     "pg_export_snapshot",
     "pg_current_xact_id",
@@ -52,6 +53,7 @@ const FUNCTIONS: &[&str] = &[
     "pg_import_system_collations",
     "pg_extension_config_dump",
     "pg_nextoid",
+    "pg_stop_making_pinned_objects",
     "pg_prewarm",
     "autoprewarm_*",
     "binary_upgrade_*",
@@ -108,7 +110,6 @@ const FUNCTIONS: &[&str] = &[
     "eval",
     "fts3_tokenizer",
     "shell_*",
-    "sqlite_compileoption_*",
 ];
 
 /// Functions that make one value of many rows.

@@ -37,12 +37,12 @@ mod types;
 mod yaml;
 
 use crate::sql::dialect::Dialect;
-pub use column::{column, output_name};
+pub use column::{canonical_name, column, output_name};
 pub use document::parse;
 use indexmap::IndexMap;
 
 /// A parsed data-bindings document.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Bindings {
     /// The caller's database.
     pub dialect: Dialect,
@@ -70,7 +70,7 @@ pub struct Binding {
 }
 
 /// One argument of a bound fact.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum BindingArg {
     /// The next column of the query.
     Column {

@@ -80,6 +80,7 @@ fn condition(cursor: Cursor<'_>, scope: &Scope) -> Option<Vec<ConditionPart>> {
     if !reader.cursor.done() {
         return None;
     }
+    let mut columns = reader.columns.into_iter().peekable();
     let mut parts = Vec::new();
     let mut text = String::new();
     let mut previous = None;
@@ -88,9 +89,9 @@ fn condition(cursor: Cursor<'_>, scope: &Scope) -> Option<Vec<ConditionPart>> {
         if apart(previous, lexeme) {
             text.push(' ');
         }
-        if let Some((range, column)) = reader.columns.iter().find(|(range, _)| range.start == at) {
+        if let Some((range, column)) = columns.next_if(|(range, _)| range.start == at) {
             parts.extend((!text.is_empty()).then(|| ConditionPart::Text(std::mem::take(&mut text))));
-            parts.push(ConditionPart::Column(column.clone()));
+            parts.push(ConditionPart::Column(column));
             at = range.end;
             previous = lexemes.get(at - 1).map(|lexeme| &lexeme.token);
         } else {
@@ -143,7 +144,7 @@ impl Condition<'_> {
             self.operand()?;
         }
         let compares = |token: &&Token| matches!(token, Token::Operator(operator) if ["=", "==", "<>", "<", "<=", ">", ">="].contains(operator));
-        if self.cursor.peek().filter(compares).is_some() {
+        if self.cursor.peek().as_ref().is_some_and(compares) {
             self.cursor.next();
             return self.operand();
         }

@@ -6,23 +6,36 @@
 //! 4. `reader` finds the same tokens in it, exactly one query, and counts its columns.
 
 use super::grammar::Cursor;
+use super::lexer::Lexed;
 use super::token::{Lexeme, Token, spelled, words};
 use super::{BoundQuery, guard, lexer, plain, reader};
 use crate::limits;
 use crate::sql::dialect::Dialect;
 use crate::sql::lexis::Lexis;
 
-/// Reads a bound query. Beside it the number of its columns, if that can be told without the tables. The
-/// error follows the words *the query*.
-pub(super) fn read(text: &str, dialect: Dialect) -> Result<(BoundQuery, Option<usize>), String> {
+/// A bound query that was read.
+#[derive(Debug)]
+pub(super) struct Settled {
+    pub(super) query: BoundQuery,
+    /// The number of its columns, if that can be told without the tables.
+    pub(super) columns: Option<usize>,
+    /// The comments that reached to the end of a line, without their `--`.
+    pub(super) line_comments: Vec<String>,
+}
+
+/// Reads a bound query. The error follows the words *the query*.
+pub(super) fn read(text: &str, dialect: Dialect) -> Result<Settled, String> {
     if text.len() > limits::QUERY_BYTES {
         return Err(format!("has more than {} bytes: move it into a view", limits::QUERY_BYTES));
     }
     let lexis = &dialect.features().lexis;
-    let mut lexemes = lexer::read(text, lexis)?.lexemes;
+    let Lexed { mut lexemes, line_comments, .. } = lexer::read(text, lexis)?;
     let begins = ["select", "with", "values", "table"].iter().any(|word| is(lexemes.first(), word));
     if !begins && lexemes.first().map(|first| &first.token) != Some(&Token::Open('(')) {
         return Err("is no query: write one SELECT, WITH … SELECT, VALUES or TABLE".to_owned());
+    }
+    if lexemes.iter().filter(|lexeme| lexeme.token.is("join")).count() > limits::QUERY_JOINS {
+        return Err(format!("has more than {} joins: move a part into a view", limits::QUERY_JOINS));
     }
     guard::reads_only(&lexemes)?;
     if let Some(table) = table(&lexemes, lexis) {
@@ -31,7 +44,8 @@ pub(super) fn read(text: &str, dialect: Dialect) -> Result<(BoundQuery, Option<u
     let text = settled(&lexemes, lexis)?;
     let columns = reader::query(&text, &lexemes, dialect)?;
     let plain = plain::plain(&lexemes, lexis);
-    Ok((BoundQuery { text, words: words(&lexemes, lexis), plain }, columns))
+    let query = BoundQuery { text, words: words(&lexemes, lexis), plain };
+    Ok(Settled { query, columns, line_comments })
 }
 
 fn is(lexeme: Option<&Lexeme>, word: &str) -> bool {

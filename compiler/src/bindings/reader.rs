@@ -14,6 +14,10 @@ use sqlparser::tokenizer::{Token, Tokenizer};
 
 /// Reads one query. The number of its columns, if that can be told without the tables.
 pub(super) fn query(text: &str, lexemes: &[Lexeme], dialect: Dialect) -> Result<Option<usize>, String> {
+    stacker::grow(limits::READER_STACK, || parse_query(text, lexemes, dialect))
+}
+
+fn parse_query(text: &str, lexemes: &[Lexeme], dialect: Dialect) -> Result<Option<usize>, String> {
     let grammar = grammar(dialect)?;
     let mut parser = parser(&*grammar, text, lexemes)?;
     let statement = parser.parse_statement().map_err(|error| reason(&error))?;
@@ -28,6 +32,10 @@ pub(super) fn query(text: &str, lexemes: &[Lexeme], dialect: Dialect) -> Result<
 
 /// Reads one expression that stands for a value.
 pub(super) fn expression(text: &str, lexemes: &[Lexeme], dialect: Dialect) -> Result<(), String> {
+    stacker::grow(limits::READER_STACK, || parse_expression(text, lexemes, dialect))
+}
+
+fn parse_expression(text: &str, lexemes: &[Lexeme], dialect: Dialect) -> Result<(), String> {
     let grammar = grammar(dialect)?;
     let mut parser = parser(&*grammar, text, lexemes)?;
     let expression = parser.parse_expr().map_err(|error| reason(&error))?;

@@ -6,7 +6,7 @@
 
 use super::BindingsError;
 use crate::limits;
-use granit_parser::{Event, Parser, ScalarStyle, options};
+use granit_parser::{ErrorKind, Event, Parser, ScalarStyle, ScanError, Span, options};
 use indexmap::IndexMap;
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
@@ -29,6 +29,8 @@ pub(super) enum Content {
         text: String,
         /// It is not quoted.
         plain: bool,
+        /// What stands in the document, if lines of it were joined to one.
+        folded: Option<String>,
     },
     /// A mapping by its keys, in their order.
     Mapping(IndexMap<String, Entry>),
@@ -47,7 +49,7 @@ impl Node {
     /// Whether this is YAML's `null`.
     pub(super) fn is_null(&self) -> bool {
         match &self.content {
-            Content::Text { text, plain } => {
+            Content::Text { text, plain, .. } => {
                 *plain && matches!(text.as_str(), "" | "~" | "null" | "Null" | "NULL")
             }
             Content::Mapping(_) | Content::Sequence => false,
@@ -70,8 +72,8 @@ pub(super) fn read(text: &str) -> (Option<Rc<Node>>, Vec<BindingsError>) {
     };
     for event in Parser::new_from_str_with_options(text, options) {
         let taken = match event {
-            Ok((event, span)) => builder.take(event, span.start.line()),
-            Err(error) => Err(at(error.marker().line(), format!("this is not YAML: {}", error.info()))),
+            Ok((event, span)) => builder.take(text, event, span),
+            Err(error) => Err(at(error.marker().line(), not_yaml(&error))),
         };
         if let Err(error) = taken {
             builder.errors.push(error);
@@ -79,6 +81,15 @@ pub(super) fn read(text: &str) -> (Option<Rc<Node>>, Vec<BindingsError>) {
         }
     }
     (builder.root, builder.errors)
+}
+
+/// Why a text is not YAML, with the remedy for the slip that our keys invite.
+fn not_yaml(error: &ScanError) -> String {
+    let remedy = match error.kind() {
+        ErrorKind::MappingValueNotAllowed => ": write no space behind a `:` within a key, or quote the key",
+        _ => "",
+    };
+    format!("this is not YAML: {}{remedy}", error.info())
 }
 
 /// An error on a line.
@@ -107,7 +118,8 @@ struct Builder {
 }
 
 impl Builder {
-    fn take(&mut self, event: Event<'_>, line: usize) -> Result<(), BindingsError> {
+    fn take(&mut self, document: &str, event: Event<'_>, span: Span) -> Result<(), BindingsError> {
+        let line = span.start.line();
         match event {
             Event::DocumentStart(..) => {
                 self.documents += 1;
@@ -117,7 +129,10 @@ impl Builder {
                 }
             }
             Event::Scalar(text, style, anchor, _) => {
-                let content = Content::Text { text: text.into_owned(), plain: style == ScalarStyle::Plain };
+                let folds = style != ScalarStyle::Literal && span.end.line() > line;
+                let folded = span.slice(document).filter(|_| folds).map(ToOwned::to_owned);
+                let plain = style == ScalarStyle::Plain;
+                let content = Content::Text { text: text.into_owned(), plain, folded };
                 self.value(Rc::new(Node { line, content, depth: 0 }), anchor, line)?;
             }
             Event::MappingStart(_, anchor, _) => self.begin(line, anchor, Some(IndexMap::new())),

@@ -19,7 +19,7 @@ mod rules;
 pub use ids::{ConstId, PredId, RuleId, TypeId, VarId};
 pub use lookup::Index;
 pub(crate) use lookup::{ConstantKey, PredicateKey};
-pub(crate) use rules::RuleIndex;
+pub(crate) use rules::{Candidates, Given, RuleIndex};
 
 use crate::source::{SourceMap, Span};
 use indexmap::IndexSet;

@@ -1,19 +1,71 @@
 //! Finds the rules that can match a call, without reading all of them.
 
 use super::{
-    Constant, Literal, LiteralKind, Polarity, PredId, Predicate, Rule, RuleId, Term, TypeId, VarId, VarType,
+    ConstId, Constant, Literal, LiteralKind, Polarity, PredId, Predicate, Rule, RuleId, Term, TypeId, VarId,
+    VarType,
 };
 use indexmap::IndexSet;
 use rustc_hash::FxHashMap;
 
-/// The rules of one predicate, by the type that each position admits.
+/// The rules of one predicate.
 #[derive(Clone, Debug, Default)]
 struct RulesOf {
     all: Vec<RuleId>,
-    /// One map a position: type → rules whose parameter admits it, in source order.
-    by_type: Vec<FxHashMap<TypeId, Vec<RuleId>>>,
-    /// One list a position: whether some rule admits any type there, so that the map is of no use.
-    open: Vec<bool>,
+    positions: Vec<RulesAt>,
+}
+
+/// The rules of one predicate, by what they have at one position; each list in source order.
+#[derive(Clone, Debug, Default)]
+struct RulesAt {
+    /// The rules whose parameter admits a type.
+    by_type: FxHashMap<TypeId, Vec<RuleId>>,
+    /// Whether some rule admits any type, so that the types are of no use.
+    open: bool,
+    /// The rules whose parameter is a literal.
+    by_literal: FxHashMap<ConstId, Vec<RuleId>>,
+    /// The rules whose parameter is no literal.
+    others: Vec<RuleId>,
+}
+
+/// What a caller knows of one argument.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Given {
+    /// Its value.
+    Literal(ConstId),
+    /// Its type.
+    Type(TypeId),
+    /// Nothing.
+    Nothing,
+}
+
+/// Rules that may match a call: two lists in source order.
+#[derive(Debug)]
+pub(crate) struct Candidates<'i> {
+    left: &'i [RuleId],
+    right: &'i [RuleId],
+}
+
+impl Candidates<'_> {
+    /// How many rules.
+    pub(crate) fn len(&self) -> usize {
+        self.left.len() + self.right.len()
+    }
+}
+
+impl Iterator for Candidates<'_> {
+    type Item = RuleId;
+
+    /// The next rule in source order.
+    fn next(&mut self) -> Option<RuleId> {
+        let list = match (self.left.first(), self.right.first()) {
+            (Some(left), Some(right)) if right < left => &mut self.right,
+            (Some(_), _) => &mut self.left,
+            (None, _) => &mut self.right,
+        };
+        let (first, rest) = list.split_first()?;
+        *list = rest;
+        Some(*first)
+    }
 }
 
 /// What the specialiser asks of a policy again and again; made once a policy.
@@ -33,35 +85,14 @@ impl RuleIndex {
     ) -> Self {
         let mut rules: Vec<RulesOf> = Vec::new();
         for predicate in predicates {
-            let arity = predicate.arity;
-            rules.push(RulesOf {
-                all: Vec::new(),
-                by_type: vec![FxHashMap::default(); arity],
-                open: vec![false; arity],
-            });
+            rules.push(RulesOf { all: Vec::new(), positions: vec![RulesAt::default(); predicate.arity] });
         }
         for (rule_idx, rule) in all.iter().enumerate() {
             let Some(of) = rules.get_mut(rule.head.index()) else { continue };
             let id = RuleId::from_index(rule_idx);
             of.all.push(id);
-            for ((param, by_type), open) in rule.params.iter().zip(&mut of.by_type).zip(&mut of.open) {
-                let types: &[TypeId] = match param {
-                    Term::Const(literal) => match constants.get_index(literal.index()) {
-                        Some(constant) => &[constant.ty],
-                        None => &[],
-                    },
-                    Term::Now => &[TypeId::INTEGER],
-                    Term::Var(var) => match rule.vars.get(var.index()).map(|var| &var.ty) {
-                        Some(VarType::OneOf(types)) => types,
-                        Some(VarType::Any) | None => {
-                            *open = true;
-                            &[]
-                        }
-                    },
-                };
-                for ty in types {
-                    by_type.entry(*ty).or_default().push(id);
-                }
+            for (param, at) in rule.params.iter().zip(&mut of.positions) {
+                at.add(rule, id, *param, constants);
             }
         }
         let locals = all.iter().map(|rule| locals(&rule.params, &rule.body, rule.vars.len())).collect();
@@ -70,15 +101,13 @@ impl RuleIndex {
 
     /// The rules of a predicate that may match a call, in source order; a superset of those that do.
     ///
-    /// `types` has one entry an argument: its type, where the caller knows it.
-    pub(crate) fn candidates(&self, pred: PredId, types: impl Iterator<Item = Option<TypeId>>) -> &[RuleId] {
-        let Some(of) = self.rules.get(pred.index()) else { return &[] };
-        let mut best: &[RuleId] = &of.all;
-        for ((ty, by_type), open) in types.zip(&of.by_type).zip(&of.open) {
-            let Some(ty) = ty.filter(|_| !open) else { continue };
-            let rules = by_type.get(&ty).map_or(&[][..], Vec::as_slice);
-            if rules.len() < best.len() {
-                best = rules;
+    /// `args` has one entry an argument.
+    pub(crate) fn candidates(&self, pred: PredId, args: impl Iterator<Item = Given>) -> Candidates<'_> {
+        let of = self.rules.get(pred.index());
+        let mut best = Candidates { left: of.map_or(&[], |of| &of.all), right: &[] };
+        for (given, at) in args.zip(of.into_iter().flat_map(|of| &of.positions)) {
+            if let Some(found) = at.candidates(given).filter(|found| found.len() < best.len()) {
+                best = found;
             }
         }
         best
@@ -87,6 +116,41 @@ impl RuleIndex {
     /// For each variable of the rule: does it occur in one negated atom alone?
     pub(crate) fn locals(&self, rule: RuleId) -> &[bool] {
         self.locals.get(rule.index()).map_or(&[], Vec::as_slice)
+    }
+}
+
+impl RulesAt {
+    fn add(&mut self, rule: &Rule, id: RuleId, param: Term, constants: &IndexSet<Constant>) {
+        let types: &[TypeId] = match param {
+            Term::Const(literal) => match constants.get_index(literal.index()) {
+                Some(constant) => &[constant.ty],
+                None => &[],
+            },
+            Term::Now => &[TypeId::INTEGER],
+            Term::Var(var) => match rule.vars.get(var.index()).map(|var| &var.ty) {
+                Some(VarType::OneOf(types)) => types,
+                Some(VarType::Any) | None => {
+                    self.open = true;
+                    &[]
+                }
+            },
+        };
+        for ty in types {
+            self.by_type.entry(*ty).or_default().push(id);
+        }
+        match param {
+            Term::Const(literal) => self.by_literal.entry(literal).or_default().push(id),
+            Term::Now | Term::Var(_) => self.others.push(id),
+        }
+    }
+
+    fn candidates(&self, given: Given) -> Option<Candidates<'_>> {
+        let (found, right) = match given {
+            Given::Literal(literal) => (self.by_literal.get(&literal), self.others.as_slice()),
+            Given::Type(ty) if !self.open => (self.by_type.get(&ty), &[][..]),
+            Given::Type(_) | Given::Nothing => return None,
+        };
+        Some(Candidates { left: found.map_or(&[], Vec::as_slice), right })
     }
 }
 

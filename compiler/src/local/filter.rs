@@ -8,13 +8,16 @@
 //! issues.id IN (SELECT t1.id FROM issues AS t1 WHERE t1.repo_id IN (…))   ─▶   issues.repo_id IN (…)
 //! ```
 
+use super::anchor::Anchors;
 use super::fold::Rows;
 use super::{Asked, guards, sets};
 use crate::bindings::Bindings;
 use crate::bindings::ColumnExpr;
 use crate::catalog::{Catalog, RelationSource};
-use crate::plan::algebra::{Condition, Expr, From, FromKind, Plan, Select};
+use crate::ir::CompareOp;
+use crate::plan::algebra::{Condition, Expr, From, FromKind, Plan, Select, Table, TableBody};
 use crate::question::CompileError;
+use crate::specialise::clause::TableRef;
 use crate::sql::forms::{Filter, LocalStatement};
 
 /// Prints the filter of a folded plan. `given` is the variable whose value the plan takes as given, if it
@@ -75,7 +78,12 @@ pub(super) fn print(
     filter.literals.sort_unstable();
     filter.literals.dedup();
     filter.common = take_common(&mut filter);
+    filter.rows = filter.rows.iter().flat_map(|row| by_arms(row, &plan.tables)).collect();
+    let anchors = Anchors { catalog, tables: &plan.tables };
+    filter.rows = filter.rows.into_iter().map(|row| probed(row, &anchors)).collect();
     merge_sets(&mut filter.rows);
+    let is_probe = |condition: &Condition| matches!(condition, Condition::Any(_) | Condition::None(_));
+    filter.hashes = filter.rows.iter().any(|row| row.filter.iter().any(is_probe));
     statement.values.row = key.map(|key| (key.row.clone(), key.column.to_owned()));
     statement.filter(&plan.tables, plan, &filter, &text, &held)
 }
@@ -131,6 +139,59 @@ fn take_common(filter: &mut Filter) -> Vec<Condition> {
         *slot = select;
     }
     common
+}
+
+/// One test of a set for each arm of the tables that make the set.
+fn by_arms(row: &Select, tables: &[Table]) -> Vec<Select> {
+    let mut row = row.clone();
+    let Some((_, selects)) = set_of(&mut row) else { return vec![row] };
+    let mut arms = Vec::new();
+    for select in std::mem::take(selects) {
+        match (select.from.as_slice(), select.filter.as_slice(), select.output.as_slice()) {
+            (
+                [From { alias, kind: FromKind::Table(TableRef::Table(table)) }],
+                [],
+                [Expr::Column { alias: shown, column }],
+            ) if alias == shown => match tables.get(*table).map(|table| &table.body) {
+                Some(TableBody::Union(union)) => arms.extend(union.iter().map(|arm| {
+                    let output = arm.output.get(*column).copied().into_iter().collect();
+                    Select { output, ..arm.clone() }
+                })),
+                _ => arms.push(select),
+            },
+            _ => arms.push(select),
+        }
+    }
+    let with = |arm: Select| {
+        let mut row = row.clone();
+        if let Some((_, selects)) = set_of(&mut row) {
+            *selects = vec![arm];
+        }
+        row
+    };
+    arms.into_iter().map(with).collect()
+}
+
+/// A test of a large set becomes a look-up of the row's own value in it.
+fn probed(row: Select, anchors: &Anchors<'_>) -> Select {
+    let [Condition::In { expr, selects }] = row.filter.as_slice() else { return row };
+    let [set] = selects.as_slice() else { return row };
+    if anchors.is_anchored(set) {
+        return row;
+    }
+    let mut set = set.clone();
+    // The set's sources get numbers that the row's does not have.
+    let mut highest = 0;
+    row.clone().for_each_alias(&mut |alias| highest = highest.max(*alias));
+    set.for_each_alias(&mut |alias| *alias += highest);
+    let output = std::mem::take(&mut set.output);
+    let equal = output.into_iter().map(|value| Condition::Compare {
+        op: CompareOp::Equal,
+        left: value,
+        right: *expr,
+    });
+    set.filter.extend(equal);
+    Select { filter: vec![Condition::Any(vec![set])], ..row.clone() }
 }
 
 /// Makes one test of those that look the same column of the row up in different sets.

@@ -4,7 +4,7 @@
 //! (not banned and a) or (not banned and b)   ─▶   not banned and (a or b)
 //! ```
 
-use super::split::free_aliases;
+use super::split::{free_aliases, number_aliases};
 use crate::plan::algebra::{Condition, Plan, PlanAnswer, Select};
 
 /// Takes out of the selects what all of them ask of no row.
@@ -13,14 +13,25 @@ pub(super) fn take_common(selects: &mut [Select]) -> Vec<Condition> {
     if others.is_empty() && first.from.is_empty() {
         return Vec::new();
     }
-    let is_common = |condition: &&Condition| {
-        free_aliases(condition).is_empty() && others.iter().all(|other| other.filter.contains(condition))
+    let has = |select: &Select, wanted: &Condition| {
+        select.filter.iter().any(|condition| normal(condition).as_ref() == Some(wanted))
     };
-    let common: Vec<Condition> = first.filter.iter().filter(is_common).cloned().collect();
+    let closed = first.filter.iter().filter_map(normal);
+    let common: Vec<Condition> =
+        closed.filter(|condition| others.iter().all(|other| has(other, condition))).collect();
     for select in selects {
-        select.filter.retain(|condition| !common.contains(condition));
+        select.filter.retain(|condition| normal(condition).is_none_or(|normal| !common.contains(&normal)));
     }
     common
+}
+
+/// A condition that depends on nothing around it, with its sources numbered from one.
+fn normal(condition: &Condition) -> Option<Condition> {
+    free_aliases(condition).is_empty().then(|| {
+        let mut select = Select { filter: vec![condition.clone()], ..Select::default() };
+        number_aliases(&mut select);
+        select.filter.remove(0)
+    })
 }
 
 /// Asks the common conditions of a decision's alternatives before them.

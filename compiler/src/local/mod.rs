@@ -9,6 +9,7 @@
 //! 3. [`filter`] sorts the alternatives of a filter, [`sets`] gives lists the shape that is looked up fast;
 //! 4. `sql::forms` prints.
 
+mod anchor;
 mod filter;
 pub(crate) mod fold;
 mod guards;
@@ -132,6 +133,9 @@ pub struct Asked<'a> {
     pub explains: bool,
 }
 
+/// Whatever the caller's database is: the store that reads the parts of a plan expands tables.
+const EXPANDS_TABLES: bool = true;
+
 /// Plans a shape; `most_rows` bounds what is read of each part.
 ///
 /// # Errors
@@ -146,7 +150,7 @@ pub fn plan(
     let variant = |planned: Planned, shape: &Shape, column: Option<usize>| {
         Variant::new(program, &catalog, shape, planned, column, most_rows)
     };
-    let mut asked = plan::plan(program, &catalog, shape);
+    let mut asked = plan::plan(program, &catalog, shape, EXPANDS_TABLES);
     let refusal = match &mut asked {
         Ok(planned) => planned.refusal.take(),
         Err(_) => None,
@@ -165,7 +169,7 @@ pub fn plan(
             if let Some(var) = given.vars.get_mut(*var) {
                 var.domain = ShapeDomain::Given;
             }
-            match plan::plan(program, &catalog, &given) {
+            match plan::plan(program, &catalog, &given, EXPANDS_TABLES) {
                 Ok(planned) => Some(variant(planned, &given, Some(*var))?),
                 Err(error @ CompileError::Bug(_)) => return Err(error),
                 Err(CompileError::Refused(_)) => None,
@@ -348,6 +352,7 @@ impl LocalPlan {
             row: None,
             answer: Held::Text,
             own_tables: false,
+            hashes: false,
             read: IndexSet::new(),
         };
         let statement = LocalStatement {

@@ -362,7 +362,7 @@ fn reads_itself(branches: &[Select]) -> bool {
     })
 }
 
-fn number_aliases(select: &mut Select) {
+pub(super) fn number_aliases(select: &mut Select) {
     let mut numbers: IndexSet<usize> = IndexSet::new();
     select.for_each_alias(&mut |alias| *alias = numbers.insert_full(*alias).0 + 1);
 }

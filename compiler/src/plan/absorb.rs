@@ -6,11 +6,13 @@
 //! the steps of that class. Sound because the copy derives less; complete because `q(f)` holds exactly if
 //! the copy holds at an ancestor of `f`, which `p` reaches by its own steps.
 
+use super::planner;
 use super::recursion::{Classes, Recursion, classes, take_apart};
 use crate::ir::Polarity;
 use crate::specialise::clause::{Clause, Goal, RelId, Relation, Specialised, Term};
 use crate::specialise::ignore_lonely;
 use indexmap::{IndexMap, IndexSet};
+use rustc_hash::FxHashMap;
 
 /// The columns of one class and its normalised steps.
 struct Closure {
@@ -22,14 +24,18 @@ struct Closure {
 pub(crate) fn absorb(program: &mut Specialised) {
     let n_relations = program.relations.len();
     let mut reduced: IndexMap<(RelId, Vec<usize>), RelId> = IndexMap::new();
+    let closures: FxHashMap<RelId, Vec<Closure>> = planner::alone(&program.relations)
+        .into_iter()
+        .filter_map(|rel| Some((rel, closures(program, rel)?)))
+        .collect();
     for rel in (0..n_relations).map(RelId) {
-        let Some(own) = closures(program, rel) else { continue };
+        let Some(own) = closures.get(&rel) else { continue };
         let Some(mut clauses) = program.relation(rel).map(|relation| relation.clauses.clone()) else {
             continue;
         };
         for clause in clauses.iter_mut().filter(|clause| !calls(clause, rel)) {
             for at in 0..clause.goals.len() {
-                if let Some((callee, class)) = absorbed(program, &own, clause, at) {
+                if let Some((callee, class)) = absorbed(&closures, own, clause, at) {
                     let copy = without_class(program, &mut reduced, callee, &class);
                     if let (Some(copy), Some(Goal::Call { rel, .. })) = (copy, clause.goals.get_mut(at)) {
                         *rel = copy;
@@ -47,14 +53,8 @@ fn calls(clause: &Clause, rel: RelId) -> bool {
     clause.goals.iter().any(|goal| matches!(goal, Goal::Call { rel: callee, .. } if *callee == rel))
 }
 
-/// The relation taken apart, if it is recursive, linear and alone in its component.
-fn alone(program: &Specialised, rel: RelId) -> Option<(Recursion, Classes)> {
-    let relation = program.relation(rel)?;
-    if !relation.clauses.iter().any(|clause| calls(clause, rel))
-        || super::linearise::is_reached_back(program, rel)
-    {
-        return None;
-    }
+/// A relation that is alone in its component, taken apart, if it is linear.
+fn apart(program: &Specialised, rel: RelId) -> Option<(Recursion, Classes)> {
     let recursion = take_apart(&[rel], |rel| program.relation(rel))?;
     let width = recursion.width().filter(|_| recursion.is_linear())?;
     let classes = classes(&recursion, width, &vec![false; width]);
@@ -63,7 +63,7 @@ fn alone(program: &Specialised, rel: RelId) -> Option<(Recursion, Classes)> {
 
 /// The classes of a relation with their steps in a form that does not depend on variable names.
 fn closures(program: &Specialised, rel: RelId) -> Option<Vec<Closure>> {
-    let (recursion, classes) = alone(program, rel)?;
+    let (recursion, classes) = apart(program, rel)?;
     let closure = |class: usize| {
         let columns: Vec<usize> = (0..classes.of_column.len())
             .filter(|column| classes.of_column.get(*column) == Some(&Some(class)))
@@ -86,7 +86,7 @@ fn closures(program: &Specialised, rel: RelId) -> Option<Vec<Closure>> {
 
 /// The callee of a goal and its class that one of the caller's own classes absorbs.
 fn absorbed(
-    program: &Specialised,
+    closures: &FxHashMap<RelId, Vec<Closure>>,
     own: &[Closure],
     clause: &Clause,
     at: usize,
@@ -94,7 +94,7 @@ fn absorbed(
     let Goal::Call { polarity: Polarity::Positive, rel, args, .. } = clause.goals.get(at)? else {
         return None;
     };
-    let theirs = closures(program, *rel)?;
+    let theirs = closures.get(rel)?;
     for class in own {
         let passed: Option<Vec<usize>> = class
             .columns
@@ -147,7 +147,7 @@ fn without_class(
     if let Some(copy) = reduced.get(&(rel, columns.to_vec())) {
         return Some(*copy);
     }
-    let (recursion, classes) = alone(program, rel)?;
+    let (recursion, classes) = apart(program, rel)?;
     let relation = program.relation(rel)?.clone();
     let class = classes.of_column.get(*columns.first()?).copied().flatten()?;
     let copy = RelId(program.relations.len());

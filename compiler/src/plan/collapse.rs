@@ -11,9 +11,12 @@
 //! Together they turn `reader <- maintainer <- admin`, each inherited from the parent folder, into one scan
 //! `role IN ('admin', 'maintainer', 'reader')` and one recursive clause.
 
+use super::inclusion::{Inclusions, renamed};
 use crate::ir::{ConstId, Polarity};
+use crate::limits;
 use crate::specialise::clause::{Adornment, Clause, Goal, RelId, Relation, ScanArg, Specialised, Term};
 use indexmap::{IndexMap, IndexSet};
+use rustc_hash::FxHashSet;
 
 /// A clause's head and goals with something erased, by which like clauses are found.
 type Skeleton = (Vec<Term>, Vec<Goal>);
@@ -24,47 +27,85 @@ pub(super) fn n_tested(relation: &Relation) -> usize {
     columns.fold(1, |number, adornment| number * 2 + usize::from(matches!(adornment, Adornment::Tested(_))))
 }
 
-/// Rewrites every relation of the program.
+/// How many clauses with the same skeleton one clause is compared with; more are seldom comparable.
+const COMPARED: usize = 64;
+
+/// At how many places the clauses of a relation are compared for literals; more are seldom alike.
+const PLACES: usize = 64;
+
+/// Rewrites the relations that the question reaches, and empties all others.
 pub(crate) fn collapse(program: &mut Specialised) {
     remove_impossible(program);
-    let included: Vec<IndexSet<RelId>> =
-        (0..program.relations.len()).map(|rel| included_in(program, RelId(rel))).collect();
-    let unfolded: Vec<Vec<Clause>> = (0..program.relations.len())
-        .map(|rel| merge_literals(without_subsumed(program, RelId(rel), &included)))
-        .collect();
-    for (relation, clauses) in program.relations.iter_mut().zip(unfolded) {
-        relation.clauses = clauses;
+    let mut inclusions = Inclusions::new(program);
+    let mut budget = limits::UNFOLDED_CLAUSES;
+    let mut rewritten: Vec<Option<Vec<Clause>>> = vec![None; program.relations.len()];
+    for root in &mut program.roots {
+        represent(&mut root.clause, &inclusions);
+    }
+    let mut queue: Vec<RelId> = program.roots.iter().flat_map(|root| called(&root.clause)).collect();
+    while let Some(rel) = queue.pop() {
+        if rewritten.get(rel.0).is_some_and(Option::is_none) {
+            let clauses = merge_literals(without_subsumed(program, rel, &mut inclusions, &mut budget));
+            queue.extend(clauses.iter().flat_map(called));
+            if let Some(slot) = rewritten.get_mut(rel.0) {
+                *slot = Some(clauses);
+            }
+        }
+    }
+    for (relation, clauses) in program.relations.iter_mut().zip(rewritten) {
+        relation.clauses = clauses.unwrap_or_default();
+    }
+}
+
+/// Calls the representatives of what a clause calls.
+fn represent(clause: &mut Clause, inclusions: &Inclusions) {
+    for goal in &mut clause.goals {
+        if let Goal::Call { rel, .. } = goal {
+            *rel = inclusions.representative(*rel);
+        }
     }
 }
 
 /// Removes clauses that call a relation without clauses, and negations of such relations.
 fn remove_impossible(program: &mut Specialised) {
-    loop {
-        let empty: Vec<bool> = program.relations.iter().map(|relation| relation.clauses.is_empty()).collect();
-        let is_empty = |rel: &RelId| empty.get(rel.0).copied().unwrap_or(true);
-        let calls_empty = |goal: &Goal, wanted: Polarity| matches!(goal, Goal::Call { polarity, rel, .. } if *polarity == wanted && is_empty(rel));
-        let mut changed = false;
-        let mut clean = |clauses: &mut Vec<Clause>| {
-            let before = clauses.len();
-            clauses.retain(|clause| !clause.goals.iter().any(|goal| calls_empty(goal, Polarity::Positive)));
-            changed |= clauses.len() != before;
-            for clause in clauses {
-                clause.goals.retain(|goal| !calls_empty(goal, Polarity::Negated));
+    let mut readers: Vec<Vec<usize>> = vec![Vec::new(); program.relations.len()];
+    for (reader, relation) in program.relations.iter().enumerate() {
+        for rel in relation.clauses.iter().flat_map(called) {
+            if let Some(readers) = readers.get_mut(rel.0) {
+                readers.push(reader);
             }
-        };
-        program.relations.iter_mut().for_each(|relation| clean(&mut relation.clauses));
-        program.roots.retain_mut(|root| {
-            let mut clauses = vec![root.clause.clone()];
-            clean(&mut clauses);
-            clauses.pop().is_some_and(|clause| {
-                root.clause = clause;
-                true
-            })
-        });
-        if !changed {
-            return;
         }
     }
+    let mut empty: Vec<bool> = program.relations.iter().map(|relation| relation.clauses.is_empty()).collect();
+    let mut emptied: Vec<usize> = (0..empty.len()).filter(|rel| empty.get(*rel) == Some(&true)).collect();
+    while !emptied.is_empty() {
+        let affected: IndexSet<usize> =
+            emptied.drain(..).filter_map(|rel| readers.get(rel)).flatten().copied().collect();
+        for rel in affected {
+            let Some(relation) =
+                program.relations.get_mut(rel).filter(|relation| !relation.clauses.is_empty())
+            else {
+                continue;
+            };
+            relation.clauses.retain_mut(|clause| is_possible(clause, &empty));
+            if relation.clauses.is_empty() {
+                emptied.push(rel);
+            }
+        }
+        for rel in &emptied {
+            if let Some(slot) = empty.get_mut(*rel) {
+                *slot = true;
+            }
+        }
+    }
+    program.roots.retain_mut(|root| is_possible(&mut root.clause, &empty));
+}
+
+/// Whether a clause calls no empty relation; without its negations of empty relations.
+fn is_possible(clause: &mut Clause, empty: &[bool]) -> bool {
+    let calls_empty = |goal: &Goal, wanted: Polarity| matches!(goal, Goal::Call { polarity, rel, .. } if *polarity == wanted && empty.get(rel.0).copied().unwrap_or(true));
+    clause.goals.retain(|goal| !calls_empty(goal, Polarity::Negated));
+    !clause.goals.iter().any(|goal| calls_empty(goal, Polarity::Positive))
 }
 
 /// Empties the relations that the question no longer reaches; ids stay as they are.
@@ -95,48 +136,39 @@ fn called(clause: &Clause) -> impl Iterator<Item = RelId> {
     })
 }
 
-/// The relation that a clause merely renames.
-fn renamed(clause: &Clause) -> Option<RelId> {
-    match clause.goals.as_slice() {
-        [Goal::Call { polarity: Polarity::Positive, rel, args, guards }] => {
-            let distinct: IndexSet<&Term> = clause.head.iter().collect();
-            let all_vars = clause.head.iter().all(|term| matches!(term, Term::Var(_)));
-            let same = *args == clause.head && distinct.len() == clause.head.len();
-            (guards.is_empty() && all_vars && same).then_some(*rel)
-        }
-        _ => None,
-    }
-}
-
-/// The relation itself and all that it includes by renaming, in order of discovery.
-fn included_in(program: &Specialised, rel: RelId) -> IndexSet<RelId> {
-    let mut found = IndexSet::from([rel]);
-    let mut at = 0;
-    while let Some(&next) = found.get_index(at) {
-        let clauses = program.relation(next).map_or(&[][..], |relation| &relation.clauses);
-        found.extend(clauses.iter().filter_map(renamed));
-        at += 1;
-    }
-    found
-}
-
 /// The clauses of a relation after unfolding, without those that another one covers.
-fn without_subsumed(program: &Specialised, rel: RelId, included: &[IndexSet<RelId>]) -> Vec<Clause> {
-    let covers =
-        |larger: RelId, smaller: RelId| included.get(larger.0).is_some_and(|set| set.contains(&smaller));
-    let relations = included.get(rel.0).into_iter().flatten().filter_map(|&rel| program.relation(rel));
-    let clauses = relations.flat_map(|relation| &relation.clauses).filter(|clause| renamed(clause).is_none());
+///
+/// The relation keeps its own clauses if unfolding it would exceed the budget.
+fn without_subsumed(
+    program: &Specialised,
+    rel: RelId,
+    inclusions: &mut Inclusions,
+    budget: &mut usize,
+) -> Vec<Clause> {
+    let clauses_of = |rel: &RelId| program.relation(*rel).map_or(&[][..], |relation| &relation.clauses);
+    let mut included = inclusions.included(rel);
+    let n_clauses = included.iter().map(|rel| clauses_of(rel).len()).sum();
+    match budget.checked_sub(n_clauses) {
+        Some(left) => *budget = left,
+        None => included = inclusions.group(rel).to_vec(),
+    }
+    let unfolded: FxHashSet<RelId> = included.iter().copied().collect();
+    let mut clauses: Vec<Clause> = included.iter().flat_map(clauses_of).cloned().collect();
+    clauses.retain(|clause| renamed(clause).is_none_or(|rel| !unfolded.contains(&rel)));
     // Clauses that agree except in the relations they call.
-    let mut buckets: IndexMap<Skeleton, Vec<&Clause>> = IndexMap::new();
-    for clause in clauses {
-        let bucket = buckets.entry(skeleton(clause)).or_default();
-        if bucket.iter().any(|kept| is_subsumed(clause, kept, covers)) {
+    let mut buckets: IndexMap<Skeleton, Vec<Clause>> = IndexMap::new();
+    for mut clause in clauses {
+        represent(&mut clause, inclusions);
+        let bucket = buckets.entry(skeleton(&clause)).or_default();
+        if bucket.iter().take(COMPARED).any(|kept| is_subsumed(&clause, kept, inclusions)) {
             continue;
         }
-        bucket.retain(|kept| !is_subsumed(kept, clause, covers));
+        if bucket.len() <= COMPARED {
+            bucket.retain(|kept| !is_subsumed(kept, &clause, inclusions));
+        }
         bucket.push(clause);
     }
-    buckets.into_values().flatten().cloned().collect()
+    buckets.into_values().flatten().collect()
 }
 
 /// The clause with every positively called relation erased.
@@ -151,12 +183,12 @@ fn skeleton(clause: &Clause) -> Skeleton {
 }
 
 /// Whether each relation that `clause` calls is included in the one that `other` calls there.
-fn is_subsumed(clause: &Clause, other: &Clause, covers: impl Fn(RelId, RelId) -> bool) -> bool {
+fn is_subsumed(clause: &Clause, other: &Clause, inclusions: &mut Inclusions) -> bool {
     clause.goals.iter().zip(&other.goals).all(|(goal, other)| match (goal, other) {
         (
             Goal::Call { polarity: Polarity::Positive, rel: smaller, .. },
             Goal::Call { polarity: Polarity::Positive, rel: larger, .. },
-        ) => covers(*larger, *smaller),
+        ) => inclusions.includes(*larger, *smaller),
         (goal, other) => goal == other,
     })
 }
@@ -167,8 +199,9 @@ fn merge_literals(clauses: Vec<Clause>) -> Vec<Clause> {
     let places: IndexSet<(usize, usize)> = clauses
         .iter()
         .flat_map(|clause| clause.goals.iter().enumerate().flat_map(|(at, goal)| literal_places(at, goal)))
+        .take_while(|_| clauses.len() > 1)
         .collect();
-    for place in places {
+    for place in places.into_iter().take(PLACES) {
         let mut groups: IndexMap<Skeleton, (Clause, IndexSet<ConstId>)> = IndexMap::new();
         let mut others = Vec::new();
         for clause in clauses {

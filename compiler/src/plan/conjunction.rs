@@ -160,17 +160,20 @@ impl Planner<'_> {
                         }
                         Step::Produce | Step::Enumerate
                             if !(alone
-                                || self.is_decision && build.n_split * alternatives <= limits::SPLITS) =>
+                                || self.is_decision
+                                    && build.n_split.saturating_mul(alternatives) <= limits::SPLITS) =>
                         {
                             let rows = self.produce(&build, rel, &args)?;
                             build.goals.insert(at, rows);
                         }
-                        Step::Distribute if build.n_split * alternatives > limits::SPLITS * 4 => {
+                        Step::Distribute
+                            if build.n_split.saturating_mul(alternatives) > limits::SPLITS * 4 =>
+                        {
                             let rows = self.produce(&build, rel, &args)?;
                             build.goals.insert(at, rows);
                         }
                         _ => {
-                            build.n_split *= alternatives.max(1);
+                            build.n_split = build.n_split.saturating_mul(alternatives.max(1));
                             return Ok(Advance::Open(self.distribute(&build, rel, &args)));
                         }
                     }

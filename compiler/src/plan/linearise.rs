@@ -5,20 +5,18 @@
 //! `p(x, z, i) :- p(x, y, i), p(y, z, i)` with nothing else in it, and composition pairs the same columns
 //! on both sides, so that it is associative.
 
+use super::planner;
 use crate::ir::Polarity;
 use crate::specialise::clause::{Clause, Goal, RelId, Relation, Specialised, Term};
 
 /// Rewrites every transitive relation of the program.
 pub(crate) fn linearise(program: &mut Specialised) {
-    for rel in (0..program.relations.len()).map(RelId) {
+    for rel in planner::alone(&program.relations) {
         let Some(relation) = program.relation(rel).cloned() else { continue };
         let is_step = |clause: &&Clause| calls(clause).any(|callee| callee == rel);
         let steps: Vec<&Clause> = relation.clauses.iter().filter(is_step).collect();
         let [step] = steps.as_slice() else { continue };
         let Some(right) = transitive(rel, step) else { continue };
-        if is_reached_back(program, rel) {
-            continue;
-        }
         let exits: Vec<Clause> = relation.clauses.iter().filter(|clause| !is_step(clause)).cloned().collect();
         let exit_rel = RelId(program.relations.len());
         let mut linear = (*step).clone();
@@ -39,26 +37,6 @@ fn calls(clause: &Clause) -> impl Iterator<Item = RelId> {
         Goal::Call { rel, .. } => Some(*rel),
         Goal::Scan { .. } | Goal::Values { .. } | Goal::Compare { .. } | Goal::Rows { .. } => None,
     })
-}
-
-/// Whether the relation is called by another relation that it calls: its component is larger than itself.
-pub(super) fn is_reached_back(program: &Specialised, rel: RelId) -> bool {
-    let mut seen = vec![false; program.relations.len()];
-    let mut queue: Vec<RelId> = vec![rel];
-    while let Some(next) = queue.pop() {
-        let clauses = program.relation(next).map_or(&[][..], |relation| &relation.clauses);
-        for callee in clauses.iter().flat_map(calls) {
-            if callee == rel && next != rel {
-                return true;
-            }
-            if let Some(slot) = seen.get_mut(callee.0)
-                && !std::mem::replace(slot, true)
-            {
-                queue.push(callee);
-            }
-        }
-    }
-    false
 }
 
 /// The index of the goal to replace by the exits, if the clause is transitivity and nothing else.

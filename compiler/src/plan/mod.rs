@@ -23,6 +23,7 @@ mod closure;
 mod collapse;
 mod conjunction;
 mod contained;
+mod inclusion;
 mod linearise;
 mod planner;
 pub(crate) mod print;
@@ -63,10 +64,16 @@ pub(crate) struct Stages {
     pub(crate) plan: String,
 }
 
-/// Plans a question.
-pub(crate) fn plan(program: &Program, catalog: &Catalog, shape: &Shape) -> Result<Planned, CompileError> {
+/// Plans a question. `expands_tables` says whether the database expands a table wherever it is read, and so
+/// bounds how often.
+pub(crate) fn plan(
+    program: &Program,
+    catalog: &Catalog,
+    shape: &Shape,
+    expands_tables: bool,
+) -> Result<Planned, CompileError> {
     let specialised = specialise::specialise(program, catalog, shape)?;
-    finish(program, catalog, shape, shrink(specialised))
+    finish(program, catalog, shape, shrink(specialised), expands_tables)
 }
 
 /// Plans a question and tells how.
@@ -74,6 +81,7 @@ pub(crate) fn explain(
     program: &Program,
     catalog: &Catalog,
     shape: &Shape,
+    expands_tables: bool,
 ) -> Result<(Planned, Stages), CompileError> {
     let specialised = specialise::specialise(program, catalog, shape)?;
     let extra_constants = specialised.extra_constants.clone();
@@ -82,7 +90,7 @@ pub(crate) fn explain(
     let shrunk = shrink(specialised);
     let collapsed = names.specialised(&shrunk);
     let strata = names.strata(&shrunk, &planner::strata(&shrunk.relations));
-    let planned = finish(program, catalog, shape, shrunk)?;
+    let planned = finish(program, catalog, shape, shrunk, expands_tables)?;
     let plan = names.plan(&planned.plan);
     Ok((planned, Stages { specialised: before, collapsed, strata, plan }))
 }
@@ -112,6 +120,7 @@ fn finish(
     catalog: &Catalog,
     shape: &Shape,
     specialised: Specialised,
+    expands_tables: bool,
 ) -> Result<Planned, CompileError> {
     let attempt = |specialised: Specialised, shares_tests: bool| {
         let extra_constants = specialised.extra_constants.clone();
@@ -128,10 +137,11 @@ fn finish(
         return first;
     }
     match attempt(specialised, true) {
-        Ok(planned) if fits(&planned) => Ok(planned),
+        Ok(planned) if !expands_tables || fits(&planned) => Ok(planned),
         Ok(_) => Err(CompileError::Refused(
             "the question reads the results of recursive rules in too many places for one statement: give its variables types or values, or split the rules".into(),
         )),
+        Err(_) if !expands_tables => first,
         Err(error) => Err(first.err().unwrap_or(error)),
     }
 }

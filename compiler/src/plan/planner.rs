@@ -10,6 +10,7 @@ use crate::specialise::clause::{
     Adornment, Clause, Goal, Output, RelId, Relation, Root, Specialised, TableRef, Term,
 };
 use crate::strata::graph::{Component, components};
+use indexmap::IndexSet;
 use rustc_hash::FxHashMap;
 
 /// Why a body cannot be planned in one way; another way may do.
@@ -284,6 +285,16 @@ pub(super) fn strata(relations: &[Relation]) -> Vec<Component> {
         |node: &usize| relations.get(*node).is_some_and(|relation| !relation.clauses.is_empty());
     components.retain(|component| component.nodes.iter().any(has_clauses));
     components
+}
+
+/// The relations that are recursive by calling themselves and no other relation that calls them.
+pub(super) fn alone(relations: &[Relation]) -> IndexSet<RelId> {
+    let recursive = strata(relations).into_iter().filter(|component| component.recursive);
+    let alone = recursive.filter_map(|component| match component.nodes.as_slice() {
+        [only] => Some(RelId(*only)),
+        _ => None,
+    });
+    alone.collect()
 }
 
 /// The columns of the answer to a shape.

@@ -3,34 +3,21 @@
 //! In: a [`Specialised`] program. Out: the same answers with fewer relations. Two predicates, or one for two
 //! types, often specialise to the same clauses up to the relations that those call. The coarsest partition
 //! in which members of a class have equal clauses, with calls read as calls of classes, is found by
-//! refinement (Hopcroft 1971, without the worklist): relations of one class have the same least fixpoint.
+//! refinement (Hopcroft 1971): relations of one class have the same least fixpoint. Where a class splits, the
+//! largest part keeps its number, and only readers of the others are looked at again: each relation changes
+//! its number at most `log n` times.
 
 use super::collapse::n_tested;
 use crate::specialise::clause::{Clause, Goal, RelId, Specialised, Term};
-use rustc_hash::FxHashMap;
+use indexmap::{IndexMap, IndexSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
-/// What distinguishes a relation: its class so far, and its clauses over classes.
-type Key = (usize, Vec<(Vec<Term>, Vec<Goal>)>);
+/// A relation's clauses, over classes.
+type Key = Vec<(Vec<Term>, Vec<Goal>)>;
 
 /// Replaces each relation by the first one of its class.
 pub(super) fn unify(program: &mut Specialised) {
-    let mut classes: Vec<usize> = program.relations.iter().map(n_tested).collect();
-    let mut count = 0;
-    loop {
-        let mut numbers: FxHashMap<Key, usize> = FxHashMap::default();
-        let mut next = Vec::with_capacity(classes.len());
-        for (rel, relation) in program.relations.iter().enumerate() {
-            let class = classes.get(rel).copied().unwrap_or(0);
-            let clauses = relation.clauses.iter().map(|clause| over_classes(clause, &classes));
-            let fresh = numbers.len();
-            next.push(*numbers.entry((class, clauses.collect())).or_insert(fresh));
-        }
-        classes = next;
-        if numbers.len() == count {
-            break;
-        }
-        count = numbers.len();
-    }
+    let classes = refine(program);
     let mut firsts: FxHashMap<usize, RelId> = FxHashMap::default();
     for (rel, class) in classes.iter().enumerate() {
         firsts.entry(*class).or_insert(RelId(rel));
@@ -45,14 +32,93 @@ pub(super) fn unify(program: &mut Specialised) {
         }
     }
     for relation in &mut program.relations {
-        let mut kept: Vec<Clause> = Vec::with_capacity(relation.clauses.len());
-        for clause in relation.clauses.drain(..) {
-            let known = kept.iter().any(|other| other.head == clause.head && other.goals == clause.goals);
-            if !known {
-                kept.push(clause);
+        let mut kept: FxHashSet<(Vec<Term>, Vec<Goal>)> = FxHashSet::default();
+        relation.clauses.retain(|clause| kept.insert((clause.head.clone(), clause.goals.clone())));
+    }
+}
+
+/// The relations that call each relation.
+fn readers(program: &Specialised) -> Vec<Vec<usize>> {
+    let mut readers: Vec<Vec<usize>> = vec![Vec::new(); program.relations.len()];
+    for (reader, relation) in program.relations.iter().enumerate() {
+        for goal in relation.clauses.iter().flat_map(|clause| &clause.goals) {
+            if let Goal::Call { rel, .. } = goal
+                && let Some(readers) = readers.get_mut(rel.0)
+            {
+                readers.push(reader);
             }
         }
-        relation.clauses = kept;
+    }
+    readers
+}
+
+/// Returns the class of each relation.
+fn refine(program: &Specialised) -> Vec<usize> {
+    let readers = readers(program);
+    let mut partition = Partition::new(program.relations.iter().map(n_tested));
+    let mut stale: IndexSet<usize> = (0..program.relations.len()).collect();
+    while !stale.is_empty() {
+        // The keys of a class were equal: those that may have changed differ from those that have not.
+        let mut parts_of: IndexMap<usize, IndexMap<Key, IndexSet<usize>>> = IndexMap::new();
+        for rel in &stale {
+            if let (Some(relation), Some(class)) = (program.relations.get(*rel), partition.classes.get(*rel))
+            {
+                let clauses = relation.clauses.iter();
+                let key = clauses.map(|clause| over_classes(clause, &partition.classes)).collect();
+                parts_of.entry(*class).or_default().entry(key).or_default().insert(*rel);
+            }
+        }
+        let mut renumbered = Vec::new();
+        for (class, parts) in parts_of {
+            partition.split(class, parts.into_values().collect(), &mut renumbered);
+        }
+        stale = renumbered.iter().filter_map(|rel| readers.get(*rel)).flatten().copied().collect();
+    }
+    partition.classes
+}
+
+/// Relations in classes.
+struct Partition {
+    /// For each relation its class.
+    classes: Vec<usize>,
+    /// For each class its relations.
+    members: Vec<IndexSet<usize>>,
+}
+
+impl Partition {
+    /// Relations with the same number start in the same class.
+    fn new(numbers: impl Iterator<Item = usize>) -> Self {
+        let mut known: IndexSet<usize> = IndexSet::new();
+        let classes: Vec<usize> = numbers.map(|number| known.insert_full(number).0).collect();
+        let mut members = vec![IndexSet::new(); known.len()];
+        for (rel, class) in classes.iter().enumerate() {
+            if let Some(members) = members.get_mut(*class) {
+                members.insert(rel);
+            }
+        }
+        Self { classes, members }
+    }
+
+    /// Splits disjoint parts of a class from each other and from the rest. The largest part, or the rest,
+    /// remains; the relations that leave are added to `renumbered`.
+    fn split(&mut self, class: usize, mut parts: Vec<IndexSet<usize>>, renumbered: &mut Vec<usize>) {
+        let Some(members) = self.members.get_mut(class) else { return };
+        for rel in parts.iter().flatten() {
+            members.swap_remove(rel);
+        }
+        let largest = parts.iter_mut().max_by_key(|part| part.len());
+        if let Some(largest) = largest.filter(|largest| largest.len() > members.len()) {
+            std::mem::swap(largest, members);
+        }
+        for part in parts.into_iter().filter(|part| !part.is_empty()) {
+            for rel in &part {
+                if let Some(slot) = self.classes.get_mut(*rel) {
+                    *slot = self.members.len();
+                }
+            }
+            renumbered.extend(&part);
+            self.members.push(part);
+        }
     }
 }
 

@@ -213,8 +213,8 @@ impl<'e, 'p> Emitter<'e, 'p> {
         }
         for (literal_idx, literal) in self.body.literals.iter().enumerate() {
             let possible = match &literal.kind {
-                LiteralKind::Atom { polarity: Polarity::Positive, pred, args } => {
-                    goals.extend(self.positive(literal_idx, *pred, args));
+                LiteralKind::Atom { polarity: Polarity::Positive, args, .. } => {
+                    goals.extend(self.positive(literal_idx, args));
                     true
                 }
                 LiteralKind::Atom { polarity: Polarity::Negated, pred, args } => {
@@ -248,11 +248,11 @@ impl<'e, 'p> Emitter<'e, 'p> {
         Ok(Some(goals))
     }
 
-    fn positive(&self, literal_idx: usize, pred: PredId, args: &[ir::Term]) -> Option<Goal> {
+    fn positive(&self, literal_idx: usize, args: &[ir::Term]) -> Option<Goal> {
         let (_, choice) = self.choices.iter().find(|(index, _)| *index == literal_idx)?;
         match *choice {
             Choice::Source(index) => {
-                let source = self.work.source(pred, index)?;
+                let source = self.work.sources.find(index)?;
                 let columns =
                     args.iter().zip(&source.args).filter(|(_, held)| matches!(held, SourceArg::Column(_)));
                 let args = columns.map(|(arg, _)| ScanArg::Term(self.term(*arg))).collect();
@@ -290,7 +290,7 @@ impl<'e, 'p> Emitter<'e, 'p> {
             };
             let goal = match choice {
                 Choice::Source(index) => {
-                    let Some(source) = self.work.source(pred, index) else { continue };
+                    let Some(source) = self.work.sources.find(index) else { continue };
                     let columns = args
                         .iter()
                         .zip(&source.args)

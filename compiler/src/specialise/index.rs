@@ -30,6 +30,8 @@ pub(super) enum SourceArg {
 #[derive(Debug, Default)]
 pub(super) struct Sources {
     by_predicate: FxHashMap<PredId, Vec<Source>>,
+    /// The place of each relation of the catalog among those of its predicate.
+    places: FxHashMap<usize, (PredId, usize)>,
     /// Literals that the policy does not have.
     pub(super) extra_constants: IndexSet<Constant>,
 }
@@ -45,7 +47,7 @@ impl Sources {
             };
             let args = relation.args.iter().map(|arg| sources.arg(program, arg)).collect::<Option<Vec<_>>>();
             if let Some(args) = args {
-                sources.by_predicate.entry(pred).or_default().push(Source { index, args });
+                sources.add(pred, Source { index, args });
             }
         }
         sources
@@ -69,9 +71,15 @@ impl Sources {
                     .map_or(SourceArg::Column(TypeId::STRING), SourceArg::Constant),
                 SignatureArg::Any => SourceArg::Open(None),
             });
-            sources.by_predicate.entry(pred).or_default().push(Source { index, args: args.collect() });
+            sources.add(pred, Source { index, args: args.collect() });
         }
         sources
+    }
+
+    fn add(&mut self, pred: PredId, source: Source) {
+        let fellows = self.by_predicate.entry(pred).or_default();
+        self.places.insert(source.index, (pred, fellows.len()));
+        fellows.push(source);
     }
 
     fn arg(&mut self, program: &Program, arg: &RelationArg) -> Option<SourceArg> {
@@ -90,7 +98,8 @@ impl Sources {
 
     /// The relation of this index in the catalog.
     pub(super) fn find(&self, index: usize) -> Option<&Source> {
-        self.by_predicate.values().flatten().find(|source| source.index == index)
+        let (pred, place) = self.places.get(&index)?;
+        self.by_predicate.get(pred)?.get(*place)
     }
 
     /// The relations that hold facts of a predicate, in catalog order.

@@ -26,10 +26,10 @@ pub(crate) use dependencies::{Dependencies, Dependency, dependencies};
 pub(crate) use emit::{for_each_goal_term, ignore_lonely};
 
 use crate::catalog::Catalog;
-use crate::ir::{Program, RuleId};
+use crate::ir::{Candidates, Program, RuleId};
 use crate::limits;
 use crate::question::{CompileError, Shape};
-use clause::{Adornment, Relation, Root, Specialised};
+use clause::{Adornment, Clause, Relation, Root, Specialised};
 use frame::Frame;
 use index::Sources;
 use indexmap::IndexSet;
@@ -121,8 +121,8 @@ impl<'p> Specialiser<'p> {
     }
 
     /// The rules that may match a pattern.
-    fn candidates(&self, pattern: &Pattern) -> &'p [RuleId] {
-        self.program.index.rules.candidates(pattern.pred, pattern.types())
+    fn candidates(&self, pattern: &Pattern) -> Candidates<'p> {
+        self.program.index.rules.candidates(pattern.pred, pattern.given())
     }
 
     /// Runs queued tables until none grows.
@@ -165,7 +165,7 @@ impl<'p> Specialiser<'p> {
     ) -> Result<Vec<solve::Solution<'p>>, CompileError> {
         let mut found = Vec::new();
         self.source_solutions(pattern, &mut found);
-        for &rule_id in self.candidates(pattern) {
+        for rule_id in self.candidates(pattern) {
             self.rule_solutions(pattern, rule_id, reader, &mut found)?;
         }
         Ok(found)
@@ -198,7 +198,7 @@ impl<'p> Specialiser<'p> {
         self.steps += 1;
         if self.steps > limits::SPECIALISATION_STEPS {
             return Err(CompileError::Refused(format!(
-                "the question needs more than {} rule copies: give its variables types or values",
+                "the question needs more than {} rule copies: give its variables types or values, or split the rules that it reads",
                 limits::SPECIALISATION_STEPS
             )));
         }
@@ -214,6 +214,7 @@ impl<'p> Specialiser<'p> {
             let pattern = entry.pattern.clone();
             let forms = entry.forms.clone();
             let start = relations.len();
+            let mut clauses: Vec<IndexSet<Clause>> = vec![IndexSet::new(); forms.len()];
             relations.extend(forms.iter().map(|adornments| Relation {
                 pred: pattern.pred,
                 adornments: adornments.clone(),
@@ -224,11 +225,12 @@ impl<'p> Specialiser<'p> {
                     return Err(CompileError::Bug("a table grew after the fixpoint".into()));
                 };
                 let clause = emit::clause(&self, &numbering, &solution)?;
-                if let (Some(clause), Some(relation)) = (clause, relations.get_mut(start + form))
-                    && !relation.clauses.contains(&clause)
-                {
-                    relation.clauses.push(clause);
+                if let (Some(clause), Some(clauses)) = (clause, clauses.get_mut(form)) {
+                    clauses.insert(clause);
                 }
+            }
+            for (relation, clauses) in relations.iter_mut().skip(start).zip(clauses) {
+                relation.clauses = clauses.into_iter().collect();
             }
         }
         Ok(Specialised { relations, roots, extra_constants: self.sources.extra_constants })

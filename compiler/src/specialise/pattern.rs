@@ -1,7 +1,7 @@
 //! Call patterns: what a caller knows of a predicate's arguments before the predicate answers.
 
 use super::frame::{Frame, Types, Value};
-use crate::ir::{ConstId, PredId, Program, Term, TypeId};
+use crate::ir::{ConstId, Given, PredId, Program, Term, TypeId};
 
 /// What a caller knows of one argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -24,28 +24,36 @@ pub(super) struct Pattern {
 }
 
 impl Pattern {
-    /// The types of the arguments, where they are known.
-    pub(super) fn types(&self) -> impl Iterator<Item = Option<TypeId>> {
+    /// What is known of each argument.
+    pub(super) fn given(&self) -> impl Iterator<Item = Given> {
         self.args.iter().map(|arg| match arg {
-            PatternArg::Literal(_) => Some(TypeId::STRING),
-            PatternArg::Typed(ty) => Some(*ty),
-            PatternArg::Untyped => None,
+            PatternArg::Literal(literal) => Given::Literal(*literal),
+            PatternArg::Typed(ty) => Given::Type(*ty),
+            PatternArg::Untyped => Given::Nothing,
         })
+    }
+
+    /// How many arguments of an atom are unknown under what the frame knows so far.
+    pub(super) fn n_untyped(program: &Program, frame: &Frame<'_>, args: &[Term]) -> usize {
+        args.iter().filter(|arg| pattern_arg(program, frame, **arg) == PatternArg::Untyped).count()
     }
 
     /// The pattern of an atom under what the frame knows so far.
     pub(super) fn of(program: &Program, frame: &Frame<'_>, pred: PredId, args: &[Term]) -> Self {
-        let arg = |term: &Term| match *term {
-            Term::Const(literal) => literal_or_type(program, literal),
-            Term::Now => PatternArg::Typed(TypeId::INTEGER),
-            Term::Var(var) => match (frame.value(var), frame.types(var)) {
-                (Some(Value::Const(literal)), _) => literal_or_type(program, literal),
-                (Some(Value::Now), _) => PatternArg::Typed(TypeId::INTEGER),
-                (Some(Value::Given(_)) | None, Types::One(ty)) => PatternArg::Typed(*ty),
-                (Some(Value::Given(_)) | None, Types::Any | Types::OneOf(_)) => PatternArg::Untyped,
-            },
-        };
-        Self { pred, args: args.iter().map(arg).collect() }
+        Self { pred, args: args.iter().map(|arg| pattern_arg(program, frame, *arg)).collect() }
+    }
+}
+
+fn pattern_arg(program: &Program, frame: &Frame<'_>, term: Term) -> PatternArg {
+    match term {
+        Term::Const(literal) => literal_or_type(program, literal),
+        Term::Now => PatternArg::Typed(TypeId::INTEGER),
+        Term::Var(var) => match (frame.value(var), frame.types(var)) {
+            (Some(Value::Const(literal)), _) => literal_or_type(program, literal),
+            (Some(Value::Now), _) => PatternArg::Typed(TypeId::INTEGER),
+            (Some(Value::Given(_)) | None, Types::One(ty)) => PatternArg::Typed(*ty),
+            (Some(Value::Given(_)) | None, Types::Any | Types::OneOf(_)) => PatternArg::Untyped,
+        },
     }
 }
 

@@ -1,7 +1,7 @@
 //! The ways in which one rule answers one call: its positive atoms are answered in turn.
 
 use super::frame::{Frame, Impossible, Types, Value, type_of};
-use super::index::{Source, SourceArg};
+use super::index::SourceArg;
 use super::pattern::{Pattern, PatternArg};
 use super::{Choice, Specialiser};
 use crate::ir::{
@@ -12,6 +12,7 @@ use crate::question::{CompileError, Shape, ShapeDomain, Slot};
 use crate::source::Span;
 use crate::specialise::clause::{Adornment, Clause, Goal, Output, Root, constant};
 use crate::specialise::emit;
+use rustc_hash::FxHashSet;
 
 /// A rule, or the question itself, as the solver reads it.
 #[derive(Clone, Copy, Debug)]
@@ -266,19 +267,12 @@ impl<'p> Specialiser<'p> {
         let mut open = vec![(frame, Vec::new(), all)];
         while let Some((frame, choices, left)) = open.pop() {
             self.step()?;
-            let patterns = left.iter().enumerate().filter_map(|(place, atom)| {
-                let (literal_idx, pred, args) = *atoms.get(*atom)?;
-                let pattern = Pattern::of(self.program, &frame, pred, args);
-                let unknown = pattern.args.iter().filter(|arg| **arg == PatternArg::Untyped).count();
-                Some((unknown, place, pattern, literal_idx, args))
-            });
-            let Some((_, place, pattern, literal_idx, args)) =
-                patterns.min_by_key(|(unknown, place, ..)| (*unknown, *place))
-            else {
+            let Some((place, (literal_idx, pred, args))) = self.most_known(&frame, atoms, &left) else {
                 self.branch_on_types(body, frame, &choices, answered)?;
                 continue;
             };
-            let mut rest = left.clone();
+            let pattern = Pattern::of(self.program, &frame, pred, args);
+            let mut rest = left;
             rest.remove(place);
             // Last pushed is first tried: keep the order in which the choices are listed.
             for (choice, forms) in self.choices(&pattern, reader).into_iter().rev() {
@@ -293,17 +287,36 @@ impl<'p> Specialiser<'p> {
         Ok(())
     }
 
+    /// The first of the atoms left with the fewest unknown arguments, and its place among them.
+    fn most_known<'a>(
+        &self,
+        frame: &Frame<'p>,
+        atoms: &[PositiveAtom<'a>],
+        left: &[usize],
+    ) -> Option<(usize, PositiveAtom<'a>)> {
+        let mut best: Option<(usize, usize, PositiveAtom<'a>)> = None;
+        for (place, atom) in left.iter().enumerate() {
+            let atom = *atoms.get(*atom)?;
+            let n_untyped = Pattern::n_untyped(self.program, frame, atom.2);
+            if best.is_none_or(|(fewest, ..)| n_untyped < fewest) {
+                best = Some((n_untyped, place, atom));
+            }
+            if n_untyped == 0 {
+                break;
+            }
+        }
+        best.map(|(_, place, atom)| (place, atom))
+    }
+
     /// Whether a pattern is answered by one relation of the catalog alone, or by none, and needs no table.
     fn is_direct(&self, pattern: &Pattern) -> bool {
         let mut found = Vec::new();
-        if self.candidates(pattern).is_empty() {
-            self.source_solutions(pattern, &mut found);
-            let distinct = |at: usize, form: &Solution<'p>| {
-                !found.iter().skip(at + 1).any(|other| other.adornments == form.adornments)
-            };
-            return found.iter().enumerate().all(|(at, form)| distinct(at, form));
+        if self.candidates(pattern).len() > 0 {
+            return false;
         }
-        false
+        self.source_solutions(pattern, &mut found);
+        let distinct: FxHashSet<&[Adornment]> = found.iter().map(|form| form.adornments.as_slice()).collect();
+        distinct.len() == found.len()
     }
 
     /// What answers a pattern now.
@@ -496,11 +509,6 @@ impl<'p> Specialiser<'p> {
             LiteralKind::OneOf { polarity: Polarity::Negated, term, .. } => is_it(term),
             LiteralKind::OneOf { polarity: Polarity::Positive, .. } => false,
         })
-    }
-
-    /// The source of this index in the catalog.
-    pub(super) fn source(&self, pred: PredId, index: usize) -> Option<&Source> {
-        self.sources.of(pred).iter().find(|source| source.index == index)
     }
 }
 

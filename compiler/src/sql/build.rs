@@ -9,10 +9,10 @@ use sqlparser::ast::helpers::attached_token::AttachedToken;
 use sqlparser::ast::{
     BinaryOperator, CaseWhen, CastKind, Cte, CteAsMaterialized, DataType, Distinct, Expr, Function,
     FunctionArg, FunctionArgExpr, FunctionArgumentList, FunctionArguments, GroupByExpr, Ident, Join,
-    JoinOperator, LimitClause, ObjectName, ObjectNamePart, OrderBy, OrderByExpr, OrderByKind, OrderByOptions,
-    OrderBySort, Parens, Query, Select, SelectFlavor, SelectItem, SetExpr, SetOperator, SetQuantifier,
-    TableAlias, TableAliasColumnDef, TableFactor, TableFunctionArgs, TableWithJoins, UnaryOperator, Value,
-    Values, WildcardAdditionalOptions, With,
+    JoinOperator, LimitClause, ObjectName, ObjectNamePart, Offset, OffsetRows, OrderBy, OrderByExpr,
+    OrderByKind, OrderByOptions, OrderBySort, Parens, Query, Select, SelectFlavor, SelectItem, SetExpr,
+    SetOperator, SetQuantifier, TableAlias, TableAliasColumnDef, TableFactor, TableFunctionArgs,
+    TableWithJoins, UnaryOperator, Value, Values, WildcardAdditionalOptions, With,
 };
 use sqlparser::keywords::ALL_KEYWORDS;
 
@@ -193,17 +193,33 @@ pub(super) fn binary(left: Expr, op: BinaryOperator, right: Expr) -> Expr {
     Expr::BinaryOp { left: Box::new(left), op, right: Box::new(right) }
 }
 
+/// The most conditions that one `AND` or `OR` joins; more are joined in groups. They are joined one by one,
+/// so each adds to the depth of the expression, of which SQLite takes a thousand.
+const JOINED: usize = 250;
+
+/// `a op b op …`, in groups if there are many.
+fn chain(conditions: Vec<Expr>, op: &BinaryOperator) -> Option<Expr> {
+    let join = |left, right| binary(left, op.clone(), right);
+    if conditions.len() <= JOINED {
+        return conditions.into_iter().reduce(join);
+    }
+    let mut conditions = conditions.into_iter().peekable();
+    let mut groups = Vec::new();
+    while conditions.peek().is_some() {
+        groups.extend(conditions.by_ref().take(JOINED).reduce(join).map(nested));
+    }
+    chain(groups, op)
+}
+
 /// `a AND b AND …`; `TRUE` of none.
 pub(super) fn all(conditions: Vec<Expr>) -> Expr {
-    let joined = conditions.into_iter().reduce(|left, right| binary(left, BinaryOperator::And, right));
-    joined.unwrap_or_else(|| boolean(true))
+    chain(conditions, &BinaryOperator::And).unwrap_or_else(|| boolean(true))
 }
 
 /// `(a OR b OR …)`; `FALSE` of none, the condition itself of one.
 pub(super) fn any(conditions: Vec<Expr>) -> Expr {
     let several = conditions.len() > 1;
-    let joined = conditions.into_iter().reduce(|left, right| binary(left, BinaryOperator::Or, right));
-    match joined {
+    match chain(conditions, &BinaryOperator::Or) {
         None => boolean(false),
         Some(joined) if several => Expr::Nested(Box::new(joined)),
         Some(joined) => joined,
@@ -475,6 +491,14 @@ pub(super) fn ordered(mut query: Query, by: Vec<(Expr, bool)>) -> Query {
 pub(super) fn limited(mut query: Query, limit: Expr) -> Query {
     query.limit_clause =
         Some(LimitClause::LimitOffset { limit: Some(limit), offset: None, limit_by: Vec::new() });
+    query
+}
+
+/// The query with `OFFSET 0`, which changes nothing but how it is planned.
+pub(super) fn fenced(mut query: Query) -> Query {
+    let offset = Offset { value: number(0), rows: OffsetRows::None };
+    query.limit_clause =
+        Some(LimitClause::LimitOffset { limit: None, offset: Some(offset), limit_by: Vec::new() });
     query
 }
 

@@ -5,7 +5,6 @@
 //! that no comparison excludes it from is tested for it.
 
 use super::build;
-use super::dialect::Features;
 use super::held::{Held, LocalValues};
 use super::lower::{Lowering, Sources};
 use crate::bindings::{BindingArg, BoundQuery, ConditionPart, PlainQuery, SqlType};
@@ -259,6 +258,7 @@ impl Lowering<'_> {
             Held::Untold(_) => self.as_text(value, held),
         };
         let wanted = if matches!(held, Held::Native(_)) { held.clone() } else { Held::Text };
+        let outermost = self.local.as_ref().is_some_and(|local| local.own_tables);
         let before = self
             .local
             .as_mut()
@@ -269,17 +269,14 @@ impl Lowering<'_> {
             local.answer = answer;
             local.current = current;
         }
-        Ok(is_in(self.features, value, arms?))
+        let hashes = outermost && self.local.as_ref().is_some_and(|local| local.hashes);
+        Ok(is_in(self.features.sets_are_arrays && !hashes, value, arms?))
     }
 }
 
 /// `value = ANY (ARRAY (query))` or `value IN (query)`, whichever the database plans better.
-pub(super) fn is_in(features: &Features, value: Sql, query: sqlparser::ast::Query) -> Sql {
-    if features.sets_are_arrays {
-        build::equals_any(value, build::array_of(query))
-    } else {
-        build::in_query(value, query)
-    }
+fn is_in(as_array: bool, value: Sql, query: sqlparser::ast::Query) -> Sql {
+    if as_array { build::equals_any(value, build::array_of(query)) } else { build::in_query(value, query) }
 }
 
 fn plain_column(plain: &PlainQuery, table: &str, column: usize) -> Result<Sql, CompileError> {

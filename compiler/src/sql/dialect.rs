@@ -19,6 +19,10 @@ pub enum Dialect {
 
 /// What a database can do and how it wants to be asked.
 #[derive(Clone, Copy, Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a feature of its own; code asks for one at a time"
+)]
 pub(crate) struct Features {
     /// How parameters are written.
     pub(crate) placeholder: Placeholder,
@@ -30,6 +34,11 @@ pub(crate) struct Features {
     pub(crate) state: State,
     /// How rows are read from a JSON parameter.
     pub(crate) json_rows: JsonRows,
+    /// A common table expression is expanded wherever it is read, and the sources of all readings are bounded.
+    pub(crate) expands_tables: bool,
+    /// Alternatives inside a test are planned twice each, once to be hashed, unless a fence stands around them:
+    /// tests in tests in tests cost two to the power of their depth.
+    pub(crate) fences_alternatives: bool,
     /// How a literal spells what a driver could take for a parameter.
     pub(crate) escapes: Escapes,
     /// A truth value is a number, 0 or 1.
@@ -85,6 +94,8 @@ const SQLITE: Features = Features {
     casts_values: false,
     state: State::Json,
     json_rows: JsonRows::JsonEach,
+    expands_tables: true,
+    fences_alternatives: false,
     escapes: Escapes::Char,
     boolean_is_number: true,
     literals_are_untyped: false,
@@ -103,6 +114,8 @@ const POSTGRESQL: Features = Features {
     casts_values: true,
     state: State::JsonbArray,
     json_rows: JsonRows::JsonbArrayElements,
+    expands_tables: false,
+    fences_alternatives: true,
     escapes: Escapes::EscapeStrings,
     boolean_is_number: false,
     literals_are_untyped: true,

@@ -48,6 +48,8 @@ pub(crate) struct Filter {
     pub(crate) guards: Vec<Select>,
     /// What must hold beside, whatever the row.
     pub(crate) common: Vec<Condition>,
+    /// Whether each row is tested anyway, so that sets had better be hashed than looked up by an index.
+    pub(crate) hashes: bool,
 }
 
 impl LocalStatement<'_> {
@@ -137,17 +139,18 @@ impl LocalStatement<'_> {
         lowering.hold_tables(plan);
         if let Some(local) = &mut lowering.local {
             local.own_tables = true;
+            local.hashes = filter.hashes;
         }
         let mut of_column = Vec::new();
         if !filter.literals.is_empty() {
             of_column.push(lowering.one_of(column.clone(), held, &filter.literals)?);
         }
         for select in &filter.rows {
-            of_column.push(lowering.branch(tables, &Sources::default(), select)?);
+            of_column.push(lowering.branch(tables, &Sources::default(), select, false)?);
         }
         for (literal, select) in &filter.conditioned {
             let is = lowering.one_of(column.clone(), held, &[*literal])?;
-            let holds = lowering.branch(tables, &Sources::default(), select)?;
+            let holds = lowering.branch(tables, &Sources::default(), select, false)?;
             of_column.push(build::nested(build::all(vec![is, holds])));
         }
         if !filter.set.is_empty() {
@@ -164,7 +167,7 @@ impl LocalStatement<'_> {
                 any = vec![build::boolean(true)];
                 break;
             }
-            any.push(lowering.branch(tables, &Sources::default(), select)?);
+            any.push(lowering.branch(tables, &Sources::default(), select, false)?);
         }
         let any = build::any(any);
         let common_is_empty = filter.common.is_empty();
@@ -222,6 +225,7 @@ impl<'l> LocalStatement<'l> {
             features: self.dialect.features(),
             values: Values::Literals(&no_value),
             slots: IndexSet::new(),
+            depth: 0,
             reads_state: false,
             local: Some(self.values),
         }

@@ -48,6 +48,8 @@ pub(crate) struct LocalValues<'l> {
     pub(crate) answer: Held,
     /// Whether each query brings the tables that it reads: a filter has no place for them.
     pub(crate) own_tables: bool,
+    /// Whether a filter's sets are hashed.
+    pub(crate) hashes: bool,
     /// The caller's queries that are read by name.
     pub(crate) read: IndexSet<usize>,
 }

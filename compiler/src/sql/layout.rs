@@ -6,7 +6,7 @@
 //! back to the same syntax tree, which the tests assert for every snapshot.
 
 /// Words that start a line at a query's own indent.
-const CLAUSES: [&str; 7] = ["SELECT", "FROM", "WHERE", "UNION", "CROSS", "ORDER", "LIMIT"];
+const CLAUSES: [&str; 8] = ["SELECT", "FROM", "WHERE", "UNION", "CROSS", "ORDER", "LIMIT", "OFFSET"];
 /// Words that start a line one indent deeper.
 const PARTS: [&str; 5] = ["AND", "OR", "WHEN", "ELSE", "END"];
 

@@ -6,6 +6,7 @@
 
 /// How a database reads the characters and words of a statement.
 #[derive(Clone, Copy, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "a row of facts that have nothing to do with each other")]
 pub(crate) struct Lexis {
     /// A comment within a comment needs its own end.
     pub(crate) nested_comments: bool,

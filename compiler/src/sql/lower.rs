@@ -42,6 +42,8 @@ pub(crate) struct Lowering<'l> {
     pub(crate) features: &'static Features,
     pub(crate) values: Values<'l>,
     pub(crate) slots: IndexSet<Slot>,
+    /// How many tests enclose what is lowered now.
+    pub(crate) depth: usize,
     /// Whether a fixpoint's step reads the state itself instead of a table made of it.
     pub(crate) reads_state: bool,
     /// For a statement on a caller's database.
@@ -121,7 +123,7 @@ impl Lowering<'_> {
             return Ok(build::all(all));
         }
         for select in selects {
-            conditions.push(self.branch(tables, &Sources::default(), select)?);
+            conditions.push(self.branch(tables, &Sources::default(), select, false)?);
         }
         Ok(match conditions.len() {
             0 => build::boolean(false),
@@ -569,7 +571,8 @@ impl Lowering<'_> {
                 Ok(build::in_list(expr, list))
             }
             Condition::Any(branches) => {
-                let branches = branches.iter().map(|branch| self.branch(tables, sources, branch));
+                let several = branches.len() > 1;
+                let branches = branches.iter().map(|branch| self.branch(tables, sources, branch, several));
                 Ok(build::any(branches.collect::<Result<Vec<_>, _>>()?))
             }
             Condition::None(branches) => {
@@ -582,12 +585,13 @@ impl Lowering<'_> {
         }
     }
 
-    /// Whether a select has a row.
+    /// Whether a select has a row; `several` if it is one of several alternatives.
     pub(super) fn branch(
         &mut self,
         tables: &[Table],
         outer: &Sources,
         select: &Select,
+        several: bool,
     ) -> Result<Sql, CompileError> {
         if reads_nothing(select) {
             let mut sources = outer.clone();
@@ -597,10 +601,10 @@ impl Lowering<'_> {
             let all = build::all(conditions);
             return Ok(if several { build::nested(all) } else { all });
         }
-        let query = self.in_own_scope(tables, std::slice::from_ref(select), |this| {
-            Ok(build::query(this.select(tables, outer, select, None, false)?))
-        })?;
-        Ok(build::exists(query, false))
+        // Near the top the choice between probing and hashing is worth being made.
+        let is_fenced = several && self.depth > 1 && self.features.fences_alternatives;
+        let query = self.test(tables, outer, select)?;
+        Ok(build::exists(if is_fenced { build::fenced(query) } else { query }, false))
     }
 
     /// Whether a select has no row.
@@ -611,10 +615,17 @@ impl Lowering<'_> {
             let conditions = self.conditions(tables, &sources, select)?;
             return Ok(build::not(build::all(conditions)));
         }
+        Ok(build::exists(self.test(tables, outer, select)?, true))
+    }
+
+    /// The query of a test.
+    fn test(&mut self, tables: &[Table], outer: &Sources, select: &Select) -> Result<Query, CompileError> {
+        self.depth += 1;
         let query = self.in_own_scope(tables, std::slice::from_ref(select), |this| {
             Ok(build::query(this.select(tables, outer, select, None, false)?))
-        })?;
-        Ok(build::exists(query, true))
+        });
+        self.depth -= 1;
+        query
     }
 
     pub(super) fn expr(&mut self, sources: &Sources, expr: Expr) -> Result<Sql, CompileError> {

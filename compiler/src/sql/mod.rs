@@ -38,6 +38,7 @@ pub(crate) fn to_sql(
         features: dialect.features(),
         values,
         slots: IndexSet::new(),
+        depth: 0,
         reads_state: false,
         local: None,
     };

@@ -3,23 +3,22 @@
 //! PostgreSQL has five ways to write a text. Those whose meaning is exact become one plain literal; those
 //! that mean another type (`N'…'`), or bytes that need not be text, are refused.
 
-use super::{Lexer, begins_word};
+use super::{Before, Lexer, begins_word};
 use crate::bindings::token::Token;
 
 impl Lexer<'_> {
     /// `'…'`, or the part of one that stands on a line below the rest.
     pub(super) fn text(&mut self) -> Result<(), String> {
-        let joins = self.lexis.escaped_texts && self.below && self.continues;
+        let joins = self.lexis.escaped_texts && self.before.line_end && self.before.text;
         let text = self.quoted('\'')?;
         match self.lexemes.last_mut().map(|lexeme| &mut lexeme.token) {
             Some(Token::Text(before)) if joins => {
                 before.push_str(&text);
-                self.gap = false;
-                self.below = false;
+                self.before = Before { text: true, ..Before::default() };
             }
             _ => {
                 self.push_text(text)?;
-                self.continues = true;
+                self.before.text = true;
             }
         }
         Ok(())
@@ -30,8 +29,7 @@ impl Lexer<'_> {
         {
             return Err("holds two texts side by side: join them with `||`".to_owned());
         }
-        self.push(Token::Text(text));
-        Ok(())
+        self.push(Token::Text(text))
     }
 
     /// What stands between two of these quotes; a doubled one stands for itself.
@@ -70,8 +68,7 @@ impl Lexer<'_> {
         if text.is_empty() {
             return Err("holds an empty name between quotes: write the name".to_owned());
         }
-        self.push(Token::Name { text, quote });
-        Ok(())
+        self.push(Token::Name { text, quote })
     }
 
     /// A plain word, or a literal that begins with one.
@@ -98,8 +95,7 @@ impl Lexer<'_> {
             return Err("holds UESCAPE: write the characters themselves".to_owned());
         }
         if !self.rest.starts_with('\'') {
-            self.push(Token::Word(word));
-            return Ok(());
+            return self.push(Token::Word(word));
         }
         match prefix.as_str() {
             "x" => self.bits('X'),
@@ -109,10 +105,7 @@ impl Lexer<'_> {
                 self.push_text(text)
             }
             // `date'2026-01-01'`
-            prefix if self.lexis.escaped_texts && prefix != "n" => {
-                self.push(Token::Word(word));
-                Ok(())
-            }
+            prefix if self.lexis.escaped_texts && prefix != "n" => self.push(Token::Word(word)),
             _ => Err(format!("holds `{word}'…'`: write a plain text, `'…'`")),
         }
     }
@@ -125,8 +118,7 @@ impl Lexer<'_> {
         if !whole || !digits.chars().all(|c| c.is_digit(radix)) {
             return Err(format!("holds a `{prefix}'…'` with other signs than its digits"));
         }
-        self.push(Token::Bits(format!("{prefix}'{digits}'")));
-        Ok(())
+        self.push(Token::Bits(format!("{prefix}'{digits}'")))
     }
 
     /// `$$…$$` or `$tag$…$tag$`

@@ -17,6 +17,9 @@ use crate::sql::lexis::Lexis;
 /// The characters of which PostgreSQL makes operators.
 const OPERATOR_CHARACTERS: &str = "~!@#^&|`?+-*/%<>=";
 
+/// Bytes of a run of operator characters that are looked at. No operator is as long.
+const LONGEST_RUN: usize = 32;
+
 /// What was read.
 #[derive(Debug)]
 pub(super) struct Lexed {
@@ -24,6 +27,8 @@ pub(super) struct Lexed {
     pub(super) lexemes: Vec<Lexeme>,
     /// There was a comment.
     pub(super) comments: bool,
+    /// The comments that reach to the end of a line, without their `--`.
+    pub(super) line_comments: Vec<String>,
     /// There was a `;` at the end.
     pub(super) ended: bool,
 }
@@ -37,11 +42,10 @@ pub(super) fn read(text: &str, lexis: &'static Lexis) -> Result<Lexed, String> {
         rest: text,
         lexis,
         lexemes: Vec::new(),
-        gap: false,
-        below: false,
-        continues: false,
+        before: Before::default(),
         open: Vec::new(),
         comments: false,
+        line_comments: Vec::new(),
         ended: false,
     };
     lexer.run()?;
@@ -51,22 +55,30 @@ pub(super) fn read(text: &str, lexis: &'static Lexis) -> Result<Lexed, String> {
     if lexer.lexemes.is_empty() {
         return Err("is empty".to_owned());
     }
-    Ok(Lexed { lexemes: lexer.lexemes, comments: lexer.comments, ended: lexer.ended })
+    let Lexer { lexemes, comments, line_comments, ended, .. } = lexer;
+    Ok(Lexed { lexemes, comments, line_comments, ended })
 }
 
 struct Lexer<'a> {
     rest: &'a str,
     lexis: &'static Lexis,
     lexemes: Vec<Lexeme>,
-    /// White space or a comment stands before what is next.
-    gap: bool,
-    /// What is next stands on a line below the last token, with no comment in brackets between.
-    below: bool,
-    /// The last token is a text in plain quotes, so another on a line below would continue it.
-    continues: bool,
+    before: Before,
     open: Vec<char>,
     comments: bool,
+    line_comments: Vec<String>,
     ended: bool,
+}
+
+/// What is known of the place before the next token.
+#[derive(Debug, Default)]
+struct Before {
+    /// White space or a comment stands there.
+    gap: bool,
+    /// A line ends there.
+    line_end: bool,
+    /// A text in plain quotes stands there, with no comment in brackets behind it; one more would continue it.
+    text: bool,
 }
 
 /// Whether a plain name may begin so. Other letters than these are refused: the databases take nearly every
@@ -82,10 +94,6 @@ impl Lexer<'_> {
             let Some(c) = self.peek() else { return Ok(()) };
             if self.ended && c != ';' {
                 return Err("holds several statements: write one".to_owned());
-            }
-            if self.lexemes.len() >= limits::QUERY_TOKENS {
-                let limit = limits::QUERY_TOKENS;
-                return Err(format!("has more than {limit} words and signs: move it into a view"));
             }
             self.token(c)?;
         }
@@ -132,17 +140,19 @@ impl Lexer<'_> {
         taken
     }
 
-    fn push(&mut self, token: Token) {
-        self.lexemes.push(Lexeme { token, gap: self.gap });
-        self.gap = false;
-        self.below = false;
-        self.continues = false;
+    fn push(&mut self, token: Token) -> Result<(), String> {
+        if self.lexemes.len() >= limits::QUERY_TOKENS {
+            let limit = limits::QUERY_TOKENS;
+            return Err(format!("has more than {limit} words and signs: move it into a view"));
+        }
+        self.lexemes.push(Lexeme { token, gap: self.before.gap });
+        self.before = Before::default();
+        Ok(())
     }
 
     fn sign(&mut self, token: Token, bytes: usize) -> Result<(), String> {
         self.take(bytes);
-        self.push(token);
-        Ok(())
+        self.push(token)
     }
 
     /// White space and comments.
@@ -151,19 +161,21 @@ impl Lexer<'_> {
             if self.rest.starts_with("--") {
                 let return_ends = self.lexis.carriage_return_ends_line;
                 let ends = |c: char| c == '\n' || (c == '\r' && return_ends);
-                self.take(self.rest.find(ends).unwrap_or(self.rest.len()));
+                let comment = self.take(self.rest.find(ends).unwrap_or(self.rest.len()));
+                let comment = comment.trim_start_matches('-').to_owned();
+                self.line_comments.push(comment);
                 self.comments = true;
             } else if self.rest.starts_with("/*") {
                 self.comment()?;
                 self.comments = true;
-                self.continues = false;
+                self.before.text = false;
             } else if self.rest.starts_with([' ', '\t', '\n', '\r', '\u{c}']) {
-                self.below |= self.rest.starts_with(['\n', '\r']);
+                self.before.line_end |= self.rest.starts_with(['\n', '\r']);
                 self.take(1);
             } else {
                 return Ok(());
             }
-            self.gap = true;
+            self.before.gap = true;
         }
     }
 
@@ -228,30 +240,26 @@ impl Lexer<'_> {
             ));
         }
         let number = self.take(length).to_owned();
-        self.push(Token::Number(number));
-        Ok(())
+        self.push(Token::Number(number))
     }
 
-    /// The operator characters that are next, up to a comment.
+    /// The operator that is next, as far as the database reads it; no comment begins within it.
     fn operator_run(&self) -> &str {
-        let length = self.rest.find(|c| !OPERATOR_CHARACTERS.contains(c)).unwrap_or(self.rest.len());
+        let is_operator = |c: &u8| OPERATOR_CHARACTERS.as_bytes().contains(c);
+        let length = self.rest.bytes().take(LONGEST_RUN).take_while(is_operator).count();
         let run = self.rest.get(..length).unwrap_or("");
         let comment = run.find("--").into_iter().chain(run.find("/*")).min();
-        let run = run.get(..comment.unwrap_or(length)).unwrap_or("");
+        let run = run.get(..comment.unwrap_or(run.len())).unwrap_or("");
         if !self.lexis.operators_are_runs {
             let exists = self.lexis.operators.iter().find(|operator| run.starts_with(**operator));
             return exists.map_or(run, |operator| *operator);
         }
-        // A longer operator ends in a sign only if it holds a character that no standard operator has.
-        let mut end = run.len();
-        while end > 1
-            && run.get(..end).is_some_and(|run| run.ends_with(['+', '-']))
-            && !run
-                .get(..end - 1)
-                .is_some_and(|run| run.contains(['~', '!', '@', '#', '^', '&', '|', '`', '?', '%']))
-        {
-            end -= 1;
+        // An operator ends in a sign only if it holds a character that those of arithmetic do not have.
+        let is_special = run.contains(['~', '!', '@', '#', '^', '&', '|', '`', '?', '%']);
+        if is_special || run.len() == LONGEST_RUN {
+            return run;
         }
+        let end = run.trim_end_matches(['+', '-']).len().max(1);
         run.get(..end).unwrap_or(run)
     }
 
@@ -268,8 +276,7 @@ impl Lexer<'_> {
         };
         self.take(operator.len());
         // The standard's spelling; both databases take the two for one.
-        self.push(Token::Operator(if *operator == "!=" { "<>" } else { operator }));
-        Ok(())
+        self.push(Token::Operator(if *operator == "!=" { "<>" } else { operator }))
     }
 
     /// Why a parameter, or what a driver could take for one, is refused.

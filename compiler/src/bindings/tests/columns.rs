@@ -1,7 +1,7 @@
 //! The columns of filters and answers.
 
 use super::*;
-use crate::bindings::{column as read_column, output_name};
+use crate::bindings::{canonical_name, column as read_column, output_name};
 
 #[test]
 fn names_keep_their_spelling() {
@@ -119,4 +119,13 @@ fn output_names_are_quoted_and_short_enough() {
     assert!(name("a\0").unwrap_err().contains("NUL"));
     assert!(name(&"é".repeat(32)).unwrap_err().contains("has 64 bytes"));
     assert!(output_name(&"x".repeat(100), Dialect::Sqlite).is_ok());
+}
+
+#[test]
+fn spellings_of_one_name_have_one_form() {
+    let postgresql = |name: &str| canonical_name(name, Dialect::Postgresql);
+    assert_eq!(postgresql("Users"), postgresql("\"users\""));
+    assert_ne!(postgresql("Users"), postgresql("\"Users\""));
+    let sqlite = |name: &str| canonical_name(name, Dialect::Sqlite);
+    assert_eq!(sqlite("Users"), sqlite("`USERS`"));
 }

@@ -109,8 +109,9 @@ fn keys_and_queries_take_every_style_of_yaml() {
     let text = "facts:
   'f(T:_)':
     query: >
-      SELECT id -- the id
-      FROM t
+      SELECT id /* the id */
+      FROM t -- that is all
+
   \"g(T:_, \\\"x\\\")\":
     query: |-
       SELECT id -- the id
@@ -124,11 +125,21 @@ fn keys_and_queries_take_every_style_of_yaml() {
       SELECT id
       FROM t
   k(T:_): {query: SELECT id FROM t}
+  m(T:_): {query: \"SELECT id FROM t -- one line\\n\"}
   ? l(T:_)
   : query: SELECT id FROM t
 ";
-    // In a folded block the comment swallows what follows it, as YAML and SQL both say.
-    assert_eq!(lines(&parse(text).unwrap_err()), []);
+    let bindings = good(text);
+    let texts: Vec<&str> = bindings.facts.iter().map(|fact| fact.query.text.as_str()).collect();
+    let plain = "SELECT id FROM t";
+    let quoted = "SELECT id FROM t WHERE x = 'y'";
+    assert_eq!(texts, [plain, plain, quoted, "SELECT id FROM t WHERE \"X\" = 1", plain, plain, plain, plain]);
+}
+
+#[test]
+fn lines_may_end_as_on_windows() {
+    let bindings = good("facts:\r\n  f(T:_):\r\n    query: |\r\n      SELECT id -- x\r\n      FROM t\r\n");
+    assert_eq!(bindings.facts[0].query.text, "SELECT id FROM t");
 }
 
 #[test]

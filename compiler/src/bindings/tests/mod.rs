@@ -24,7 +24,7 @@ fn wrong(text: &str) -> Vec<String> {
 
 /// A bound query for a database.
 fn read(text: &str, dialect: Dialect) -> Result<BoundQuery, String> {
-    query::read(text, dialect).map(|(query, _)| query)
+    query::read(text, dialect).map(|settled| settled.query)
 }
 
 /// What a bound query for PostgreSQL becomes.

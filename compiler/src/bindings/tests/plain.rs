@@ -85,11 +85,7 @@ fn columns_of_one_table() {
         ("SELECT a", ""),
         ("SELECT FROM t", ""),
     ] {
-        let found = shown(text, Dialect::Postgresql);
-        match text {
-            "SELECT a FROM t WHERE (b) = (1)" => assert_eq!(found, None),
-            _ => assert_eq!(found.unwrap_or_default(), expected, "{text}"),
-        }
+        assert_eq!(shown(text, Dialect::Postgresql).unwrap_or_default(), expected, "{text}");
     }
 }
 

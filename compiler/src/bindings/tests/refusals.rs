@@ -25,7 +25,10 @@ fn what_is_not_yaml() {
     ] {
         says(text, &["this is not YAML"]);
     }
-    says("facts:\n  f(T: _):\n    query: SELECT 1\n", &["line 2"]);
+    says(
+        "facts:\n  f(T: _):\n    query: SELECT 1\n",
+        &["line 2: this is not YAML: mapping values are not allowed in this context: write no space"],
+    );
     says("hello", &["line 1: the document is no mapping"]);
     says("- a\n- b\n", &["line 1: the document is no mapping"]);
     says("facts: x\n", &["`facts` is no mapping"]);
@@ -109,6 +112,20 @@ fn what_has_no_query() {
 }
 
 #[test]
+fn a_comment_that_swallows_folded_lines() {
+    for style in [">", ">-", ""] {
+        let text = format!(
+            "facts:\n  f(T:_):\n    query: {style}\n      SELECT id -- the id\n      FROM t WHERE open\n"
+        );
+        says(&text, &["line 3: `f(T:_)`: the query is folded to one line"]);
+    }
+    says(
+        "facts:\n  f(T:_):\n    query: \"SELECT id FROM t -- x\n      WHERE open\"\n",
+        &["is folded to one line"],
+    );
+}
+
+#[test]
 fn a_wrong_number_of_columns() {
     for (key, query, reason) in [
         ("f(T:_)", "SELECT a, b FROM t", "has 2 columns, but the key has 1 `_`"),
@@ -123,7 +140,7 @@ fn a_wrong_number_of_columns() {
     ] {
         says(&format!("facts:\n  {key}:\n    query: {query}\n"), &[reason]);
     }
-    for query in ["SELECT * FROM t", "SELECT t.*, a FROM t", "TABLE t", "SELECT (x).* FROM t"] {
+    for query in ["SELECT * FROM t", "SELECT t.*, a FROM t", "TABLE t"] {
         good(&format!("facts:\n  f(T:_):\n    query: {query}\n"));
     }
     good("facts:\n  f(T:x):\n    query: SELECT FROM t\n");
@@ -206,7 +223,7 @@ fn the_work_on_a_document_is_bounded() {
     says(&"[".repeat(50_000), &["this is not YAML"]);
     says(&"{a: ".repeat(50_000), &["this is not YAML"]);
     let bomb: String = std::iter::once("a0: &a0 {x: 1}\n".to_owned())
-        .chain((1..40_000).map(|n| format!("a{n}: &a{n} {{x: *a{}}}\n", n - 1)))
+        .chain((1..20_000).map(|n| format!("a{n}: &a{n} {{x: *a{}}}\n", n - 1)))
         .collect();
     says(&bomb, &["more than 32 levels stand inside each other"]);
     let wide: String = std::iter::once("a0: &a0 x\n".to_owned())

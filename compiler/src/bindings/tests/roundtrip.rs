@@ -34,7 +34,7 @@ fn tokens(text: &str, dialect: Dialect) -> Vec<Token> {
 fn what_is_printed_reads_as_the_same_tokens() {
     let mut dice = Dice(3);
     let mut n_accepted = 0;
-    for _ in 0..60_000 {
+    for _ in 0..20_000 {
         let count = 1 + dice.roll(9);
         let middle: String = (0..count).map(|_| dice.pick(PIECES)).collect();
         let text = format!("SELECT a{middle}b FROM t");
@@ -48,7 +48,7 @@ fn what_is_printed_reads_as_the_same_tokens() {
             assert!(stays_inside(&query.text), "{text}\n{}", query.text);
         }
     }
-    assert!(n_accepted > 1_000, "only {n_accepted} random queries were accepted");
+    assert!(n_accepted > 300, "only {n_accepted} random queries were accepted");
 }
 
 /// Whether a text closes only what it opens, has no comment and nothing that looks like a parameter: a plain

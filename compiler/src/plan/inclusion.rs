@@ -1,0 +1,121 @@
+//! Which relations include which by renaming.
+//!
+//! In: a [`Specialised`] program. Out: for a relation, all that it includes: those that a clause of it, or of
+//! what it includes, calls with just the head's own columns. Relations that include each other form a group:
+//! they hold the same tuples, and one of them stands for all.
+//!
+//! Only what is asked for is found. A chain of `n` relations includes `n * n / 2`, so what is found in all is
+//! bounded; beyond it a relation includes nothing but itself. That is never wrong: inclusions only serve to
+//! leave something out.
+
+use crate::ir::Polarity;
+use crate::limits;
+use crate::specialise::clause::{Clause, Goal, RelId, Specialised, Term};
+use crate::strata::graph::components;
+use indexmap::IndexSet;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// Relations that include each other.
+struct Group {
+    /// Ascending.
+    members: Vec<RelId>,
+    /// What the members rename, in order.
+    renamed: IndexSet<RelId>,
+}
+
+/// The inclusions of a program.
+pub(super) struct Inclusions {
+    /// For each relation its group.
+    group_of: Vec<usize>,
+    groups: Vec<Group>,
+    /// For a group all that it includes, itself first.
+    found: FxHashMap<usize, IndexSet<usize>>,
+    /// How much more may be found.
+    budget: usize,
+}
+
+impl Inclusions {
+    /// Groups the relations.
+    pub(super) fn new(program: &Specialised) -> Self {
+        let n_relations = program.relations.len();
+        let renamed_by: Vec<Vec<RelId>> = program
+            .relations
+            .iter()
+            .map(|relation| relation.clauses.iter().filter_map(renamed).collect())
+            .collect();
+        let edges = renamed_by
+            .iter()
+            .enumerate()
+            .flat_map(|(reader, all)| all.iter().map(move |rel| (reader, rel.0)));
+        let mut group_of = vec![0; n_relations];
+        let mut groups = Vec::new();
+        for component in components(n_relations, edges) {
+            for node in &component.nodes {
+                if let Some(slot) = group_of.get_mut(*node) {
+                    *slot = groups.len();
+                }
+            }
+            let renamed = component.nodes.iter().filter_map(|node| renamed_by.get(*node)).flatten().copied();
+            groups.push(Group {
+                renamed: renamed.collect(),
+                members: component.nodes.into_iter().map(RelId).collect(),
+            });
+        }
+        Self { group_of, groups, found: FxHashMap::default(), budget: limits::INCLUSIONS }
+    }
+
+    /// The relations that hold the same tuples as this one, itself among them.
+    pub(super) fn group(&self, rel: RelId) -> &[RelId] {
+        let group = self.group_of.get(rel.0).and_then(|group| self.groups.get(*group));
+        group.map_or(&[], |group| &group.members)
+    }
+
+    /// The one that stands for its group.
+    pub(super) fn representative(&self, rel: RelId) -> RelId {
+        self.group(rel).first().copied().unwrap_or(rel)
+    }
+
+    /// Whether every tuple of `smaller` is known to be one of `larger`.
+    pub(super) fn includes(&mut self, larger: RelId, smaller: RelId) -> bool {
+        let smaller_group = self.group_of.get(smaller.0).copied();
+        larger == smaller
+            || smaller_group
+                .is_some_and(|smaller| self.find(larger).is_some_and(|found| found.contains(&smaller)))
+    }
+
+    /// All that the relation includes, its group first; the group alone if the rest is too much to find.
+    pub(super) fn included(&mut self, rel: RelId) -> Vec<RelId> {
+        let Some(found) = self.find(rel).cloned() else { return self.group(rel).to_vec() };
+        found
+            .iter()
+            .filter_map(|group| self.groups.get(*group))
+            .flat_map(|group| group.members.iter().copied())
+            .collect()
+    }
+
+    /// The groups that the relation's group includes; `None` if that is too much to find.
+    fn find(&mut self, rel: RelId) -> Option<&IndexSet<usize>> {
+        let group = *self.group_of.get(rel.0)?;
+        if !self.found.contains_key(&group) {
+            let mut found = IndexSet::from([group]);
+            let mut at = 0;
+            while let Some(next) = found.get_index(at).and_then(|next| self.groups.get(*next)) {
+                self.budget = self.budget.checked_sub(next.renamed.len() + 1)?;
+                found.extend(next.renamed.iter().filter_map(|rel| self.group_of.get(rel.0)).copied());
+                at += 1;
+            }
+            self.found.insert(group, found);
+        }
+        self.found.get(&group)
+    }
+}
+
+/// The relation that a clause merely renames.
+pub(super) fn renamed(clause: &Clause) -> Option<RelId> {
+    let [Goal::Call { polarity: Polarity::Positive, rel, args, guards }] = clause.goals.as_slice() else {
+        return None;
+    };
+    let distinct: FxHashSet<Term> =
+        clause.head.iter().copied().filter(|term| matches!(term, Term::Var(_))).collect();
+    (guards.is_empty() && *args == clause.head && distinct.len() == clause.head.len()).then_some(*rel)
+}
