@@ -43,6 +43,8 @@ pub(crate) struct Folded {
     pub(crate) plan: Plan,
     /// The rows of its [`FromKind::Embedded`] sources.
     pub(crate) embedded: Vec<Embedded>,
+    /// The parts that had rows, and how many; what they decided is not in the plan any more.
+    pub(crate) read: Vec<(usize, usize)>,
 }
 
 /// What a table of the residual turned out to hold.
@@ -127,7 +129,13 @@ impl<E> Folder<'_, E> {
             (PlanAnswer::Decision(_), Some(unit)) => vec![unit.clone()],
             _ => selects,
         };
-        Ok(Folded { plan: prune(Plan { tables, answer }), embedded: std::mem::take(&mut self.embedded) })
+        let rows = |(part, rows): (usize, &Option<Option<Rows>>)| {
+            let n_rows = rows.as_ref()?.as_ref()?.len();
+            (n_rows > 0).then_some((part, n_rows))
+        };
+        let read = self.fetched.iter().enumerate().filter_map(rows).collect();
+        let plan = prune(Plan { tables, answer });
+        Ok(Folded { plan, embedded: std::mem::take(&mut self.embedded), read })
     }
 
     fn fixpoint(

@@ -101,7 +101,8 @@ pub struct LocalSql {
     pub rules: Vec<RuleId>,
     /// The bindings that it reads, by index.
     pub bindings: Vec<usize>,
-    /// The facts in the text: predicates that they come from, and how many rows.
+    /// The stored facts that went into the text or decided parts of it: the predicates that they come from, and
+    /// how many rows.
     pub embedded: Vec<(Vec<String>, usize)>,
 }
 
@@ -332,7 +333,7 @@ impl LocalPlan {
         constants: &IndexSet<Constant>,
         asked: &Asked<'_>,
     ) -> Result<LocalSql, CompileError> {
-        let Folded { mut plan, embedded } = folded;
+        let Folded { mut plan, embedded, read } = folded;
         let words = asked.bindings.facts.iter().flat_map(|binding| &binding.query.words);
         let of_column = match asked.form {
             Form::Filter { column, .. } => column.words.as_slice(),
@@ -388,12 +389,8 @@ impl LocalPlan {
                 filter::print(statement, &mut plan, variant.column, *var, column, asked)?
             }
         };
-        let used = embedded_sources(&plan);
-        let embedded = used.into_iter().filter_map(|index| embedded.get(index)).map(|embedded| {
-            let predicates =
-                embedded.part.map_or_else(Vec::new, |part| variant.predicates(part, &self.catalog));
-            (predicates, embedded.rows.as_ref().map_or(0, Vec::len))
-        });
+        let embedded =
+            read.into_iter().map(|(part, n_rows)| (variant.predicates(part, &self.catalog), n_rows));
         let bindings = split::sources(&plan).into_iter().filter_map(|source| {
             match self.catalog.relations.get(source).map(|relation| &relation.source) {
                 Some(RelationSource::Bound { binding }) => Some(*binding),

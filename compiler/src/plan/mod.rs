@@ -51,7 +51,7 @@ pub(crate) struct Planned {
     /// When the rows are not the whole answer, as a decision, and why.
     pub(crate) refusal: Option<(Plan, String)>,
     pub(crate) extra_constants: IndexSet<Constant>,
-    /// The rules that took part.
+    /// The rules that the question could reach.
     pub(crate) rules: IndexSet<RuleId>,
 }
 
@@ -73,7 +73,9 @@ pub(crate) fn plan(
     expands_tables: bool,
 ) -> Result<Planned, CompileError> {
     let specialised = specialise::specialise(program, catalog, shape)?;
-    finish(program, catalog, shape, shrink(specialised), expands_tables)
+    let rules = rules(&specialised);
+    let planned = finish(program, catalog, shape, shrink(specialised), expands_tables)?;
+    Ok(Planned { rules, ..planned })
 }
 
 /// Plans a question and tells how.
@@ -125,11 +127,10 @@ fn finish(
     let attempt = |specialised: Specialised, shares_tests: bool| {
         let extra_constants = specialised.extra_constants.clone();
         let roots = specialised.roots.clone();
-        let rules = rules(&specialised);
         let mut planner = Planner::new(program, catalog, specialised, shares_tests);
         let answer = planner.answer(shape, &roots)?;
         let refusal = planner.take_refusal()?;
-        Ok(Planned { plan: planner.into_plan(answer), refusal, extra_constants, rules })
+        Ok(Planned { plan: planner.into_plan(answer), refusal, extra_constants, rules: IndexSet::new() })
     };
     let fits = |planned: &Planned| planned.plan.n_readings() <= limits::TABLE_READINGS;
     let first = attempt(specialised.clone(), false);

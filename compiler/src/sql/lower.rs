@@ -602,7 +602,8 @@ impl Lowering<'_> {
             return Ok(if several { build::nested(all) } else { all });
         }
         // Near the top the choice between probing and hashing is worth being made.
-        let is_fenced = several && self.depth > 1 && self.features.fences_alternatives;
+        let is_nested = self.depth > 1 && several || self.depth > 0 && self.local.is_some();
+        let is_fenced = is_nested && self.features.fences_alternatives;
         let query = self.test(tables, outer, select)?;
         Ok(build::exists(if is_fenced { build::fenced(query) } else { query }, false))
     }
