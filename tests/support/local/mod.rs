@@ -50,6 +50,8 @@ pub(crate) struct Local {
     stored: Vec<Fact>,
     request: Vec<Fact>,
     sides: Vec<Side>,
+    /// Whether facts of one signature stand in several places.
+    is_divided: bool,
     /// The values that stand in the lists of candidates.
     listed: BTreeSet<Value>,
 }
@@ -133,7 +135,8 @@ impl Local {
         }
         let name = format!("{}, style {n}", split.name);
         let request = renaming.facts(&split.request);
-        Ok(Self { name, engine, renaming, stored, request, sides, listed })
+        let is_divided = split.is_divided();
+        Ok(Self { name, engine, renaming, stored, request, sides, is_divided, listed })
     }
 
     /// Asks on both databases, filters over each form of the column; of these places `is_asked` chooses some.

@@ -16,8 +16,8 @@ use portcullis_compiler::question::{Question, Shape};
 use portcullis_compiler::{Dialect, compile};
 use std::collections::BTreeSet;
 
-/// How a refusal says that one statement is not enough: each relation may stand on both sides, and then a rule
-/// reads it twice.
+/// How a refusal says that one statement is not enough. It may be one if facts of one signature stand in
+/// several places, for each is read by each rule.
 pub(crate) const TOO_LARGE: [&str; 2] = ["too many places for one statement", "too many alternatives"];
 
 /// How a refusal says that rows cannot be told from a wildcard before the statement runs.
@@ -46,7 +46,8 @@ impl Referee<'_> {
             Expected::Refused(message) if message.starts_with(FAULT) => false,
             // A text cannot ask first whether its rows are the whole answer.
             Expected::Refused(message) => {
-                self.is_refused()
+                local.is_divided && TOO_LARGE.iter().any(|reason| message.contains(reason))
+                    || self.is_refused()
                     || way == Way::Select && message.contains(NOT_ENUMERABLE) && self.may_be_refused()
             }
             Expected::Is(Answer::Decision(decision)) => *decision == self.oracle.decision(self.question),

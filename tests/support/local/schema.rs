@@ -106,7 +106,7 @@ impl Schema {
             let values = rows.iter().filter_map(|row| row[at].as_deref());
             Column {
                 name: style.column_name(number, at),
-                ty: column_type(style, renaming, ty, &format!("{} {number}", key.0), values),
+                ty: column_type(style, renaming, ty, &format!("{} {number}.{at}", key.0), values),
             }
         };
         let columns = types.enumerate().map(column).collect();

@@ -51,6 +51,13 @@ impl Split {
         }
         split
     }
+
+    /// Whether facts of one signature stand in several places: then a rule reads each of them.
+    pub(crate) fn is_divided(&self) -> bool {
+        let of = |facts: &[Fact]| facts.iter().map(signature).collect::<BTreeSet<Signature>>();
+        let [stored, local, request] = [&self.stored, &self.local, &self.request].map(|facts| of(facts));
+        !stored.is_disjoint(&local) || !stored.is_disjoint(&request) || !local.is_disjoint(&request)
+    }
 }
 
 /// The signature of a fact.

@@ -76,7 +76,16 @@ impl Local {
             sides.push(Side { style: Style { n: 0, dialect }, schema, document, caller });
         }
         let name = "as the page writes it".to_owned();
-        Ok(Self { name, engine, renaming, stored, request: context.to_vec(), sides, listed })
+        Ok(Self {
+            name,
+            engine,
+            renaming,
+            stored,
+            request: context.to_vec(),
+            sides,
+            is_divided: true,
+            listed,
+        })
     }
 }
 
