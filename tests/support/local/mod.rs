@@ -50,7 +50,7 @@ pub(crate) struct Local {
     stored: Vec<Fact>,
     request: Vec<Fact>,
     sides: Vec<Side>,
-    /// Whether facts of one signature stand in several places.
+    /// Whether facts of one signature stand in several places, or behind several bindings.
     is_divided: bool,
     /// The values that stand in the lists of candidates.
     listed: BTreeSet<Value>,
@@ -135,7 +135,7 @@ impl Local {
         }
         let name = format!("{}, style {n}", split.name);
         let request = renaming.facts(&split.request);
-        let is_divided = split.is_divided();
+        let is_divided = split.is_divided() || sides.iter().any(|side: &Side| side.schema.binds_in_parts());
         Ok(Self { name, engine, renaming, stored, request, sides, is_divided, listed })
     }
 

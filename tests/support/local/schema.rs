@@ -86,6 +86,16 @@ impl Schema {
         schema
     }
 
+    /// Whether several bindings feed one signature.
+    pub(crate) fn binds_in_parts(&self) -> bool {
+        let signature = |bound: &Bound| {
+            let types: Vec<String> = bound.fact.1.iter().map(|(ty, _)| ty.clone()).collect();
+            (bound.fact.0.clone(), types)
+        };
+        let all: BTreeSet<_> = self.bound.iter().map(signature).collect();
+        all.len() < self.bound.len()
+    }
+
     /// The statements that make it.
     pub(crate) fn script(&self, dialect: Dialect) -> String {
         let mut script = String::new();
