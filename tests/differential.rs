@@ -256,14 +256,7 @@ fn compare_local(sample: &Sample, tally: &Tally) -> Result<(), TestCaseError> {
     let every = if tally.local_failed.get() { 1 } else { LOCAL };
     let mut turn = 0;
     for (text, question) in &all {
-        let referee = Referee {
-            program: &program,
-            oracle: &oracle,
-            question,
-            hosted: &hosted,
-            facts: &facts,
-            context: &[],
-        };
+        let referee = Referee { program: &program, oracle: &oracle, question, hosted: &hosted, context: &[] };
         for way in ways(question) {
             let is_asked = || {
                 turn += 1;

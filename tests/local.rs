@@ -73,7 +73,6 @@ fn complaints(page: &Page, case: &Case) -> Vec<String> {
         oracle: &oracle,
         question,
         hosted: &hosted,
-        facts: &facts,
         context: &case.context,
     };
     let referees: Vec<Referee<'_>> = questions.iter().map(|question| referee(question)).collect();
