@@ -1,19 +1,19 @@
 //! Puts the values of a question and the rows of the store into a residual plan.
 //!
-//! In: a [`Residual`], the question's values, and a way to ask the store for a part. Out: a plan in which
+//! In: the plan of a `Residual`, the question's values, and a way to ask the store for a part. Out: a plan in which
 //! every value is a literal. What the values decide is decided: a part without rows ends its select, one row
 //! becomes literals, one column becomes a test (`x in (…)`), a branch that always holds disappears. A part is
 //! asked for only when nothing before it has ended its select.
 //!
 //! Rows that are still needed beside each other stand in the statement as a relation of literals.
 
-use super::split::Residual;
 use crate::ir::{CompareOp, ConstId, Constant, Program, TypeId};
 use crate::plan::algebra::{Condition, Expr, From, FromKind, Plan, PlanAnswer, Select, TableBody};
 use crate::plan::prune;
 use crate::question::{Domain, Question};
 use crate::specialise::clause::{TableRef, constant};
 use indexmap::IndexSet;
+use std::collections::BTreeMap;
 
 /// Rows of literals.
 pub(crate) type Rows = Vec<Vec<ConstId>>;
@@ -65,8 +65,8 @@ pub(crate) struct Folder<'f, E> {
     pub(crate) types: &'f [Vec<Option<TypeId>>],
     /// Asks the store for a part.
     pub(crate) fetch: &'f mut dyn FnMut(usize) -> Result<Fetched, E>,
-    /// What was fetched.
-    pub(crate) fetched: Vec<Option<Option<Rows>>>,
+    /// What was fetched, by part; `None` if there were too many rows.
+    pub(crate) fetched: BTreeMap<usize, Option<Rows>>,
     /// The rows that stand in the statement.
     pub(crate) embedded: Vec<Embedded>,
 }
@@ -98,8 +98,7 @@ pub(crate) fn put_values(
 
 impl<E> Folder<'_, E> {
     /// Folds a residual whose question's values are put in.
-    pub(crate) fn fold(&mut self, residual: &Residual, plan: Plan) -> Result<Folded, E> {
-        self.fetched.resize(residual.parts.len(), None);
+    pub(crate) fn fold(&mut self, plan: Plan) -> Result<Folded, E> {
         let Plan { mut tables, mut answer } = plan;
         let mut known: Vec<Known> = Vec::new();
         for table in &mut tables {
@@ -129,11 +128,11 @@ impl<E> Folder<'_, E> {
             (PlanAnswer::Decision(_), Some(unit)) => vec![unit.clone()],
             _ => selects,
         };
-        let rows = |(part, rows): (usize, &Option<Option<Rows>>)| {
-            let n_rows = rows.as_ref()?.as_ref()?.len();
-            (n_rows > 0).then_some((part, n_rows))
+        let rows = |(part, rows): (&usize, &Option<Rows>)| {
+            let n_rows = rows.as_ref()?.len();
+            (n_rows > 0).then_some((*part, n_rows))
         };
-        let read = self.fetched.iter().enumerate().filter_map(rows).collect();
+        let read = self.fetched.iter().filter_map(rows).collect();
         let plan = prune(Plan { tables, answer });
         Ok(Folded { plan, embedded: std::mem::take(&mut self.embedded), read })
     }
@@ -237,7 +236,7 @@ impl<E> Folder<'_, E> {
 
     /// The rows of a part, asked for once.
     fn rows(&mut self, part: usize) -> Result<Option<Rows>, E> {
-        if let Some(Some(known)) = self.fetched.get(part) {
+        if let Some(known) = self.fetched.get(&part) {
             return Ok(known.clone());
         }
         let rows = match (self.fetch)(part)? {
@@ -255,9 +254,7 @@ impl<E> Folder<'_, E> {
                 Some(interned)
             }
         };
-        if let Some(slot) = self.fetched.get_mut(part) {
-            *slot = Some(rows.clone());
-        }
+        self.fetched.insert(part, rows.clone());
         Ok(rows)
     }
 

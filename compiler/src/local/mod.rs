@@ -35,6 +35,7 @@ use crate::sql::lower::Values;
 use fold::{Folded, Folder};
 use indexmap::IndexSet;
 use split::Residual;
+use std::collections::BTreeMap;
 use types::Types;
 
 /// The form of SQL that is wanted.
@@ -233,10 +234,10 @@ impl Variant {
             constants: &mut constants,
             types: &self.types,
             fetch: &mut part,
-            fetched: Vec::new(),
+            fetched: BTreeMap::new(),
             embedded: Vec::new(),
         };
-        let folded = folder.fold(&self.residual, plan).map_err(LocalError::Fetch)?;
+        let folded = folder.fold(plan).map_err(LocalError::Fetch)?;
         self.check_size(&folded, asked, catalog).map_err(LocalError::Compile)?;
         Ok((folded, constants))
     }

@@ -95,7 +95,7 @@ fn unfold(clause: &Clause, goal_at: usize, args: &[Term], callee: &Clause) -> Cl
         Term::Var(var) => vars.get(var.index()).copied().unwrap_or(*term),
         other => *other,
     };
-    build.goals = clause.goals.clone();
+    build.goals.clone_from(&clause.goals);
     build.goals.remove(goal_at);
     for goal in &mut build.goals {
         crate::specialise::for_each_goal_term(goal, &mut |term| *term = renamed(term));

@@ -52,12 +52,12 @@ pub(crate) struct Filter {
     pub(crate) hashes: bool,
 }
 
-impl LocalStatement<'_> {
-    /// The caller's column as an expression.
-    pub(crate) fn column_text(&self, column: &ColumnExpr) -> Sql {
-        build::raw(&column.text)
-    }
+/// The caller's column as an expression.
+pub(crate) fn column_text(column: &ColumnExpr) -> Sql {
+    build::raw(&column.text)
+}
 
+impl LocalStatement<'_> {
     /// How the caller's column holds the values of a type.
     pub(crate) fn column_held(&self, ty: &str) -> Held {
         match self.values.bindings.sql_types.get(ty).map(SqlType::held) {

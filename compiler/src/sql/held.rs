@@ -325,7 +325,11 @@ fn held_column(tables: &[Vec<Held>], table: usize, column: usize) -> Held {
 
 /// How a column is held into which both go.
 fn together(left: Held, right: Held) -> Held {
-    if left == right { left } else { Held::Text }
+    match (left, right) {
+        (Held::Native(one), Held::Native(other)) if one == other => Held::Native(one),
+        (Held::Untold(one), Held::Untold(other)) if one == other => Held::Untold(one),
+        (Held::Text | Held::Native(_) | Held::Untold(_), _) => Held::Text,
+    }
 }
 
 /// Whether values of two types compare without a cast.
