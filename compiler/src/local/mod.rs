@@ -4,9 +4,9 @@
 //! Out, in two steps: a [`LocalPlan`], which depends on the question's shape alone and is worth keeping; and
 //! with a question's values and the store's rows for it the SQL text. Nothing of the caller's is read here.
 //!
-//! 1. [`split`] separates what the store decides from what is left for the caller's database;
-//! 2. [`fold`] puts values and rows in, and decides what they decide;
-//! 3. [`filter`] sorts the alternatives of a filter, [`sets`] gives lists the shape that is looked up fast;
+//! 1. `split` separates what the store decides from what is left for the caller's database;
+//! 2. `fold` puts values and rows in, and decides what they decide;
+//! 3. `filter` sorts the alternatives of a filter, `sets` gives lists the shape that is looked up fast;
 //! 4. `sql::forms` prints.
 
 mod anchor;
