@@ -9,13 +9,12 @@
 //! ```
 
 use super::anchor::Anchors;
-use super::fold::Rows;
 use super::{Asked, guards, sets};
 use crate::bindings::Bindings;
 use crate::bindings::ColumnExpr;
 use crate::catalog::{Catalog, RelationSource};
 use crate::ir::CompareOp;
-use crate::plan::algebra::{Condition, Expr, From, FromKind, Plan, Select, Table, TableBody};
+use crate::plan::algebra::{Condition, Expr, From, FromKind, Plan, Rows, Select, Table, TableBody};
 use crate::question::CompileError;
 use crate::specialise::clause::TableRef;
 use crate::sql::forms::{Filter, LocalStatement, column_text};

@@ -8,15 +8,14 @@
 //! Rows that are still needed beside each other stand in the statement as a relation of literals.
 
 use crate::ir::{CompareOp, ConstId, Constant, Program, TypeId};
-use crate::plan::algebra::{Condition, Expr, From, FromKind, Plan, PlanAnswer, Select, TableBody};
+use crate::plan::algebra::{
+    Condition, Embedded, Expr, From, FromKind, Plan, PlanAnswer, Rows, Select, TableBody,
+};
 use crate::plan::prune;
 use crate::question::{Domain, Question};
 use crate::specialise::clause::{TableRef, constant};
 use indexmap::IndexSet;
 use std::collections::BTreeMap;
-
-/// Rows of literals.
-pub(crate) type Rows = Vec<Vec<ConstId>>;
 
 /// What the store answers for a part.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,15 +24,6 @@ pub enum Fetched {
     Rows(Vec<Vec<String>>),
     /// More rows than may be put into a statement.
     TooMany,
-}
-
-/// Rows that stand in a statement.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Embedded {
-    /// The rows, each once; `None` if there are too many.
-    pub(crate) rows: Option<Rows>,
-    /// The part that they come from, if it is one.
-    pub(crate) part: Option<usize>,
 }
 
 /// A plan whose values are all literals.

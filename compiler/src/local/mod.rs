@@ -22,13 +22,13 @@ pub use fold::Fetched;
 use crate::bindings::Bindings;
 use crate::bindings::ColumnExpr;
 use crate::catalog::{Catalog, RelationSource};
+use crate::dialect;
 use crate::ir::{Constant, Program, RuleId, TypeId};
 use crate::plan::algebra::{FromKind, Plan, PlanAnswer};
 use crate::plan::print::Names;
 use crate::plan::{self, Planned};
 use crate::question::{AnswerColumn, CompileError, Question, Shape, ShapeDomain, Statement};
 use crate::sql;
-use crate::sql::dialect::Dialect;
 use crate::sql::forms::LocalStatement;
 use crate::sql::held::{Held, LocalValues};
 use crate::sql::lower::Values;
@@ -135,9 +135,6 @@ pub struct Asked<'a> {
     pub explains: bool,
 }
 
-/// Whatever the caller's database is: the store that reads the parts of a plan expands tables.
-const EXPANDS_TABLES: bool = true;
-
 /// Plans a shape; `most_rows` bounds what is read of each part.
 ///
 /// # Errors
@@ -152,7 +149,9 @@ pub fn plan(
     let variant = |planned: Planned, shape: &Shape, column: Option<usize>| {
         Variant::new(program, &catalog, shape, planned, column, most_rows)
     };
-    let mut asked = plan::plan(program, &catalog, shape, EXPANDS_TABLES);
+    // Whatever the caller's database is, the parts of a plan are read by the store.
+    let expands_tables = dialect::STORE.features().expands_tables;
+    let mut asked = plan::plan(program, &catalog, shape, expands_tables);
     let refusal = match &mut asked {
         Ok(planned) => planned.refusal.take(),
         Err(_) => None,
@@ -171,7 +170,7 @@ pub fn plan(
             if let Some(var) = given.vars.get_mut(*var) {
                 var.domain = ShapeDomain::Given;
             }
-            match plan::plan(program, &catalog, &given, EXPANDS_TABLES) {
+            match plan::plan(program, &catalog, &given, expands_tables) {
                 Ok(planned) => Some(variant(planned, &given, Some(*var))?),
                 Err(error @ CompileError::Bug(_)) => return Err(error),
                 Err(CompileError::Refused(_)) => None,
@@ -207,7 +206,7 @@ impl Variant {
                 extra_constants: constants.clone(),
                 rules: IndexSet::new(),
             };
-            statements.push(sql::to_sql(program, catalog, &planned, Dialect::Sqlite, Values::Parameters)?);
+            statements.push(sql::to_sql(program, catalog, &planned, dialect::STORE, Values::Parameters)?);
         }
         Ok(Self { residual, types, statements, constants, rules: planned.rules, column })
     }

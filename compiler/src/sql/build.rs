@@ -5,6 +5,7 @@
 //! text becomes a node here alone, by [`lit`] and [`ident`], which double the quotes before the node is
 //! built; the exhaustive test below fails if the printer ever changes.
 
+use crate::dialect::Escapes;
 use sqlparser::ast::helpers::attached_token::AttachedToken;
 use sqlparser::ast::{
     BinaryOperator, CaseWhen, CastKind, Cte, CteAsMaterialized, DataType, Distinct, Expr, Function,
@@ -141,26 +142,6 @@ pub(super) fn case(text: Expr, pairs: &[(&str, &str)]) -> Expr {
         conditions: pairs.iter().map(when).collect(),
         else_result: Some(Box::new(text)),
     }
-}
-
-/// How a literal spells a character that is best not in it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Escapes {
-    /// `E'\x3a'`
-    EscapeStrings,
-    /// `'a' || char(58)`
-    Char,
-}
-
-/// A text as a printed literal, for SQL that is put together from foreign pieces.
-pub(crate) fn printed_literal(text: &str) -> String {
-    format!("'{}'", text.replace('\'', "''"))
-}
-
-/// A name between quotes of this kind, for SQL that is put together from foreign pieces.
-pub(crate) fn printed_name(name: &str, quote: char) -> String {
-    let doubled = name.replace(quote, &format!("{quote}{quote}"));
-    format!("{quote}{doubled}{quote}")
 }
 
 /// A number.
@@ -524,6 +505,7 @@ pub(super) fn cte(name: &str, columns: &[&str], query: Query, materialized: bool
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::dialect::quote::printed_literal;
 
     /// Every string of up to `length` over an alphabet that confuses escapers.
     fn for_each_string(length: usize, visit: &mut impl FnMut(&str)) {

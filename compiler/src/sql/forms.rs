@@ -11,11 +11,11 @@ use super::lower::{Literal, Lowering, Sources, Values};
 use crate::bindings::ColumnExpr;
 use crate::bindings::SqlType;
 use crate::catalog::Catalog;
+use crate::dialect::Dialect;
 use crate::ir::{ConstId, Constant, Program};
 use crate::plan::algebra::{Condition, FromKind, Plan, Select, Table};
 use crate::question::{CompileError, Slot};
 use crate::specialise::clause::TableRef;
-use crate::sql::dialect::Dialect;
 use indexmap::IndexSet;
 use sqlparser::ast::{Cte, Expr as Sql, Query};
 

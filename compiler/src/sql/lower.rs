@@ -4,9 +4,9 @@
 //! it needs, in order. Afterwards nothing depends on the dialect any more.
 
 use super::build;
-use super::dialect::{Features, JsonRows, Placeholder, State};
 use super::held::LocalValues;
 use crate::catalog::{Catalog, Relation, RelationArg, RelationSource};
+use crate::dialect::{Features, JsonRows, Placeholder, State};
 use crate::ir::{CompareOp, ConstId, Constant, Program};
 use crate::plan::algebra::{
     Condition, Expr, From, FromKind, Plan, PlanAnswer, Range, Select, Table, TableBody,
