@@ -333,7 +333,14 @@ impl LocalPlan {
         constants: &IndexSet<Constant>,
         asked: &Asked<'_>,
     ) -> Result<LocalSql, CompileError> {
-        let Folded { mut plan, embedded, read } = folded;
+        let Folded { mut plan, mut embedded, read } = folded;
+        let mut common = Vec::new();
+        if let Form::List { .. } | Form::Rows { .. } = asked.form {
+            common = guards::take_common(plan.answer.selects_mut());
+        }
+        if let Form::List { .. } = asked.form {
+            guards::merge_literals(plan.answer.selects_mut(), &mut embedded);
+        }
         let words = asked.bindings.facts.iter().flat_map(|binding| &binding.query.words);
         let of_column = match asked.form {
             Form::Filter { column, .. } => column.words.as_slice(),
@@ -370,14 +377,12 @@ impl LocalPlan {
             }
             Form::List { name } => {
                 let columns = [(0, name.clone())];
-                let common = guards::take_common(plan.answer.selects_mut());
                 statement.rows(&plan, 1, &columns, true, &common)?
             }
             Form::Rows { columns } => {
                 if asked.bindings.dialect.features().sets_are_arrays {
                     sets::to_sets(&mut plan);
                 }
-                let common = guards::take_common(plan.answer.selects_mut());
                 let names = output_columns(&plan, columns)?;
                 let n_columns = match &plan.answer {
                     PlanAnswer::Rows { columns, .. } => columns.len(),

@@ -80,7 +80,7 @@ pub(crate) enum TableBody {
 }
 
 /// One conjunctive select.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Select {
     /// Sources in join order.
     pub(crate) from: Vec<From>,
@@ -91,7 +91,7 @@ pub(crate) struct Select {
 }
 
 /// One source of a select.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct From {
     /// Unique in the statement while planning, then numbered per table.
     pub(crate) alias: usize,
@@ -100,7 +100,7 @@ pub(crate) struct From {
 }
 
 /// What a source reads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum FromKind {
     /// A relation of the catalog, by index.
     Source(usize),
@@ -128,7 +128,7 @@ pub(crate) struct Embedded {
 }
 
 /// A condition of a select.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Condition {
     /// A comparison; order comparisons are of integers.
     Compare {

@@ -10,7 +10,7 @@ use super::algebra::{Condition, Expr, FromKind, Select, TableBody};
 use super::build::Build;
 use super::planner::{Asked, PlanError, Planner};
 use super::scope::Scope;
-use crate::ir::{CompareOp, Polarity};
+use crate::ir::{CompareOp, ConstId, Polarity};
 use crate::limits;
 use crate::specialise::clause::{Goal, RelId, ScanArg, Term};
 
@@ -146,13 +146,22 @@ impl Planner<'_> {
                         build.goals.insert(at, goal);
                         continue;
                     }
+                    let is_supplemented = self.shared.contains(&rel)
+                        && self.clauses(rel).len() > 1
+                        && !self.is_recursive(rel)
+                        && !scope.is_in_step();
+                    if is_supplemented {
+                        let rows = self.supplement(scope, &build, rel, &args)?;
+                        build.goals.insert(at, rows);
+                        continue;
+                    }
                     let alternatives = self.clauses(rel).len();
                     let nested = self.may_nest(scope) && (!self.shares_tests || args.is_empty());
                     match step {
                         Step::Test if !alone && nested => {
                             let goal = Goal::Call { rel, args, polarity, guards };
                             let branches = self.branches(scope, &build, &goal)?;
-                            build.select.filter.push(Condition::Any(branches));
+                            build.select.filter.push(any_of(branches));
                         }
                         Step::Test if !alone => {
                             let rows = self.produce(&build, rel, &args)?;
@@ -236,6 +245,51 @@ impl Planner<'_> {
         let selects = self.selects(&Scope::TOP, inner)?;
         let table = self.add_table(rel, "", n_columns, TableBody::Union(selects));
         self.produced.insert((rel, asked), table);
+        Ok(Goal::Rows { table, args: outer_args })
+    }
+
+    /// A table with the relation's tuples for the rows that the enclosing selects lead to (a supplementary
+    /// relation, Beeri and Ramakrishnan 1987). Alternatives that differ in the role alone share it.
+    fn supplement(
+        &mut self,
+        scope: &Scope<'_>,
+        build: &Build,
+        rel: RelId,
+        args: &[Term],
+    ) -> Result<Goal, PlanError> {
+        let mut rows: Vec<Expr> = Vec::new();
+        for arg in args {
+            if let Some(expr) = build.expr(*arg).filter(|expr| !expr.is_static() && !rows.contains(expr)) {
+                rows.push(expr);
+            }
+        }
+        let mut inner = Build::default();
+        inner.rule = build.rule;
+        if !rows.is_empty() {
+            inner.select = Select { output: Vec::new(), ..scope.demand(&build.select, rows) };
+        }
+        let mut call = Vec::new();
+        let mut outer_args = Vec::new();
+        for arg in args {
+            // A known role picks from the table that holds all.
+            let expr = build.expr(*arg).filter(|expr| !matches!(expr, Expr::Const(_)));
+            let term = match expr {
+                Some(expr) => inner.bound(expr),
+                None if *arg == Term::Ignored => Term::Ignored,
+                None => inner.fresh(build.name(*arg)),
+            };
+            if term != Term::Ignored && !expr.is_some_and(Expr::is_static) {
+                inner.output.push(term);
+                outer_args.push(*arg);
+            }
+            call.push(term);
+        }
+        let mut selects = Vec::new();
+        for build in self.distribute(&inner, rel, &call) {
+            selects.extend(self.selects(&Scope::TOP, build)?);
+        }
+        let n_columns = inner.output.len();
+        let table = self.add_table(rel, "for the rows that lead to it", n_columns, TableBody::Union(selects));
         Ok(Goal::Rows { table, args: outer_args })
     }
 
@@ -354,6 +408,33 @@ impl Planner<'_> {
             Goal::Compare { op: CompareOp::Equal, left, right } => *left == term || *right == term,
             Goal::Scan { .. } | Goal::Call { .. } | Goal::Compare { .. } => false,
         })
+    }
+}
+
+/// A test that some branch holds; of one value against literals, where that is all.
+fn any_of(branches: Vec<Select>) -> Condition {
+    let mut value = None;
+    let mut literals: Vec<ConstId> = Vec::new();
+    for branch in &branches {
+        match (branch.from.as_slice(), branch.filter.as_slice()) {
+            (
+                [],
+                [
+                    Condition::Compare { op: CompareOp::Equal, left: Expr::Const(literal), right: expr }
+                    | Condition::Compare { op: CompareOp::Equal, left: expr, right: Expr::Const(literal) },
+                ],
+            ) if value.is_none_or(|value| value == *expr) => {
+                value = Some(*expr);
+                literals.push(*literal);
+            }
+            _ => return Condition::Any(branches),
+        }
+    }
+    literals.sort_unstable();
+    literals.dedup();
+    match value {
+        Some(expr) if literals.len() > 1 => Condition::OneOf { expr, literals },
+        Some(_) | None => Condition::Any(branches),
     }
 }
 

@@ -10,9 +10,10 @@
 //! 2. [`collapse`] turns hierarchies of roles into one scan;
 //! 3. [`unify`] makes one relation of those with the same clauses;
 //! 4. [`contained`] drops the ways to an answer that other rules find anyway;
-//! 5. [`linearise`] makes transitivity linear;
-//! 6. [`absorb`] removes closures inside the same closure;
-//! 7. [`planner`] finds the strata; [`conjunction`] orders each body; [`closure`] closes recursion, with the
+//! 5. [`roles`] makes one relation of those that differ in a role, where several are asked for;
+//! 6. [`linearise`] makes transitivity linear;
+//! 7. [`absorb`] removes closures inside the same closure;
+//! 8. [`planner`] finds the strata; [`conjunction`] orders each body; [`closure`] closes recursion, with the
 //!    [`recursion`]'s classes of columns, from the demand of the enclosing [`scope`].
 
 mod absorb;
@@ -28,6 +29,7 @@ mod linearise;
 mod planner;
 pub(crate) mod print;
 mod recursion;
+mod roles;
 mod scope;
 mod unify;
 
@@ -38,7 +40,7 @@ use crate::ir::{Constant, Program, RuleId};
 use crate::limits;
 use crate::question::{CompileError, Shape};
 use crate::specialise;
-use crate::specialise::clause::Specialised;
+use crate::specialise::clause::{Root, Specialised, Term};
 use algebra::Plan;
 use indexmap::IndexSet;
 use planner::Planner;
@@ -74,7 +76,7 @@ pub(crate) fn plan(
 ) -> Result<Planned, CompileError> {
     let specialised = specialise::specialise(program, catalog, shape)?;
     let rules = rules(&specialised);
-    let planned = finish(program, catalog, shape, shrink(specialised), expands_tables)?;
+    let planned = finish(program, catalog, shape, shrink(program, catalog, specialised), expands_tables)?;
     Ok(Planned { rules, ..planned })
 }
 
@@ -89,7 +91,7 @@ pub(crate) fn explain(
     let extra_constants = specialised.extra_constants.clone();
     let names = Names { program, catalog, extra_constants: &extra_constants };
     let before = names.specialised(&specialised);
-    let shrunk = shrink(specialised);
+    let shrunk = shrink(program, catalog, specialised);
     let collapsed = names.specialised(&shrunk);
     let strata = names.strata(&shrunk, &planner::strata(&shrunk.relations));
     let planned = finish(program, catalog, shape, shrunk, expands_tables)?;
@@ -98,14 +100,25 @@ pub(crate) fn explain(
 }
 
 /// The passes from specialised relations to the relations that are planned.
-fn shrink(mut specialised: Specialised) -> Specialised {
+fn shrink(program: &Program, catalog: &Catalog, mut specialised: Specialised) -> Specialised {
     collapse::collapse(&mut specialised);
     unify::unify(&mut specialised);
     contained::drop_contained(&mut specialised);
+    if asks_for_literals(&specialised) {
+        collapse::drop_unreachable(&mut specialised);
+        specialised.shared = roles::reify(program, catalog, &mut specialised);
+    }
     linearise::linearise(&mut specialised);
     absorb::absorb(&mut specialised);
     collapse::drop_unreachable(&mut specialised);
     specialised
+}
+
+/// Whether the alternatives of the question differ in literals that they answer with, as actions do.
+fn asks_for_literals(specialised: &Specialised) -> bool {
+    let answers_literal =
+        |root: &Root| root.outputs.iter().any(|output| matches!(output.term(), Some(Term::Const(_))));
+    specialised.roots.iter().filter(|root| answers_literal(root)).nth(1).is_some()
 }
 
 /// The rules that clauses come from.

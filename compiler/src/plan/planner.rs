@@ -62,6 +62,8 @@ pub(super) struct Planner<'p> {
     pub(super) n_branches: usize,
     /// How many bodies are being planned inside each other.
     pub(super) depth: usize,
+    /// Relations that many alternatives read, each for other roles.
+    pub(super) shared: IndexSet<RelId>,
     /// Whether a test becomes a shared table instead of a branch wherever it is made.
     pub(super) shares_tests: bool,
     /// Alternatives of the question that cannot be enumerated: what must hold for them, and why. `None`
@@ -108,6 +110,7 @@ impl<'p> Planner<'p> {
             n_branches: 0,
             depth: 0,
             refused: None,
+            shared: specialised.shared,
             shares_tests,
             is_decision,
         }

@@ -211,6 +211,8 @@ pub(crate) struct Specialised {
     pub(crate) roots: Vec<Root>,
     /// Literals of the catalog that the policy does not have; numbered after the policy's.
     pub(crate) extra_constants: IndexSet<Constant>,
+    /// Relations that many alternatives read, each for other roles: one table serves them all.
+    pub(crate) shared: IndexSet<RelId>,
 }
 
 impl Specialised {

@@ -90,6 +90,7 @@ pub(crate) fn specialise(
             relations: Vec::new(),
             roots: Vec::new(),
             extra_constants: IndexSet::new(),
+            shared: IndexSet::new(),
         });
     };
     // The question's own solutions depend on the tables it reads: run it until no table grows.
@@ -233,6 +234,7 @@ impl<'p> Specialiser<'p> {
                 relation.clauses = clauses.into_iter().collect();
             }
         }
-        Ok(Specialised { relations, roots, extra_constants: self.sources.extra_constants })
+        let extra_constants = self.sources.extra_constants;
+        Ok(Specialised { relations, roots, extra_constants, shared: IndexSet::new() })
     }
 }
