@@ -13,19 +13,18 @@
 
 mod support;
 
-use libtest_mimic::{Arguments, Failed, Trial};
+use libtest_mimic::{Arguments, Failed};
 use portcullis_compiler::ir::{Program, TypeId};
 use portcullis_compiler::question::QuestionAtom;
 use std::collections::BTreeSet;
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
-use std::sync::Arc;
-use support::fixture::{self, Answer, Case, Expected, Query, SqlSnapshot};
+use support::fixture::{Answer, Case, Expected, Query, SqlSnapshot};
 use support::hosted::{FAULT, Hosted};
 use support::notation::{Cell, Fact, Value};
 use support::oracle::Oracle;
 use support::outcome::{Allow, Outcome, mentioned};
+use support::pages::{self, Page};
 use support::returned::Returned;
 use support::server::Server;
 use support::{assertions, policy};
@@ -35,48 +34,8 @@ const MOST_CONTEXT_FACTS: usize = 100;
 
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let mut trials = Vec::new();
-    for path in pages(&root.join("fixtures/conformance")) {
-        let page = Arc::new(Page::of(root, &path));
-        match fixture::parse(&fs::read_to_string(&path).unwrap()) {
-            Ok(cases) => trials.extend(cases.into_iter().map(|case| {
-                let page = Arc::clone(&page);
-                Trial::test(format!("{}::{}", page.name, case.name), move || Run::of(&page, &case).finish())
-            })),
-            Err(error) => {
-                trials.push(Trial::test(format!("{}::page", page.name), move || Err(Failed::from(error))));
-            }
-        }
-    }
+    let trials = pages::trials(|_| true, |page, case| Run::of(page, case).finish());
     libtest_mimic::run(&arguments, trials).exit_code()
-}
-
-/// Every page below a folder, in a fixed order.
-fn pages(folder: &Path) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() { found.extend(pages(&path)) } else { found.push(path) }
-    }
-    found.sort();
-    found
-}
-
-/// Where a fixture comes from.
-struct Page {
-    /// `topic/case`
-    name: String,
-    /// Relative to the repository.
-    file: PathBuf,
-}
-
-impl Page {
-    fn of(root: &Path, path: &Path) -> Self {
-        let file = path.strip_prefix(root).unwrap().to_owned();
-        let name = file.strip_prefix("fixtures/conformance").unwrap().with_extension("");
-        Self { name: name.to_str().unwrap().to_owned(), file }
-    }
 }
 
 /// One heading on its way through everybody who can answer.

@@ -1,11 +1,12 @@
 //! The oracle against everything that is fast: random policies, random facts, all questions.
 //!
 //! The engine answers all of them; for a share of the policies the statements also run on SQLite and on
-//! PostgreSQL, in every form in which they are printed.
+//! PostgreSQL, in every form in which they are printed; and for a share the facts are split between the store,
+//! a caller's tables and the request, and local checks answer a share of the questions.
 //!
 //! The seed is fixed, so a run is the same everywhere; `PORTCULLIS_CASES` says how many policies,
 //! `PORTCULLIS_SEED` takes another seed, `PORTCULLIS_DATABASES=1` runs the statements of every policy, `2` of
-//! every other one. A failure is shrunk and printed as a fixture, ready to be
+//! every other one, and `PORTCULLIS_SPLITS` says the same of local checks. A failure is shrunk and printed as a fixture, ready to be
 //! committed under `fixtures/conformance`.
 
 #![expect(clippy::unwrap_used, reason = "a test binary; a panic is the failure")]
@@ -20,6 +21,10 @@ use std::fmt::Write;
 use support::fixture::{Answer, Expected};
 use support::generate::{IDS, Sample, samples};
 use support::hosted::{FAULT, Hosted};
+use support::local::Local;
+use support::local::asked::ways;
+use support::local::referee::{Referee, TOO_LARGE};
+use support::local::split;
 use support::notation::{self, Cell, Fact, Value};
 use support::oracle::Oracle;
 use support::outcome::{Allow, Outcome, mentioned};
@@ -47,6 +52,15 @@ const REFUSED_CHECKS_PER_MILLE: usize = 10;
 /// The most enumerations in a thousand that may be refused.
 const REFUSED_PER_MILLE: usize = 120;
 
+/// Of every third policy the facts are split.
+const SPLITS: u32 = 3;
+
+/// Of the ways to ask for a local check, and the places, one in so many is taken.
+const LOCAL: usize = 5;
+
+/// The most local checks in a thousand that may be refused because the statement would be too large.
+const TOO_LARGE_PER_MILLE: usize = 20;
+
 /// The place of the answers that no engine gave.
 const DATABASE: &str = "on a database";
 
@@ -62,6 +76,10 @@ struct Tally {
     refused: Counter<usize>,
     refused_checks: Counter<usize>,
     statements: Counter<usize>,
+    local: Counter<usize>,
+    too_large: Counter<usize>,
+    /// Whether a local check failed; then all are asked about every smaller policy.
+    local_failed: Counter<bool>,
     /// Whether a database failed; then it is asked about every smaller policy, too.
     database_failed: Counter<bool>,
 }
@@ -111,12 +129,17 @@ fn the_engine_answers_what_the_oracle_answers() {
     let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &seed);
     let tally = Tally::default();
     let databases = number("PORTCULLIS_DATABASES").unwrap_or(DATABASES) as usize;
+    let splits = number("PORTCULLIS_SPLITS").unwrap_or(SPLITS) as usize;
     let run = TestRunner::new_with_rng(config, rng).run(&samples(), |sample| {
         let asks_databases = tally.policies.get().is_multiple_of(databases) || tally.database_failed.get();
-        compare(&sample, &tally, asks_databases)
+        compare(&sample, &tally, asks_databases)?;
+        if tally.policies.get().is_multiple_of(splits) || tally.local_failed.get() {
+            compare_local(&sample, &tally)?;
+        }
+        Ok(())
     });
     eprintln!(
-        "{} policies ({} refused), {} decisions ({} yes), {} enumerations ({} not empty, {} with wildcards, {} refused), {} checks refused, {} answers of databases",
+        "{} policies ({} refused), {} decisions ({} yes), {} enumerations ({} not empty, {} with wildcards, {} refused), {} checks refused, {} answers of databases, {} of local checks ({} too large)",
         tally.policies.get(),
         tally.refused_policies.get(),
         tally.decisions.get(),
@@ -127,6 +150,8 @@ fn the_engine_answers_what_the_oracle_answers() {
         tally.refused.get(),
         tally.refused_checks.get(),
         tally.statements.get(),
+        tally.local.get(),
+        tally.too_large.get(),
     );
     if let Err(error) = run {
         panic!("{error}");
@@ -138,6 +163,10 @@ fn the_engine_answers_what_the_oracle_answers() {
     assert!(
         tally.refused_checks.get() * 1000 <= tally.decisions.get() * REFUSED_CHECKS_PER_MILLE,
         "too many checks are refused"
+    );
+    assert!(
+        tally.too_large.get() * 1000 <= tally.local.get() * TOO_LARGE_PER_MILLE,
+        "too many local checks are refused"
     );
     assert!(
         tally.refused.get() * 1000 <= tally.enumerations.get() * REFUSED_PER_MILLE,
@@ -202,6 +231,60 @@ fn compare(sample: &Sample, tally: &Tally, asks_databases: bool) -> Result<(), T
                 let answer = as_answer(&oracle, question);
                 let message = format!("{way} ({place}): {found}");
                 return Err(TestCaseError::fail(report(&sample.policy, &facts, text, &answer, &message)));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The same questions, with the facts split.
+fn compare_local(sample: &Sample, tally: &Tally) -> Result<(), TestCaseError> {
+    let Ok(program) = policy::program(&sample.policy) else { return Ok(()) };
+    let facts = sample.facts(&program);
+    let all = questions(&program);
+    let values: Vec<Value> = all.iter().flat_map(|(_, question)| mentioned(question)).collect();
+    let oracle = Oracle::new(&program, &facts, &values, portcullis::engine::unix_time());
+    let fail = |message: String| TestCaseError::fail(format!("{message}\n{}", sample.policy));
+    let hosted = Hosted::new(&sample.policy).map_err(fail)?;
+    hosted.store(&facts).map_err(fail)?;
+    let split = split::by_number(&facts, sample.placing);
+    let asked: Vec<&Question> = all.iter().map(|(_, question)| question).collect();
+    let values = oracle.known();
+    let local =
+        Local::new(&sample.policy, &program, &split, sample.placing, &values, &asked).map_err(fail)?;
+    local.verify(&split).map_err(fail)?;
+    let every = if tally.local_failed.get() { 1 } else { LOCAL };
+    let mut turn = 0;
+    for (text, question) in &all {
+        let referee = Referee {
+            program: &program,
+            oracle: &oracle,
+            question,
+            hosted: &hosted,
+            facts: &facts,
+            context: &[],
+        };
+        for way in ways(question) {
+            let is_asked = || {
+                turn += 1;
+                usize::is_multiple_of(turn, every)
+            };
+            for asked in local.ask(question, way, is_asked) {
+                count(&tally.local);
+                let found = asked.found.to_string();
+                if TOO_LARGE.iter().any(|reason| found.contains(reason)) && !found.contains(FAULT) {
+                    count(&tally.too_large);
+                    continue;
+                }
+                let Err(expected) = referee.judge(&local, way, &asked.found) else { continue };
+                tally.local_failed.set(true);
+                let message = format!(
+                    "{}: {way:?} on {}: {found}\n{}",
+                    local.name,
+                    asked.place(),
+                    local.explained(question, way, &asked)
+                );
+                return Err(TestCaseError::fail(report(&sample.policy, &facts, text, &expected, &message)));
             }
         }
     }

@@ -395,8 +395,12 @@ fn every_snapshot_is_asked_for_and_there() {
             }));
         }
     }
+    for file in files("tests/local_contract", &[".rs"]) {
+        let shapes = file.text.split("shape(\"").skip(1).filter_map(|rest| rest.split('"').next());
+        asked.extend(shapes.map(|name| format!("snapshots/local/{name}.snap")));
+    }
     let there: BTreeSet<String> = files("snapshots", &[""]).into_iter().map(|file| file.path).collect();
-    let orphans = there.difference(&asked).map(|path| format!("{path}: no page asks for it"));
+    let orphans = there.difference(&asked).map(|path| format!("{path}: nobody asks for it"));
     let missing = asked.difference(&there).map(|path| format!("{path}: is missing"));
     none(&orphans.chain(missing).collect::<Vec<_>>(), "snapshots and `sql:` lines belong together");
 }

@@ -95,6 +95,11 @@ impl ActiveDomain {
         }
     }
 
+    /// All values of concrete types that a policy may mention.
+    pub(crate) fn all(&self) -> BTreeSet<Value> {
+        self.values.iter().filter(|value| value.ty != FOREIGN).cloned().collect()
+    }
+
     /// All values of these types.
     pub(crate) fn all_of(&self, types: &[&str]) -> BTreeSet<Value> {
         self.values.iter().filter(|value| types.contains(&value.ty.as_str())).cloned().collect()

@@ -7,6 +7,7 @@
 //! ````text
 //! ```policy +   more policy, for this heading only         ```facts +   more stored facts
 //! ```context    facts that come with each request
+//! ```local      facts that the caller's tables hold: ```schema makes these, ```bindings is their document
 //! | query | answer |             yes, no, nothing, `Doc:memo, Doc:plan`, `*`, or `refused: part of the message`
 //! | ----- | ------ |
 //! sql: allow(User:ada, "read", Doc:?) for sqlite, postgresql         the statement is a snapshot
@@ -31,8 +32,10 @@ pub(crate) struct Case {
     pub(crate) name: String,
     /// The whole policy.
     pub(crate) policy: String,
-    /// The stored facts.
+    /// The stored facts, and the local ones.
     pub(crate) facts: Vec<Fact>,
+    /// The caller's tables, if the page has its own.
+    pub(crate) written: Written,
     /// The facts of each request.
     pub(crate) context: Vec<Fact>,
     /// The rows of the tables.
@@ -43,6 +46,17 @@ pub(crate) struct Case {
     pub(crate) storable: Vec<(Fact, bool)>,
     /// What the upload of the policy must say, if the page asks; otherwise it must be accepted.
     pub(crate) upload: Option<Expected<()>>,
+}
+
+/// A caller's tables as a page writes them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Written {
+    /// What the rows mean.
+    pub(crate) local: Vec<Fact>,
+    /// The statements that make the tables, for every database.
+    pub(crate) schema: String,
+    /// The data-bindings document, without a dialect.
+    pub(crate) bindings: String,
 }
 
 /// One row of a table.
@@ -172,6 +186,9 @@ impl Page {
             "facts" if is_shared && case.facts.is_empty() => case.facts = facts(text)?,
             "facts +" if !is_shared => case.facts.extend(facts(text)?),
             "context" if case.context.is_empty() => case.context = facts(text)?,
+            "local" if is_shared && case.written.local.is_empty() => case.written.local = facts(text)?,
+            "schema" if is_shared => text.clone_into(&mut case.written.schema),
+            "bindings" if is_shared => text.clone_into(&mut case.written.bindings),
             other => return Err(format!("a block `{other}` cannot stand here")),
         }
         Ok(())
@@ -218,6 +235,7 @@ impl Page {
                 name: heading.to_owned(),
                 policy: String::new(),
                 facts: Vec::new(),
+                written: Written::default(),
                 context: Vec::new(),
                 queries: Vec::new(),
                 snapshots: Vec::new(),
@@ -305,7 +323,10 @@ impl Page {
             let Case { queries, snapshots, storable, upload, .. } = case;
             queries.is_empty() && snapshots.is_empty() && storable.is_empty() && upload.is_none()
         };
-        let cases: Vec<Case> = self.sections.into_iter().map(|section| section.case).collect();
+        let mut cases: Vec<Case> = self.sections.into_iter().map(|section| section.case).collect();
+        for case in &mut cases {
+            case.facts.extend(case.written.local.iter().cloned());
+        }
         match cases.iter().find(checks_nothing) {
             Some(case) => Err(format!("`{}` checks nothing", case.name)),
             None => Ok(cases),

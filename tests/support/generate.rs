@@ -23,6 +23,8 @@ use std::fmt::Write;
 pub(crate) struct Sample {
     /// The policy's text.
     pub(crate) policy: String,
+    /// Chooses where each fact stands, and in what tables.
+    pub(crate) placing: usize,
     facts: Vec<Vec<u8>>,
 }
 
@@ -174,10 +176,12 @@ pub(crate) fn samples() -> impl Strategy<Value = Sample> {
     let fact = prop::collection::vec(any::<u8>(), 8);
     let rules = prop::collection::vec(rule, 3..16);
     let facts = prop::collection::vec(fact, 0..32);
-    (any::<bool>(), 0..4_u8, rules, facts).prop_map(|(is_layered, wired, rules, facts)| {
-        let style = if is_layered { Style::Layered } else { Style::Tangled };
-        Sample { policy: policy(style, wired > 0, &rules), facts }
-    })
+    (any::<bool>(), 0..4_u8, rules, facts, any::<u16>()).prop_map(
+        |(is_layered, wired, rules, facts, placing)| {
+            let style = if is_layered { Style::Layered } else { Style::Tangled };
+            Sample { policy: policy(style, wired > 0, &rules), facts, placing: usize::from(placing) }
+        },
+    )
 }
 
 fn policy(style: Style, is_wired: bool, rules: &[Vec<u8>]) -> String {

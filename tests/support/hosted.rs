@@ -7,7 +7,10 @@
 use super::fixture::Answer;
 use super::notation::{Cell, Fact, Value};
 use super::outcome::{Allow, Outcome, given, ids, is_wanted};
-use portcullis::engine::{Engine, EngineError, EngineSettings, EvaluateQuery, EvaluateVar, PolicyOptions};
+use portcullis::engine::{
+    Engine, EngineError, EngineSettings, EvaluateQuery, EvaluateVar, LocalQuestion, LocalRequest,
+    PolicyOptions,
+};
 use portcullis::store::{self, ArgPattern, Change, FactPattern};
 use portcullis_compiler::question::{Domain, Question, QuestionVar};
 use std::collections::BTreeSet;
@@ -93,6 +96,20 @@ impl Hosted {
             self.engine.authorize_resources(stored(actor), action.to_owned(), resources, stored_all(context));
         let passed = RUNTIME.block_on(filter).map_err(|error| error.to_string())?;
         Ok(passed.into_iter().map(|value| Value::new(&value.ty, &value.id)).collect())
+    }
+
+    /// The SQL that answers a question on the caller's database.
+    pub(crate) fn local(
+        &self,
+        bindings: &str,
+        question: LocalQuestion,
+        context: &[Fact],
+    ) -> Result<String, String> {
+        let request = LocalRequest { bindings: bindings.to_owned(), question, context: stored_all(context) };
+        RUNTIME.block_on(self.engine.local(request)).map_err(|error| match error {
+            EngineError::BadRequest(message) => message,
+            other => format!("{FAULT}{other}"),
+        })
     }
 
     fn ask_pattern(&self, question: &Question, pattern: FactPattern, context: &[Fact]) -> Outcome {

@@ -76,6 +76,11 @@ impl<'p> Oracle<'p> {
         self.ground(question).iter().map(|tuple| tuple.iter().map(value).collect()).collect()
     }
 
+    /// Every value that may stand in an answer, fresh ones included.
+    pub(crate) fn known(&self) -> BTreeSet<Value> {
+        self.domain.all()
+    }
+
     /// All values of these types, fresh ones included.
     pub(crate) fn all_of(&self, types: &[&str]) -> BTreeSet<Value> {
         self.domain.all_of(types)

@@ -13,6 +13,8 @@ mod anchor;
 mod filter;
 pub(crate) mod fold;
 mod guards;
+mod key;
+mod prefix;
 mod sets;
 mod split;
 mod types;
@@ -370,6 +372,10 @@ impl LocalPlan {
             dialect: asked.bindings.dialect,
             values,
         };
+        let starts_from_rows = matches!(asked.form, Form::Decision { .. } | Form::List { .. });
+        if starts_from_rows && asked.bindings.dialect.features().sets_are_arrays {
+            prefix::share(&mut plan, &self.catalog, asked.bindings, &statement.values.prefix);
+        }
         let sql = match asked.form {
             Form::Decision { name } => {
                 guards::factor_decision(&mut plan);

@@ -23,7 +23,7 @@ impl LocalValues<'_> {
                 rest.strip_prefix(start).is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
             };
             matches!(rest, "w" | "x" | "r" | "a" | "u" | "s" | "l" | "st" | "e" | "q" | "given")
-                || ["pc", "pb", "t"].into_iter().any(numbered)
+                || ["pc", "pb", "pk", "t"].into_iter().any(numbered)
         };
         let mut prefix = String::new();
         while words.iter().any(|word| word.strip_prefix(prefix.as_str()).is_some_and(is_ours)) {

@@ -1,0 +1,162 @@
+//! The caller's database: runs scripts and statements, and says what came out, names and types included.
+
+use crate::support::hosted::RUNTIME;
+use crate::support::postgres::Session;
+use portcullis_compiler::Dialect;
+use rusqlite::Connection;
+use rusqlite::config::DbConfig;
+use rusqlite::types::Value as SqliteValue;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+use tokio_postgres::SimpleQueryMessage;
+
+/// The longest that a statement may take on SQLite; PostgreSQL has a limit of its own.
+const LIMIT: Duration = Duration::from_secs(20);
+
+/// What a statement returned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Returned {
+    /// The columns' names and types. SQLite's columns have no types; it is that of the first row's cell.
+    pub(crate) columns: Vec<(String, String)>,
+    /// The rows; a truth value is `true` or `false` on PostgreSQL, `1` or `0` on SQLite.
+    pub(crate) rows: Vec<Vec<Option<String>>>,
+}
+
+/// A database of the caller's, gone when it is dropped.
+pub(crate) enum Caller {
+    /// A session with its temporary tables.
+    Postgresql(Session),
+    /// A database in memory.
+    Sqlite {
+        /// The connection.
+        connection: Connection,
+        /// When the statement that runs now is interrupted.
+        until: Arc<Mutex<Instant>>,
+    },
+}
+
+impl Caller {
+    /// An empty database.
+    pub(crate) fn new(dialect: Dialect) -> Result<Self, String> {
+        match dialect {
+            Dialect::Postgresql => Ok(Self::Postgresql(Session::new()?)),
+            Dialect::Sqlite => {
+                let open = || {
+                    let mut connection = Connection::open_in_memory()?;
+                    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DQS_DML, false)?;
+                    let until = Arc::new(Mutex::new(Instant::now() + LIMIT));
+                    let limit = Arc::clone(&until);
+                    connection
+                        .progress_handler(100_000, Some(move || Instant::now() > *limit.lock().unwrap()))?;
+                    Ok(Self::Sqlite { connection, until })
+                };
+                open().map_err(|error: rusqlite::Error| error.to_string())
+            }
+        }
+    }
+
+    /// Its dialect.
+    pub(crate) fn dialect(&self) -> Dialect {
+        match self {
+            Self::Postgresql(_) => Dialect::Postgresql,
+            Self::Sqlite { .. } => Dialect::Sqlite,
+        }
+    }
+
+    /// Runs statements that return nothing.
+    pub(crate) fn script(&self, script: &str) -> Result<(), String> {
+        let ran = match self {
+            Self::Postgresql(session) => {
+                RUNTIME.block_on(session.client().batch_execute(script)).map_err(|error| told(&error))
+            }
+            Self::Sqlite { connection, .. } => {
+                connection.execute_batch(script).map_err(|error| error.to_string())
+            }
+        };
+        ran.map_err(|error| format!("{error}\n{script}"))
+    }
+
+    /// Runs one statement.
+    pub(crate) fn run(&self, sql: &str) -> Result<Returned, String> {
+        let ran = match self {
+            Self::Postgresql(session) => RUNTIME.block_on(run_postgres(session, sql)),
+            Self::Sqlite { connection, until } => {
+                *until.lock().unwrap() = Instant::now() + LIMIT;
+                run_sqlite(connection, sql)
+            }
+        };
+        ran.map_err(|error| format!("{error}\n{sql}"))
+    }
+}
+
+/// A statement's rows as the database prints them, whatever the columns' types.
+pub(crate) fn printed(caller: &Caller, sql: &str) -> Result<Vec<Vec<Option<String>>>, String> {
+    let Caller::Postgresql(session) = caller else {
+        return caller.run(sql.trim_end().trim_end_matches(';')).map(|returned| returned.rows);
+    };
+    let messages = RUNTIME.block_on(session.client().simple_query(sql)).map_err(|error| told(&error))?;
+    let row = |message| match message {
+        SimpleQueryMessage::Row(row) => {
+            Some((0..row.len()).map(|at| row.get(at).map(str::to_owned)).collect())
+        }
+        _ => None,
+    };
+    Ok(messages.into_iter().filter_map(row).collect())
+}
+
+async fn run_postgres(session: &Session, sql: &str) -> Result<Returned, String> {
+    let client = session.client();
+    let prepared = client.prepare(sql).await.map_err(|error| told(&error))?;
+    if !prepared.params().is_empty() {
+        return Err("the statement has parameters".into());
+    }
+    let columns: Vec<(String, String)> = prepared
+        .columns()
+        .iter()
+        .map(|column| (column.name().to_owned(), column.type_().name().to_owned()))
+        .collect();
+    let mut rows = Vec::new();
+    for row in client.query(&prepared, &[]).await.map_err(|error| told(&error))? {
+        let cell = |(at, (_, ty)): (usize, &(String, String))| match ty.as_str() {
+            "bool" => row.try_get::<_, Option<bool>>(at).map(|cell| cell.map(|cell| cell.to_string())),
+            "int4" => row.try_get::<_, Option<i32>>(at).map(|cell| cell.map(|cell| cell.to_string())),
+            "int8" => row.try_get::<_, Option<i64>>(at).map(|cell| cell.map(|cell| cell.to_string())),
+            _ => row.try_get::<_, Option<String>>(at),
+        };
+        rows.push(
+            columns.iter().enumerate().map(cell).collect::<Result<_, _>>().map_err(|error| told(&error))?,
+        );
+    }
+    Ok(Returned { columns, rows })
+}
+
+fn told(error: &tokio_postgres::Error) -> String {
+    error.as_db_error().map_or_else(|| format!("{error:?}"), ToString::to_string)
+}
+
+fn run_sqlite(connection: &Connection, sql: &str) -> Result<Returned, String> {
+    let run = || {
+        let mut statement = connection.prepare(sql)?;
+        let names: Vec<String> = statement.column_names().map(str::to_owned).collect();
+        let mut types: Vec<Option<&str>> = vec![None; names.len()];
+        let mut rows = Vec::new();
+        let mut found = statement.query([])?;
+        while let Some(row) = found.next()? {
+            let mut cells = Vec::new();
+            for (at, ty) in types.iter_mut().enumerate() {
+                let (name, cell) = match row.get(at)? {
+                    SqliteValue::Null => (None, None),
+                    SqliteValue::Integer(number) => (Some("integer"), Some(number.to_string())),
+                    SqliteValue::Text(text) => (Some("text"), Some(text)),
+                    other => (Some("other"), Some(format!("{other:?}"))),
+                };
+                *ty = ty.or(name);
+                cells.push(cell);
+            }
+            rows.push(cells);
+        }
+        let types = types.into_iter().map(|ty| ty.unwrap_or("null").to_owned());
+        Ok(Returned { columns: names.into_iter().zip(types).collect(), rows })
+    };
+    run().map_err(|error: rusqlite::Error| error.to_string())
+}

@@ -1,0 +1,115 @@
+//! Schemas with a table for each type of things, as most applications have them.
+//!
+//! What is said of a thing at most once stands in its row: `has_relation(Issue:_, parent, Repository:_)` is a
+//! column `issues.parent_1`, NULL where an issue has none, and `is_public(Repository:_)` a flag. The document
+//! promises that the tables' ids are unique, so a filter over exactly that column may read the row.
+
+use super::renaming::Renaming;
+use super::schema::{Bound, Candidates, Key, Schema, column_type, spelled};
+use super::style::Style;
+use super::tables::{Column, ColumnType, Row, Table, quoted};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The column with the ids of each thing.
+const ID: &str = "id";
+
+/// Puts what it can into rows of things and returns the other groups; every type gets its table.
+pub(crate) fn place(
+    style: Style,
+    renaming: &Renaming,
+    groups: Vec<(Key, Vec<Row>)>,
+    ids: &BTreeMap<String, BTreeSet<String>>,
+    schema: &mut Schema,
+) -> Vec<(Key, Vec<Row>)> {
+    let mut things: BTreeMap<String, Table> = BTreeMap::new();
+    for (number, (ty, ids)) in ids.iter().enumerate().filter(|(_, (ty, _))| !is_primitive(ty)) {
+        let word: String = ty.chars().filter(char::is_ascii_alphanumeric).collect();
+        let name = match number % 2 {
+            0 => format!("{}s_{number}", word.to_lowercase()),
+            _ => quoted(&format!("{word}s")),
+        };
+        let id = column_type(style, renaming, ty, "", std::iter::empty());
+        let columns = vec![Column { name: ID.to_owned(), ty: id }];
+        let rows = ids.iter().map(|id| vec![Some(id.clone())]).collect();
+        things.insert(ty.clone(), Table { name, columns, key: Some(0), rows });
+    }
+    let mut rest = Vec::new();
+    for (number, (key, rows)) in groups.into_iter().enumerate() {
+        match place_one(style, renaming, number, &key, &rows, &mut things) {
+            Some(query) => {
+                let spelled = spelled(&key, number);
+                schema.bound.push(Bound { fact: key, key: spelled, query });
+            }
+            None => rest.push((key, rows)),
+        }
+    }
+    for (ty, table) in things {
+        let column = format!("{}.{ID}", table.name);
+        schema.promises.insert(ty.clone(), column.clone());
+        let alias = style.candidate_alias();
+        let candidates = [
+            Candidates { from: table.name.clone(), column },
+            Candidates { from: format!("{} AS {alias}", table.name), column: format!("{alias}.{ID}") },
+        ];
+        schema.candidates.insert(ty, candidates.into());
+        schema.tables.push(table);
+    }
+    rest
+}
+
+/// Adds a column for a group, if each thing has at most one, and returns the query that reads it.
+fn place_one(
+    style: Style,
+    renaming: &Renaming,
+    number: usize,
+    key: &Key,
+    rows: &[Row],
+    things: &mut BTreeMap<String, Table>,
+) -> Option<String> {
+    let types: Vec<&String> =
+        key.1.iter().filter(|(_, constant)| constant.is_none()).map(|(ty, _)| ty).collect();
+    let thing_at = (0..types.len()).find(|&at| {
+        let ids: BTreeSet<&Option<String>> = rows.iter().map(|row| &row[at]).collect();
+        things.contains_key(types[at]) && ids.len() == rows.len()
+    })?;
+    let table = things.get_mut(types[thing_at])?;
+    let known: BTreeSet<&Option<String>> = table.rows.iter().map(|row| &row[0]).collect();
+    if !rows.iter().all(|row| known.contains(&row[thing_at])) {
+        return None;
+    }
+    let word: String = key.0.chars().filter(char::is_ascii_alphanumeric).collect();
+    let from = style.reference(&table.name, number);
+    let said: BTreeMap<&Option<String>, &Row> = rows.iter().map(|row| (&row[thing_at], row)).collect();
+    match types.len() {
+        1 => {
+            let flag = format!("is_{word}_{number}");
+            for row in &mut table.rows {
+                let is_said = said.contains_key(&row[0]);
+                row.push(Some(if is_said { "1" } else { "0" }.to_owned()));
+            }
+            table.columns.push(Column { name: flag.clone(), ty: ColumnType::Integer });
+            Some(format!("SELECT {ID} FROM {from} WHERE {flag} = 1"))
+        }
+        2 => {
+            let other_at = 1 - thing_at;
+            let other = format!("{word}_{number}");
+            let values = rows.iter().filter_map(|row| row[other_at].as_deref());
+            let ty = column_type(style, renaming, types[other_at], &other, values);
+            table.columns.push(Column { name: other.clone(), ty });
+            for row in &mut table.rows {
+                let value = said.get(&row[0]).and_then(|said| said[other_at].clone());
+                row.push(value);
+            }
+            Some(if thing_at == 0 {
+                format!("SELECT {ID}, {other} FROM {from}")
+            } else {
+                format!("SELECT {other}, {ID} FROM {from} WHERE {other} IS NOT NULL")
+            })
+        }
+        _ => None,
+    }
+}
+
+fn is_primitive(ty: &str) -> bool {
+    matches!(ty, "String" | "Integer" | "Boolean")
+}

@@ -1,0 +1,351 @@
+//! Local checks: facts in the store, in the request and in a caller's own databases, and the SQL that joins them.
+//!
+//! In: a policy, a [`Split`] of facts, the number of a [`Style`]. Out: an engine that holds the stored facts,
+//! a PostgreSQL and an SQLite that hold the local ones in tables of that style, and the document that binds
+//! them. [`Local::ask`] asks the engine for SQL, runs it where a caller would, and returns the answer with the
+//! page's own ids; [`Referee`] says whether it is right.
+//!
+//! ```text
+//! facts ─split─▶ stored ──────────────────────────▶ engine ─▶ SQL ─▶ rows ─▶ answer ─▶ referee
+//!             └▶ local ─renaming, style─▶ schema ─▶ tables and document ─┘
+//! ```
+
+pub(crate) mod asked;
+pub(crate) mod caller;
+mod document;
+mod entities;
+mod forms;
+pub(crate) mod referee;
+mod renaming;
+mod schema;
+pub(crate) mod split;
+pub(crate) mod style;
+mod tables;
+mod written;
+
+use super::fixture::{Answer, Expected};
+use super::hosted::{FAULT, Hosted};
+use super::notation::{Cell, Fact, Value};
+use super::outcome::Outcome;
+use asked::Way;
+use caller::{Caller, Returned};
+use portcullis_compiler::Dialect;
+use portcullis_compiler::ir::{Program, SignatureArg};
+use portcullis_compiler::question::Question;
+use renaming::Renaming;
+use schema::{Candidates, Key, Schema};
+use split::Split;
+use std::collections::{BTreeMap, BTreeSet};
+use style::Style;
+
+/// The databases.
+pub(crate) const DIALECTS: [Dialect; 2] = [Dialect::Postgresql, Dialect::Sqlite];
+
+/// One split of facts, ready to be asked.
+pub(crate) struct Local {
+    /// The split and the style, for a person.
+    pub(crate) name: String,
+    engine: Hosted,
+    renaming: Renaming,
+    stored: Vec<Fact>,
+    request: Vec<Fact>,
+    sides: Vec<Side>,
+    /// Whether facts of one signature stand in several places, or behind several bindings.
+    is_divided: bool,
+    /// The values that stand in the lists of candidates.
+    listed: BTreeSet<Value>,
+}
+
+/// One answer.
+pub(crate) struct Asked<'l> {
+    side: &'l Side,
+    /// What a filter is over.
+    over: Option<&'l Candidates>,
+    /// The answer.
+    pub(crate) found: Outcome,
+}
+
+impl Asked<'_> {
+    /// Where it was asked, for a person.
+    pub(crate) fn place(&self) -> String {
+        let over = self.over.map(|candidates| format!(", over {}", candidates.column)).unwrap_or_default();
+        format!("{}{over}", self.side.style.dialect)
+    }
+}
+
+/// One database with its document.
+struct Side {
+    style: Style,
+    schema: Schema,
+    document: String,
+    caller: Caller,
+}
+
+impl Local {
+    /// Puts the facts where the split says, in the style of this number. `values` are all that may stand in
+    /// an answer.
+    pub(crate) fn new(
+        policy: &str,
+        program: &Program,
+        split: &Split,
+        n: usize,
+        values: &BTreeSet<Value>,
+        questions: &[&Question],
+    ) -> Result<Self, String> {
+        let style = |dialect| Style { n, dialect };
+        let first = style(Dialect::Postgresql);
+        let of = |facts: &[Fact]| facts.iter().flat_map(|fact| fact.args.clone()).collect::<BTreeSet<_>>();
+        let local = of(&split.local);
+        let elsewhere: BTreeSet<Value> = of(&split.stored).union(&of(&split.request)).cloned().collect();
+        let is_nowhere = |value: &Value| !local.contains(value) && !elsewhere.contains(value);
+        let is_fresh = |value: &Value| is_nowhere(value) && value.id.starts_with("fresh");
+        let is_held = |value: &Value| local.contains(value) || !first.has_strays() || is_fresh(value);
+        let (held, others): (BTreeSet<Value>, BTreeSet<Value>) =
+            values.iter().chain(&local).chain(&elsewhere).cloned().partition(is_held);
+        let renaming = Renaming::new(program, |at| first.kind(at), &held, &others);
+
+        let ways = questions.iter().flat_map(|question| {
+            asked::ways(question).into_iter().filter_map(|way| asked::filtered(question, way))
+        });
+        let mut listed_types: BTreeSet<String> = ways.map(|(ty, _)| ty).collect();
+        if first.has_entities() {
+            listed_types.extend(local.iter().map(|value| value.ty.clone()));
+        }
+        let is_listed = |value: &&Value| listed_types.contains(&value.ty) && !renaming.is_stray(value);
+        let listed: BTreeSet<Value> = held.iter().chain(&others).filter(is_listed).cloned().collect();
+        let mut candidates: BTreeMap<String, BTreeSet<String>> =
+            listed_types.iter().map(|ty| (ty.clone(), BTreeSet::new())).collect();
+        for value in &listed {
+            candidates.entry(value.ty.clone()).or_default().insert(renaming.value(value).id);
+        }
+
+        let engine = Hosted::new(policy)?;
+        let stored = renaming.facts(&split.stored);
+        engine.store(&stored)?;
+        let empty = if first.binds_empty_tables() { unused(program, split) } else { Vec::new() };
+        let facts = renaming.facts(&split.local);
+        let mut sides = Vec::new();
+        for dialect in DIALECTS {
+            let style = style(dialect);
+            let schema = Schema::new(style, &renaming, &facts, &empty, &candidates);
+            let document = document::document(style, &renaming, &schema);
+            let caller = Caller::new(dialect)?;
+            caller.script(&schema.script(dialect))?;
+            sides.push(Side { style, schema, document, caller });
+        }
+        let name = format!("{}, style {n}", split.name);
+        let request = renaming.facts(&split.request);
+        let is_divided = split.is_divided() || sides.iter().any(|side: &Side| side.schema.binds_in_parts());
+        Ok(Self { name, engine, renaming, stored, request, sides, is_divided, listed })
+    }
+
+    /// Asks on both databases, filters over each form of the column; of these places `is_asked` chooses some.
+    pub(crate) fn ask(
+        &self,
+        question: &Question,
+        way: Way,
+        mut is_asked: impl FnMut() -> bool,
+    ) -> Vec<Asked<'_>> {
+        let renamed = self.renaming.question(question);
+        let mut all = Vec::new();
+        for side in &self.sides {
+            match asked::filtered(question, way) {
+                Some((ty, _)) => {
+                    for candidates in side.schema.candidates[&ty].iter().filter(|_| is_asked()) {
+                        let found = self.filter(side, &renamed, way, &ty, candidates);
+                        all.push(Asked { side, over: Some(candidates), found });
+                    }
+                }
+                None if is_asked() => {
+                    all.push(Asked { side, over: None, found: self.rows(side, &renamed, way) });
+                }
+                None => {}
+            }
+        }
+        all
+    }
+
+    /// The tables, the document and the SQL of an answer, for a person.
+    pub(crate) fn explained(&self, question: &Question, way: Way, asked: &Asked<'_>) -> String {
+        let side = asked.side;
+        let column = asked.over.map_or("", |candidates| candidates.column.as_str());
+        let question = asked::local(&self.renaming.question(question), way, column);
+        let request: Vec<String> = self.request.iter().map(Fact::to_string).collect();
+        let stored: Vec<String> = self.stored.iter().map(Fact::to_string).collect();
+        let sql = self.sql(side, question.clone()).unwrap_or_else(|error| error);
+        format!(
+            "{}{}stored:\n  {}\nrequest:\n  {}\n{question:?}\n{sql}\n",
+            side.schema.script(side.style.dialect),
+            side.document,
+            stored.join("\n  "),
+            request.join("\n  "),
+        )
+    }
+
+    fn sql(&self, side: &Side, question: portcullis::engine::LocalQuestion) -> Result<String, String> {
+        self.engine.local(&side.document, question, &self.request)
+    }
+
+    fn rows(&self, side: &Side, question: &Question, way: Way) -> Outcome {
+        let sql = match self.sql(side, asked::local(question, way, "")) {
+            Ok(sql) => sql,
+            Err(message) => return Expected::Refused(message),
+        };
+        let returned = side.caller.run(&sql);
+        match returned.and_then(|returned| self.answer(side, question, way, &returned)) {
+            Ok(answer) => Expected::Is(answer),
+            Err(message) => Expected::Refused(format!("{FAULT}{message}\n{sql}")),
+        }
+    }
+
+    fn filter(
+        &self,
+        side: &Side,
+        question: &Question,
+        way: Way,
+        ty: &str,
+        candidates: &Candidates,
+    ) -> Outcome {
+        let Candidates { from, column } = candidates;
+        let filter = match self.sql(side, asked::local(question, way, column)) {
+            Ok(filter) => filter,
+            Err(message) => return Expected::Refused(message),
+        };
+        let fault = |message: String| Expected::Refused(format!("{FAULT}{message}"));
+        let sql = format!("SELECT CAST({column} AS TEXT) AS found FROM {from} WHERE {filter}");
+        let mut ids = match side.caller.run(&sql) {
+            Ok(Returned { rows, .. }) => rows.concat(),
+            Err(message) => return fault(message),
+        };
+        // What is left out must be false, and not NULL.
+        let sql = format!("SELECT count(*) FROM {from} WHERE NOT {filter}");
+        let n_rejected = match side.caller.run(&sql) {
+            Ok(Returned { rows, .. }) => rows.concat().into_iter().flatten().next().unwrap_or_default(),
+            Err(message) => return fault(message),
+        };
+        let all = side.caller.run(&format!("SELECT count(*) FROM {from}"));
+        let n_all = all.map(|all| all.rows.concat().into_iter().flatten().next().unwrap_or_default());
+        if n_all != Ok((ids.len() + n_rejected.parse::<usize>().unwrap_or(0)).to_string()) {
+            return fault(format!("of {n_all:?} rows {ids:?} are in and {n_rejected} are out\n{filter}"));
+        }
+        let is_null = ids.contains(&None);
+        ids.retain(Option::is_some);
+        let cell =
+            |id: Option<String>| vec![Cell::Value(self.renaming.original(ty, &id.unwrap_or_default()))];
+        let rows: BTreeSet<Vec<Cell>> = ids.into_iter().map(cell).collect();
+        // A row without an id passes at most where every id does, those that nobody knows as well.
+        let n_listed = self.listed.iter().filter(|value| value.ty == ty).count();
+        let is_fresh =
+            |row: &Vec<Cell>| matches!(row.as_slice(), [Cell::Value(value)] if value.id.starts_with("fresh"));
+        if is_null && rows.len() < n_listed && !rows.iter().any(is_fresh) {
+            return fault(format!("NULL passes\n{filter}"));
+        }
+        Expected::Is(Answer::Rows(rows))
+    }
+
+    /// Rows as an answer, if they have the columns that the contract says.
+    fn answer(
+        &self,
+        side: &Side,
+        question: &Question,
+        way: Way,
+        returned: &Returned,
+    ) -> Result<Answer, String> {
+        let is_postgres = side.style.dialect == Dialect::Postgresql;
+        let vars: Vec<usize> = asked::asked(question).collect();
+        let names: Vec<String> = match way {
+            Way::Authorize => vec!["allowed".into()],
+            Way::Actions => vec!["actions".into()],
+            Way::Select if vars.is_empty() => vec!["result".into()],
+            Way::Select => vars.iter().map(|&var| asked::output(question, var)).collect(),
+            Way::List | Way::Filter(_) => return Err("a filter has no rows".into()),
+        };
+        let is_decision = way == Way::Authorize || way == Way::Select && vars.is_empty();
+        let found: Vec<&String> = returned.columns.iter().map(|(name, _)| name).collect();
+        if found != names.iter().collect::<Vec<_>>() {
+            return Err(format!("columns {found:?} instead of {names:?}"));
+        }
+        let ty = if is_decision { "bool" } else { "text" };
+        if is_postgres && returned.columns.iter().any(|(_, found)| found != ty) {
+            return Err(format!("columns of types {:?} instead of {ty}", returned.columns));
+        }
+        if is_decision {
+            return match returned.rows.as_slice() {
+                [row] if matches!(row[0].as_deref(), Some("true" | "1")) => Ok(Answer::Decision(true)),
+                [row] if matches!(row[0].as_deref(), Some("false" | "0")) => Ok(Answer::Decision(false)),
+                rows => Err(format!("no decision: {rows:?}")),
+            };
+        }
+        let distinct: BTreeSet<&Vec<Option<String>>> = returned.rows.iter().collect();
+        if distinct.len() != returned.rows.len() {
+            return Err(format!("a row twice: {:?}", returned.rows));
+        }
+        if way == Way::Actions && !returned.rows.is_sorted_by_key(|row| (row[0].is_none(), &row[0])) {
+            return Err(format!("out of order: {:?}", returned.rows));
+        }
+        let row = |row: &Vec<Option<String>>| {
+            let cells = vars.iter().zip(row).map(|(&var, id)| {
+                let ty = question.vars[var].ty.as_deref().unwrap_or_default();
+                let id = id.as_deref().filter(|id| way != Way::Actions || *id != "*");
+                asked::cell(ty, id, |ty, id| self.renaming.original(ty, id))
+            });
+            cells.collect::<Vec<Cell>>()
+        };
+        Ok(Answer::Rows(returned.rows.iter().map(row).collect()))
+    }
+
+    /// Compares what the bound queries return with the facts that are local.
+    pub(crate) fn verify(&self, split: &Split) -> Result<(), String> {
+        let expected: BTreeSet<Fact> = split.local.iter().cloned().collect();
+        for side in &self.sides {
+            let mut found = BTreeSet::new();
+            for bound in &side.schema.bound {
+                for row in caller::printed(&side.caller, &bound.query)? {
+                    found.extend(self.fact(&bound.fact, row));
+                }
+            }
+            if found != expected {
+                let document = &side.document;
+                return Err(format!("{}: the tables hold {found:?}\n{document}", side.style.dialect));
+            }
+        }
+        Ok(())
+    }
+
+    fn fact(&self, key: &Key, row: Vec<Option<String>>) -> Option<Fact> {
+        let mut cells = row.into_iter();
+        let arg = |(ty, constant): &(String, Option<String>)| {
+            let id = match constant {
+                Some(text) => text.clone(),
+                None => cells.next()??,
+            };
+            let id = match (ty.as_str(), id.as_str()) {
+                ("Boolean", "t") => "true".to_owned(),
+                ("Boolean", "f") => "false".to_owned(),
+                _ => id,
+            };
+            Some(self.renaming.original(ty, &id))
+        };
+        Some(Fact { predicate: key.0.clone(), args: key.1.iter().map(arg).collect::<Option<_>>()? })
+    }
+}
+
+/// Facts that the policy reads and nobody states.
+fn unused(program: &Program, split: &Split) -> Vec<Key> {
+    let facts = split.stored.iter().chain(&split.local).chain(&split.request);
+    let known: BTreeSet<&str> = facts.map(|fact| fact.predicate.as_str()).collect();
+    let arg = |arg: &SignatureArg| match arg {
+        SignatureArg::Literal(_) => Some(("String".to_owned(), None)),
+        SignatureArg::OneOf(types) => Some((program.types[types.first()?.index()].name.clone(), None)),
+        SignatureArg::Any => None,
+    };
+    let unused = program
+        .signatures
+        .iter()
+        .filter(|signature| !known.contains(signature.predicate.as_str()) && !signature.args.is_empty());
+    let key = unused.filter_map(|signature| {
+        let args = signature.args.iter().map(arg).collect::<Option<Vec<_>>>()?;
+        Some((signature.predicate.clone(), args))
+    });
+    key.take(4).collect()
+}

@@ -1,0 +1,112 @@
+//! Says whether the answer of a local check is right.
+//!
+//! The oracle has the last word. A refusal is right where the service itself refuses the question with all
+//! facts in its store; but a filter need not enumerate, so it may answer what a list cannot.
+
+use super::Local;
+use super::asked::{Way, asked, filtered};
+use crate::support::fixture::{Answer, Expected};
+use crate::support::hosted::{FAULT, Hosted};
+use crate::support::notation::{Cell, Fact, Value};
+use crate::support::oracle::Oracle;
+use crate::support::outcome::Outcome;
+use crate::support::policy;
+use portcullis_compiler::ir::Program;
+use portcullis_compiler::question::{Question, Shape};
+use portcullis_compiler::{Dialect, compile};
+use std::collections::BTreeSet;
+
+/// How a refusal says that one statement is not enough. It may be one if facts of one signature stand in
+/// several places, for each is read by each rule.
+pub(crate) const TOO_LARGE: [&str; 2] = ["too many places for one statement", "too many alternatives"];
+
+/// How a refusal says that rows cannot be told from a wildcard before the statement runs.
+const NOT_ENUMERABLE: &str = "cannot be enumerated";
+
+/// What there is to know of one question.
+pub(crate) struct Referee<'o> {
+    /// The policy.
+    pub(crate) program: &'o Program,
+    /// Who knows all answers.
+    pub(crate) oracle: &'o Oracle<'o>,
+    /// The question.
+    pub(crate) question: &'o Question,
+    /// The service with all facts.
+    pub(crate) hosted: &'o Hosted,
+    /// The facts of its store.
+    pub(crate) facts: &'o [Fact],
+    /// The facts of each request.
+    pub(crate) context: &'o [Fact],
+}
+
+impl Referee<'_> {
+    /// Whether the answer is right; if not, what it should have been.
+    pub(crate) fn judge(&self, local: &Local, way: Way, found: &Outcome) -> Result<(), String> {
+        let is_right = match found {
+            Expected::Refused(message) if message.starts_with(FAULT) => false,
+            // A text cannot ask first whether its rows are the whole answer.
+            Expected::Refused(message) => {
+                local.is_divided && TOO_LARGE.iter().any(|reason| message.contains(reason))
+                    || self.is_refused()
+                    || way == Way::Select && message.contains(NOT_ENUMERABLE) && self.may_be_refused()
+            }
+            Expected::Is(Answer::Decision(decision)) => *decision == self.oracle.decision(self.question),
+            Expected::Is(Answer::Rows(rows)) => match filtered(self.question, way) {
+                Some((_, var)) => *rows == self.passing(local, var),
+                None => self.is_right(local, rows),
+            },
+        };
+        if is_right { Ok(()) } else { Err(self.expected(local, way)) }
+    }
+
+    /// Whether the service refuses the question.
+    fn is_refused(&self) -> bool {
+        let asked = self.hosted.ask_every_way(self.question, self.context);
+        asked.iter().any(|(_, found)| matches!(found, Expected::Refused(_)))
+    }
+
+    /// Whether the service asks the facts first whether it must refuse the question.
+    fn may_be_refused(&self) -> bool {
+        let catalog = policy::tables(self.facts);
+        let compiled =
+            compile(self.program, &catalog, &Shape::of(self.program, self.question), Dialect::Sqlite);
+        compiled.is_ok_and(|statement| statement.refusal.is_some())
+    }
+
+    /// The candidates that a filter lets through.
+    fn passing(&self, local: &Local, var: usize) -> BTreeSet<Vec<Cell>> {
+        let at = asked(self.question).position(|other| other == var).unwrap();
+        let answers = self.oracle.values(self.question).into_iter().map(|row| row[at].clone());
+        let is_listed = |value: &Value| local.listed.contains(value);
+        answers.filter(is_listed).map(|value| vec![Cell::Value(value)]).collect()
+    }
+
+    /// Whether rows say exactly the answers. Whether they name an id that no column of the type could hold is
+    /// left open: a caller could do nothing with it.
+    fn is_right(&self, local: &Local, rows: &BTreeSet<Vec<Cell>>) -> bool {
+        let is_stray = |value: &Value| local.renaming.is_stray(value);
+        let strays = self.oracle.values(self.question).into_iter().filter(|row| row.iter().any(is_stray));
+        let cells = strays.map(|row| row.into_iter().map(Cell::Value).collect());
+        let all: BTreeSet<Vec<Cell>> = rows.iter().cloned().chain(cells).collect();
+        self.oracle.agrees(self.question, rows) || self.oracle.agrees(self.question, &all)
+    }
+
+    fn expected(&self, local: &Local, way: Way) -> String {
+        let rows = match (way, filtered(self.question, way)) {
+            (Way::Authorize, _) => {
+                return Answer::Decision(self.oracle.decision(self.question)).to_string();
+            }
+            (_, Some((_, var))) => self.passing(local, var),
+            (Way::List | Way::Actions | Way::Select | Way::Filter(_), None) => {
+                if asked(self.question).next().is_none() {
+                    return Answer::Decision(self.oracle.decision(self.question)).to_string();
+                }
+                match self.oracle.answers(self.question) {
+                    Some(rows) => rows,
+                    None => return format!("{:?}", self.oracle.values(self.question)),
+                }
+            }
+        };
+        Answer::Rows(rows).to_string()
+    }
+}

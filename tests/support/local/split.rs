@@ -1,0 +1,138 @@
+//! Which facts stand where: in the service, in the caller's database, or in the request.
+//!
+//! In: the facts of a page. Out: [`Split`]s of them. Whichever way facts are split, an answer is the same; so
+//! a page is asked with all facts stored, with all of them local, with the facts of each signature alone
+//! local and alone stored, and with some of each signature in each place.
+
+use crate::support::notation::Fact;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The most facts that a request may carry.
+const MOST_IN_REQUEST: usize = 100;
+
+/// Where a fact is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// In the service's store.
+    Stored,
+    /// In a table of the caller's.
+    Local,
+    /// In the request.
+    Request,
+}
+
+/// A predicate and the types of its arguments.
+pub(crate) type Signature = (String, Vec<String>);
+
+/// Facts, each in its place.
+#[derive(Clone, Debug)]
+pub(crate) struct Split {
+    /// What is where, for a person.
+    pub(crate) name: String,
+    /// The facts of the store.
+    pub(crate) stored: Vec<Fact>,
+    /// The facts of the caller's tables.
+    pub(crate) local: Vec<Fact>,
+    /// The facts of the request.
+    pub(crate) request: Vec<Fact>,
+}
+
+impl Split {
+    /// Puts each fact where `place` says. A fact without arguments has no column, so no table holds it.
+    pub(crate) fn of(name: &str, facts: &[Fact], mut place: impl FnMut(usize, &Fact) -> Place) -> Self {
+        let mut split =
+            Self { name: name.to_owned(), stored: Vec::new(), local: Vec::new(), request: Vec::new() };
+        for (at, fact) in facts.iter().enumerate() {
+            match place(at, fact) {
+                Place::Local if !fact.args.is_empty() => split.local.push(fact.clone()),
+                Place::Request if split.request.len() < MOST_IN_REQUEST => split.request.push(fact.clone()),
+                Place::Local | Place::Request | Place::Stored => split.stored.push(fact.clone()),
+            }
+        }
+        split
+    }
+
+    /// Whether facts of one signature stand in several places: then a rule reads each of them.
+    pub(crate) fn is_divided(&self) -> bool {
+        let of = |facts: &[Fact]| facts.iter().map(signature).collect::<BTreeSet<Signature>>();
+        let [stored, local, request] = [&self.stored, &self.local, &self.request].map(|facts| of(facts));
+        !stored.is_disjoint(&local) || !stored.is_disjoint(&request) || !local.is_disjoint(&request)
+    }
+}
+
+/// The signature of a fact.
+pub(crate) fn signature(fact: &Fact) -> Signature {
+    (fact.predicate.clone(), fact.args.iter().map(|arg| arg.ty.clone()).collect())
+}
+
+/// One split of many; facts keep their places when others are left out.
+pub(crate) fn by_number(facts: &[Fact], number: usize) -> Split {
+    let text_number = |fact: &Fact| -> usize {
+        let bytes = fact.to_string().into_bytes();
+        bytes.iter().fold(number, |sum, &byte| (sum * 31 + usize::from(byte)) % 1_000_003)
+    };
+    // Half of the splits keep the facts of a signature together.
+    let together = |fact: &Fact| {
+        let (predicate, types) = signature(fact);
+        let bytes = predicate.bytes().chain(types.iter().flat_map(|ty| ty.bytes()));
+        bytes.fold(number, |sum, byte| (sum * 31 + usize::from(byte)) % 1_000_003)
+    };
+    Split::of(&format!("split {number}"), facts, |_, fact| {
+        let choice = if number.is_multiple_of(2) { together(fact) } else { text_number(fact) };
+        match choice / 7 % 7 {
+            0..3 => Place::Stored,
+            3..6 => Place::Local,
+            _ => Place::Request,
+        }
+    })
+}
+
+/// Every split of a page's facts, no two the same. Facts of the request stay there unless they are local.
+pub(crate) fn splits(stored: &[Fact], context: &[Fact]) -> Vec<Split> {
+    let facts: Vec<Fact> = stored.iter().chain(context).cloned().collect();
+    let unless_local = |at: usize| if at < stored.len() { Place::Stored } else { Place::Request };
+    let signatures: BTreeSet<Signature> = facts.iter().map(signature).collect();
+    let ranks = ranks(&facts);
+    let mut all = vec![
+        Split::of("all stored", &facts, |at, _| unless_local(at)),
+        Split::of("all local", &facts, |_, _| Place::Local),
+    ];
+    for chosen in &signatures {
+        let name = format!("{}({})", chosen.0, chosen.1.join(", "));
+        let is_chosen = |fact: &Fact| signature(fact) == *chosen;
+        all.push(Split::of(&format!("{name} local"), &facts, |at, fact| {
+            if is_chosen(fact) { Place::Local } else { unless_local(at) }
+        }));
+        all.push(Split::of(&format!("all but {name} local"), &facts, |at, fact| {
+            if is_chosen(fact) { unless_local(at) } else { Place::Local }
+        }));
+    }
+    for (name, odd) in [("the odd facts local", 1), ("the even facts local", 0)] {
+        all.push(Split::of(
+            name,
+            &facts,
+            |at, _| {
+                if ranks[at] % 2 == odd { Place::Local } else { unless_local(at) }
+            },
+        ));
+    }
+    all.push(Split::of("a third each", &facts, |at, _| match ranks[at] % 3 {
+        0 => Place::Local,
+        1 => Place::Request,
+        _ => unless_local(at),
+    }));
+    let mut seen = BTreeSet::new();
+    all.retain(|split| seen.insert((split.stored.clone(), split.local.clone(), split.request.clone())));
+    all
+}
+
+/// The place of each fact among those of its signature.
+fn ranks(facts: &[Fact]) -> Vec<usize> {
+    let mut counts: BTreeMap<Signature, usize> = BTreeMap::new();
+    let mut rank = |fact: &Fact| {
+        let count = counts.entry(signature(fact)).or_default();
+        *count += 1;
+        *count - 1
+    };
+    facts.iter().map(&mut rank).collect()
+}

@@ -1,0 +1,111 @@
+//! A page's own tables and document, instead of those that a style makes.
+//!
+//! In: statements that make the tables on every database, and a document without a dialect. Out: a [`Local`]
+//! like any other. What may be listed are the rows of the table that the document promises for the type, or
+//! candidates in a column of the type that the document declares.
+
+use super::caller::Caller;
+use super::renaming::{Kind, Renaming};
+use super::schema::{Candidates, Schema};
+use super::style::Style;
+use super::tables::{Column, ColumnType, Table};
+use super::{DIALECTS, Local, Side, asked};
+use crate::support::fixture::Written;
+use crate::support::hosted::Hosted;
+use crate::support::notation::{Fact, Value};
+use portcullis_compiler::Dialect;
+use portcullis_compiler::question::Question;
+use std::collections::{BTreeMap, BTreeSet};
+
+impl Local {
+    /// The page's tables, with all other facts in the store or the request.
+    pub(crate) fn written(
+        policy: &str,
+        written: &Written,
+        (facts, context): (&[Fact], &[Fact]),
+        values: &BTreeSet<Value>,
+        questions: &[&Question],
+    ) -> Result<Self, String> {
+        let is_stored = |fact: &&Fact| !written.local.contains(fact);
+        let stored: Vec<Fact> = facts.iter().filter(is_stored).cloned().collect();
+        let engine = Hosted::new(policy)?;
+        engine.store(&stored)?;
+        let kinds = section(&written.bindings, "sql_types").into_iter().map(|(ty, name)| (ty, kind(&name)));
+        let renaming = Renaming::identity(kinds.collect(), values);
+        let promises = section(&written.bindings, "tables");
+        let ways = questions.iter().flat_map(|question| {
+            asked::ways(question).into_iter().filter_map(|way| asked::filtered(question, way))
+        });
+        let types: BTreeSet<String> = ways.map(|(ty, _)| ty).collect();
+        let mut listed = BTreeSet::new();
+        let mut sides = Vec::new();
+        for dialect in DIALECTS {
+            let mut schema = Schema { promises: promises.clone(), ..Schema::default() };
+            let caller = Caller::new(dialect)?;
+            let made = match dialect {
+                Dialect::Postgresql => written.schema.replace("CREATE TABLE", "CREATE TEMPORARY TABLE"),
+                Dialect::Sqlite => written.schema.clone(),
+            };
+            caller.script(&made)?;
+            for (number, ty) in types.iter().enumerate() {
+                if let Some(column) = promises.get(ty) {
+                    let (from, _) = column.rsplit_once('.').ok_or("a promise names a table and a column")?;
+                    let ids =
+                        caller.run(&format!("SELECT CAST({column} AS TEXT) FROM {from}"))?.rows.concat();
+                    listed.extend(ids.into_iter().flatten().map(|id| Value::new(ty, &id)));
+                    let candidates = Candidates { from: from.to_owned(), column: column.clone() };
+                    schema.candidates.insert(ty.clone(), vec![candidates]);
+                    continue;
+                }
+                let is_listed = |value: &&Value| value.ty == *ty && !renaming.is_stray(value);
+                let held: Vec<&Value> = values.iter().filter(is_listed).collect();
+                listed.extend(held.iter().map(|value| (*value).clone()));
+                let rows = held.iter().map(|value| Some(value.id.clone())).chain([None]).map(|id| vec![id]);
+                let column = Column { name: "id".into(), ty: ColumnType::of(renaming.kind(ty)) };
+                let name = format!("candidates_{number}");
+                let candidates = Candidates { from: name.clone(), column: format!("{name}.id") };
+                schema.candidates.insert(ty.clone(), vec![candidates]);
+                let table = Table { name, columns: vec![column], key: None, rows: rows.collect() };
+                caller.script(&table.script(dialect))?;
+                schema.tables.push(table);
+            }
+            let document = match dialect {
+                Dialect::Postgresql => written.bindings.clone(),
+                Dialect::Sqlite => format!("{}dialect: sqlite\n", written.bindings),
+            };
+            sides.push(Side { style: Style { n: 0, dialect }, schema, document, caller });
+        }
+        let name = "as the page writes it".to_owned();
+        Ok(Self {
+            name,
+            engine,
+            renaming,
+            stored,
+            request: context.to_vec(),
+            sides,
+            is_divided: true,
+            listed,
+        })
+    }
+}
+
+/// The entries of one part of a document, each on its line.
+fn section(document: &str, name: &str) -> BTreeMap<String, String> {
+    let head = format!("{name}:");
+    let inside = document.lines().skip_while(|line| *line != head).skip(1);
+    let entries = inside.take_while(|line| line.starts_with(' '));
+    let entry = |line: &str| {
+        let (key, value) = line.trim().split_once(": ")?;
+        Some((key.to_owned(), value.trim_matches('"').to_owned()))
+    };
+    entries.filter_map(entry).collect()
+}
+
+fn kind(name: &str) -> Kind {
+    match name.to_lowercase().as_str() {
+        "int" | "integer" => Kind::Integer,
+        "bigint" => Kind::Bigint,
+        "uuid" => Kind::Uuid,
+        _ => Kind::Varchar,
+    }
+}
