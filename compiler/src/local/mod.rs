@@ -24,8 +24,9 @@ pub use fold::Fetched;
 use crate::bindings::Bindings;
 use crate::bindings::ColumnExpr;
 use crate::catalog::{Catalog, RelationSource};
-use crate::dialect;
+use crate::dialect::{self, Dialect};
 use crate::ir::{Constant, Program, RuleId, TypeId};
+use crate::limits;
 use crate::plan::algebra::{FromKind, Plan, PlanAnswer};
 use crate::plan::print::Names;
 use crate::plan::{self, Planned};
@@ -137,7 +138,7 @@ pub struct Asked<'a> {
     pub explains: bool,
 }
 
-/// Plans a shape; `most_rows` bounds what is read of each part.
+/// Plans a shape for a caller's `dialect`; `most_rows` bounds what is read of each part.
 ///
 /// # Errors
 /// [`CompileError::Refused`] if the question cannot be answered by one statement.
@@ -146,13 +147,13 @@ pub fn plan(
     catalog: Catalog,
     shape: &Shape,
     form: &Form,
+    dialect: Dialect,
     most_rows: usize,
 ) -> Result<LocalPlan, CompileError> {
     let variant = |planned: Planned, shape: &Shape, column: Option<usize>| {
         Variant::new(program, &catalog, shape, planned, column, most_rows)
     };
-    // Whatever the caller's database is, the parts of a plan are read by the store.
-    let expands_tables = dialect::STORE.features().expands_tables;
+    let expands_tables = dialect.features().expands_tables;
     let mut asked = plan::plan(program, &catalog, shape, expands_tables);
     let refusal = match &mut asked {
         Ok(planned) => planned.refusal.take(),
@@ -167,7 +168,8 @@ pub fn plan(
         (Ok(_) | Err(_), _) => None,
     };
     let row = match form {
-        Form::Filter { var, .. } if asked.is_err() || refusal.is_some() => {
+        // A String is specialised by its value, which a row tells too late.
+        Form::Filter { var, .. } if !is_string(shape, *var) && (asked.is_err() || refusal.is_some()) => {
             let mut given = shape.clone();
             if let Some(var) = given.vars.get_mut(*var) {
                 var.domain = ShapeDomain::Given;
@@ -202,6 +204,11 @@ impl Variant {
         let types = Types { program, catalog, constants: &constants, shape }.of_parts(&residual);
         let mut statements = Vec::new();
         for part in &residual.parts {
+            if part.plan.n_readings() > limits::TABLE_READINGS {
+                return Err(CompileError::Refused(
+                    "the stored facts of the question are read in too many places for one statement: give its variables types or values, or split the rules".into(),
+                ));
+            }
             let planned = Planned {
                 plan: part.plan.clone(),
                 refusal: None,
@@ -397,6 +404,7 @@ impl LocalPlan {
                 statement.rows(&plan, n_columns, &names, false, &common)?
             }
             Form::Filter { var, column } => {
+                project(&mut plan, *var)?;
                 filter::print(statement, &mut plan, variant.column, *var, column, asked)?
             }
         };
@@ -421,6 +429,22 @@ impl LocalPlan {
             embedded: embedded.collect(),
         })
     }
+}
+
+fn is_string(shape: &Shape, var: usize) -> bool {
+    shape.vars.get(var).is_some_and(|var| var.ty == Some(TypeId::STRING))
+}
+
+/// Keeps one variable of an answer that has several.
+fn project(plan: &mut Plan, var: usize) -> Result<(), CompileError> {
+    let PlanAnswer::Rows { selects, columns, .. } = &mut plan.answer else { return Ok(()) };
+    let place = columns.iter().position(|column| *column == AnswerColumn::Id(var));
+    let place = place.ok_or_else(|| CompileError::Bug("a filter without its variable".into()))?;
+    for select in selects {
+        select.output = select.output.get(place).copied().into_iter().collect();
+    }
+    *columns = vec![AnswerColumn::Id(var)];
+    Ok(())
 }
 
 /// Which column of the answer each output shows.

@@ -245,7 +245,8 @@ impl Lowering<'_> {
         self.value_in_set(tables, value, &held, selects)
     }
 
-    /// `value IN (selects)`, for a value that is printed already.
+    /// `value IN (selects)`, for a value that is printed already. Selects whose values are held in another way
+    /// than the value are compared as text.
     pub(super) fn value_in_set(
         &mut self,
         tables: &[Table],
@@ -253,23 +254,44 @@ impl Lowering<'_> {
         held: &Held,
         selects: &[Select],
     ) -> Result<Sql, CompileError> {
-        let value = match held {
-            Held::Native(_) | Held::Text => value,
-            Held::Untold(_) => self.as_text(value, held),
+        let is_same = |select: &&Select| {
+            let output = select.output.first();
+            output.is_some_and(|expr| self.held(&Sources::of(select), *expr) == *held)
         };
-        let wanted = if matches!(held, Held::Native(_)) { held.clone() } else { Held::Text };
-        let outermost = self.local.as_ref().is_some_and(|local| local.own_tables);
+        let (same, others): (Vec<&Select>, Vec<&Select>) = selects.iter().partition(is_same);
+        let native = if matches!(held, Held::Native(_)) { same } else { Vec::new() };
+        let text: Vec<&Select> = if native.is_empty() { selects.iter().collect() } else { others };
+        let mut any = Vec::new();
+        if !native.is_empty() {
+            any.push(self.in_arms(tables, value.clone(), held.clone(), &native)?);
+        }
+        if !text.is_empty() {
+            let value = self.as_text(value, held);
+            any.push(self.in_arms(tables, value, Held::Text, &text)?);
+        }
+        Ok(build::any(any))
+    }
+
+    /// `value IN (selects)`, with the selects' values held in this way.
+    fn in_arms(
+        &mut self,
+        tables: &[Table],
+        value: Sql,
+        wanted: Held,
+        selects: &[&Select],
+    ) -> Result<Sql, CompileError> {
+        let selects: Vec<Select> = selects.iter().map(|select| (*select).clone()).collect();
+        let hashes = self.local.as_ref().is_some_and(|local| local.own_tables && local.hashes);
         let before = self
             .local
             .as_mut()
             .map(|local| (std::mem::replace(&mut local.answer, wanted), local.current.take()));
         let arms = self
-            .in_own_scope(tables, selects, |this| Ok(build::query(this.arms(tables, selects, 1, false)?)));
+            .in_own_scope(tables, &selects, |this| Ok(build::query(this.arms(tables, &selects, 1, false)?)));
         if let (Some(local), Some((answer, current))) = (&mut self.local, before) {
             local.answer = answer;
             local.current = current;
         }
-        let hashes = outermost && self.local.as_ref().is_some_and(|local| local.hashes);
         Ok(is_in(self.features.sets_are_arrays && !hashes, value, arms?))
     }
 }

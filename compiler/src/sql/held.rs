@@ -208,7 +208,12 @@ impl Lowering<'_> {
             (Held::Text | Held::Untold(_), Expr::Column { .. } | Expr::Given(_)) => {
                 let held = self.held(sources, expr);
                 let value = self.expr(sources, expr)?;
-                Ok(self.as_text(value, &held))
+                let is_callers = expr.alias().and_then(|alias| sources.kind(alias));
+                match (&held, is_callers) {
+                    // What counts as text may be declared as another kind of it.
+                    (Held::Text, Some(FromKind::Source(_) | FromKind::Row(_))) => Ok(self.text(value)),
+                    _ => Ok(self.as_text(value, &held)),
+                }
             }
             (Held::Text | Held::Untold(_), _) => {
                 let value = self.expr(sources, expr)?;

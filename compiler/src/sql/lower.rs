@@ -321,7 +321,10 @@ impl Lowering<'_> {
         for select in base {
             base_arms.push(self.select(tables, &none, select, Some(&names), false)?);
         }
-        let start = build::union(base_arms, false).unwrap_or_else(|| self.no_rows(table.n_columns));
+        // The state is a set: rows that come twice would make it look larger than what follows.
+        let start = build::union(base_arms, true).unwrap_or_else(|| self.no_rows(table.n_columns));
+        let start = build::joined(vec![build::derived(build::query(start), "u")]);
+        let start = build::select(true, vec![build::star()], start, Vec::new());
         let all = |table: &str| {
             let items = names
                 .iter()

@@ -141,7 +141,14 @@ impl Plans {
     ) -> Result<Arc<LocalPlan>, CompileError> {
         let mut catalog = catalog::catalog(self.stored(), &key.context);
         catalog.relations.extend(relations(&document.bindings));
-        let plan = local::plan(&self.policy.program, catalog, &key.shape, form, most_values)?;
+        let plan = local::plan(
+            &self.policy.program,
+            catalog,
+            &key.shape,
+            form,
+            document.bindings.dialect,
+            most_values,
+        )?;
         let plan = Arc::new(plan);
         self.keep_local(key, &plan);
         Ok(plan)
