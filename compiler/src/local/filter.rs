@@ -31,7 +31,7 @@ pub(super) fn print(
 ) -> Result<String, CompileError> {
     let ty = asked.question.vars.get(var).and_then(|var| var.ty.as_deref()).unwrap_or_default();
     let text = column_text(column);
-    let held = statement.column_held(ty);
+    let held = statement.column_held(column, ty);
     if given.is_some() {
         return statement.given(var, held).row_test(plan, &text);
     }

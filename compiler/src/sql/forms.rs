@@ -58,9 +58,11 @@ pub(crate) fn column_text(column: &ColumnExpr) -> Sql {
 }
 
 impl LocalStatement<'_> {
-    /// How the caller's column holds the values of a type.
-    pub(crate) fn column_held(&self, ty: &str) -> Held {
-        match self.values.bindings.sql_types.get(ty).map(SqlType::held) {
+    /// How the caller's column holds the values of a type: what the bindings say is true of a column, not of
+    /// what an expression makes of it.
+    pub(crate) fn column_held(&self, column: &ColumnExpr, ty: &str) -> Held {
+        let told = self.values.bindings.sql_types.get(ty).filter(|_| column.name.is_some());
+        match told.map(SqlType::held) {
             None | Some(Held::Untold(_)) => Held::Untold(self.program.type_id(ty)),
             Some(held) => held,
         }
