@@ -12,7 +12,7 @@ use super::planner::{Asked, PlanError, Planner};
 use super::scope::Scope;
 use crate::ir::{CompareOp, ConstId, Polarity};
 use crate::limits;
-use crate::specialise::clause::{Goal, RelId, ScanArg, Term};
+use crate::specialise::clause::{Clause, Goal, RelId, ScanArg, Term};
 
 /// What to do with a positive goal, cheapest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -146,6 +146,10 @@ impl Planner<'_> {
                         build.goals.insert(at, goal);
                         continue;
                     }
+                    if let Some(test) = self.test_of_literals(&build, rel, &args) {
+                        build.select.filter.push(test);
+                        continue;
+                    }
                     let is_supplemented = self.shared.contains(&rel)
                         && self.clauses(rel).len() > 1
                         && !self.is_recursive(rel)
@@ -161,7 +165,7 @@ impl Planner<'_> {
                         Step::Test if !alone && nested => {
                             let goal = Goal::Call { rel, args, polarity, guards };
                             let branches = self.branches(scope, &build, &goal)?;
-                            build.select.filter.push(any_of(branches));
+                            build.select.filter.push(Condition::Any(branches));
                         }
                         Step::Test if !alone => {
                             let rows = self.produce(&build, rel, &args)?;
@@ -190,6 +194,20 @@ impl Planner<'_> {
                 Goal::Compare { .. } => return Err(PlanError::Bug("a comparison is not a step")),
             }
         }
+    }
+
+    /// The test of a known value, where the relation holds nothing but several literals.
+    fn test_of_literals(&self, build: &Build, rel: RelId, args: &[Term]) -> Option<Condition> {
+        let [arg] = args else { return None };
+        let expr = build.expr(*arg)?;
+        let literal = |clause: &Clause| match (clause.head.as_slice(), clause.goals.as_slice()) {
+            ([Term::Const(literal)], []) => Some(*literal),
+            _ => None,
+        };
+        let mut literals: Vec<ConstId> = self.clauses(rel).iter().map(literal).collect::<Option<_>>()?;
+        literals.sort_unstable();
+        literals.dedup();
+        (literals.len() > 1).then_some(Condition::OneOf { expr, literals })
     }
 
     /// One build a clause of the relation.
@@ -408,33 +426,6 @@ impl Planner<'_> {
             Goal::Compare { op: CompareOp::Equal, left, right } => *left == term || *right == term,
             Goal::Scan { .. } | Goal::Call { .. } | Goal::Compare { .. } => false,
         })
-    }
-}
-
-/// A test that some branch holds; of one value against literals, where that is all.
-fn any_of(branches: Vec<Select>) -> Condition {
-    let mut value = None;
-    let mut literals: Vec<ConstId> = Vec::new();
-    for branch in &branches {
-        match (branch.from.as_slice(), branch.filter.as_slice()) {
-            (
-                [],
-                [
-                    Condition::Compare { op: CompareOp::Equal, left: Expr::Const(literal), right: expr }
-                    | Condition::Compare { op: CompareOp::Equal, left: expr, right: Expr::Const(literal) },
-                ],
-            ) if value.is_none_or(|value| value == *expr) => {
-                value = Some(*expr);
-                literals.push(*literal);
-            }
-            _ => return Condition::Any(branches),
-        }
-    }
-    literals.sort_unstable();
-    literals.dedup();
-    match value {
-        Some(expr) if literals.len() > 1 => Condition::OneOf { expr, literals },
-        Some(_) | None => Condition::Any(branches),
     }
 }
 
