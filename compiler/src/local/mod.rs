@@ -10,6 +10,7 @@
 //! 4. `sql::forms` prints.
 
 mod anchor;
+mod checks;
 mod filter;
 pub(crate) mod fold;
 mod guards;
@@ -381,6 +382,7 @@ impl LocalPlan {
         };
         let starts_from_rows = matches!(asked.form, Form::Decision { .. } | Form::List { .. });
         if starts_from_rows && asked.bindings.dialect.features().sets_are_arrays {
+            checks::flatten(&mut plan);
             prefix::share(&mut plan, &self.catalog, asked.bindings, &statement.values.prefix);
         }
         let sql = match asked.form {
