@@ -120,6 +120,7 @@ impl Engine {
         let embedded = sql.embedded.into_iter();
         LocalExplanation {
             dialect: document.bindings.dialect.to_string(),
+            split: sql.split,
             plan: sql.plan,
             rules,
             notes: notes::notes(&document.bindings, &bound),
