@@ -6,7 +6,8 @@
 //!
 //! 1. `split` separates what the store decides from what is left for the caller's database;
 //! 2. `fold` puts values and rows in, and decides what they decide;
-//! 3. `filter` sorts the alternatives of a filter, `sets` gives lists the shape that is looked up fast;
+//! 3. `filter` sorts the alternatives of a filter; `guards`, `checks`, `prefix` and `sets` give the plan the shape
+//!    that the caller's database answers fast;
 //! 4. `sql::forms` prints.
 
 mod anchor;
@@ -17,6 +18,7 @@ pub(crate) mod fold;
 mod guards;
 mod key;
 mod prefix;
+mod put;
 mod sets;
 mod split;
 mod types;

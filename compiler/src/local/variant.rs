@@ -4,7 +4,8 @@
 //! in, small enough for a text. A filter may have two of them: one enumerates the column's values, the other
 //! takes the value as given.
 
-use super::fold::{self, Fetched, Folded, Folder};
+use super::fold::{Fetched, Folded, Folder};
+use super::put;
 use super::split::{self, Residual};
 use super::types::Types;
 use super::{Asked, LocalError};
@@ -75,9 +76,9 @@ impl Variant {
     ) -> Result<(Folded, IndexSet<Constant>), LocalError<E>> {
         let mut constants = self.constants.clone();
         let mut plan = self.residual.plan.clone();
-        fold::put_values(&mut plan, asked.question, asked.now, self.column, |ty, text| {
+        put::put_values(&mut plan, asked.question, asked.now, self.column, |ty, text| {
             let ty = asked.program.type_id(ty).unwrap_or(TypeId::FOREIGN);
-            fold::intern(asked.program, &mut constants, Constant { ty, text: text.to_owned() })
+            put::intern(asked.program, &mut constants, Constant { ty, text: text.to_owned() })
         });
         let mut part = |part: usize| match self.statements.get(part) {
             Some(statement) => fetch(statement),

@@ -5,10 +5,14 @@
 
 mod build;
 mod caller;
+mod compare;
+mod condition;
+mod fixpoint;
 pub(crate) mod forms;
 pub(crate) mod held;
 mod layout;
 pub(crate) mod lower;
+mod value;
 
 use crate::catalog::Catalog;
 use crate::dialect::Dialect;
