@@ -98,7 +98,7 @@ fn ten_megabytes_are_refused_by_the_engine() {
 #[test]
 fn a_part_again_and_again() {
     for part in PARTS {
-        let text = part.repeat(limits::SOURCE_BYTES / 4 / part.len());
+        let text = part.repeat(limits::SOURCE_BYTES / 8 / part.len());
         if let Err(message) = checked("one part", text) {
             assert!(!message.is_empty(), "{part:?}");
             assert!(message.len() < 100_000, "{part:?}: {} bytes of messages", message.len());

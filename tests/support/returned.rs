@@ -12,6 +12,7 @@ use super::outcome::{Outcome, is_wanted};
 use super::placed::{Layout, Placed, Rows};
 use super::postgres::Session;
 use super::reparse;
+use portcullis_compiler::catalog::RelationArg;
 use portcullis_compiler::ir::Program;
 use portcullis_compiler::question::{
     self, AnswerColumn, CompileError, Domain, Question, Shape, Slot, Statement,
@@ -63,7 +64,14 @@ impl<'p> Returned<'p> {
     }
 
     fn all_tables(&self) -> impl Iterator<Item = (String, Vec<String>, &Rows)> {
-        self.tables.tables().chain(self.by_literal.tables())
+        let by_literal = self.has_literals().then(|| self.by_literal.tables());
+        self.tables.tables().chain(by_literal.into_iter().flatten())
+    }
+
+    /// Whether a String in the facts makes the tables by literal other ones.
+    fn has_literals(&self) -> bool {
+        let is_literal = |arg: &RelationArg| matches!(arg, RelationArg::Constant { .. });
+        self.by_literal.catalog.relations.iter().flat_map(|relation| &relation.args).any(is_literal)
     }
 
     fn load_sqlite(&self) -> rusqlite::Result<()> {
@@ -119,8 +127,7 @@ impl<'p> Returned<'p> {
         }
         asked.push(("SQLite, text", self.ask_text(question, &self.tables, Dialect::Sqlite)));
         asked.push(("PostgreSQL, text", self.ask_text(question, &self.tables, Dialect::Postgresql)));
-        // Only a String in the facts makes these tables other ones.
-        if self.by_literal.catalog.relations.len() != self.tables.catalog.relations.len() {
+        if self.has_literals() {
             let text = |dialect| self.ask_text(question, &self.by_literal, dialect);
             asked.push(("SQLite, tables by literal", text(Dialect::Sqlite)));
             asked.push(("PostgreSQL, tables by literal", text(Dialect::Postgresql)));

@@ -25,11 +25,14 @@ use indexmap::IndexSet;
 /// How many calls deep a derivation may go.
 const DEPTH: usize = 2;
 
-/// How many goals one search may try.
-const STEPS: usize = 400;
+/// How many clauses and goals one search may try.
+const STEPS: usize = 1_000;
 
-/// How many goals all searches of a program may try.
-const ALL_STEPS: usize = 40_000;
+/// How many clauses and goals all searches of a program may try.
+const ALL_STEPS: usize = 100_000;
+
+/// How many goals a body may have that is searched; each step looks at all of them.
+const GOALS: usize = 32;
 
 /// Rewrites every relation.
 pub(crate) fn drop_contained(program: &mut Specialised) {
@@ -63,20 +66,21 @@ fn without_contained(
     left: &mut usize,
 ) -> Option<Vec<Clause>> {
     let n_clauses = program.relation(rel)?.clauses.len();
-    if n_clauses < 2 {
+    if n_clauses < 2 || clause.goals.len() > GOALS {
         return None;
     }
     for (goal_at, goal) in clause.goals.iter().enumerate() {
         let Goal::Call { polarity: Polarity::Positive, rel: callee, args, .. } = goal else { continue };
         let alternatives = program.relation(*callee).map_or(&[][..], |relation| &relation.clauses);
         // A recursion is one fixpoint; taken apart it would be more.
-        if recursive.contains(callee) || alternatives.len() < 2 {
+        if recursive.contains(callee) || alternatives.len() < 2 || alternatives.len() > *left {
             continue;
         }
+        *left -= alternatives.len();
         let mut kept = Vec::new();
         for alternative in alternatives {
             let unfolded = unfold(clause, goal_at, args, alternative);
-            if !is_contained(program, rel, at, &unfolded, left) {
+            if unfolded.goals.len() > GOALS || !is_contained(program, rel, at, &unfolded, left) {
                 kept.push(unfolded);
             }
         }
@@ -194,6 +198,8 @@ impl Search<'_> {
             if (rel, at) == self.without {
                 continue;
             }
+            let Some(left) = self.steps.checked_sub(1) else { return false };
+            self.steps = left;
             let mut bindings = bindings.clone();
             let base = bindings.0.len();
             bindings.0.resize(base + clause.var_names.len(), None);

@@ -76,7 +76,7 @@ pub(crate) fn plan(
 ) -> Result<Planned, CompileError> {
     let specialised = specialise::specialise(program, catalog, shape)?;
     let rules = rules(&specialised);
-    let planned = finish(program, catalog, shape, shrink(program, catalog, specialised), expands_tables)?;
+    let (planned, _) = settle_and_finish(program, catalog, shape, shrink(specialised), expands_tables)?;
     Ok(Planned { rules, ..planned })
 }
 
@@ -91,23 +91,47 @@ pub(crate) fn explain(
     let extra_constants = specialised.extra_constants.clone();
     let names = Names { program, catalog, extra_constants: &extra_constants };
     let before = names.specialised(&specialised);
-    let shrunk = shrink(program, catalog, specialised);
-    let collapsed = names.specialised(&shrunk);
-    let strata = names.strata(&shrunk, &planner::strata(&shrunk.relations));
-    let planned = finish(program, catalog, shape, shrunk, expands_tables)?;
+    let (planned, settled) = settle_and_finish(program, catalog, shape, shrink(specialised), expands_tables)?;
+    let collapsed = names.specialised(&settled);
+    let strata = names.strata(&settled, &planner::strata(&settled.relations));
     let plan = names.plan(&planned.plan);
     Ok((planned, Stages { specialised: before, collapsed, strata, plan }))
 }
 
-/// The passes from specialised relations to the relations that are planned.
-fn shrink(program: &Program, catalog: &Catalog, mut specialised: Specialised) -> Specialised {
+/// The passes that leave clauses out.
+fn shrink(mut specialised: Specialised) -> Specialised {
     collapse::collapse(&mut specialised);
     unify::unify(&mut specialised);
     contained::drop_contained(&mut specialised);
-    if asks_for_literals(&specialised) {
-        collapse::drop_unreachable(&mut specialised);
-        specialised.shared = roles::reify(program, catalog, &mut specialised);
+    specialised
+}
+
+/// Plans the shrunk relations, and returns the relations that were planned.
+fn settle_and_finish(
+    program: &Program,
+    catalog: &Catalog,
+    shape: &Shape,
+    shrunk: Specialised,
+    expands_tables: bool,
+) -> Result<(Planned, Specialised), CompileError> {
+    if asks_for_literals(&shrunk) {
+        let mut with_roles = shrunk.clone();
+        collapse::drop_unreachable(&mut with_roles);
+        with_roles.shared = roles::reify(program, catalog, &mut with_roles);
+        let settled = settle(with_roles);
+        match finish(program, catalog, shape, &settled, expands_tables) {
+            Ok(planned) => return Ok((planned, settled)),
+            // Whatever picks its roles needs a list of them, and many lists are too much.
+            Err(CompileError::Refused(_)) => {}
+            Err(error @ CompileError::Bug(_)) => return Err(error),
+        }
     }
+    let settled = settle(shrunk);
+    Ok((finish(program, catalog, shape, &settled, expands_tables)?, settled))
+}
+
+/// The passes from shrunk relations to the relations that are planned.
+fn settle(mut specialised: Specialised) -> Specialised {
     linearise::linearise(&mut specialised);
     absorb::absorb(&mut specialised);
     collapse::drop_unreachable(&mut specialised);
@@ -134,23 +158,22 @@ fn finish(
     program: &Program,
     catalog: &Catalog,
     shape: &Shape,
-    specialised: Specialised,
+    specialised: &Specialised,
     expands_tables: bool,
 ) -> Result<Planned, CompileError> {
-    let attempt = |specialised: Specialised, shares_tests: bool| {
+    let attempt = |shares_tests: bool| {
         let extra_constants = specialised.extra_constants.clone();
-        let roots = specialised.roots.clone();
-        let mut planner = Planner::new(program, catalog, specialised, shares_tests);
-        let answer = planner.answer(shape, &roots)?;
+        let mut planner = Planner::new(program, catalog, specialised.clone(), shares_tests);
+        let answer = planner.answer(shape, &specialised.roots)?;
         let refusal = planner.take_refusal()?;
         Ok(Planned { plan: planner.into_plan(answer), refusal, extra_constants, rules: IndexSet::new() })
     };
     let fits = |planned: &Planned| planned.plan.n_readings() <= limits::TABLE_READINGS;
-    let first = attempt(specialised.clone(), false);
+    let first = attempt(false);
     if matches!(&first, Err(CompileError::Bug(_))) || matches!(&first, Ok(planned) if fits(planned)) {
         return first;
     }
-    match attempt(specialised, true) {
+    match attempt(true) {
         Ok(planned) if !expands_tables || fits(&planned) => Ok(planned),
         Ok(_) => Err(CompileError::Refused(
             "the question reads the results of recursive rules in too many places for one statement: give its variables types or values, or split the rules".into(),
