@@ -105,6 +105,7 @@ impl LocalPlan {
             answer: Held::Text,
             own_tables: false,
             hashes: false,
+            in_sets: 0,
             read: IndexSet::new(),
         };
         let statement = LocalStatement {

@@ -9,6 +9,7 @@
 //! ```
 
 use super::anchor::Anchors;
+use super::key::is_key;
 use super::{Asked, guards, sets};
 use crate::bindings::Bindings;
 use crate::bindings::ColumnExpr;
@@ -79,10 +80,21 @@ pub(super) fn print(
     filter.common = take_common(&mut filter);
     filter.rows = filter.rows.iter().flat_map(|row| by_arms(row, &plan.tables)).collect();
     let anchors = Anchors { catalog, tables: &plan.tables };
-    filter.rows = filter.rows.into_iter().map(|row| probed(row, &anchors)).collect();
-    merge_sets(&mut filter.rows);
+    let is_large = |set: &Select| !anchors.is_anchored(set);
+    filter.rows = filter.rows.into_iter().map(|row| probed(row, &is_large)).collect();
     let is_probe = |condition: &Condition| matches!(condition, Condition::Any(_) | Condition::None(_));
     filter.hashes = filter.rows.iter().any(|row| row.filter.iter().any(is_probe));
+    if filter.hashes {
+        // Each row is looked at anyway: what is one row by its key is cheaper looked up than listed.
+        let is_row = |set: &Select| match (set.from.as_slice(), set.output.as_slice()) {
+            ([From { alias, kind: FromKind::Source(source) }], [Expr::Column { alias: shown, column }]) => {
+                alias == shown && is_key(catalog, asked.bindings, *source, *column)
+            }
+            _ => false,
+        };
+        filter.rows = filter.rows.into_iter().map(|row| probed(row, &is_row)).collect();
+    }
+    merge_sets(&mut filter.rows);
     statement.values.row = key.map(|key| (key.row.clone(), key.column.to_owned()));
     statement.filter(&plan.tables, plan, &filter, &text, &held)
 }
@@ -171,11 +183,11 @@ fn by_arms(row: &Select, tables: &[Table]) -> Vec<Select> {
     arms.into_iter().map(with).collect()
 }
 
-/// A test of a large set becomes a look-up of the row's own value in it.
-fn probed(row: Select, anchors: &Anchors<'_>) -> Select {
+/// A test of a set that is better not listed becomes a look-up of the row's own value in it.
+fn probed(row: Select, is_better: &impl Fn(&Select) -> bool) -> Select {
     let [Condition::In { expr, selects }] = row.filter.as_slice() else { return row };
     let [set] = selects.as_slice() else { return row };
-    if anchors.is_anchored(set) {
+    if !is_better(set) {
         return row;
     }
     let mut set = set.clone();

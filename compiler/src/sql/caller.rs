@@ -272,6 +272,13 @@ impl Lowering<'_> {
         Ok(build::any(any))
     }
 
+    /// Steps into a set or table, or out of it.
+    pub(super) fn step_in(&mut self, into: bool) {
+        if let Some(local) = &mut self.local {
+            local.in_sets = if into { local.in_sets + 1 } else { local.in_sets.saturating_sub(1) };
+        }
+    }
+
     /// `value IN (selects)`, with the selects' values held in this way.
     fn in_arms(
         &mut self,
@@ -281,18 +288,23 @@ impl Lowering<'_> {
         selects: &[&Select],
     ) -> Result<Sql, CompileError> {
         let selects: Vec<Select> = selects.iter().map(|select| (*select).clone()).collect();
-        let hashes = self.local.as_ref().is_some_and(|local| local.own_tables && local.hashes);
+        let hashes = self.local.as_ref().is_some_and(|local| local.in_sets == 0 && local.hashes);
         let before = self
             .local
             .as_mut()
             .map(|local| (std::mem::replace(&mut local.answer, wanted), local.current.take()));
+        self.step_in(true);
         let arms = self
             .in_own_scope(tables, &selects, |this| Ok(build::query(this.arms(tables, &selects, 1, false)?)));
+        self.step_in(false);
         if let (Some(local), Some((answer, current))) = (&mut self.local, before) {
             local.answer = answer;
             local.current = current;
         }
-        Ok(is_in(self.features.sets_are_arrays && !hashes, value, arms?))
+        let test = is_in(self.features.sets_are_arrays && !hashes, value, arms?);
+        // A condition of its own would be made a join, and the set sorted or hashed for each row.
+        let is_condition = hashes && self.depth > 0 && self.features.sets_are_arrays;
+        Ok(if is_condition { build::is_true(build::nested(test)) } else { test })
     }
 }
 

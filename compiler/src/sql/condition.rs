@@ -89,7 +89,8 @@ impl Lowering<'_> {
             return Ok(if several { build::nested(all) } else { all });
         }
         // Near the top the choice between probing and hashing is worth being made.
-        let is_nested = self.depth > 1 && several || self.depth > 0 && self.local.is_some();
+        let is_probe = self.local.as_ref().is_some_and(|local| local.hashes && local.in_sets == 0);
+        let is_nested = self.depth > 1 && several || self.depth > 0 && self.local.is_some() || is_probe;
         let is_fenced = is_nested && self.features.fences_alternatives;
         let query = self.test(tables, outer, select)?;
         Ok(build::exists(if is_fenced { build::fenced(query) } else { query }, false))

@@ -244,6 +244,7 @@ impl Lowering<'_> {
     ) -> Result<Query, CompileError> {
         let Some(local) = self.local.as_mut().filter(|local| local.own_tables) else { return body(self) };
         local.own_tables = false;
+        self.step_in(true);
         let mut ctes: Vec<Cte> = Vec::new();
         let mut recursive = false;
         for (index, table) in tables.iter().enumerate() {
@@ -254,6 +255,7 @@ impl Lowering<'_> {
             }
         }
         self.set_current(None);
+        self.step_in(false);
         let query = body(self)?;
         let mut all = self.read_queries()?;
         all.extend(ctes);

@@ -49,6 +49,8 @@ pub(crate) struct LocalValues<'l> {
     pub(crate) own_tables: bool,
     /// Whether a filter's sets are hashed.
     pub(crate) hashes: bool,
+    /// Inside how many sets and tables the statement is being printed.
+    pub(crate) in_sets: usize,
     /// The caller's queries that are read by name.
     pub(crate) read: IndexSet<usize>,
 }
