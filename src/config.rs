@@ -70,6 +70,9 @@ settings! {
     /// The most facts and patterns of one batch, if any limit; none beyond the body's size, so that
     /// bulk loads need no chunking. The hosted product uses 1,000.
     max_batch: Option<usize> = None, "PORTCULLIS_MAX_BATCH";
+    /// The most values of stored facts for one condition in the SQL of a local check; a text is sent, parsed
+    /// and planned each time, and a condition that needs more is better bound to a table.
+    embedded_values: usize = 10_000, "PORTCULLIS_EMBEDDED_VALUES";
     /// How long one question may run; as published. A question over it is the asker's, so it gets 400.
     query_time: Duration = Duration::from_secs(20), "PORTCULLIS_QUERY_TIME";
     /// How long a request may take in all; the query time, plus waiting for a reader or the writer.

@@ -1,7 +1,8 @@
 //! The pages tell the truth: what `compiler/ARCHITECTURE.md` shows is what the program prints.
 //!
 //! A comment on the page names a question, a dialect and a stage; the block below it must hold what
-//! `portcullis explain` prints of that stage, for the last policy above it. With
+//! `portcullis explain` prints of that stage, for the last policy above it. Instead of a dialect it may name
+//! the column of a filter, for the last data bindings and facts above it. With
 //! `UPDATE_FIXTURES=1 cargo test --test architecture` the blocks are written anew; a person reads them.
 //! The policies of the other pages pass their own tests, and the files that pages name exist.
 
@@ -14,13 +15,17 @@ use std::process::{Command, Stdio};
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/compiler/ARCHITECTURE.md");
 
 /// What `explain` prints of one stage.
-fn explained(policy: &Path, request: &str) -> String {
+fn explained(folder: &Path, request: &str) -> String {
     let mut parts = request.rsplitn(3, " | ");
-    let (stage, dialect, question) = (parts.next().unwrap(), parts.next().unwrap(), parts.next().unwrap());
+    let (stage, for_what, question) = (parts.next().unwrap(), parts.next().unwrap(), parts.next().unwrap());
+    let options = match for_what.strip_prefix("filter over ") {
+        Some(column) => vec!["--bindings", "bindings.yaml", "--facts", "facts.txt", "--filter", column],
+        None => vec!["--dialect", for_what],
+    };
     let output = Command::new(env!("CARGO_BIN_EXE_portcullis"))
-        .arg("explain")
-        .args([policy.as_os_str(), question.as_ref()])
-        .args(["--dialect", dialect])
+        .current_dir(folder)
+        .args(["explain", "policy.polar", question])
+        .args(options)
         .stdin(Stdio::null())
         .output()
         .unwrap();
@@ -34,15 +39,15 @@ fn explained(policy: &Path, request: &str) -> String {
 /// The page with every block of output replaced by the real one, and how many there are.
 fn rewritten(page: &str) -> (String, usize) {
     let folder = tempfile::tempdir().unwrap();
-    let policy = folder.path().join("policy.polar");
+    let files = [("```polar", "policy.polar"), ("```yaml", "bindings.yaml"), ("```facts", "facts.txt")];
     let mut out = Vec::new();
     let mut n_blocks = 0;
     let mut lines = page.lines();
     while let Some(line) = lines.next() {
         out.push(line.to_owned());
-        if line == "```polar" {
+        if let Some((_, file)) = files.iter().find(|(fence, _)| line == *fence) {
             let body: Vec<&str> = lines.by_ref().take_while(|line| *line != "```").collect();
-            fs::write(&policy, body.join("\n")).unwrap();
+            fs::write(folder.path().join(file), body.join("\n")).unwrap();
             out.extend(body.into_iter().chain(["```"]).map(str::to_owned));
         }
         if let Some(request) = line.strip_prefix("<!-- explain: ").and_then(|rest| rest.strip_suffix(" -->"))
@@ -50,7 +55,7 @@ fn rewritten(page: &str) -> (String, usize) {
             let fence = lines.next().unwrap_or_default();
             assert!(fence.starts_with("```"), "no block follows `{line}`");
             lines.by_ref().find(|line| *line == "```").unwrap();
-            out.extend([fence.to_owned(), explained(&policy, request), "```".to_owned()]);
+            out.extend([fence.to_owned(), explained(folder.path(), request), "```".to_owned()]);
             n_blocks += 1;
         }
     }

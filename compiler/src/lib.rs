@@ -7,6 +7,7 @@
 pub mod bindings;
 pub mod catalog;
 pub mod diagnostic;
+pub mod dialect;
 pub mod ir;
 pub mod limits;
 pub mod local;
@@ -15,16 +16,16 @@ pub mod question;
 pub mod resolve;
 pub mod source;
 mod specialise;
-pub mod sql;
+mod sql;
 pub mod strata;
 pub mod syntax;
 
 use catalog::Catalog;
 use diagnostic::{Diagnostic, Severity};
+pub use dialect::Dialect;
 use ir::Program;
 use question::{CompileError, Domain, Question, Shape, Slot, Statement};
 use source::SourceMap;
-pub use sql::dialect::Dialect;
 use sql::lower::{Literal, Values};
 
 /// A policy that was read: the program if it has no error, and every finding, sorted by position.

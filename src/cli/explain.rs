@@ -62,7 +62,7 @@ fn text(explanation: &Explanation) -> String {
 }
 
 fn local_text(explanation: &LocalExplanation) -> String {
-    let LocalExplanation { sql, dialect, plan, rules, bindings, embedded, notes } = explanation;
+    let LocalExplanation { sql, dialect, split, plan, rules, bindings, embedded, notes } = explanation;
     let rules: Vec<String> =
         rules.iter().map(|LocalRule { line, text }| format!("line {line}: {text}")).collect();
     let embedded: Vec<String> = embedded
@@ -73,7 +73,8 @@ fn local_text(explanation: &LocalExplanation) -> String {
         ("the rules that took part", &rules.join("\n")),
         ("the bound facts that are read", &bindings.join("\n")),
         ("the stored facts in the text, in rows", &embedded.join("\n")),
-        ("the plan", plan),
+        ("what the store is asked, and what is left", split),
+        ("the plan with values and stored rows", plan),
         ("what would make it faster", &notes.join("\n")),
         (&format!("the SQL for {dialect}"), sql),
     ])

@@ -35,6 +35,9 @@ pub(super) struct Args {
     /// A policy file to make active before the first request
     #[arg(long, value_name = "FILE")]
     policy: Option<PathBuf>,
+    /// The most values of stored facts in one condition of SQL that is returned [default: 10000]
+    #[arg(long, value_name = "COUNT")]
+    embedded_values: Option<usize>,
 }
 
 pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
@@ -44,6 +47,7 @@ pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
         data: args.data.unwrap_or(defaults.data),
         dev: args.dev || defaults.dev,
         policy: args.policy.or(defaults.policy),
+        embedded_values: args.embedded_values.unwrap_or(defaults.embedded_values),
         ..defaults
     };
     log_to_stderr(&config.log);
@@ -61,6 +65,7 @@ async fn serve(config: Config) -> Result<Verdict, CliError> {
         query_time: config.query_time,
         context_facts: config.max_context_facts,
         batch_facts: config.max_batch,
+        embedded_values: config.embedded_values,
         ..EngineSettings::default()
     };
     let environments = open_environments(&config.data, DEFAULT_ENVIRONMENT, &settings).await?;

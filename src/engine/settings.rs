@@ -21,7 +21,7 @@ pub struct EngineSettings {
     /// Answers over any predicates: a product of unrelated ones would otherwise fill the memory. A list of
     /// ids has no bound but what is stored.
     pub answer_rows: usize,
-    /// Values of stored facts in the SQL of one local check: a text is sent, parsed and planned each time.
+    /// Values of stored facts for one condition in the SQL of a local check: a text is sent, parsed and planned each time.
     pub embedded_values: usize,
 }
 

@@ -2,7 +2,8 @@
 //!
 //! Each test takes one promise of the contract, runs the SQL as a caller would, and looks at rows, names and
 //! types; `forms` has the four answers, `filters` every place where a filter may stand, `text` what no text
-//! may hold, `types` how ids are compared, `ids` what strangers may send, `limits` how long a text may get. The
+//! may hold, `types` how ids are compared, `recursion` the same through fixpoints, `ids` what strangers may send,
+//! `limits` how long a text may get. The
 //! shape of the most usual texts is kept under `snapshots/local`.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on should stop where it is")]
@@ -15,6 +16,7 @@ mod filters;
 mod forms;
 mod ids;
 mod limits;
+mod recursion;
 mod service;
 mod text;
 mod types;

@@ -4,10 +4,10 @@ use super::grammar::{Cursor, folded, spellings};
 use super::query::settled;
 use super::token::{Lexeme, Token, spelled, words};
 use super::{ColumnExpr, guard, lexer, reader};
+use crate::dialect::Dialect;
+use crate::dialect::lexis::Lexis;
+use crate::dialect::quote::printed_name;
 use crate::limits;
-use crate::sql::dialect::Dialect;
-use crate::sql::lexis::Lexis;
-use crate::sql::printed_name;
 
 /// Reads the column of a filter: one expression of the caller's over one row.
 ///

@@ -8,8 +8,8 @@ use super::yaml::{self, Content, Entry, Node, at};
 use super::{
     Binding, BindingArg, Bindings, BindingsError, BoundQuery, RowTable, SqlType, column, key, query,
 };
+use crate::dialect::Dialect;
 use crate::limits;
-use crate::sql::dialect::Dialect;
 use indexmap::IndexMap;
 use rustc_hash::FxHashMap;
 use std::collections::hash_map::Entry as MapEntry;

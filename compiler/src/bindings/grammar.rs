@@ -4,7 +4,7 @@
 //! says `None` or `false`; then the whole phrase is given up, so nobody looks at where the cursor stands.
 
 use super::token::{Lexeme, Token};
-use crate::sql::lexis::Lexis;
+use crate::dialect::lexis::Lexis;
 
 /// A place between tokens.
 #[derive(Clone, Debug)]

@@ -36,7 +36,7 @@ mod tests;
 mod types;
 mod yaml;
 
-use crate::sql::dialect::Dialect;
+use crate::dialect::Dialect;
 pub use column::{canonical_name, column, output_name};
 pub use document::parse;
 use indexmap::IndexMap;

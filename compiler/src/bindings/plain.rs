@@ -8,7 +8,7 @@
 use super::grammar::{Cursor, folded, spellings};
 use super::token::{Lexeme, Token, apart};
 use super::{ConditionPart, PlainQuery};
-use crate::sql::lexis::Lexis;
+use crate::dialect::lexis::Lexis;
 use std::ops::Range;
 
 /// The query's parts, if it is `SELECT column, … FROM table [alias] [WHERE condition]`.

@@ -9,9 +9,9 @@ use super::grammar::Cursor;
 use super::lexer::Lexed;
 use super::token::{Lexeme, Token, spelled, words};
 use super::{BoundQuery, guard, lexer, plain, reader};
+use crate::dialect::Dialect;
+use crate::dialect::lexis::Lexis;
 use crate::limits;
-use crate::sql::dialect::Dialect;
-use crate::sql::lexis::Lexis;
 
 /// A bound query that was read.
 #[derive(Debug)]

@@ -5,8 +5,8 @@
 //! tree is looked at and thrown away: nothing that it prints reaches a statement.
 
 use super::token::Lexeme;
+use crate::dialect::Dialect;
 use crate::limits;
-use crate::sql::dialect::Dialect;
 use sqlparser::ast::{Expr, SelectItem, SetExpr, Statement};
 use sqlparser::dialect::{Dialect as Grammar, dialect_from_str};
 use sqlparser::parser::{Parser, ParserError};

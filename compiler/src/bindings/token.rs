@@ -3,8 +3,8 @@
 //! A literal or a quoted name is held as the text that it stands for, however it was written, and is spelled
 //! by the functions that also print our own. All that reaches a statement goes through [`spelled`].
 
-use crate::sql::lexis::Lexis;
-use crate::sql::{printed_literal, printed_name};
+use crate::dialect::lexis::Lexis;
+use crate::dialect::quote::{printed_literal, printed_name};
 use std::collections::BTreeSet;
 use std::fmt;
 

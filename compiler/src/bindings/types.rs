@@ -11,8 +11,8 @@
 
 use super::token::{Lexeme, Token, spelled};
 use super::{Family, SqlType, lexer, reader};
-use crate::sql::dialect::Dialect;
-use crate::sql::lexis::TypeNames;
+use crate::dialect::Dialect;
+use crate::dialect::lexis::TypeNames;
 
 impl SqlType {
     /// Reads a type's name, in any case.

@@ -9,17 +9,16 @@
 //! ```
 
 use super::anchor::Anchors;
-use super::fold::Rows;
 use super::key::is_key;
 use super::{Asked, guards, sets};
 use crate::bindings::Bindings;
 use crate::bindings::ColumnExpr;
 use crate::catalog::{Catalog, RelationSource};
 use crate::ir::CompareOp;
-use crate::plan::algebra::{Condition, Expr, From, FromKind, Plan, Select, Table, TableBody};
+use crate::plan::algebra::{Condition, Expr, From, FromKind, Plan, Rows, Select, Table, TableBody};
 use crate::question::CompileError;
 use crate::specialise::clause::TableRef;
-use crate::sql::forms::{Filter, LocalStatement};
+use crate::sql::forms::{Filter, LocalStatement, column_text};
 
 /// Prints the filter of a folded plan. `given` is the variable whose value the plan takes as given, if it
 /// tests the column row by row.
@@ -32,8 +31,8 @@ pub(super) fn print(
     asked: &Asked<'_>,
 ) -> Result<String, CompileError> {
     let ty = asked.question.vars.get(var).and_then(|var| var.ty.as_deref()).unwrap_or_default();
-    let text = statement.column_text(column);
-    let held = statement.column_held(ty);
+    let text = column_text(column);
+    let held = statement.column_held(column, ty);
     if given.is_some() {
         return statement.given(var, held).row_test(plan, &text);
     }

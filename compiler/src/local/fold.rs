@@ -1,22 +1,21 @@
-//! Puts the values of a question and the rows of the store into a residual plan.
+//! Decides what the rows of the store decide of a residual plan.
 //!
-//! In: a [`Residual`], the question's values, and a way to ask the store for a part. Out: a plan in which
-//! every value is a literal. What the values decide is decided: a part without rows ends its select, one row
+//! In: the plan of a `Residual`, and a way to ask the store for a part. Out: a plan in which every value is a
+//! literal. What the values decide is decided: a part without rows ends its select, one row
 //! becomes literals, one column becomes a test (`x in (…)`), a branch that always holds disappears. A part is
 //! asked for only when nothing before it has ended its select.
 //!
 //! Rows that are still needed beside each other stand in the statement as a relation of literals.
 
-use super::split::Residual;
-use crate::ir::{CompareOp, ConstId, Constant, Program, TypeId};
-use crate::plan::algebra::{Condition, Expr, From, FromKind, Plan, PlanAnswer, Select, TableBody};
+use super::put;
+use crate::ir::{ConstId, Constant, Program, TypeId};
+use crate::plan::algebra::{
+    Condition, Embedded, Expr, From, FromKind, Plan, PlanAnswer, Rows, Select, TableBody,
+};
 use crate::plan::prune;
-use crate::question::{Domain, Question};
-use crate::specialise::clause::{TableRef, constant};
+use crate::specialise::clause::TableRef;
 use indexmap::IndexSet;
-
-/// Rows of literals.
-pub(crate) type Rows = Vec<Vec<ConstId>>;
+use std::collections::BTreeMap;
 
 /// What the store answers for a part.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,15 +24,6 @@ pub enum Fetched {
     Rows(Vec<Vec<String>>),
     /// More rows than may be put into a statement.
     TooMany,
-}
-
-/// Rows that stand in a statement.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Embedded {
-    /// The rows, each once; `None` if there are too many.
-    pub(crate) rows: Option<Rows>,
-    /// The part that they come from, if it is one.
-    pub(crate) part: Option<usize>,
 }
 
 /// A plan whose values are all literals.
@@ -65,41 +55,15 @@ pub(crate) struct Folder<'f, E> {
     pub(crate) types: &'f [Vec<Option<TypeId>>],
     /// Asks the store for a part.
     pub(crate) fetch: &'f mut dyn FnMut(usize) -> Result<Fetched, E>,
-    /// What was fetched.
-    pub(crate) fetched: Vec<Option<Option<Rows>>>,
+    /// What was fetched, by part; `None` if there were too many rows.
+    pub(crate) fetched: BTreeMap<usize, Option<Rows>>,
     /// The rows that stand in the statement.
     pub(crate) embedded: Vec<Embedded>,
 }
 
-/// Puts the values of a question into a plan; `column` stays as it is.
-pub(crate) fn put_values(
-    plan: &mut Plan,
-    question: &Question,
-    now: i64,
-    column: Option<usize>,
-    mut intern: impl FnMut(&str, &str) -> ConstId,
-) {
-    let mut value = |expr: &mut Expr| match *expr {
-        Expr::Given(var) if column != Some(var) => {
-            if let Some(var) = question.vars.get(var)
-                && let Domain::Given(text) = &var.domain
-            {
-                *expr = Expr::Const(intern(var.ty.as_deref().unwrap_or_default(), text));
-            }
-        }
-        Expr::Now => *expr = Expr::Const(intern("Integer", &now.to_string())),
-        Expr::Tag(tag) => *expr = Expr::Const(intern("", &tag.to_string())),
-        Expr::Column { .. } | Expr::Const(_) | Expr::Given(_) | Expr::TypeName(_) | Expr::Unconstrained => {}
-    };
-    let tables = plan.tables.iter_mut().flat_map(|table| table.body.selects_mut());
-    tables.for_each(|select| select.for_each_expr(&mut value));
-    plan.answer.selects_mut().iter_mut().for_each(|select| select.for_each_expr(&mut value));
-}
-
 impl<E> Folder<'_, E> {
     /// Folds a residual whose question's values are put in.
-    pub(crate) fn fold(&mut self, residual: &Residual, plan: Plan) -> Result<Folded, E> {
-        self.fetched.resize(residual.parts.len(), None);
+    pub(crate) fn fold(&mut self, plan: Plan) -> Result<Folded, E> {
         let Plan { mut tables, mut answer } = plan;
         let mut known: Vec<Known> = Vec::new();
         for table in &mut tables {
@@ -129,11 +93,11 @@ impl<E> Folder<'_, E> {
             (PlanAnswer::Decision(_), Some(unit)) => vec![unit.clone()],
             _ => selects,
         };
-        let rows = |(part, rows): (usize, &Option<Option<Rows>>)| {
-            let n_rows = rows.as_ref()?.as_ref()?.len();
-            (n_rows > 0).then_some((part, n_rows))
+        let rows = |(part, rows): (&usize, &Option<Rows>)| {
+            let n_rows = rows.as_ref()?.len();
+            (n_rows > 0).then_some((*part, n_rows))
         };
-        let read = self.fetched.iter().enumerate().filter_map(rows).collect();
+        let read = self.fetched.iter().filter_map(rows).collect();
         let plan = prune(Plan { tables, answer });
         Ok(Folded { plan, embedded: std::mem::take(&mut self.embedded), read })
     }
@@ -237,7 +201,7 @@ impl<E> Folder<'_, E> {
 
     /// The rows of a part, asked for once.
     fn rows(&mut self, part: usize) -> Result<Option<Rows>, E> {
-        if let Some(Some(known)) = self.fetched.get(part) {
+        if let Some(known) = self.fetched.get(&part) {
             return Ok(known.clone());
         }
         let rows = match (self.fetch)(part)? {
@@ -255,90 +219,12 @@ impl<E> Folder<'_, E> {
                 Some(interned)
             }
         };
-        if let Some(slot) = self.fetched.get_mut(part) {
-            *slot = Some(rows.clone());
-        }
+        self.fetched.insert(part, rows.clone());
         Ok(rows)
     }
 
     fn intern(&mut self, value: Constant) -> ConstId {
-        intern(self.program, self.constants, value)
-    }
-
-    /// Puts embedded rows into a select where they become literals or tests; false if nothing is left.
-    fn put_in(&self, select: &mut Select, sources: &mut Vec<(usize, Embedded)>) -> bool {
-        loop {
-            let before = (select.filter.len(), sources.len());
-            let mut at = 0;
-            while let Some((alias, embedded)) = sources.get_mut(at) {
-                let alias = *alias;
-                let used = used_columns(select, alias);
-                let Some(rows) = &mut embedded.rows else {
-                    // Too many rows are some row, where nothing else is asked.
-                    if used.is_empty() {
-                        sources.remove(at);
-                    } else {
-                        at += 1;
-                    }
-                    continue;
-                };
-                self.keep_matching(select, alias, rows);
-                let used = used_columns(select, alias);
-                project(select, alias, &used, rows);
-                match (rows.as_slice(), used.len()) {
-                    ([], _) => return false,
-                    (_, 0) => {}
-                    ([row], _) => {
-                        let row = row.clone();
-                        substitute(select, alias, |column| row.get(column).copied().map(Expr::Const));
-                    }
-                    (_, 1) => {
-                        let literals = rows.iter().filter_map(|row| row.first().copied()).collect();
-                        if !becomes_test(select, alias, literals) {
-                            at += 1;
-                            continue;
-                        }
-                    }
-                    _ => {
-                        at += 1;
-                        continue;
-                    }
-                }
-                sources.remove(at);
-            }
-            if !self.decide(select) {
-                return false;
-            }
-            if (select.filter.len(), sources.len()) == before {
-                return true;
-            }
-        }
-    }
-
-    /// Keeps the rows that agree with the conditions on this source alone, and drops those conditions.
-    fn keep_matching(&self, select: &mut Select, alias: usize, rows: &mut Rows) {
-        select.filter.retain(|condition| {
-            let of_row = |expr: &Expr, row: &[ConstId]| match *expr {
-                Expr::Column { alias: other, column } if other == alias => row.get(column).copied(),
-                Expr::Const(literal) => Some(literal),
-                _ => None,
-            };
-            let decided = |row: &[ConstId]| match condition {
-                Condition::Compare { op, left, right } => {
-                    Some(self.compare(*op, of_row(left, row)?, of_row(right, row)?))
-                }
-                Condition::OneOf { expr, literals } => {
-                    let value = of_row(expr, row)?;
-                    Some(literals.iter().any(|literal| self.compare(CompareOp::Equal, value, *literal)))
-                }
-                Condition::In { .. } | Condition::Any(_) | Condition::None(_) => None,
-            };
-            if rows.first().is_none_or(|row| decided(row).is_none()) {
-                return true;
-            }
-            rows.retain(|row| decided(row) == Some(true));
-            false
-        });
+        put::intern(self.program, self.constants, value)
     }
 
     /// Folds the branches of a select's conditions; false if nothing is left.
@@ -374,108 +260,4 @@ impl<E> Folder<'_, E> {
         select.filter = left;
         Ok(true)
     }
-
-    /// Drops the comparisons of literals that hold; false if one does not.
-    fn decide(&self, select: &mut Select) -> bool {
-        let mut possible = true;
-        select.filter.retain(|condition| {
-            let holds = match condition {
-                Condition::Compare { op, left: Expr::Const(left), right: Expr::Const(right) } => {
-                    Some(self.compare(*op, *left, *right))
-                }
-                Condition::Compare { op, left, right } if left == right => match op {
-                    CompareOp::Equal | CompareOp::LessOrEqual | CompareOp::GreaterOrEqual => Some(true),
-                    CompareOp::NotEqual | CompareOp::Less | CompareOp::Greater => Some(false),
-                },
-                Condition::OneOf { expr: Expr::Const(value), literals } => {
-                    Some(literals.iter().any(|literal| self.compare(CompareOp::Equal, *value, *literal)))
-                }
-                _ => None,
-            };
-            possible &= holds != Some(false);
-            holds.is_none()
-        });
-        possible
-    }
-
-    fn compare(&self, op: CompareOp, left: ConstId, right: ConstId) -> bool {
-        let text = |id| constant(self.program, self.constants, id).map_or("", |held| held.text.as_str());
-        let (left, right) = (text(left), text(right));
-        let ordered = || left.parse::<i64>().ok().zip(right.parse::<i64>().ok()).map(|(l, r)| l.cmp(&r));
-        match op {
-            CompareOp::Equal => left == right,
-            CompareOp::NotEqual => left != right,
-            CompareOp::Less => ordered().is_some_and(std::cmp::Ordering::is_lt),
-            CompareOp::LessOrEqual => ordered().is_some_and(std::cmp::Ordering::is_le),
-            CompareOp::Greater => ordered().is_some_and(std::cmp::Ordering::is_gt),
-            CompareOp::GreaterOrEqual => ordered().is_some_and(std::cmp::Ordering::is_ge),
-        }
-    }
-}
-
-/// The literal's number: the policy's, or one of those beside it.
-pub(crate) fn intern(program: &Program, constants: &mut IndexSet<Constant>, value: Constant) -> ConstId {
-    let index = match program.constants.get_index_of(&value) {
-        Some(index) => index,
-        None => program.constants.len() + constants.insert_full(value).0,
-    };
-    ConstId::from_index(index)
-}
-
-/// The columns of a source that a select and its branches mention, ascending.
-fn used_columns(select: &mut Select, alias: usize) -> Vec<usize> {
-    let mut used = Vec::new();
-    select.for_each_expr(&mut |expr| {
-        if let Expr::Column { alias: other, column } = *expr
-            && other == alias
-        {
-            used.push(column);
-        }
-    });
-    used.sort_unstable();
-    used.dedup();
-    used
-}
-
-/// Keeps the used columns of the rows, each row once, and renames the columns in the select.
-fn project(select: &mut Select, alias: usize, used: &[usize], rows: &mut Rows) {
-    let kept: IndexSet<Vec<ConstId>> =
-        rows.iter().map(|row| used.iter().filter_map(|column| row.get(*column).copied()).collect()).collect();
-    *rows = kept.into_iter().collect();
-    substitute(select, alias, |column| {
-        let column = used.iter().position(|kept| *kept == column)?;
-        Some(Expr::Column { alias, column })
-    });
-}
-
-fn substitute(select: &mut Select, alias: usize, by: impl Fn(usize) -> Option<Expr>) {
-    select.for_each_expr(&mut |expr| {
-        if let Expr::Column { alias: other, column } = *expr
-            && other == alias
-            && let Some(value) = by(column)
-        {
-            *expr = value;
-        }
-    });
-}
-
-/// Turns the one column of a source that equals another value into a test of that value.
-fn becomes_test(select: &mut Select, alias: usize, literals: Vec<ConstId>) -> bool {
-    let equal = select.filter.iter().enumerate().find_map(|(at, condition)| match condition {
-        Condition::Compare { op: CompareOp::Equal, left, right } => {
-            let (left_is, right_is) = (left.alias() == Some(alias), right.alias() == Some(alias));
-            match (left_is, right_is) {
-                (true, false) => Some((at, *right)),
-                (false, true) => Some((at, *left)),
-                _ => None,
-            }
-        }
-        _ => None,
-    });
-    let Some((at, value)) = equal else { return false };
-    if let Some(slot) = select.filter.get_mut(at) {
-        *slot = Condition::OneOf { expr: value, literals };
-    }
-    substitute(select, alias, |_| Some(value));
-    true
 }

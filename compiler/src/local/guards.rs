@@ -4,9 +4,8 @@
 //! (not banned and a) or (not banned and b)   ─▶   not banned and (a or b)
 //! ```
 
-use super::fold::Embedded;
 use super::split::{free_aliases, number_aliases};
-use crate::plan::algebra::{Condition, Expr, From, FromKind, Plan, PlanAnswer, Select};
+use crate::plan::algebra::{Condition, Embedded, Expr, From, FromKind, Plan, PlanAnswer, Select};
 use indexmap::IndexMap;
 
 /// Takes out of the selects what all of them ask of no row.

@@ -4,42 +4,35 @@
 //! Out, in two steps: a [`LocalPlan`], which depends on the question's shape alone and is worth keeping; and
 //! with a question's values and the store's rows for it the SQL text. Nothing of the caller's is read here.
 //!
-//! 1. [`split`] separates what the store decides from what is left for the caller's database;
-//! 2. [`fold`] puts values and rows in, and decides what they decide;
-//! 3. [`filter`] sorts the alternatives of a filter, [`sets`] gives lists the shape that is looked up fast;
+//! 1. `split` separates what the store decides from what is left for the caller's database;
+//! 2. `fold` puts values and rows in, and decides what they decide;
+//! 3. `filter` sorts the alternatives of a filter; `guards`, `checks`, `prefix` and `sets` give the plan the shape
+//!    that the caller's database answers fast;
 //! 4. `sql::forms` prints.
 
 mod anchor;
+mod answer;
 mod checks;
 mod filter;
 pub(crate) mod fold;
 mod guards;
 mod key;
 mod prefix;
+mod put;
 mod sets;
 mod split;
 mod types;
+mod variant;
 
 pub use fold::Fetched;
 
-use crate::bindings::Bindings;
-use crate::bindings::ColumnExpr;
-use crate::catalog::{Catalog, RelationSource};
-use crate::ir::{Constant, Program, RuleId, TypeId};
-use crate::limits;
-use crate::plan::algebra::{FromKind, Plan, PlanAnswer};
-use crate::plan::print::Names;
+use crate::bindings::{Bindings, ColumnExpr};
+use crate::catalog::Catalog;
+use crate::dialect::Dialect;
+use crate::ir::{Program, RuleId, TypeId};
 use crate::plan::{self, Planned};
-use crate::question::{AnswerColumn, CompileError, Question, Shape, ShapeDomain, Statement};
-use crate::sql;
-use crate::sql::dialect::Dialect;
-use crate::sql::forms::LocalStatement;
-use crate::sql::held::{Held, LocalValues};
-use crate::sql::lower::Values;
-use fold::{Folded, Folder};
-use indexmap::IndexSet;
-use split::Residual;
-use types::Types;
+use crate::question::{CompileError, Question, Shape, ShapeDomain};
+use variant::Variant;
 
 /// The form of SQL that is wanted.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -80,26 +73,14 @@ pub struct LocalPlan {
     row: Option<Variant>,
 }
 
-/// One plan, what it needs from the store, and how to ask for it.
-#[derive(Clone, Debug)]
-struct Variant {
-    residual: Residual,
-    /// For each part the types of its columns.
-    types: Vec<Vec<Option<TypeId>>>,
-    /// For each part the statement on the embedded store.
-    statements: Vec<Statement>,
-    constants: IndexSet<Constant>,
-    rules: IndexSet<RuleId>,
-    /// The variable whose value is the caller's column.
-    column: Option<usize>,
-}
-
 /// SQL for a caller's database.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LocalSql {
     /// The text.
     pub sql: String,
-    /// The plan that it prints.
+    /// What the store was asked for, and what was left of the plan, if the plan is told.
+    pub split: String,
+    /// What was left once values and rows were known, if the plan is told.
     pub plan: String,
     /// The rules that took part.
     pub rules: Vec<RuleId>,
@@ -190,298 +171,6 @@ pub fn plan(
     Ok(LocalPlan { catalog, asked, refusal, row })
 }
 
-impl Variant {
-    fn new(
-        program: &Program,
-        catalog: &Catalog,
-        shape: &Shape,
-        planned: Planned,
-        column: Option<usize>,
-        most_rows: usize,
-    ) -> Result<Self, CompileError> {
-        let constants = planned.extra_constants;
-        let residual = split::split(planned.plan, catalog, column, most_rows);
-        let types = Types { program, catalog, constants: &constants, shape }.of_parts(&residual);
-        let mut statements = Vec::new();
-        for part in &residual.parts {
-            if part.plan.n_readings() > limits::TABLE_READINGS {
-                return Err(CompileError::Refused(
-                    "the stored facts of the question are read in too many places for one statement: give its variables types or values, or split the rules".into(),
-                ));
-            }
-            let planned = Planned {
-                plan: part.plan.clone(),
-                refusal: None,
-                extra_constants: constants.clone(),
-                rules: IndexSet::new(),
-            };
-            statements.push(sql::to_sql(program, catalog, &planned, Dialect::Sqlite, Values::Parameters)?);
-        }
-        Ok(Self { residual, types, statements, constants, rules: planned.rules, column })
-    }
-
-    /// Puts values and rows into the plan.
-    fn fold<E>(
-        &self,
-        asked: &Asked<'_>,
-        catalog: &Catalog,
-        fetch: &mut dyn FnMut(&Statement) -> Result<Fetched, E>,
-    ) -> Result<(Folded, IndexSet<Constant>), LocalError<E>> {
-        let mut constants = self.constants.clone();
-        let mut plan = self.residual.plan.clone();
-        fold::put_values(&mut plan, asked.question, asked.now, self.column, |ty, text| {
-            let ty = asked.program.type_id(ty).unwrap_or(TypeId::FOREIGN);
-            fold::intern(asked.program, &mut constants, Constant { ty, text: text.to_owned() })
-        });
-        let mut part = |part: usize| match self.statements.get(part) {
-            Some(statement) => fetch(statement),
-            None => Ok(Fetched::Rows(Vec::new())),
-        };
-        let mut folder = Folder {
-            program: asked.program,
-            constants: &mut constants,
-            types: &self.types,
-            fetch: &mut part,
-            fetched: Vec::new(),
-            embedded: Vec::new(),
-        };
-        let folded = folder.fold(&self.residual, plan).map_err(LocalError::Fetch)?;
-        self.check_size(&folded, asked, catalog).map_err(LocalError::Compile)?;
-        Ok((folded, constants))
-    }
-
-    /// Refuses a plan that holds more values than may stand in a text.
-    fn check_size(&self, folded: &Folded, asked: &Asked<'_>, catalog: &Catalog) -> Result<(), CompileError> {
-        let used = embedded_sources(&folded.plan);
-        for index in used {
-            let Some(embedded) = folded.embedded.get(index) else { continue };
-            let n_values = embedded.rows.as_ref().map(|rows| rows.iter().map(Vec::len).sum::<usize>());
-            if n_values.is_none_or(|n_values| n_values > asked.most_values) {
-                return Err(self.too_many(embedded.part, asked.most_values, catalog));
-            }
-        }
-        if most_literals(&folded.plan) > asked.most_values {
-            return Err(self.too_many(None, asked.most_values, catalog));
-        }
-        Ok(())
-    }
-
-    fn too_many(&self, part: Option<usize>, most: usize, catalog: &Catalog) -> CompileError {
-        let parts: Vec<usize> =
-            part.map_or_else(|| (0..self.residual.parts.len()).collect(), |part| vec![part]);
-        let names: IndexSet<String> =
-            parts.into_iter().flat_map(|part| self.predicates(part, catalog)).collect();
-        let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
-        CompileError::Refused(format!(
-            "the question needs more than {most} values of stored facts in its SQL: bind {} in the data bindings, so that the database looks them up itself, or ask with more values given",
-            names.join(" or ")
-        ))
-    }
-
-    /// The predicates whose facts a part reads.
-    fn predicates(&self, part: usize, catalog: &Catalog) -> Vec<String> {
-        let sources = self.residual.parts.get(part).map_or(&[][..], |part| part.sources.as_slice());
-        let names = sources.iter().filter_map(|source| catalog.relations.get(*source));
-        let names: IndexSet<String> = names.map(|relation| relation.predicate.clone()).collect();
-        names.into_iter().collect()
-    }
-}
-
-impl LocalPlan {
-    /// The SQL of one question; `fetch` runs a part's statement, with the question's values, on the store.
-    ///
-    /// # Errors
-    /// [`LocalError::Compile`] if the answer would not be whole or the text too large, [`LocalError::Fetch`]
-    /// for what `fetch` fails with.
-    pub fn sql<E>(
-        &self,
-        asked: &Asked<'_>,
-        fetch: &mut dyn FnMut(&Statement) -> Result<Fetched, E>,
-    ) -> Result<LocalSql, LocalError<E>> {
-        let incomplete = match &self.refusal {
-            None => None,
-            Some((variant, message)) => {
-                let (folded, _) = variant.fold(asked, &self.catalog, fetch)?;
-                (!folded.plan.answer.selects().is_empty()).then(|| CompileError::Refused(message.clone()))
-            }
-        };
-        match (&self.asked, incomplete) {
-            (Ok(variant), None) => self.print(variant, asked, fetch),
-            (Err(error), _) => self.by_row(error.clone(), asked, fetch),
-            (Ok(_), Some(error)) => self.by_row(error, asked, fetch),
-        }
-    }
-
-    /// A filter that tests each row, where the values that pass cannot be enumerated.
-    fn by_row<E>(
-        &self,
-        error: CompileError,
-        asked: &Asked<'_>,
-        fetch: &mut dyn FnMut(&Statement) -> Result<Fetched, E>,
-    ) -> Result<LocalSql, LocalError<E>> {
-        match &self.row {
-            Some(variant) => self.print(variant, asked, fetch),
-            None => Err(LocalError::Compile(error)),
-        }
-    }
-
-    fn print<E>(
-        &self,
-        variant: &Variant,
-        asked: &Asked<'_>,
-        fetch: &mut dyn FnMut(&Statement) -> Result<Fetched, E>,
-    ) -> Result<LocalSql, LocalError<E>> {
-        let (folded, constants) = variant.fold(asked, &self.catalog, fetch)?;
-        self.text(variant, folded, &constants, asked).map_err(LocalError::Compile)
-    }
-
-    fn text(
-        &self,
-        variant: &Variant,
-        folded: Folded,
-        constants: &IndexSet<Constant>,
-        asked: &Asked<'_>,
-    ) -> Result<LocalSql, CompileError> {
-        let Folded { mut plan, mut embedded, read } = folded;
-        let mut common = Vec::new();
-        if let Form::List { .. } | Form::Rows { .. } = asked.form {
-            common = guards::take_common(plan.answer.selects_mut());
-        }
-        if let Form::List { .. } = asked.form {
-            guards::merge_literals(plan.answer.selects_mut(), &mut embedded);
-        }
-        let words = asked.bindings.facts.iter().flat_map(|binding| &binding.query.words);
-        let of_column = match asked.form {
-            Form::Filter { column, .. } => column.words.as_slice(),
-            Form::Decision { .. } | Form::Rows { .. } | Form::List { .. } => &[],
-        };
-        let prefix = LocalValues::free_prefix(words.chain(of_column).map(String::as_str));
-        for table in &mut plan.tables {
-            table.name.insert_str(0, &prefix);
-        }
-        let values = LocalValues {
-            bindings: asked.bindings,
-            embedded: &embedded,
-            prefix,
-            tables: Vec::new(),
-            current: None,
-            column: None,
-            row: None,
-            answer: Held::Text,
-            own_tables: false,
-            hashes: false,
-            in_sets: 0,
-            read: IndexSet::new(),
-        };
-        let statement = LocalStatement {
-            program: asked.program,
-            catalog: &self.catalog,
-            constants,
-            dialect: asked.bindings.dialect,
-            values,
-        };
-        let starts_from_rows = matches!(asked.form, Form::Decision { .. } | Form::List { .. });
-        if starts_from_rows && asked.bindings.dialect.features().sets_are_arrays {
-            checks::flatten(&mut plan);
-            prefix::share(&mut plan, &self.catalog, asked.bindings, &statement.values.prefix);
-        }
-        let sql = match asked.form {
-            Form::Decision { name } => {
-                guards::factor_decision(&mut plan);
-                statement.decision(&plan, name)?
-            }
-            Form::List { name } => {
-                let columns = [(0, name.clone())];
-                statement.rows(&plan, 1, &columns, true, &common)?
-            }
-            Form::Rows { columns } => {
-                if asked.bindings.dialect.features().sets_are_arrays {
-                    sets::to_sets(&mut plan);
-                }
-                let names = output_columns(&plan, columns)?;
-                let n_columns = match &plan.answer {
-                    PlanAnswer::Rows { columns, .. } => columns.len(),
-                    PlanAnswer::Decision(_) => 0,
-                };
-                statement.rows(&plan, n_columns, &names, false, &common)?
-            }
-            Form::Filter { var, column } => {
-                project(&mut plan, *var)?;
-                filter::print(statement, &mut plan, variant.column, *var, column, asked)?
-            }
-        };
-        let embedded =
-            read.into_iter().map(|(part, n_rows)| (variant.predicates(part, &self.catalog), n_rows));
-        let bindings = split::sources(&plan).into_iter().filter_map(|source| {
-            match self.catalog.relations.get(source).map(|relation| &relation.source) {
-                Some(RelationSource::Bound { binding }) => Some(*binding),
-                _ => None,
-            }
-        });
-        let told = if asked.explains {
-            Names { program: asked.program, catalog: &self.catalog, extra_constants: constants }.plan(&plan)
-        } else {
-            String::new()
-        };
-        Ok(LocalSql {
-            sql,
-            plan: told,
-            rules: variant.rules.iter().copied().collect(),
-            bindings: bindings.collect(),
-            embedded: embedded.collect(),
-        })
-    }
-}
-
 fn is_string(shape: &Shape, var: usize) -> bool {
     shape.vars.get(var).is_some_and(|var| var.ty == Some(TypeId::STRING))
-}
-
-/// Keeps one variable of an answer that has several.
-fn project(plan: &mut Plan, var: usize) -> Result<(), CompileError> {
-    let PlanAnswer::Rows { selects, columns, .. } = &mut plan.answer else { return Ok(()) };
-    let place = columns.iter().position(|column| *column == AnswerColumn::Id(var));
-    let place = place.ok_or_else(|| CompileError::Bug("a filter without its variable".into()))?;
-    for select in selects {
-        select.output = select.output.get(place).copied().into_iter().collect();
-    }
-    *columns = vec![AnswerColumn::Id(var)];
-    Ok(())
-}
-
-/// Which column of the answer each output shows.
-fn output_columns(plan: &Plan, columns: &[(usize, String)]) -> Result<Vec<(usize, String)>, CompileError> {
-    let PlanAnswer::Rows { columns: answered, .. } = &plan.answer else {
-        return Err(CompileError::Bug("rows of a decision".into()));
-    };
-    let place = |(var, name): &(usize, String)| {
-        let place = answered.iter().position(|column| *column == AnswerColumn::Id(*var));
-        place.map(|place| (place, name.clone()))
-    };
-    let places: Option<Vec<_>> = columns.iter().map(place).collect();
-    places.ok_or_else(|| CompileError::Bug("an output without a column".into()))
-}
-
-/// The embedded sources that a plan reads, ascending.
-fn embedded_sources(plan: &Plan) -> Vec<usize> {
-    let mut found = Vec::new();
-    split::for_each_source(plan, &mut |kind| {
-        if let FromKind::Embedded(index) = kind {
-            found.push(index);
-        }
-    });
-    found.sort_unstable();
-    found.dedup();
-    found
-}
-
-/// The most literals that one condition of a plan lists.
-fn most_literals(plan: &Plan) -> usize {
-    let mut most = 0;
-    split::for_each_condition(plan, &mut |condition| {
-        if let crate::plan::algebra::Condition::OneOf { literals, .. } = condition {
-            most = most.max(literals.len());
-        }
-    });
-    most
 }

@@ -165,7 +165,7 @@ impl Splitter<'_> {
         select.output.iter_mut().for_each(&mut want);
         rest.iter_mut().for_each(|condition| condition.for_each_expr(&mut want));
         for component in &mut components {
-            self.restrict(component, &rest, around);
+            restrict(component, &rest, around);
         }
         let mut inside: Vec<Component> = around.to_vec();
         inside.extend(components.iter().cloned());
@@ -219,25 +219,6 @@ impl Splitter<'_> {
         !reads_column && !is_given && !is_itself && stored
     }
 
-    /// Asks a part only for what agrees with the parts around it.
-    fn restrict(&self, component: &mut Component, rest: &[Condition], around: &[Component]) {
-        for outer in around {
-            let links = rest.iter().filter(|condition| {
-                let aliases = free_aliases(condition);
-                matches!(condition, Condition::Compare { .. })
-                    && aliases.iter().any(|alias| outer.has(*alias))
-                    && aliases.iter().any(|alias| component.has(*alias))
-                    && aliases.iter().all(|alias| outer.has(*alias) || component.has(*alias))
-            });
-            let links: Vec<Condition> = links.cloned().collect();
-            if !links.is_empty() {
-                let filter = outer.filter.iter().cloned().chain(links).collect();
-                let select = Select { from: outer.from.clone(), filter, output: Vec::new() };
-                component.filter.push(Condition::Any(vec![select]));
-            }
-        }
-    }
-
     /// The part of a component: a known one if it asks for the same.
     fn part(&mut self, component: Component) -> usize {
         let n_columns = component.wanted.len();
@@ -266,6 +247,25 @@ impl Splitter<'_> {
     fn alias(&mut self) -> usize {
         self.next_alias += 1;
         self.next_alias
+    }
+}
+
+/// Asks a part only for what agrees with the parts around it.
+fn restrict(component: &mut Component, rest: &[Condition], around: &[Component]) {
+    for outer in around {
+        let links = rest.iter().filter(|condition| {
+            let aliases = free_aliases(condition);
+            matches!(condition, Condition::Compare { .. })
+                && aliases.iter().any(|alias| outer.has(*alias))
+                && aliases.iter().any(|alias| component.has(*alias))
+                && aliases.iter().all(|alias| outer.has(*alias) || component.has(*alias))
+        });
+        let links: Vec<Condition> = links.cloned().collect();
+        if !links.is_empty() {
+            let filter = outer.filter.iter().cloned().chain(links).collect();
+            let select = Select { from: outer.from.clone(), filter, output: Vec::new() };
+            component.filter.push(Condition::Any(vec![select]));
+        }
     }
 }
 

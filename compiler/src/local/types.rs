@@ -16,6 +16,30 @@ pub(super) struct Types<'t> {
     pub(super) shape: &'t Shape,
 }
 
+/// What an expression says of the type of its values.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Said {
+    /// Nothing: a fixpoint's own column has the type that the base gives it.
+    Nothing,
+    /// All are of this type.
+    One(TypeId),
+    /// They are of several types, or of one that the policy does not know.
+    Several,
+}
+
+impl Said {
+    fn of(ty: Option<TypeId>) -> Self {
+        ty.map_or(Self::Several, Self::One)
+    }
+
+    fn ty(self) -> Option<TypeId> {
+        match self {
+            Self::One(ty) => Some(ty),
+            Self::Nothing | Self::Several => None,
+        }
+    }
+}
+
 impl Types<'_> {
     /// For each part the types of its columns; `None` where a column holds values of several.
     pub(super) fn of_parts(&self, residual: &Residual) -> Vec<Vec<Option<TypeId>>> {
@@ -28,53 +52,61 @@ impl Types<'_> {
             // A step adds no type that the base does not have: its columns are the relation's.
             let selects: Vec<&Select> = table.body.selects().collect();
             let column = |column: usize| {
-                let mut types = selects.iter().filter_map(|select| {
+                let said = selects.iter().filter_map(|select| {
                     let expr = *select.output.get(column)?;
-                    self.of_expr(select, expr, &tables)
+                    Some(self.of_expr(select, expr, &tables))
                 });
-                let first = types.next()?;
-                types.all(|ty| ty == first).then_some(first).flatten()
+                let mut said = said.filter(|said| *said != Said::Nothing);
+                let first = said.next()?;
+                said.all(|other| other == first).then_some(first)?.ty()
             };
             let columns = (0..table.n_columns).map(column).collect();
             tables.push(columns);
         }
         let select = plan.answer.selects().first();
         select.map_or_else(Vec::new, |select| {
-            let types = select.output.iter().map(|expr| self.of_expr(select, *expr, &tables).flatten());
+            let types = select.output.iter().map(|expr| self.of_expr(select, *expr, &tables).ty());
             types.collect()
         })
     }
 
-    /// The type of a value: `None` if it says nothing, as a fixpoint's own column; `Some(None)` for several.
-    fn of_expr(&self, select: &Select, expr: Expr, tables: &[Vec<Option<TypeId>>]) -> Option<Option<TypeId>> {
+    fn of_expr(&self, select: &Select, expr: Expr, tables: &[Vec<Option<TypeId>>]) -> Said {
         match expr {
             Expr::Column { alias, column } => {
-                let from = select.from.iter().find(|from| from.alias == alias)?;
-                match from.kind {
-                    FromKind::Source(source) => {
-                        let args = &self.catalog.relations.get(source)?.args;
-                        let mut columns = args.iter().filter_map(|arg| match arg {
-                            RelationArg::Column { ty, .. } => Some(ty),
-                            RelationArg::Constant { .. } => None,
-                        });
-                        Some(columns.nth(column).and_then(|ty| self.program.type_id(ty)))
+                let from = select.from.iter().find(|from| from.alias == alias);
+                match from.map(|from| from.kind) {
+                    Some(FromKind::Source(source)) => Said::of(self.of_source(source, column)),
+                    Some(FromKind::Table(TableRef::Table(table))) => {
+                        Said::of(tables.get(table).and_then(|columns| columns.get(column).copied()).flatten())
                     }
-                    FromKind::Table(TableRef::Itself) => None,
-                    FromKind::Table(TableRef::Table(table)) => {
-                        Some(tables.get(table).and_then(|columns| columns.get(column).copied()).flatten())
-                    }
-                    FromKind::Values(Slot::OneOf(var) | Slot::Given(var)) => {
-                        Some(self.shape.vars.get(var).and_then(|var| var.ty))
-                    }
-                    FromKind::Values(Slot::Context(_) | Slot::Now | Slot::PageAfter | Slot::PageLimit)
-                    | FromKind::Embedded(_)
-                    | FromKind::Row(_) => Some(None),
+                    Some(FromKind::Values(Slot::OneOf(var) | Slot::Given(var))) => Said::of(self.of_var(var)),
+                    Some(
+                        FromKind::Values(Slot::Context(_) | Slot::Now | Slot::PageAfter | Slot::PageLimit)
+                        | FromKind::Embedded(_)
+                        | FromKind::Row(_),
+                    ) => Said::Several,
+                    Some(FromKind::Table(TableRef::Itself)) | None => Said::Nothing,
                 }
             }
-            Expr::Const(literal) => Some(constant(self.program, self.constants, literal).map(|held| held.ty)),
-            Expr::Given(var) => Some(self.shape.vars.get(var).and_then(|var| var.ty)),
-            Expr::Now => Some(Some(TypeId::INTEGER)),
-            Expr::Tag(_) | Expr::TypeName(_) | Expr::Unconstrained => Some(None),
+            Expr::Const(literal) => {
+                Said::of(constant(self.program, self.constants, literal).map(|held| held.ty))
+            }
+            Expr::Given(var) => Said::of(self.of_var(var)),
+            Expr::Now => Said::One(TypeId::INTEGER),
+            Expr::Tag(_) | Expr::TypeName(_) | Expr::Unconstrained => Said::Several,
         }
+    }
+
+    fn of_source(&self, source: usize, column: usize) -> Option<TypeId> {
+        let args = &self.catalog.relations.get(source)?.args;
+        let mut columns = args.iter().filter_map(|arg| match arg {
+            RelationArg::Column { ty, .. } => Some(ty),
+            RelationArg::Constant { .. } => None,
+        });
+        columns.nth(column).and_then(|ty| self.program.type_id(ty))
+    }
+
+    fn of_var(&self, var: usize) -> Option<TypeId> {
+        self.shape.vars.get(var).and_then(|var| var.ty)
     }
 }

@@ -115,6 +115,18 @@ pub(crate) enum FromKind {
     Row(usize),
 }
 
+/// Rows of literals.
+pub(crate) type Rows = Vec<Vec<ConstId>>;
+
+/// Rows that stand in a statement.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Embedded {
+    /// The rows, each once; `None` if there are too many.
+    pub(crate) rows: Option<Rows>,
+    /// The part that they come from, if it is one.
+    pub(crate) part: Option<usize>,
+}
+
 /// A condition of a select.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Condition {

@@ -6,42 +6,14 @@
 //! rows. A call whose values nobody needs becomes a branch (`EXISTS`); one that binds becomes a table of
 //! its own, or its clauses are distributed over the select.
 
-use super::algebra::{Condition, Expr, FromKind, Select, TableBody};
+use super::algebra::{Condition, FromKind, Select};
 use super::build::Build;
-use super::planner::{Asked, PlanError, Planner};
+use super::planner::{PlanError, Planner};
 use super::scope::Scope;
+use super::step::{Step, for_each_term, is_ready};
 use crate::ir::{CompareOp, ConstId, Polarity};
 use crate::limits;
-use crate::specialise::clause::{Goal, RelId, ScanArg, Term};
-
-/// What to do with a positive goal, cheapest first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Step {
-    /// A source whose columns are all known.
-    Probe,
-    /// A call of a relation with one clause.
-    Inline,
-    /// Rows that come with the question or from a walk.
-    Small,
-    /// A source with an indexed column known.
-    Lookup,
-    /// A call whose values nobody else needs.
-    Test,
-    /// A call that binds, with a value known for the whole statement.
-    Produce,
-    /// Those who hold a role: never while the actor leads anywhere.
-    Holders,
-    /// A call that binds, with a value known for the row.
-    Distribute,
-    /// A source with one column, all of it: a set is smaller than what is related to it.
-    Set,
-    /// A source with some column known.
-    Filtered,
-    /// A source of which nothing is known.
-    Whole,
-    /// A call of which nothing is known.
-    Enumerate,
-}
+use crate::specialise::clause::{Clause, Goal, RelId, ScanArg, Term};
 
 impl Planner<'_> {
     /// Plans a body: the union of the selects answers it.
@@ -146,6 +118,10 @@ impl Planner<'_> {
                         build.goals.insert(at, goal);
                         continue;
                     }
+                    if let Some(test) = self.test_of_literals(&build, rel, &args) {
+                        build.select.filter.push(test);
+                        continue;
+                    }
                     let is_supplemented = self.shared.contains(&rel)
                         && self.clauses(rel).len() > 1
                         && !self.is_recursive(rel)
@@ -161,7 +137,7 @@ impl Planner<'_> {
                         Step::Test if !alone && nested => {
                             let goal = Goal::Call { rel, args, polarity, guards };
                             let branches = self.branches(scope, &build, &goal)?;
-                            build.select.filter.push(any_of(branches));
+                            build.select.filter.push(Condition::Any(branches));
                         }
                         Step::Test if !alone => {
                             let rows = self.produce(&build, rel, &args)?;
@@ -192,8 +168,22 @@ impl Planner<'_> {
         }
     }
 
+    /// The test of a known value, where the relation holds nothing but several literals.
+    fn test_of_literals(&self, build: &Build, rel: RelId, args: &[Term]) -> Option<Condition> {
+        let [arg] = args else { return None };
+        let expr = build.expr(*arg)?;
+        let literal = |clause: &Clause| match (clause.head.as_slice(), clause.goals.as_slice()) {
+            ([Term::Const(literal)], []) => Some(*literal),
+            _ => None,
+        };
+        let mut literals: Vec<ConstId> = self.clauses(rel).iter().map(literal).collect::<Option<_>>()?;
+        literals.sort_unstable();
+        literals.dedup();
+        (literals.len() > 1).then_some(Condition::OneOf { expr, literals })
+    }
+
     /// One build a clause of the relation.
-    fn distribute(&self, build: &Build, rel: RelId, args: &[Term]) -> Vec<Build> {
+    pub(super) fn distribute(&self, build: &Build, rel: RelId, args: &[Term]) -> Vec<Build> {
         let clauses = self.clauses(rel).iter();
         clauses
             .map(|clause| {
@@ -202,95 +192,6 @@ impl Planner<'_> {
                 build
             })
             .collect()
-    }
-
-    /// A table with the relation's tuples for the values known for the whole statement.
-    fn produce(&mut self, build: &Build, rel: RelId, args: &[Term]) -> Result<Goal, PlanError> {
-        let mut inner = Build::default();
-        inner.rule = build.rule;
-        let mut call = Vec::new();
-        let mut asked = Vec::new();
-        let mut outer_args = Vec::new();
-        for arg in args {
-            let of = match build.expr(*arg) {
-                Some(expr) if expr.is_static() => Asked::Of(expr),
-                None if !is_wanted(build, None, args, *arg) => Asked::Ignored,
-                Some(_) | None => Asked::Column,
-            };
-            asked.push(of);
-            call.push(match of {
-                Asked::Of(expr) => inner.bound(expr),
-                Asked::Column => inner.fresh(build.name(*arg)),
-                Asked::Ignored => Term::Ignored,
-            });
-            if of == Asked::Column {
-                outer_args.push(*arg);
-            }
-        }
-        inner.output = call
-            .iter()
-            .copied()
-            .filter(|term| *term != Term::Ignored && inner.expr(*term).is_none())
-            .collect();
-        if inner.output.is_empty() {
-            // A table needs a column, also where only the existence of a row counts.
-            inner.output.push(Term::Tag(0));
-            outer_args.push(Term::Tag(0));
-        }
-        if let Some(table) = self.produced.get(&(rel, asked.clone())) {
-            return Ok(Goal::Rows { table: *table, args: outer_args });
-        }
-        inner.goals.push(Goal::Call { polarity: Polarity::Positive, rel, args: call, guards: Vec::new() });
-        let n_columns = inner.output.len();
-        let selects = self.selects(&Scope::TOP, inner)?;
-        let table = self.add_table(rel, "", n_columns, TableBody::Union(selects));
-        self.produced.insert((rel, asked), table);
-        Ok(Goal::Rows { table, args: outer_args })
-    }
-
-    /// A table with the relation's tuples for the rows that the enclosing selects lead to (a supplementary
-    /// relation, Beeri and Ramakrishnan 1987). Alternatives that differ in the role alone share it.
-    fn supplement(
-        &mut self,
-        scope: &Scope<'_>,
-        build: &Build,
-        rel: RelId,
-        args: &[Term],
-    ) -> Result<Goal, PlanError> {
-        let mut rows: Vec<Expr> = Vec::new();
-        for arg in args {
-            if let Some(expr) = build.expr(*arg).filter(|expr| !expr.is_static() && !rows.contains(expr)) {
-                rows.push(expr);
-            }
-        }
-        let mut inner = Build::default();
-        inner.rule = build.rule;
-        if !rows.is_empty() {
-            inner.select = Select { output: Vec::new(), ..scope.demand(&build.select, rows) };
-        }
-        let mut call = Vec::new();
-        let mut outer_args = Vec::new();
-        for arg in args {
-            // A known role picks from the table that holds all.
-            let expr = build.expr(*arg).filter(|expr| !matches!(expr, Expr::Const(_)));
-            let term = match expr {
-                Some(expr) => inner.bound(expr),
-                None if *arg == Term::Ignored => Term::Ignored,
-                None => inner.fresh(build.name(*arg)),
-            };
-            if term != Term::Ignored && !expr.is_some_and(Expr::is_static) {
-                inner.output.push(term);
-                outer_args.push(*arg);
-            }
-            call.push(term);
-        }
-        let mut selects = Vec::new();
-        for build in self.distribute(&inner, rel, &call) {
-            selects.extend(self.selects(&Scope::TOP, build)?);
-        }
-        let n_columns = inner.output.len();
-        let table = self.add_table(rel, "for the rows that lead to it", n_columns, TableBody::Union(selects));
-        Ok(Goal::Rows { table, args: outer_args })
     }
 
     /// Emits every test whose values are known, and binds what equalities bind.
@@ -335,107 +236,6 @@ impl Planner<'_> {
         }
         Ok(())
     }
-
-    /// What planning a positive goal next would be; `None` if it must wait.
-    fn step_of(&self, build: &Build, at: usize, goal: &Goal) -> Option<Step> {
-        match goal {
-            Goal::Scan { polarity: Polarity::Positive, source, args, .. } => {
-                let known: Vec<bool> = args.iter().map(|arg| scan_known(build, arg)).collect();
-                let indexed = args.iter().zip(&known).any(|(arg, known)| *known && !is_literal(arg));
-                let by_holder = known.first() == Some(&true) || !self.is_role(*source);
-                Some(if known.iter().all(|known| *known) {
-                    Step::Probe
-                } else if indexed && !by_holder {
-                    Step::Holders
-                } else if indexed {
-                    Step::Lookup
-                } else if args.len() == 1 {
-                    Step::Set
-                } else if known.contains(&true) {
-                    Step::Filtered
-                } else {
-                    Step::Whole
-                })
-            }
-            Goal::Values { .. } | Goal::Rows { .. } => Some(Step::Small),
-            Goal::Call { polarity: Polarity::Positive, rel, args, .. } => {
-                if !self.tested_known(build, *rel, args) {
-                    return None;
-                }
-                if self.clauses(*rel).len() == 1 && !self.is_recursive(*rel) {
-                    return Some(Step::Inline);
-                }
-                let wanted = args.iter().any(|arg| is_wanted(build, Some(at), args, *arg));
-                let exprs = || args.iter().filter_map(|arg| build.expr(*arg));
-                let unknown_alone = exprs().next().is_none() && !args.is_empty();
-                Some(if !wanted && !unknown_alone {
-                    Step::Test
-                } else if exprs().any(|expr| expr.is_static() && !matches!(expr, Expr::Const(_))) {
-                    Step::Produce
-                } else if exprs().any(|expr| !expr.is_static()) {
-                    Step::Distribute
-                } else if !wanted {
-                    Step::Test
-                } else {
-                    Step::Enumerate
-                })
-            }
-            Goal::Scan { .. } | Goal::Call { .. } | Goal::Compare { .. } => None,
-        }
-    }
-
-    /// Whether every argument that the relation only tests is known, or could be while inlining.
-    fn tested_known(&self, build: &Build, rel: RelId, args: &[Term]) -> bool {
-        if self.clauses(rel).len() == 1 && !self.is_recursive(rel) {
-            return true;
-        }
-        let tested = self.tested_columns(rel);
-        args.iter()
-            .zip(tested)
-            .all(|(arg, tested)| !tested || build.expr(*arg).is_some() || !self.could_bind(build, *arg))
-    }
-
-    /// Whether some goal that is still to plan may bind the variable.
-    fn could_bind(&self, build: &Build, term: Term) -> bool {
-        build.goals.iter().any(|goal| match goal {
-            Goal::Scan { polarity: Polarity::Positive, args, .. } => args.contains(&ScanArg::Term(term)),
-            Goal::Call { polarity: Polarity::Positive, rel, args, .. } => {
-                let tested = self.tested_columns(*rel);
-                args.iter().zip(tested).any(|(arg, tested)| *arg == term && !tested)
-            }
-            Goal::Values { term: other, .. } => *other == term,
-            Goal::Rows { args, .. } => args.contains(&term),
-            Goal::Compare { op: CompareOp::Equal, left, right } => *left == term || *right == term,
-            Goal::Scan { .. } | Goal::Call { .. } | Goal::Compare { .. } => false,
-        })
-    }
-}
-
-/// A test that some branch holds; of one value against literals, where that is all.
-fn any_of(branches: Vec<Select>) -> Condition {
-    let mut value = None;
-    let mut literals: Vec<ConstId> = Vec::new();
-    for branch in &branches {
-        match (branch.from.as_slice(), branch.filter.as_slice()) {
-            (
-                [],
-                [
-                    Condition::Compare { op: CompareOp::Equal, left: Expr::Const(literal), right: expr }
-                    | Condition::Compare { op: CompareOp::Equal, left: expr, right: Expr::Const(literal) },
-                ],
-            ) if value.is_none_or(|value| value == *expr) => {
-                value = Some(*expr);
-                literals.push(*literal);
-            }
-            _ => return Condition::Any(branches),
-        }
-    }
-    literals.sort_unstable();
-    literals.dedup();
-    match value {
-        Some(expr) if literals.len() > 1 => Condition::OneOf { expr, literals },
-        Some(_) | None => Condition::Any(branches),
-    }
 }
 
 /// The finished select, or what is not bound.
@@ -468,48 +268,6 @@ enum Advance {
     /// Nothing binds what a goal or the output needs; the select so far must hold for there to be answers.
     Stuck(Select, PlanError),
     Open(Vec<Build>),
-}
-
-fn for_each_term(goal: &Goal, visit: &mut impl FnMut(Term)) {
-    crate::specialise::for_each_goal_term(&mut goal.clone(), &mut |term| visit(*term));
-}
-
-/// Whether a call must bind this argument: it is unbound, and another goal, the output or the call itself
-/// mentions it again. `call` is the call's index if it is still among the goals.
-fn is_wanted(build: &Build, call: Option<usize>, args: &[Term], arg: Term) -> bool {
-    if build.expr(arg).is_some() || arg == Term::Ignored {
-        return false;
-    }
-    let others = build.goals.iter().enumerate().filter(|(at, _)| Some(*at) != call);
-    build.output.contains(&arg)
-        || args.iter().filter(|other| **other == arg).count() > 1
-        || others.into_iter().any(|(_, goal)| mentions(goal, arg))
-}
-
-/// Whether every term of a negated goal is known, or existential inside the negation.
-fn is_ready(build: &Build, goal: &Goal) -> bool {
-    let mut ready = true;
-    for_each_term(goal, &mut |term| {
-        ready &= build.expr(term).is_some() || matches!(term, Term::Local(_) | Term::Ignored);
-    });
-    ready
-}
-
-fn mentions(goal: &Goal, term: Term) -> bool {
-    let mut found = false;
-    for_each_term(goal, &mut |other| found |= other == term);
-    found
-}
-
-fn scan_known(build: &Build, arg: &ScanArg) -> bool {
-    match arg {
-        ScanArg::Term(term) => build.expr(*term).is_some(),
-        ScanArg::OneOf(_) => true,
-    }
-}
-
-fn is_literal(arg: &ScanArg) -> bool {
-    matches!(arg, ScanArg::OneOf(_) | ScanArg::Term(Term::Const(_)))
 }
 
 /// A rough cost of a branch: tables first count, then sources, then nested branches.

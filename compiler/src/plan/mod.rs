@@ -14,7 +14,8 @@
 //! 6. [`linearise`] makes transitivity linear;
 //! 7. [`absorb`] removes closures inside the same closure;
 //! 8. [`planner`] finds the strata; [`conjunction`] orders each body; [`closure`] closes recursion, with the
-//!    [`recursion`]'s classes of columns, from the demand of the enclosing [`scope`].
+//!    [`recursion`]'s classes of columns, from the demand of the enclosing [`scope`]; [`separable`] are the best
+//!    of them. [`step`] says what is planned next, [`produce`] makes tables of calls.
 
 mod absorb;
 pub(crate) mod algebra;
@@ -28,9 +29,12 @@ mod inclusion;
 mod linearise;
 mod planner;
 pub(crate) mod print;
+mod produce;
 mod recursion;
 mod roles;
 mod scope;
+mod separable;
+mod step;
 mod unify;
 
 pub(crate) use answer::prune;

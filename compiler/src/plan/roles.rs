@@ -61,16 +61,15 @@ pub(super) fn reify(program: &Program, catalog: &Catalog, specialised: &mut Spec
         let Some(all) = made.get(class).copied() else { continue };
         for rel in rels {
             let Some(wanted) = finder.roles.get(rel).cloned() else { continue };
-            let list = match lists.get(&wanted) {
-                Some(list) => *list,
-                None => {
-                    let pred = specialised.relation(*rel).map(|relation| relation.pred);
-                    let Some(pred) = pred else { continue };
-                    specialised.relations.push(list_of(pred, &wanted));
-                    let list = RelId(specialised.relations.len() - 1);
-                    lists.insert(wanted, list);
-                    list
-                }
+            let list = if let Some(list) = lists.get(&wanted) {
+                *list
+            } else {
+                let pred = specialised.relation(*rel).map(|relation| relation.pred);
+                let Some(pred) = pred else { continue };
+                specialised.relations.push(list_of(pred, &wanted));
+                let list = RelId(specialised.relations.len() - 1);
+                lists.insert(wanted, list);
+                list
             };
             let Some(relation) = specialised.relations.get_mut(rel.0) else { continue };
             let picks = picks(relation, all, list);
@@ -264,21 +263,23 @@ fn picks(relation: &Relation, all: RelId, list: RelId) -> Clause {
     Clause { rule, head, goals: vec![call(all, args), call(list, vec![role])], var_names: names.collect() }
 }
 
+/// What is left of a clause without its roles: head and goals.
+type Skeleton = (Vec<Term>, Vec<Goal>);
+
 impl Finder<'_> {
     /// The classes of relations that are copies of each other but for the roles.
     fn refine(&self, specialised: &Specialised) -> IndexMap<RelId, usize> {
         let mut classes: IndexMap<RelId, usize> = self.roles.keys().map(|rel| (*rel, 0)).collect();
         let mut n_classes = 1;
         loop {
-            let mut numbers: FxHashMap<(Vec<Adornment>, Vec<(Vec<Term>, Vec<Goal>)>), usize> =
-                FxHashMap::default();
+            let mut numbers: FxHashMap<(Vec<Adornment>, Vec<Skeleton>), usize> = FxHashMap::default();
             let mut next: IndexMap<RelId, usize> = IndexMap::new();
             for rel in self.roles.keys() {
                 let Some(relation) = specialised.relation(*rel) else { continue };
                 let columns = relation.adornments.iter().filter(|adornment| adornment.has_column()).copied();
                 let skeletons =
                     relation.clauses.iter().filter_map(|clause| self.skeleton(*rel, clause, &classes));
-                let skeletons: IndexSet<(Vec<Term>, Vec<Goal>)> = skeletons.collect();
+                let skeletons: IndexSet<Skeleton> = skeletons.collect();
                 let mut skeletons: Vec<_> = skeletons.into_iter().collect();
                 skeletons.sort_by_cached_key(|skeleton| format!("{skeleton:?}"));
                 let number = numbers.len();
@@ -293,12 +294,7 @@ impl Finder<'_> {
     }
 
     /// A clause without its roles, its calls read as calls of classes and its variables in order.
-    fn skeleton(
-        &self,
-        rel: RelId,
-        clause: &Clause,
-        classes: &IndexMap<RelId, usize>,
-    ) -> Option<(Vec<Term>, Vec<Goal>)> {
+    fn skeleton(&self, rel: RelId, clause: &Clause, classes: &IndexMap<RelId, usize>) -> Option<Skeleton> {
         let place = self.place(rel, clause)?;
         let mut head = clause.head.clone();
         let mut goals = clause.goals.clone();

@@ -1,19 +1,16 @@
 //! A solved rule copy becomes a clause: variables renamed, tests decided or kept.
 //!
-//! A variable that nothing binds, that the head does not have and that only tests mention is *fresh*: some
-//! value that no fact and no literal mentions is always a witness. A negated column never holds it, so the
-//! negation is true; `!=` to anything else is true.
+//! In: a solution and its frame. Out: a clause of literals, given values and numbered variables, or none if a
+//! test can never hold.
 
-use super::frame::{Frame, Impossible, Value};
+use super::frame::{Frame, Value};
 use super::index::SourceArg;
-use super::pattern::Pattern;
 use super::solve::{Body, Origin, Solution};
+use super::terms::ignore_lonely;
 use super::{Choice, Specialiser};
-use crate::ir::{self, CompareOp, ConstId, LiteralKind, Polarity, PredId, TypeId, VarId};
+use crate::ir::{self, CompareOp, LiteralKind, Polarity, TypeId, VarId};
 use crate::question::CompileError;
-use crate::source::Span;
-use crate::specialise::clause::{Adornment, Clause, Goal, Output, RelId, ScanArg, Term, constant};
-use rustc_hash::FxHashMap;
+use crate::specialise::clause::{Adornment, Clause, Goal, Output, RelId, ScanArg, Term};
 
 /// Which relation each adornment of each table becomes.
 #[derive(Debug)]
@@ -32,7 +29,7 @@ impl Numbering {
         Self { starts: starts.collect() }
     }
 
-    fn rel(&self, table: usize, form: usize) -> RelId {
+    pub(super) fn rel(&self, table: usize, form: usize) -> RelId {
         RelId(self.starts.get(table).copied().unwrap_or(0) + form)
     }
 }
@@ -87,90 +84,14 @@ fn source_clause(work: &Specialiser<'_>, index: usize, adornments: &[Adornment])
     Some(Clause { rule: None, head, goals: vec![goal], var_names })
 }
 
-/// Replaces variables that occur once, in a positive goal, by [`Term::Ignored`], and numbers the others in
-/// order of appearance.
-///
-/// Variables in `keep` are outputs: they keep their own numbers, and so do all others then.
-pub(crate) fn ignore_lonely(mut clause: Clause, keep: &[Term]) -> Clause {
-    let mut count: FxHashMap<Term, usize> = FxHashMap::default();
-    let mut order: Vec<Term> = Vec::new();
-    for_each_term(&mut clause, &mut |term| {
-        let seen = count.entry(*term).or_default();
-        *seen += 1;
-        if *seen == 1 && matches!(term, Term::Var(_)) {
-            order.push(*term);
-        }
-    });
-    let is_lonely =
-        |term: &Term| matches!(term, Term::Var(_)) && count.get(term) == Some(&1) && !keep.contains(term);
-    for goal in &mut clause.goals {
-        if let Goal::Scan { polarity: Polarity::Positive, .. }
-        | Goal::Call { polarity: Polarity::Positive, .. } = goal
-        {
-            for_each_goal_term(goal, &mut |term| {
-                if is_lonely(term) && !clause.head.contains(term) {
-                    order.retain(|other| other != term);
-                    *term = Term::Ignored;
-                }
-            });
-        }
-    }
-    if !keep.is_empty() {
-        return clause;
-    }
-    let names = order.iter().map(|term| clause.name(*term).to_owned()).collect();
-    let places: FxHashMap<Term, usize> =
-        order.iter().enumerate().map(|(place, term)| (*term, place)).collect();
-    for_each_term(&mut clause, &mut |term| {
-        if let Some(place) = places.get(term) {
-            *term = Term::Var(VarId::from_index(*place));
-        }
-    });
-    clause.var_names = names;
-    clause
-}
-
-/// Visits every term of a clause, head first.
-fn for_each_term(clause: &mut Clause, visit: &mut impl FnMut(&mut Term)) {
-    clause.head.iter_mut().for_each(&mut *visit);
-    for goal in &mut clause.goals {
-        for_each_goal_term(goal, visit);
-    }
-}
-
-/// Visits every term of a goal.
-pub(crate) fn for_each_goal_term(goal: &mut Goal, visit: &mut impl FnMut(&mut Term)) {
-    match goal {
-        Goal::Scan { args, guards, .. } => {
-            for arg in args {
-                match arg {
-                    ScanArg::Term(term) => visit(term),
-                    ScanArg::OneOf(_) => {}
-                }
-            }
-            guards.iter_mut().for_each(|(term, _)| visit(term));
-        }
-        Goal::Call { args, guards, .. } => {
-            args.iter_mut().for_each(&mut *visit);
-            guards.iter_mut().for_each(|(term, _)| visit(term));
-        }
-        Goal::Rows { args, .. } => args.iter_mut().for_each(visit),
-        Goal::Values { term, .. } => visit(term),
-        Goal::Compare { left, right, .. } => {
-            visit(left);
-            visit(right);
-        }
-    }
-}
-
 /// Emits the goals of one solved body.
 #[derive(Clone, Copy)]
 pub(super) struct Emitter<'e, 'p> {
-    work: &'e Specialiser<'p>,
-    numbering: &'e Numbering,
-    body: &'e Body<'e>,
-    frame: &'e Frame<'p>,
-    choices: &'e [(usize, Choice)],
+    pub(super) work: &'e Specialiser<'p>,
+    pub(super) numbering: &'e Numbering,
+    pub(super) body: &'e Body<'e>,
+    pub(super) frame: &'e Frame<'p>,
+    pub(super) choices: &'e [(usize, Choice)],
 }
 
 impl<'e, 'p> Emitter<'e, 'p> {
@@ -267,221 +188,6 @@ impl<'e, 'p> Emitter<'e, 'p> {
             }
         }
     }
-
-    /// One negated goal for each way in which the predicate could hold.
-    fn negated(
-        &self,
-        pred: PredId,
-        args: &[ir::Term],
-        span: Span,
-        goals: &mut Vec<Goal>,
-    ) -> Result<(), CompileError> {
-        let pattern = Pattern::of(self.work.program, self.frame, pred, args);
-        for (choice, forms) in self.work.known_choices(&pattern) {
-            let mut frame = self.frame.clone();
-            let mut guards = Vec::new();
-            if !self.can_hold(&mut frame, args, &forms, span, &mut guards)? {
-                continue;
-            }
-            // A local variable that no literal replaced stays inside the negation.
-            let term = |arg: &ir::Term| match (arg, term_in(&frame, *arg)) {
-                (ir::Term::Var(var), Term::Var(root)) if self.is_local(*var) => Term::Local(root),
-                (_, term) => term,
-            };
-            let goal = match choice {
-                Choice::Source(index) => {
-                    let Some(source) = self.work.sources.find(index) else { continue };
-                    let columns = args
-                        .iter()
-                        .zip(&source.args)
-                        .filter(|(_, held)| matches!(held, SourceArg::Column(_)));
-                    let args = columns.map(|(arg, _)| ScanArg::Term(term(arg))).collect();
-                    Goal::Scan { polarity: Polarity::Negated, source: index, args, guards }
-                }
-                Choice::Form { table, form } => {
-                    let columns = args.iter().zip(&forms).filter(|(_, form)| form.has_column());
-                    let args = columns.map(|(arg, _)| term(arg)).collect();
-                    Goal::Call {
-                        polarity: Polarity::Negated,
-                        rel: self.numbering.rel(table, form),
-                        args,
-                        guards,
-                    }
-                }
-            };
-            if !goals.contains(&goal) {
-                goals.push(goal);
-            }
-        }
-        Ok(())
-    }
-
-    /// Whether a negated atom can hold in this form; if so, the guards under which it does.
-    fn can_hold(
-        &self,
-        frame: &mut Frame<'p>,
-        args: &[ir::Term],
-        forms: &[Adornment],
-        span: Span,
-        guards: &mut Vec<(Term, ConstId)>,
-    ) -> Result<bool, CompileError> {
-        for (arg, form) in args.iter().zip(forms) {
-            let local = matches!(arg, ir::Term::Var(var) if self.is_local(*var));
-            let unified = match *form {
-                Adornment::Literal(literal) if local => self.work.unify_literal(frame, *arg, literal),
-                Adornment::Column(ty) | Adornment::Tested(Some(ty)) | Adornment::Unconstrained(Some(ty))
-                    if local =>
-                {
-                    self.work.unify_type(frame, *arg, ty)
-                }
-                Adornment::Literal(literal) => match self.guard(*arg, literal, span)? {
-                    Guard::Never => Err(Impossible),
-                    Guard::Always => Ok(()),
-                    Guard::If(term) => {
-                        guards.push((term, literal));
-                        Ok(())
-                    }
-                },
-                Adornment::Column(ty) => {
-                    if self.is_fresh(*arg) {
-                        self.check_infinite(*arg, span)?;
-                    }
-                    let same = self.type_of(*arg, span)? == ty;
-                    if same && !self.is_fresh(*arg) { Ok(()) } else { Err(Impossible) }
-                }
-                Adornment::Tested(Some(ty)) | Adornment::Unconstrained(Some(ty)) => {
-                    if self.type_of(*arg, span)? == ty { Ok(()) } else { Err(Impossible) }
-                }
-                Adornment::Tested(None) | Adornment::Unconstrained(None) => Ok(()),
-            };
-            if unified.is_err() {
-                return Ok(false);
-            }
-        }
-        Ok(true)
-    }
-
-    /// When a term outside the negation equals a literal.
-    fn guard(&self, arg: ir::Term, literal: ConstId, span: Span) -> Result<Guard, CompileError> {
-        let held = constant(self.work.program, &self.work.sources.extra_constants, literal);
-        let Some(held) = held else { return Ok(Guard::Never) };
-        if self.type_of(arg, span)? != held.ty {
-            return Ok(Guard::Never);
-        }
-        if self.is_fresh(arg) {
-            self.check_infinite(arg, span)?;
-            return Ok(Guard::Never);
-        }
-        Ok(match self.term(arg) {
-            Term::Const(other) if other == literal => Guard::Always,
-            Term::Const(_) => Guard::Never,
-            Term::Given(_)
-                if held.ty == TypeId::STRING && literal.index() < self.work.program.constants.len() =>
-            {
-                Guard::Never
-            }
-            term @ (Term::Var(_)
-            | Term::Given(_)
-            | Term::Now
-            | Term::Tag(_)
-            | Term::Local(_)
-            | Term::Ignored) => Guard::If(term),
-        })
-    }
-
-    /// Keeps a comparison unless it is decided already; `false` if it can never hold.
-    fn compare(
-        &self,
-        op: CompareOp,
-        left: ir::Term,
-        right: ir::Term,
-        span: Span,
-        goals: &mut Vec<Goal>,
-    ) -> Result<bool, CompileError> {
-        let (left_term, right_term) = (self.term(left), self.term(right));
-        if op == CompareOp::NotEqual {
-            if left_term == right_term {
-                return Ok(false);
-            }
-            if self.type_of(left, span)? != self.type_of(right, span)? {
-                return Ok(true);
-            }
-            if self.is_fresh(left) || self.is_fresh(right) {
-                self.check_infinite(left, span)?;
-                self.check_infinite(right, span)?;
-                return Ok(true);
-            }
-        }
-        if let (Term::Const(left), Term::Const(right)) = (left_term, right_term) {
-            return Ok(self.decide(op, left, right));
-        }
-        goals.push(Goal::Compare { op, left: left_term, right: right_term });
-        Ok(true)
-    }
-
-    fn decide(&self, op: CompareOp, left: ConstId, right: ConstId) -> bool {
-        let number = |id: ConstId| {
-            let held = constant(self.work.program, &self.work.sources.extra_constants, id);
-            held.and_then(|held| held.text.parse::<i64>().ok())
-        };
-        match op {
-            CompareOp::Equal => left == right,
-            CompareOp::NotEqual => left != right,
-            CompareOp::Less => number(left).zip(number(right)).is_some_and(|(left, right)| left < right),
-            CompareOp::LessOrEqual => {
-                number(left).zip(number(right)).is_some_and(|(left, right)| left <= right)
-            }
-            CompareOp::Greater => number(left).zip(number(right)).is_some_and(|(left, right)| left > right),
-            CompareOp::GreaterOrEqual => {
-                number(left).zip(number(right)).is_some_and(|(left, right)| left >= right)
-            }
-        }
-    }
-
-    fn is_local(&self, var: VarId) -> bool {
-        self.body.locals.get(var.index()).copied().unwrap_or(false)
-    }
-
-    /// Whether a fresh value is a witness for this term: nothing binds it and the head does not have it.
-    fn is_fresh(&self, arg: ir::Term) -> bool {
-        let ir::Term::Var(var) = arg else { return false };
-        let in_head = self.body.params.iter().any(
-            |param| matches!(param, ir::Term::Var(param) if self.frame.root(*param) == self.frame.root(var)),
-        );
-        !in_head && !self.frame.is_bound(var)
-    }
-
-    /// A fresh value exists for every type but Boolean, which has two values.
-    fn check_infinite(&self, arg: ir::Term, span: Span) -> Result<(), CompileError> {
-        match arg {
-            ir::Term::Var(var)
-                if self.is_fresh(arg) && self.frame.only_type(var) == Some(TypeId::BOOLEAN) =>
-            {
-                Err(self.work.untyped(self.body, var, span))
-            }
-            ir::Term::Var(_) | ir::Term::Const(_) | ir::Term::Now => Ok(()),
-        }
-    }
-
-    fn type_of(&self, arg: ir::Term, span: Span) -> Result<TypeId, CompileError> {
-        match arg {
-            ir::Term::Var(var) => {
-                self.frame.only_type(var).ok_or_else(|| self.work.untyped(self.body, var, span))
-            }
-            ir::Term::Now => Ok(TypeId::INTEGER),
-            ir::Term::Const(literal) => {
-                let held = constant(self.work.program, &self.work.sources.extra_constants, literal);
-                held.map(|held| held.ty).ok_or_else(|| CompileError::Bug("a literal without an entry".into()))
-            }
-        }
-    }
-}
-
-/// When a negated atom's literal position matches.
-enum Guard {
-    Never,
-    Always,
-    If(Term),
 }
 
 fn value_term(value: Value) -> Term {
@@ -492,7 +198,7 @@ fn value_term(value: Value) -> Term {
     }
 }
 
-fn term_in(frame: &Frame<'_>, term: ir::Term) -> Term {
+pub(super) fn term_in(frame: &Frame<'_>, term: ir::Term) -> Term {
     match term {
         ir::Term::Const(literal) => Term::Const(literal),
         ir::Term::Now => Term::Now,

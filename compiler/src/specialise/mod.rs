@@ -14,16 +14,22 @@
 //! Negated atoms do not take part in the fixpoint: a head variable that only a negation mentions is
 //! [`Adornment::Tested`] whatever the negated predicate holds.
 
+mod adorn;
+mod asked;
+mod choices;
 pub(crate) mod clause;
 mod dependencies;
 mod emit;
 mod frame;
 mod index;
+mod negated;
 mod pattern;
 mod solve;
+mod terms;
+mod unify;
 
 pub(crate) use dependencies::{Dependencies, Dependency, dependencies};
-pub(crate) use emit::{for_each_goal_term, ignore_lonely};
+pub(crate) use terms::{for_each_goal_term, ignore_lonely};
 
 use crate::catalog::Catalog;
 use crate::ir::{Candidates, Program, RuleId};
@@ -85,7 +91,7 @@ pub(crate) fn specialise(
         queue: VecDeque::new(),
         steps: 0,
     };
-    let Some(question) = solve::QuestionRule::new(program, shape) else {
+    let Some(question) = asked::QuestionRule::new(program, shape) else {
         return Ok(Specialised {
             relations: Vec::new(),
             roots: Vec::new(),

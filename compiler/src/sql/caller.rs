@@ -12,7 +12,7 @@ use crate::catalog::{RelationArg, RelationSource};
 use crate::ir::CompareOp;
 use crate::plan::algebra::{Condition, Expr, FromKind, Select, Table};
 use crate::question::CompileError;
-use sqlparser::ast::{Cte, Expr as Sql, TableFactor};
+use sqlparser::ast::{Cte, Expr as Sql, Query, TableFactor};
 
 impl LocalValues<'_> {
     /// A prefix with which no name of ours is a word of the caller's.
@@ -309,7 +309,7 @@ impl Lowering<'_> {
 }
 
 /// `value = ANY (ARRAY (query))` or `value IN (query)`, whichever the database plans better.
-fn is_in(as_array: bool, value: Sql, query: sqlparser::ast::Query) -> Sql {
+fn is_in(as_array: bool, value: Sql, query: Query) -> Sql {
     if as_array { build::equals_any(value, build::array_of(query)) } else { build::in_query(value, query) }
 }
 

@@ -11,11 +11,11 @@ use super::lower::{Literal, Lowering, Sources, Values};
 use crate::bindings::ColumnExpr;
 use crate::bindings::SqlType;
 use crate::catalog::Catalog;
+use crate::dialect::Dialect;
 use crate::ir::{ConstId, Constant, Program};
 use crate::plan::algebra::{Condition, FromKind, Plan, Select, Table};
 use crate::question::{CompileError, Slot};
 use crate::specialise::clause::TableRef;
-use crate::sql::dialect::Dialect;
 use indexmap::IndexSet;
 use sqlparser::ast::{Cte, Expr as Sql, Query};
 
@@ -52,15 +52,17 @@ pub(crate) struct Filter {
     pub(crate) hashes: bool,
 }
 
-impl LocalStatement<'_> {
-    /// The caller's column as an expression.
-    pub(crate) fn column_text(&self, column: &ColumnExpr) -> Sql {
-        build::raw(&column.text)
-    }
+/// The caller's column as an expression.
+pub(crate) fn column_text(column: &ColumnExpr) -> Sql {
+    build::raw(&column.text)
+}
 
-    /// How the caller's column holds the values of a type.
-    pub(crate) fn column_held(&self, ty: &str) -> Held {
-        match self.values.bindings.sql_types.get(ty).map(SqlType::held) {
+impl LocalStatement<'_> {
+    /// How the caller's column holds the values of a type: what the bindings say is true of a column, not of
+    /// what an expression makes of it.
+    pub(crate) fn column_held(&self, column: &ColumnExpr, ty: &str) -> Held {
+        let told = self.values.bindings.sql_types.get(ty).filter(|_| column.name.is_some());
+        match told.map(SqlType::held) {
             None | Some(Held::Untold(_)) => Held::Untold(self.program.type_id(ty)),
             Some(held) => held,
         }

@@ -8,13 +8,12 @@
 use super::build;
 use super::lower::{Lowering, Sources};
 use crate::bindings::{Bindings, Family, SqlType};
-use crate::ir::{CompareOp, ConstId, TypeId};
-use crate::local::fold::Embedded;
-use crate::plan::algebra::{Expr, FromKind, Plan, Select, TableBody};
+use crate::ir::{ConstId, TypeId};
+use crate::plan::algebra::{Embedded, Expr, FromKind, Plan, Select, TableBody};
 use crate::question::CompileError;
 use crate::specialise::clause::{TableRef, constant};
 use indexmap::IndexSet;
-use sqlparser::ast::{BinaryOperator, Expr as Sql};
+use sqlparser::ast::Expr as Sql;
 
 /// How a value is held.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -225,100 +224,6 @@ impl Lowering<'_> {
         }
     }
 
-    /// `left op right`, for values held in any way.
-    pub(super) fn compared(
-        &mut self,
-        sources: &Sources,
-        op: CompareOp,
-        left: Expr,
-        right: Expr,
-    ) -> Result<Sql, CompileError> {
-        let operator = match op {
-            CompareOp::Equal => BinaryOperator::Eq,
-            CompareOp::NotEqual => BinaryOperator::NotEq,
-            CompareOp::Less => BinaryOperator::Lt,
-            CompareOp::LessOrEqual => BinaryOperator::LtEq,
-            CompareOp::Greater => BinaryOperator::Gt,
-            CompareOp::GreaterOrEqual => BinaryOperator::GtEq,
-        };
-        if !matches!(op, CompareOp::Equal | CompareOp::NotEqual) {
-            let (left, right) = (self.expr(sources, left)?, self.expr(sources, right)?);
-            let integer = |expr| build::cast(expr, self.features.integer);
-            return Ok(build::binary(integer(left), operator, integer(right)));
-        }
-        match (left, right) {
-            (Expr::Const(_), Expr::Const(_)) => {}
-            (Expr::Const(literal), value) | (value, Expr::Const(literal)) => {
-                let held = self.held(sources, value);
-                let value = self.expr(sources, value)?;
-                return match self.against(value, &held, literal)? {
-                    Some((value, literal)) => Ok(build::binary(value, operator, literal)),
-                    None => Ok(build::boolean(op == CompareOp::NotEqual)),
-                };
-            }
-            _ => {}
-        }
-        let (held_left, held_right) = (self.held(sources, left), self.held(sources, right));
-        let (left, right) = (self.expr(sources, left)?, self.expr(sources, right)?);
-        let (left, right) = match (&held_left, &held_right) {
-            (Held::Text, Held::Text) => (left, right),
-            (Held::Native(one), Held::Native(other)) if comparable(one, other) => (left, right),
-            _ => (self.as_text(left, &held_left), self.as_text(right, &held_right)),
-        };
-        Ok(build::binary(left, operator, right))
-    }
-
-    /// `value IN (…)`, for a value held in any way.
-    pub(super) fn one_of(
-        &mut self,
-        value: Sql,
-        held: &Held,
-        literals: &[ConstId],
-    ) -> Result<Sql, CompileError> {
-        let texts =
-            literals.iter().map(|literal| self.literal_text(*literal)).collect::<Result<Vec<_>, _>>()?;
-        let (value, list): (Sql, Vec<Sql>) = match held {
-            Held::Native(ty) => (
-                value,
-                texts
-                    .iter()
-                    .filter(|text| ty.admits(text))
-                    .map(|text| ty.literal(text, |text| self.lit(text)))
-                    .collect(),
-            ),
-            Held::Untold(ty) if !texts.iter().all(|text| self.suffices_untyped(*ty, text)) => {
-                (self.as_text(value, held), texts.iter().map(|text| self.lit(text)).collect())
-            }
-            Held::Text | Held::Untold(_) => (value, texts.iter().map(|text| self.lit(text)).collect()),
-        };
-        let mut list = list.into_iter();
-        Ok(match (list.next(), list.len()) {
-            (None, _) => build::boolean(false),
-            (Some(only), 0) => build::binary(value, BinaryOperator::Eq, only),
-            (Some(first), _) => build::in_list(value, std::iter::once(first).chain(list).collect()),
-        })
-    }
-
-    /// A value and a literal, ready to be compared; `None` if they can never be equal.
-    fn against(&self, value: Sql, held: &Held, literal: ConstId) -> Result<Option<(Sql, Sql)>, CompileError> {
-        let text = self.literal_text(literal)?;
-        Ok(match held {
-            Held::Native(ty) => ty.admits(&text).then(|| (value, ty.literal(&text, |text| self.lit(text)))),
-            Held::Untold(ty) if !self.suffices_untyped(*ty, &text) => {
-                Some((self.as_text(value, held), self.lit(&text)))
-            }
-            Held::Text | Held::Untold(_) => Some((value, self.lit(&text))),
-        })
-    }
-
-    /// Whether a literal may take its type from the column that it is compared with: what looks like a small
-    /// number or a UUID is one wherever the column holds such, and what does not is compared as text, since
-    /// the database would refuse it.
-    fn suffices_untyped(&self, ty: Option<TypeId>, text: &str) -> bool {
-        self.features.literals_are_untyped
-            && (ty == Some(TypeId::BOOLEAN) || is_small_number(text) || is_uuid(text))
-    }
-
     pub(super) fn literal_text(&self, literal: ConstId) -> Result<String, CompileError> {
         let held = constant(self.program, self.extra_constants, literal);
         held.map(|held| held.text.clone())
@@ -332,50 +237,9 @@ fn held_column(tables: &[Vec<Held>], table: usize, column: usize) -> Held {
 
 /// How a column is held into which both go.
 fn together(left: Held, right: Held) -> Held {
-    if left == right { left } else { Held::Text }
-}
-
-/// Whether values of two types compare without a cast.
-fn comparable(left: &SqlType, right: &SqlType) -> bool {
-    match (left.family, right.family) {
-        (Family::Integer { .. }, Family::Integer { .. })
-        | (Family::Uuid, Family::Uuid)
-        | (Family::Padded, Family::Padded) => true,
-        (Family::Integer { .. } | Family::Uuid | Family::Padded | Family::Text | Family::Other, _) => false,
-    }
-}
-
-/// A canonical number that every integer type of four bytes holds.
-fn is_small_number(text: &str) -> bool {
-    let digits = text.strip_prefix('-').unwrap_or(text);
-    let canonical = digits == "0" && text == "0" || !digits.is_empty() && !digits.starts_with('0');
-    canonical && digits.len() <= 9 && digits.bytes().all(|byte| byte.is_ascii_digit())
-}
-
-/// A UUID in canonical form.
-fn is_uuid(text: &str) -> bool {
-    text.len() == 36
-        && text.bytes().enumerate().all(|(at, byte)| match at {
-            8 | 13 | 18 | 23 => byte == b'-',
-            _ => matches!(byte, b'0'..=b'9' | b'a'..=b'f'),
-        })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_canonical_numbers_and_uuids_are_left_untyped() {
-        for text in ["0", "7", "-7", "999999999"] {
-            assert!(is_small_number(text), "{text}");
-        }
-        for text in ["", "-", "-0", "00", "01", "+1", " 1", "1 ", "1.0", "1e3", "9999999999", "hr", "١"] {
-            assert!(!is_small_number(text), "{text}");
-        }
-        assert!(is_uuid("018f3c2e-7b1a-7c3d-9e4f-0123456789ab"));
-        for text in ["018F3C2E-7B1A-7C3D-9E4F-0123456789AB", "{018f3c2e-7b1a-7c3d-9e4f-0123456789}", "-"] {
-            assert!(!is_uuid(text), "{text}");
-        }
+    match (left, right) {
+        (Held::Native(one), Held::Native(other)) if one == other => Held::Native(one),
+        (Held::Untold(one), Held::Untold(other)) if one == other => Held::Untold(one),
+        (Held::Text | Held::Native(_) | Held::Untold(_), _) => Held::Text,
     }
 }

@@ -1,24 +1,25 @@
 //! A plan becomes one SQL statement.
 //!
 //! In: a `Plan`. Out: text and the parameters it needs. The stages: `lower` makes sqlparser's syntax tree for
-//! a [`dialect`], with nodes from `build` alone; `layout` prints it.
+//! a dialect, with nodes from `build` alone; `layout` prints it.
 
 mod build;
 mod caller;
-pub mod dialect;
+mod compare;
+mod condition;
+mod fixpoint;
 pub(crate) mod forms;
 pub(crate) mod held;
 mod layout;
-pub(crate) mod lexis;
 pub(crate) mod lower;
+mod value;
 
 use crate::catalog::Catalog;
+use crate::dialect::Dialect;
 use crate::ir::Program;
 use crate::plan::Planned;
 use crate::plan::algebra::Plan;
 use crate::question::{CompileError, Refusal, Slot, Statement};
-pub(crate) use build::{printed_literal, printed_name};
-use dialect::Dialect;
 use indexmap::IndexSet;
 use lower::{Lowering, Values};
 

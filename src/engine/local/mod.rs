@@ -91,7 +91,9 @@ pub struct LocalExplanation {
     pub sql: String,
     /// The caller's database, as the bindings name it.
     pub dialect: String,
-    /// The plan, as text.
+    /// What the store was asked for, and what was left of the plan, as text.
+    pub split: String,
+    /// What was left once values and stored rows were known, as text.
     pub plan: String,
     /// The rules that took part, by line.
     pub rules: Vec<LocalRule>,

@@ -59,14 +59,13 @@ impl Engine {
             },
         };
         let most_values = self.settings().embedded_values;
-        let plan = match plans.known_local(&key) {
-            Some(plan) => plan,
-            None => {
-                let (plans, document, form) = (Arc::clone(&plans), Arc::clone(&document), form.clone());
-                off_the_workers(move || plans.plan_local(key, &document, &form, most_values))
-                    .await?
-                    .map_err(|error| refused(error, &question))?
-            }
+        let plan = if let Some(plan) = plans.known_local(&key) {
+            plan
+        } else {
+            let (plans, document, form) = (Arc::clone(&plans), Arc::clone(&document), form.clone());
+            off_the_workers(move || plans.plan_local(key, &document, &form, most_values))
+                .await?
+                .map_err(|error| refused(error, &question))?
         };
         let asked_document = Arc::clone(&document);
         let asked_plans = Arc::clone(&plans);
@@ -121,6 +120,7 @@ impl Engine {
         let embedded = sql.embedded.into_iter();
         LocalExplanation {
             dialect: document.bindings.dialect.to_string(),
+            split: sql.split,
             plan: sql.plan,
             rules,
             notes: notes::notes(&document.bindings, &bound),

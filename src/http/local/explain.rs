@@ -44,7 +44,7 @@ struct Embedded {
 
 impl From<LocalExplanation> for Explained {
     fn from(explanation: LocalExplanation) -> Self {
-        let LocalExplanation { sql, dialect, plan, rules, bindings, embedded, notes } = explanation;
+        let LocalExplanation { sql, dialect, split: _, plan, rules, bindings, embedded, notes } = explanation;
         let rule = |LocalRule { line, text }: LocalRule| Rule { line, text };
         let facts = |LocalEmbedded { predicates, n_rows }: LocalEmbedded| Embedded { predicates, n_rows };
         Self {

@@ -11,8 +11,8 @@
 mod literal;
 
 use super::token::{Lexeme, Token};
+use crate::dialect::lexis::Lexis;
 use crate::limits;
-use crate::sql::lexis::Lexis;
 
 /// The characters of which PostgreSQL makes operators.
 const OPERATOR_CHARACTERS: &str = "~!@#^&|`?+-*/%<>=";

@@ -3,8 +3,10 @@
 //! Code asks for a feature, never for a database by name. The facts behind each row were measured on the
 //! engines; what cannot be expressed on one of them is refused before it is printed.
 
-use super::build::Escapes;
-use super::lexis::{self, Lexis};
+pub(crate) mod lexis;
+pub(crate) mod quote;
+
+use lexis::Lexis;
 use std::str::FromStr;
 
 /// A database.
@@ -16,6 +18,9 @@ pub enum Dialect {
     #[default]
     Postgresql,
 }
+
+/// What the embedded store speaks.
+pub(crate) const STORE: Dialect = Dialect::Sqlite;
 
 /// What a database can do and how it wants to be asked.
 #[derive(Clone, Copy, Debug)]
@@ -77,6 +82,15 @@ pub(crate) enum State {
     Json,
     /// An array of `jsonb` arrays, by `ARRAY(…)` and `unnest`.
     JsonbArray,
+}
+
+/// How a literal spells a character that is best not in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Escapes {
+    /// `E'\x3a'`
+    EscapeStrings,
+    /// `'a' || char(58)`
+    Char,
 }
 
 /// How rows are read from a JSON parameter.

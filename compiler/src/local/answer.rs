@@ -1,0 +1,192 @@
+//! The SQL of one question: which plan answers it, in which form.
+//!
+//! In: a [`LocalPlan`] and a question of its shape. Out: a [`LocalSql`]. A plan whose rows would not be the whole
+//! answer is not printed: a filter tests each row then, and any other form is refused.
+
+use super::fold::{Fetched, Folded};
+use super::variant::Variant;
+use super::{Asked, Form, LocalError, LocalPlan, LocalSql, checks, filter, guards, prefix, sets, split};
+use crate::catalog::RelationSource;
+use crate::ir::Constant;
+use crate::plan::algebra::{Plan, PlanAnswer};
+use crate::plan::print::Names;
+use crate::question::{AnswerColumn, CompileError, Statement};
+use crate::sql::forms::LocalStatement;
+use crate::sql::held::{Held, LocalValues};
+use indexmap::IndexSet;
+
+impl LocalPlan {
+    /// The SQL of one question; `fetch` runs a part's statement, with the question's values, on the store.
+    ///
+    /// # Errors
+    /// [`LocalError::Compile`] if the answer would not be whole or the text too large, [`LocalError::Fetch`]
+    /// for what `fetch` fails with.
+    pub fn sql<E>(
+        &self,
+        asked: &Asked<'_>,
+        fetch: &mut dyn FnMut(&Statement) -> Result<Fetched, E>,
+    ) -> Result<LocalSql, LocalError<E>> {
+        let incomplete = match &self.refusal {
+            None => None,
+            Some((variant, message)) => {
+                let (folded, _) = variant.fold(asked, &self.catalog, fetch)?;
+                (!folded.plan.answer.selects().is_empty()).then(|| CompileError::Refused(message.clone()))
+            }
+        };
+        match (&self.asked, incomplete) {
+            (Ok(variant), None) => self.print(variant, asked, fetch),
+            (Err(error), _) => self.by_row(error.clone(), asked, fetch),
+            (Ok(_), Some(error)) => self.by_row(error, asked, fetch),
+        }
+    }
+
+    /// A filter that tests each row, where the values that pass cannot be enumerated.
+    fn by_row<E>(
+        &self,
+        error: CompileError,
+        asked: &Asked<'_>,
+        fetch: &mut dyn FnMut(&Statement) -> Result<Fetched, E>,
+    ) -> Result<LocalSql, LocalError<E>> {
+        match &self.row {
+            Some(variant) => self.print(variant, asked, fetch),
+            None => Err(LocalError::Compile(error)),
+        }
+    }
+
+    fn print<E>(
+        &self,
+        variant: &Variant,
+        asked: &Asked<'_>,
+        fetch: &mut dyn FnMut(&Statement) -> Result<Fetched, E>,
+    ) -> Result<LocalSql, LocalError<E>> {
+        let (folded, constants) = variant.fold(asked, &self.catalog, fetch)?;
+        self.text(variant, folded, &constants, asked).map_err(LocalError::Compile)
+    }
+
+    fn text(
+        &self,
+        variant: &Variant,
+        folded: Folded,
+        constants: &IndexSet<Constant>,
+        asked: &Asked<'_>,
+    ) -> Result<LocalSql, CompileError> {
+        let Folded { mut plan, mut embedded, read } = folded;
+        let bindings = self.bindings(&plan);
+        let told = if asked.explains {
+            let names = Names { program: asked.program, catalog: &self.catalog, extra_constants: constants };
+            (variant.told(asked.program, &self.catalog), names.plan(&plan))
+        } else {
+            (String::new(), String::new())
+        };
+        let mut common = Vec::new();
+        if let Form::List { .. } | Form::Rows { .. } = asked.form {
+            common = guards::take_common(plan.answer.selects_mut());
+        }
+        if let Form::List { .. } = asked.form {
+            guards::merge_literals(plan.answer.selects_mut(), &mut embedded);
+        }
+        let words = asked.bindings.facts.iter().flat_map(|binding| &binding.query.words);
+        let of_column = match asked.form {
+            Form::Filter { column, .. } => column.words.as_slice(),
+            Form::Decision { .. } | Form::Rows { .. } | Form::List { .. } => &[],
+        };
+        let prefix = LocalValues::free_prefix(words.chain(of_column).map(String::as_str));
+        for table in &mut plan.tables {
+            table.name.insert_str(0, &prefix);
+        }
+        let values = LocalValues {
+            bindings: asked.bindings,
+            embedded: &embedded,
+            prefix,
+            tables: Vec::new(),
+            current: None,
+            column: None,
+            row: None,
+            answer: Held::Text,
+            own_tables: false,
+            hashes: false,
+            in_sets: 0,
+            read: IndexSet::new(),
+        };
+        let statement = LocalStatement {
+            program: asked.program,
+            catalog: &self.catalog,
+            constants,
+            dialect: asked.bindings.dialect,
+            values,
+        };
+        let starts_from_rows = matches!(asked.form, Form::Decision { .. } | Form::List { .. });
+        if starts_from_rows && asked.bindings.dialect.features().sets_are_arrays {
+            checks::flatten(&mut plan);
+            prefix::share(&mut plan, &self.catalog, asked.bindings, &statement.values.prefix);
+        }
+        let sql = match asked.form {
+            Form::Decision { name } => {
+                guards::factor_decision(&mut plan);
+                statement.decision(&plan, name)?
+            }
+            Form::List { name } => {
+                let columns = [(0, name.clone())];
+                statement.rows(&plan, 1, &columns, true, &common)?
+            }
+            Form::Rows { columns } => {
+                if asked.bindings.dialect.features().sets_are_arrays {
+                    sets::to_sets(&mut plan);
+                }
+                let names = output_columns(&plan, columns)?;
+                let n_columns = match &plan.answer {
+                    PlanAnswer::Rows { columns, .. } => columns.len(),
+                    PlanAnswer::Decision(_) => 0,
+                };
+                statement.rows(&plan, n_columns, &names, false, &common)?
+            }
+            Form::Filter { var, column } => {
+                project(&mut plan, *var)?;
+                filter::print(statement, &mut plan, variant.column, *var, column, asked)?
+            }
+        };
+        let embedded =
+            read.into_iter().map(|(part, n_rows)| (variant.predicates(part, &self.catalog), n_rows));
+        Ok(LocalSql {
+            sql,
+            split: told.0,
+            plan: told.1,
+            rules: variant.rules.iter().copied().collect(),
+            bindings,
+            embedded: embedded.collect(),
+        })
+    }
+    /// The caller's queries that a plan reads.
+    fn bindings(&self, plan: &Plan) -> Vec<usize> {
+        let bound = |source: usize| match self.catalog.relations.get(source)?.source {
+            RelationSource::Bound { binding } => Some(binding),
+            RelationSource::Table { .. } | RelationSource::Context { .. } => None,
+        };
+        split::sources(plan).into_iter().filter_map(bound).collect()
+    }
+}
+
+/// Keeps one variable of an answer that has several.
+fn project(plan: &mut Plan, var: usize) -> Result<(), CompileError> {
+    let PlanAnswer::Rows { selects, columns, .. } = &mut plan.answer else { return Ok(()) };
+    let place = columns.iter().position(|column| *column == AnswerColumn::Id(var));
+    let place = place.ok_or_else(|| CompileError::Bug("a filter without its variable".into()))?;
+    for select in selects {
+        select.output = select.output.get(place).copied().into_iter().collect();
+    }
+    *columns = vec![AnswerColumn::Id(var)];
+    Ok(())
+}
+
+/// Which column of the answer each output shows.
+fn output_columns(plan: &Plan, columns: &[(usize, String)]) -> Result<Vec<(usize, String)>, CompileError> {
+    let PlanAnswer::Rows { columns: answered, .. } = &plan.answer else {
+        return Err(CompileError::Bug("rows of a decision".into()));
+    };
+    let place = |(var, name): &(usize, String)| {
+        let place = answered.iter().position(|column| *column == AnswerColumn::Id(*var));
+        place.map(|place| (place, name.clone()))
+    };
+    let places: Option<Vec<_>> = columns.iter().map(place).collect();
+    places.ok_or_else(|| CompileError::Bug("an output without a column".into()))
+}

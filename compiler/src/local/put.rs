@@ -1,0 +1,219 @@
+//! Puts literals into selects: a question's values, and rows of the store.
+//!
+//! In: a select, and rows that are known. Out: the select with literals where the rows had columns, or nothing if
+//! the literals contradict each other. One row becomes literals, one column that equals another value becomes
+//! a test (`x in (…)`); rows that are still needed beside each other stay.
+
+use super::fold::Folder;
+use crate::ir::{CompareOp, ConstId, Constant, Program};
+use crate::plan::algebra::{Condition, Embedded, Expr, Plan, Rows, Select};
+use crate::question::{Domain, Question};
+use crate::specialise::clause::constant;
+use indexmap::IndexSet;
+
+/// Puts the values of a question into a plan; `column` stays as it is.
+pub(crate) fn put_values(
+    plan: &mut Plan,
+    question: &Question,
+    now: i64,
+    column: Option<usize>,
+    mut intern: impl FnMut(&str, &str) -> ConstId,
+) {
+    let mut value = |expr: &mut Expr| match *expr {
+        Expr::Given(var) if column != Some(var) => {
+            if let Some(var) = question.vars.get(var)
+                && let Domain::Given(text) = &var.domain
+            {
+                *expr = Expr::Const(intern(var.ty.as_deref().unwrap_or_default(), text));
+            }
+        }
+        Expr::Now => *expr = Expr::Const(intern("Integer", &now.to_string())),
+        Expr::Tag(tag) => *expr = Expr::Const(intern("", &tag.to_string())),
+        Expr::Column { .. } | Expr::Const(_) | Expr::Given(_) | Expr::TypeName(_) | Expr::Unconstrained => {}
+    };
+    let tables = plan.tables.iter_mut().flat_map(|table| table.body.selects_mut());
+    tables.for_each(|select| select.for_each_expr(&mut value));
+    plan.answer.selects_mut().iter_mut().for_each(|select| select.for_each_expr(&mut value));
+}
+
+/// The literal's number: the policy's, or one of those beside it.
+pub(crate) fn intern(program: &Program, constants: &mut IndexSet<Constant>, value: Constant) -> ConstId {
+    let index = match program.constants.get_index_of(&value) {
+        Some(index) => index,
+        None => program.constants.len() + constants.insert_full(value).0,
+    };
+    ConstId::from_index(index)
+}
+
+impl<E> Folder<'_, E> {
+    /// Puts embedded rows into a select where they become literals or tests; false if nothing is left.
+    pub(super) fn put_in(&self, select: &mut Select, sources: &mut Vec<(usize, Embedded)>) -> bool {
+        loop {
+            let before = (select.filter.len(), sources.len());
+            let mut at = 0;
+            while let Some((alias, embedded)) = sources.get_mut(at) {
+                let alias = *alias;
+                let used = used_columns(select, alias);
+                let Some(rows) = &mut embedded.rows else {
+                    // Too many rows are some row, where nothing else is asked.
+                    if used.is_empty() {
+                        sources.remove(at);
+                    } else {
+                        at += 1;
+                    }
+                    continue;
+                };
+                self.keep_matching(select, alias, rows);
+                let used = used_columns(select, alias);
+                project(select, alias, &used, rows);
+                match (rows.as_slice(), used.len()) {
+                    ([], _) => return false,
+                    (_, 0) => {}
+                    ([row], _) => {
+                        let row = row.clone();
+                        substitute(select, alias, |column| row.get(column).copied().map(Expr::Const));
+                    }
+                    (_, 1) => {
+                        let literals = rows.iter().filter_map(|row| row.first().copied()).collect();
+                        if !becomes_test(select, alias, literals) {
+                            at += 1;
+                            continue;
+                        }
+                    }
+                    _ => {
+                        at += 1;
+                        continue;
+                    }
+                }
+                sources.remove(at);
+            }
+            if !self.decide(select) {
+                return false;
+            }
+            if (select.filter.len(), sources.len()) == before {
+                return true;
+            }
+        }
+    }
+
+    /// Keeps the rows that agree with the conditions on this source alone, and drops those conditions.
+    fn keep_matching(&self, select: &mut Select, alias: usize, rows: &mut Rows) {
+        select.filter.retain(|condition| {
+            let of_row = |expr: &Expr, row: &[ConstId]| match *expr {
+                Expr::Column { alias: other, column } if other == alias => row.get(column).copied(),
+                Expr::Const(literal) => Some(literal),
+                _ => None,
+            };
+            let decided = |row: &[ConstId]| match condition {
+                Condition::Compare { op, left, right } => {
+                    Some(self.compare(*op, of_row(left, row)?, of_row(right, row)?))
+                }
+                Condition::OneOf { expr, literals } => {
+                    let value = of_row(expr, row)?;
+                    Some(literals.iter().any(|literal| self.compare(CompareOp::Equal, value, *literal)))
+                }
+                Condition::In { .. } | Condition::Any(_) | Condition::None(_) => None,
+            };
+            if rows.first().is_none_or(|row| decided(row).is_none()) {
+                return true;
+            }
+            rows.retain(|row| decided(row) == Some(true));
+            false
+        });
+    }
+
+    /// Drops the comparisons of literals that hold; false if one does not.
+    pub(super) fn decide(&self, select: &mut Select) -> bool {
+        let mut possible = true;
+        select.filter.retain(|condition| {
+            let holds = match condition {
+                Condition::Compare { op, left: Expr::Const(left), right: Expr::Const(right) } => {
+                    Some(self.compare(*op, *left, *right))
+                }
+                Condition::Compare { op, left, right } if left == right => match op {
+                    CompareOp::Equal | CompareOp::LessOrEqual | CompareOp::GreaterOrEqual => Some(true),
+                    CompareOp::NotEqual | CompareOp::Less | CompareOp::Greater => Some(false),
+                },
+                Condition::OneOf { expr: Expr::Const(value), literals } => {
+                    Some(literals.iter().any(|literal| self.compare(CompareOp::Equal, *value, *literal)))
+                }
+                _ => None,
+            };
+            possible &= holds != Some(false);
+            holds.is_none()
+        });
+        possible
+    }
+
+    fn compare(&self, op: CompareOp, left: ConstId, right: ConstId) -> bool {
+        let text = |id| constant(self.program, self.constants, id).map_or("", |held| held.text.as_str());
+        let (left, right) = (text(left), text(right));
+        let ordered = || left.parse::<i64>().ok().zip(right.parse::<i64>().ok()).map(|(l, r)| l.cmp(&r));
+        match op {
+            CompareOp::Equal => left == right,
+            CompareOp::NotEqual => left != right,
+            CompareOp::Less => ordered().is_some_and(std::cmp::Ordering::is_lt),
+            CompareOp::LessOrEqual => ordered().is_some_and(std::cmp::Ordering::is_le),
+            CompareOp::Greater => ordered().is_some_and(std::cmp::Ordering::is_gt),
+            CompareOp::GreaterOrEqual => ordered().is_some_and(std::cmp::Ordering::is_ge),
+        }
+    }
+}
+
+/// The columns of a source that a select and its branches mention, ascending.
+fn used_columns(select: &mut Select, alias: usize) -> Vec<usize> {
+    let mut used = Vec::new();
+    select.for_each_expr(&mut |expr| {
+        if let Expr::Column { alias: other, column } = *expr
+            && other == alias
+        {
+            used.push(column);
+        }
+    });
+    used.sort_unstable();
+    used.dedup();
+    used
+}
+
+/// Keeps the used columns of the rows, each row once, and renames the columns in the select.
+fn project(select: &mut Select, alias: usize, used: &[usize], rows: &mut Rows) {
+    let kept: IndexSet<Vec<ConstId>> =
+        rows.iter().map(|row| used.iter().filter_map(|column| row.get(*column).copied()).collect()).collect();
+    *rows = kept.into_iter().collect();
+    substitute(select, alias, |column| {
+        let column = used.iter().position(|kept| *kept == column)?;
+        Some(Expr::Column { alias, column })
+    });
+}
+
+fn substitute(select: &mut Select, alias: usize, by: impl Fn(usize) -> Option<Expr>) {
+    select.for_each_expr(&mut |expr| {
+        if let Expr::Column { alias: other, column } = *expr
+            && other == alias
+            && let Some(value) = by(column)
+        {
+            *expr = value;
+        }
+    });
+}
+
+/// Turns the one column of a source that equals another value into a test of that value.
+fn becomes_test(select: &mut Select, alias: usize, literals: Vec<ConstId>) -> bool {
+    let equal = select.filter.iter().enumerate().find_map(|(at, condition)| match condition {
+        Condition::Compare { op: CompareOp::Equal, left, right } => {
+            let (left_is, right_is) = (left.alias() == Some(alias), right.alias() == Some(alias));
+            match (left_is, right_is) {
+                (true, false) => Some((at, *right)),
+                (false, true) => Some((at, *left)),
+                _ => None,
+            }
+        }
+        _ => None,
+    });
+    let Some((at, value)) = equal else { return false };
+    if let Some(slot) = select.filter.get_mut(at) {
+        *slot = Condition::OneOf { expr: value, literals };
+    }
+    substitute(select, alias, |_| Some(value));
+    true
+}

@@ -1,0 +1,178 @@
+//! One plan of a question, separated into what the store is asked for and what is left.
+//!
+//! In: a plan, and later a question's values and a way to read the store. Out: the plan with every value put
+//! in, small enough for a text. A filter may have two of them: one enumerates the column's values, the other
+//! takes the value as given.
+
+use super::fold::{Fetched, Folded, Folder};
+use super::put;
+use super::split::{self, Residual};
+use super::types::Types;
+use super::{Asked, LocalError};
+use crate::catalog::Catalog;
+use crate::dialect;
+use crate::ir::{Constant, Program, RuleId, TypeId};
+use crate::limits;
+use crate::plan::Planned;
+use crate::plan::algebra::{Condition, FromKind, Plan};
+use crate::plan::print::Names;
+use crate::question::{CompileError, Shape, Statement};
+use crate::sql;
+use crate::sql::lower::Values;
+use indexmap::IndexSet;
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+/// One plan, what it needs from the store, and how to ask for it.
+#[derive(Clone, Debug)]
+pub(super) struct Variant {
+    pub(super) residual: Residual,
+    /// For each part the types of its columns.
+    pub(super) types: Vec<Vec<Option<TypeId>>>,
+    /// For each part the statement on the embedded store.
+    pub(super) statements: Vec<Statement>,
+    pub(super) constants: IndexSet<Constant>,
+    pub(super) rules: IndexSet<RuleId>,
+    /// The variable whose value is the caller's column.
+    pub(super) column: Option<usize>,
+}
+
+impl Variant {
+    pub(super) fn new(
+        program: &Program,
+        catalog: &Catalog,
+        shape: &Shape,
+        planned: Planned,
+        column: Option<usize>,
+        most_rows: usize,
+    ) -> Result<Self, CompileError> {
+        let constants = planned.extra_constants;
+        let residual = split::split(planned.plan, catalog, column, most_rows);
+        let types = Types { program, catalog, constants: &constants, shape }.of_parts(&residual);
+        let mut statements = Vec::new();
+        for part in &residual.parts {
+            if part.plan.n_readings() > limits::TABLE_READINGS {
+                return Err(CompileError::Refused(
+                    "the stored facts of the question are read in too many places for one statement: give its variables types or values, or split the rules".into(),
+                ));
+            }
+            let planned = Planned {
+                plan: part.plan.clone(),
+                refusal: None,
+                extra_constants: constants.clone(),
+                rules: IndexSet::new(),
+            };
+            statements.push(sql::to_sql(program, catalog, &planned, dialect::STORE, Values::Parameters)?);
+        }
+        Ok(Self { residual, types, statements, constants, rules: planned.rules, column })
+    }
+
+    /// Puts values and rows into the plan.
+    pub(super) fn fold<E>(
+        &self,
+        asked: &Asked<'_>,
+        catalog: &Catalog,
+        fetch: &mut dyn FnMut(&Statement) -> Result<Fetched, E>,
+    ) -> Result<(Folded, IndexSet<Constant>), LocalError<E>> {
+        let mut constants = self.constants.clone();
+        let mut plan = self.residual.plan.clone();
+        put::put_values(&mut plan, asked.question, asked.now, self.column, |ty, text| {
+            let ty = asked.program.type_id(ty).unwrap_or(TypeId::FOREIGN);
+            put::intern(asked.program, &mut constants, Constant { ty, text: text.to_owned() })
+        });
+        let mut part = |part: usize| match self.statements.get(part) {
+            Some(statement) => fetch(statement),
+            None => Ok(Fetched::Rows(Vec::new())),
+        };
+        let mut folder = Folder {
+            program: asked.program,
+            constants: &mut constants,
+            types: &self.types,
+            fetch: &mut part,
+            fetched: BTreeMap::new(),
+            embedded: Vec::new(),
+        };
+        let folded = folder.fold(plan).map_err(LocalError::Fetch)?;
+        self.check_size(&folded, asked, catalog).map_err(LocalError::Compile)?;
+        Ok((folded, constants))
+    }
+
+    /// Refuses a plan that holds more values than may stand in a text.
+    fn check_size(&self, folded: &Folded, asked: &Asked<'_>, catalog: &Catalog) -> Result<(), CompileError> {
+        let used = embedded_sources(&folded.plan);
+        for index in used {
+            let Some(embedded) = folded.embedded.get(index) else { continue };
+            let n_values = embedded.rows.as_ref().map(|rows| rows.iter().map(Vec::len).sum::<usize>());
+            if n_values.is_none_or(|n_values| n_values > asked.most_values) {
+                return Err(self.too_many(embedded.part, asked.most_values, catalog));
+            }
+        }
+        if most_literals(&folded.plan) > asked.most_values {
+            return Err(self.too_many(None, asked.most_values, catalog));
+        }
+        Ok(())
+    }
+
+    fn too_many(&self, part: Option<usize>, most: usize, catalog: &Catalog) -> CompileError {
+        let parts: Vec<usize> =
+            part.map_or_else(|| (0..self.residual.parts.len()).collect(), |part| vec![part]);
+        let names: IndexSet<String> =
+            parts.into_iter().flat_map(|part| self.predicates(part, catalog)).collect();
+        let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+        CompileError::Refused(format!(
+            "the question needs more than {most} values of stored facts in its SQL: bind {} in the data bindings, so that the database looks them up itself, or ask with more values given",
+            names.join(" or ")
+        ))
+    }
+
+    /// What the store is asked for, and what is left, as text.
+    pub(super) fn told(&self, program: &Program, catalog: &Catalog) -> String {
+        let names = Names { program, catalog, extra_constants: &self.constants };
+        let mut text = String::new();
+        for (number, part) in self.residual.parts.iter().enumerate() {
+            let _ = writeln!(text, "the store is asked for embedded#{number}");
+            let plan = names.plan(&part.plan);
+            plan.lines().for_each(|line| {
+                let _ = writeln!(text, "    {line}");
+            });
+        }
+        let _ = writeln!(text, "what is left");
+        let plan = names.plan(&self.residual.plan);
+        plan.lines().for_each(|line| {
+            let _ = writeln!(text, "    {line}");
+        });
+        text
+    }
+
+    /// The predicates whose facts a part reads.
+    pub(super) fn predicates(&self, part: usize, catalog: &Catalog) -> Vec<String> {
+        let sources = self.residual.parts.get(part).map_or(&[][..], |part| part.sources.as_slice());
+        let names = sources.iter().filter_map(|source| catalog.relations.get(*source));
+        let names: IndexSet<String> = names.map(|relation| relation.predicate.clone()).collect();
+        names.into_iter().collect()
+    }
+}
+
+/// The embedded sources that a plan reads, ascending.
+fn embedded_sources(plan: &Plan) -> Vec<usize> {
+    let mut found = Vec::new();
+    split::for_each_source(plan, &mut |kind| {
+        if let FromKind::Embedded(index) = kind {
+            found.push(index);
+        }
+    });
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
+/// The most literals that one condition of a plan lists.
+fn most_literals(plan: &Plan) -> usize {
+    let mut most = 0;
+    split::for_each_condition(plan, &mut |condition| {
+        if let Condition::OneOf { literals, .. } = condition {
+            most = most.max(literals.len());
+        }
+    });
+    most
+}

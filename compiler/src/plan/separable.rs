@@ -1,0 +1,244 @@
+//! The closure of a recursion whose columns move in classes of their own: walks, and closing forwards.
+//!
+//! In: a call of it, its classes of columns, and for each class whether it is walked or closed forwards. Out: a
+//! relation without recursion over the tables that hold both.
+
+use super::algebra::{Condition, Expr, Select, TableBody};
+use super::closure::{Call, Known, Mode};
+use super::planner::{PlanError, Planner};
+use super::recursion::{Classes, Recursion, Step};
+use crate::ir::{CompareOp, Polarity, VarId};
+use crate::specialise::clause::{Clause, Goal, RelId, TableRef, Term};
+
+impl Planner<'_> {
+    /// Closes each class in its mode, and returns a relation with the columns of the call.
+    pub(super) fn separable(
+        &mut self,
+        call: &Call<'_>,
+        classes: &Classes,
+        modes: &[Mode],
+    ) -> Result<RelId, PlanError> {
+        let width = classes.of_column.len();
+        let n_members = call.recursion.members.len();
+        let mut walks = Vec::new();
+        for (class, mode) in modes.iter().enumerate() {
+            if *mode == Mode::Walk {
+                walks.push((class, self.walk(call, classes, class)?));
+            }
+        }
+        // One clause a member at whose exits the walks end; the head's variables are the call's columns.
+        let head: Vec<Term> = (0..width).map(|column| Term::Var(VarId::from_index(column))).collect();
+        let tag_walks = classes.of_tag.is_some_and(|class| modes.get(class) == Some(&Mode::Walk));
+        let own = call.recursion.member(call.rel).ok_or(PlanError::Bug("a call outside its component"))?;
+        let ends: Vec<usize> = if tag_walks { (0..n_members).collect() } else { vec![own] };
+        let forward: Vec<usize> =
+            (0..classes.count).filter(|class| modes.get(*class) == Some(&Mode::Forward)).collect();
+        let starts: Vec<usize> = if tag_walks || !forward.iter().any(|class| classes.of_tag == Some(*class)) {
+            ends
+        } else {
+            (0..n_members).collect()
+        };
+        let mut reached = Vec::new();
+        for member in starts {
+            let mut names: Vec<String> = (0..width).map(|column| format!("c{column}")).collect();
+            let mut at_exit = head.clone();
+            let mut goals = Vec::new();
+            for (class, table) in &walks {
+                let mut args = Vec::new();
+                for (column, known) in call.known.iter().enumerate() {
+                    if classes.of_column.get(column) == Some(&Some(*class)) && matches!(known, Known::Row(_))
+                    {
+                        args.extend(head.get(column));
+                    }
+                }
+                if classes.of_tag == Some(*class) {
+                    args.push(Term::Tag(member));
+                }
+                for (column, term) in at_exit.iter_mut().enumerate() {
+                    if classes.of_column.get(column) == Some(&Some(*class)) {
+                        names.push(format!("at{column}"));
+                        *term = Term::Var(VarId::from_index(names.len() - 1));
+                        args.push(*term);
+                    }
+                }
+                goals.push(Goal::Rows { table: *table, args });
+            }
+            let rel = *call.exits.get(member).ok_or(PlanError::Bug("a member without exits"))?;
+            goals.push(Goal::Call { polarity: Polarity::Positive, rel, args: at_exit, guards: Vec::new() });
+            reached.push((member, Clause { rule: None, head: head.clone(), goals, var_names: names }));
+        }
+        let clauses = if forward.is_empty() {
+            reached.into_iter().map(|(_, clause)| clause).collect()
+        } else {
+            vec![self.forward(call, classes, &forward, reached)?]
+        };
+        self.relation_for(call, clauses)
+    }
+
+    /// The table of all that a class's bound values lead to: where it started (for values that differ by
+    /// row), the member, and where it is.
+    fn walk(&mut self, call: &Call<'_>, classes: &Classes, class: usize) -> Result<TableRef, PlanError> {
+        let columns: Vec<usize> = columns_of(classes, class);
+        let has_tag = classes.of_tag == Some(class);
+        let own = call.recursion.member(call.rel).ok_or(PlanError::Bug("a call outside its component"))?;
+        let expr = |column: &usize| match call.known.get(*column) {
+            Some(Known::Static(expr) | Known::Row(expr)) => Ok(*expr),
+            Some(Known::No) | None => Err(PlanError::Bug("a walk from an unknown value")),
+        };
+        let here = columns.iter().map(expr).collect::<Result<Vec<_>, _>>()?;
+        let started: Vec<Expr> = here.iter().copied().filter(|expr| !expr.is_static()).collect();
+        let tag = has_tag.then_some(Expr::Tag(own));
+        let n_started = started.len();
+        let output: Vec<Expr> = started.into_iter().chain(tag).chain(here).collect();
+        let n_columns = output.len();
+        let base = if n_started == 0 {
+            Select { output, ..Select::default() }
+        } else if call.scope.is_in_step() {
+            return Err(PlanError::Unseeded);
+        } else {
+            call.scope.demand(call.select, output)
+        };
+        let mut step = Vec::new();
+        for rule in steps_of(call.recursion, classes, class) {
+            let (callee, args) = rule.calls.first().ok_or(PlanError::Bug("a step without a call"))?;
+            let mut clause = Clause { head: Vec::new(), goals: Vec::new(), ..rule.clause.clone() };
+            let mut from = Vec::new();
+            for _ in 0..n_started {
+                clause.var_names.push("start".into());
+                let start = Term::Var(VarId::from_index(clause.var_names.len() - 1));
+                from.push(start);
+                clause.head.push(start);
+            }
+            if has_tag {
+                from.push(Term::Tag(rule.member));
+                clause.head.push(Term::Tag(*callee));
+            }
+            from.extend(columns.iter().filter_map(|column| rule.head.get(*column)));
+            clause.head.extend(columns.iter().filter_map(|column| args.get(*column)));
+            clause.goals.push(Goal::Rows { table: TableRef::Itself, args: from });
+            clause.goals.extend(rule.goals.iter().cloned());
+            clause.goals.extend(fixed(call, classes, &rule.head));
+            step.extend(self.step_selects(&clause)?);
+        }
+        let body = TableBody::Recursive { base: vec![base], step };
+        Ok(self.add_table(call.rel, "all that the bound values lead to", n_columns, body))
+    }
+
+    /// The clause over the table that closes the forward classes from where the walks end.
+    fn forward(
+        &mut self,
+        call: &Call<'_>,
+        classes: &Classes,
+        forward: &[usize],
+        reached: Vec<(usize, Clause)>,
+    ) -> Result<Clause, PlanError> {
+        let is_kept = |column: usize| match classes.of_column.get(column).copied().flatten() {
+            Some(class) => forward.contains(&class),
+            None => !matches!(call.known.get(column), Some(Known::Static(_))),
+        };
+        let kept: Vec<usize> = (0..classes.of_column.len()).filter(|column| is_kept(*column)).collect();
+        let has_tag = forward.iter().any(|class| classes.of_tag == Some(*class));
+        let tag = |member: usize| has_tag.then_some(Term::Tag(member));
+        let pick = |terms: &[Term]| -> Vec<Term> {
+            kept.iter().filter_map(|column| terms.get(*column).copied()).collect()
+        };
+        let mut base = Vec::new();
+        for (member, mut clause) in reached {
+            clause.goals.extend(fixed(call, classes, &clause.head));
+            clause.head = tag(member).into_iter().chain(pick(&clause.head)).collect();
+            base.extend(self.step_selects(&clause)?);
+        }
+        demand(call, classes, &kept, usize::from(has_tag), &mut base);
+        let own = call.recursion.member(call.rel).ok_or(PlanError::Bug("a call outside its component"))?;
+        let mut step = Vec::new();
+        for class in forward {
+            for rule in steps_of(call.recursion, classes, *class).filter(|rule| has_tag || rule.member == own)
+            {
+                let (callee, args) = rule.calls.first().ok_or(PlanError::Bug("a step without a call"))?;
+                let mut clause = Clause { head: Vec::new(), goals: Vec::new(), ..rule.clause.clone() };
+                clause.head = tag(rule.member).into_iter().chain(pick(&rule.head)).collect();
+                let from = tag(*callee).into_iter().chain(pick(args)).collect();
+                clause.goals.push(Goal::Rows { table: TableRef::Itself, args: from });
+                clause.goals.extend(rule.goals.iter().cloned());
+                clause.goals.extend(fixed(call, classes, &rule.head));
+                step.extend(self.step_selects(&clause)?);
+            }
+        }
+        let n_columns = kept.len() + usize::from(has_tag);
+        let table =
+            self.add_table(call.rel, "all that is reached", n_columns, TableBody::Recursive { base, step });
+        let names: Vec<String> = (0..classes.of_column.len()).map(|column| format!("c{column}")).collect();
+        let head: Vec<Term> = (0..names.len()).map(|column| Term::Var(VarId::from_index(column))).collect();
+        let args = tag(own).into_iter().chain(pick(&head)).collect();
+        Ok(Clause { rule: None, head, goals: vec![Goal::Rows { table, args }], var_names: names })
+    }
+}
+
+/// Restricts the base of a closure to what the enclosing select asks for in its invariant columns.
+///
+/// Those columns never change on the way, so what starts elsewhere ends elsewhere. `kept` are the columns
+/// that come out, after `n_tags` others.
+fn demand(call: &Call<'_>, classes: &Classes, kept: &[usize], n_tags: usize, base: &mut [Select]) {
+    let asked: Vec<(usize, Expr)> = kept
+        .iter()
+        .enumerate()
+        .filter_map(|(place, column)| match (call.known.get(*column), classes.of_column.get(*column)) {
+            (Some(Known::Row(expr)), Some(None)) => Some((place + n_tags, *expr)),
+            _ => None,
+        })
+        .collect();
+    if asked.is_empty() || call.scope.is_in_step() {
+        return;
+    }
+    let demand = call.scope.demand(call.select, asked.iter().map(|(_, expr)| *expr).collect());
+    for select in base {
+        let equal = asked.iter().filter_map(|(place, expr)| {
+            let own = *select.output.get(*place)?;
+            Some(Condition::Compare { op: CompareOp::Equal, left: own, right: *expr })
+        });
+        let filter: Vec<Condition> = demand.filter.iter().cloned().chain(equal).collect();
+        select.filter.splice(0..0, filter);
+        select.from.splice(0..0, demand.from.iter().copied());
+    }
+}
+
+/// The static values of a clause's invariant columns.
+fn fixed(call: &Call<'_>, classes: &Classes, head: &[Term]) -> Vec<Goal> {
+    let columns = head.iter().zip(&call.known).zip(&classes.of_column);
+    let fixed = columns.filter_map(|((term, known), class)| match (known, class) {
+        (Known::Static(expr), None) => static_term(*expr).map(|value| (*term, value)),
+        (Known::Static(_) | Known::Row(_) | Known::No, _) => None,
+    });
+    fixed.map(|(left, right)| Goal::Compare { op: CompareOp::Equal, left, right }).collect()
+}
+
+/// The columns of a class, ascending.
+fn columns_of(classes: &Classes, class: usize) -> Vec<usize> {
+    let columns = classes.of_column.iter().enumerate().filter(|(_, of)| **of == Some(class));
+    columns.map(|(column, _)| column).collect()
+}
+
+/// The steps of a class.
+fn steps_of<'r>(
+    recursion: &'r Recursion,
+    classes: &'r Classes,
+    class: usize,
+) -> impl Iterator<Item = &'r Step> {
+    recursion
+        .steps
+        .iter()
+        .zip(&classes.of_step)
+        .filter(move |(_, of)| **of == Some(class))
+        .map(|(step, _)| step)
+}
+
+/// A static value as a term.
+fn static_term(expr: Expr) -> Option<Term> {
+    match expr {
+        Expr::Const(literal) => Some(Term::Const(literal)),
+        Expr::Given(var) => Some(Term::Given(var)),
+        Expr::Now => Some(Term::Now),
+        Expr::Tag(tag) => Some(Term::Tag(tag)),
+        Expr::Column { .. } | Expr::TypeName(_) | Expr::Unconstrained => None,
+    }
+}

@@ -1,0 +1,154 @@
+//! What to do next with the goals of a body: how much each would bind, and how many rows that costs.
+
+use super::algebra::Expr;
+use super::build::Build;
+use super::planner::Planner;
+use crate::ir::{CompareOp, Polarity};
+use crate::specialise::clause::{Goal, RelId, ScanArg, Term};
+
+/// What to do with a positive goal, cheapest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Step {
+    /// A source whose columns are all known.
+    Probe,
+    /// A call of a relation with one clause.
+    Inline,
+    /// Rows that come with the question or from a walk.
+    Small,
+    /// A source with an indexed column known.
+    Lookup,
+    /// A call whose values nobody else needs.
+    Test,
+    /// A call that binds, with a value known for the whole statement.
+    Produce,
+    /// Those who hold a role: never while the actor leads anywhere.
+    Holders,
+    /// A call that binds, with a value known for the row.
+    Distribute,
+    /// A source with one column, all of it: a set is smaller than what is related to it.
+    Set,
+    /// A source with some column known.
+    Filtered,
+    /// A source of which nothing is known.
+    Whole,
+    /// A call of which nothing is known.
+    Enumerate,
+}
+
+impl Planner<'_> {
+    /// What planning a positive goal next would be; `None` if it must wait.
+    pub(super) fn step_of(&self, build: &Build, at: usize, goal: &Goal) -> Option<Step> {
+        match goal {
+            Goal::Scan { polarity: Polarity::Positive, source, args, .. } => {
+                let known: Vec<bool> = args.iter().map(|arg| scan_known(build, arg)).collect();
+                let indexed = args.iter().zip(&known).any(|(arg, known)| *known && !is_literal(arg));
+                let by_holder = known.first() == Some(&true) || !self.is_role(*source);
+                Some(if known.iter().all(|known| *known) {
+                    Step::Probe
+                } else if indexed && !by_holder {
+                    Step::Holders
+                } else if indexed {
+                    Step::Lookup
+                } else if args.len() == 1 {
+                    Step::Set
+                } else if known.contains(&true) {
+                    Step::Filtered
+                } else {
+                    Step::Whole
+                })
+            }
+            Goal::Values { .. } | Goal::Rows { .. } => Some(Step::Small),
+            Goal::Call { polarity: Polarity::Positive, rel, args, .. } => {
+                if !self.tested_known(build, *rel, args) {
+                    return None;
+                }
+                if self.clauses(*rel).len() == 1 && !self.is_recursive(*rel) {
+                    return Some(Step::Inline);
+                }
+                let wanted = args.iter().any(|arg| is_wanted(build, Some(at), args, *arg));
+                let exprs = || args.iter().filter_map(|arg| build.expr(*arg));
+                let unknown_alone = exprs().next().is_none() && !args.is_empty();
+                Some(if !wanted && !unknown_alone {
+                    Step::Test
+                } else if exprs().any(|expr| expr.is_static() && !matches!(expr, Expr::Const(_))) {
+                    Step::Produce
+                } else if exprs().any(|expr| !expr.is_static()) {
+                    Step::Distribute
+                } else if !wanted {
+                    Step::Test
+                } else {
+                    Step::Enumerate
+                })
+            }
+            Goal::Scan { .. } | Goal::Call { .. } | Goal::Compare { .. } => None,
+        }
+    }
+
+    /// Whether every argument that the relation only tests is known, or could be while inlining.
+    fn tested_known(&self, build: &Build, rel: RelId, args: &[Term]) -> bool {
+        if self.clauses(rel).len() == 1 && !self.is_recursive(rel) {
+            return true;
+        }
+        let tested = self.tested_columns(rel);
+        args.iter()
+            .zip(tested)
+            .all(|(arg, tested)| !tested || build.expr(*arg).is_some() || !self.could_bind(build, *arg))
+    }
+
+    /// Whether some goal that is still to plan may bind the variable.
+    fn could_bind(&self, build: &Build, term: Term) -> bool {
+        build.goals.iter().any(|goal| match goal {
+            Goal::Scan { polarity: Polarity::Positive, args, .. } => args.contains(&ScanArg::Term(term)),
+            Goal::Call { polarity: Polarity::Positive, rel, args, .. } => {
+                let tested = self.tested_columns(*rel);
+                args.iter().zip(tested).any(|(arg, tested)| *arg == term && !tested)
+            }
+            Goal::Values { term: other, .. } => *other == term,
+            Goal::Rows { args, .. } => args.contains(&term),
+            Goal::Compare { op: CompareOp::Equal, left, right } => *left == term || *right == term,
+            Goal::Scan { .. } | Goal::Call { .. } | Goal::Compare { .. } => false,
+        })
+    }
+}
+
+pub(super) fn for_each_term(goal: &Goal, visit: &mut impl FnMut(Term)) {
+    crate::specialise::for_each_goal_term(&mut goal.clone(), &mut |term| visit(*term));
+}
+
+/// Whether a call must bind this argument: it is unbound, and another goal, the output or the call itself
+/// mentions it again. `call` is the call's index if it is still among the goals.
+pub(super) fn is_wanted(build: &Build, call: Option<usize>, args: &[Term], arg: Term) -> bool {
+    if build.expr(arg).is_some() || arg == Term::Ignored {
+        return false;
+    }
+    let others = build.goals.iter().enumerate().filter(|(at, _)| Some(*at) != call);
+    build.output.contains(&arg)
+        || args.iter().filter(|other| **other == arg).count() > 1
+        || others.into_iter().any(|(_, goal)| mentions(goal, arg))
+}
+
+/// Whether every term of a negated goal is known, or existential inside the negation.
+pub(super) fn is_ready(build: &Build, goal: &Goal) -> bool {
+    let mut ready = true;
+    for_each_term(goal, &mut |term| {
+        ready &= build.expr(term).is_some() || matches!(term, Term::Local(_) | Term::Ignored);
+    });
+    ready
+}
+
+pub(super) fn mentions(goal: &Goal, term: Term) -> bool {
+    let mut found = false;
+    for_each_term(goal, &mut |other| found |= other == term);
+    found
+}
+
+fn scan_known(build: &Build, arg: &ScanArg) -> bool {
+    match arg {
+        ScanArg::Term(term) => build.expr(*term).is_some(),
+        ScanArg::OneOf(_) => true,
+    }
+}
+
+fn is_literal(arg: &ScanArg) -> bool {
+    matches!(arg, ScanArg::OneOf(_) | ScanArg::Term(Term::Const(_)))
+}

@@ -1,0 +1,75 @@
+//! What a solved rule copy answers with: for each position of its head a literal, a column, or nothing.
+
+use super::frame::{Frame, Value};
+use super::solve::Body;
+use super::{Choice, Specialiser};
+use crate::ir::{CompareOp, LiteralKind, Polarity, Term, TypeId, VarId};
+use crate::specialise::clause::Adornment;
+
+impl<'p> Specialiser<'p> {
+    /// What a rule copy answers at each position of its head.
+    pub(super) fn adornments(
+        &self,
+        body: &Body<'_>,
+        frame: &Frame<'p>,
+        choices: &[(usize, Choice)],
+    ) -> Vec<Adornment> {
+        let adornment = |(position, param): (usize, &Term)| match *param {
+            Term::Const(literal) => Adornment::Literal(literal),
+            Term::Now => Adornment::Column(TypeId::INTEGER),
+            Term::Var(var) => match frame.value(var) {
+                Some(Value::Const(literal)) => Adornment::Literal(literal),
+                Some(Value::Now) => Adornment::Column(TypeId::INTEGER),
+                Some(Value::Given(_)) => Adornment::Tested(frame.only_type(var)),
+                None if frame.is_bound(var) => match frame.only_type(var) {
+                    Some(ty) => Adornment::Column(ty),
+                    None => Adornment::Tested(None),
+                },
+                None => {
+                    let repeated = body.params.iter().enumerate().any(|(other, param)| {
+                        other != position
+                            && matches!(param, Term::Var(other) if frame.root(*other) == frame.root(var))
+                    });
+                    if repeated || self.is_tested(body, frame, choices, var) {
+                        Adornment::Tested(frame.only_type(var))
+                    } else {
+                        Adornment::Unconstrained(frame.only_type(var))
+                    }
+                }
+            },
+        };
+        body.params.iter().enumerate().map(adornment).collect()
+    }
+
+    /// Whether a negation, a comparison or a testing predicate mentions the variable.
+    pub(super) fn is_tested(
+        &self,
+        body: &Body<'_>,
+        frame: &Frame<'p>,
+        choices: &[(usize, Choice)],
+        var: VarId,
+    ) -> bool {
+        let root = frame.root(var);
+        let is_it = |term: &Term| matches!(term, Term::Var(other) if frame.root(*other) == root);
+        body.literals.iter().enumerate().any(|(literal_idx, literal)| match &literal.kind {
+            LiteralKind::Atom { polarity: Polarity::Negated, args, .. } => args.iter().any(is_it),
+            LiteralKind::Atom { polarity: Polarity::Positive, args, .. } => {
+                let choice =
+                    choices.iter().find(|(index, _)| *index == literal_idx).map(|(_, choice)| *choice);
+                let Some(Choice::Form { table, form }) = choice else { return false };
+                let forms = self.tables.get(table).and_then(|table| table.forms.get_index(form));
+                forms.is_some_and(|forms| {
+                    args.iter()
+                        .zip(forms)
+                        .any(|(arg, form)| matches!(form, Adornment::Tested(_)) && is_it(arg))
+                })
+            }
+            LiteralKind::Compare { op: CompareOp::Equal, .. }
+            | LiteralKind::NotOfType { .. }
+            | LiteralKind::False => false,
+            LiteralKind::Compare { left, right, .. } => is_it(left) || is_it(right),
+            LiteralKind::OneOf { polarity: Polarity::Negated, term, .. } => is_it(term),
+            LiteralKind::OneOf { polarity: Polarity::Positive, .. } => false,
+        })
+    }
+}

@@ -1,0 +1,98 @@
+//! The question, solved like a rule: its positive atoms are answered in turn.
+
+use super::Specialiser;
+use super::emit;
+use super::frame::{Frame, Impossible, Value};
+use super::solve::{Answered, Body};
+use super::terms::ignore_lonely;
+use crate::ir::{Literal, LiteralKind, Polarity, Program, Term, TypeId, VarId, VarType, Variable};
+use crate::question::{CompileError, Shape, ShapeDomain, Slot};
+use crate::source::Span;
+use crate::specialise::clause::{Clause, Goal, Output, Root};
+
+/// The question as a rule without a head: its variables are the question's.
+#[derive(Debug)]
+pub(super) struct QuestionRule {
+    vars: Vec<Variable>,
+    literals: Vec<Literal>,
+    domains: Vec<(ShapeDomain, Option<TypeId>)>,
+}
+
+impl QuestionRule {
+    /// Reads a shape; `None` if it names a predicate that the policy does not have.
+    pub(super) fn new(program: &Program, shape: &Shape) -> Option<Self> {
+        let vars = shape.vars.iter().map(|var| Variable {
+            name: var.name.clone(),
+            ty: var.ty.map_or(VarType::Any, |ty| VarType::OneOf(vec![ty])),
+        });
+        let literals = shape.atoms.iter().map(|(name, args)| {
+            let pred = program.predicate_id(name, args.len())?;
+            let args = args.iter().map(|arg| Term::Var(VarId::from_index(*arg))).collect();
+            let kind = LiteralKind::Atom { polarity: Polarity::Positive, pred, args };
+            Some(Literal { kind, span: Span::default() })
+        });
+        let literals = literals.collect::<Option<_>>()?;
+        let domains = shape.vars.iter().map(|var| (var.domain, var.ty)).collect();
+        Some(Self { vars: vars.collect(), literals, domains })
+    }
+
+    fn answered<'q>(&'q self, work: &mut Specialiser<'q>) -> Result<Vec<Answered<'q>>, CompileError> {
+        let Some(mut frame) = Frame::new(&self.vars) else { return Ok(Vec::new()) };
+        for (index, (domain, ty)) in self.domains.iter().enumerate() {
+            let var = VarId::from_index(index);
+            let known = match (domain, ty) {
+                (ShapeDomain::Literal(literal), Some(ty)) => {
+                    frame.assign(var, Value::Const(*literal), *ty, work.same())
+                }
+                (ShapeDomain::Given, Some(ty)) => frame.assign(var, Value::Given(index), *ty, work.same()),
+                (ShapeDomain::GivenOneOf, _) => frame.mark_bound(var),
+                (ShapeDomain::Literal(_) | ShapeDomain::Given, None) => Err(Impossible),
+                (ShapeDomain::Wanted | ShapeDomain::Ignored, _) => Ok(()),
+            };
+            if known.is_err() {
+                return Err(CompileError::Bug("a given variable without a type".into()));
+            }
+        }
+        let body = Body { params: &[], literals: &self.literals, locals: &[], rule: None };
+        let mut answered = Vec::new();
+        work.answer(&body, frame, None, &mut answered)?;
+        Ok(answered)
+    }
+
+    /// Answers the question once, so that the tables it needs exist.
+    pub(super) fn run<'q>(&'q self, work: &mut Specialiser<'q>) -> Result<(), CompileError> {
+        self.answered(work).map(|_| ())
+    }
+
+    /// The question's alternatives, once all tables are complete.
+    pub(super) fn roots<'q>(&'q self, work: &mut Specialiser<'q>) -> Result<Vec<Root>, CompileError> {
+        let numbering = emit::Numbering::new(work);
+        let body = Body { params: &[], literals: &self.literals, locals: &[], rule: None };
+        let mut roots: Vec<Root> = Vec::new();
+        for (frame, choices) in self.answered(work)? {
+            let emitter = emit::Emitter::new(work, &numbering, &body, &frame, &choices);
+            let Some(mut goals) = emitter.goals()? else { continue };
+            let mut outputs = Vec::new();
+            for (index, (domain, _)) in self.domains.iter().enumerate() {
+                let var = VarId::from_index(index);
+                match domain {
+                    ShapeDomain::GivenOneOf => {
+                        let term = emitter.term(Term::Var(var));
+                        goals.insert(0, Goal::Values { slot: Slot::OneOf(index), term });
+                        outputs.push(emitter.output(var));
+                    }
+                    ShapeDomain::Wanted => outputs.push(emitter.output(var)),
+                    ShapeDomain::Literal(_) | ShapeDomain::Given | ShapeDomain::Ignored => {}
+                }
+            }
+            let var_names = self.vars.iter().map(|var| var.name.clone()).collect();
+            let clause = Clause { rule: None, head: Vec::new(), goals, var_names };
+            let keep: Vec<_> = outputs.iter().filter_map(Output::term).collect();
+            let root = Root { clause: ignore_lonely(clause, &keep), outputs };
+            if !roots.iter().any(|other| other.outputs == root.outputs && other.clause == root.clause) {
+                roots.push(root);
+            }
+        }
+        Ok(roots)
+    }
+}

@@ -1,0 +1,121 @@
+//! What a value, a call or an answer says of a rule's variables.
+//!
+//! In: a frame and two things that must be equal. Out: the frame with what follows, or [`Impossible`]: then
+//! the rule does not answer the call.
+
+use super::Specialiser;
+use super::frame::{Frame, Impossible, Value, type_of};
+use super::pattern::{Pattern, PatternArg};
+use crate::ir::{ConstId, Term, TypeId};
+use crate::specialise::clause::{Adornment, constant};
+
+impl<'p> Specialiser<'p> {
+    /// Decides two values where that is known at compile time.
+    pub(super) fn same(&self) -> impl Fn(Value, Value, TypeId) -> Option<bool> + use<'p> {
+        let n_policy = self.program.constants.len();
+        move |left, right, ty| match (left, right) {
+            (Value::Const(left), Value::Const(right)) => Some(left == right),
+            (Value::Given(left), Value::Given(right)) if left == right => Some(true),
+            (Value::Now, Value::Now) => Some(true),
+            // A given String is none of the policy's literals: see `ShapeDomain::Given`.
+            (Value::Given(_), Value::Const(literal)) | (Value::Const(literal), Value::Given(_))
+                if ty == TypeId::STRING && literal.index() < n_policy =>
+            {
+                Some(false)
+            }
+            (
+                Value::Const(_) | Value::Given(_) | Value::Now,
+                Value::Const(_) | Value::Given(_) | Value::Now,
+            ) => None,
+        }
+    }
+
+    pub(super) fn literal_type(&self, literal: ConstId) -> Result<TypeId, Impossible> {
+        type_of(constant(self.program, &self.sources.extra_constants, literal))
+    }
+
+    /// Learns that a term has this literal as its value.
+    pub(super) fn unify_literal(
+        &self,
+        frame: &mut Frame<'p>,
+        term: Term,
+        literal: ConstId,
+    ) -> Result<(), Impossible> {
+        let ty = self.literal_type(literal)?;
+        match term {
+            Term::Var(var) => frame.assign(var, Value::Const(literal), ty, self.same()),
+            Term::Const(other) if other == literal => Ok(()),
+            Term::Const(_) => Err(Impossible),
+            Term::Now if ty == TypeId::INTEGER => {
+                frame.equal.push((Value::Now, Value::Const(literal)));
+                Ok(())
+            }
+            Term::Now => Err(Impossible),
+        }
+    }
+
+    /// Learns that a term has this type.
+    pub(super) fn unify_type(&self, frame: &mut Frame<'p>, term: Term, ty: TypeId) -> Result<(), Impossible> {
+        let known = match term {
+            Term::Var(var) => return frame.narrow(var, ty),
+            Term::Const(literal) => self.literal_type(literal)?,
+            Term::Now => TypeId::INTEGER,
+        };
+        if known == ty { Ok(()) } else { Err(Impossible) }
+    }
+
+    pub(super) fn unify(&self, frame: &mut Frame<'p>, left: Term, right: Term) -> Result<(), Impossible> {
+        match (left, right) {
+            (Term::Var(left), Term::Var(right)) => frame.merge(left, right, self.same()),
+            (term, Term::Const(literal)) | (Term::Const(literal), term) => {
+                self.unify_literal(frame, term, literal)
+            }
+            (Term::Var(var), Term::Now) | (Term::Now, Term::Var(var)) => {
+                frame.assign(var, Value::Now, TypeId::INTEGER, self.same())
+            }
+            (Term::Now, Term::Now) => Ok(()),
+        }
+    }
+
+    /// Learns what a call pattern says of a rule's parameters.
+    pub(super) fn unify_head(
+        &self,
+        frame: &mut Frame<'p>,
+        params: &[Term],
+        pattern: &Pattern,
+    ) -> Result<(), Impossible> {
+        for (param, arg) in params.iter().zip(&pattern.args) {
+            match arg {
+                PatternArg::Literal(literal) => self.unify_literal(frame, *param, *literal)?,
+                PatternArg::Typed(ty) => self.unify_type(frame, *param, *ty)?,
+                PatternArg::Untyped => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Learns what an answer says of an atom's arguments.
+    pub(super) fn unify_answer(
+        &self,
+        frame: &mut Frame<'p>,
+        args: &[Term],
+        adornments: &[Adornment],
+    ) -> Result<(), Impossible> {
+        for (arg, adornment) in args.iter().zip(adornments) {
+            match *adornment {
+                Adornment::Literal(literal) => self.unify_literal(frame, *arg, literal)?,
+                Adornment::Column(ty) => {
+                    self.unify_type(frame, *arg, ty)?;
+                    if let Term::Var(var) = *arg {
+                        frame.mark_bound(var)?;
+                    }
+                }
+                Adornment::Tested(Some(ty)) | Adornment::Unconstrained(Some(ty)) => {
+                    self.unify_type(frame, *arg, ty)?;
+                }
+                Adornment::Tested(None) | Adornment::Unconstrained(None) => {}
+            }
+        }
+        Ok(())
+    }
+}

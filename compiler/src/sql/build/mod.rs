@@ -1,0 +1,208 @@
+//! The only constructors of SQL syntax nodes.
+//!
+//! sqlparser's nodes are public structs that grow with each release, and its printer guesses whether a
+//! text is escaped already. So a node is made here alone: expressions in this file, what they read in `query`,
+//! and text that came from outside in `quoted`.
+
+mod query;
+mod quoted;
+
+pub(super) use query::*;
+pub(super) use quoted::{ident, lit, plain_lit, raw};
+
+use sqlparser::ast::helpers::attached_token::AttachedToken;
+use sqlparser::ast::{
+    BinaryOperator, CaseWhen, CastKind, DataType, Expr, Function, FunctionArg, FunctionArgExpr,
+    FunctionArgumentList, FunctionArguments, Ident, ObjectName, ObjectNamePart, Query, UnaryOperator, Value,
+};
+
+/// `expr IS TRUE`
+pub(super) fn is_true(expr: Expr) -> Expr {
+    Expr::IsTrue(Box::new(expr))
+}
+
+/// `expr IS NOT NULL`
+pub(super) fn is_not_null(expr: Expr) -> Expr {
+    Expr::IsNotNull(Box::new(expr))
+}
+
+/// `expr = ANY(array)`
+pub(super) fn equals_any(expr: Expr, array: Expr) -> Expr {
+    Expr::AnyOp {
+        left: Box::new(expr),
+        compare_op: BinaryOperator::Eq,
+        right: Box::new(array),
+        is_some: false,
+    }
+}
+
+/// `expr IN (query)`
+pub(super) fn in_query(expr: Expr, query: Query) -> Expr {
+    Expr::InSubquery { expr: Box::new(expr), subquery: Box::new(query), negated: false }
+}
+
+/// `CASE text WHEN 'a' THEN 'b' … ELSE text END`
+pub(super) fn case(text: Expr, pairs: &[(&str, &str)]) -> Expr {
+    let when = |(value, result): &(&str, &str)| CaseWhen { condition: lit(value), result: lit(result) };
+    Expr::Case {
+        case_token: AttachedToken::empty(),
+        end_token: AttachedToken::empty(),
+        operand: Some(Box::new(text.clone())),
+        conditions: pairs.iter().map(when).collect(),
+        else_result: Some(Box::new(text)),
+    }
+}
+
+/// A number.
+pub(super) fn number(number: i64) -> Expr {
+    Expr::Value(Value::Number(number.to_string(), false).into())
+}
+
+/// `TRUE` or `FALSE`.
+pub(super) fn boolean(value: bool) -> Expr {
+    Expr::Value(Value::Boolean(value).into())
+}
+
+/// `NULL`
+pub(super) fn null() -> Expr {
+    Expr::Value(Value::Null.into())
+}
+
+/// A parameter, as `?1` or `$1`.
+pub(super) fn placeholder(text: String) -> Expr {
+    Expr::Value(Value::Placeholder(text).into())
+}
+
+/// `table.column`; both are names of ours or went through [`ident`].
+pub(super) fn column(table: &str, column: Ident) -> Expr {
+    Expr::CompoundIdentifier(vec![Ident::new(table), column])
+}
+
+/// `left op right`
+pub(super) fn binary(left: Expr, op: BinaryOperator, right: Expr) -> Expr {
+    Expr::BinaryOp { left: Box::new(left), op, right: Box::new(right) }
+}
+
+/// The most conditions that one `AND` or `OR` joins; more are joined in groups. They are joined one by one,
+/// so each adds to the depth of the expression, of which SQLite takes a thousand.
+const JOINED: usize = 250;
+
+/// `a op b op …`, in groups if there are many.
+fn chain(conditions: Vec<Expr>, op: &BinaryOperator) -> Option<Expr> {
+    let join = |left, right| binary(left, op.clone(), right);
+    if conditions.len() <= JOINED {
+        return conditions.into_iter().reduce(join);
+    }
+    let mut conditions = conditions.into_iter().peekable();
+    let mut groups = Vec::new();
+    while conditions.peek().is_some() {
+        groups.extend(conditions.by_ref().take(JOINED).reduce(join).map(nested));
+    }
+    chain(groups, op)
+}
+
+/// `a AND b AND …`; `TRUE` of none.
+pub(super) fn all(conditions: Vec<Expr>) -> Expr {
+    chain(conditions, &BinaryOperator::And).unwrap_or_else(|| boolean(true))
+}
+
+/// `(a OR b OR …)`; `FALSE` of none, the condition itself of one.
+pub(super) fn any(conditions: Vec<Expr>) -> Expr {
+    let several = conditions.len() > 1;
+    match chain(conditions, &BinaryOperator::Or) {
+        None => boolean(false),
+        Some(joined) if several => Expr::Nested(Box::new(joined)),
+        Some(joined) => joined,
+    }
+}
+
+/// `(a)`
+pub(super) fn nested(expr: Expr) -> Expr {
+    Expr::Nested(Box::new(expr))
+}
+
+/// `NOT (a)`
+pub(super) fn not(expr: Expr) -> Expr {
+    Expr::UnaryOp { op: UnaryOperator::Not, expr: Box::new(nested(expr)) }
+}
+
+/// `[NOT] EXISTS (query)`
+pub(super) fn exists(query: Query, negated: bool) -> Expr {
+    Expr::Exists { subquery: Box::new(query), negated }
+}
+
+/// `expr IN (a, b, …)`
+pub(super) fn in_list(expr: Expr, list: Vec<Expr>) -> Expr {
+    Expr::InList { expr: Box::new(expr), list, negated: false }
+}
+
+/// `(query)` as a value.
+pub(super) fn scalar(query: Query) -> Expr {
+    Expr::Subquery(Box::new(query))
+}
+
+/// `CAST(expr AS type)`
+pub(super) fn cast(expr: Expr, data_type: &str) -> Expr {
+    let data_type = DataType::Custom(name(data_type), Vec::new());
+    Expr::Cast { kind: CastKind::Cast, expr: Box::new(expr), data_type, format: None }
+}
+
+/// `expr COLLATE collation`
+pub(super) fn collate(expr: Expr, collation: &str) -> Expr {
+    let collation = Ident {
+        value: collation.to_owned(),
+        quote_style: Some('"'),
+        span: sqlparser::tokenizer::Span::empty(),
+    };
+    Expr::Collate { expr: Box::new(expr), collation: ObjectName(vec![ObjectNamePart::Identifier(collation)]) }
+}
+
+/// `CASE WHEN a THEN TRUE WHEN b THEN TRUE ELSE FALSE END`: the form that stops at the first that holds.
+pub(super) fn first_of(conditions: Vec<Expr>) -> Expr {
+    let when = |condition| CaseWhen { condition, result: boolean(true) };
+    Expr::Case {
+        case_token: AttachedToken::empty(),
+        end_token: AttachedToken::empty(),
+        operand: None,
+        conditions: conditions.into_iter().map(when).collect(),
+        else_result: Some(Box::new(boolean(false))),
+    }
+}
+
+/// `function(a, b, …)`
+pub(super) fn call(function: &str, args: Vec<Expr>) -> Expr {
+    call_with(
+        function,
+        FunctionArguments::List(FunctionArgumentList {
+            duplicate_treatment: None,
+            args: function_args(args),
+            clauses: vec![],
+        }),
+    )
+}
+
+/// `ARRAY(query)`
+pub(super) fn array_of(query: Query) -> Expr {
+    call_with("ARRAY", FunctionArguments::Subquery(Box::new(query)))
+}
+
+fn call_with(function: &str, args: FunctionArguments) -> Expr {
+    Expr::Function(Function {
+        name: name(function),
+        uses_odbc_syntax: false,
+        parameters: FunctionArguments::None,
+        args,
+        filter: None,
+        null_treatment: None,
+        over: None,
+        within_group: Vec::new(),
+    })
+}
+
+fn function_args(args: Vec<Expr>) -> Vec<FunctionArg> {
+    args.into_iter().map(|arg| FunctionArg::Unnamed(FunctionArgExpr::Expr(arg))).collect()
+}
+
+fn name(text: &str) -> ObjectName {
+    ObjectName(vec![ObjectNamePart::Identifier(Ident::new(text))])
+}

@@ -1,0 +1,240 @@
+//! Queries, what they read, and common table expressions.
+
+use super::{all, function_args, name, number};
+use sqlparser::ast::helpers::attached_token::AttachedToken;
+use sqlparser::ast::{
+    Cte, CteAsMaterialized, Distinct, Expr, GroupByExpr, Ident, Join, JoinOperator, LimitClause, ObjectName,
+    ObjectNamePart, Offset, OffsetRows, OrderBy, OrderByExpr, OrderByKind, OrderByOptions, OrderBySort,
+    Parens, Query, Select, SelectFlavor, SelectItem, SetExpr, SetOperator, SetQuantifier, TableAlias,
+    TableAliasColumnDef, TableFactor, TableFunctionArgs, TableWithJoins, Values, WildcardAdditionalOptions,
+    With,
+};
+
+/// A caller's table, or a caller's query in parentheses.
+pub(in crate::sql) fn raw_table(text: &str, as_alias: &str, columns: &[&str]) -> TableFactor {
+    factor(name(text), None, alias(as_alias, columns))
+}
+
+/// A caller's query as a common table expression that is not made for its own sake.
+pub(in crate::sql) fn raw_cte(name: &str, columns: &[&str], text: &str) -> Cte {
+    let from = joined(vec![raw_table(&format!("({text})"), "q", &[])]);
+    let query = query(select(false, vec![star()], from, Vec::new()));
+    Cte { materialized: Some(CteAsMaterialized::NotMaterialized), ..cte(name, columns, query, false) }
+}
+
+/// `VALUES (a, b), (c, d)`
+pub(in crate::sql) fn values(rows: Vec<Vec<Expr>>) -> SetExpr {
+    SetExpr::Values(Values {
+        explicit_row: false,
+        value_keyword: false,
+        rows: rows.into_iter().map(parens).collect(),
+    })
+}
+
+fn parens(content: Vec<Expr>) -> Parens<Vec<Expr>> {
+    Parens { opening_token: AttachedToken::empty(), content, closing_token: AttachedToken::empty() }
+}
+
+fn alias(text: &str, columns: &[&str]) -> TableAlias {
+    let column = |name: &&str| TableAliasColumnDef { name: Ident::new(*name), data_type: None };
+    TableAlias {
+        explicit: true,
+        name: Ident::new(text),
+        columns: columns.iter().map(column).collect(),
+        at: None,
+    }
+}
+
+fn factor(name: ObjectName, args: Option<TableFunctionArgs>, alias: TableAlias) -> TableFactor {
+    TableFactor::Table {
+        name,
+        alias: Some(alias),
+        args,
+        with_hints: Vec::new(),
+        version: None,
+        with_ordinality: false,
+        partitions: Vec::new(),
+        json_path: None,
+        sample: None,
+        index_hints: Vec::new(),
+    }
+}
+
+/// `table AS alias`
+pub(in crate::sql) fn table(table: Ident, as_alias: &str) -> TableFactor {
+    factor(ObjectName(vec![ObjectNamePart::Identifier(table)]), None, alias(as_alias, &[]))
+}
+
+/// `function(args) AS alias(columns)`
+pub(in crate::sql) fn table_function(
+    function: &str,
+    args: Vec<Expr>,
+    as_alias: &str,
+    columns: &[&str],
+) -> TableFactor {
+    let args = TableFunctionArgs { args: function_args(args), settings: None };
+    factor(name(function), Some(args), alias(as_alias, columns))
+}
+
+/// `unnest(array) AS alias (column)`; a node of its own in sqlparser's tree, which shouts the name.
+pub(in crate::sql) fn unnest(array: Expr, as_alias: &str, column: &str) -> TableFactor {
+    TableFactor::UNNEST {
+        alias: Some(alias(as_alias, &[column])),
+        array_exprs: vec![array],
+        with_offset: false,
+        with_offset_alias: None,
+        with_ordinality: false,
+    }
+}
+
+/// `(query) AS alias`
+pub(in crate::sql) fn derived(query: Query, as_alias: &str) -> TableFactor {
+    TableFactor::Derived {
+        lateral: false,
+        subquery: Box::new(query),
+        alias: Some(alias(as_alias, &[])),
+        sample: None,
+    }
+}
+
+/// `(query) AS alias (columns)`
+pub(in crate::sql) fn derived_as(query: Query, as_alias: &str, columns: &[&str]) -> TableFactor {
+    TableFactor::Derived {
+        lateral: false,
+        subquery: Box::new(query),
+        alias: Some(alias(as_alias, columns)),
+        sample: None,
+    }
+}
+
+/// What a select reads, joined in this order by `CROSS JOIN`, which SQLite keeps.
+pub(in crate::sql) fn joined(factors: Vec<TableFactor>) -> Vec<TableWithJoins> {
+    let mut factors = factors.into_iter();
+    let Some(relation) = factors.next() else { return Vec::new() };
+    let join = |relation| Join {
+        relation,
+        global: false,
+        join_operator: JoinOperator::CrossJoin(sqlparser::ast::JoinConstraint::None),
+    };
+    vec![TableWithJoins { relation, joins: factors.map(join).collect() }]
+}
+
+/// An item of a select list, named if a name is given.
+pub(in crate::sql) fn item(expr: Expr, named: Option<Ident>) -> SelectItem {
+    match named {
+        Some(alias) => SelectItem::ExprWithAlias { expr, alias },
+        None => SelectItem::UnnamedExpr(expr),
+    }
+}
+
+/// `*`
+pub(in crate::sql) fn star() -> SelectItem {
+    SelectItem::Wildcard(WildcardAdditionalOptions::default())
+}
+
+/// `SELECT [DISTINCT] projection FROM from WHERE filter`
+pub(in crate::sql) fn select(
+    distinct: bool,
+    projection: Vec<SelectItem>,
+    from: Vec<TableWithJoins>,
+    filter: Vec<Expr>,
+) -> SetExpr {
+    SetExpr::Select(Box::new(Select {
+        select_token: AttachedToken::empty(),
+        optimizer_hints: Vec::new(),
+        distinct: distinct.then_some(Distinct::Distinct),
+        select_modifiers: None,
+        top: None,
+        top_before_distinct: false,
+        projection,
+        exclude: None,
+        into: None,
+        from,
+        lateral_views: Vec::new(),
+        prewhere: None,
+        selection: (!filter.is_empty()).then(|| all(filter)),
+        connect_by: Vec::new(),
+        group_by: GroupByExpr::Expressions(Vec::new(), Vec::new()),
+        cluster_by: Vec::new(),
+        distribute_by: Vec::new(),
+        sort_by: Vec::new(),
+        having: None,
+        named_window: Vec::new(),
+        qualify: None,
+        window_before_qualify: false,
+        value_table_mode: None,
+        flavor: SelectFlavor::Standard,
+    }))
+}
+
+/// `a UNION [ALL] b …`
+pub(in crate::sql) fn union(arms: Vec<SetExpr>, all: bool) -> Option<SetExpr> {
+    let set_quantifier = if all { SetQuantifier::All } else { SetQuantifier::None };
+    arms.into_iter().reduce(|left, right| SetExpr::SetOperation {
+        left: Box::new(left),
+        op: SetOperator::Union,
+        set_quantifier,
+        right: Box::new(right),
+    })
+}
+
+/// A query without anything around it.
+pub(in crate::sql) fn query(body: SetExpr) -> Query {
+    Query {
+        with: None,
+        body: Box::new(body),
+        order_by: None,
+        limit_clause: None,
+        fetch: None,
+        locks: Vec::new(),
+        for_clause: None,
+        settings: None,
+        format_clause: None,
+        pipe_operators: Vec::new(),
+    }
+}
+
+/// The query with `ORDER BY`.
+pub(in crate::sql) fn ordered(mut query: Query, by: Vec<(Expr, bool)>) -> Query {
+    let by = by.into_iter().map(|(expr, descending)| OrderByExpr {
+        expr,
+        options: OrderByOptions { sort: descending.then_some(OrderBySort::Desc), nulls_first: None },
+        with_fill: None,
+    });
+    query.order_by = Some(OrderBy { kind: OrderByKind::Expressions(by.collect()), interpolate: None });
+    query
+}
+
+/// The query with `LIMIT`.
+pub(in crate::sql) fn limited(mut query: Query, limit: Expr) -> Query {
+    query.limit_clause =
+        Some(LimitClause::LimitOffset { limit: Some(limit), offset: None, limit_by: Vec::new() });
+    query
+}
+
+/// The query with `OFFSET 0`, which changes nothing but how it is planned.
+pub(in crate::sql) fn fenced(mut query: Query) -> Query {
+    let offset = Offset { value: number(0), rows: OffsetRows::None };
+    query.limit_clause =
+        Some(LimitClause::LimitOffset { limit: None, offset: Some(offset), limit_by: Vec::new() });
+    query
+}
+
+/// The query with `WITH [RECURSIVE]`.
+pub(in crate::sql) fn with(mut query: Query, recursive: bool, cte_tables: Vec<Cte>) -> Query {
+    if !cte_tables.is_empty() {
+        query.with = Some(With { with_token: AttachedToken::empty(), recursive, cte_tables });
+    }
+    query
+}
+
+/// `name(columns) AS [MATERIALIZED] (query)`
+pub(in crate::sql) fn cte(name: &str, columns: &[&str], query: Query, materialized: bool) -> Cte {
+    Cte {
+        alias: TableAlias { explicit: false, ..alias(name, columns) },
+        query: Box::new(query),
+        from: None,
+        materialized: materialized.then_some(CteAsMaterialized::Materialized),
+        closing_paren_token: AttachedToken::empty(),
+    }
+}
