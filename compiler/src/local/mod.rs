@@ -138,7 +138,8 @@ pub fn plan(
     let mut asked = plan::plan(program, &catalog, shape, expands_tables);
     let refusal = match &mut asked {
         Ok(planned) => planned.refusal.take(),
-        Err(_) => None,
+        Err(bug @ CompileError::Bug(_)) => return Err(bug.clone()),
+        Err(CompileError::Refused(_)) => None,
     };
     let refusal = match (&asked, refusal) {
         (Ok(planned), Some((plan, message))) => {
@@ -149,8 +150,7 @@ pub fn plan(
         (Ok(_) | Err(_), _) => None,
     };
     let row = match form {
-        // A String is specialised by its value, which a row tells too late.
-        Form::Filter { var, .. } if !is_string(shape, *var) && (asked.is_err() || refusal.is_some()) => {
+        Form::Filter { var, .. } if is_told_by_row(shape, *var) && (asked.is_err() || refusal.is_some()) => {
             let mut given = shape.clone();
             if let Some(var) = given.vars.get_mut(*var) {
                 var.domain = ShapeDomain::Given;
@@ -171,6 +171,9 @@ pub fn plan(
     Ok(LocalPlan { catalog, asked, refusal, row })
 }
 
-fn is_string(shape: &Shape, var: usize) -> bool {
-    shape.vars.get(var).is_some_and(|var| var.ty == Some(TypeId::STRING))
+/// Whether each row may tell the value of a variable: it is asked for, and it is no String, for whose values
+/// rules are copied.
+fn is_told_by_row(shape: &Shape, var: usize) -> bool {
+    let var = shape.vars.get(var);
+    var.is_some_and(|var| var.domain == ShapeDomain::Wanted && var.ty != Some(TypeId::STRING))
 }

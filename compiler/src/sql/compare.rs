@@ -39,9 +39,9 @@ impl Lowering<'_> {
             (Expr::Const(literal), value) | (value, Expr::Const(literal)) => {
                 let held = self.held(sources, value);
                 let value = self.expr(sources, value)?;
-                return match self.against(value, &held, literal)? {
-                    Some((value, literal)) => Ok(build::binary(value, operator, literal)),
-                    None => Ok(build::boolean(op == CompareOp::NotEqual)),
+                return match op {
+                    CompareOp::NotEqual => self.unequal(value, &held, literal),
+                    _ => self.one_of(value, &held, &[literal]),
                 };
             }
             _ => {}
@@ -77,7 +77,13 @@ impl Lowering<'_> {
             Held::Untold(ty) if !texts.iter().all(|text| self.suffices_untyped(*ty, text)) => {
                 (self.as_text(value, held), texts.iter().map(|text| self.lit(text)).collect())
             }
-            Held::Text | Held::Untold(_) => (value, texts.iter().map(|text| self.lit(text)).collect()),
+            Held::Untold(_) => {
+                let exact = self.as_text(value.clone(), held);
+                let one = self.one_of(value, &Held::Text, literals)?;
+                let exact = self.one_of(exact, &Held::Text, literals)?;
+                return Ok(build::nested(build::all(vec![one, exact])));
+            }
+            Held::Text => (value, texts.iter().map(|text| self.lit(text)).collect()),
         };
         let mut list = list.into_iter();
         Ok(match (list.next(), list.len()) {
@@ -87,21 +93,24 @@ impl Lowering<'_> {
         })
     }
 
-    /// A value and a literal, ready to be compared; `None` if they can never be equal.
-    fn against(&self, value: Sql, held: &Held, literal: ConstId) -> Result<Option<(Sql, Sql)>, CompileError> {
+    /// `value <> literal`, for a value held in any way.
+    fn unequal(&self, value: Sql, held: &Held, literal: ConstId) -> Result<Sql, CompileError> {
         let text = self.literal_text(literal)?;
         Ok(match held {
-            Held::Native(ty) => ty.admits(&text).then(|| (value, ty.literal(&text, |text| self.lit(text)))),
-            Held::Untold(ty) if !self.suffices_untyped(*ty, &text) => {
-                Some((self.as_text(value, held), self.lit(&text)))
+            Held::Native(ty) if ty.admits(&text) => {
+                build::binary(value, BinaryOperator::NotEq, ty.literal(&text, |text| self.lit(text)))
             }
-            Held::Text | Held::Untold(_) => Some((value, self.lit(&text))),
+            Held::Native(_) => build::boolean(true),
+            Held::Text | Held::Untold(_) => {
+                build::binary(self.as_text(value, held), BinaryOperator::NotEq, self.lit(&text))
+            }
         })
     }
 
-    /// Whether a literal may take its type from the column that it is compared with: what looks like a small
-    /// number or a UUID is one wherever the column holds such, and what does not is compared as text, since
-    /// the database would refuse it.
+    /// Whether a literal may take its type from the column that it is compared with, so that an index serves:
+    /// what looks like a small number or a UUID is one wherever the column holds such, and what does not is
+    /// compared as text, since the database would refuse it. What is equal as a value of another type, as
+    /// `20240101` to a date, is not the same id: the text is compared beside.
     fn suffices_untyped(&self, ty: Option<TypeId>, text: &str) -> bool {
         self.features.literals_are_untyped
             && (ty == Some(TypeId::BOOLEAN) || is_small_number(text) || is_uuid(text))
