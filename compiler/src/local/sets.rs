@@ -10,7 +10,7 @@
 //! ```
 
 use crate::ir::CompareOp;
-use crate::plan::algebra::{Condition, Expr, From, FromKind, Plan, Select, TableBody};
+use crate::plan::algebra::{Condition, From, FromKind, Plan, Select, TableBody};
 use indexmap::IndexSet;
 
 /// Rewrites the alternatives of a list, its tables and what its fixpoints start from.
@@ -127,6 +127,6 @@ impl Group {
 /// Every alias that a condition mentions, those of its branches' own sources included.
 fn mentioned(condition: &Condition) -> IndexSet<usize> {
     let mut aliases = IndexSet::new();
-    condition.clone().for_each_expr(&mut |expr: &mut Expr| aliases.extend(expr.alias()));
+    condition.each_expr(&mut |expr| aliases.extend(expr.alias()));
     aliases
 }

@@ -88,7 +88,7 @@ fn is_stored_kind(kind: FromKind, catalog: &Catalog, stored: &[bool]) -> bool {
 /// Whether the store alone answers a select, whatever surrounds it.
 fn is_stored_select(select: &Select, catalog: &Catalog, stored: &[bool], column: Option<usize>) -> bool {
     let mut reads_column = false;
-    select.clone().for_each_expr(&mut |expr| reads_column |= is_column(*expr, column));
+    select.each_expr(&mut |expr| reads_column |= is_column(expr, column));
     !reads_column && reads_stored(select, catalog, stored)
 }
 
@@ -209,7 +209,7 @@ impl Splitter<'_> {
     /// Whether the store can decide a condition, once it has the condition's own sources.
     fn is_pure(&self, condition: &Condition) -> bool {
         let mut reads_column = false;
-        condition.clone().for_each_expr(&mut |expr| reads_column |= is_column(*expr, self.column));
+        condition.each_expr(&mut |expr| reads_column |= is_column(expr, self.column));
         let is_simple = matches!(condition, Condition::Compare { .. } | Condition::OneOf { .. });
         // A comparison of values that the question gives is decided when they are put in.
         let is_given = is_simple && free_aliases(condition).is_empty();
@@ -339,7 +339,7 @@ fn connected(stored: Vec<From>, pure: Vec<Condition>) -> Vec<Component> {
 /// The aliases that a condition mentions and does not define.
 pub(super) fn free_aliases(condition: &Condition) -> Vec<usize> {
     let mut mentioned = Vec::new();
-    condition.clone().for_each_expr(&mut |expr| mentioned.extend(expr.alias()));
+    condition.each_expr(&mut |expr| mentioned.extend(expr.alias()));
     let mut defined = Vec::new();
     defined_in(condition.branches(), &mut defined);
     mentioned.retain(|alias| !defined.contains(alias));

@@ -36,6 +36,7 @@ mod scope;
 mod separable;
 mod step;
 mod unify;
+mod values;
 
 pub(crate) use answer::prune;
 
