@@ -7,6 +7,7 @@
 //!   --expert             the expert's statements against themselves: how far apart equals are
 //!   --database CONFIG    a database that was loaded before, as `host=/tmp/folder user=postgres dbname=large`
 //!   --only WORD          the questions whose name holds the word
+//!   --requests           only how fast SQL comes from a request: no database is needed
 //!   --json               one JSON object instead of tables
 //! ```
 //!
@@ -56,6 +57,7 @@ struct Options {
     ours: Source,
     database: Option<String>,
     only: String,
+    requests: bool,
     json: bool,
 }
 
@@ -68,8 +70,14 @@ enum Source {
 
 impl Options {
     fn of(mut args: impl Iterator<Item = String>) -> Self {
-        let mut options =
-            Self { rounds: 41, ours: Source::Service, database: None, only: String::new(), json: false };
+        let mut options = Self {
+            rounds: 41,
+            ours: Source::Service,
+            database: None,
+            only: String::new(),
+            requests: false,
+            json: false,
+        };
         while let Some(arg) = args.next() {
             let mut value = || args.next().unwrap_or_else(|| panic!("{arg} needs a value"));
             match arg.as_str() {
@@ -78,6 +86,7 @@ impl Options {
                 "--expert" => options.ours = Source::Expert,
                 "--database" => options.database = Some(value()),
                 "--only" => options.only = value(),
+                "--requests" => options.requests = true,
                 "--json" => options.json = true,
                 // What `cargo bench` tells every benchmark.
                 "--bench" => {}
@@ -91,19 +100,21 @@ impl Options {
 fn main() {
     let options = Options::of(std::env::args().skip(1));
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
-    let database = runtime.block_on(async {
-        match &options.database {
-            Some(config) => Database::connect(config).await,
-            None => Database::load().await,
-        }
-    });
     let service = runtime.block_on(Service::start());
     let mut questions = Question::all();
     questions.retain(|question| question.name.contains(&options.only));
     let mut report = Report::default();
-    for question in &questions {
-        let ours = our_sql(question, &options.ours, &service);
-        report.rows.push(runtime.block_on(compare(&database, question, &ours, options.rounds)));
+    if !options.requests {
+        let database = runtime.block_on(async {
+            match &options.database {
+                Some(config) => Database::connect(config).await,
+                None => Database::load().await,
+            }
+        });
+        for question in &questions {
+            let ours = our_sql(question, &options.ours, &service);
+            report.rows.push(runtime.block_on(compare(&database, question, &ours, options.rounds)));
+        }
     }
     if matches!(options.ours, Source::Service) {
         report.latencies = service.latencies(&questions);
