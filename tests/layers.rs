@@ -55,6 +55,10 @@ const PLACES: &[(&str, &[&str])] = &[
     ("hyper", &["src/http/"]),
     ("hyper_util", &["src/http/"]),
     ("tower", &["src/http/"]),
+    ("utoipa", &["src/http/"]),
+    ("utoipa_axum", &["src/http/"]),
+    ("utoipa_swagger_ui", &["src/http/openapi/page.rs"]),
+    ("governor", &["src/http/rate.rs"]),
     ("std::env", &["src/config.rs"]),
 ];
 
