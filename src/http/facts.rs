@@ -70,10 +70,16 @@ impl TryFrom<Object<GroupIn>> for Group {
     tag = "Facts",
     extensions(("x-access" = json!("read-write"))),
     request_body(content = Vec<BatchItem>, example = json!([
-        {"deletes": [{"predicate": "has_role", "args": [{"type": "User", "id": "bob"}, null, {"type": "Organization"}]}]},
-        {"inserts": [{"predicate": "has_role", "args": [
-            {"type": "User", "id": "bob"}, {"type": "String", "id": "reader"}, {"type": "Organization", "id": "acme"},
-        ]}]},
+        {"deletes": [{"predicate": "has_role", "args": [{"type": "User", "id": "alice"}, null, {"type": "Organization"}]}]},
+        {"inserts": [
+            {"predicate": "has_role", "args": [
+                {"type": "User", "id": "alice"}, {"type": "String", "id": "reader"}, {"type": "Organization", "id": "acme"},
+            ]},
+            {"predicate": "has_relation", "args": [
+                {"type": "Repository", "id": "site"}, {"type": "String", "id": "organization"}, {"type": "Organization", "id": "acme"},
+            ]},
+            {"predicate": "is_public", "args": [{"type": "Repository", "id": "docs"}]},
+        ]},
     ])),
     responses((status = 200, description = "Done", body = Message, example = json!({"message": "The facts were updated."}))),
 )]
@@ -206,6 +212,12 @@ async fn done(WriteAccess(environment): WriteAccess, changes: Vec<Change>) -> Do
     tag = "Facts",
     params(FactsQuery),
     responses((status = 200, description = "The facts", body = Vec<FactIn>, example = json!([
+        {"predicate": "has_relation", "args": [
+            {"type": "Repository", "id": "site"}, {"type": "String", "id": "organization"}, {"type": "Organization", "id": "acme"},
+        ]},
+        {"predicate": "has_role", "args": [
+            {"type": "User", "id": "alice"}, {"type": "String", "id": "reader"}, {"type": "Organization", "id": "acme"},
+        ]},
         {"predicate": "is_public", "args": [{"type": "Repository", "id": "docs"}]},
     ]))),
 )]

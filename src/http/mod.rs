@@ -35,6 +35,7 @@ mod parity;
 mod policy;
 mod queries;
 mod rate;
+mod refusal;
 mod serve;
 mod status;
 mod values;

@@ -20,7 +20,7 @@ use super::{
     error::{ApiError, PolicyError, PolicyErrorBody},
     headers::Offset,
     json::{Json, Message, Object, with_status},
-    openapi::{Error, Text},
+    openapi::{EXAMPLE, Error, Text},
     params::{flag, pairs, version},
 };
 use crate::engine::{PolicyChange, PolicyOptions};
@@ -54,7 +54,7 @@ struct PolicyIn {
         ("show_suggestions" = Option<bool>, Query, description = "Add suggestions to the message"),
     ),
     request_body(content = PolicyIn, example = json!({
-        "src": "actor User {}\n\nresource Document {\n  permissions = [\"read\"];\n  \"read\" if is_public(resource);\n}\n",
+        "src": EXAMPLE,
         "filename": "policy.polar",
     })),
     responses(
@@ -109,7 +109,7 @@ struct PolicyOut {
     tag = "Policy",
     params(("id" = Option<u64>, Query, description = "The version; the active one if there is none")),
     responses(
-        (status = 200, description = "The policy", body = PolicyOut, example = json!({"policy": {"filename": "policy.polar", "src": "actor User {}\n"}})),
+        (status = 200, description = "The policy", body = PolicyOut, example = json!({"policy": {"filename": "policy.polar", "src": EXAMPLE}})),
         (status = 404, description = "No such version", body = Error),
     ),
 )]
@@ -158,7 +158,9 @@ struct MetadataOut {
     ),
     responses(
         (status = 200, description = "Roles, permissions and relations", body = MetadataOut, example = json!({"metadata": {"resources": {
-            "Document": {"roles": ["reader"], "permissions": ["read"], "relations": {"folder": "Folder"}},
+            "Organization": {"roles": ["maintainer", "reader"], "permissions": [], "relations": {}},
+            "Repository": {"roles": [], "permissions": ["open_issue", "read", "write"], "relations": {"organization": "Organization"}},
+            "User": {"roles": [], "permissions": [], "relations": {}},
             "global": {"roles": [], "permissions": [], "relations": {}},
         }}})),
         (status = 404, description = "No policy yet, or no such version", body = Error),

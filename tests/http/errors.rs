@@ -1,6 +1,9 @@
 //! Every status, and always a message.
 
-use std::time::Duration;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
 
 use portcullis::{config::Config, http::DEVELOPMENT_KEY};
 use serde_json::json;
@@ -22,18 +25,42 @@ const PATHS: &[(&str, &[&str])] = &[
     ("/api/bulk_actions", &["POST"]),
     ("/api/query", &["POST"]),
     ("/api/evaluate_query", &["POST"]),
+    ("/api/authorize_query", &["POST"]),
+    ("/api/list_query", &["POST"]),
+    ("/api/actions_query", &["POST"]),
+    ("/api/evaluate_query_local", &["POST"]),
+    ("/api/explain_query", &["POST"]),
+    ("/api/expect", &["POST"]),
     ("/api/policy", &["GET", "POST"]),
     ("/api/policy_metadata", &["GET"]),
     ("/api/stats", &["GET"]),
     ("/api/healthcheck", &["GET"]),
     ("/health", &["GET"]),
     ("/ready", &["GET"]),
+    ("/api/openapi.json", &["GET"]),
+    ("/api/docs", &["GET"]),
+    ("/api/docs/{file}", &["GET"]),
 ];
 
 /// Those that take a body.
 fn with_body() -> impl Iterator<Item = (&'static str, &'static str)> {
     let all = PATHS.iter().flat_map(|(path, methods)| methods.iter().map(move |method| (*path, *method)));
     all.filter(|(path, method)| *method != "GET" && *path != "/api/clear_data")
+}
+
+/// A path written in two places is one that nobody forgets: here, and above its handler.
+#[test]
+fn the_document_has_these_paths_and_no_other() {
+    let document = Server::empty().get("/api/openapi.json").json();
+    let described = document["paths"].as_object().unwrap().iter();
+    let described: BTreeMap<&str, BTreeSet<String>> = described
+        .map(|(path, item)| (path.as_str(), item.as_object().unwrap().keys().cloned().collect()))
+        .collect();
+    let expected: BTreeMap<&str, BTreeSet<String>> = PATHS
+        .iter()
+        .map(|(path, methods)| (*path, methods.iter().map(|method| method.to_lowercase()).collect()))
+        .collect();
+    assert_eq!(described, expected);
 }
 
 fn sends_json(server: &Server, method: &str, path: &str, body: &[u8]) -> crate::server::Answer {

@@ -28,6 +28,9 @@ pub(super) fn router() -> OpenApiRouter<Arc<AppState>> {
     OpenApiRouter::new().routes(routes!(document)).routes(routes!(page::page)).routes(routes!(page::file))
 }
 
+/// The policy of the examples in the document.
+pub(super) const EXAMPLE: &str = include_str!("example.polar");
+
 /// The document, which depends on nothing but the program.
 static DOCUMENT: LazyLock<Result<Bytes, String>> = LazyLock::new(|| {
     let described = super::routes().into_openapi();

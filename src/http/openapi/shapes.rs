@@ -84,7 +84,7 @@ shapes! {
     /// A predicate's name and the variables it is called with, as a pair.
     Call = ArrayBuilder::new()
         .description(Some("A pair: a predicate's name, and the names of the variables it is called with"))
-        .prefix_items([Schema::Object(text().build()), Schema::Array(ArrayBuilder::new().items(text()).build())])
+        .prefix_items([Schema::Object(text().build()), Schema::Array(ArrayBuilder::new().items(ObjectBuilder::new().schema_type(Type::String)).build())])
         .items(ArrayItems::False)
         .min_items(Some(2))
         .max_items(Some(2));
