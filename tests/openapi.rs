@@ -118,7 +118,7 @@ fn every_example_is_answered_as_the_document_says() {
             tried += 1;
         }
     }
-    assert!(tried >= 25, "only {tried} examples of answers");
+    assert!(tried >= 20, "only {tried} examples of answers");
 }
 
 #[test]

@@ -40,11 +40,9 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 /// Answers the listener's connections until `shutdown` is ready, then finishes what it accepted.
 pub async fn serve(listener: TcpListener, app: Arc<AppState>, shutdown: impl Future<Output = ()>) {
     let mut protocol = http1::Builder::new();
-    protocol
-        .timer(TokioTimer::new())
-        .header_read_timeout(app.config.header_time)
-        .half_close(true)
-        .pipeline_flush(true);
+    // Without `pipeline_flush`: it keeps an answer back while bytes are unread, those of a broken body included,
+    // which nobody will ever read.
+    protocol.timer(TokioTimer::new()).header_read_timeout(app.config.header_time).half_close(true);
     let router = super::router(Arc::clone(&app));
     let seats = Arc::new(Semaphore::new(app.config.max_connections));
     let (stop, stopping) = watch::channel(());

@@ -179,7 +179,7 @@ async fn answer(environment: &Environment, asked: impl Into<LocalRequest>) -> Re
         },
         "data_bindings": "facts:\n  is_public(Repository:_):\n    query: SELECT id FROM repositories WHERE public\n",
     })),
-    responses((status = 200, description = "The statement", body = Sql, example = json!({"sql": "SELECT TRUE AS allowed"}))),
+    responses((status = 200, description = "The statement", body = Sql)),
 )]
 async fn authorize(
     ReadAccess(environment): ReadAccess,
@@ -202,7 +202,7 @@ async fn authorize(
         "column": "repositories.id",
         "data_bindings": "facts:\n  is_public(Repository:_):\n    query: SELECT id FROM repositories WHERE public\n",
     })),
-    responses((status = 200, description = "The condition", body = Sql, example = json!({"sql": "repositories.id = 'docs'"}))),
+    responses((status = 200, description = "The condition", body = Sql)),
 )]
 async fn list(
     ReadAccess(environment): ReadAccess,
@@ -226,7 +226,7 @@ async fn list(
         },
         "data_bindings": "facts:\n  is_public(Repository:_):\n    query: SELECT id FROM repositories WHERE public\n",
     })),
-    responses((status = 200, description = "The statement", body = Sql, example = json!({"sql": "SELECT 'read' AS actions"}))),
+    responses((status = 200, description = "The statement", body = Sql)),
 )]
 async fn actions(
     ReadAccess(environment): ReadAccess,
@@ -255,7 +255,7 @@ async fn actions(
         "mode": {"mode": "select", "query_vars_to_output_column_names": {"repository": "id"}},
         "data_bindings": "facts:\n  is_public(Repository:_):\n    query: SELECT id FROM repositories WHERE public\n",
     })),
-    responses((status = 200, description = "The statement or the condition", body = Sql, example = json!({"sql": "SELECT 'docs' AS id"}))),
+    responses((status = 200, description = "The statement or the condition", body = Sql)),
 )]
 async fn evaluate(
     ReadAccess(environment): ReadAccess,
