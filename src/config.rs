@@ -71,6 +71,11 @@ settings! {
     /// The most facts and patterns of one batch, if any limit; none beyond the body's size, so that
     /// bulk loads need no chunking. The hosted product uses 1,000.
     max_batch: Option<usize> = None, "PORTCULLIS_MAX_BATCH";
+    /// The most facts that one pattern of a deletion may match, if any limit; none, because who may delete
+    /// them one by one may delete them at once. The hosted product uses 10,000.
+    max_delete: Option<u64> = None, "PORTCULLIS_MAX_DELETE";
+    /// The largest policy in bytes; as published, and the most that the compiler reads.
+    max_policy: usize = 1_000_000, "PORTCULLIS_MAX_POLICY";
     /// The most values of stored facts for one condition in the SQL of a local check; a text is sent, parsed
     /// and planned each time, and a condition that needs more is better bound to a table.
     embedded_values: usize = 10_000, "PORTCULLIS_EMBEDDED_VALUES";
@@ -175,6 +180,12 @@ impl Setting for Secret {
 }
 
 impl Setting for usize {
+    fn parse(text: &str) -> Result<Self, &'static str> {
+        text.parse().map_err(|_| "a whole number")
+    }
+}
+
+impl Setting for u64 {
     fn parse(text: &str) -> Result<Self, &'static str> {
         text.parse().map_err(|_| "a whole number")
     }

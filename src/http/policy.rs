@@ -76,6 +76,12 @@ async fn replace(State(app): State<Arc<AppState>>, request: Request) -> Result<R
     };
     let request = Request::from_parts(head, body);
     let Json(Object(sent)) = Json::<Object<PolicyIn>>::from_request(request, &app).await?;
+    let limit = app.config.max_policy;
+    if sent.src.len() > limit {
+        let n_bytes = sent.src.len();
+        let text = format!("the policy has {n_bytes} bytes, more than the limit of {limit}");
+        return Err(ApiError::TooLarge(text).into());
+    }
     let filename = sent.filename.unwrap_or_else(|| "policy.polar".to_owned());
     let outcome = environment.engine.set_policy(sent.src, filename, options).await?;
     let status = match outcome.change {

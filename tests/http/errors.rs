@@ -160,6 +160,34 @@ fn a_batch_over_its_limit_is_413() {
 }
 
 #[test]
+fn a_deletion_over_its_reach_is_413_and_deletes_nothing() {
+    let server = Server::with(Config { max_delete: Some(2), ..Config::default() });
+    let policy = json!({ "src": crate::server::POLICY });
+    assert_eq!(server.post("/api/policy", &policy).status, 200);
+    server.add(&[&["is_public", "Repo:a"], &["is_public", "Repo:b"], &["is_public", "Repo:c"]]);
+    let all = json!({ "predicate": "is_public", "args": [null] });
+    let one = json!({ "predicate": "is_public", "args": [{ "type": "Repo", "id": "a" }] });
+    server
+        .post("/api/bulk_delete", &json!([one, all]))
+        .is(413, &json!({ "message": "a pattern to delete matches 3 facts, at most 2 are allowed" }));
+    // The counters were put back as well.
+    assert_eq!(server.get("/api/stats").json()["facts"]["total"], 3);
+    assert_eq!(server.stored().len(), 3);
+    assert_eq!(server.post("/api/bulk_delete", &json!([one])).status, 200);
+    assert_eq!(server.post("/api/bulk_delete", &json!([all])).status, 200);
+    assert_eq!(server.stored(), Vec::<String>::new());
+}
+
+#[test]
+fn a_policy_over_its_limit_is_413() {
+    let server = Server::empty();
+    let answer = server.post("/api/policy", &json!({ "src": "#".repeat(1_000_001) }));
+    answer.fails(413, "more than the limit of 1000000");
+    assert_eq!(answer.json()["error_type"], "Generic");
+    assert_eq!(server.post("/api/policy", &json!({ "src": " ".repeat(1_000_000) })).status, 200);
+}
+
+#[test]
 fn beyond_the_seats_it_is_503_with_a_time_to_come_back() {
     let server = Server::with(Config { max_requests: 0, ..Config::default() });
     let answer = server.get("/health");
