@@ -56,6 +56,7 @@ const PLACES: &[(&str, &[&str])] = &[
     ("hyper_util", &["src/http/"]),
     ("tower", &["src/http/"]),
     ("std::env", &["src/config.rs"]),
+    ("toml", &["src/config/file.rs"]),
 ];
 
 /// The compiler computes: no file, network, clock, environment, thread, global or randomness.

@@ -6,9 +6,11 @@
 
 mod bindings;
 mod compile;
+mod config;
 mod error;
 mod explain;
 mod facts_file;
+mod flags;
 mod keys;
 mod local;
 mod output;
@@ -40,6 +42,7 @@ enum Command {
     Validate(validate::Args),
     Bindings(bindings::Args),
     Keys(keys::Args),
+    Config(config::Args),
 }
 
 /// How a command that ran ended.
@@ -62,6 +65,7 @@ pub fn run() -> ExitCode {
         Command::Validate(args) => validate::run(&args),
         Command::Bindings(args) => bindings::run(&args),
         Command::Keys(args) => keys::run(args),
+        Command::Config(args) => config::run(args),
     };
     match outcome {
         Ok(Verdict::Good) => ExitCode::SUCCESS,

@@ -1,13 +1,14 @@
 //! `portcullis serve`: the service.
 
 use super::error::CliError;
+use super::flags::SettingFlags;
 use super::{Verdict, output, policy_file};
 use crate::config::Config;
 use crate::engine::{Engine, EngineSettings, PolicyOptions, open_environments};
 use crate::http::{self, AppState, DEFAULT_ENVIRONMENT, DEVELOPMENT_KEY, Environment};
 use std::io::IsTerminal;
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
@@ -15,41 +16,23 @@ use tokio::runtime::Runtime;
 /// Answer authorization questions over HTTP
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Every setting can also come from a variable of the environment, PORTCULLIS_LISTEN and so on;
-what is given here wins. Keys are made with `portcullis keys create`.
+    after_help = "Every setting is a flag, a variable of the environment (PORTCULLIS_LISTEN) and a key of the
+settings' file (listen); a flag wins over a variable, a variable over the file. A key of full access can be
+given as PORTCULLIS_API_KEY or in the file; others are made with `portcullis keys create`. `portcullis config
+show` prints what is in force.
 
 Examples:
   portcullis serve --dev --policy policy.polar
-  portcullis serve --listen 0.0.0.0:8081 --data /var/lib/portcullis"
+  portcullis serve --listen 0.0.0.0:8081 --data /var/lib/portcullis
+  portcullis serve --config /etc/portcullis/portcullis.toml"
 )]
 pub(super) struct Args {
-    /// Where to listen [default: 127.0.0.1:8081]
-    #[arg(long, value_name = "ADDRESS")]
-    listen: Option<SocketAddr>,
-    /// The data folder [default: ./portcullis-data]
-    #[arg(long, value_name = "DIR")]
-    data: Option<PathBuf>,
-    /// Accept the development key that the clients' test suites use
-    #[arg(long)]
-    dev: bool,
-    /// A policy file to make active before the first request
-    #[arg(long, value_name = "FILE")]
-    policy: Option<PathBuf>,
-    /// The most values of stored facts in one condition of SQL that is returned [default: 10000]
-    #[arg(long, value_name = "COUNT")]
-    embedded_values: Option<usize>,
+    #[command(flatten)]
+    settings: SettingFlags,
 }
 
 pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
-    let defaults = Config::from_environment()?;
-    let config = Config {
-        listen: args.listen.unwrap_or(defaults.listen),
-        data: args.data.unwrap_or(defaults.data),
-        dev: args.dev || defaults.dev,
-        policy: args.policy.or(defaults.policy),
-        embedded_values: args.embedded_values.unwrap_or(defaults.embedded_values),
-        ..defaults
-    };
+    let config = args.settings.settled()?.config;
     log_to_stderr(&config.log);
     runtime()?.block_on(serve(config))
 }
