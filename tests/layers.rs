@@ -57,6 +57,8 @@ const PLACES: &[(&str, &[&str])] = &[
     ("tower", &["src/http/"]),
     ("std::env", &["src/config.rs"]),
     ("toml", &["src/config/file.rs"]),
+    ("prometheus", &["src/http/metrics/"]),
+    ("tokio_rustls", &["src/http/tls.rs"]),
 ];
 
 /// The compiler computes: no file, network, clock, environment, thread, global or randomness.

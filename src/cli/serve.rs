@@ -5,13 +5,14 @@ use super::flags::SettingFlags;
 use super::{Verdict, output, policy_file};
 use crate::config::Config;
 use crate::engine::{Engine, EngineSettings, PolicyOptions, open_environments};
-use crate::http::{self, AppState, DEFAULT_ENVIRONMENT, DEVELOPMENT_KEY, Environment};
+use crate::http::{self, AppState, DEFAULT_ENVIRONMENT, DEVELOPMENT_KEY, Environment, Tls};
 use std::io::IsTerminal;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
+use tokio::sync::oneshot;
 
 /// Answer authorization questions over HTTP
 #[derive(Debug, clap::Args)]
@@ -44,6 +45,7 @@ pub(super) fn runtime() -> Result<Runtime, CliError> {
 }
 
 async fn serve(config: Config) -> Result<Verdict, CliError> {
+    let tls = Tls::read(config.tls_cert.as_deref(), config.tls_key.as_deref())?.map(Arc::new);
     let settings = EngineSettings {
         query_time: config.query_time,
         context_facts: config.max_context_facts,
@@ -58,15 +60,40 @@ async fn serve(config: Config) -> Result<Verdict, CliError> {
         load(engine, path).await?;
     }
     let environments = environments.into_iter().map(|(name, engine)| Environment { name, engine });
-    let cannot_listen = |error| CliError::Io { what: format!("cannot listen on {}", config.listen), error };
-    let listener = TcpListener::bind(config.listen).await.map_err(cannot_listen)?;
-    let address = listener.local_addr().map_err(cannot_listen)?;
-    if let Err(error) = output::to_stdout(&welcome(address, &config)) {
+    let (listener, address) = listen(config.listen).await?;
+    let metrics = match config.metrics_listen {
+        Some(address) => Some(listen(address).await?),
+        None => None,
+    };
+    let welcome = welcome(address, metrics.as_ref().map(|(_, address)| *address), &config);
+    let stop = stop_signal();
+    reload_on_hangup(tls.clone());
+    if let Err(error) = output::to_stdout(&welcome) {
         tracing::warn!(%error, %address, "answers without having said so");
     }
-    let state = Arc::new(AppState::new(config, environments));
-    http::serve(listener, state, stop_signal()).await;
+    let state = AppState::new(config, environments);
+    let state = Arc::new(match tls {
+        Some(tls) => state.with_tls(tls),
+        None => state,
+    });
+    // The numbers are there until the last answer is.
+    let (_answering, answered) = oneshot::channel::<()>();
+    if let Some((listener, _)) = metrics {
+        let until = async {
+            let _dropped = answered.await;
+        };
+        tokio::spawn(http::serve_metrics(listener, Arc::clone(&state), until));
+    }
+    http::serve(listener, state, stop).await;
     Ok(Verdict::Good)
+}
+
+/// A listener, and where it is: port 0 takes any.
+async fn listen(at: SocketAddr) -> Result<(TcpListener, SocketAddr), CliError> {
+    let cannot = |error| CliError::Io { what: format!("cannot listen on {at}"), error };
+    let listener = TcpListener::bind(at).await.map_err(cannot)?;
+    let address = listener.local_addr().map_err(cannot)?;
+    Ok((listener, address))
 }
 
 /// Makes a file's policy the active one.
@@ -78,17 +105,17 @@ async fn load(engine: &Engine, path: &Path) -> Result<(), CliError> {
 }
 
 /// What is said once the service answers.
-fn welcome(address: SocketAddr, config: &Config) -> String {
-    let base = format!("http://{address}/api");
-    let answers = format!("portcullis answers on {base}, its data is in {}", config.data.display());
-    if !config.dev {
-        return answers;
+fn welcome(address: SocketAddr, metrics: Option<SocketAddr>, config: &Config) -> String {
+    let scheme = if config.tls_cert.is_some() { "https" } else { "http" };
+    let base = format!("{scheme}://{address}/api");
+    let mut lines = vec![format!("portcullis answers on {base}, its data is in {}", config.data.display())];
+    lines.extend(metrics.map(|address| format!("metrics for everybody are on http://{address}/metrics")));
+    if config.dev {
+        let key = DEVELOPMENT_KEY;
+        lines.push(format!("development mode: everybody knows the key {key}, try"));
+        lines.push(format!("  curl -H 'Authorization: Bearer {key}' {base}/policy"));
     }
-    let key = DEVELOPMENT_KEY;
-    format!(
-        "{answers}\ndevelopment mode: everybody knows the key {key}, try\n  \
-         curl -H 'Authorization: Bearer {key}' {base}/policy"
-    )
+    lines.join("\n")
 }
 
 fn log_to_stderr(filter: &str) {
@@ -121,3 +148,29 @@ async fn stop_signal() {
         () = terminate => {}
     }
 }
+
+/// Reads the certificate again whenever the process is sent SIGHUP. Without TLS there is nothing to read again:
+/// then the signal changes nothing, unless it says that the terminal is gone from which the service was started.
+#[cfg(unix)]
+fn reload_on_hangup(tls: Option<Arc<Tls>>) {
+    use tokio::signal::unix::{SignalKind, signal};
+    if tls.is_none() && std::io::stdin().is_terminal() {
+        return;
+    }
+    let mut hangups = match signal(SignalKind::hangup()) {
+        Ok(hangups) => hangups,
+        Err(error) => return tracing::warn!(%error, "SIGHUP reloads nothing"),
+    };
+    tokio::spawn(async move {
+        while hangups.recv().await.is_some() {
+            match tls.as_ref().map(|tls| tls.reload()) {
+                None => tracing::info!("there is no certificate to read again"),
+                Some(Ok(())) => tracing::info!("the certificate was read again"),
+                Some(Err(error)) => tracing::error!(%error, "the certificate of before stays in use"),
+            }
+        }
+    });
+}
+
+#[cfg(not(unix))]
+fn reload_on_hangup(_tls: Option<Arc<Tls>>) {}

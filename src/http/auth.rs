@@ -78,9 +78,11 @@ fn authenticate(headers: &HeaderMap, app: &AppState) -> Result<(Arc<Environment>
         let known = environment.engine.verify_key(key)?;
         Some((Arc::clone(environment), known.access))
     };
-    fixed(key, &app.fixed_keys)
-        .or_else(stored)
-        .ok_or(ApiError::Unauthorized("the API key is unknown or was revoked"))
+    let known = fixed(key, &app.fixed_keys).or_else(stored);
+    if let Some((environment, _)) = &known {
+        tracing::Span::current().record("environment", environment.name.as_str());
+    }
+    known.ok_or(ApiError::Unauthorized("the API key is unknown or was revoked"))
 }
 
 /// What a key of the configuration opens; all of them are compared, whichever fits.

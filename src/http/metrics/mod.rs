@@ -29,7 +29,8 @@ use super::{AppState, auth::ReadAccess, error::ApiError};
 
 /// Upper ends of the buckets, in seconds: a check takes a tenth of a millisecond, a question at most 20 s.
 const BUCKETS: &[f64] = &[
-    0.0001, 0.000_25, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0,
+    0.0001, 0.000_25, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0,
+    30.0,
 ];
 
 /// The path of a request that no endpoint has.
@@ -99,7 +100,8 @@ impl Metrics {
         let durations = HistogramOpts::new("portcullis_http_request_duration_seconds", durations);
         let durations = HistogramVec::new(durations.buckets(BUCKETS.to_vec()), &["method", "path"]);
         let durations = kept(&registry, durations);
-        let refused = Opts::new("portcullis_http_refused_total", "Requests that a limit of the service refused.");
+        let refused =
+            Opts::new("portcullis_http_refused_total", "Requests that a limit of the service refused.");
         let refused = kept(&registry, IntCounterVec::new(refused, &["reason"]));
         for reason in [Refused::Concurrency, Refused::Time, Refused::Rate] {
             // A series that is there from the start shows its first step.
@@ -110,7 +112,8 @@ impl Metrics {
         let broken = "portcullis_tls_handshake_failures_total";
         let broken = IntCounter::new(broken, "Connections that ended in their TLS handshake.");
         let build = Opts::new("portcullis_build_info", "The version of the service; the value is 1.");
-        let build = kept(&registry, IntGauge::with_opts(build.const_label("version", env!("CARGO_PKG_VERSION"))));
+        let build =
+            kept(&registry, IntGauge::with_opts(build.const_label("version", env!("CARGO_PKG_VERSION"))));
         build.set(1);
         Self {
             requests,
@@ -146,10 +149,10 @@ impl Metrics {
     }
 
     /// Counts a connection, which is open while what is returned lives.
-    pub(super) fn connected(self: &Arc<Self>) -> Connected {
-        self.accepted.inc();
-        self.connections.inc();
-        Connected(Arc::clone(self))
+    pub(super) fn connected(this: &Arc<Self>) -> Connected {
+        this.accepted.inc();
+        this.connections.inc();
+        Connected(Arc::clone(this))
     }
 
     /// Counts a connection that did not speak TLS, or not in time.
@@ -193,7 +196,10 @@ fn label(method: &Method) -> &'static str {
 }
 
 /// A number that its registry shows.
-#[expect(clippy::expect_used, reason = "names and labels are constants of this folder, and its tests make them all")]
+#[expect(
+    clippy::expect_used,
+    reason = "names and labels are constants of this folder, and its tests make them all"
+)]
 fn kept<C: Collector + Clone + 'static>(registry: &Registry, made: prometheus::Result<C>) -> C {
     let number = made.expect("a name of Prometheus");
     registry.register(Box::new(number.clone())).expect("a name of its own");

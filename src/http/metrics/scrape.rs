@@ -14,10 +14,7 @@ use crate::{
 };
 
 /// Everything about these environments, and what happens to all of them together.
-pub(super) async fn text(
-    metrics: &Metrics,
-    environments: &[Arc<Environment>],
-) -> Result<String, ApiError> {
+pub(super) async fn text(metrics: &Metrics, environments: &[Arc<Environment>]) -> Result<String, ApiError> {
     let series = Series::new();
     for environment in environments {
         let engine = &environment.engine;
