@@ -59,6 +59,8 @@ const PLACES: &[(&str, &[&str])] = &[
     ("toml", &["src/config/file.rs"]),
     ("prometheus", &["src/http/metrics/"]),
     ("tokio_rustls", &["src/http/tls.rs"]),
+    ("opentelemetry", &["src/http/traces.rs", "src/cli/telemetry.rs"]),
+    ("ureq", &["src/cli/telemetry.rs"]),
 ];
 
 /// The compiler computes: no file, network, clock, environment, thread, global or randomness.

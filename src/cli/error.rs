@@ -96,6 +96,9 @@ pub(super) enum CliError {
     /// The certificate of the service, or its key.
     #[error(transparent)]
     Tls(#[from] TlsError),
+    /// The collector of traces is configured in a way that cannot work.
+    #[error("traces cannot be sent: {0}")]
+    Traces(String),
     /// The reader of our output has gone; there is nobody to tell.
     #[error("nobody reads the output")]
     OutputClosed,
@@ -141,7 +144,8 @@ impl CliError {
             | Self::Engine(_)
             | Self::Store(_)
             | Self::Config(_)
-            | Self::Tls(_) => output::to_stderr(&format!("error: {self}")),
+            | Self::Tls(_)
+            | Self::Traces(_) => output::to_stderr(&format!("error: {self}")),
         }
         ExitCode::FAILURE
     }

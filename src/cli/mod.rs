@@ -17,6 +17,7 @@ mod output;
 mod policy_file;
 mod serve;
 mod tables;
+mod telemetry;
 mod test;
 mod validate;
 

@@ -2,6 +2,7 @@
 
 use super::error::CliError;
 use super::flags::SettingFlags;
+use super::telemetry::Telemetry;
 use super::{Verdict, output, policy_file};
 use crate::config::Config;
 use crate::engine::{Engine, EngineSettings, PolicyOptions, open_environments};
@@ -34,8 +35,10 @@ pub(super) struct Args {
 
 pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
     let config = args.settings.settled()?.config;
-    log_to_stderr(&config.log);
-    runtime()?.block_on(serve(config))
+    let telemetry = Telemetry::start(&config)?;
+    let served = runtime()?.block_on(serve(config));
+    telemetry.finish();
+    served
 }
 
 /// The threads on which a command waits for its answers.
@@ -116,15 +119,6 @@ fn welcome(address: SocketAddr, metrics: Option<SocketAddr>, config: &Config) ->
         lines.push(format!("  curl -H 'Authorization: Bearer {key}' {base}/policy"));
     }
     lines.join("\n")
-}
-
-fn log_to_stderr(filter: &str) {
-    let filter = tracing_subscriber::EnvFilter::builder().parse_lossy(filter);
-    let colours = std::io::stderr().is_terminal();
-    let subscriber =
-        tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(colours);
-    // A second subscriber is refused; the first goes on.
-    let _ = subscriber.try_init();
 }
 
 /// Ready once the process is asked to stop, by Ctrl-C or by its supervisor.

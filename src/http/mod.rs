@@ -37,6 +37,7 @@ mod queries;
 mod serve;
 mod status;
 mod tls;
+mod traces;
 mod values;
 
 use std::{
@@ -159,7 +160,13 @@ async fn edge(State(app): State<Arc<AppState>>, mut request: Request, next: Next
     let method = request.method().clone();
     // The path as it is declared: what a client wrote into it does not reach the log.
     let path = request.extensions().get::<MatchedPath>().cloned();
-    let span = tracing::info_span!("request", request_id = id.as_str(), environment = Empty);
+    let traced = app.config.otlp_endpoint.is_some();
+    let span = if traced {
+        let path = path.as_ref().map_or(UNKNOWN_PATH, MatchedPath::as_str);
+        traces::span(&id, &method, path, request.headers())
+    } else {
+        tracing::info_span!("request", request_id = id.as_str(), environment = Empty)
+    };
 
     let mut response = within_limits(&app, request, next).instrument(span.clone()).await;
     let took = started.elapsed();
@@ -167,6 +174,9 @@ async fn edge(State(app): State<Arc<AppState>>, mut request: Request, next: Next
         let path = path.as_ref().map_or(UNKNOWN_PATH, MatchedPath::as_str);
         let status = response.status();
         app.metrics.answered(&method, path, status, took);
+        if traced {
+            traces::answered(&span, &method, path, status);
+        }
         let (status, took_us) = (status.as_u16(), u64::try_from(took.as_micros()).unwrap_or(u64::MAX));
         tracing::info!(target: REQUEST_LOG, %method, path, status, took_us, "answered");
     });
