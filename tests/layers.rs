@@ -56,7 +56,7 @@ const PLACES: &[(&str, &[&str])] = &[
     ("hyper_util", &["src/http/"]),
     ("tower", &["src/http/"]),
     ("std::env", &["src/config.rs"]),
-    ("toml", &["src/config/file.rs"]),
+    ("toml::de", &["src/config/file.rs"]),
     ("prometheus", &["src/http/metrics/"]),
     ("tokio_rustls", &["src/http/tls.rs"]),
     ("opentelemetry", &["src/http/traces.rs", "src/cli/telemetry.rs"]),

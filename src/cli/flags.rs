@@ -71,13 +71,12 @@ fn arg(setting: &'static Setting, default: &Json) -> Option<Arg> {
         Ok(()) => Ok(text.to_owned()),
         Err(expected) => Err(format!("expected {expected}")),
     };
-    let what = setting.why.split([';', '.']).next().unwrap_or(setting.why);
     let arg = Arg::new(setting.name)
         .long(setting.flag()?)
         .help_heading(setting.group)
         .value_parser(check)
         .action(ArgAction::Set)
-        .help(format!("{what}{default}"))
+        .help(format!("{}{default}", what(setting.why)))
         .long_help(format!("{}{default}", setting.why));
     Some(match setting.form {
         Form::Text(name) => arg.value_name(name),
@@ -85,4 +84,22 @@ fn arg(setting: &'static Setting, default: &Json) -> Option<Arg> {
             arg.value_name("BOOL").num_args(0..=1).require_equals(true).default_missing_value("true")
         }
     })
+}
+
+/// What a setting is, without the reason for its default.
+fn what(why: &str) -> &str {
+    let end = ["; ", ". "].iter().filter_map(|mark| why.find(mark)).min();
+    why.get(..end.unwrap_or(why.len())).unwrap_or(why).trim_end_matches('.')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::what;
+
+    #[test]
+    fn the_reason_stands_in_the_long_help_only() {
+        assert_eq!(what("Where it listens; loopback, because one must. And more."), "Where it listens");
+        assert_eq!(what("The key of that certificate. None."), "The key of that certificate");
+        assert_eq!(what("Like `http://127.0.0.1:4318`."), "Like `http://127.0.0.1:4318`");
+    }
 }

@@ -18,10 +18,10 @@ use tokio::sync::oneshot;
 /// Answer authorization questions over HTTP
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Every setting is a flag, a variable of the environment (PORTCULLIS_LISTEN) and a key of the
-settings' file (listen); a flag wins over a variable, a variable over the file. A key of full access can be
-given as PORTCULLIS_API_KEY or in the file; others are made with `portcullis keys create`. `portcullis config
-show` prints what is in force.
+    after_help = "Every setting is a flag (--query-time), a variable (PORTCULLIS_QUERY_TIME) and a key of the
+settings' file (query_time). A flag wins over a variable, a variable over the file.
+`portcullis config show` prints what is in force. A key of full access comes from
+PORTCULLIS_API_KEY or the file; other keys are made with `portcullis keys create`.
 
 Examples:
   portcullis serve --dev --policy policy.polar

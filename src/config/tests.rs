@@ -1,3 +1,5 @@
+//! Sources and their precedence, every type, and what is said about mistakes.
+
 use std::path::Path;
 
 use serde_json::json;
