@@ -1,8 +1,9 @@
 //! Where events and spans go: lines on the standard error, traces to a collector.
 //!
 //! In: the settings. Out: a subscriber for the whole process, and [`Telemetry`], which has to be finished so that
-//! the last spans are sent. A collector that does not answer costs its spans and nothing else: they wait in a
-//! bounded queue, and a thread of their own sends them.
+//! the last of them are written and sent. Neither holds up an answer: lines and spans wait in bounded queues, and
+//! threads of their own write and send them. A reader of the log that reads no more, and a collector that does
+//! not answer, cost what finds no place in the queue.
 
 use super::error::CliError;
 use crate::config::{Config, HttpAddress, LogFormat};
@@ -11,9 +12,10 @@ use opentelemetry::trace::TracerProvider;
 use opentelemetry_http::{Bytes, HttpClient, HttpError, Request, Response};
 use opentelemetry_otlp::{Protocol, SpanExporter, WithExportConfig, WithHttpConfig};
 use opentelemetry_sdk::{Resource, trace::SdkTracerProvider};
-use std::io::IsTerminal;
+use std::io::{BufWriter, IsTerminal};
 use std::time::Duration;
 use tracing::level_filters::LevelFilter;
+use tracing_appender::non_blocking::{NonBlocking, NonBlockingBuilder, WorkerGuard};
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
@@ -26,6 +28,8 @@ const EXPORT_TIME: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub(super) struct Telemetry {
     traces: Option<SdkTracerProvider>,
+    /// Writes the lines that are left when it is dropped.
+    lines: WorkerGuard,
 }
 
 impl Telemetry {
@@ -41,26 +45,30 @@ impl Telemetry {
             // A request and what happens in it, whatever the log is set to.
             layer.with_filter(Targets::new().with_target("portcullis::http", LevelFilter::INFO))
         });
-        let subscriber = Registry::default().with(spans).with(lines(config));
+        // Buffered: the thread writes what has come meanwhile at once.
+        let stderr = BufWriter::new(std::io::stderr());
+        let (writer, written) = NonBlockingBuilder::default().finish(stderr);
+        let subscriber = Registry::default().with(spans).with(lines(config, writer));
         // A second subscriber is refused; the first goes on.
         let _ = subscriber.try_init();
-        Ok(Self { traces })
+        Ok(Self { traces, lines: written })
     }
 
-    /// Sends the spans that have not been sent yet.
+    /// Sends the spans and writes the lines that are left.
     pub(super) fn finish(self) {
         if let Some(Err(error)) = self.traces.map(|traces| traces.shutdown_with_timeout(EXPORT_TIME)) {
             tracing::warn!(%error, "the last traces were not sent");
         }
+        drop(self.lines);
     }
 }
 
 /// The lines on the standard error.
-fn lines<S>(config: &Config) -> impl Layer<S>
+fn lines<S>(config: &Config, writer: NonBlocking) -> impl Layer<S>
 where
     S: tracing::Subscriber + for<'span> tracing_subscriber::registry::LookupSpan<'span>,
 {
-    let layer = fmt::layer().with_writer(std::io::stderr);
+    let layer = fmt::layer().with_writer(writer);
     let layer = match config.log_format {
         LogFormat::Text => layer.with_ansi(std::io::stderr().is_terminal()).boxed(),
         LogFormat::Json => layer.json().flatten_event(true).with_span_list(false).boxed(),

@@ -1,4 +1,5 @@
 //! `/metrics`: the form that scrapers read, and numbers that move as they should.
+#![expect(clippy::float_cmp, reason = "what is counted is whole, and below what a float holds exactly")]
 
 use std::{
     collections::BTreeMap,

@@ -146,8 +146,8 @@ fn an_early_answer_survives_the_body_that_follows_it() {
         bearer(DEVELOPMENT_KEY)
     );
     stream.write_all(head.as_bytes()).unwrap();
-    for _ in 0..40 {
-        if stream.write_all(&[b' '; 100_000]).is_err() {
+    for _ in 0..400 {
+        if stream.write_all(&[b' '; 10_000]).is_err() {
             break;
         }
     }
