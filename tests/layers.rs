@@ -60,6 +60,11 @@ const PLACES: &[(&str, &[&str])] = &[
     ("utoipa_swagger_ui", &["src/http/openapi/page.rs"]),
     ("governor", &["src/http/rate.rs"]),
     ("std::env", &["src/config.rs"]),
+    ("toml::de", &["src/config/file.rs"]),
+    ("prometheus", &["src/http/metrics/"]),
+    ("tokio_rustls", &["src/http/tls.rs"]),
+    ("opentelemetry", &["src/http/traces.rs", "src/cli/telemetry.rs"]),
+    ("ureq", &["src/cli/telemetry.rs"]),
 ];
 
 /// The compiler computes: no file, network, clock, environment, thread, global or randomness.

@@ -82,6 +82,7 @@ fn authenticate(headers: &HeaderMap, app: &AppState) -> Result<(Arc<Environment>
     let found = fixed(key, &app.fixed_keys)
         .or_else(stored)
         .ok_or(ApiError::Unauthorized("the API key is unknown or was revoked"))?;
+    tracing::Span::current().record("environment", found.0.name.as_str());
     if let Some(rates) = &app.rates {
         rates.count(&Sha256::digest(key).into())?;
     }

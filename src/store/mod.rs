@@ -36,7 +36,10 @@ mod tests;
 mod transaction;
 mod writer;
 
-use std::{path::Path, sync::Arc};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use rusqlite::Connection;
 
@@ -68,6 +71,7 @@ struct Shared {
     writer: Writer,
     published: Arc<Published>,
     secret: [u8; 32],
+    files: Vec<PathBuf>,
 }
 
 impl Drop for Shared {
@@ -97,13 +101,14 @@ impl Store {
         migrate::migrate(&mut conn)?;
         migrate::check(&mut conn, options.check_time)?;
         let secret = secret(&conn)?;
+        let files = place.files();
         let readers = (0..options.readers.max(1))
             .map(|_| Reader::new(place.reader(options)?, options.query_time))
             .collect::<Result<Vec<_>, StoreError>>()?;
         let published = Arc::new(Published::default());
         let writer = Writer::start(conn, place, Arc::clone(&published))?;
         let pool = Pool::new(readers, options.query_time);
-        Ok(Self { shared: Arc::new(Shared { pool, writer, published, secret }) })
+        Ok(Self { shared: Arc::new(Shared { pool, writer, published, secret, files }) })
     }
 
     /// A random secret made with the store; page tokens are authenticated with it.
@@ -184,6 +189,17 @@ impl Store {
     /// How many facts are stored; reads counters, not facts.
     pub async fn stats(&self) -> Result<Stats, StoreError> {
         self.read(|reader| reader.with(facts::stats)).await
+    }
+
+    /// How many bytes the store's files have; none in memory.
+    pub async fn bytes(&self) -> Result<u64, StoreError> {
+        let files = self.shared.files.clone();
+        self.read(move |_| {
+            // The log is there only while somebody has the store open, and may go at any time.
+            let length = |path: &PathBuf| path.metadata().map_or(0, |found| found.len());
+            Ok(files.iter().map(length).sum())
+        })
+        .await
     }
 
     /// Stores a policy as the active one.
