@@ -119,7 +119,7 @@ pub enum ConditionPart {
 }
 
 /// The column that a filter looks at: an expression of the caller's over one row.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ColumnExpr {
     /// Its text; between brackets unless it is a name or a cast of one.
     pub text: String,

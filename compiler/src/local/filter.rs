@@ -19,6 +19,7 @@ use crate::plan::algebra::{Condition, Expr, From, FromKind, Plan, Rows, Select, 
 use crate::question::CompileError;
 use crate::specialise::clause::TableRef;
 use crate::sql::forms::{Filter, LocalStatement, column_text};
+use crate::sql::template::Template;
 
 /// Prints the filter of a folded plan. `given` is the variable whose value the plan takes as given, if it
 /// tests the column row by row.
@@ -29,7 +30,7 @@ pub(super) fn print(
     var: usize,
     column: &ColumnExpr,
     asked: &Asked<'_>,
-) -> Result<String, CompileError> {
+) -> Result<Template, CompileError> {
     let ty = asked.question.vars.get(var).and_then(|var| var.ty.as_deref()).unwrap_or_default();
     let text = column_text(column);
     let held = statement.column_held(column, ty);

@@ -7,6 +7,7 @@
 
 use super::build;
 use super::lower::{Lowering, Sources};
+use super::template::Place;
 use crate::bindings::{Bindings, Family, SqlType};
 use crate::ir::{ConstId, TypeId};
 use crate::plan::algebra::{Embedded, Expr, FromKind, Plan, Select, TableBody};
@@ -33,6 +34,8 @@ pub(crate) struct LocalValues<'l> {
     pub(crate) bindings: &'l Bindings,
     /// The rows of embedded sources.
     pub(crate) embedded: &'l [Embedded],
+    /// The literals that are values of the question.
+    pub(crate) places: &'l [Place],
     /// What our names begin with, so that they are none of the caller's.
     pub(crate) prefix: String,
     /// How each column of each table is held.
@@ -62,14 +65,6 @@ impl SqlType {
             Family::Integer { .. } | Family::Uuid | Family::Padded => Held::Native(self.clone()),
             Family::Text => Held::Text,
             Family::Other => Held::Untold(None),
-        }
-    }
-
-    /// A text of this type as a literal.
-    pub(super) fn literal(&self, text: &str, lit: impl Fn(&str) -> Sql) -> Sql {
-        match (self.family, text.parse()) {
-            (Family::Integer { .. }, Ok(number)) => build::number(number),
-            _ => lit(text),
         }
     }
 }
@@ -197,10 +192,7 @@ impl Lowering<'_> {
         wanted: &Held,
     ) -> Result<Sql, CompileError> {
         match (wanted, expr) {
-            (Held::Native(ty), Expr::Const(literal)) => {
-                let text = self.literal_text(literal)?;
-                Ok(build::cast(ty.literal(&text, |text| self.lit(text)), &ty.name))
-            }
+            (Held::Native(ty), Expr::Const(literal)) => Ok(build::cast(self.native(ty, literal)?, &ty.name)),
             (Held::Native(ty), _) => {
                 let value = self.expr(sources, expr)?;
                 // The arms of a fixpoint must agree to the letter.
@@ -222,12 +214,6 @@ impl Lowering<'_> {
                 Ok(self.text(value))
             }
         }
-    }
-
-    pub(super) fn literal_text(&self, literal: ConstId) -> Result<String, CompileError> {
-        let held = constant(self.program, self.extra_constants, literal);
-        held.map(|held| held.text.clone())
-            .ok_or_else(|| CompileError::Bug("a literal without an entry".into()))
     }
 }
 
