@@ -6,7 +6,7 @@
 use super::fold::{Fetched, Folded};
 use super::likeness::places;
 use super::variant::Variant;
-use super::{Asked, Form, LocalError, LocalPlan, LocalSql, checks, filter, guards, prefix, sets, split};
+use super::{Asked, Form, LocalError, LocalPlan, LocalSql, checks, filter, guards, sets, split};
 use crate::catalog::{Catalog, RelationSource};
 use crate::ir::Constant;
 use crate::plan::algebra::{Plan, PlanAnswer};
@@ -120,8 +120,7 @@ fn text(
     };
     let starts_from_rows = matches!(asked.form, Form::Decision { .. } | Form::List { .. });
     if starts_from_rows && asked.bindings.dialect.features().sets_are_arrays {
-        checks::flatten(&mut plan);
-        prefix::share(&mut plan, catalog, asked.bindings, &statement.values.prefix);
+        checks::flatten(&mut plan, catalog, asked.bindings, &statement.values.prefix);
     }
     let template = match asked.form {
         Form::Decision { name } => {

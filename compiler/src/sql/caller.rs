@@ -230,7 +230,7 @@ impl Lowering<'_> {
     ) -> Result<Sql, CompileError> {
         let held = self.held(sources, value);
         let value = self.expr(sources, value)?;
-        self.value_in_set(tables, value, &held, selects)
+        self.value_in_set(tables, sources, value, &held, selects)
     }
 
     /// `value IN (selects)`, for a value that is printed already. Selects whose values are held in another way
@@ -238,6 +238,7 @@ impl Lowering<'_> {
     pub(super) fn value_in_set(
         &mut self,
         tables: &[Table],
+        outer: &Sources,
         value: Sql,
         held: &Held,
         selects: &[Select],
@@ -251,11 +252,11 @@ impl Lowering<'_> {
         let text: Vec<&Select> = if native.is_empty() { selects.iter().collect() } else { others };
         let mut any = Vec::new();
         if !native.is_empty() {
-            any.push(self.in_arms(tables, value.clone(), held.clone(), &native)?);
+            any.push(self.in_arms(tables, outer, value.clone(), held.clone(), &native)?);
         }
         if !text.is_empty() {
             let value = self.as_text(value, held);
-            any.push(self.in_arms(tables, value, Held::Text, &text)?);
+            any.push(self.in_arms(tables, outer, value, Held::Text, &text)?);
         }
         Ok(build::any(any))
     }
@@ -271,6 +272,7 @@ impl Lowering<'_> {
     fn in_arms(
         &mut self,
         tables: &[Table],
+        outer: &Sources,
         value: Sql,
         wanted: Held,
         selects: &[&Select],
@@ -282,8 +284,9 @@ impl Lowering<'_> {
             .as_mut()
             .map(|local| (std::mem::replace(&mut local.answer, wanted), local.current.take()));
         self.step_in(true);
-        let arms = self
-            .in_own_scope(tables, &selects, |this| Ok(build::query(this.arms(tables, &selects, 1, false)?)));
+        let arms = self.in_own_scope(tables, &selects, |this| {
+            Ok(build::query(this.arms(tables, outer, &selects, 1, false)?))
+        });
         self.step_in(false);
         if let (Some(local), Some((answer, current))) = (&mut self.local, before) {
             local.answer = answer;

@@ -96,7 +96,7 @@ impl LocalStatement<'_> {
         common: &[Condition],
     ) -> Result<Template, CompileError> {
         self.statement(plan, |lowering, selects| {
-            let all = lowering.arms(&plan.tables, selects, n_columns, sorted)?;
+            let all = lowering.arms(&plan.tables, &Sources::default(), selects, n_columns, sorted)?;
             let r = lowering.named("r");
             let column = |(column, name): &(usize, String)| {
                 build::item(build::column(&r, build::ident(&format!("c{column}"))), Some(build::ident(name)))
@@ -157,7 +157,13 @@ impl LocalStatement<'_> {
             of_column.push(build::nested(build::all(vec![is, holds])));
         }
         if !filter.set.is_empty() {
-            of_column.push(lowering.value_in_set(tables, column.clone(), held, &filter.set)?);
+            of_column.push(lowering.value_in_set(
+                tables,
+                &Sources::default(),
+                column.clone(),
+                held,
+                &filter.set,
+            )?);
         }
         of_column.retain(|condition| *condition != build::boolean(false));
         let mut any = Vec::new();

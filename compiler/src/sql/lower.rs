@@ -133,6 +133,7 @@ impl<'l> Lowering<'l> {
     pub(super) fn arms(
         &mut self,
         tables: &[Table],
+        outer: &Sources,
         selects: &[Select],
         n_columns: usize,
         star: bool,
@@ -140,7 +141,7 @@ impl<'l> Lowering<'l> {
         let names = column_names(n_columns);
         let mut arms = Vec::new();
         for select in selects {
-            arms.push(self.select(tables, &Sources::default(), select, Some(&names), star)?);
+            arms.push(self.select(tables, outer, select, Some(&names), star)?);
         }
         if arms.is_empty() {
             let nothing =
@@ -164,7 +165,7 @@ impl<'l> Lowering<'l> {
     ) -> Result<Query, CompileError> {
         let names = column_names(n_columns);
         let paged = range == Range::Page;
-        let all = self.arms(tables, selects, n_columns, paged)?;
+        let all = self.arms(tables, &Sources::default(), selects, n_columns, paged)?;
         let projection =
             names.iter().map(|name| build::item(build::column("r", build::ident(name)), None)).collect();
         let filter = if paged {
