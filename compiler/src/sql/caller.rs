@@ -7,7 +7,7 @@
 use super::build;
 use super::held::{Held, LocalValues};
 use super::lower::{Lowering, Sources, column_names};
-use crate::bindings::{BoundQuery, ConditionPart, PlainQuery};
+use crate::bindings::{BoundQuery, ConditionPart, Name, PlainQuery};
 use crate::catalog::{Relation, RelationSource};
 use crate::ir::CompareOp;
 use crate::plan::algebra::{Condition, Expr, FromKind, Select, Table};
@@ -92,7 +92,7 @@ impl Lowering<'_> {
     ) -> Result<TableFactor, CompileError> {
         let query = self.query(binding)?;
         if let Some(plain) = &query.plain {
-            return Ok(build::raw_table(&plain.table.join("."), alias, &[]));
+            return Ok(build::raw_table(&Name::path(&plain.table), alias, &[]));
         }
         let n_columns = relation.columns().count();
         if self.features.derived_columns {

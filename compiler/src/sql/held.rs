@@ -8,7 +8,7 @@
 use super::build;
 use super::lower::{Lowering, Sources};
 use super::template::Place;
-use crate::bindings::{Bindings, Family, SqlType};
+use crate::bindings::{Bindings, Family, Name, SqlType};
 use crate::ir::{ConstId, TypeId};
 use crate::plan::algebra::{Embedded, Expr, FromKind, Plan, Select, TableBody};
 use crate::question::CompileError;
@@ -45,7 +45,7 @@ pub(crate) struct LocalValues<'l> {
     /// The question's variable that is a column of the caller's, its type and its name in the statement.
     pub(crate) column: Option<(usize, Held, Sql)>,
     /// The name of the caller's row and its key, where a filter may read the row's other columns.
-    pub(crate) row: Option<(String, String)>,
+    pub(crate) row: Option<(String, Name)>,
     /// How the answer's columns must come out.
     pub(crate) answer: Held,
     /// Whether each query brings the tables that it reads: a filter has no place for them.
