@@ -15,7 +15,7 @@ use crate::dialect;
 use crate::ir::{Constant, Program, RuleId, TypeId};
 use crate::limits;
 use crate::plan::Planned;
-use crate::plan::algebra::{Condition, FromKind, Plan};
+use crate::plan::algebra::{Condition, Embedded, FromKind, Plan};
 use crate::plan::print::Names;
 use crate::question::{CompileError, Shape, Statement};
 use crate::sql;
@@ -93,7 +93,10 @@ impl Variant {
             types: &self.types,
             fetch: &mut part,
             fetched: BTreeMap::new(),
-            embedded: Vec::new(),
+            // A part's rows keep its number.
+            embedded: (0..self.statements.len())
+                .map(|part| Embedded { rows: None, part: Some(part) })
+                .collect(),
         };
         let folded = folder.fold(plan).map_err(LocalError::Fetch)?;
         self.check_size(&folded, asked).map_err(LocalError::Compile)?;
