@@ -14,7 +14,8 @@ pub struct EngineSettings {
     pub context_facts: usize,
     /// Facts and patterns of one batch; `None` leaves the bound to the size of the body.
     pub batch_facts: Option<usize>,
-    /// Bytes of compiled statements that are kept for reuse.
+    /// Bytes of compiled statements that are kept for reuse. Of local checks, documents, plans and texts may take
+    /// a quarter of it each beside.
     pub plan_bytes: u64,
     /// Predicates of one question: the work of compiling grows with their combinations.
     pub question_atoms: usize,
