@@ -10,10 +10,11 @@
 
 use super::anchor::Anchors;
 use super::key::{is_key, reads};
-use super::{Asked, guards, sets};
+use super::{Asked, sets};
 use crate::bindings::{Bindings, ColumnExpr, Name, RowTable};
 use crate::ir::CompareOp;
 use crate::plan::algebra::{Condition, Expr, From, FromKind, Plan, Select, Table, TableBody};
+use crate::plan::guards;
 use crate::question::CompileError;
 use crate::specialise::clause::TableRef;
 use crate::sql::forms::{Filter, LocalStatement, column_text};
