@@ -57,7 +57,7 @@ use local::Documents;
 use parking_lot::RwLock;
 use plans::Plans;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use tokio::sync::Mutex;
 use versions::Active;
 
@@ -79,6 +79,8 @@ struct Shared {
     settings: EngineSettings,
     /// The active policy with its compiled questions; `None` before the first policy.
     plans: RwLock<Option<Arc<Plans>>>,
+    /// What answers before that: no rule, over no relation.
+    without_policy: OnceLock<Arc<Plans>>,
     /// Held while the active policy is replaced.
     uploads: Mutex<()>,
     documents: Documents,
@@ -111,8 +113,15 @@ impl Engine {
     async fn over(store: Store, settings: EngineSettings) -> Result<Self, EngineError> {
         let stored = store.policy(None).await?;
         let documents = Documents::new(settings.plan_bytes / 4);
-        let (plans, uploads, counted) = (RwLock::new(None), Mutex::new(()), Arc::default());
-        let shared = Shared { store, settings, plans, uploads, documents, counted };
+        let shared = Shared {
+            store,
+            settings,
+            plans: RwLock::new(None),
+            without_policy: OnceLock::new(),
+            uploads: Mutex::new(()),
+            documents,
+            counted: Arc::default(),
+        };
         let engine = Self { shared: Arc::new(shared) };
         if let Some(policy) = stored {
             let active = view::off_the_workers(move || Active::of(&policy)).await??;
@@ -214,6 +223,16 @@ impl Engine {
             *plans = Some(Arc::new(Plans::new(policy, relations, self.settings().plan_bytes)));
         }
         plans.clone()
+    }
+
+    /// A policy without a rule, which is what answers before the first one.
+    fn plans_without_policy(&self) -> Result<Arc<Plans>, EngineError> {
+        if let Some(known) = self.shared.without_policy.get() {
+            return Ok(Arc::clone(known));
+        }
+        let policy = Arc::new(Active::empty()?);
+        let plans = Arc::new(Plans::new(policy, Arc::default(), self.settings().plan_bytes / 16));
+        Ok(Arc::clone(self.shared.without_policy.get_or_init(|| plans)))
     }
 
     /// Lets a policy answer from now on.

@@ -7,13 +7,10 @@ use super::answers::{Binding, Prepared, Window};
 use super::catalog::Context;
 use super::counters::Counted;
 use super::plans::{PlanKey, Plans};
-use super::versions::Active;
 use super::{Engine, EngineError, facts};
 use crate::store::{Fact, Reader, StoreError};
-use portcullis_compiler::check;
 use portcullis_compiler::ir::Program;
 use portcullis_compiler::question::Question;
-use portcullis_compiler::source::SourceMap;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -63,13 +60,10 @@ impl Engine {
 impl Engine {
     /// What is seen before the first policy: nothing can be granted.
     pub(super) fn view_without_policy(&self) -> Result<View, EngineError> {
-        let checked = check(&SourceMap::new("policy.polar", ""));
-        let program = checked.program.ok_or_else(|| EngineError::Bug("no rule is no policy".into()))?;
-        let active = Active { version: 0, program: Arc::new(program), lints: Vec::new() };
-        let plans = Plans::new(Arc::new(active), self.store().relations(), self.settings().plan_bytes);
         let max_rows = self.settings().answer_rows;
+        let plans = self.plans_without_policy()?;
         let counted = Arc::clone(self.counted());
-        Ok(View { plans: Arc::new(plans), counted, context: Context::default(), now: unix_time(), max_rows })
+        Ok(View { plans, counted, context: Context::default(), now: unix_time(), max_rows })
     }
 }
 

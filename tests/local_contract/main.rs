@@ -3,7 +3,7 @@
 //! Each test takes one promise of the contract, runs the SQL as a caller would, and looks at rows, names and
 //! types; `forms` has the four answers, `filters` every place where a filter may stand, `text` what no text
 //! may hold, `types` how ids are compared, `recursion` the same through fixpoints, `ids` what strangers may send,
-//! `limits` how long a text may get. The
+//! `alike` which questions share a printed text, `limits` how long a text may get. The
 //! shape of the most usual texts is kept under `snapshots/local`.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on should stop where it is")]
@@ -12,6 +12,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod alike;
 mod filters;
 mod forms;
 mod ids;

@@ -63,27 +63,28 @@ impl Lowering<'_> {
         held: &Held,
         literals: &[ConstId],
     ) -> Result<Sql, CompileError> {
-        let texts =
-            literals.iter().map(|literal| self.literal_text(*literal)).collect::<Result<Vec<_>, _>>()?;
-        let (value, list): (Sql, Vec<Sql>) = match held {
-            Held::Native(ty) => (
-                value,
-                texts
-                    .iter()
-                    .filter(|text| ty.admits(text))
-                    .map(|text| ty.literal(text, |text| self.lit(text)))
-                    .collect(),
-            ),
-            Held::Untold(ty) if !texts.iter().all(|text| self.suffices_untyped(*ty, text)) => {
-                (self.as_text(value, held), texts.iter().map(|text| self.lit(text)).collect())
+        let mut list = Vec::with_capacity(literals.len());
+        let value = match held {
+            Held::Native(ty) => {
+                for literal in literals {
+                    if ty.admits(self.literal_text(*literal)?) {
+                        list.push(self.native(ty, *literal)?);
+                    }
+                }
+                value
             }
-            Held::Untold(_) => {
+            Held::Untold(ty) if self.all_suffice_untyped(*ty, literals)? => {
                 let exact = self.as_text(value.clone(), held);
                 let one = self.one_of(value, &Held::Text, literals)?;
                 let exact = self.one_of(exact, &Held::Text, literals)?;
                 return Ok(build::nested(build::all(vec![one, exact])));
             }
-            Held::Text => (value, texts.iter().map(|text| self.lit(text)).collect()),
+            Held::Text | Held::Untold(_) => {
+                for literal in literals {
+                    list.push(self.literal(*literal)?);
+                }
+                self.as_text(value, held)
+            }
         };
         let mut list = list.into_iter();
         Ok(match (list.next(), list.len()) {
@@ -95,26 +96,34 @@ impl Lowering<'_> {
 
     /// `value <> literal`, for a value held in any way.
     fn unequal(&self, value: Sql, held: &Held, literal: ConstId) -> Result<Sql, CompileError> {
-        let text = self.literal_text(literal)?;
         Ok(match held {
-            Held::Native(ty) if ty.admits(&text) => {
-                build::binary(value, BinaryOperator::NotEq, ty.literal(&text, |text| self.lit(text)))
+            Held::Native(ty) if ty.admits(self.literal_text(literal)?) => {
+                build::binary(value, BinaryOperator::NotEq, self.native(ty, literal)?)
             }
             Held::Native(_) => build::boolean(true),
             Held::Text | Held::Untold(_) => {
-                build::binary(self.as_text(value, held), BinaryOperator::NotEq, self.lit(&text))
+                build::binary(self.as_text(value, held), BinaryOperator::NotEq, self.literal(literal)?)
             }
         })
     }
 
-    /// Whether a literal may take its type from the column that it is compared with, so that an index serves:
+    /// Whether literals may take their type from the column that they are compared with, so that an index serves:
     /// what looks like a small number or a UUID is one wherever the column holds such, and what does not is
     /// compared as text, since the database would refuse it. What is equal as a value of another type, as
     /// `20240101` to a date, is not the same id: the text is compared beside.
-    fn suffices_untyped(&self, ty: Option<TypeId>, text: &str) -> bool {
-        self.features.literals_are_untyped
-            && (ty == Some(TypeId::BOOLEAN) || is_small_number(text) || is_uuid(text))
+    fn all_suffice_untyped(&self, ty: Option<TypeId>, literals: &[ConstId]) -> Result<bool, CompileError> {
+        for literal in literals {
+            if ty != Some(TypeId::BOOLEAN) && !is_like_no_text(self.literal_text(*literal)?) {
+                return Ok(false);
+            }
+        }
+        Ok(self.features.literals_are_untyped)
     }
+}
+
+/// Whether a text looks like a value of another type, wherever it stands.
+pub(crate) fn is_like_no_text(text: &str) -> bool {
+    is_small_number(text) || is_uuid(text)
 }
 
 /// Whether values of two types compare without a cast.

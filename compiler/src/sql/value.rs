@@ -5,10 +5,8 @@ use super::lower::{ITSELF, Lowering, Sources};
 use super::lower::{Literal, Values};
 use crate::catalog::RelationSource;
 use crate::dialect::{JsonRows, Placeholder};
-use crate::ir::ConstId;
 use crate::plan::algebra::{Expr, FromKind};
 use crate::question::{CompileError, Slot};
-use crate::specialise::clause::constant;
 use sqlparser::ast::{BinaryOperator, Expr as Sql};
 
 impl Lowering<'_> {
@@ -74,12 +72,6 @@ impl Lowering<'_> {
                 ),
             }),
         }
-    }
-
-    pub(super) fn literal(&self, literal: ConstId) -> Result<Sql, CompileError> {
-        let held = constant(self.program, self.extra_constants, literal);
-        held.map(|held| self.lit(&held.text))
-            .ok_or_else(|| CompileError::Bug("a literal without an entry".into()))
     }
 
     /// A value without a column, as text.
