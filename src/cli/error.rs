@@ -63,6 +63,18 @@ pub(super) enum CliError {
         /// What is wrong with it.
         reason: String,
     },
+    /// A place in a file that is imported holds no fact that can be stored.
+    #[error("{name}, line {line}, column {column}: {reason}")]
+    Input {
+        /// The file, in backticks, or the standard input.
+        name: String,
+        /// The line, from 1.
+        line: u64,
+        /// In JSON the column in bytes, in a table the column's number; from 1.
+        column: u64,
+        /// What is wrong there.
+        reason: String,
+    },
     /// A data-bindings document is refused; every finding, a line each.
     #[error("{0}")]
     Bindings(String),
@@ -92,6 +104,9 @@ pub(super) enum CliError {
     /// A variable of the environment.
     #[error(transparent)]
     Config(#[from] ConfigError),
+    /// The service refused, in its words.
+    #[error("{0}")]
+    Refused(String),
     /// The reader of our output has gone; there is nobody to tell.
     #[error("nobody reads the output")]
     OutputClosed,
@@ -131,11 +146,13 @@ impl CliError {
             | Self::TooLong { .. }
             | Self::TooManyTables { .. }
             | Self::Fact { .. }
+            | Self::Input { .. }
             | Self::OtherDatabase { .. }
             | Self::Database(_)
             | Self::Compile(_)
             | Self::Engine(_)
             | Self::Store(_)
+            | Self::Refused(_)
             | Self::Config(_) => output::to_stderr(&format!("error: {self}")),
         }
         ExitCode::FAILURE

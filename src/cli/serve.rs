@@ -3,6 +3,7 @@
 use super::error::CliError;
 use super::{Verdict, output, policy_file};
 use crate::config::Config;
+use crate::control::Control;
 use crate::engine::{Engine, EngineSettings, PolicyOptions, open_environments};
 use crate::http::{self, AppState, DEFAULT_ENVIRONMENT, DEVELOPMENT_KEY, Environment};
 use std::io::IsTerminal;
@@ -78,12 +79,31 @@ async fn serve(config: Config) -> Result<Verdict, CliError> {
     let cannot_listen = |error| CliError::Io { what: format!("cannot listen on {}", config.listen), error };
     let listener = TcpListener::bind(config.listen).await.map_err(cannot_listen)?;
     let address = listener.local_addr().map_err(cannot_listen)?;
+    let control = control(&config.data);
     if let Err(error) = output::to_stdout(&welcome(address, &config)) {
         tracing::warn!(%error, %address, "answers without having said so");
     }
     let state = Arc::new(AppState::new(config, environments));
-    http::serve(listener, state, stop_signal()).await;
+    tokio::select! {
+        () = http::serve(listener, Arc::clone(&state), stop_signal()) => {}
+        () = take_orders(control, state, settings) => {}
+    }
     Ok(Verdict::Good)
+}
+
+/// Carries out what commands on this machine order, and never ends.
+async fn take_orders(control: Option<Control>, state: Arc<AppState>, settings: EngineSettings) {
+    match control {
+        Some(control) => control.serve(state, settings).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// The socket for orders; a service that cannot have one does without.
+fn control(data: &Path) -> Option<Control> {
+    let bound = Control::bind(data);
+    let missing = "no control socket: keys can be managed only while the service is stopped";
+    bound.inspect_err(|error| tracing::warn!(%error, "{missing}")).ok()
 }
 
 /// Makes a file's policy the active one.

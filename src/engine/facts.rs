@@ -58,7 +58,7 @@ pub(super) fn check_type(what: &str, ty: &str) -> Result<(), EngineError> {
 }
 
 /// Refuses a fact that may not be stored under this policy; without a policy that is every fact.
-pub(super) fn check_fact(program: Option<&Program>, fact: &Fact) -> Result<(), EngineError> {
+pub fn check_fact(program: Option<&Program>, fact: &Fact) -> Result<(), EngineError> {
     let name = visible(&fact.predicate);
     if fact.predicate.contains('\0') {
         return Err(bad(format!("the predicate `{name}` contains a NUL character")));

@@ -50,6 +50,7 @@ use axum::{
     middleware::{Next, from_fn_with_state},
     response::{IntoResponse, Response},
 };
+use parking_lot::RwLock;
 use rustc_hash::FxHashMap;
 use tokio::sync::Semaphore;
 use tracing::Instrument;
@@ -81,7 +82,8 @@ pub struct Environment {
 #[derive(Debug)]
 pub struct AppState {
     config: Config,
-    environments: FxHashMap<String, Arc<Environment>>,
+    /// More may come while it serves; none goes.
+    environments: RwLock<FxHashMap<String, Arc<Environment>>>,
     fixed_keys: Vec<FixedKey>,
     seats: Semaphore,
     decisions: Decisions,
@@ -100,9 +102,19 @@ impl AppState {
             .flat_map(|first| keys.clone().map(|key| FixedKey::new(key, Arc::clone(first))))
             .collect();
         let seats = Semaphore::new(config.max_requests.min(Semaphore::MAX_PERMITS));
-        let decisions = Decisions::of(environments.iter().map(|each| each.name.as_str()));
         let environments = environments.into_iter().map(|each| (each.name.clone(), each)).collect();
-        Self { config, environments, fixed_keys, seats, decisions }
+        let environments = RwLock::new(environments);
+        Self { config, environments, fixed_keys, seats, decisions: Decisions::default() }
+    }
+
+    /// Answers for one more environment from now on.
+    pub fn add(&self, environment: Environment) {
+        self.environments.write().insert(environment.name.clone(), Arc::new(environment));
+    }
+
+    /// The environment of this name.
+    pub fn environment(&self, name: &str) -> Option<Arc<Environment>> {
+        self.environments.read().get(name).cloned()
     }
 }
 

@@ -36,9 +36,16 @@ const SEAL: &str = "\nportcullis backup 1, sha256 ";
 const SEAL_BYTES: u64 = SEAL.len() as u64 + 64 + 1;
 
 impl Snapshot {
-    /// Writes the snapshot into a file, which must not exist; tells how many pages of how many are done.
-    pub fn back_up(&self, file: &Path, progress: impl FnMut(u64, u64)) -> Result<Holdings, StoreError> {
-        if file.exists() {
+    /// Writes the snapshot into a file, and tells meanwhile how many pages of how many are done.
+    ///
+    /// A file of that name is kept, and the backup refused, unless `overwrite` says otherwise.
+    pub fn back_up(
+        &self,
+        file: &Path,
+        overwrite: bool,
+        progress: impl FnMut(u64, u64),
+    ) -> Result<Holdings, StoreError> {
+        if !overwrite && file.exists() {
             return Err(StoreError::Invalid(format!("`{}` exists already", file.display())));
         }
         let part = beside(file, ".part");

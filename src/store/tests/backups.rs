@@ -66,7 +66,8 @@ async fn a_backup_under_load_is_a_prefix_of_whole_batches() {
         let file = folder.path().join(format!("{round}.db"));
         let before = acknowledged.load(Ordering::SeqCst);
         let mut told = Vec::new();
-        let held = Snapshot::open(&dir).unwrap().back_up(&file, |done, all| told.push((done, all))).unwrap();
+        let held =
+            Snapshot::open(&dir).unwrap().back_up(&file, false, |done, all| told.push((done, all))).unwrap();
         let after = acknowledged.load(Ordering::SeqCst);
         assert!(told.last().is_some_and(|(done, all)| done == all && *all > 0), "{told:?}");
 
@@ -94,7 +95,7 @@ async fn a_backup_holds_policies_and_keys_and_any_sqlite_opens_it() {
     store.put_policy("one".into(), "p.polar".into()).await.unwrap();
     let key = store.create_key("a".into(), "n".into(), Access::ReadOnly).await.unwrap();
     drop(store);
-    let held = Snapshot::open(&dir).unwrap().back_up(&file, |_, _| {}).unwrap();
+    let held = Snapshot::open(&dir).unwrap().back_up(&file, false, |_, _| {}).unwrap();
     assert_eq!(held, Holdings { offset: 2, facts: 1, policies: 1, keys: 1 });
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2, "no other file is left");
     #[cfg(unix)]
@@ -114,7 +115,7 @@ async fn a_backup_holds_policies_and_keys_and_any_sqlite_opens_it() {
     assert_eq!(all(&restored).await, ["p(T:it's \"a\"\n)"]);
     assert_eq!(restored.policy(None).await.unwrap().unwrap().src, "one");
     assert_eq!(restored.verify_key(&key.text), Some(key.key));
-    let again = Snapshot::open(&dir).unwrap().back_up(&file, |_, _| {}).unwrap_err();
+    let again = Snapshot::open(&dir).unwrap().back_up(&file, false, |_, _| {}).unwrap_err();
     assert!(again.to_string().ends_with("exists already"), "{again}");
 }
 
@@ -125,7 +126,7 @@ async fn what_is_not_whole_is_refused_and_leaves_no_trace() {
     let store = open(&dir);
     let facts: Vec<Fact> = (0..2_000).map(|n| fact("p", &[&format!("T:{n:05}"), "T:z"])).collect();
     store.apply(vec![insert(&facts)]).await.unwrap();
-    Snapshot::open(&dir).unwrap().back_up(&file, |_, _| {}).unwrap();
+    Snapshot::open(&dir).unwrap().back_up(&file, false, |_, _| {}).unwrap();
     let whole = fs::read(&file).unwrap();
     let target = folder.path().join("b");
     let refused = |bytes: &[u8]| {
@@ -163,7 +164,7 @@ async fn a_store_is_replaced_only_on_request_and_never_while_it_is_served() {
     let (dir, file) = (folder.path().join("a"), folder.path().join("a.db"));
     let store = open(&dir);
     store.apply(vec![insert(&[fact("p", &["T:then"])])]).await.unwrap();
-    Snapshot::open(&dir).unwrap().back_up(&file, |_, _| {}).unwrap();
+    Snapshot::open(&dir).unwrap().back_up(&file, false, |_, _| {}).unwrap();
     store.apply(vec![insert(&[fact("p", &["T:later"])])]).await.unwrap();
     for overwrite in [false, true] {
         let error = restore(&file, &dir, overwrite).unwrap_err();
