@@ -7,6 +7,7 @@
 )]
 
 mod backups;
+mod environments;
 mod keys;
 mod pretender;
 mod program;

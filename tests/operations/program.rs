@@ -79,7 +79,12 @@ impl Service {
 
     /// Posts a body: the status and the answer.
     pub(crate) fn post(&self, key: &str, path: &str, body: &Json) -> (u16, Json) {
-        let request = self.agent.post(format!("{}/api/{path}", self.url));
+        self.send(key, path, body, "test")
+    }
+
+    /// Posts a body under a request id.
+    pub(crate) fn send(&self, key: &str, path: &str, body: &Json, id: &str) -> (u16, Json) {
+        let request = self.agent.post(format!("{}/api/{path}", self.url)).header("X-Request-ID", id);
         let mut answer = request.header("Authorization", format!("Bearer {key}")).send_json(body).unwrap();
         (answer.status().as_u16(), answer.body_mut().read_json().unwrap())
     }
