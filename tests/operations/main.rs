@@ -2,7 +2,6 @@
 #![expect(
     clippy::unwrap_used,
     clippy::indexing_slicing,
-    clippy::panic,
     reason = "a test that cannot go on should stop where it is"
 )]
 

@@ -138,7 +138,7 @@ fn what_cannot_be_stored_is_named_with_its_place_and_its_chunk_changes_nothing()
     let wrong = [
         (format!("{good_line}\n\n{{\"predicate\":\"note\"}}\n"), "line 3, column 20: missing field `args`"),
         (format!("{good_line}\n{{\"predicate\":7}}"), "line 2, column 14: invalid type: integer `7`"),
-        (format!("{good_line}\n{}", &good_line[..30]), "line 2, column 30: EOF while parsing"),
+        (format!("{good_line}\n{}", good_line.get(..30).unwrap()), "line 2, column 30: EOF while parsing"),
         (format!("{good_line}\n{good_line} {good_line}"), "line 2, column 88: trailing characters"),
         (
             "{\"predicate\":\"note\",\"args\":[7]}".to_owned(),
