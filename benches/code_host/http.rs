@@ -35,8 +35,7 @@ impl Client {
         self.stream.get_mut().write_all(request.as_bytes()).unwrap();
         let mut line = String::new();
         self.stream.read_line(&mut line).unwrap();
-        let status = line.split(' ').nth(1).and_then(|status| status.parse().ok());
-        let status = status.unwrap_or_else(|| panic!("no answer: {line:?}"));
+        let status = line.split(' ').nth(1).unwrap().parse().unwrap();
         let mut length = 0;
         loop {
             line.clear();

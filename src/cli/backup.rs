@@ -16,10 +16,10 @@ use std::path::{Path, PathBuf};
 /// Copy environments into files, while the service runs or not
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "A backup is of one moment: of every batch it holds all or nothing, and it holds every batch \
-that was
-acknowledged before it began. It contains facts, policy versions, keys (hashed) and the secret of page tokens, in one
-SQLite file with its SHA-256 at the end. A file that exists is kept unless --overwrite is given.
+    after_help = "A backup is of one moment: of every batch it holds all or nothing, and it holds every batch that was \
+acknowledged before it began. It contains facts, policy versions, keys (hashed) and the secret of page \
+tokens, in one SQLite file with its SHA-256 at the end. A file that exists is kept unless --overwrite is \
+given.
 
 Examples:
   portcullis backup today.db                      # the default environment

@@ -16,9 +16,8 @@ use std::path::{Path, PathBuf};
 /// Create, list and revoke API keys, while the service runs or not
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "The data folder is that of the service, on the machine where it runs. A key can be used, and \
-a revoked one is
-refused, from the next request on.
+    after_help = "The data folder is that of the service, on the machine where it runs. A key can be used, and a \
+revoked one is refused, from the next request on.
 
 Examples:
   portcullis keys create --name billing

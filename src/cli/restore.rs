@@ -16,11 +16,10 @@ use std::path::{Path, PathBuf};
 /// Make backups the environments of a data folder
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "A backup is checked first, and refused if it is not whole. What the environment holds \
-already is kept
-unless --overwrite is given. An environment that a service has open is never replaced: stop the service, or restore
-under a new name, which a running service then answers for. Keys come along and open only an environment of their own
-name; a key that was revoked after the backup is valid again.
+    after_help = "A backup is checked first, and refused if it is not whole. What the environment holds already is kept \
+unless --overwrite is given. An environment that a service has open is never replaced: stop the service, \
+or restore under a new name, which a running service then answers for. Keys come along and open only an \
+environment of their own name; a key that was revoked after the backup is valid again.
 
 Examples:
   portcullis restore today.db

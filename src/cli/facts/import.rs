@@ -19,11 +19,11 @@ use std::path::PathBuf;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Formats:
   jsonl  one fact a line: {\"predicate\":\"is_public\",\"args\":[{\"type\":\"Repo\",\"id\":\"site\"}]}
-  csv    the header predicate,type1,id1,type2,id2,… (up to 5), a fact a row; empty cells at the end do not count
+  csv    the header predicate,type1,id1,type2,id2,… (up to 5), then a fact a row
 
-Every fact is checked against the active policy, with its line, before its chunk is sent. While a file is imported,
-FILE.import says how far it has come: an import that was interrupted goes on from there with --resume. To import
-something twice changes nothing.
+Every fact is checked against the active policy, with its line, before its chunk is sent. While a file \
+is imported, FILE.import says how far it has come: an import that was interrupted goes on from there \
+with --resume. To import something twice changes nothing.
 
 Examples:
   portcullis facts import facts.jsonl --key-file key.txt

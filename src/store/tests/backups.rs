@@ -212,3 +212,18 @@ async fn a_snapshot_shows_one_moment_in_a_fixed_order_and_can_be_left_early() {
     assert_eq!(snapshot.holdings().unwrap().facts, 4);
     assert_eq!(Snapshot::open(dir.path()).unwrap().holdings().unwrap().facts, 1);
 }
+
+#[tokio::test]
+async fn a_snapshot_reads_the_log_of_a_process_that_was_killed() {
+    let folder = tempfile::tempdir().unwrap();
+    let (dir, left) = (folder.path().join("a"), folder.path().join("b"));
+    let store = open(&dir);
+    store.apply(vec![insert(&[fact("p", &["T:a"])])]).await.unwrap();
+    fs::create_dir(&left).unwrap();
+    for name in ["store.db", "store.db-wal"] {
+        fs::copy(dir.join(name), left.join(name)).unwrap();
+    }
+    let held = Snapshot::open(&left).unwrap().back_up(&folder.path().join("b.db"), false, |_, _| {}).unwrap();
+    assert_eq!(held.facts, 1);
+    assert_eq!(all(&open(&left)).await, ["p(T:a)"], "it can be served as before");
+}
