@@ -34,7 +34,8 @@ const SERVICE: &[(&str, &[&str])] = &[
     ("store", &[]),
     ("engine", &["store"]),
     ("http", &["config", "store", "engine"]),
-    ("cli", &["config", "store", "engine", "http"]),
+    ("control", &["store", "engine", "http"]),
+    ("cli", &["config", "store", "engine", "http", "control"]),
 ];
 
 /// Where a crate or a part of the standard library may be named; everywhere else it may not.
@@ -51,6 +52,9 @@ const PLACES: &[(&str, &[&str])] = &[
     // The service's own store, and the one command that looks at a caller's database, each driver in one file.
     ("rusqlite", &["src/store/", "src/cli/bindings/sqlite.rs"]),
     ("tokio_postgres", &["src/cli/bindings/postgresql.rs"]),
+    ("csv::", &["src/cli/facts/table.rs"]),
+    ("indicatif::", &["src/cli/progress.rs"]),
+    ("ureq::", &["src/cli/facts/service.rs"]),
     ("axum", &["src/http/", "src/cli/serve.rs", "src/lib.rs"]),
     ("hyper", &["src/http/"]),
     ("hyper_util", &["src/http/"]),

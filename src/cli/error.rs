@@ -64,6 +64,18 @@ pub(super) enum CliError {
         /// What is wrong with it.
         reason: String,
     },
+    /// A place in a file that is imported holds no fact that can be stored.
+    #[error("{name}, line {line}, column {column}: {reason}")]
+    Input {
+        /// The file, in backticks, or the standard input.
+        name: String,
+        /// The line, from 1.
+        line: u64,
+        /// In JSON the column in bytes, in a table the column's number; from 1.
+        column: u64,
+        /// What is wrong there.
+        reason: String,
+    },
     /// A data-bindings document is refused; every finding, a line each.
     #[error("{0}")]
     Bindings(String),
@@ -99,6 +111,9 @@ pub(super) enum CliError {
     /// The collector of traces is configured in a way that cannot work.
     #[error("traces cannot be sent: {0}")]
     Traces(String),
+    /// The service refused, in its words.
+    #[error("{0}")]
+    Refused(String),
     /// The reader of our output has gone; there is nobody to tell.
     #[error("nobody reads the output")]
     OutputClosed,
@@ -138,6 +153,7 @@ impl CliError {
             | Self::TooLong { .. }
             | Self::TooManyTables { .. }
             | Self::Fact { .. }
+            | Self::Input { .. }
             | Self::OtherDatabase { .. }
             | Self::Database(_)
             | Self::Compile(_)
@@ -145,7 +161,8 @@ impl CliError {
             | Self::Store(_)
             | Self::Config(_)
             | Self::Tls(_)
-            | Self::Traces(_) => output::to_stderr(&format!("error: {self}")),
+            | Self::Traces(_)
+            | Self::Refused(_) => output::to_stderr(&format!("error: {self}")),
         }
         ExitCode::FAILURE
     }

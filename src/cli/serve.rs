@@ -5,6 +5,7 @@ use super::flags::SettingFlags;
 use super::telemetry::Telemetry;
 use super::{Verdict, output, policy_file};
 use crate::config::Config;
+use crate::control::Control;
 use crate::engine::{Engine, EngineSettings, PolicyOptions, open_environments};
 use crate::http::{self, AppState, DEFAULT_ENVIRONMENT, DEVELOPMENT_KEY, Environment, Tls};
 use std::io::IsTerminal;
@@ -69,6 +70,7 @@ async fn serve(config: Config) -> Result<Verdict, CliError> {
         Some(address) => Some(listen(address).await?),
         None => None,
     };
+    let control = control(&config.data);
     let welcome = welcome(address, metrics.as_ref().map(|(_, address)| *address), &config);
     let stop = stop_signal();
     reload_on_hangup(tls.clone());
@@ -88,7 +90,10 @@ async fn serve(config: Config) -> Result<Verdict, CliError> {
         };
         tokio::spawn(http::serve_metrics(listener, Arc::clone(&state), until));
     }
-    http::serve(listener, state, stop).await;
+    tokio::select! {
+        () = http::serve(listener, Arc::clone(&state), stop) => {}
+        () = take_orders(control, state, settings) => {}
+    }
     Ok(Verdict::Good)
 }
 
@@ -98,6 +103,21 @@ async fn listen(at: SocketAddr) -> Result<(TcpListener, SocketAddr), CliError> {
     let listener = TcpListener::bind(at).await.map_err(cannot)?;
     let address = listener.local_addr().map_err(cannot)?;
     Ok((listener, address))
+}
+
+/// Carries out what commands on this machine order, and never ends.
+async fn take_orders(control: Option<Control>, state: Arc<AppState>, settings: EngineSettings) {
+    match control {
+        Some(control) => control.serve(state, settings).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// The socket for orders; a service that cannot have one does without.
+fn control(data: &Path) -> Option<Control> {
+    let bound = Control::bind(data);
+    let missing = "no control socket: keys can be managed only while the service is stopped";
+    bound.inspect_err(|error| tracing::warn!(%error, "{missing}")).ok()
 }
 
 /// Makes a file's policy the active one.

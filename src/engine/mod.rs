@@ -40,9 +40,10 @@ mod view;
 pub use crate::store::{ArgPattern, Change, Fact, FactPattern, Value};
 pub use checks::ActionsQuestion;
 pub use counters::{Counters, Decided, Lookups};
-pub use environments::{check_name as check_environment_name, open_environments};
+pub use environments::{check_name as check_environment_name, environment_names, open_environments};
 pub use error::{EngineError, PolicyRefusal};
 pub use evaluate::{AnsweredFact, Assignment, EvaluateQuery, EvaluateVar};
+pub use facts::check_fact;
 pub use local::{LocalEmbedded, LocalExplanation, LocalMode, LocalQuestion, LocalRequest, LocalRule};
 pub use pages::{ListPage, Page};
 pub use policies::{PolicyChange, PolicyOptions, PolicyOutcome};
@@ -51,7 +52,7 @@ pub use report::{TestOutcome, TestReport};
 pub use settings::EngineSettings;
 pub use view::unix_time;
 
-use crate::store::{Key, Stats, Store, StoreOptions};
+use crate::store::{Access, Key, NewKey, Stats, Store, StoreOptions};
 use counters::Counted;
 use local::Documents;
 use parking_lot::RwLock;
@@ -178,6 +179,26 @@ impl Engine {
     /// The key with this text, unless it is unknown or revoked.
     pub fn verify_key(&self, text: &str) -> Option<Key> {
         self.store().verify_key(text)
+    }
+
+    /// All keys, oldest first, the revoked ones too.
+    pub fn keys(&self) -> Vec<Key> {
+        self.store().keys()
+    }
+
+    /// Makes a key, which opens its environment at once; its text is known only now.
+    pub async fn create_key(
+        &self,
+        environment: String,
+        name: String,
+        access: Access,
+    ) -> Result<NewKey, EngineError> {
+        Ok(self.store().create_key(environment, name, access).await?)
+    }
+
+    /// Refuses a key from now on; returns whether it exists.
+    pub async fn revoke_key(&self, id: String) -> Result<bool, EngineError> {
+        Ok(self.store().revoke_key(id).await?)
     }
 
     /// A random secret that stays with this environment; page tokens are authenticated with it.

@@ -75,9 +75,9 @@ fn authenticate(headers: &HeaderMap, app: &AppState) -> Result<(Arc<Environment>
         "no API key: the header `Authorization: Bearer <API_KEY>` is expected",
     ))?;
     let stored = || {
-        let environment = app.environments.get(key.split('_').nth(1)?)?;
+        let environment = app.environment(key.split('_').nth(1)?)?;
         let known = environment.engine.verify_key(key)?;
-        Some((Arc::clone(environment), known.access))
+        Some((environment, known.access))
     };
     let found = fixed(key, &app.fixed_keys)
         .or_else(stored)

@@ -58,6 +58,7 @@ use axum::{
     middleware::{Next, from_fn_with_state},
     response::{IntoResponse, Response},
 };
+use parking_lot::RwLock;
 use rustc_hash::FxHashMap;
 use tokio::sync::Semaphore;
 use tracing::{Instrument, field::Empty};
@@ -104,7 +105,8 @@ pub struct Environment {
 #[derive(Debug)]
 pub struct AppState {
     config: Config,
-    environments: FxHashMap<String, Arc<Environment>>,
+    /// More may come while it serves; none goes.
+    environments: RwLock<FxHashMap<String, Arc<Environment>>>,
     fixed_keys: Vec<FixedKey>,
     seats: Semaphore,
     rates: Option<Rates>,
@@ -126,10 +128,10 @@ impl AppState {
             .flat_map(|first| keys.clone().map(|key| FixedKey::new(key, Arc::clone(first))))
             .collect();
         let seats = Semaphore::new(config.max_requests.min(Semaphore::MAX_PERMITS));
-        let rates = config.rate_limit.map(|each_second| Rates::new(each_second, config.rate_burst));
-        let decisions = Decisions::of(environments.iter().map(|each| each.name.as_str()));
         let environments = environments.into_iter().map(|each| (each.name.clone(), each)).collect();
-        let metrics = Arc::new(Metrics::new());
+        let environments = RwLock::new(environments);
+        let rates = config.rate_limit.map(|each_second| Rates::new(each_second, config.rate_burst));
+        let (decisions, metrics) = (Decisions::default(), Arc::new(Metrics::new()));
         Self { config, environments, fixed_keys, seats, rates, decisions, metrics, tls: None }
     }
 
@@ -137,6 +139,16 @@ impl AppState {
     #[must_use]
     pub fn with_tls(self, tls: Arc<Tls>) -> Self {
         Self { tls: Some(tls), ..self }
+    }
+
+    /// Answers for one more environment from now on.
+    pub fn add(&self, environment: Environment) {
+        self.environments.write().insert(environment.name.clone(), Arc::new(environment));
+    }
+
+    /// The environment of this name.
+    pub fn environment(&self, name: &str) -> Option<Arc<Environment>> {
+        self.environments.read().get(name).cloned()
     }
 }
 

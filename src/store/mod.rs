@@ -16,10 +16,11 @@
 //! - A batch is applied wholly, in order, at one moment for every reader.
 //! - Take [`Store::relations`] first, then read: every table of the snapshot exists while it is held, and
 //!   every fact acknowledged before is in one of them.
-//! - One process serves a directory at a time.
+//! - One process serves a directory at a time; others may look at it meanwhile, as a [`Snapshot`], and copy it.
 //!
 //! Not here: which facts a policy accepts, and how a question becomes SQL (`engine`).
 
+mod backup;
 mod connect;
 mod error;
 mod fact;
@@ -31,6 +32,7 @@ mod policy;
 mod pool;
 mod reader;
 mod relation;
+mod snapshot;
 #[cfg(test)]
 mod tests;
 mod transaction;
@@ -43,13 +45,8 @@ use std::{
 
 use rusqlite::Connection;
 
-use self::{
-    connect::Place,
-    pool::Pool,
-    transaction::Transaction,
-    writer::{Published, Writer},
-};
 pub use self::{
+    backup::restore,
     connect::StoreOptions,
     error::StoreError,
     fact::{Applied, ArgPattern, Change, Fact, FactPage, FactPattern, Stats, Value},
@@ -57,6 +54,13 @@ pub use self::{
     policy::{PolicyVersion, StoredPolicy},
     reader::{Param, Reader},
     relation::{Relations, StoredRelation},
+    snapshot::{Holdings, Snapshot},
+};
+use self::{
+    connect::Place,
+    pool::Pool,
+    transaction::Transaction,
+    writer::{Published, Writer},
 };
 
 /// A handle of an open store; clones share it. The last one closes it, and waits for the writes in its queue.

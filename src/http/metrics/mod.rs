@@ -58,7 +58,7 @@ async fn of_the_key(
 }
 
 async fn of_all(State(app): State<Arc<AppState>>) -> Result<Response, ApiError> {
-    let mut environments: Vec<_> = app.environments.values().cloned().collect();
+    let mut environments: Vec<_> = app.environments.read().values().cloned().collect();
     environments.sort_unstable_by(|left, right| left.name.cmp(&right.name));
     Ok(in_text(scrape::text(&app.metrics, &environments).await?))
 }
