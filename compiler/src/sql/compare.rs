@@ -30,9 +30,7 @@ impl Lowering<'_> {
             CompareOp::GreaterOrEqual => BinaryOperator::GtEq,
         };
         if !matches!(op, CompareOp::Equal | CompareOp::NotEqual) {
-            let (left, right) = (self.expr(sources, left)?, self.expr(sources, right)?);
-            let integer = |expr| build::cast(expr, self.features.integer);
-            return Ok(build::binary(integer(left), operator, integer(right)));
+            return Ok(build::binary(self.integer(sources, left)?, operator, self.integer(sources, right)?));
         }
         match (left, right) {
             (Expr::Const(_), Expr::Const(_)) => {}
@@ -74,7 +72,7 @@ impl Lowering<'_> {
                     .map(|text| ty.literal(text, |text| self.lit(text)))
                     .collect(),
             ),
-            Held::Untold(ty) if !texts.iter().all(|text| self.suffices_untyped(*ty, text)) => {
+            Held::Untold(ty) if !self.suffice_untyped(*ty, &texts) => {
                 (self.as_text(value, held), texts.iter().map(|text| self.lit(text)).collect())
             }
             Held::Untold(_) => {
@@ -107,13 +105,15 @@ impl Lowering<'_> {
         })
     }
 
-    /// Whether a literal may take its type from the column that it is compared with, so that an index serves:
-    /// what looks like a small number or a UUID is one wherever the column holds such, and what does not is
-    /// compared as text, since the database would refuse it. What is equal as a value of another type, as
-    /// `20240101` to a date, is not the same id: the text is compared beside.
-    fn suffices_untyped(&self, ty: Option<TypeId>, text: &str) -> bool {
+    /// Whether literals may take their type from the column that they are compared with, so that an index
+    /// serves: what looks like a small number or a UUID is one wherever the column holds such, and what does
+    /// not is compared as text, since the database would refuse it. Numbers beside UUIDs are in no column but
+    /// one of text, and a String or Boolean may well be an enumeration. What is equal as a value of another
+    /// type, as `20240101` to a date, is not the same id: the text is compared beside.
+    fn suffice_untyped(&self, ty: Option<TypeId>, texts: &[String]) -> bool {
         self.features.literals_are_untyped
-            && (ty == Some(TypeId::BOOLEAN) || is_small_number(text) || is_uuid(text))
+            && !matches!(ty, Some(TypeId::STRING | TypeId::BOOLEAN))
+            && (texts.iter().all(|text| is_small_number(text)) || texts.iter().all(|text| is_uuid(text)))
     }
 }
 

@@ -10,6 +10,7 @@ mod condition;
 mod fixpoint;
 pub(crate) mod forms;
 pub(crate) mod held;
+mod integer;
 mod layout;
 pub(crate) mod lower;
 mod value;
