@@ -91,6 +91,9 @@ struct Options {
     /// Use a database that was loaded before, as `host=/tmp/folder user=postgres dbname=large`
     #[arg(long, value_name = "CONFIG")]
     database: Option<String>,
+    /// Measure only how fast SQL comes from a request: no database is needed
+    #[arg(long, conflicts_with_all = ["database", "expert", "ours"])]
+    requests: bool,
     /// What `cargo bench` tells every benchmark
     #[arg(long, hide = true)]
     bench: bool,
@@ -102,25 +105,30 @@ fn main() {
     questions.retain(|question| question.name.contains(&options.only));
     assert!(!questions.is_empty(), "no question's name holds `{}`", options.only);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
-    let database = runtime.block_on(async {
-        if let Some(config) = &options.database {
-            return Database::connect(config).await;
-        }
-        eprintln!("starting PostgreSQL, and loading it, which takes a minute or two");
-        Database::load(SETTINGS, SCALE).await
-    });
     let service = runtime.block_on(Service::start());
     let mut report = Report::default();
-    for (number, question) in (1..).zip(&questions) {
-        eprintln!("{number} of {}: {}", questions.len(), question.name);
-        let ours = our_sql(question, &options, &service);
-        report.rows.push(runtime.block_on(compare(&database, question, &ours, options.rounds)));
+    if !options.requests {
+        let database = runtime.block_on(database(&options));
+        for (number, question) in (1..).zip(&questions) {
+            eprintln!("{number} of {}: {}", questions.len(), question.name);
+            let ours = our_sql(question, &options, &service);
+            report.rows.push(runtime.block_on(compare(&database, question, &ours, options.rounds)));
+        }
     }
     if options.ours.is_none() && !options.expert {
         eprintln!("asking for statements over HTTP");
         report.latencies = latency::latencies(service.address, &questions);
     }
     println!("{}", if options.json { report.json() } else { report.table() });
+}
+
+/// The database that was named, or one of our own.
+async fn database(options: &Options) -> Database {
+    if let Some(config) = &options.database {
+        return Database::connect(config).await;
+    }
+    eprintln!("starting PostgreSQL, and loading it, which takes a minute or two");
+    Database::load(SETTINGS, SCALE).await
 }
 
 /// Our statement for a question.

@@ -13,7 +13,7 @@ use crate::plan::print::Names;
 use crate::question::{AnswerColumn, CompileError, Statement};
 use crate::sql::forms::LocalStatement;
 use crate::sql::held::{Held, LocalValues};
-use indexmap::IndexSet;
+use indexmap::{IndexMap, IndexSet};
 
 impl LocalPlan {
     /// The SQL of one question; `fetch` runs a part's statement, with the question's values, on the store.
@@ -106,7 +106,7 @@ impl LocalPlan {
             own_tables: false,
             hashes: false,
             in_sets: 0,
-            read: IndexSet::new(),
+            read: IndexMap::new(),
         };
         let statement = LocalStatement {
             program: asked.program,

@@ -13,7 +13,7 @@ use crate::bindings::SqlType;
 use crate::catalog::Catalog;
 use crate::dialect::Dialect;
 use crate::ir::{ConstId, Constant, Program};
-use crate::plan::algebra::{Condition, FromKind, Plan, Select, Table};
+use crate::plan::algebra::{Condition, FromKind, Plan, Select, Table, TableBody};
 use crate::question::{CompileError, Slot};
 use crate::specialise::clause::TableRef;
 use indexmap::IndexSet;
@@ -248,12 +248,11 @@ impl Lowering<'_> {
         self.step_in(true);
         let mut ctes: Vec<Cte> = Vec::new();
         let mut recursive = false;
-        for (index, table) in tables.iter().enumerate() {
-            if needed(tables, selects).contains(&index) {
-                self.set_current(Some(index));
-                recursive |= !matches!(table.body, crate::plan::algebra::TableBody::Union(_));
-                ctes.extend(self.table(tables, table)?);
-            }
+        let needed = needed(tables, selects);
+        for (index, table) in tables.iter().enumerate().filter(|(index, _)| needed.contains(index)) {
+            self.set_current(Some(index));
+            recursive |= !matches!(table.body, TableBody::Union(_));
+            ctes.extend(self.table(tables, table)?);
         }
         self.set_current(None);
         self.step_in(false);
@@ -265,9 +264,7 @@ impl Lowering<'_> {
         }
         Ok(build::with(query, recursive, all))
     }
-}
 
-impl Lowering<'_> {
     /// Conditions that mention no source.
     fn outer_conditions(
         &mut self,

@@ -76,7 +76,7 @@ pub(super) fn column_names(n_columns: usize) -> Vec<String> {
     (0..n_columns).map(|column| format!("c{column}")).collect()
 }
 
-impl Lowering<'_> {
+impl<'l> Lowering<'l> {
     /// Lowers a whole plan.
     pub(crate) fn plan(&mut self, plan: &Plan) -> Result<(Query, Answer), CompileError> {
         let (ctes, recursive) = self.tables(plan)?;
@@ -284,7 +284,7 @@ impl Lowering<'_> {
         match from.kind {
             FromKind::Source(index) => match &self.relation(index)?.source {
                 RelationSource::Table { name } => Ok(build::table(build::ident(name), &alias)),
-                RelationSource::Bound { binding } => self.bound(*binding, &alias),
+                RelationSource::Bound { binding } => self.bound(self.relation(index)?, *binding, &alias),
                 RelationSource::Context { slot } => {
                     let slot = Slot::Context(*slot);
                     Ok(self.json_rows(slot, &alias))
@@ -321,7 +321,7 @@ impl Lowering<'_> {
         }
     }
 
-    pub(super) fn relation(&self, index: usize) -> Result<&Relation, CompileError> {
+    pub(super) fn relation(&self, index: usize) -> Result<&'l Relation, CompileError> {
         self.catalog
             .relations
             .get(index)
