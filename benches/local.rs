@@ -78,7 +78,7 @@ struct Options {
     #[arg(long, value_name = "N", default_value_t = 41, value_parser = clap::value_parser!(u16).range(1..))]
     rounds: u16,
     /// Ask only the questions whose name holds the word, as `list` or `banned`
-    #[arg(long, value_name = "WORD", default_value = "")]
+    #[arg(long, value_name = "WORD", default_value = "", hide_default_value = true)]
     only: String,
     /// Print one JSON object instead of tables
     #[arg(long)]

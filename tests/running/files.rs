@@ -61,7 +61,7 @@ fn the_example_of_a_file_holds_every_setting_with_its_default() {
 fn every_variable_that_is_named_is_one_of_a_setting() {
     let known: BTreeSet<String> = Config::SETTINGS
         .iter()
-        .map(|setting| setting.variable())
+        .map(portcullis::config::Setting::variable)
         .chain(["PORTCULLIS_CONFIG".into()])
         .collect();
     for file in ["README.md", "Dockerfile", "portcullis.service"] {

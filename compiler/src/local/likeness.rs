@@ -12,7 +12,7 @@ use super::{Asked, LocalPlan};
 use crate::ir::{CompareOp, ConstId, Constant, Program};
 use crate::plan::algebra::{Condition, Expr, Plan};
 use crate::question::{Domain, Question, QuestionVar};
-use crate::sql::compare::is_like_no_text;
+use crate::sql::compare::{is_small_number, is_uuid};
 use crate::sql::template::Place;
 use indexmap::IndexSet;
 
@@ -67,7 +67,7 @@ impl LocalPlan {
             let same_as = vars.iter().position(is_same).unwrap_or(at);
             let types = asked.bindings.sql_types.values();
             let mut admitted: Vec<bool> = types.map(|ty| ty.admits(text)).collect();
-            admitted.push(is_like_no_text(text));
+            admitted.extend([is_small_number(text), is_uuid(text)]);
             Some(Like::Any { same_as, admitted })
         };
         vars.iter().enumerate().map(like).collect::<Option<_>>().map(Likeness)

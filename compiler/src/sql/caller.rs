@@ -209,11 +209,15 @@ impl Lowering<'_> {
             }
             for column in 0..relation.columns().count() {
                 let expr = Expr::Column { alias: from.alias, column };
+                let name = if is_row {
+                    self.row_column(source, column)
+                } else {
+                    self.bound_column(*binding, &alias, column)
+                };
                 // The key is tested for all alternatives at once.
                 let is_key = is_row && self.is_key(query, column);
                 if !is_key && (is_row || !is_compared(select, expr)) {
-                    let sources = Sources::of(select);
-                    conditions.push(build::is_not_null(self.column(&sources, from.alias, column)?));
+                    conditions.push(build::is_not_null(name?));
                 }
             }
         }

@@ -30,9 +30,7 @@ impl Lowering<'_> {
             CompareOp::GreaterOrEqual => BinaryOperator::GtEq,
         };
         if !matches!(op, CompareOp::Equal | CompareOp::NotEqual) {
-            let (left, right) = (self.expr(sources, left)?, self.expr(sources, right)?);
-            let integer = |expr| build::cast(expr, self.features.integer);
-            return Ok(build::binary(integer(left), operator, integer(right)));
+            return Ok(build::binary(self.integer(sources, left)?, operator, self.integer(sources, right)?));
         }
         match (left, right) {
             (Expr::Const(_), Expr::Const(_)) => {}
@@ -73,7 +71,7 @@ impl Lowering<'_> {
                 }
                 value
             }
-            Held::Untold(ty) if self.all_suffice_untyped(*ty, literals)? => {
+            Held::Untold(ty) if self.suffice_untyped(*ty, literals)? => {
                 let exact = self.as_text(value.clone(), held);
                 let one = self.one_of(value, &Held::Text, literals)?;
                 let exact = self.one_of(exact, &Held::Text, literals)?;
@@ -107,23 +105,21 @@ impl Lowering<'_> {
         })
     }
 
-    /// Whether literals may take their type from the column that they are compared with, so that an index serves:
-    /// what looks like a small number or a UUID is one wherever the column holds such, and what does not is
-    /// compared as text, since the database would refuse it. What is equal as a value of another type, as
-    /// `20240101` to a date, is not the same id: the text is compared beside.
-    fn all_suffice_untyped(&self, ty: Option<TypeId>, literals: &[ConstId]) -> Result<bool, CompileError> {
+    /// Whether literals may take their type from the column that they are compared with, so that an index
+    /// serves: what looks like a small number or a UUID is one wherever the column holds such, and what does
+    /// not is compared as text, since the database would refuse it. Numbers beside UUIDs are in no column but
+    /// one of text, and a String or Boolean may well be an enumeration. What is equal as a value of another
+    /// type, as `20240101` to a date, is not the same id: the text is compared beside.
+    fn suffice_untyped(&self, ty: Option<TypeId>, literals: &[ConstId]) -> Result<bool, CompileError> {
+        let (mut numbers, mut uuids) = (true, true);
         for literal in literals {
-            if ty != Some(TypeId::BOOLEAN) && !is_like_no_text(self.literal_text(*literal)?) {
-                return Ok(false);
-            }
+            let text = self.literal_text(*literal)?;
+            numbers &= is_small_number(text);
+            uuids &= is_uuid(text);
         }
-        Ok(self.features.literals_are_untyped)
+        let is_id = !matches!(ty, Some(TypeId::STRING | TypeId::BOOLEAN));
+        Ok(self.features.literals_are_untyped && is_id && (numbers || uuids))
     }
-}
-
-/// Whether a text looks like a value of another type, wherever it stands.
-pub(crate) fn is_like_no_text(text: &str) -> bool {
-    is_small_number(text) || is_uuid(text)
 }
 
 /// Whether values of two types compare without a cast.
@@ -137,14 +133,14 @@ fn comparable(left: &SqlType, right: &SqlType) -> bool {
 }
 
 /// A canonical number that every integer type of four bytes holds.
-fn is_small_number(text: &str) -> bool {
+pub(crate) fn is_small_number(text: &str) -> bool {
     let digits = text.strip_prefix('-').unwrap_or(text);
     let canonical = digits == "0" && text == "0" || !digits.is_empty() && !digits.starts_with('0');
     canonical && digits.len() <= 9 && digits.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// A UUID in canonical form.
-fn is_uuid(text: &str) -> bool {
+pub(crate) fn is_uuid(text: &str) -> bool {
     text.len() == 36
         && text.bytes().enumerate().all(|(at, byte)| match at {
             8 | 13 | 18 | 23 => byte == b'-',

@@ -145,25 +145,20 @@ impl LocalStatement<'_> {
             local.hashes = filter.hashes;
         }
         let mut of_column = Vec::new();
+        let exact = lowering.exact(column.clone(), held);
         if !filter.literals.is_empty() {
-            of_column.push(lowering.one_of(column.clone(), held, &filter.literals)?);
+            of_column.push(lowering.one_of(exact.clone(), held, &filter.literals)?);
         }
         for select in &filter.rows {
             of_column.push(lowering.branch(tables, &Sources::default(), select, false)?);
         }
         for (literal, select) in &filter.conditioned {
-            let is = lowering.one_of(column.clone(), held, &[*literal])?;
+            let is = lowering.one_of(exact.clone(), held, &[*literal])?;
             let holds = lowering.branch(tables, &Sources::default(), select, false)?;
             of_column.push(build::nested(build::all(vec![is, holds])));
         }
         if !filter.set.is_empty() {
-            of_column.push(lowering.value_in_set(
-                tables,
-                &Sources::default(),
-                column.clone(),
-                held,
-                &filter.set,
-            )?);
+            of_column.push(lowering.value_in_set(tables, &Sources::default(), exact, held, &filter.set)?);
         }
         of_column.retain(|condition| *condition != build::boolean(false));
         let mut any = Vec::new();

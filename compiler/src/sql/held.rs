@@ -172,6 +172,14 @@ impl Lowering<'_> {
         }
     }
 
+    /// A column of the caller's, made to equal only what has the same bytes.
+    pub(super) fn exact(&self, column: Sql, held: &Held) -> Sql {
+        match (held, self.features.byte_equality) {
+            (Held::Text | Held::Untold(_), Some(collation)) => build::collate(column, collation),
+            (Held::Text | Held::Untold(_) | Held::Native(_), _) => column,
+        }
+    }
+
     /// A value as text.
     pub(super) fn as_text(&self, value: Sql, held: &Held) -> Sql {
         match held {

@@ -11,6 +11,7 @@ mod condition;
 mod fixpoint;
 pub(crate) mod forms;
 pub(crate) mod held;
+mod integer;
 mod layout;
 pub(crate) mod lower;
 pub(crate) mod template;

@@ -15,7 +15,7 @@ impl Lowering<'_> {
             Expr::Column { alias, column } => self.column(sources, alias, column),
             Expr::Const(literal) => self.literal(literal),
             Expr::Given(var) => match self.local.as_ref().and_then(|local| local.column.as_ref()) {
-                Some((column, _, name)) if *column == var => Ok(name.clone()),
+                Some((column, held, name)) if *column == var => Ok(self.exact(name.clone(), held)),
                 Some(_) | None => Ok(self.value(Slot::Given(var))),
             },
             Expr::Now => {
@@ -37,7 +37,10 @@ impl Lowering<'_> {
         let from = from.ok_or_else(|| CompileError::Bug(format!("t{alias} is not in scope")))?;
         let table = self.alias(alias);
         match from.kind {
-            FromKind::Row(index) => self.row_column(index, column),
+            FromKind::Row(index) => {
+                let held = self.held(sources, Expr::Column { alias, column });
+                Ok(self.exact(self.row_column(index, column)?, &held))
+            }
             FromKind::Embedded(_) => Ok(build::column(&table, build::ident(&format!("c{column}")))),
             FromKind::Source(index) => {
                 let relation = self.relation(index)?;
@@ -49,7 +52,10 @@ impl Lowering<'_> {
                             .ok_or_else(|| CompileError::Bug("a column without a name".into()))?;
                         Ok(build::column(&table, build::ident(name)))
                     }
-                    RelationSource::Bound { binding } => self.bound_column(*binding, &table, column),
+                    RelationSource::Bound { binding } => {
+                        let held = self.held(sources, Expr::Column { alias, column });
+                        Ok(self.exact(self.bound_column(*binding, &table, column)?, &held))
+                    }
                     RelationSource::Context { .. } => Ok(build::binary(
                         build::column(&table, build::ident("value")),
                         BinaryOperator::LongArrow,
