@@ -71,6 +71,7 @@ const SCALE: &[&str] = &[
 ///
 /// Starts a PostgreSQL of its own, loads a code host with a million issues, and takes nothing from elsewhere.
 #[derive(Debug, Parser)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 #[command(name = "local", bin_name = "cargo bench --bench local --")]
 struct Options {
     /// How often each pair of statements runs

@@ -4,6 +4,7 @@ use super::output;
 use crate::config::ConfigError;
 use crate::engine::EngineError;
 use crate::engine::notation::NotationError;
+use crate::http::TlsError;
 use crate::store::StoreError;
 use portcullis_compiler::question::CompileError;
 use std::path::{Path, PathBuf};
@@ -89,9 +90,15 @@ pub(super) enum CliError {
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// A variable of the environment.
+    /// A setting.
     #[error(transparent)]
     Config(#[from] ConfigError),
+    /// The certificate of the service, or its key.
+    #[error(transparent)]
+    Tls(#[from] TlsError),
+    /// The collector of traces is configured in a way that cannot work.
+    #[error("traces cannot be sent: {0}")]
+    Traces(String),
     /// The reader of our output has gone; there is nobody to tell.
     #[error("nobody reads the output")]
     OutputClosed,
@@ -136,7 +143,9 @@ impl CliError {
             | Self::Compile(_)
             | Self::Engine(_)
             | Self::Store(_)
-            | Self::Config(_) => output::to_stderr(&format!("error: {self}")),
+            | Self::Config(_)
+            | Self::Tls(_)
+            | Self::Traces(_) => output::to_stderr(&format!("error: {self}")),
         }
         ExitCode::FAILURE
     }

@@ -4,7 +4,7 @@
 
 use super::error::CliError;
 use super::{Verdict, output, serve};
-use crate::config::Config;
+use crate::config::{Config, Flags};
 use crate::engine::check_environment_name;
 use crate::http::DEFAULT_ENVIRONMENT;
 use crate::store::{Access, Store, StoreOptions};
@@ -19,9 +19,12 @@ use std::path::PathBuf;
   portcullis keys list
   portcullis keys revoke 5f1c0a9b2d3e4f60")]
 pub(super) struct Args {
-    /// The data folder, by default that of `PORTCULLIS_DATA`, or ./portcullis-data
+    /// The data folder, by default that of the settings
     #[arg(long, value_name = "DIR", global = true)]
     data: Option<PathBuf>,
+    /// The file with settings, by default that of `PORTCULLIS_CONFIG`
+    #[arg(long, value_name = "FILE", global = true)]
+    config: Option<PathBuf>,
     /// The environment whose keys they are; the first key of a new one makes it
     #[arg(long, value_name = "NAME", default_value = DEFAULT_ENVIRONMENT, global = true)]
     environment: String,
@@ -52,7 +55,7 @@ enum Action {
 pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
     let data = match args.data {
         Some(data) => data,
-        None => Config::from_environment()?.data,
+        None => Config::load(args.config, Flags::new())?.config.data,
     };
     check_environment_name(&args.environment)?;
     let runtime = serve::runtime()?;

@@ -6,15 +6,18 @@
 
 mod bindings;
 mod compile;
+mod config;
 mod error;
 mod explain;
 mod facts_file;
+mod flags;
 mod keys;
 mod local;
 mod output;
 mod policy_file;
 mod serve;
 mod tables;
+mod telemetry;
 mod test;
 mod validate;
 
@@ -40,6 +43,7 @@ enum Command {
     Validate(validate::Args),
     Bindings(bindings::Args),
     Keys(keys::Args),
+    Config(config::Args),
 }
 
 /// How a command that ran ended.
@@ -62,6 +66,7 @@ pub fn run() -> ExitCode {
         Command::Validate(args) => validate::run(&args),
         Command::Bindings(args) => bindings::run(&args),
         Command::Keys(args) => keys::run(args),
+        Command::Config(args) => config::run(args),
     };
     match outcome {
         Ok(Verdict::Good) => ExitCode::SUCCESS,

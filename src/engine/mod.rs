@@ -16,6 +16,7 @@ mod answers;
 mod candidates;
 mod catalog;
 mod checks;
+mod counters;
 mod environments;
 mod error;
 mod evaluate;
@@ -38,6 +39,7 @@ mod view;
 
 pub use crate::store::{ArgPattern, Change, Fact, FactPattern, Value};
 pub use checks::ActionsQuestion;
+pub use counters::{Counters, Decided, Lookups};
 pub use environments::{check_name as check_environment_name, open_environments};
 pub use error::{EngineError, PolicyRefusal};
 pub use evaluate::{AnsweredFact, Assignment, EvaluateQuery, EvaluateVar};
@@ -50,6 +52,7 @@ pub use settings::EngineSettings;
 pub use view::unix_time;
 
 use crate::store::{Key, Stats, Store, StoreOptions};
+use counters::Counted;
 use local::Documents;
 use parking_lot::RwLock;
 use plans::Plans;
@@ -81,6 +84,7 @@ struct Shared {
     /// Held while the active policy is replaced.
     uploads: Mutex<()>,
     documents: Documents,
+    counted: Arc<Counted>,
 }
 
 /// How much an environment holds.
@@ -116,6 +120,7 @@ impl Engine {
             without_policy: OnceLock::new(),
             uploads: Mutex::new(()),
             documents,
+            counted: Arc::default(),
         };
         let engine = Self { shared: Arc::new(shared) };
         if let Some(policy) = stored {
@@ -143,7 +148,9 @@ impl Engine {
             facts::check_changes(program, &changes).map(|()| changes)
         };
         let changes = if n > MANY_FACTS { view::off_the_workers(check).await?? } else { check()? };
-        Ok(self.store().apply(changes).await?.offset)
+        let applied = self.store().apply_within(changes, self.settings().delete_reach).await?;
+        self.counted().wrote(applied.inserted, applied.deleted);
+        Ok(applied.offset)
     }
 
     /// The stored facts that match a pattern.
@@ -156,6 +163,16 @@ impl Engine {
     pub async fn stats(&self) -> Result<EngineStats, EngineError> {
         let versions = self.store().policy_versions().await?.into_iter().map(|version| version.id).collect();
         Ok(EngineStats { versions, facts: self.store().stats().await? })
+    }
+
+    /// How many bytes the environment takes on the disk.
+    pub async fn bytes(&self) -> Result<u64, EngineError> {
+        Ok(self.store().bytes().await?)
+    }
+
+    /// What was counted since the environment was opened.
+    pub fn counters(&self) -> Counters {
+        self.counted().read()
     }
 
     /// The key with this text, unless it is unknown or revoked.
@@ -179,6 +196,10 @@ impl Engine {
     /// The data-bindings documents that were sent last.
     fn documents(&self) -> &Documents {
         &self.shared.documents
+    }
+
+    fn counted(&self) -> &Arc<Counted> {
+        &self.shared.counted
     }
 
     fn uploads(&self) -> &Mutex<()> {

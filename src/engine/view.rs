@@ -5,6 +5,7 @@
 
 use super::answers::{Binding, Prepared, Window};
 use super::catalog::Context;
+use super::counters::Counted;
 use super::plans::{PlanKey, Plans};
 use super::{Engine, EngineError, facts};
 use crate::store::{Fact, Reader, StoreError};
@@ -17,6 +18,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 #[derive(Debug)]
 pub(super) struct View {
     plans: Arc<Plans>,
+    counted: Arc<Counted>,
     context: Context,
     now: i64,
     max_rows: usize,
@@ -36,7 +38,14 @@ impl Engine {
         let program = plans.as_ref().map(|plans| &*plans.policy.program);
         context.iter().try_for_each(|fact| facts::check_fact(program, fact))?;
         let max_rows = self.settings().answer_rows;
-        Ok(plans.map(|plans| View { plans, context: Context::of(context), now: unix_time(), max_rows }))
+        let counted = Arc::clone(self.counted());
+        Ok(plans.map(|plans| View {
+            plans,
+            counted,
+            context: Context::of(context),
+            now: unix_time(),
+            max_rows,
+        }))
     }
 
     /// Runs `work` on a reader.
@@ -53,7 +62,8 @@ impl Engine {
     pub(super) fn view_without_policy(&self) -> Result<View, EngineError> {
         let max_rows = self.settings().answer_rows;
         let plans = self.plans_without_policy()?;
-        Ok(View { plans, context: Context::default(), now: unix_time(), max_rows })
+        let counted = Arc::clone(self.counted());
+        Ok(View { plans, counted, context: Context::default(), now: unix_time(), max_rows })
     }
 }
 
@@ -71,6 +81,11 @@ impl View {
     /// Seconds since the epoch.
     pub(super) fn now(&self) -> i64 {
         self.now
+    }
+
+    /// The version of the policy that is seen.
+    pub(super) fn version(&self) -> u64 {
+        self.plans.policy.version
     }
 
     /// The policy that is seen.
@@ -92,7 +107,7 @@ impl View {
         // A bulk prepares thousands of questions without a reason to wait: others get their turn.
         tokio::task::coop::consume_budget().await;
         let key = PlanKey::of(&self.plans, question, &self.context);
-        let statement = if let Some(statement) = self.plans.known(&key) {
+        let statement = if let Some(statement) = self.counted.stored_plans.note(self.plans.known(&key)) {
             statement
         } else {
             let plans = Arc::clone(&self.plans);

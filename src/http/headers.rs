@@ -40,7 +40,7 @@ impl RequestId {
     }
 
     /// An id that no other request of any process has: a random prefix and a count.
-    fn fresh() -> Self {
+    pub(super) fn fresh() -> Self {
         static PREFIX: LazyLock<u64> = LazyLock::new(|| getrandom::u64().unwrap_or_default());
         static COUNT: AtomicU64 = AtomicU64::new(1);
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
@@ -85,11 +85,6 @@ pub(super) fn stamp(response: &mut Response, id: RequestId, took: Duration) {
 /// After which write a mutation stands; part of its answer.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Offset(pub(super) u64);
-
-/// Whether an answer is that of a mutation.
-pub(super) fn is_mutation(response: &Response) -> bool {
-    response.headers().contains_key(OFFSET)
-}
 
 impl IntoResponseParts for Offset {
     type Error = std::convert::Infallible;

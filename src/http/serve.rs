@@ -7,6 +7,13 @@
 //! An answer may be ready before the body is read, for instance 401 or 413. Closing a socket with unread
 //! bytes in it resets the connection, and the client loses the answer that explains everything. So a
 //! closed connection lingers: what still comes is read and dropped, for a bounded time.
+//!
+//! ```text
+//! socket ─→ Patient: time to write, lingering close ─→ TLS, if configured ─→ hyper: time for a head ─→ router
+//! ```
+//!
+//! TLS stands above what waits, so that its own bytes cannot stall either. A handshake holds the connection's
+//! seat, and has as long as a head.
 
 use std::{
     convert::Infallible,
@@ -28,7 +35,7 @@ use tokio::{
 };
 use tower::Service;
 
-use super::AppState;
+use super::{AppState, Tls, metrics::Metrics, refusal};
 
 /// How long a closed connection lingers, and how long of that without hearing anything.
 const LINGER_TIME: Duration = Duration::from_secs(5);
@@ -37,45 +44,113 @@ const LINGER_QUIET: Duration = Duration::from_secs(1);
 /// After a failed accept (out of file descriptors) it waits so long for connections to end.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
+/// Connections of a scraper or two.
+const METRICS_CONNECTIONS: usize = 16;
+
 /// Answers the listener's connections until `shutdown` is ready, then finishes what it accepted.
 pub async fn serve(listener: TcpListener, app: Arc<AppState>, shutdown: impl Future<Output = ()>) {
-    let mut protocol = http1::Builder::new();
-    protocol
-        .timer(TokioTimer::new())
-        .header_read_timeout(app.config.header_time)
-        .half_close(true)
-        .pipeline_flush(true);
-    let router = super::router(Arc::clone(&app));
-    let seats = Arc::new(Semaphore::new(app.config.max_connections));
-    let (stop, stopping) = watch::channel(());
+    let door = Door {
+        router: super::router(Arc::clone(&app)),
+        tls: app.tls.clone(),
+        metrics: Some(Arc::clone(&app.metrics)),
+        max_connections: app.config.max_connections,
+        app,
+    };
+    door.answer(listener, shutdown).await;
+}
 
-    let mut shutdown = std::pin::pin!(shutdown);
-    loop {
-        let accepted = tokio::select! {
-            accepted = accept(&listener, &seats) => accepted,
-            () = &mut shutdown => break,
-        };
-        match accepted {
-            Ok((stream, seat)) => {
-                let stream = Patient::new(stream, app.config.answer_time, stopping.clone());
-                let talk = converse(protocol.clone(), stream, router.clone(), stopping.clone());
-                tokio::spawn(async move {
-                    talk.await;
-                    drop(seat);
-                });
+/// Answers `/metrics` and nothing else, without a key, until `shutdown` is ready.
+pub async fn serve_metrics(listener: TcpListener, app: Arc<AppState>, shutdown: impl Future<Output = ()>) {
+    let door = Door {
+        router: super::metrics::open_router(Arc::clone(&app)),
+        tls: None,
+        metrics: None,
+        max_connections: METRICS_CONNECTIONS,
+        app,
+    };
+    door.answer(listener, shutdown).await;
+}
+
+/// What stands behind a listener.
+struct Door {
+    app: Arc<AppState>,
+    router: Router,
+    tls: Option<Arc<Tls>>,
+    /// Where connections are counted, if they are.
+    metrics: Option<Arc<Metrics>>,
+    max_connections: usize,
+}
+
+impl Door {
+    async fn answer(self, listener: TcpListener, shutdown: impl Future<Output = ()>) {
+        let config = &self.app.config;
+        let mut protocol = http1::Builder::new();
+        // Without `pipeline_flush`: it keeps an answer back while bytes are unread, those of a broken body
+        // included, which nobody will ever read.
+        protocol.timer(TokioTimer::new()).header_read_timeout(config.header_time).half_close(true);
+        let seats = Arc::new(Semaphore::new(self.max_connections.min(Semaphore::MAX_PERMITS)));
+        let (stop, stopping) = watch::channel(());
+
+        let mut shutdown = std::pin::pin!(shutdown);
+        loop {
+            let accepted = tokio::select! {
+                accepted = accept(&listener, &seats) => accepted,
+                () = &mut shutdown => break,
+            };
+            match accepted {
+                Ok((stream, seat)) => {
+                    let stream = Patient::new(stream, config.answer_time, stopping.clone());
+                    let talk = self.talk(protocol.clone(), stream, stopping.clone());
+                    tokio::spawn(async move {
+                        talk.await;
+                        drop(seat);
+                    });
+                }
+                Err(error) => {
+                    tracing::warn!(%error, "cannot accept a connection");
+                    tokio::time::sleep(ACCEPT_PAUSE).await;
+                }
             }
-            Err(error) => {
-                tracing::warn!(%error, "cannot accept a connection");
-                tokio::time::sleep(ACCEPT_PAUSE).await;
-            }
+        }
+
+        // From here on new connections are refused; each open one sees the signal, and ends its receiver.
+        drop((listener, stopping));
+        stop.send_replace(());
+        if tokio::time::timeout(config.shutdown_time, stop.closed()).await.is_err() {
+            tracing::warn!("requests were still at work when the time of the shutdown was over");
         }
     }
 
-    // From here on new connections are refused; each open one sees the signal, and ends its receiver.
-    drop((listener, stopping));
-    stop.send_replace(());
-    if tokio::time::timeout(app.config.shutdown_time, stop.closed()).await.is_err() {
-        tracing::warn!("requests were still at work when the time of the shutdown was over");
+    /// Shakes hands on a connection, if it is to be secure, and answers it until either side ends it.
+    fn talk(
+        &self,
+        protocol: http1::Builder,
+        stream: Patient,
+        mut stopping: watch::Receiver<()>,
+    ) -> impl Future<Output = ()> + Send + use<> {
+        let (router, metrics) = (self.router.clone(), self.metrics.clone());
+        let acceptor = self.tls.as_ref().map(|tls| tls.acceptor());
+        let handshake_time = self.app.config.header_time;
+        async move {
+            let _open = metrics.as_ref().map(Metrics::connected);
+            let Some(acceptor) = acceptor else {
+                return converse(protocol, stream, router, stopping).await;
+            };
+            let handshake = tokio::time::timeout(handshake_time, acceptor.accept(stream));
+            let shaken = tokio::select! {
+                shaken = handshake => shaken.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into())),
+                _ = stopping.changed() => return,
+            };
+            match shaken {
+                Ok(stream) => converse(protocol, stream, router, stopping).await,
+                Err(error) => {
+                    tracing::debug!(%error, "a connection ended in its handshake");
+                    if let Some(metrics) = metrics {
+                        metrics.broken_handshake();
+                    }
+                }
+            }
+        }
     }
 }
 
@@ -96,7 +171,7 @@ async fn accept(
 /// Answers one connection until either side ends it.
 async fn converse(
     protocol: http1::Builder,
-    stream: Patient,
+    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
     router: Router,
     mut stopping: watch::Receiver<()>,
 ) {
@@ -119,14 +194,21 @@ async fn converse(
 
 /// A stream that waits for its other side, but not for ever.
 ///
-/// A write that makes no progress fails after a while. Once closed, it drops what is still sent before it
-/// lets go.
+/// A write that makes no progress fails after a while. A refusal of the protocol itself gets a body. Once closed, it
+/// drops what is still sent before it lets go.
 struct Patient {
     stream: TcpStream,
     write_time: Duration,
     stalled: Option<Pin<Box<Sleep>>>,
     stopping: watch::Receiver<()>,
+    refusal: Option<Refusal>,
     rest: Option<Rest>,
+}
+
+/// What is written instead of what was to be written, and how much of it has been.
+struct Refusal {
+    bytes: Vec<u8>,
+    written: usize,
 }
 
 /// How much longer a closed stream lingers.
@@ -137,7 +219,7 @@ struct Rest {
 
 impl Patient {
     fn new(stream: TcpStream, write_time: Duration, stopping: watch::Receiver<()>) -> Self {
-        Self { stream, write_time, stalled: None, stopping, rest: None }
+        Self { stream, write_time, stalled: None, stopping, refusal: None, rest: None }
     }
 
     /// The outcome of a write, or the error that it has waited long enough.
@@ -154,6 +236,31 @@ impl Patient {
         let stalled = self.stalled.get_or_insert_with(|| Box::pin(tokio::time::sleep(limit)));
         ready!(stalled.as_mut().poll(context));
         Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
+    }
+
+    /// Whether a refusal is written instead of these bytes, from now on if they end with one.
+    fn refuses(&mut self, before: &[io::IoSlice<'_>], last: &[u8]) -> bool {
+        if self.refusal.is_none()
+            && let Some(refusal) = refusal::instead_of(last)
+        {
+            let before = before.iter().flat_map(|slice| slice.iter().copied());
+            self.refusal = Some(Refusal { bytes: before.chain(refusal).collect(), written: 0 });
+        }
+        self.refusal.is_some()
+    }
+
+    /// Writes a refusal in full; it is the last that is written.
+    fn poll_refuse(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        while let Some(refusal) = &mut self.refusal
+            && let Some(left) = refusal.bytes.get(refusal.written..).filter(|left| !left.is_empty())
+        {
+            let written = Pin::new(&mut self.stream).poll_write(context, left);
+            let n = ready!(self.in_time(written, context))?;
+            if let Some(refusal) = &mut self.refusal {
+                refusal.written += n;
+            }
+        }
+        Poll::Ready(Ok(()))
     }
 
     fn poll_drop_rest(&mut self, context: &mut Context<'_>) -> Poll<()> {
@@ -199,6 +306,9 @@ impl AsyncWrite for Patient {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
+        if self.refuses(&[], bytes) {
+            return self.poll_refuse(context).map_ok(|()| bytes.len());
+        }
         let written = Pin::new(&mut self.stream).poll_write(context, bytes);
         self.in_time(written, context)
     }
@@ -208,6 +318,12 @@ impl AsyncWrite for Patient {
         context: &mut Context<'_>,
         slices: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
+        if let Some((last, before)) = slices.split_last()
+            && self.refuses(before, last)
+        {
+            let length = slices.iter().map(|slice| slice.len()).sum();
+            return self.poll_refuse(context).map_ok(|()| length);
+        }
         let written = Pin::new(&mut self.stream).poll_write_vectored(context, slices);
         self.in_time(written, context)
     }

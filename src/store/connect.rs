@@ -103,6 +103,21 @@ impl Place {
         }
     }
 
+    /// The files that grow with what is stored: the database, its log, and the log's index.
+    pub(super) fn files(&self) -> Vec<PathBuf> {
+        match self {
+            Self::Directory { database, .. } => {
+                let beside = |suffix: &str| {
+                    let mut name = database.clone().into_os_string();
+                    name.push(suffix);
+                    PathBuf::from(name)
+                };
+                vec![database.clone(), beside("-wal"), beside("-shm")]
+            }
+            Self::Memory { .. } => Vec::new(),
+        }
+    }
+
     /// Opens a connection that has neither read nor changed anything.
     fn connect(&self, mode: OpenFlags) -> Result<Connection, StoreError> {
         let flags = mode | OpenFlags::SQLITE_OPEN_NO_MUTEX;

@@ -36,7 +36,10 @@ mod tests;
 mod transaction;
 mod writer;
 
-use std::{path::Path, sync::Arc};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use rusqlite::Connection;
 
@@ -68,6 +71,7 @@ struct Shared {
     writer: Writer,
     published: Arc<Published>,
     secret: [u8; 32],
+    files: Vec<PathBuf>,
 }
 
 impl Drop for Shared {
@@ -97,13 +101,14 @@ impl Store {
         migrate::migrate(&mut conn)?;
         migrate::check(&mut conn, options.check_time)?;
         let secret = secret(&conn)?;
+        let files = place.files();
         let readers = (0..options.readers.max(1))
             .map(|_| Reader::new(place.reader(options)?, options.query_time))
             .collect::<Result<Vec<_>, StoreError>>()?;
         let published = Arc::new(Published::default());
         let writer = Writer::start(conn, place, Arc::clone(&published))?;
         let pool = Pool::new(readers, options.query_time);
-        Ok(Self { shared: Arc::new(Shared { pool, writer, published, secret }) })
+        Ok(Self { shared: Arc::new(Shared { pool, writer, published, secret, files }) })
     }
 
     /// A random secret made with the store; page tokens are authenticated with it.
@@ -118,6 +123,15 @@ impl Store {
 
     /// Applies a batch: all of it in order, or nothing.
     pub async fn apply(&self, changes: Vec<Change>) -> Result<Applied, StoreError> {
+        self.apply_within(changes, None).await
+    }
+
+    /// [`Store::apply`], or nothing if a pattern of a deletion matches more facts than its reach allows.
+    pub async fn apply_within(
+        &self,
+        changes: Vec<Change>,
+        delete_reach: Option<u64>,
+    ) -> Result<Applied, StoreError> {
         let weight = changes.iter().map(Change::len).sum();
         self.write(weight, move |transaction| {
             let mut applied = Applied { offset: *transaction.offset, inserted: 0, deleted: 0 };
@@ -127,7 +141,13 @@ impl Store {
                         applied.inserted += facts::insert(transaction.conn, transaction.directory, new)?;
                     }
                     Change::Delete(patterns) => {
-                        applied.deleted += facts::delete(transaction.conn, transaction.directory, patterns)?;
+                        for pattern in patterns {
+                            let gone = facts::delete(transaction.conn, transaction.directory, pattern)?;
+                            if let Some(allowed) = delete_reach.filter(|allowed| gone > *allowed) {
+                                return Err(StoreError::Reach { matched: gone, allowed });
+                            }
+                            applied.deleted += gone;
+                        }
                     }
                 }
             }
@@ -169,6 +189,17 @@ impl Store {
     /// How many facts are stored; reads counters, not facts.
     pub async fn stats(&self) -> Result<Stats, StoreError> {
         self.read(|reader| reader.with(facts::stats)).await
+    }
+
+    /// How many bytes the store's files have; none in memory.
+    pub async fn bytes(&self) -> Result<u64, StoreError> {
+        let files = self.shared.files.clone();
+        self.read(move |_| {
+            // The log is there only while somebody has the store open, and may go at any time.
+            let length = |path: &PathBuf| path.metadata().map_or(0, |found| found.len());
+            Ok(files.iter().map(length).sum())
+        })
+        .await
     }
 
     /// Stores a policy as the active one.

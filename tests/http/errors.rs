@@ -1,11 +1,14 @@
 //! Every status, and always a message.
 
-use std::time::Duration;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::{Duration, Instant},
+};
 
 use portcullis::{config::Config, http::DEVELOPMENT_KEY};
 use serde_json::json;
 
-use crate::server::{Server, bearer, question};
+use crate::server::{Server, bearer, fact_json, question};
 
 /// Every path of the interface with the methods it has.
 const PATHS: &[(&str, &[&str])] = &[
@@ -22,18 +25,42 @@ const PATHS: &[(&str, &[&str])] = &[
     ("/api/bulk_actions", &["POST"]),
     ("/api/query", &["POST"]),
     ("/api/evaluate_query", &["POST"]),
+    ("/api/authorize_query", &["POST"]),
+    ("/api/list_query", &["POST"]),
+    ("/api/actions_query", &["POST"]),
+    ("/api/evaluate_query_local", &["POST"]),
+    ("/api/explain_query", &["POST"]),
+    ("/api/expect", &["POST"]),
     ("/api/policy", &["GET", "POST"]),
     ("/api/policy_metadata", &["GET"]),
     ("/api/stats", &["GET"]),
     ("/api/healthcheck", &["GET"]),
     ("/health", &["GET"]),
     ("/ready", &["GET"]),
+    ("/api/openapi.json", &["GET"]),
+    ("/api/docs", &["GET"]),
+    ("/api/docs/{file}", &["GET"]),
 ];
 
 /// Those that take a body.
 fn with_body() -> impl Iterator<Item = (&'static str, &'static str)> {
     let all = PATHS.iter().flat_map(|(path, methods)| methods.iter().map(move |method| (*path, *method)));
     all.filter(|(path, method)| *method != "GET" && *path != "/api/clear_data")
+}
+
+/// A path written in two places is one that nobody forgets: here, and above its handler.
+#[test]
+fn the_document_has_these_paths_and_no_other() {
+    let document = Server::empty().get("/api/openapi.json").json();
+    let described = document["paths"].as_object().unwrap().iter();
+    let described: BTreeMap<&str, BTreeSet<String>> = described
+        .map(|(path, item)| (path.as_str(), item.as_object().unwrap().keys().cloned().collect()))
+        .collect();
+    let expected: BTreeMap<&str, BTreeSet<String>> = PATHS
+        .iter()
+        .map(|(path, methods)| (*path, methods.iter().map(|method| method.to_lowercase()).collect()))
+        .collect();
+    assert_eq!(described, expected);
 }
 
 fn sends_json(server: &Server, method: &str, path: &str, body: &[u8]) -> crate::server::Answer {
@@ -133,6 +160,35 @@ fn a_batch_over_its_limit_is_413() {
 }
 
 #[test]
+fn a_deletion_over_its_reach_is_413_and_deletes_nothing() {
+    let server = Server::with(Config { max_delete: Some(1), ..Config::default() });
+    let policy = json!({ "src": crate::server::POLICY });
+    assert_eq!(server.post("/api/policy", &policy).status, 200);
+    server.add(&[&["is_public", "Repo:a"], &["is_public", "Repo:b"], &["is_public", "Repo:c"]]);
+    let all = json!({ "predicate": "is_public", "args": [null] });
+    let one = json!({ "predicate": "is_public", "args": [{ "type": "Repo", "id": "a" }] });
+    server
+        .post("/api/bulk_delete", &json!([one, all]))
+        .is(413, &json!({ "message": "a pattern to delete matches 2 facts, at most 1 are allowed" }));
+    // The counters were put back as well.
+    assert_eq!(server.get("/api/stats").json()["facts"]["total"], 3);
+    assert_eq!(server.stored().len(), 3);
+    // The bound is for each pattern, not for all of a batch together.
+    let other = json!({ "predicate": "is_public", "args": [{ "type": "Repo", "id": "b" }] });
+    assert_eq!(server.post("/api/bulk_delete", &json!([one, other, all])).status, 200);
+    assert_eq!(server.stored(), Vec::<String>::new());
+}
+
+#[test]
+fn a_policy_over_its_limit_is_413() {
+    let server = Server::empty();
+    let answer = server.post("/api/policy", &json!({ "src": "#".repeat(1_000_001) }));
+    answer.fails(413, "more than the limit of 1000000");
+    assert_eq!(answer.json()["error_type"], "Generic");
+    assert_eq!(server.post("/api/policy", &json!({ "src": " ".repeat(1_000_000) })).status, 200);
+}
+
+#[test]
 fn beyond_the_seats_it_is_503_with_a_time_to_come_back() {
     let server = Server::with(Config { max_requests: 0, ..Config::default() });
     let answer = server.get("/health");
@@ -163,6 +219,48 @@ fn a_question_over_its_time_is_400_and_the_server_serves_on() {
     assert_eq!(answer.status, 200, "{}", answer.text);
     server.post("/api/authorize", &question("ada", "read", "a")).fails(400, "time limit");
     assert_eq!(server.get("/health").status, 200);
+}
+
+/// Three unrelated variables over three hundred values each: more answers than anybody waits for.
+#[test]
+fn a_question_that_runs_too_long_is_cut_and_others_are_answered_meanwhile() {
+    let server = Server::with(Config { query_time: Duration::from_millis(300), ..Config::default() });
+    let policy = json!({ "src": crate::server::POLICY });
+    assert_eq!(server.post("/api/policy", &policy).status, 200);
+    let facts: Vec<_> = (0..300).map(|i| fact_json(&["is_public", &format!("Repo:{i}")])).collect();
+    assert_eq!(server.post("/api/bulk_load", &json!(facts)).status, 200);
+    let any = json!({ "type": "Repo", "ids": null });
+    let long = json!({
+        "predicate": ["is_public", ["x"]], "calls": [["is_public", ["y"]], ["is_public", ["z"]]],
+        "constraints": { "x": any, "y": any, "z": any }, "context_facts": [],
+    });
+    let began = Instant::now();
+    std::thread::scope(|scope| {
+        let asked = scope.spawn(|| server.post("/api/evaluate_query", &long));
+        while !asked.is_finished() {
+            assert!(server.may("ada", "read", "7"));
+        }
+        asked.join().unwrap().fails(400, "time limit");
+    });
+    assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
+}
+
+#[test]
+fn a_request_over_its_time_is_503_and_is_counted() {
+    use std::io::Write;
+
+    let config = Config { request_time: Duration::from_millis(200), ..Config::default() };
+    let server = Server::with(config);
+    let mut stream = server.connect();
+    let head = format!(
+        "POST /api/batch HTTP/1.1\r\nHost: x\r\n{}\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n[",
+        bearer(DEVELOPMENT_KEY)
+    );
+    stream.write_all(head.as_bytes()).unwrap();
+    let answer = crate::server::read_answer(&mut stream);
+    answer.fails(503, "not available");
+    assert!(answer.header("retry-after").is_some());
+    assert!(server.get("/metrics").text.contains("portcullis_http_refused_total{reason=\"time\"} 1\n"));
 }
 
 #[test]

@@ -86,7 +86,7 @@ impl Engine {
             },
         };
         let most_values = self.settings().embedded_values;
-        let plan = if let Some(plan) = plans.known_local(&key) {
+        let plan = if let Some(plan) = self.counted().local_plans.note(plans.known_local(&key)) {
             plan
         } else {
             let (plans, document) = (Arc::clone(&plans), Arc::clone(&document));
