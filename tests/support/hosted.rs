@@ -117,8 +117,12 @@ impl Hosted {
             // Its own answer does not matter, and it may be refused.
             let _ = self.engine.local(request(twin(&question))).await;
             let sql = self.engine.local(request(question.clone())).await.map_err(told)?;
-            let alone = self.engine.explain_local(request(question)).await.map_err(told)?.sql;
-            if sql == alone { Ok(sql) } else { Err(format!("{FAULT}{sql}\nis not what is printed\n{alone}")) }
+            let alone = self.engine.explain_local(request(question.clone())).await.map_err(told)?.sql;
+            // A text may hold the time, which has gone on.
+            if sql == alone || self.engine.local(request(question)).await.is_ok_and(|again| again == alone) {
+                return Ok(alone);
+            }
+            Err(format!("{FAULT}{sql}\nis not what is printed\n{alone}"))
         })
     }
 
