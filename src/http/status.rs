@@ -28,7 +28,8 @@ async fn healthy() -> Json<Healthy> {
 
 #[derive(Debug, Serialize)]
 struct PolicyStats {
-    versions: Vec<u64>,
+    /// As texts, which is how the clients declare them.
+    versions: Vec<String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -55,7 +56,7 @@ async fn stats(ReadAccess(environment): ReadAccess) -> Result<Json<StatsOut>, Ap
         num_roles: of("has_role"),
         num_relations: of("has_relation"),
         num_facts: stats.facts.total,
-        policy: PolicyStats { versions: stats.versions },
+        policy: PolicyStats { versions: stats.versions.iter().map(u64::to_string).collect() },
         facts: FactStats { total: stats.facts.total, predicates },
     }))
 }

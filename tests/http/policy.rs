@@ -22,7 +22,7 @@ fn older_versions_can_be_read() {
     let server = Server::empty();
     let first = "actor User {}";
     assert_eq!(server.post("/api/policy", &json!({ "src": first, "filename": "a" })).status, 200);
-    let id = server.get("/api/stats").json()["policy"]["versions"][0].as_u64().unwrap();
+    let id = server.get("/api/stats").json()["policy"]["versions"][0].as_str().unwrap().to_owned();
     assert_eq!(server.post("/api/policy", &json!({ "src": POLICY })).status, 200);
     server
         .get(&format!("/api/policy?id={id}"))
