@@ -36,6 +36,12 @@ const Repository = value("Repository");
 const ACME = Organization("a0000000-0000-4000-8000-000000000001");
 const GLOBEX = Organization("b0000000-0000-4000-8000-000000000002");
 
+/** Facts in an order that does not depend on who gives them. */
+function inOrder(facts) {
+  const text = ([predicate, ...args]) => [predicate, ...args.map((arg) => arg.id ?? arg)].join(" ");
+  return [...facts].sort((one, other) => (text(one) < text(other) ? -1 : 1));
+}
+
 /** Runs `body` with connections to the application's database. */
 async function withDatabase(body) {
   const pool = new Pool({ max: 2 });
@@ -81,5 +87,5 @@ async function withAnswers(answers, body) {
 
 module.exports = {
   URL, KEY, READ_ONLY_KEY, BUSY_URL, POLICY, BINDINGS, ACME, GLOBEX, User, Organization, Repository,
-  withDatabase, closedUrl, withAnswers,
+  inOrder, withDatabase, closedUrl, withAnswers,
 };

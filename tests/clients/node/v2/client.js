@@ -6,7 +6,7 @@ const exported = require("oso-cloud-2");
 const { Recorder } = require("../recorder");
 const { URL, KEY, BINDINGS, POLICY } = require("../world");
 
-const { Oso, BatchTransaction, ParityHandle } = exported;
+const { Oso, ParityHandle } = exported;
 const recorder = new Recorder();
 {
   const plain = new Oso(URL, KEY);
@@ -31,4 +31,4 @@ async function fresh(facts = []) {
 
 const parityHandle = () => recorder.watch(new ParityHandle());
 
-module.exports = { recorder, client, fresh, parityHandle, BatchTransaction, typedVar: exported.typedVar };
+module.exports = { recorder, client, fresh, parityHandle, typedVar: exported.typedVar };
