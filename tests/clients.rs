@@ -27,7 +27,14 @@ const DEVELOPMENT_KEY: &str = "e_0123456789_12345_osotesttoken01xiIn";
 const MOST_SECONDS: &str = "300";
 
 /// The clients' suites, each the name of its trial with what runs it.
-const SUITES: &[(&str, Runner)] = &[("node_2_6_0", Runner::Node { file: "oso-cloud-2.test.js" })];
+const SUITES: &[(&str, Runner)] = &[
+    ("node_2_6_0", Runner::Node { file: "oso-cloud-2.test.js" }),
+    ("node_1_6_1", Runner::Node { file: "oso-cloud-1.test.js" }),
+    ("python_2_6_0", Runner::Python { folder: "oso-cloud-2.6.0" }),
+    ("python_1_5_1", Runner::Python { folder: "oso-cloud-1.5.1" }),
+    ("python_0_9_0", Runner::Python { folder: "oso-cloud-0.9.0" }),
+    ("sqlalchemy_0_1_0", Runner::Python { folder: "sqlalchemy-oso-cloud-0.1.0" }),
+];
 
 /// Little memory, as the tables have a handful of rows.
 static DATABASES: LazyLock<Result<Cluster, String>> =

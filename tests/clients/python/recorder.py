@@ -12,7 +12,7 @@ class Recorder:
         self.called = set()
 
     def patch(self, patched):
-        """Notes every method of a class itself, also where the client alone calls it."""
+        """Notes every method of a class, or function of a module, itself: also where the client alone calls it."""
         self.patched.append(patched)
         for name, method in _methods(patched).items():
             setattr(patched, name, self._noting(f"{patched.__name__}.{name}", method))
@@ -60,9 +60,11 @@ class _Watched:
 
 
 def _methods(of):
-    """The public methods that a class itself defines."""
+    """The public methods that a class itself defines, or the public functions of a module of the client."""
     return {
         name: member
         for name, member in vars(of).items()
-        if not name.startswith("_") and (inspect.isfunction(member) or isinstance(member, classmethod))
+        if not name.startswith("_")
+        and (inspect.isfunction(member) or isinstance(member, classmethod))
+        and (inspect.isclass(of) or member.__module__.startswith(of.__name__))
     }

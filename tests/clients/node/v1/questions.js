@@ -86,7 +86,7 @@ test("metadata lists every block, and a policy's text is read back", async () =>
   assert.deepEqual(resources.Repository, {
     roles: ["maintainer", "reader"], permissions: ["read", "write"], relations: { organization: "Organization" },
   });
-  assert.deepEqual(await oso.api.getPolicy(), { policy: { filename: "", src: POLICY } });
+  assert.deepEqual(await oso.api.getPolicy(), { policy: { filename: "policy.polar", src: POLICY } });
   await oso.policy(POLICY);
   await assert.rejects(oso.policy('resource Repository { "read" if "raeder"; }'), /^Error: Oso Cloud error: [^]*raeder/);
 });

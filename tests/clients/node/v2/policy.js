@@ -28,7 +28,7 @@ test("metadata lists every block, and the global one", async () => {
 test("a policy replaces the one before it, and its text is read back", async () => {
   const oso = await fresh();
   await oso.policy(POLICY);
-  assert.deepEqual(await oso.api.getPolicy(), { policy: { filename: "", src: POLICY } });
+  assert.deepEqual(await oso.api.getPolicy(), { policy: { filename: "policy.polar", src: POLICY } });
   await oso.policy("actor User {}");
   assert.deepEqual(await oso.getPolicyMetadata(), { resources: { User: NOTHING, global: NOTHING } });
 });

@@ -71,4 +71,4 @@ def test_a_policy_is_read_back_and_a_refused_one_changes_nothing():
     assert oso.policy(POLICY) == api.ApiResult("The policy was not updated because it is unchanged.")
     with pytest.raises(Exception, match="raeder"):
         oso.policy('resource Repository { "read" if "raeder"; }')
-    assert oso.api.get_policy() == api.GetPolicyResult({"filename": "", "src": POLICY})
+    assert oso.api.get_policy() == api.GetPolicyResult({"filename": "policy.polar", "src": POLICY})

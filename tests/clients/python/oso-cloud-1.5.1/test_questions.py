@@ -86,7 +86,7 @@ def test_metadata_lists_every_block_and_a_policys_text_is_read_back():
     metadata = oso.get_policy_metadata()
     assert sorted(metadata.resources) == ["Organization", "Repository", "User", "global"]
     assert metadata.resources["Repository"].relations == {"organization": "Organization"}
-    assert oso.api.get_policy().policy == {"filename": "", "src": POLICY}
+    assert oso.api.get_policy().policy == {"filename": "policy.polar", "src": POLICY}
     oso.policy(POLICY)
     with pytest.raises(Exception, match="raeder"):
         oso.policy('resource Repository { "read" if "raeder"; }')

@@ -109,7 +109,7 @@ def test_metadata_lists_every_block_and_the_global_one():
 def test_a_policy_is_read_back_and_a_refused_one_changes_nothing():
     oso = fresh(("is_public", SITE))
     oso.policy(POLICY)
-    assert oso.api.get_policy().policy == {"filename": "", "src": POLICY}
+    assert oso.api.get_policy().policy == {"filename": "policy.polar", "src": POLICY}
     with pytest.raises(OsoException, match="raeder"):
         oso.policy('resource Repository { "read" if "raeder"; }')
     assert oso.authorize(ADA, "read", SITE) is True
