@@ -1,19 +1,15 @@
 //! What the SQL of local checks costs on PostgreSQL, beside what an expert writes by hand.
 //!
-//! ```text
-//! cargo bench --bench local [-- OPTION…]
-//!   --rounds N           how often each pair of statements runs; 41 unless said otherwise
-//!   --ours FOLDER        our statements from files named like the expert's, not from the service
-//!   --expert             the expert's statements against themselves: how far apart equals are
-//!   --database CONFIG    a database that was loaded before, as `host=/tmp/folder user=postgres dbname=large`
-//!   --only WORD          the questions whose name holds the word
-//!   --json               one JSON object instead of tables
+//! ```sh
+//! cargo bench --bench local               # a quarter of an hour, most of it for building and loading
+//! cargo bench --bench local -- --help     # fewer rounds, some questions only, JSON, other statements
 //! ```
 //!
 //! The database is the example of `docs/local-checks` with 200,000 repositories and a million issues, on a
 //! server of its own. Both statements must return the same rows; then they run in turns under
 //! `EXPLAIN (ANALYZE, TIMING OFF)`, so that the times are the server's. The ratio is that of planning and
 //! execution together. The expert's queries, each with the reason for its shape, are in `local/expert`.
+//! `tests/local_plans.rs` asks the same questions of fewer rows, and keeps the plans.
 
 #![expect(
     clippy::unwrap_used,
@@ -24,24 +20,31 @@
     reason = "a measurement prints, and ends at the first error"
 )]
 
+#[path = "local/agree.rs"]
+mod agree;
 #[path = "../tests/support/cluster.rs"]
 mod cluster;
 #[path = "local/database.rs"]
 mod database;
 #[path = "code_host/http.rs"]
 mod http;
+#[path = "local/latency.rs"]
+mod latency;
 #[path = "local/measure.rs"]
 mod measure;
 #[path = "local/questions.rs"]
 mod questions;
 #[path = "local/report.rs"]
 mod report;
+#[path = "local/scans.rs"]
+mod scans;
 #[path = "local/service.rs"]
 mod service;
 
+use clap::Parser;
 use database::Database;
 use measure::Pair;
-use questions::{Ask, Question};
+use questions::Question;
 use report::{Report, Row};
 use service::Service;
 use std::path::PathBuf;
@@ -50,96 +53,101 @@ use std::path::PathBuf;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// The arguments.
+/// Memory as on a small server of an application.
+const SETTINGS: &[&str] =
+    &["shared_buffers=1GB", "work_mem=64MB", "maintenance_work_mem=256MB", "max_wal_size=4GB"];
+
+/// How many rows of each kind seed.sql makes.
+const SCALE: &[&str] = &[
+    "users=50000",
+    "organizations=1000",
+    "groups=5000",
+    "folders=16000",
+    "repositories=200000",
+    "issues=1000000",
+];
+
+/// What the SQL of local checks costs on PostgreSQL, beside what an expert writes by hand.
+///
+/// Starts a PostgreSQL of its own, loads a code host with a million issues, and takes nothing from elsewhere.
+#[derive(Debug, Parser)]
+#[command(name = "local", bin_name = "cargo bench --bench local --")]
 struct Options {
-    rounds: usize,
-    ours: Source,
-    database: Option<String>,
+    /// How often each pair of statements runs
+    #[arg(long, value_name = "N", default_value_t = 41, value_parser = clap::value_parser!(u16).range(1..))]
+    rounds: u16,
+    /// Ask only the questions whose name holds the word, as `list` or `banned`
+    #[arg(long, value_name = "WORD", default_value = "")]
     only: String,
+    /// Print one JSON object instead of tables
+    #[arg(long)]
     json: bool,
-}
-
-/// Where our statements come from.
-enum Source {
-    Service,
-    Folder(PathBuf),
-    Expert,
-}
-
-impl Options {
-    fn of(mut args: impl Iterator<Item = String>) -> Self {
-        let mut options =
-            Self { rounds: 41, ours: Source::Service, database: None, only: String::new(), json: false };
-        while let Some(arg) = args.next() {
-            let mut value = || args.next().unwrap_or_else(|| panic!("{arg} needs a value"));
-            match arg.as_str() {
-                "--rounds" => options.rounds = value().parse().unwrap(),
-                "--ours" => options.ours = Source::Folder(value().into()),
-                "--expert" => options.ours = Source::Expert,
-                "--database" => options.database = Some(value()),
-                "--only" => options.only = value(),
-                "--json" => options.json = true,
-                // What `cargo bench` tells every benchmark.
-                "--bench" => {}
-                _ => panic!("unknown argument {arg}"),
-            }
-        }
-        options
-    }
+    /// Take our statements from files, `list_issues.sql` and so on, not from the service
+    #[arg(long, value_name = "FOLDER", conflicts_with = "expert")]
+    ours: Option<PathBuf>,
+    /// Measure the expert's statements against themselves: how far apart equals are
+    #[arg(long)]
+    expert: bool,
+    /// Use a database that was loaded before, as `host=/tmp/folder user=postgres dbname=large`
+    #[arg(long, value_name = "CONFIG")]
+    database: Option<String>,
+    /// Measure only how fast SQL comes from a request: no database is needed
+    #[arg(long, conflicts_with_all = ["database", "expert", "ours"])]
+    requests: bool,
+    /// What `cargo bench` tells every benchmark
+    #[arg(long, hide = true)]
+    bench: bool,
 }
 
 fn main() {
-    let options = Options::of(std::env::args().skip(1));
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
-    let database = runtime.block_on(async {
-        match &options.database {
-            Some(config) => Database::connect(config).await,
-            None => Database::load().await,
-        }
-    });
-    let service = runtime.block_on(Service::start());
+    let options = Options::parse();
     let mut questions = Question::all();
     questions.retain(|question| question.name.contains(&options.only));
+    assert!(!questions.is_empty(), "no question's name holds `{}`", options.only);
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+    let service = runtime.block_on(Service::start());
     let mut report = Report::default();
-    for question in &questions {
-        let ours = our_sql(question, &options.ours, &service);
-        report.rows.push(runtime.block_on(compare(&database, question, &ours, options.rounds)));
+    if !options.requests {
+        let database = runtime.block_on(database(&options));
+        for (number, question) in (1..).zip(&questions) {
+            eprintln!("{number} of {}: {}", questions.len(), question.name);
+            let ours = our_sql(question, &options, &service);
+            report.rows.push(runtime.block_on(compare(&database, question, &ours, options.rounds)));
+        }
     }
-    if matches!(options.ours, Source::Service) {
-        report.latencies = service.latencies(&questions);
+    if options.ours.is_none() && !options.expert {
+        eprintln!("asking for statements over HTTP");
+        report.latencies = latency::latencies(service.address, &questions);
     }
     println!("{}", if options.json { report.json() } else { report.table() });
 }
 
+/// The database that was named, or one of our own.
+async fn database(options: &Options) -> Database {
+    if let Some(config) = &options.database {
+        return Database::connect(config).await;
+    }
+    eprintln!("starting PostgreSQL, and loading it, which takes a minute or two");
+    Database::load(SETTINGS, SCALE).await
+}
+
 /// Our statement for a question.
-fn our_sql(question: &Question, source: &Source, service: &Service) -> String {
-    match source {
-        Source::Service => question.around(&service.sql(question)),
-        Source::Folder(folder) => {
+fn our_sql(question: &Question, options: &Options, service: &Service) -> String {
+    match &options.ours {
+        Some(folder) => {
             let file = folder.join(question.file).with_extension("sql");
             let text = std::fs::read_to_string(&file);
             question.fill(&text.unwrap_or_else(|error| panic!("{}: {error}", file.display())))
         }
-        Source::Expert => question.expert_sql(),
+        None if options.expert => question.expert_sql(),
+        None => question.around(&service.sql(question)),
     }
 }
 
 /// Both statements return the same; what do they cost?
-async fn compare(database: &Database, question: &Question, ours: &str, rounds: usize) -> Row {
+async fn compare(database: &Database, question: &Question, ours: &str, rounds: u16) -> Row {
     let expert = question.expert_sql();
-    let mut their_rows = database.first_column(&expert).await;
-    let mut our_rows = database.first_column(ours).await;
-    match question.ask {
-        Ask::Check { allowed, .. } => {
-            assert_eq!(their_rows, [if allowed { "t" } else { "f" }], "{}", question.name);
-        }
-        Ask::Actions { .. } | Ask::Page { .. } => {}
-        Ask::List { .. } => {
-            their_rows.sort_unstable();
-            our_rows.sort_unstable();
-        }
-    }
-    assert!(their_rows == our_rows, "{}: not the rows of the expert\n{ours}", question.name);
+    let n_rows = agree::rows(database, question, &expert, ours).await;
     let pair = Pair::measure(database, &expert, ours, rounds).await;
-    Row { name: question.name, n_rows: their_rows.len(), pair }
+    Row { name: question.name, n_rows, pair }
 }

@@ -396,6 +396,13 @@ fn every_snapshot_is_asked_for_and_there() {
         let shapes = file.text.split("shape(\"").skip(1).filter_map(|rest| rest.split('"').next());
         asked.extend(shapes.map(|name| format!("snapshots/local/{name}.snap")));
     }
+    let questions = fs::read_to_string(root().join("benches/local/questions.rs")).unwrap();
+    let (_, questions) = questions.split_once("vec![").unwrap();
+    let lines = questions.lines().take_while(|line| line.trim() != "]");
+    asked.extend(lines.filter_map(|line| line.split('"').nth(1)).map(|name| {
+        let words = name.split(' ').map(|word| word.replace(|c: char| !c.is_alphanumeric(), ""));
+        format!("snapshots/plans/{}.snap", words.collect::<Vec<_>>().join("-"))
+    }));
     let there: BTreeSet<String> = files("snapshots", &[""]).into_iter().map(|file| file.path).collect();
     let orphans = there.difference(&asked).map(|path| format!("{path}: nobody asks for it"));
     let missing = asked.difference(&there).map(|path| format!("{path}: is missing"));

@@ -1,4 +1,5 @@
--- Actors whose answers have known sizes, beside the users that seed.sql made at its largest scale.
+-- Actors whose answers have known sizes, beside the users that seed.sql made at its largest scale; with fewer
+-- repositories and issues, the answers are smaller.
 --
 --   1000001  light: writes to about 10 repositories with 50 issues, through a folder of her group's group,
 --            groups and grants of her own; reads an organization
@@ -42,11 +43,12 @@ INSERT INTO repository_group_grants
   SELECT 1000 * n + at * 19, md5('actor ' || n || ' group 2')::uuid, role
   FROM grants, LATERAL generate_series(1, repositories) AS at;
 INSERT INTO repository_user_grants
-  SELECT 100000 + 1000 * n + at * 23, 1000000 + n, role
+  SELECT :repositories / 2 + 1000 * n + at * 23, 1000000 + n, role
   FROM grants, LATERAL generate_series(1, repositories) AS at;
 -- What each of them opened, all over the host.
 UPDATE issues SET creator_id = 1000000 + n
-  FROM grants, LATERAL generate_series(1, issues) AS at WHERE issues.id = 100000 * n + at * 157;
+  FROM grants, LATERAL generate_series(1, issues) AS at
+  WHERE issues.id = :issues / 10 * n + at * 157 % (:issues / 10);
 
 -- Issues of whose kind a check is asked: private, older than all others.
 --

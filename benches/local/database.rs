@@ -1,28 +1,11 @@
-//! The application's database: a server of its own, with the tables of the example at their largest.
+//! The application's database: a server of its own, with the tables of the example and actors to ask about.
 
 use crate::cluster::{Cluster, PROGRAMS};
 use std::process::Command;
 use tokio_postgres::{Client, NoTls, SimpleQueryMessage};
 
-/// Memory as on a small server of an application, one process a statement.
-const SETTINGS: &[&str] = &[
-    "shared_buffers=1GB",
-    "work_mem=64MB",
-    "maintenance_work_mem=256MB",
-    "random_page_cost=1.1",
-    "max_parallel_workers_per_gather=0",
-    "max_wal_size=4GB",
-];
-
-/// How many rows of each kind seed.sql makes.
-const SCALE: &[&str] = &[
-    "users=50000",
-    "organizations=1000",
-    "groups=5000",
-    "folders=16000",
-    "repositories=200000",
-    "issues=1000000",
-];
+/// What every database here is planned with: a disk that seeks fast, one process a statement.
+const SETTINGS: &[&str] = &["random_page_cost=1.1", "max_parallel_workers_per_gather=0"];
 
 /// A connection to the loaded database.
 pub(crate) struct Database {
@@ -32,12 +15,14 @@ pub(crate) struct Database {
 }
 
 impl Database {
-    /// Starts a server and loads it, which takes about a minute.
-    pub(crate) async fn load() -> Self {
-        let cluster = Cluster::start(SETTINGS).unwrap();
-        run_file(&cluster.folder, "docs/local-checks/schema.sql");
-        run_file(&cluster.folder, "docs/local-checks/seed.sql");
-        run_file(&cluster.folder, "benches/local/actors.sql");
+    /// Starts a server and loads it with as many rows as `scale` says, in the variables of seed.sql.
+    pub(crate) async fn load(settings: &[&str], scale: &[&str]) -> Self {
+        let settings: Vec<&str> = SETTINGS.iter().chain(settings).copied().collect();
+        let cluster = Cluster::start(&settings).unwrap_or_else(|message| panic!("{message}"));
+        for file in ["docs/local-checks/schema.sql", "docs/local-checks/seed.sql", "benches/local/actors.sql"]
+        {
+            run_file(&cluster.folder, file, scale);
+        }
         let config = format!("host={} user=postgres dbname=postgres", cluster.folder);
         Self { _cluster: Some(cluster), ..Self::connect(&config).await }
     }
@@ -61,11 +46,12 @@ impl Database {
     }
 }
 
-/// Runs a file of this repository as `psql` does.
-fn run_file(folder: &str, file: &str) {
+/// Runs a file of this repository as `psql` does, with these variables.
+fn run_file(folder: &str, file: &str, variables: &[&str]) {
+    eprintln!("loading {file}");
     let mut command = Command::new(format!("{PROGRAMS}/psql"));
     command.args(["--no-psqlrc", "--quiet", "--host", folder, "--username", "postgres", "--file", file]);
-    for variable in SCALE {
+    for variable in variables {
         command.args(["--variable", variable]);
     }
     command.current_dir(env!("CARGO_MANIFEST_DIR"));

@@ -1,6 +1,7 @@
 //! What a statement costs inside the server, and two statements side by side.
 
 use crate::database::Database;
+use crate::scans;
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
 
@@ -43,29 +44,11 @@ impl Plan {
         let text = database.first_column(&explain).await.concat();
         let json: Json = serde_json::from_str(&text).unwrap();
         let number = |pointer: &str| json.pointer(pointer).and_then(Json::as_f64).unwrap();
-        let mut scans = BTreeSet::new();
-        scanned(&json, &mut scans);
         Self {
             cost: Cost { planning: number("/0/Planning Time"), execution: number("/0/Execution Time") },
-            scans,
+            scans: scans::of(&json),
             estimate: number("/0/Plan/Total Cost"),
         }
-    }
-}
-
-/// Adds the tables under a node that are read from end to end.
-fn scanned(node: &Json, scans: &mut BTreeSet<String>) {
-    match node {
-        Json::Array(nodes) => nodes.iter().for_each(|node| scanned(node, scans)),
-        Json::Object(fields) => {
-            if fields.get("Node Type").and_then(Json::as_str) == Some("Seq Scan")
-                && let Some(table) = fields.get("Relation Name").and_then(Json::as_str)
-            {
-                scans.insert(table.to_owned());
-            }
-            fields.values().for_each(|node| scanned(node, scans));
-        }
-        Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => {}
     }
 }
 
@@ -82,7 +65,7 @@ pub(crate) struct Pair {
 
 impl Pair {
     /// Runs both in each round, in turns the one first and the other.
-    pub(crate) async fn measure(database: &Database, expert: &str, ours: &str, rounds: usize) -> Self {
+    pub(crate) async fn measure(database: &Database, expert: &str, ours: &str, rounds: u16) -> Self {
         for _ in 0..3 {
             Plan::of(database, expert).await;
             Plan::of(database, ours).await;

@@ -17,6 +17,12 @@ const IN_GROUP_FOLDER: u32 = 2_000_003;
 /// The bindings of the example.
 const BINDINGS: &str = include_str!("../../docs/local-checks/bindings.yaml");
 
+/// The newest fifty issues that the actor may close: the list, sorted. Who may close few issues is answered at
+/// once, who may close fifty thousand pays for all of them. Walking by date and testing each issue would be the
+/// reverse, a few milliseconds for the latter and seconds for an actor with few issues; one query serves both.
+const PAGE_CLOSE: &str =
+    concat!(include_str!("expert/list_issues.sql"), "ORDER BY i.created_at DESC\nLIMIT 50\n");
+
 /// A question with its expert query.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Question {
@@ -24,7 +30,7 @@ pub(crate) struct Question {
     pub(crate) name: &'static str,
     pub(crate) actor: u32,
     pub(crate) ask: Ask,
-    /// The expert query's file, without its ending.
+    /// What the expert query is called.
     pub(crate) file: &'static str,
     /// The expert query.
     expert: &'static str,
@@ -100,7 +106,7 @@ impl Question {
         let page = |name, actor, action| {
             let (file, expert) = match action {
                 "read" => ("page_read", include_str!("expert/page_read.sql")),
-                _ => ("page_close", include_str!("expert/page_close.sql")),
+                _ => ("page_close", PAGE_CLOSE),
             };
             Self { name, actor, ask: Ask::Page { action }, file, expert }
         };

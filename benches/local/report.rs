@@ -1,7 +1,7 @@
 //! What was measured, for people and for programs.
 
+use crate::latency::Latency;
 use crate::measure::{Cost, Pair, median};
-use crate::service::Latency;
 use serde_json::{Value as Json, json};
 use std::fmt::Write as _;
 

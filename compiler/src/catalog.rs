@@ -23,6 +23,16 @@ pub struct Relation {
     pub source: RelationSource,
 }
 
+impl Relation {
+    /// The type and the name of each column, in the arguments' order.
+    pub fn columns(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.args.iter().filter_map(|arg| match arg {
+            RelationArg::Column { ty, column } => Some((ty.as_str(), column.as_str())),
+            RelationArg::Constant { .. } => None,
+        })
+    }
+}
+
 /// One argument of a relation's facts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RelationArg {

@@ -63,20 +63,25 @@ pub(super) fn holds_of(predicate: &str, ty: &str, ids: Vec<String>) -> Question 
 pub(super) fn by_position(question: &Question) -> Question {
     let mut question = question.clone();
     for (position, var) in question.vars.iter_mut().enumerate() {
-        var.name = positional(position);
+        // No variable of a policy has such a name.
+        var.name = format!("?{position}");
     }
     question
 }
 
-fn positional(position: usize) -> String {
-    format!("v{position}")
-}
-
 /// A message about [`by_position`] with the names that the caller gave.
 pub(super) fn with_names(message: &str, question: &Question) -> String {
-    question.vars.iter().enumerate().fold(message.to_owned(), |message, (position, var)| {
-        message.replace(&format!("`{}`", positional(position)), &format!("`{}`", var.name))
-    })
+    let mut parts = message.split("`?");
+    let mut named = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let position = part.split_once('`').and_then(|(number, rest)| Some((number.parse().ok()?, rest)));
+        let known = position.and_then(|(at, rest): (usize, &str)| Some((question.vars.get(at)?, rest)));
+        match known {
+            Some((var, rest)) => named.extend(["`", &var.name, "`", rest]),
+            None => named.extend(["`?", part]),
+        }
+    }
+    named
 }
 
 /// Refuses a question over a predicate that neither a rule nor a fact of this policy can have.
@@ -121,6 +126,17 @@ mod tests {
         assert!(authorize(&value("Actor", "alice"), "read", &repo).is_none());
         assert!(list(&alice, "read", "Resource", false).is_none());
         assert!(actions(&alice, &value("Resource", "r")).is_none());
+    }
+
+    #[test]
+    fn a_message_names_the_variables_of_the_caller() {
+        let vars = ["v1", "?0"].map(|name| QuestionVar::wanted(name, None)).to_vec();
+        let question = Question::atom("p", vars);
+        let renamed = by_position(&question);
+        let [first, second] = &*renamed.vars else { panic!("two variables") };
+        let message =
+            format!("`{}`, `{}`, and `v0`, `v1`, `?2` and `?` of the policy", first.name, second.name);
+        assert_eq!(with_names(&message, &question), "`v1`, `?0`, and `v0`, `v1`, `?2` and `?` of the policy");
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! is not; whether a value is in it is tested for each row, and a filter with such a test is no longer
 //! answered by indexes, so that its other sets are hashed instead.
 
-use crate::catalog::{Catalog, RelationArg};
+use crate::catalog::Catalog;
 use crate::ir::CompareOp;
 use crate::plan::algebra::{Condition, Expr, FromKind, Select, Table, TableBody};
 use crate::specialise::clause::TableRef;
@@ -55,12 +55,9 @@ impl Anchors<'_> {
         let from = select.from.iter().find(|from| from.alias == alias);
         match from.map(|from| from.kind) {
             Some(FromKind::Source(source)) => {
-                let args = self.catalog.relations.get(source).map_or(&[][..], |relation| &relation.args);
-                let mut types = args.iter().filter_map(|arg| match arg {
-                    RelationArg::Column { ty, .. } => Some(ty.as_str()),
-                    RelationArg::Constant { .. } => None,
-                });
-                types.nth(column).is_some_and(|ty| !WIDE.contains(&ty))
+                let relation = self.catalog.relations.get(source);
+                let column = relation.and_then(|relation| relation.columns().nth(column));
+                column.is_some_and(|(ty, _)| !WIDE.contains(&ty))
             }
             Some(_) => true,
             None => false,

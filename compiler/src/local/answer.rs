@@ -5,7 +5,7 @@
 
 use super::fold::{Fetched, Folded};
 use super::variant::Variant;
-use super::{Asked, Form, LocalError, LocalPlan, LocalSql, checks, filter, guards, prefix, sets, split};
+use super::{Asked, Form, LocalError, LocalPlan, LocalSql, checks, filter, guards, sets, split};
 use crate::catalog::RelationSource;
 use crate::ir::Constant;
 use crate::plan::algebra::{Plan, PlanAnswer};
@@ -13,7 +13,7 @@ use crate::plan::print::Names;
 use crate::question::{AnswerColumn, CompileError, Statement};
 use crate::sql::forms::LocalStatement;
 use crate::sql::held::{Held, LocalValues};
-use indexmap::IndexSet;
+use indexmap::{IndexMap, IndexSet};
 
 impl LocalPlan {
     /// The SQL of one question; `fetch` runs a part's statement, with the question's values, on the store.
@@ -106,7 +106,7 @@ impl LocalPlan {
             own_tables: false,
             hashes: false,
             in_sets: 0,
-            read: IndexSet::new(),
+            read: IndexMap::new(),
         };
         let statement = LocalStatement {
             program: asked.program,
@@ -117,8 +117,7 @@ impl LocalPlan {
         };
         let starts_from_rows = matches!(asked.form, Form::Decision { .. } | Form::List { .. });
         if starts_from_rows && asked.bindings.dialect.features().sets_are_arrays {
-            checks::flatten(&mut plan);
-            prefix::share(&mut plan, &self.catalog, asked.bindings, &statement.values.prefix);
+            checks::flatten(&mut plan, &self.catalog, asked.bindings, &statement.values.prefix);
         }
         let sql = match asked.form {
             Form::Decision { name } => {

@@ -1,30 +1,37 @@
 //! The shape in which a check is planned fast.
 //!
-//! In: a folded plan of a check, or of what may be done. Out: the same plan with fewer queries inside queries:
-//! a test with one branch becomes a join, where only existence counts; and a table that only gives the values
-//! of one column becomes a set, which is made once. Each query inside another is planned by itself, and a
-//! join with a recursive table in every order.
+//! In: a folded plan of a check, or of what may be done. Out: the same plan with fewer queries inside queries
+//! and fewer joins. Each query inside another is planned by itself, and a join in every order: PostgreSQL takes
+//! longer to plan such a statement than to run it.
+//!
+//! 1. A test with one branch becomes a join, where only existence counts.
+//! 2. Sources that the rows of a closure [imply](super::implied) are left out.
+//! 3. Rows that much starts from are [read once](super::prefix).
+//! 4. Sources that only lead to the one that decides become [sets](super::sets), which are made once.
 
-use super::split::free_aliases;
-use crate::ir::CompareOp;
-use crate::plan::algebra::{Condition, From, FromKind, Plan, Select, TableBody};
-use crate::specialise::clause::TableRef;
+use super::sets::set_tests;
+use super::{implied, prefix};
+use crate::bindings::Bindings;
+use crate::catalog::Catalog;
+use crate::plan::algebra::{Condition, FromKind, Plan, Select, TableBody};
 
-/// Rewrites the alternatives of a plan.
-pub(super) fn flatten(plan: &mut Plan) {
-    for select in plan.answer.selects_mut() {
-        // Rows may come twice; a check asks whether there is one, and a list drops the others.
-        join_single(select);
-        sets(select);
-    }
+/// Rewrites the alternatives and the tables of a plan; `prefix` begins the names of our tables.
+pub(super) fn flatten(plan: &mut Plan, catalog: &Catalog, bindings: &Bindings, prefix: &str) {
+    // Rows may come twice; a check asks whether there is one, and a list drops the others.
+    plan.answer.selects_mut().iter_mut().for_each(join_single);
+    implied::drop_implied(plan);
+    prefix::share(plan, catalog, bindings, prefix);
+    plan.answer.selects_mut().iter_mut().for_each(sets);
     for table in &mut plan.tables {
-        if let TableBody::Union(selects) | TableBody::Recursive { base: selects, .. } = &mut table.body {
+        // What a fixpoint starts from stays joined: of a set the database does not know how small it is.
+        if let TableBody::Union(selects) = &mut table.body {
             selects.iter_mut().for_each(sets);
         }
     }
 }
 
-fn join_single(select: &mut Select) {
+/// Joins the branch of each test that has only one.
+pub(super) fn join_single(select: &mut Select) {
     let mut at = 0;
     while let Some(condition) = select.filter.get_mut(at) {
         match condition {
@@ -48,51 +55,18 @@ fn join_single(select: &mut Select) {
     }
 }
 
+/// Makes sets of what leads to the source that a select shows, or of what leads to its last one.
 fn sets(select: &mut Select) {
     for condition in &mut select.filter {
         if let Condition::Any(branches) | Condition::None(branches) = condition {
             branches.iter_mut().for_each(sets);
         }
     }
-    let mut at = 0;
-    while let Some(from) = select.from.get(at).copied() {
-        match set_of(select, from) {
-            Some((link, set)) => {
-                select.from.remove(at);
-                select.filter.retain(|condition| free_aliases(condition) != [from.alias]);
-                if let Some(slot) = select.filter.iter_mut().find(|condition| **condition == link) {
-                    *slot = set;
-                }
-            }
-            None => at += 1,
-        }
+    let shown = select.output.iter().find_map(|expr| expr.alias());
+    // An index serves a caller's table, and none of ours.
+    let indexed = select.from.iter().rfind(|from| matches!(from.kind, FromKind::Source(_)));
+    let last = indexed.or(select.from.last()).map(|from| from.alias);
+    if let Some(main) = shown.or(last) {
+        set_tests(select, main);
     }
-}
-
-/// If a source of a select is a table of which only one column is asked for, by one equality with another
-/// source: the equality, and the test of a set instead.
-fn set_of(select: &Select, from: From) -> Option<(Condition, Condition)> {
-    let FromKind::Table(TableRef::Table(_)) = from.kind else { return None };
-    if select.output.iter().any(|expr| expr.alias() == Some(from.alias)) {
-        return None;
-    }
-    let mut link = None;
-    let mut own = Vec::new();
-    for condition in &select.filter {
-        let aliases = free_aliases(condition);
-        if aliases == [from.alias] {
-            own.push(condition.clone());
-        } else if aliases.contains(&from.alias) && link.replace(condition).is_some() {
-            return None;
-        }
-    }
-    let Some(Condition::Compare { op: CompareOp::Equal, left, right }) = link else { return None };
-    let (own_column, other) =
-        if left.alias() == Some(from.alias) { (*left, *right) } else { (*right, *left) };
-    let is_beside = other.alias().is_some_and(|alias| select.from.iter().any(|from| from.alias == alias));
-    is_beside.then(|| {
-        let set = Select { from: vec![from], filter: own, output: vec![own_column] };
-        let link = Condition::Compare { op: CompareOp::Equal, left: *left, right: *right };
-        (link, Condition::In { expr: other, selects: vec![set] })
-    })
 }

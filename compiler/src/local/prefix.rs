@@ -9,7 +9,7 @@
 
 use super::key::is_key;
 use crate::bindings::Bindings;
-use crate::catalog::{Catalog, RelationArg};
+use crate::catalog::Catalog;
 use crate::ir::{CompareOp, ConstId};
 use crate::plan::algebra::{Condition, Expr, From, FromKind, Plan, Select, Table, TableBody};
 use crate::specialise::clause::TableRef;
@@ -177,8 +177,8 @@ impl Finder<'_> {
     /// The table of a look-up's rows, all columns.
     fn table(&self, look_up: LookUp, name: String) -> Table {
         let LookUp { source, column, equals } = look_up;
-        let args = self.catalog.relations.get(source).map_or(&[][..], |relation| &relation.args);
-        let n_columns = args.iter().filter(|arg| matches!(arg, RelationArg::Column { .. })).count();
+        let relation = self.catalog.relations.get(source);
+        let n_columns = relation.map_or(0, |relation| relation.columns().count());
         let row = From { alias: 2, kind: FromKind::Source(source) };
         let (from, right) = match equals {
             Found::Const(literal) => (vec![row], Expr::Const(literal)),

@@ -56,12 +56,17 @@ pub(super) fn set_tests(select: &mut Select, main: usize) {
 
 /// Sources that conditions connect without `main`, and every condition that mentions one of them.
 #[derive(Default)]
-struct Group {
-    from: Vec<From>,
-    filter: Vec<Condition>,
+pub(super) struct Group {
+    pub(super) from: Vec<From>,
+    pub(super) filter: Vec<Condition>,
 }
 
-fn groups(others: Vec<From>, conditions: Vec<Condition>, main: usize) -> (Vec<Group>, Vec<Condition>) {
+/// The groups of a select, in the order of their first sources, and the conditions on `main` alone.
+pub(super) fn groups(
+    others: Vec<From>,
+    conditions: Vec<Condition>,
+    main: usize,
+) -> (Vec<Group>, Vec<Condition>) {
     let order: Vec<usize> = others.iter().map(|from| from.alias).collect();
     let mut groups: Vec<Group> =
         others.into_iter().map(|from| Group { from: vec![from], filter: Vec::new() }).collect();
@@ -125,7 +130,7 @@ impl Group {
 }
 
 /// Every alias that a condition mentions, those of its branches' own sources included.
-fn mentioned(condition: &Condition) -> IndexSet<usize> {
+pub(super) fn mentioned(condition: &Condition) -> IndexSet<usize> {
     let mut aliases = IndexSet::new();
     condition.each_expr(&mut |expr| aliases.extend(expr.alias()));
     aliases

@@ -27,8 +27,6 @@ use indexmap::{IndexMap, IndexSet};
 pub(crate) struct Part {
     /// Rows of the columns that the residual needs; a decision if it needs none.
     pub(crate) plan: Plan,
-    /// How many columns.
-    pub(crate) n_columns: usize,
     /// The catalog's relations that it reads, ascending.
     pub(crate) sources: Vec<usize>,
 }
@@ -62,13 +60,13 @@ pub(crate) fn split(plan: Plan, catalog: &Catalog, column: Option<usize>, most: 
     let tables = plan.tables.iter().zip(&stored).map(|(table, is_stored)| {
         let mut table = table.clone();
         if !is_stored {
-            table.body.selects_mut().for_each(|select| splitter.replace(select));
+            table.body.selects_mut().for_each(|select| splitter.replace(select, &[]));
         }
         table
     });
     let tables = tables.collect();
     let mut answer = plan.answer.clone();
-    answer.selects_mut().iter_mut().for_each(|select| splitter.replace(select));
+    answer.selects_mut().iter_mut().for_each(|select| splitter.replace(select, &[]));
     let parts = splitter.parts;
     Residual { plan: prune(Plan { tables, answer }), parts }
 }
@@ -120,9 +118,6 @@ impl Component {
     }
 }
 
-/// By which column of an embedded source a column is replaced.
-type Replaced = IndexMap<Expr, Expr>;
-
 struct Splitter<'s> {
     catalog: &'s Catalog,
     /// For each table whether the store alone makes it.
@@ -135,13 +130,8 @@ struct Splitter<'s> {
 }
 
 impl Splitter<'_> {
-    /// Replaces the stored sources of a select that stands alone.
-    fn replace(&mut self, select: &mut Select) {
-        self.select(select, &[]);
-    }
-
     /// Replaces the stored sources of a select inside others, whose parts are `around`.
-    fn select(&mut self, select: &mut Select, around: &[Component]) -> Replaced {
+    fn replace(&mut self, select: &mut Select, around: &[Component]) {
         let is_stored = |from: &From| {
             from.kind != FromKind::Table(TableRef::Itself)
                 && is_stored_kind(from.kind, self.catalog, self.stored)
@@ -172,7 +162,8 @@ impl Splitter<'_> {
         for condition in &mut rest {
             self.branches(condition, &inside);
         }
-        let mut replaced = Replaced::new();
+        // By which column of an embedded source a column is replaced.
+        let mut replaced: IndexMap<Expr, Expr> = IndexMap::new();
         let mut from = Vec::new();
         for component in components {
             let alias = self.alias();
@@ -190,7 +181,6 @@ impl Splitter<'_> {
                 *expr = *by;
             }
         });
-        replaced
     }
 
     fn branches(&mut self, condition: &mut Condition, around: &[Component]) {
@@ -200,7 +190,7 @@ impl Splitter<'_> {
             | Condition::Any(branches)
             | Condition::None(branches) => {
                 for branch in branches {
-                    self.select(branch, around);
+                    self.replace(branch, around);
                 }
             }
         }
@@ -236,7 +226,7 @@ impl Splitter<'_> {
         };
         let plan = prune(Plan { tables: self.tables.to_vec(), answer });
         let sources = sources(&plan);
-        let part = Part { plan, n_columns, sources };
+        let part = Part { plan, sources };
         if let Some(known) = self.parts.iter().position(|known| *known == part) {
             return known;
         }

@@ -1,7 +1,7 @@
 //! The types of the columns that a part answers with, so that its values are literals of the right type.
 
 use super::split::Residual;
-use crate::catalog::{Catalog, RelationArg};
+use crate::catalog::Catalog;
 use crate::ir::{Constant, Program, TypeId};
 use crate::plan::algebra::{Expr, FromKind, Plan, Select};
 use crate::question::{Shape, Slot};
@@ -98,12 +98,8 @@ impl Types<'_> {
     }
 
     fn of_source(&self, source: usize, column: usize) -> Option<TypeId> {
-        let args = &self.catalog.relations.get(source)?.args;
-        let mut columns = args.iter().filter_map(|arg| match arg {
-            RelationArg::Column { ty, .. } => Some(ty),
-            RelationArg::Constant { .. } => None,
-        });
-        columns.nth(column).and_then(|ty| self.program.type_id(ty))
+        let (ty, _) = self.catalog.relations.get(source)?.columns().nth(column)?;
+        self.program.type_id(ty)
     }
 
     fn of_var(&self, var: usize) -> Option<TypeId> {

@@ -146,8 +146,8 @@ pub(crate) enum Condition {
         /// The literals.
         literals: Vec<ConstId>,
     },
-    /// The value is in the one column of one of these selects, which mention nothing from outside; only in
-    /// plans whose shape the database is known to like.
+    /// The value is in the one column of one of these selects; only in plans whose shape the database is known
+    /// to like.
     In {
         /// The value.
         expr: Expr,

@@ -6,9 +6,9 @@
 
 use super::build;
 use super::held::{Held, LocalValues};
-use super::lower::{Lowering, Sources};
-use crate::bindings::{BindingArg, BoundQuery, ConditionPart, PlainQuery, SqlType};
-use crate::catalog::{RelationArg, RelationSource};
+use super::lower::{Lowering, Sources, column_names};
+use crate::bindings::{BoundQuery, ConditionPart, PlainQuery, SqlType};
+use crate::catalog::{Relation, RelationSource};
 use crate::ir::CompareOp;
 use crate::plan::algebra::{Condition, Expr, FromKind, Select, Table};
 use crate::question::CompileError;
@@ -73,11 +73,7 @@ impl Lowering<'_> {
             RelationSource::Bound { .. } => {}
             RelationSource::Table { .. } | RelationSource::Context { .. } => return None,
         }
-        let mut types = relation.args.iter().filter_map(|arg| match arg {
-            RelationArg::Column { ty, .. } => Some(ty.as_str()),
-            RelationArg::Constant { .. } => None,
-        });
-        types.nth(column)
+        relation.columns().nth(column).map(|(ty, _)| ty)
     }
 
     fn query(&self, binding: usize) -> Result<&BoundQuery, CompileError> {
@@ -87,38 +83,35 @@ impl Lowering<'_> {
             .ok_or_else(|| CompileError::Bug("a binding without a query".into()))
     }
 
-    /// A caller's query as a source.
-    pub(super) fn bound(&mut self, binding: usize, alias: &str) -> Result<TableFactor, CompileError> {
+    /// A caller's query as a source; `relation` has its rows.
+    pub(super) fn bound(
+        &mut self,
+        relation: &Relation,
+        binding: usize,
+        alias: &str,
+    ) -> Result<TableFactor, CompileError> {
         let query = self.query(binding)?;
         if let Some(plain) = &query.plain {
             return Ok(build::raw_table(&plain.table.join("."), alias, &[]));
         }
+        let n_columns = relation.columns().count();
         if self.features.derived_columns {
-            let names = self.bound_columns(binding);
+            let names = column_names(n_columns);
             let names: Vec<&str> = names.iter().map(String::as_str).collect();
             return Ok(build::raw_table(&format!("({})", query.text), alias, &names));
         }
         if let Some(local) = &mut self.local {
-            local.read.insert(binding);
+            local.read.insert(binding, n_columns);
         }
         Ok(build::raw_table(&self.named(&format!("pb{binding}")), alias, &[]))
-    }
-
-    fn bound_columns(&self, binding: usize) -> Vec<String> {
-        let local = self.local.as_ref().and_then(|local| local.bindings.facts.get(binding));
-        let n_columns = local.map_or(0, |binding| {
-            let is_column = |arg: &&_| matches!(arg, BindingArg::Column { .. });
-            binding.args.iter().filter(is_column).count()
-        });
-        (0..n_columns).map(|column| format!("c{column}")).collect()
     }
 
     /// The caller's queries that were read by name, as common table expressions.
     pub(super) fn read_queries(&mut self) -> Result<Vec<Cte>, CompileError> {
         let Some(local) = &mut self.local else { return Ok(Vec::new()) };
         let mut ctes = Vec::new();
-        for binding in std::mem::take(&mut local.read) {
-            let columns = self.bound_columns(binding);
+        for (binding, n_columns) in std::mem::take(&mut local.read) {
+            let columns = column_names(n_columns);
             let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
             let name = self.named(&format!("pb{binding}"));
             ctes.push(build::raw_cte(&name, &columns, &self.query(binding)?.text));
@@ -188,7 +181,7 @@ impl Lowering<'_> {
             values.push(cells);
         }
         let values = build::query(build::values(values));
-        let names: Vec<String> = (0..n_columns).map(|column| format!("c{column}")).collect();
+        let names = column_names(n_columns);
         if self.features.derived_columns {
             let names: Vec<&str> = names.iter().map(String::as_str).collect();
             return Ok(build::derived_as(values, alias, &names));
@@ -219,7 +212,7 @@ impl Lowering<'_> {
                 // A row's condition stands outside of any query, where NULL is not the same as false.
                 conditions.push(if is_row { build::is_true(condition) } else { condition });
             }
-            for column in 0..self.bound_columns(*binding).len() {
+            for column in 0..relation.columns().count() {
                 let expr = Expr::Column { alias: from.alias, column };
                 // The key is tested for all alternatives at once.
                 let is_key = is_row && self.is_key(query, column);
@@ -242,7 +235,7 @@ impl Lowering<'_> {
     ) -> Result<Sql, CompileError> {
         let held = self.held(sources, value);
         let value = self.expr(sources, value)?;
-        self.value_in_set(tables, value, &held, selects)
+        self.value_in_set(tables, sources, value, &held, selects)
     }
 
     /// `value IN (selects)`, for a value that is printed already. Selects whose values are held in another way
@@ -250,6 +243,7 @@ impl Lowering<'_> {
     pub(super) fn value_in_set(
         &mut self,
         tables: &[Table],
+        outer: &Sources,
         value: Sql,
         held: &Held,
         selects: &[Select],
@@ -263,11 +257,11 @@ impl Lowering<'_> {
         let text: Vec<&Select> = if native.is_empty() { selects.iter().collect() } else { others };
         let mut any = Vec::new();
         if !native.is_empty() {
-            any.push(self.in_arms(tables, value.clone(), held.clone(), &native)?);
+            any.push(self.in_arms(tables, outer, value.clone(), held.clone(), &native)?);
         }
         if !text.is_empty() {
             let value = self.as_text(value, held);
-            any.push(self.in_arms(tables, value, Held::Text, &text)?);
+            any.push(self.in_arms(tables, outer, value, Held::Text, &text)?);
         }
         Ok(build::any(any))
     }
@@ -283,6 +277,7 @@ impl Lowering<'_> {
     fn in_arms(
         &mut self,
         tables: &[Table],
+        outer: &Sources,
         value: Sql,
         wanted: Held,
         selects: &[&Select],
@@ -294,8 +289,9 @@ impl Lowering<'_> {
             .as_mut()
             .map(|local| (std::mem::replace(&mut local.answer, wanted), local.current.take()));
         self.step_in(true);
-        let arms = self
-            .in_own_scope(tables, &selects, |this| Ok(build::query(this.arms(tables, &selects, 1, false)?)));
+        let arms = self.in_own_scope(tables, &selects, |this| {
+            Ok(build::query(this.arms(tables, outer, &selects, 1, false)?))
+        });
         self.step_in(false);
         if let (Some(local), Some((answer, current))) = (&mut self.local, before) {
             local.answer = answer;

@@ -13,7 +13,7 @@ use crate::bindings::SqlType;
 use crate::catalog::Catalog;
 use crate::dialect::Dialect;
 use crate::ir::{ConstId, Constant, Program};
-use crate::plan::algebra::{Condition, FromKind, Plan, Select, Table};
+use crate::plan::algebra::{Condition, FromKind, Plan, Select, Table, TableBody};
 use crate::question::{CompileError, Slot};
 use crate::specialise::clause::TableRef;
 use indexmap::IndexSet;
@@ -95,7 +95,7 @@ impl LocalStatement<'_> {
         common: &[Condition],
     ) -> Result<String, CompileError> {
         self.statement(plan, |lowering, selects| {
-            let all = lowering.arms(&plan.tables, selects, n_columns, sorted)?;
+            let all = lowering.arms(&plan.tables, &Sources::default(), selects, n_columns, sorted)?;
             let r = lowering.named("r");
             let column = |(column, name): &(usize, String)| {
                 build::item(build::column(&r, build::ident(&format!("c{column}"))), Some(build::ident(name)))
@@ -156,7 +156,13 @@ impl LocalStatement<'_> {
             of_column.push(build::nested(build::all(vec![is, holds])));
         }
         if !filter.set.is_empty() {
-            of_column.push(lowering.value_in_set(tables, column.clone(), held, &filter.set)?);
+            of_column.push(lowering.value_in_set(
+                tables,
+                &Sources::default(),
+                column.clone(),
+                held,
+                &filter.set,
+            )?);
         }
         of_column.retain(|condition| *condition != build::boolean(false));
         let mut any = Vec::new();
@@ -247,12 +253,11 @@ impl Lowering<'_> {
         self.step_in(true);
         let mut ctes: Vec<Cte> = Vec::new();
         let mut recursive = false;
-        for (index, table) in tables.iter().enumerate() {
-            if needed(tables, selects).contains(&index) {
-                self.set_current(Some(index));
-                recursive |= !matches!(table.body, crate::plan::algebra::TableBody::Union(_));
-                ctes.extend(self.table(tables, table)?);
-            }
+        let needed = needed(tables, selects);
+        for (index, table) in tables.iter().enumerate().filter(|(index, _)| needed.contains(index)) {
+            self.set_current(Some(index));
+            recursive |= !matches!(table.body, TableBody::Union(_));
+            ctes.extend(self.table(tables, table)?);
         }
         self.set_current(None);
         self.step_in(false);
@@ -264,9 +269,7 @@ impl Lowering<'_> {
         }
         Ok(build::with(query, recursive, all))
     }
-}
 
-impl Lowering<'_> {
     /// Conditions that mention no source.
     fn outer_conditions(
         &mut self,

@@ -12,7 +12,7 @@ use crate::ir::{ConstId, TypeId};
 use crate::plan::algebra::{Embedded, Expr, FromKind, Plan, Select, TableBody};
 use crate::question::CompileError;
 use crate::specialise::clause::{TableRef, constant};
-use indexmap::IndexSet;
+use indexmap::IndexMap;
 use sqlparser::ast::Expr as Sql;
 
 /// How a value is held.
@@ -51,8 +51,8 @@ pub(crate) struct LocalValues<'l> {
     pub(crate) hashes: bool,
     /// Inside how many sets and tables the statement is being printed.
     pub(crate) in_sets: usize,
-    /// The caller's queries that are read by name.
-    pub(crate) read: IndexSet<usize>,
+    /// The caller's queries that are read by name, each with the number of its columns.
+    pub(crate) read: IndexMap<usize, usize>,
 }
 
 impl SqlType {

@@ -76,7 +76,7 @@ pub(super) fn column_names(n_columns: usize) -> Vec<String> {
     (0..n_columns).map(|column| format!("c{column}")).collect()
 }
 
-impl Lowering<'_> {
+impl<'l> Lowering<'l> {
     /// Lowers a whole plan.
     pub(crate) fn plan(&mut self, plan: &Plan) -> Result<(Query, Answer), CompileError> {
         let (ctes, recursive) = self.tables(plan)?;
@@ -133,6 +133,7 @@ impl Lowering<'_> {
     pub(super) fn arms(
         &mut self,
         tables: &[Table],
+        outer: &Sources,
         selects: &[Select],
         n_columns: usize,
         star: bool,
@@ -140,7 +141,7 @@ impl Lowering<'_> {
         let names = column_names(n_columns);
         let mut arms = Vec::new();
         for select in selects {
-            arms.push(self.select(tables, &Sources::default(), select, Some(&names), star)?);
+            arms.push(self.select(tables, outer, select, Some(&names), star)?);
         }
         if arms.is_empty() {
             let nothing =
@@ -164,7 +165,7 @@ impl Lowering<'_> {
     ) -> Result<Query, CompileError> {
         let names = column_names(n_columns);
         let paged = range == Range::Page;
-        let all = self.arms(tables, selects, n_columns, paged)?;
+        let all = self.arms(tables, &Sources::default(), selects, n_columns, paged)?;
         let projection =
             names.iter().map(|name| build::item(build::column("r", build::ident(name)), None)).collect();
         let filter = if paged {
@@ -283,7 +284,7 @@ impl Lowering<'_> {
         match from.kind {
             FromKind::Source(index) => match &self.relation(index)?.source {
                 RelationSource::Table { name } => Ok(build::table(build::ident(name), &alias)),
-                RelationSource::Bound { binding } => self.bound(*binding, &alias),
+                RelationSource::Bound { binding } => self.bound(self.relation(index)?, *binding, &alias),
                 RelationSource::Context { slot } => {
                     let slot = Slot::Context(*slot);
                     Ok(self.json_rows(slot, &alias))
@@ -320,7 +321,7 @@ impl Lowering<'_> {
         }
     }
 
-    pub(super) fn relation(&self, index: usize) -> Result<&Relation, CompileError> {
+    pub(super) fn relation(&self, index: usize) -> Result<&'l Relation, CompileError> {
         self.catalog
             .relations
             .get(index)

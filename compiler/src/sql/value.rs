@@ -3,7 +3,7 @@
 use super::build;
 use super::lower::{ITSELF, Lowering, Sources};
 use super::lower::{Literal, Values};
-use crate::catalog::{RelationArg, RelationSource};
+use crate::catalog::RelationSource;
 use crate::dialect::{JsonRows, Placeholder};
 use crate::ir::ConstId;
 use crate::plan::algebra::{Expr, FromKind};
@@ -45,12 +45,10 @@ impl Lowering<'_> {
                 let relation = self.relation(index)?;
                 match &relation.source {
                     RelationSource::Table { .. } => {
-                        let columns = relation.args.iter().filter_map(|arg| match arg {
-                            RelationArg::Column { column, .. } => Some(column),
-                            RelationArg::Constant { .. } => None,
-                        });
-                        let name = columns.into_iter().nth(column);
-                        let name = name.ok_or_else(|| CompileError::Bug("a column without a name".into()))?;
+                        let (_, name) = relation
+                            .columns()
+                            .nth(column)
+                            .ok_or_else(|| CompileError::Bug("a column without a name".into()))?;
                         Ok(build::column(&table, build::ident(name)))
                     }
                     RelationSource::Bound { binding } => self.bound_column(*binding, &table, column),

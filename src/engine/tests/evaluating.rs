@@ -107,6 +107,15 @@ async fn what_only_a_comparison_bounds_cannot_be_listed() {
 }
 
 #[tokio::test]
+async fn a_refusal_names_the_rule_by_its_own_variables() {
+    let engine =
+        engine_with("big(n: Integer) if n > 3;\nodd(x: Integer) if x > 3 and big(v0) and v0 > x;", &[]).await;
+    let asked = query(&["odd size"], &[("size", "Integer", Some(&["7"]))]);
+    let refused = engine.evaluate(asked, vec![]).await.unwrap_err().to_string();
+    assert!(refused.contains("`v0`") && !refused.contains("`size`"), "{refused}");
+}
+
+#[tokio::test]
 async fn names_of_variables_do_not_matter() {
     let engine = repositories().await;
     for name in ["a", "b", "_", "'", "v0\u{0}"] {

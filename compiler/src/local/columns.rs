@@ -1,0 +1,100 @@
+//! Drops the columns of a table that nobody reads.
+//!
+//! In: a plan, and one of its tables whose readers are as they will be. Out: the same plan, in which the table has
+//! only columns that a reader asks for, or that a step needs to make one of those. A closure loses the column
+//! in which it kept where it started, and with it the rows that differ only there.
+
+use crate::plan::algebra::{Condition, Expr, FromKind, Plan, Select, Table, TableBody};
+use crate::specialise::clause::TableRef;
+use indexmap::IndexSet;
+
+/// Drops the unread columns of one table; one column stays, so that its rows can be told to exist.
+pub(super) fn drop_unread(plan: &mut Plan, index: usize) {
+    let mut read = IndexSet::new();
+    for_each_reader(plan, index, &mut |select, aliases| {
+        for_each_column(select, aliases, &mut |column| {
+            read.insert(*column);
+        });
+    });
+    let Some(table) = plan.tables.get_mut(index) else { return };
+    match &mut table.body {
+        TableBody::Union(_) => {}
+        TableBody::Recursive { step, .. } => read_by_steps(step, &mut read),
+        TableBody::WholeState { .. } => return,
+    }
+    if read.is_empty() {
+        read.insert(0);
+    }
+    read.sort_unstable();
+    if read.len() < table.n_columns {
+        keep(table, &read);
+        for_each_reader(plan, index, &mut |select, aliases| renumber(select, aliases, &read));
+    }
+}
+
+/// Adds what the steps need of the row before to make the columns that are read.
+fn read_by_steps(step: &mut [Select], read: &mut IndexSet<usize>) {
+    loop {
+        let before = read.len();
+        for select in &mut *step {
+            let own = aliases_of(select, TableRef::Itself);
+            let mut needed = select.clone();
+            let mut place = 0;
+            needed.output.retain(|_| {
+                place += 1;
+                read.contains(&(place - 1))
+            });
+            for_each_column(&mut needed, &own, &mut |column| {
+                read.insert(*column);
+            });
+        }
+        if read.len() == before {
+            return;
+        }
+    }
+}
+
+fn keep(table: &mut Table, read: &IndexSet<usize>) {
+    table.n_columns = read.len();
+    for select in table.body.selects_mut() {
+        select.output = read.iter().filter_map(|column| select.output.get(*column).copied()).collect();
+        let own = aliases_of(select, TableRef::Itself);
+        renumber(select, &own, read);
+    }
+}
+
+/// Visits the selects that read a table, with the aliases under which they do.
+fn for_each_reader(plan: &mut Plan, index: usize, visit: &mut impl FnMut(&mut Select, &[usize])) {
+    let later = plan.tables.iter_mut().skip(index + 1).flat_map(|table| table.body.selects_mut());
+    for select in later.chain(plan.answer.selects_mut()) {
+        let aliases = aliases_of(select, TableRef::Table(index));
+        if !aliases.is_empty() {
+            visit(select, &aliases);
+        }
+    }
+}
+
+/// The aliases under which a select and its branches read a table.
+fn aliases_of(select: &Select, table: TableRef) -> Vec<usize> {
+    let own = select.from.iter().filter(|from| from.kind == FromKind::Table(table)).map(|from| from.alias);
+    let branches = select.filter.iter().flat_map(Condition::branches);
+    own.chain(branches.flat_map(|branch| aliases_of(branch, table))).collect()
+}
+
+fn renumber(select: &mut Select, aliases: &[usize], read: &IndexSet<usize>) {
+    for_each_column(select, aliases, &mut |column| {
+        if let Some(kept) = read.get_index_of(column) {
+            *column = kept;
+        }
+    });
+}
+
+fn for_each_column(select: &mut Select, aliases: &[usize], visit: &mut impl FnMut(&mut usize)) {
+    select.for_each_expr(&mut |expr| {
+        if let Expr::Column { alias, column } = expr
+            && aliases.contains(alias)
+        {
+            visit(column);
+        }
+    });
+}

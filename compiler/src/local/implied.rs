@@ -1,0 +1,183 @@
+//! Leaves out the sources that the rows of a table imply.
+//!
+//! In: a folded plan of a check. Out: the same decisions from fewer sources. A closure starts from values of the
+//! select that asks for it, and keeps beside each value that it reaches the one that it started from. Where
+//! only existence counts, the select need not find its value again to look it up there, since every row of the
+//! closure came from such a value:
+//!
+//! ```text
+//! t1(r) ⋈ t2(r, f) ⋈ closure(f, g) ⋈ t3(g)   ─▶   closure(f, g) ⋈ t3(g)     closure starts from t1(r) ⋈ t2(r, f)
+//! ```
+//!
+//! An inclusion dependency makes this a semijoin that keeps every row. Often nobody asks for the start then, and
+//! [`super::columns`] drops the column, too. An alternative inside a test is taken out of it where that frees
+//! it of the test's sources.
+
+use super::checks::join_single;
+use super::columns;
+use super::sets::{Group, groups, mentioned};
+use crate::ir::CompareOp;
+use crate::plan::algebra::{Condition, Expr, From, FromKind, Plan, PlanAnswer, Select, Table, TableBody};
+use crate::specialise::clause::TableRef;
+
+/// Up to how many alternatives are taken out of tests: each repeats the conditions around it.
+const ALTERNATIVES: usize = 16;
+
+/// Drops implied sources, and the columns that nobody asks for then, from the answer down to the first table.
+pub(super) fn drop_implied(plan: &mut Plan) {
+    let Plan { tables, answer } = plan;
+    let (PlanAnswer::Decision(selects) | PlanAnswer::Rows { selects, .. }) = answer;
+    *selects = std::mem::take(selects).into_iter().flat_map(|select| take_out(select, tables)).collect();
+    // INVARIANT: a table is read by later ones only, and its rows are those of its planning until its turn.
+    for index in (0..plan.tables.len()).rev() {
+        columns::drop_unread(plan, index);
+        let (before, rest) = plan.tables.split_at_mut(index);
+        if let Some(TableBody::Union(selects) | TableBody::Recursive { base: selects, .. }) =
+            rest.first_mut().map(|table| &mut table.body)
+        {
+            for select in selects {
+                drop_in(select, before);
+            }
+        }
+    }
+}
+
+/// Frees a select of implied sources, and takes out of its one test the alternatives that can be freed so.
+fn take_out(mut select: Select, tables: &[Table]) -> Vec<Select> {
+    let is_choice = |condition: &Condition| matches!(condition, Condition::Any(arms) if arms.len() > 1);
+    let mut choices = (0..select.filter.len()).filter(|at| select.filter.get(*at).is_some_and(is_choice));
+    let (choice, others) = (choices.next(), choices.next());
+    if let (Some(at), None) = (choice, others)
+        && let Some(Condition::Any(arms)) = select.filter.get(at)
+        && arms.len() <= ALTERNATIVES
+    {
+        let mut around = select.clone();
+        around.filter.remove(at);
+        let (mut free, mut kept) = (Vec::new(), Vec::new());
+        for arm in arms {
+            let mut joined = around.clone();
+            joined.from.extend(&arm.from);
+            joined.filter.extend(arm.filter.iter().cloned());
+            if drop_in(&mut joined, tables) {
+                free.push(joined);
+            } else {
+                kept.push(arm.clone());
+            }
+        }
+        if !free.is_empty() {
+            if !kept.is_empty() {
+                around.filter.insert(at, Condition::Any(kept));
+                join_single(&mut around);
+                // What needs no closure is asked first.
+                free.insert(0, around);
+            }
+            return free.into_iter().flat_map(|select| take_out(select, tables)).collect();
+        }
+    }
+    drop_in(&mut select, tables);
+    vec![select]
+}
+
+/// Drops the sources of a select that only look up where a table started; says whether there were any.
+fn drop_in(select: &mut Select, tables: &[Table]) -> bool {
+    let before = select.from.len();
+    while let Some(group) = implied(select, tables) {
+        select.from.retain(|from| !group.from.contains(from));
+        select.filter.retain(|condition| !group.filter.contains(condition));
+    }
+    select.from.len() < before
+}
+
+/// Sources that are implied, with all conditions on them.
+fn implied(select: &Select, tables: &[Table]) -> Option<Group> {
+    let is_shown = |from: &From| select.output.iter().any(|expr| expr.alias() == Some(from.alias));
+    select.from.iter().find_map(|main| {
+        let FromKind::Table(TableRef::Table(index)) = main.kind else { return None };
+        let body = &tables.get(index)?.body;
+        let others = select.from.iter().filter(|from| from.alias != main.alias).copied().collect();
+        let (groups, _) = groups(others, select.filter.clone(), main.alias);
+        groups.into_iter().find(|group| {
+            !group.from.iter().any(is_shown)
+                && LookUp::of(group, main.alias).is_some_and(|look_up| look_up.is_implied(body))
+        })
+    })
+}
+
+/// Sources that one equality ties to a column of a table.
+struct LookUp<'g> {
+    from: &'g [From],
+    inner: Vec<&'g Condition>,
+    /// The value of the sources that equals the column.
+    value: Expr,
+    column: usize,
+}
+
+impl<'g> LookUp<'g> {
+    fn of(group: &'g Group, main: usize) -> Option<Self> {
+        let (links, inner): (Vec<&Condition>, Vec<&Condition>) =
+            group.filter.iter().partition(|condition| mentioned(condition).contains(&main));
+        let [Condition::Compare { op: CompareOp::Equal, left, right }] = links.as_slice() else {
+            return None;
+        };
+        match (*left, *right) {
+            (Expr::Column { alias, column }, value) | (value, Expr::Column { alias, column })
+                if alias == main && value.alias().is_some() =>
+            {
+                Some(Self { from: &group.from, inner, value, column })
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether every row of a table has in the column a value of the sources.
+    fn is_implied(&self, body: &TableBody) -> bool {
+        let (base, step): (&[Select], &[Select]) = match body {
+            TableBody::Union(selects) => (selects, &[]),
+            TableBody::Recursive { base, step } => (base, step),
+            TableBody::WholeState { .. } => return false,
+        };
+        let keeps = |step: &Select| {
+            let own = step.from.iter().find(|from| from.kind == FromKind::Table(TableRef::Itself));
+            let kept = own.map(|own| Expr::Column { alias: own.alias, column: self.column });
+            kept.is_some() && step.output.get(self.column).copied() == kept
+        };
+        let starts =
+            |base: &Select| base.output.get(self.column).is_some_and(|start| self.is_part_of(base, *start));
+        base.iter().all(starts) && step.iter().all(keeps)
+    }
+
+    /// Whether each row of a select holds a row of the sources, whose value is the select's `start`.
+    ///
+    /// The sources are found in their order, in which the demand of a closure is copied; another is not tried.
+    fn is_part_of(&self, select: &Select, start: Expr) -> bool {
+        let mut candidates = select.from.iter();
+        let mut found = Vec::new();
+        for from in self.from {
+            match candidates.find(|candidate| candidate.kind == from.kind) {
+                Some(same) => found.push((from.alias, same.alias)),
+                None => return false,
+            }
+        }
+        let renamed = |expr: Expr| match expr {
+            Expr::Column { alias, column } => {
+                let same = found.iter().find(|(own, _)| *own == alias);
+                same.map(|(_, alias)| Expr::Column { alias: *alias, column })
+            }
+            _ => Some(expr),
+        };
+        let is_asked = |condition: &&Condition| match condition {
+            Condition::Compare { op, left, right } => {
+                let (Some(left), Some(right)) = (renamed(*left), renamed(*right)) else { return false };
+                let as_written = Condition::Compare { op: *op, left, right };
+                let turned = Condition::Compare { op: *op, left: right, right: left };
+                select.filter.contains(&as_written)
+                    || *op == CompareOp::Equal && select.filter.contains(&turned)
+            }
+            Condition::OneOf { expr, literals } => renamed(*expr).is_some_and(|expr| {
+                select.filter.contains(&Condition::OneOf { expr, literals: literals.clone() })
+            }),
+            Condition::In { .. } | Condition::Any(_) | Condition::None(_) => false,
+        };
+        renamed(self.value) == Some(start) && self.inner.iter().all(is_asked)
+    }
+}
