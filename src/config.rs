@@ -12,6 +12,7 @@
 
 use std::{
     net::{Ipv4Addr, SocketAddr},
+    num::NonZeroU32,
     path::PathBuf,
     time::Duration,
 };
@@ -70,6 +71,11 @@ settings! {
     /// The most facts and patterns of one batch, if any limit; none beyond the body's size, so that
     /// bulk loads need no chunking. The hosted product uses 1,000.
     max_batch: Option<usize> = None, "PORTCULLIS_MAX_BATCH";
+    /// The most facts that one pattern of a deletion may match, if any limit; none, because who may delete
+    /// them one by one may delete them at once. The hosted product uses 10,000.
+    max_delete: Option<u64> = None, "PORTCULLIS_MAX_DELETE";
+    /// The largest policy in bytes; as published, and the most that the compiler reads.
+    max_policy: usize = 1_000_000, "PORTCULLIS_MAX_POLICY";
     /// The most values of stored facts for one condition in the SQL of a local check; a text is sent, parsed
     /// and planned each time, and a condition that needs more is better bound to a table.
     embedded_values: usize = 10_000, "PORTCULLIS_EMBEDDED_VALUES";
@@ -91,6 +97,13 @@ settings! {
     /// Requests at work at once; beyond that an immediate 503 serves the client better than a queue
     /// in which its request times out.
     max_requests: usize = 512, "PORTCULLIS_MAX_REQUESTS";
+    /// The most requests a second of one key, beyond which it gets 429; none, because a check is made for
+    /// every page that an application shows, all of them with one key, and how many are too many only its
+    /// owner knows. What protects the service itself is the limit on requests at work.
+    rate_limit: Option<NonZeroU32> = None, "PORTCULLIS_RATE_LIMIT";
+    /// The most requests of one key at once, before the rate counts; as many as in a second, so that one
+    /// setting is enough. Without a rate it has no effect.
+    rate_burst: Option<NonZeroU32> = None, "PORTCULLIS_RATE_BURST";
     /// How long a shutdown waits for accepted requests; the time such a request may take at most.
     shutdown_time: Duration = Duration::from_mins(1), "PORTCULLIS_SHUTDOWN_TIME";
     /// Which events are logged, as a filter like `info,portcullis::store=debug`.
@@ -169,6 +182,18 @@ impl Setting for Secret {
 impl Setting for usize {
     fn parse(text: &str) -> Result<Self, &'static str> {
         text.parse().map_err(|_| "a whole number")
+    }
+}
+
+impl Setting for u64 {
+    fn parse(text: &str) -> Result<Self, &'static str> {
+        text.parse().map_err(|_| "a whole number")
+    }
+}
+
+impl Setting for NonZeroU32 {
+    fn parse(text: &str) -> Result<Self, &'static str> {
+        text.parse().map_err(|_| "a whole number above zero")
     }
 }
 

@@ -81,7 +81,7 @@ impl Runner {
 
 /// The virtual environment of a suite in Python.
 fn installed_python(folder: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("target/clients").join(folder)
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("target/venv").join(folder)
 }
 
 /// Whether the packages that were installed are those that are asked for now: setup leaves a copy of the list.
@@ -101,11 +101,13 @@ fn run(name: &str, runner: &Runner) -> Result<(), Failed> {
     let reader = read_only_key(folder.path())?;
     let server = Server::start(folder, &[])?;
     let busy = Server::start(tempfile::tempdir()?, &[("PORTCULLIS_MAX_REQUESTS", "0")])?;
+    let slow = Server::start(tempfile::tempdir()?, &[("PORTCULLIS_RATE_LIMIT", "1")])?;
     command
         .env("OSO_URL", &server.url)
         .env("OSO_AUTH", DEVELOPMENT_KEY)
         .env("READ_ONLY_AUTH", reader)
         .env("BUSY_URL", &busy.url)
+        .env("SLOW_URL", &slow.url)
         .env("PGHOST", &databases.folder)
         .env("PGUSER", "postgres")
         .env("PGDATABASE", database);

@@ -55,6 +55,10 @@ const PLACES: &[(&str, &[&str])] = &[
     ("hyper", &["src/http/"]),
     ("hyper_util", &["src/http/"]),
     ("tower", &["src/http/"]),
+    ("utoipa", &["src/http/"]),
+    ("utoipa_axum", &["src/http/"]),
+    ("utoipa_swagger_ui", &["src/http/openapi/page.rs"]),
+    ("governor", &["src/http/rate.rs"]),
     ("std::env", &["src/config.rs"]),
 ];
 
@@ -407,6 +411,20 @@ fn every_snapshot_is_asked_for_and_there() {
     let orphans = there.difference(&asked).map(|path| format!("{path}: nobody asks for it"));
     let missing = asked.difference(&there).map(|path| format!("{path}: is missing"));
     none(&orphans.chain(missing).collect::<Vec<_>>(), "snapshots and `sql:` lines belong together");
+}
+
+/// A route that is added by itself would be missing in the OpenAPI document.
+#[test]
+fn a_route_comes_with_its_description() {
+    let mut offenders = Vec::new();
+    for file in product().iter().filter(|file| file.path.starts_with("src/http/")) {
+        let added = file
+            .code()
+            .into_iter()
+            .filter(|(_, line)| line.contains(".route(") || line.contains("_service("));
+        offenders.extend(added.map(|(number, _)| format!("{}:{number}: adds a route", file.path)));
+    }
+    none(&offenders, "routes are added by `routes!`, with the descriptions of their handlers");
 }
 
 /// What is not done is not promised in the source, and no test is switched off.

@@ -65,6 +65,7 @@ async fn serve(config: Config) -> Result<Verdict, CliError> {
         query_time: config.query_time,
         context_facts: config.max_context_facts,
         batch_facts: config.max_batch,
+        delete_reach: config.max_delete,
         embedded_values: config.embedded_values,
         ..EngineSettings::default()
     };

@@ -57,12 +57,18 @@ pub(super) fn check_type(what: &str, ty: &str) -> Result<(), EngineError> {
     Ok(())
 }
 
+/// Refuses a predicate that no policy can name.
+pub(super) fn check_predicate_name(name: &str) -> Result<(), EngineError> {
+    if name.contains('\0') {
+        return Err(bad(format!("the predicate `{}` contains a NUL character", visible(name))));
+    }
+    Ok(())
+}
+
 /// Refuses a fact that may not be stored under this policy; without a policy that is every fact.
 pub(super) fn check_fact(program: Option<&Program>, fact: &Fact) -> Result<(), EngineError> {
     let name = visible(&fact.predicate);
-    if fact.predicate.contains('\0') {
-        return Err(bad(format!("the predicate `{name}` contains a NUL character")));
-    }
+    check_predicate_name(&fact.predicate)?;
     if fact.args.is_empty() || fact.args.len() > MAX_ARGS {
         let n = fact.args.len();
         return Err(bad(format!("a fact has 1 to {MAX_ARGS} arguments, `{name}` has {n}")));
@@ -108,6 +114,7 @@ pub(super) fn size(change: &Change) -> usize {
 
 /// Refuses a pattern with a value that no fact can have in that form.
 pub(super) fn check_pattern(pattern: &FactPattern) -> Result<(), EngineError> {
+    pattern.predicate.iter().try_for_each(|name| check_predicate_name(name))?;
     pattern.args.iter().try_for_each(|arg| match arg {
         ArgPattern::Typed(ty) if ty.contains('\0') => {
             Err(bad(format!("the type `{}` contains a NUL character", visible(ty))))

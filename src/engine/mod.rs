@@ -134,7 +134,7 @@ impl Engine {
             facts::check_changes(program, &changes).map(|()| changes)
         };
         let changes = if n > MANY_FACTS { view::off_the_workers(check).await?? } else { check()? };
-        Ok(self.store().apply(changes).await?.offset)
+        Ok(self.store().apply_within(changes, self.settings().delete_reach).await?.offset)
     }
 
     /// The stored facts that match a pattern.

@@ -14,6 +14,8 @@ pub struct EngineSettings {
     pub context_facts: usize,
     /// Facts and patterns of one batch; `None` leaves the bound to the size of the body.
     pub batch_facts: Option<usize>,
+    /// Stored facts that one pattern of a deletion may match; `None` is no bound.
+    pub delete_reach: Option<u64>,
     /// Bytes of compiled statements that are kept for reuse.
     pub plan_bytes: u64,
     /// Predicates of one question: the work of compiling grows with their combinations.
@@ -31,6 +33,7 @@ impl Default for EngineSettings {
             query_time: Duration::from_secs(20),
             context_facts: 100,
             batch_facts: None,
+            delete_reach: None,
             plan_bytes: 64 << 20,
             question_atoms: 32,
             answer_rows: 1_000_000,

@@ -7,7 +7,8 @@
 //! A key is `e_<environment>_<key id>_<secret>`. Almost all keys live in the store of their environment, which
 //! checks them in memory: one hash and one lookup, cheap enough that no result is kept here, and therefore
 //! the very next request sees that a key was revoked. A [`FixedKey`] comes from the configuration instead,
-//! lives as long as the process, and is kept hashed as well. Digests are compared in constant time.
+//! lives as long as the process, and is kept hashed as well. Digests are compared in constant time. Where keys
+//! have a rate, a request over it is refused here too (429).
 
 use std::sync::Arc;
 
@@ -78,9 +79,13 @@ fn authenticate(headers: &HeaderMap, app: &AppState) -> Result<(Arc<Environment>
         let known = environment.engine.verify_key(key)?;
         Some((Arc::clone(environment), known.access))
     };
-    fixed(key, &app.fixed_keys)
+    let found = fixed(key, &app.fixed_keys)
         .or_else(stored)
-        .ok_or(ApiError::Unauthorized("the API key is unknown or was revoked"))
+        .ok_or(ApiError::Unauthorized("the API key is unknown or was revoked"))?;
+    if let Some(rates) = &app.rates {
+        rates.count(&Sha256::digest(key).into())?;
+    }
+    Ok(found)
 }
 
 /// What a key of the configuration opens; all of them are compared, whichever fits.

@@ -5,8 +5,10 @@
 
 use std::sync::Arc;
 
-use axum::{Router, extract::State, routing::post};
+use axum::extract::State;
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
     AppState,
@@ -14,36 +16,57 @@ use super::{
     error::ApiError,
     headers::RequestId,
     json::{Json, Object, Results},
+    openapi::{ManyActions, Name, Text},
     page::{Bound, Place},
-    values::{FactsIn, ValueIn, ValueOut, facts},
+    values::{FactIn, FactsIn, ValueIn, ValueOut, facts},
 };
 use crate::engine::{ActionsQuestion, Page, Value};
 
-pub(super) fn router() -> Router<Arc<AppState>> {
-    Router::new()
-        .route("/authorize", post(authorize))
-        .route("/authorize_resources", post(authorize_resources))
-        .route("/list", post(list))
-        .route("/actions", post(actions))
-        .route("/bulk_actions", post(bulk_actions))
+pub(super) fn router() -> OpenApiRouter<Arc<AppState>> {
+    OpenApiRouter::new()
+        .routes(routes!(authorize))
+        .routes(routes!(authorize_resources))
+        .routes(routes!(list))
+        .routes(routes!(actions))
+        .routes(routes!(bulk_actions))
 }
 
 /// One decision.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = AuthorizeRequest)]
 pub(super) struct AuthorizeIn {
+    #[schema(value_type = Name)]
     pub(super) actor_type: String,
+    #[schema(value_type = Name)]
     pub(super) actor_id: String,
+    #[schema(value_type = Text)]
     pub(super) action: String,
+    #[schema(value_type = Name)]
     pub(super) resource_type: String,
+    #[schema(value_type = Name)]
     pub(super) resource_id: String,
+    /// Facts that count for this request alone.
+    #[schema(value_type = Option<Vec<FactIn>>)]
     pub(super) context_facts: FactsIn,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 struct Decision {
     allowed: bool,
 }
 
+/// Decide whether an actor may do this to a resource
+#[utoipa::path(
+    post,
+    path = "/authorize",
+    operation_id = "authorize",
+    tag = "Checks",
+    request_body(content = AuthorizeIn, example = json!({
+        "actor_type": "User", "actor_id": "alice", "action": "read",
+        "resource_type": "Repository", "resource_id": "docs",
+    })),
+    responses((status = 200, description = "The decision", body = Decision, example = json!({"allowed": true}))),
+)]
 async fn authorize(
     ReadAccess(environment): ReadAccess,
     State(app): State<Arc<AppState>>,
@@ -58,15 +81,38 @@ async fn authorize(
     Ok(Json(Decision { allowed }))
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = AuthorizeResourcesRequest)]
 struct ResourcesIn {
+    #[schema(value_type = Name)]
     actor_type: String,
+    #[schema(value_type = Name)]
     actor_id: String,
+    #[schema(value_type = Text)]
     action: String,
+    #[schema(value_type = Vec<ValueOut>)]
     resources: Vec<ValueIn>,
+    /// Facts that count for this request alone.
+    #[schema(value_type = Option<Vec<FactIn>>)]
     context_facts: FactsIn,
 }
 
+/// Keep those of some resources to which an actor may do this
+///
+/// Their order and their duplicates are kept.
+#[utoipa::path(
+    post,
+    path = "/authorize_resources",
+    operation_id = "authorize_resources",
+    tag = "Checks",
+    request_body(content = ResourcesIn, example = json!({
+        "actor_type": "User", "actor_id": "alice", "action": "read",
+        "resources": [{"type": "Repository", "id": "docs"}, {"type": "Repository", "id": "secret"}],
+    })),
+    responses((status = 200, description = "Those that it may", body = Results<ValueOut>, example = json!({
+        "results": [{"type": "Repository", "id": "docs"}],
+    }))),
+)]
 async fn authorize_resources(
     ReadAccess(environment): ReadAccess,
     Json(Object(asked)): Json<Object<ResourcesIn>>,
@@ -79,25 +125,59 @@ async fn authorize_resources(
 }
 
 /// Which resources of a type.
-#[derive(Debug, Deserialize)]
-pub(super) struct ListIn {
-    pub(super) actor_type: String,
-    pub(super) actor_id: String,
-    pub(super) action: String,
-    pub(super) resource_type: String,
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = ListRequest)]
+struct ListIn {
+    #[schema(value_type = Name)]
+    actor_type: String,
+    #[schema(value_type = Name)]
+    actor_id: String,
+    #[schema(value_type = Text)]
+    action: String,
+    #[schema(value_type = Name)]
+    resource_type: String,
+    /// How many ids a page has at most; without it the answer is complete, in one piece. A page has 1,000,000 ids
+    /// at most, whatever is asked for.
+    #[schema(value_type = Option<u64>, minimum = 10_000)]
     page_size: Option<usize>,
+    /// The `next_page_token` of the page before; its page size counts then.
     page_token: Option<String>,
-    pub(super) context_facts: FactsIn,
+    /// Facts that count for this request alone.
+    #[schema(value_type = Option<Vec<FactIn>>)]
+    context_facts: FactsIn,
 }
 
 /// A list; the token's key is there exactly if pages were asked for, and null on the last page.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = ListResponse)]
 #[serde(untagged)]
 enum ListOut {
+    /// All ids
     Whole { results: Vec<String> },
-    Page { results: Vec<String>, next_page_token: Option<String> },
+    /// A page
+    Page {
+        results: Vec<String>,
+        #[schema(required = true)]
+        next_page_token: Option<String>,
+    },
 }
 
+/// List the resources of a type to which an actor may do this
+///
+/// The ids are sorted. `*` stands for every id; other ids may stand beside it.
+#[utoipa::path(
+    post,
+    path = "/list",
+    operation_id = "list",
+    tag = "Checks",
+    request_body(content = ListIn, example = json!({
+        "actor_type": "User", "actor_id": "alice", "action": "read", "resource_type": "Repository",
+        "page_size": 10_000,
+    })),
+    responses((status = 200, description = "The ids", body = ListOut, example = json!({
+        "results": ["docs", "site"], "next_page_token": null,
+    }))),
+)]
 async fn list(
     ReadAccess(environment): ReadAccess,
     Json(Object(asked)): Json<Object<ListIn>>,
@@ -133,12 +213,19 @@ async fn list(
 }
 
 /// Which actions on a resource.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = ActionsRequest)]
 pub(super) struct ActionsIn {
+    #[schema(value_type = Name)]
     actor_type: String,
+    #[schema(value_type = Name)]
     actor_id: String,
+    #[schema(value_type = Name)]
     resource_type: String,
+    #[schema(value_type = Name)]
     resource_id: String,
+    /// Facts that count for this request alone.
+    #[schema(value_type = Option<Vec<FactIn>>)]
     pub(super) context_facts: FactsIn,
 }
 
@@ -152,6 +239,19 @@ impl ActionsIn {
     }
 }
 
+/// List what an actor may do to a resource
+///
+/// The actions are sorted. `*` stands for every action; others may stand beside it.
+#[utoipa::path(
+    post,
+    path = "/actions",
+    operation_id = "actions",
+    tag = "Checks",
+    request_body(content = ActionsIn, example = json!({
+        "actor_type": "User", "actor_id": "alice", "resource_type": "Repository", "resource_id": "docs",
+    })),
+    responses((status = 200, description = "The actions", body = Results<String>, example = json!({"results": ["open_issue", "read"]}))),
+)]
 async fn actions(
     ReadAccess(environment): ReadAccess,
     Json(Object(mut asked)): Json<Object<ActionsIn>>,
@@ -161,7 +261,22 @@ async fn actions(
     Ok(Json(Results { results: environment.engine.actions(actor, resource, context).await? }))
 }
 
-/// Several questions at once; the context facts of the first count for all, those of the others for none.
+/// List what actors may do to resources, several questions at once
+///
+/// The context facts of the first question count for all, those of the others for none.
+#[utoipa::path(
+    post,
+    path = "/bulk_actions",
+    operation_id = "bulk_actions",
+    tag = "Checks",
+    request_body(content = Vec<ActionsIn>, example = json!([
+        {"actor_type": "User", "actor_id": "alice", "resource_type": "Repository", "resource_id": "docs"},
+        {"actor_type": "User", "actor_id": "bob", "resource_type": "Repository", "resource_id": "site"},
+    ])),
+    responses((status = 200, description = "The actions, in the order of the questions", body = ManyActions, example = json!([
+        {"results": ["open_issue", "read"]}, {"results": []},
+    ]))),
+)]
 async fn bulk_actions(
     ReadAccess(environment): ReadAccess,
     Json(mut asked): Json<Vec<Object<ActionsIn>>>,

@@ -5,7 +5,7 @@
 //! log, inside the span that carries the request's id, and the answer says no more than that it is ours.
 //! `POST /policy` has a wider form, with `error_type`, in [`PolicyError`].
 
-use std::time::Duration;
+use std::{num::NonZeroU32, time::Duration};
 
 use axum::{
     http::{
@@ -15,8 +15,12 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use serde::Serialize;
+use utoipa::ToSchema;
 
-use super::json::{Message, with_status};
+use super::{
+    json::{Message, with_status},
+    rate::whole_seconds,
+};
 use crate::{
     engine::{EngineError, PolicyRefusal},
     store::StoreError,
@@ -44,6 +48,8 @@ pub(super) enum ApiError {
     TooLarge(String),
     /// 415: the body is not `application/json`.
     UnsupportedMediaType,
+    /// 429: the key is over its rate, and may ask again after this wait.
+    TooManyRequests { each_second: NonZeroU32, wait: Duration },
     /// 500: our fault; the text is for the log.
     Internal(String),
     /// 503: we cannot at the moment; the text is for the log.
@@ -61,6 +67,7 @@ impl ApiError {
             Self::SlowBody(_) => StatusCode::REQUEST_TIMEOUT,
             Self::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
             Self::UnsupportedMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            Self::TooManyRequests { .. } => StatusCode::TOO_MANY_REQUESTS,
             Self::Internal(_) => StatusCode::INTERNAL_SERVER_ERROR,
             Self::Unavailable(_) => StatusCode::SERVICE_UNAVAILABLE,
         }
@@ -76,6 +83,9 @@ impl ApiError {
             Self::SlowBody(limit) => format!("the body did not arrive within {} s", limit.as_secs_f64()),
             Self::UnsupportedMediaType => {
                 "the body must be sent as `Content-Type: application/json`".to_owned()
+            }
+            Self::TooManyRequests { each_second, .. } => {
+                format!("over the rate of {each_second} requests a second for a key")
             }
             Self::Internal(_) => "internal error, which is logged under this request's id".to_owned(),
             Self::Unavailable(_) => "the service is not available at the moment".to_owned(),
@@ -94,23 +104,26 @@ impl ApiError {
             | Self::MethodNotAllowed
             | Self::SlowBody(_)
             | Self::TooLarge(_)
-            | Self::UnsupportedMediaType => {}
+            | Self::UnsupportedMediaType
+            | Self::TooManyRequests { .. } => {}
         }
     }
 
     /// The answer, whose body is made from the message.
     fn answer<B: Serialize>(self, body: impl FnOnce(String) -> B) -> Response {
         self.log();
+        let retry = match self {
+            Self::TooManyRequests { wait, .. } => Some(whole_seconds(wait)),
+            Self::Unavailable(_) => Some(RETRY_SECONDS),
+            _ => None,
+        };
         let status = self.status();
         let mut response = with_status(status, body(self.into_message()));
-        match status {
-            StatusCode::UNAUTHORIZED => {
-                response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
-            }
-            StatusCode::SERVICE_UNAVAILABLE => {
-                response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(RETRY_SECONDS));
-            }
-            _ => {}
+        if let Some(seconds) = retry {
+            response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        if status == StatusCode::UNAUTHORIZED {
+            response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
         response
     }
@@ -185,32 +198,34 @@ impl From<EngineError> for PolicyError {
 }
 
 /// One entry of a refused policy.
-#[derive(Debug, Serialize)]
-struct ValidationFailure {
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct ValidationFailure {
     error_type: &'static str,
     message: String,
 }
 
 /// How one policy test ended.
-#[derive(Debug, Serialize)]
-struct TestJson {
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = TestResult)]
+pub(super) struct TestJson {
     name: String,
     passed: usize,
     total: usize,
 }
 
 /// How the tests of a policy ended.
-#[derive(Debug, Serialize)]
-struct TestResults {
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct TestResults {
     success: bool,
     errors: Vec<String>,
     tests: Vec<TestJson>,
 }
 
 /// The body of a failed `POST /policy`.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = PolicyError)]
 #[serde(tag = "error_type")]
-enum PolicyErrorBody {
+pub(super) enum PolicyErrorBody {
     Generic {
         message: String,
     },

@@ -5,12 +5,10 @@
 
 use std::sync::Arc;
 
-use axum::{
-    Router,
-    http::Uri,
-    routing::{get, post},
-};
+use axum::http::Uri;
 use serde::Deserialize;
+use utoipa::ToSchema;
+use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
     AppState,
@@ -18,25 +16,23 @@ use super::{
     error::ApiError,
     headers::Offset,
     json::{Json, Message, Object},
-    params::pairs,
+    openapi::BatchItem,
+    params::{FactsQuery, MAX_ARGS, pairs},
     values::{FactIn, FactOut, FactsIn, PatternIn, PatternsIn, facts, patterns},
 };
 use crate::engine::{ArgPattern, Change, Fact, FactPattern, Value};
 
-/// Arguments of one fact: a position beyond them is a mistake of the requester.
-const MAX_ARGS: usize = 5;
-
 /// The answer of every mutation but one.
 type Done = Result<(Offset, Json<Message>), ApiError>;
 
-pub(super) fn router() -> Router<Arc<AppState>> {
-    Router::new()
-        .route("/batch", post(batch))
-        .route("/bulk", post(bulk))
-        .route("/bulk_load", post(bulk_load))
-        .route("/bulk_delete", post(bulk_delete))
-        .route("/facts", get(read).post(add).delete(delete))
-        .route("/clear_data", post(clear))
+pub(super) fn router() -> OpenApiRouter<Arc<AppState>> {
+    OpenApiRouter::new()
+        .routes(routes!(batch))
+        .routes(routes!(bulk))
+        .routes(routes!(bulk_load))
+        .routes(routes!(bulk_delete))
+        .routes(routes!(read, add, delete))
+        .routes(routes!(clear))
 }
 
 /// One group of a batch, as sent.
@@ -63,28 +59,106 @@ impl TryFrom<Object<GroupIn>> for Group {
     }
 }
 
+/// Add and delete facts, in order, all or none
+///
+/// A fact that is added in one group may be deleted in a later one. Facts are a set: adding one that is stored changes
+/// nothing, and so does deleting one that is not.
+#[utoipa::path(
+    post,
+    path = "/batch",
+    operation_id = "batch",
+    tag = "Facts",
+    extensions(("x-access" = json!("read-write"))),
+    request_body(content = Vec<BatchItem>, example = json!([
+        {"deletes": [{"predicate": "has_role", "args": [{"type": "User", "id": "alice"}, null, {"type": "Organization"}]}]},
+        {"inserts": [
+            {"predicate": "has_role", "args": [
+                {"type": "User", "id": "alice"}, {"type": "String", "id": "reader"}, {"type": "Organization", "id": "acme"},
+            ]},
+            {"predicate": "has_relation", "args": [
+                {"type": "Repository", "id": "site"}, {"type": "String", "id": "organization"}, {"type": "Organization", "id": "acme"},
+            ]},
+            {"predicate": "is_public", "args": [{"type": "Repository", "id": "docs"}]},
+        ]},
+    ])),
+    responses((status = 200, description = "Done", body = Message, example = json!({"message": "The facts were updated."}))),
+)]
 async fn batch(access: WriteAccess, Json(groups): Json<Vec<Group>>) -> Done {
     done(access, groups.into_iter().map(|Group(change)| change).collect()).await
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = BulkRequest)]
 struct BulkIn {
+    /// What is deleted, first.
+    #[schema(value_type = Option<Vec<PatternIn>>)]
     delete: PatternsIn,
+    /// What is added, afterwards.
+    #[schema(value_type = Option<Vec<FactIn>>)]
     tell: FactsIn,
 }
 
+/// Delete facts, then add facts, all or none
+#[utoipa::path(
+    post,
+    path = "/bulk",
+    operation_id = "bulk",
+    tag = "Facts",
+    extensions(("x-access" = json!("read-write")), ("x-replacement" = json!("POST /batch with the deletes, then the inserts"))),
+    request_body(content = BulkIn, example = json!({
+        "delete": [{"predicate": "is_public", "args": [null]}],
+        "tell": [{"predicate": "is_public", "args": [{"type": "Repository", "id": "docs"}]}],
+    })),
+    responses((status = 200, description = "Done", body = Message, example = json!({"message": "The facts were updated."}))),
+)]
 async fn bulk(access: WriteAccess, Json(Object(bulk)): Json<Object<BulkIn>>) -> Done {
     done(access, vec![Change::Delete(patterns(bulk.delete)), Change::Insert(facts(bulk.tell))]).await
 }
 
+/// Add facts, all or none
+#[utoipa::path(
+    post,
+    path = "/bulk_load",
+    operation_id = "bulk_load",
+    tag = "Facts",
+    extensions(("x-access" = json!("read-write")), ("x-replacement" = json!("POST /batch with one group of inserts"))),
+    request_body(content = Vec<FactIn>, example = json!([
+        {"predicate": "is_public", "args": [{"type": "Repository", "id": "docs"}]},
+    ])),
+    responses((status = 200, description = "Done", body = Message, example = json!({"message": "The facts were updated."}))),
+)]
 async fn bulk_load(access: WriteAccess, Json(sent): Json<Vec<Object<FactIn>>>) -> Done {
     done(access, vec![Change::Insert(facts(Some(sent)))]).await
 }
 
+/// Delete facts, all or none
+#[utoipa::path(
+    post,
+    path = "/bulk_delete",
+    operation_id = "bulk_delete",
+    tag = "Facts",
+    extensions(("x-access" = json!("read-write")), ("x-replacement" = json!("POST /batch with one group of deletes"))),
+    request_body(content = Vec<PatternIn>, example = json!([{"predicate": "is_banned", "args": [{"type": "User"}, null]}])),
+    responses((status = 200, description = "Done", body = Message, example = json!({"message": "The facts were updated."}))),
+)]
 async fn bulk_delete(access: WriteAccess, Json(sent): Json<Vec<Object<PatternIn>>>) -> Done {
     done(access, vec![Change::Delete(patterns(Some(sent)))]).await
 }
 
+/// Add a fact
+#[utoipa::path(
+    post,
+    path = "/facts",
+    operation_id = "add_fact",
+    tag = "Facts",
+    extensions(("x-access" = json!("read-write")), ("x-replacement" = json!("POST /batch with one fact to insert"))),
+    request_body(content = FactIn, example = json!(
+        {"predicate": "is_public", "args": [{"type": "Repository", "id": "docs"}]}
+    )),
+    responses((status = 200, description = "The fact", body = FactIn, example = json!(
+        {"predicate": "is_public", "args": [{"type": "Repository", "id": "docs"}]}
+    ))),
+)]
 async fn add(
     WriteAccess(environment): WriteAccess,
     Json(sent): Json<Object<FactIn>>,
@@ -94,10 +168,29 @@ async fn add(
     Ok((Offset(offset), Json(fact.into())))
 }
 
+/// Delete the facts that match a pattern
+#[utoipa::path(
+    delete,
+    path = "/facts",
+    operation_id = "delete_fact",
+    tag = "Facts",
+    extensions(("x-access" = json!("read-write")), ("x-replacement" = json!("POST /batch with one pattern to delete"))),
+    request_body(content = PatternIn, example = json!({"predicate": "is_banned", "args": [null, null]})),
+    responses((status = 200, description = "Done", body = Message, example = json!({"message": "The facts were updated."}))),
+)]
 async fn delete(access: WriteAccess, Json(sent): Json<Object<PatternIn>>) -> Done {
     done(access, vec![Change::Delete(vec![sent.into()])]).await
 }
 
+/// Delete all facts and the policy
+#[utoipa::path(
+    post,
+    path = "/clear_data",
+    operation_id = "clear_data",
+    tag = "Facts",
+    extensions(("x-access" = json!("read-write"))),
+    responses((status = 200, description = "Done", body = Message, example = json!({"message": "The facts and the policy were cleared."}))),
+)]
 async fn clear(WriteAccess(environment): WriteAccess) -> Done {
     let offset = environment.engine.clear().await?;
     Ok((Offset(offset), Json(Message { message: "The facts and the policy were cleared.".to_owned() })))
@@ -108,6 +201,26 @@ async fn done(WriteAccess(environment): WriteAccess, changes: Vec<Change>) -> Do
     Ok((Offset(offset), Json(Message { message: "The facts were updated.".to_owned() })))
 }
 
+/// Read the stored facts that match
+///
+/// Only what was added, never what follows from it by the policy. A position that is not mentioned matches anything,
+/// no argument at all included; a type without an id matches any value of the type.
+#[utoipa::path(
+    get,
+    path = "/facts",
+    operation_id = "get_facts",
+    tag = "Facts",
+    params(FactsQuery),
+    responses((status = 200, description = "The facts", body = Vec<FactIn>, example = json!([
+        {"predicate": "has_relation", "args": [
+            {"type": "Repository", "id": "site"}, {"type": "String", "id": "organization"}, {"type": "Organization", "id": "acme"},
+        ]},
+        {"predicate": "has_role", "args": [
+            {"type": "User", "id": "alice"}, {"type": "String", "id": "reader"}, {"type": "Organization", "id": "acme"},
+        ]},
+        {"predicate": "is_public", "args": [{"type": "Repository", "id": "docs"}]},
+    ]))),
+)]
 async fn read(ReadAccess(environment): ReadAccess, uri: Uri) -> Result<Json<Vec<FactOut>>, ApiError> {
     let facts = environment.engine.facts(pattern(&pairs(&uri)?)?).await?;
     Ok(Json(facts.into_iter().map(FactOut::from).collect()))

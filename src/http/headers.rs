@@ -40,7 +40,7 @@ impl RequestId {
     }
 
     /// An id that no other request of any process has: a random prefix and a count.
-    fn fresh() -> Self {
+    pub(super) fn fresh() -> Self {
         static PREFIX: LazyLock<u64> = LazyLock::new(|| getrandom::u64().unwrap_or_default());
         static COUNT: AtomicU64 = AtomicU64::new(1);
         let count = COUNT.fetch_add(1, Ordering::Relaxed);

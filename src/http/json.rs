@@ -22,6 +22,7 @@ use serde::{
     de::{DeserializeOwned, MapAccess, Visitor, value::MapAccessDeserializer},
 };
 use serde_json::{Map, Value};
+use utoipa::ToSchema;
 
 use super::{AppState, error::ApiError};
 
@@ -146,14 +147,14 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
 }
 
 /// The answer of an endpoint that only reports that it is done.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 pub(super) struct Message {
     /// What was done.
     pub(super) message: String,
 }
 
 /// The answer of an endpoint that returns rows.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 pub(super) struct Results<T> {
     /// The rows.
     pub(super) results: Vec<T>,

@@ -11,9 +11,10 @@
 //! | `parity` | `/expect` |
 //! | `policy` | `/policy`, `/policy_metadata` |
 //! | `status` | `/stats`, `/healthcheck`, and `/health`, `/ready` outside the prefix |
+//! | `openapi` | `/openapi.json`, `/docs` |
 //!
 //! ```text
-//! connection (serve) ─→ edge: id, span, seat, time, panics ─→ key (auth) ─→ body (json) ─→ handler ─→ engine
+//! connection (serve) ─→ edge: id, span, seat, time, panics ─→ key (auth), rate ─→ body (json) ─→ handler ─→ engine
 //! ```
 //!
 //! Afterwards every answer is JSON, every error has a `message`, and every answer has a request id and
@@ -27,11 +28,14 @@ mod facts;
 mod headers;
 mod json;
 mod local;
+mod openapi;
 mod page;
 mod params;
 mod parity;
 mod policy;
 mod queries;
+mod rate;
+mod refusal;
 mod serve;
 mod status;
 mod values;
@@ -53,9 +57,10 @@ use axum::{
 use rustc_hash::FxHashMap;
 use tokio::sync::Semaphore;
 use tracing::Instrument;
+use utoipa_axum::router::OpenApiRouter;
 
 pub use self::{auth::DEVELOPMENT_KEY, serve::serve};
-use self::{auth::FixedKey, error::ApiError, headers::RequestId, parity::Decisions};
+use self::{auth::FixedKey, error::ApiError, headers::RequestId, parity::Decisions, rate::Rates};
 use crate::{
     config::{Config, Secret},
     engine::Engine,
@@ -84,6 +89,7 @@ pub struct AppState {
     environments: FxHashMap<String, Arc<Environment>>,
     fixed_keys: Vec<FixedKey>,
     seats: Semaphore,
+    rates: Option<Rates>,
     decisions: Decisions,
 }
 
@@ -100,25 +106,30 @@ impl AppState {
             .flat_map(|first| keys.clone().map(|key| FixedKey::new(key, Arc::clone(first))))
             .collect();
         let seats = Semaphore::new(config.max_requests.min(Semaphore::MAX_PERMITS));
+        let rates = config.rate_limit.map(|each_second| Rates::new(each_second, config.rate_burst));
         let decisions = Decisions::of(environments.iter().map(|each| each.name.as_str()));
         let environments = environments.into_iter().map(|each| (each.name.clone(), each)).collect();
-        Self { config, environments, fixed_keys, seats, decisions }
+        Self { config, environments, fixed_keys, seats, rates, decisions }
     }
 }
 
-/// Every path with its handlers, inside the one layer.
-pub(crate) fn router(app: Arc<AppState>) -> Router {
-    let api = Router::new()
+/// Every path with its handlers and their descriptions.
+fn routes() -> OpenApiRouter<Arc<AppState>> {
+    let api = OpenApiRouter::new()
         .merge(facts::router())
         .merge(checks::router())
         .merge(queries::router())
         .merge(local::router())
         .merge(parity::router())
         .merge(policy::router())
-        .merge(status::router());
-    Router::new()
-        .nest(PREFIX, api)
-        .merge(status::probes())
+        .merge(status::router())
+        .merge(openapi::router());
+    OpenApiRouter::new().nest(PREFIX, api).merge(status::probes())
+}
+
+/// Every path with its handlers, inside the one layer.
+pub(crate) fn router(app: Arc<AppState>) -> Router {
+    Router::from(routes())
         .fallback(async || ApiError::NotFound("no such path".to_owned()))
         .method_not_allowed_fallback(async || ApiError::MethodNotAllowed)
         .layer(from_fn_with_state(Arc::clone(&app), edge))

@@ -3,8 +3,39 @@
 //! Only the names that an endpoint knows count; others are left alone, as clients add their own.
 
 use axum::{extract::Query, http::Uri};
+use utoipa::{
+    IntoParams, PartialSchema,
+    openapi::path::{Parameter, ParameterBuilder, ParameterIn},
+};
 
-use super::error::ApiError;
+use super::{error::ApiError, openapi::Text};
+
+/// Arguments of one fact: a position beyond them is a mistake of the requester.
+pub(super) const MAX_ARGS: usize = 5;
+
+/// The parameters of `GET /facts`, for its description.
+pub(super) enum FactsQuery {}
+
+impl IntoParams for FactsQuery {
+    fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
+        let parameter = |name: String, description: String| {
+            ParameterBuilder::new()
+                .name(name)
+                .parameter_in(ParameterIn::Query)
+                .description(Some(description))
+                .schema(Some(Text::schema()))
+                .build()
+        };
+        let predicate = parameter("predicate".to_owned(), "The predicate; `_` is any".to_owned());
+        let args = (0..MAX_ARGS).flat_map(|n| {
+            let ty = parameter(format!("args.{n}.type"), format!("The type of argument {n}"));
+            let id =
+                parameter(format!("args.{n}.id"), format!("The id of argument {n}, which needs its type"));
+            [ty, id]
+        });
+        std::iter::once(predicate).chain(args).collect()
+    }
+}
 
 /// All parameters, decoded, in their order.
 pub(super) fn pairs(uri: &Uri) -> Result<Vec<(String, String)>, ApiError> {

@@ -12,10 +12,12 @@ use std::{
     sync::Arc,
 };
 
-use axum::{Router, extract::State, routing::post};
+use axum::extract::State;
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 use serde::Deserialize;
+use utoipa::ToSchema;
+use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
     AppState,
@@ -27,8 +29,8 @@ use super::{
 /// The decisions that are kept for each environment; some minutes of a busy service, some hundred bytes each.
 const KEPT: usize = 10_000;
 
-pub(super) fn router() -> Router<Arc<AppState>> {
-    Router::new().route("/expect", post(expect))
+pub(super) fn router() -> OpenApiRouter<Arc<AppState>> {
+    OpenApiRouter::new().routes(routes!(expect))
 }
 
 /// The latest decisions of every environment.
@@ -80,12 +82,24 @@ impl Latest {
     }
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = ExpectRequest)]
 struct ExpectIn {
+    /// The `X-Request-ID` of a check.
     request_id: String,
+    /// Its decision as the application would have it.
     expected: bool,
 }
 
+/// Report which decision was expected of an earlier check
+#[utoipa::path(
+    post,
+    path = "/expect",
+    operation_id = "expect",
+    tag = "Checks",
+    request_body(content = ExpectIn, example = json!({"request_id": "7b3f-42", "expected": true})),
+    responses((status = 200, description = "Whether the decision was known, and agreed", body = Message, example = json!({"message": "recorded: agreed"}))),
+)]
 async fn expect(
     ReadAccess(environment): ReadAccess,
     State(app): State<Arc<AppState>>,

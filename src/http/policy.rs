@@ -6,34 +6,65 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use axum::{
-    Router,
     extract::{FromRequest, FromRequestParts, Request, State},
     http::{StatusCode, Uri},
     response::{IntoResponse, Response},
-    routing::get,
 };
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
     AppState,
     auth::{ReadAccess, WriteAccess},
-    error::{ApiError, PolicyError},
+    error::{ApiError, PolicyError, PolicyErrorBody},
     headers::Offset,
     json::{Json, Message, Object, with_status},
+    openapi::{EXAMPLE, Error, Text},
     params::{flag, pairs, version},
 };
 use crate::engine::{PolicyChange, PolicyOptions};
 
-pub(super) fn router() -> Router<Arc<AppState>> {
-    Router::new().route("/policy", get(read).post(replace)).route("/policy_metadata", get(metadata))
+pub(super) fn router() -> OpenApiRouter<Arc<AppState>> {
+    OpenApiRouter::new().routes(routes!(read, replace)).routes(routes!(metadata))
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = PolicyRequest)]
 struct PolicyIn {
+    /// The complete text of the policy.
+    #[schema(value_type = Text)]
     src: String,
+    /// The name of its file; `policy.polar` if there is none.
     filename: Option<String>,
 }
 
+/// Replace the policy
+///
+/// A policy that does not validate, or whose tests fail, is refused, and the active one stays as it was.
+#[utoipa::path(
+    post,
+    path = "/policy",
+    operation_id = "post_policy",
+    tag = "Policy",
+    extensions(("x-access" = json!("read-write"))),
+    params(
+        ("force" = Option<bool>, Query, description = "Store a policy whose tests fail"),
+        ("fail_fast" = Option<bool>, Query, description = "Stop at the first test that fails"),
+        ("show_suggestions" = Option<bool>, Query, description = "Add suggestions to the message"),
+    ),
+    request_body(content = PolicyIn, example = json!({
+        "src": EXAMPLE,
+        "filename": "policy.polar",
+    })),
+    responses(
+        (status = 200, description = "The policy is active", body = Message, example = json!({"message": "The policy was updated."})),
+        (status = 202, description = "The policy was active before", body = Message, example = json!({"message": "The policy was not updated because it is unchanged."})),
+        (status = 400, description = "The policy is refused, or the request is wrong", body = PolicyErrorBody, example = json!({
+            "error_type": "Generic", "message": "malformed JSON: EOF while parsing an object at line 1 column 1",
+        })),
+    ),
+)]
 async fn replace(State(app): State<Arc<AppState>>, request: Request) -> Result<Response, PolicyError> {
     let (mut head, body) = request.into_parts();
     let WriteAccess(environment) = WriteAccess::from_request_parts(&mut head, &app).await?;
@@ -45,6 +76,12 @@ async fn replace(State(app): State<Arc<AppState>>, request: Request) -> Result<R
     };
     let request = Request::from_parts(head, body);
     let Json(Object(sent)) = Json::<Object<PolicyIn>>::from_request(request, &app).await?;
+    let limit = app.config.max_policy;
+    if sent.src.len() > limit {
+        let n_bytes = sent.src.len();
+        let text = format!("the policy has {n_bytes} bytes, more than the limit of {limit}");
+        return Err(ApiError::TooLarge(text).into());
+    }
     // The clients send an empty one; a diagnostic reads better with a name.
     let named = sent.filename.filter(|name| !name.is_empty());
     let filename = named.unwrap_or_else(|| "policy.polar".to_owned());
@@ -57,17 +94,33 @@ async fn replace(State(app): State<Arc<AppState>>, request: Request) -> Result<R
     Ok((Offset(outcome.offset), answer).into_response())
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Policy)]
 struct PolicyBody {
     filename: String,
     src: String,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = PolicyResponse)]
 struct PolicyOut {
+    /// Null before the first policy.
+    #[schema(required = true)]
     policy: Option<PolicyBody>,
 }
 
+/// Read the active policy, or an older version
+#[utoipa::path(
+    get,
+    path = "/policy",
+    operation_id = "get_policy",
+    tag = "Policy",
+    params(("id" = Option<u64>, Query, description = "The version; the active one if there is none")),
+    responses(
+        (status = 200, description = "The policy", body = PolicyOut, example = json!({"policy": {"filename": "policy.polar", "src": EXAMPLE}})),
+        (status = 404, description = "No such version", body = Error),
+    ),
+)]
 async fn read(ReadAccess(environment): ReadAccess, uri: Uri) -> Result<Json<PolicyOut>, ApiError> {
     let id = version(&pairs(&uri)?, &["id"])?;
     let found = environment.engine.policy(id).await?;
@@ -79,23 +132,48 @@ async fn read(ReadAccess(environment): ReadAccess, uri: Uri) -> Result<Json<Poli
 const GLOBAL: &str = "global";
 
 /// What one actor or resource block declares.
-#[derive(Debug, Default, Serialize)]
+#[derive(Debug, Default, Serialize, ToSchema)]
+#[schema(as = ResourceMetadata)]
 struct BlockOut {
     roles: Vec<String>,
     permissions: Vec<String>,
+    /// From the name of each to the type of what it relates to.
     relations: BTreeMap<String, String>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Metadata)]
 struct BlocksOut {
+    /// By type; `global` is always there.
     resources: BTreeMap<String, BlockOut>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = MetadataResponse)]
 struct MetadataOut {
     metadata: BlocksOut,
 }
 
+/// Read what the policy declares
+#[utoipa::path(
+    get,
+    path = "/policy_metadata",
+    operation_id = "get_policy_metadata",
+    tag = "Policy",
+    params(
+        ("id" = Option<u64>, Query, description = "The version; the active one if there is none"),
+        ("version" = Option<u64>, Query, description = "Another name of `id`, which counts if both are there"),
+    ),
+    responses(
+        (status = 200, description = "Roles, permissions and relations", body = MetadataOut, example = json!({"metadata": {"resources": {
+            "Organization": {"roles": ["maintainer", "reader"], "permissions": [], "relations": {}},
+            "Repository": {"roles": [], "permissions": ["open_issue", "read", "write"], "relations": {"organization": "Organization"}},
+            "User": {"roles": [], "permissions": [], "relations": {}},
+            "global": {"roles": [], "permissions": [], "relations": {}},
+        }}})),
+        (status = 404, description = "No policy yet, or no such version", body = Error),
+    ),
+)]
 async fn metadata(ReadAccess(environment): ReadAccess, uri: Uri) -> Result<Json<MetadataOut>, ApiError> {
     let id = version(&pairs(&uri)?, &["id", "version"])?;
     let blocks = environment.engine.metadata(id).await?;

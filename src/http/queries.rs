@@ -5,28 +5,52 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use axum::{Router, routing::post};
 use serde::Deserialize;
+use utoipa::ToSchema;
+use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
     AppState,
     auth::ReadAccess,
     error::ApiError,
     json::{Json, Object, Results},
-    values::{FactOut, FactsIn, PatternIn, facts},
+    openapi::{Call as CallShape, Name, Text},
+    values::{FactIn, FactOut, FactsIn, PatternIn, facts},
 };
 use crate::engine::{EvaluateQuery, EvaluateVar};
 
-pub(super) fn router() -> Router<Arc<AppState>> {
-    Router::new().route("/query", post(query)).route("/evaluate_query", post(evaluate))
+pub(super) fn router() -> OpenApiRouter<Arc<AppState>> {
+    OpenApiRouter::new().routes(routes!(query)).routes(routes!(evaluate))
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = QueryRequest)]
 struct QueryIn {
+    /// A predicate of the policy, with wildcards for what is asked.
+    #[schema(value_type = PatternIn)]
     fact: Object<PatternIn>,
+    /// Facts that count for this request alone.
+    #[schema(value_type = Option<Vec<FactIn>>)]
     context_facts: FactsIn,
 }
 
+/// Ask one predicate of the policy
+///
+/// Other than `GET /facts` it tells what follows from the stored facts as well.
+#[utoipa::path(
+    post,
+    path = "/query",
+    operation_id = "query",
+    tag = "Queries",
+    extensions(("x-replacement" = json!("POST /evaluate_query"))),
+    request_body(content = QueryIn, example = json!({
+        "fact": {"predicate": "allow", "args": [{"type": "User", "id": "alice"}, {"type": "String"}, {"type": "Repository", "id": "docs"}]},
+    })),
+    responses((status = 200, description = "The facts that hold", body = Results<FactOut>, example = json!({"results": [
+        {"predicate": "allow", "args": [{"type": "User", "id": "alice"}, {"type": "String", "id": "open_issue"}, {"type": "Repository", "id": "docs"}]},
+        {"predicate": "allow", "args": [{"type": "User", "id": "alice"}, {"type": "String", "id": "read"}, {"type": "Repository", "id": "docs"}]},
+    ]}))),
+)]
 async fn query(
     ReadAccess(environment): ReadAccess,
     Json(Object(asked)): Json<Object<QueryIn>>,
@@ -40,11 +64,19 @@ async fn query(
 type Call = (String, Vec<String>);
 
 /// A conjunction of calls over variables.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = EvaluateQueryRequest)]
 pub(super) struct EvaluateIn {
+    #[schema(value_type = CallShape)]
     predicate: Call,
+    /// Further predicates that have to hold of the same values.
+    #[schema(value_type = Option<Vec<CallShape>>)]
     calls: Option<Vec<Call>>,
+    /// What is known of each variable; every variable has to be here.
+    #[schema(value_type = Option<BTreeMap<String, ConstraintIn>>)]
     constraints: Option<BTreeMap<String, Object<ConstraintIn>>>,
+    /// Facts that count for this request alone.
+    #[schema(value_type = Option<Vec<FactIn>>)]
     pub(super) context_facts: FactsIn,
 }
 
@@ -62,16 +94,44 @@ impl EvaluateIn {
 }
 
 /// What is known of a variable: its type, and perhaps which ids it may have.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = Constraint)]
 struct ConstraintIn {
+    /// Its type, exactly: neither `Actor` nor `Resource`.
     #[serde(rename = "type")]
+    #[schema(value_type = Name)]
     ty: String,
+    /// The ids that it may have; all ids if null.
+    #[schema(value_type = Option<Vec<Text>>)]
     ids: Option<Vec<String>>,
 }
 
 /// One answer: the value of each variable.
 type Binding = BTreeMap<String, Option<String>>;
 
+/// Ask for the values of variables of which predicates hold
+#[utoipa::path(
+    post,
+    path = "/evaluate_query",
+    operation_id = "evaluate_query",
+    tag = "Queries",
+    request_body(content = EvaluateIn, example = json!({
+        "predicate": ["allow", ["actor", "action", "repository"]],
+        "calls": [["is_public", ["repository"]]],
+        "constraints": {
+            "actor": {"type": "User", "ids": ["alice"]},
+            "action": {"type": "String", "ids": ["read"]},
+            "repository": {"type": "Repository", "ids": null},
+        },
+        "context_facts": [],
+    })),
+    responses((
+        status = 200,
+        description = "The values of the variables, one object an answer; null where every value would do",
+        body = Results<BTreeMap<String, Option<String>>>,
+        example = json!({"results": [{"action": "read", "actor": "alice", "repository": "docs"}]}),
+    )),
+)]
 async fn evaluate(
     ReadAccess(environment): ReadAccess,
     Json(Object(mut asked)): Json<Object<EvaluateIn>>,

@@ -28,7 +28,7 @@ use tokio::{
 };
 use tower::Service;
 
-use super::AppState;
+use super::{AppState, refusal};
 
 /// How long a closed connection lingers, and how long of that without hearing anything.
 const LINGER_TIME: Duration = Duration::from_secs(5);
@@ -40,11 +40,9 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 /// Answers the listener's connections until `shutdown` is ready, then finishes what it accepted.
 pub async fn serve(listener: TcpListener, app: Arc<AppState>, shutdown: impl Future<Output = ()>) {
     let mut protocol = http1::Builder::new();
-    protocol
-        .timer(TokioTimer::new())
-        .header_read_timeout(app.config.header_time)
-        .half_close(true)
-        .pipeline_flush(true);
+    // Without `pipeline_flush`: it keeps an answer back while bytes are unread, those of a broken body included,
+    // which nobody will ever read.
+    protocol.timer(TokioTimer::new()).header_read_timeout(app.config.header_time).half_close(true);
     let router = super::router(Arc::clone(&app));
     let seats = Arc::new(Semaphore::new(app.config.max_connections));
     let (stop, stopping) = watch::channel(());
@@ -119,14 +117,21 @@ async fn converse(
 
 /// A stream that waits for its other side, but not for ever.
 ///
-/// A write that makes no progress fails after a while. Once closed, it drops what is still sent before it
-/// lets go.
+/// A write that makes no progress fails after a while. A refusal of the protocol itself gets a body. Once closed, it
+/// drops what is still sent before it lets go.
 struct Patient {
     stream: TcpStream,
     write_time: Duration,
     stalled: Option<Pin<Box<Sleep>>>,
     stopping: watch::Receiver<()>,
+    refusal: Option<Refusal>,
     rest: Option<Rest>,
+}
+
+/// What is written instead of what was to be written, and how much of it has been.
+struct Refusal {
+    bytes: Vec<u8>,
+    written: usize,
 }
 
 /// How much longer a closed stream lingers.
@@ -137,7 +142,7 @@ struct Rest {
 
 impl Patient {
     fn new(stream: TcpStream, write_time: Duration, stopping: watch::Receiver<()>) -> Self {
-        Self { stream, write_time, stalled: None, stopping, rest: None }
+        Self { stream, write_time, stalled: None, stopping, refusal: None, rest: None }
     }
 
     /// The outcome of a write, or the error that it has waited long enough.
@@ -154,6 +159,31 @@ impl Patient {
         let stalled = self.stalled.get_or_insert_with(|| Box::pin(tokio::time::sleep(limit)));
         ready!(stalled.as_mut().poll(context));
         Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
+    }
+
+    /// Whether a refusal is written instead of these bytes, from now on if they end with one.
+    fn refuses(&mut self, before: &[io::IoSlice<'_>], last: &[u8]) -> bool {
+        if self.refusal.is_none()
+            && let Some(refusal) = refusal::instead_of(last)
+        {
+            let before = before.iter().flat_map(|slice| slice.iter().copied());
+            self.refusal = Some(Refusal { bytes: before.chain(refusal).collect(), written: 0 });
+        }
+        self.refusal.is_some()
+    }
+
+    /// Writes a refusal in full; it is the last that is written.
+    fn poll_refuse(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        while let Some(refusal) = &mut self.refusal
+            && let Some(left) = refusal.bytes.get(refusal.written..).filter(|left| !left.is_empty())
+        {
+            let written = Pin::new(&mut self.stream).poll_write(context, left);
+            let n = ready!(self.in_time(written, context))?;
+            if let Some(refusal) = &mut self.refusal {
+                refusal.written += n;
+            }
+        }
+        Poll::Ready(Ok(()))
     }
 
     fn poll_drop_rest(&mut self, context: &mut Context<'_>) -> Poll<()> {
@@ -199,6 +229,9 @@ impl AsyncWrite for Patient {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
+        if self.refuses(&[], bytes) {
+            return self.poll_refuse(context).map_ok(|()| bytes.len());
+        }
         let written = Pin::new(&mut self.stream).poll_write(context, bytes);
         self.in_time(written, context)
     }
@@ -208,6 +241,12 @@ impl AsyncWrite for Patient {
         context: &mut Context<'_>,
         slices: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
+        if let Some((last, before)) = slices.split_last()
+            && self.refuses(before, last)
+        {
+            let length = slices.iter().map(|slice| slice.len()).sum();
+            return self.poll_refuse(context).map_ok(|()| length);
+        }
         let written = Pin::new(&mut self.stream).poll_write_vectored(context, slices);
         self.in_time(written, context)
     }

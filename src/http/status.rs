@@ -5,41 +5,80 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use axum::{Router, routing::get};
 use serde::Serialize;
+use utoipa::ToSchema;
+use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{AppState, auth::ReadAccess, error::ApiError, json::Json};
 
-pub(super) fn router() -> Router<Arc<AppState>> {
-    Router::new().route("/stats", get(stats)).route("/healthcheck", get(healthy))
+pub(super) fn router() -> OpenApiRouter<Arc<AppState>> {
+    OpenApiRouter::new().routes(routes!(stats)).routes(routes!(healthcheck))
 }
 
 /// The probes outside the prefix.
-pub(super) fn probes() -> Router<Arc<AppState>> {
-    Router::new().route("/health", get(healthy)).route("/ready", get(healthy))
+pub(super) fn probes() -> OpenApiRouter<Arc<AppState>> {
+    OpenApiRouter::new().routes(routes!(health)).routes(routes!(ready))
 }
 
-#[derive(Debug, Serialize)]
+/// It answers, and that is all there is to say.
+#[derive(Debug, Serialize, ToSchema)]
 struct Healthy {}
 
-async fn healthy() -> Json<Healthy> {
+/// Ask whether the service answers
+#[utoipa::path(
+    get,
+    path = "/healthcheck",
+    operation_id = "healthcheck",
+    tag = "Service",
+    security(()),
+    responses((status = 200, description = "It does", body = Healthy, example = json!({}))),
+)]
+async fn healthcheck() -> Json<Healthy> {
     Json(Healthy {})
 }
 
-#[derive(Debug, Serialize)]
+/// Ask whether the service answers
+#[utoipa::path(
+    get,
+    path = "/health",
+    operation_id = "health",
+    tag = "Service",
+    security(()),
+    responses((status = 200, description = "It does", body = Healthy, example = json!({}))),
+)]
+async fn health() -> Json<Healthy> {
+    Json(Healthy {})
+}
+
+/// Ask whether the service can answer questions
+#[utoipa::path(
+    get,
+    path = "/ready",
+    operation_id = "ready",
+    tag = "Service",
+    security(()),
+    responses((status = 200, description = "It can", body = Healthy, example = json!({}))),
+)]
+async fn ready() -> Json<Healthy> {
+    Json(Healthy {})
+}
+
+#[derive(Debug, Serialize, ToSchema)]
 struct PolicyStats {
-    /// As texts, which is how the clients declare them.
+    /// The ids of all versions, oldest first, as texts: so the clients declare them.
     versions: Vec<String>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 struct FactStats {
     total: u64,
+    /// By predicate.
     predicates: BTreeMap<String, u64>,
 }
 
 /// How much is stored. The three numbers at the end are what the oldest client reads.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Stats)]
 struct StatsOut {
     policy: PolicyStats,
     facts: FactStats,
@@ -48,6 +87,18 @@ struct StatsOut {
     num_facts: u64,
 }
 
+/// Count what is stored
+#[utoipa::path(
+    get,
+    path = "/stats",
+    operation_id = "get_stats",
+    tag = "Service",
+    responses((status = 200, description = "The counts", body = StatsOut, example = json!({
+        "policy": {"versions": ["1"]},
+        "facts": {"total": 3, "predicates": {"has_relation": 1, "has_role": 1, "is_public": 1}},
+        "num_roles": 1, "num_relations": 1, "num_facts": 3,
+    }))),
+)]
 async fn stats(ReadAccess(environment): ReadAccess) -> Result<Json<StatsOut>, ApiError> {
     let stats = environment.engine.stats().await?;
     let predicates: BTreeMap<String, u64> = stats.facts.predicates.into_iter().collect();

@@ -7,8 +7,12 @@
 //! are not known are ignored, because newer clients send more of them.
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
-use super::json::Object;
+use super::{
+    json::Object,
+    openapi::{AnsweredValue, Name, Text, ValuePattern},
+};
 use crate::engine::{ArgPattern, Fact, FactPattern, Value};
 
 /// A typed reference before anything is asked of it.
@@ -61,10 +65,16 @@ impl TryFrom<Nullable> for Wild {
     }
 }
 
-/// A fact to add, or to use as context.
-#[derive(Debug, Deserialize)]
+/// A fact: a predicate of values.
+///
+/// The active policy must be able to consume it.
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = Fact)]
 pub(super) struct FactIn {
+    #[schema(value_type = Name)]
     predicate: String,
+    /// At most 384 bytes of type and id each.
+    #[schema(value_type = Vec<ValueOut>, min_items = 1, max_items = 5)]
     args: Vec<Concrete>,
 }
 
@@ -75,9 +85,12 @@ impl From<Object<FactIn>> for Fact {
 }
 
 /// A fact with wildcards: what to delete or to ask for.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = FactPattern)]
 pub(super) struct PatternIn {
+    #[schema(value_type = Text)]
     predicate: String,
+    #[schema(value_type = Vec<ValuePattern>)]
     args: Vec<Wild>,
 }
 
@@ -115,21 +128,41 @@ impl From<ValueIn> for Value {
     }
 }
 
-/// A value in an answer; a wildcard has its type, if it has one, and no id. Clients read both keys without looking.
-#[derive(Debug, Serialize)]
+/// A typed reference: an entity, or a String, an Integer or a Boolean, whose `id` is a text as well.
+///
+/// An Integer has 64 bits and is written without leading zeros and without `+`, a Boolean is `true` or `false`.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Value)]
 pub(super) struct ValueOut {
+    #[serde(rename = "type")]
+    #[schema(value_type = Name)]
+    ty: String,
+    #[schema(value_type = Name)]
+    id: String,
+}
+
+impl From<Value> for ValueOut {
+    fn from(value: Value) -> Self {
+        Self { ty: value.ty, id: value.id }
+    }
+}
+
+/// An argument in an answer; a wildcard has its type, if it has one, and no id. Clients read both keys without
+/// looking.
+#[derive(Debug, Serialize)]
+pub(super) struct ArgOut {
     #[serde(rename = "type")]
     ty: Option<String>,
     id: Option<String>,
 }
 
-impl From<Value> for ValueOut {
+impl From<Value> for ArgOut {
     fn from(value: Value) -> Self {
         Self { ty: Some(value.ty), id: Some(value.id) }
     }
 }
 
-impl From<ArgPattern> for ValueOut {
+impl From<ArgPattern> for ArgOut {
     fn from(arg: ArgPattern) -> Self {
         match arg {
             ArgPattern::Any => Self { ty: None, id: None },
@@ -139,16 +172,18 @@ impl From<ArgPattern> for ValueOut {
     }
 }
 
-/// A fact in an answer.
-#[derive(Debug, Serialize)]
+/// A fact in an answer, of values or of wildcards.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = AnsweredFact)]
 pub(super) struct FactOut {
     predicate: String,
-    args: Vec<ValueOut>,
+    #[schema(value_type = Vec<AnsweredValue>)]
+    args: Vec<ArgOut>,
 }
 
 impl FactOut {
     /// A fact of any values or wildcards.
-    pub(super) fn new<A: Into<ValueOut>>(predicate: String, args: impl IntoIterator<Item = A>) -> Self {
+    pub(super) fn new<A: Into<ArgOut>>(predicate: String, args: impl IntoIterator<Item = A>) -> Self {
         Self { predicate, args: args.into_iter().map(Into::into).collect() }
     }
 }

@@ -52,22 +52,20 @@ fn by_ids(a: &Fact, b: &Fact) -> Ordering {
     a.args.iter().map(|arg| &arg.id).cmp(b.args.iter().map(|arg| &arg.id))
 }
 
-/// Deletes every fact that matches one of the patterns; returns how many there were.
+/// Deletes every fact that matches the pattern; returns how many there were.
 pub(super) fn delete(
     conn: &Connection,
     directory: &mut Directory,
-    patterns: &[FactPattern],
+    pattern: &FactPattern,
 ) -> Result<u64, StoreError> {
     let mut deleted = 0_u64;
-    for pattern in patterns {
-        for idx in directory.covered_by(pattern) {
-            let entry = directory.entry(idx)?;
-            let (condition, values) = condition(&entry.relation, pattern);
-            let sql = format!("DELETE FROM {}{condition}", entry.relation.table);
-            let gone = conn.prepare_cached(&sql)?.execute(params_from_iter(values))? as u64;
-            entry.count(0, gone);
-            deleted += gone;
-        }
+    for idx in directory.covered_by(pattern) {
+        let entry = directory.entry(idx)?;
+        let (condition, values) = condition(&entry.relation, pattern);
+        let sql = format!("DELETE FROM {}{condition}", entry.relation.table);
+        let gone = conn.prepare_cached(&sql)?.execute(params_from_iter(values))? as u64;
+        entry.count(0, gone);
+        deleted += gone;
     }
     Ok(deleted)
 }

@@ -118,6 +118,15 @@ impl Store {
 
     /// Applies a batch: all of it in order, or nothing.
     pub async fn apply(&self, changes: Vec<Change>) -> Result<Applied, StoreError> {
+        self.apply_within(changes, None).await
+    }
+
+    /// [`Store::apply`], or nothing if a pattern of a deletion matches more facts than its reach allows.
+    pub async fn apply_within(
+        &self,
+        changes: Vec<Change>,
+        delete_reach: Option<u64>,
+    ) -> Result<Applied, StoreError> {
         let weight = changes.iter().map(Change::len).sum();
         self.write(weight, move |transaction| {
             let mut applied = Applied { offset: *transaction.offset, inserted: 0, deleted: 0 };
@@ -127,7 +136,15 @@ impl Store {
                         applied.inserted += facts::insert(transaction.conn, transaction.directory, new)?;
                     }
                     Change::Delete(patterns) => {
-                        applied.deleted += facts::delete(transaction.conn, transaction.directory, patterns)?;
+                        for pattern in patterns {
+                            let gone = facts::delete(transaction.conn, transaction.directory, pattern)?;
+                            if let Some(reach) = delete_reach.filter(|reach| gone > *reach) {
+                                return Err(StoreError::TooLarge(format!(
+                                    "a pattern to delete matches {gone} facts, at most {reach} are allowed"
+                                )));
+                            }
+                            applied.deleted += gone;
+                        }
                     }
                 }
             }

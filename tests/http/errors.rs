@@ -1,6 +1,9 @@
 //! Every status, and always a message.
 
-use std::time::Duration;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
 
 use portcullis::{config::Config, http::DEVELOPMENT_KEY};
 use serde_json::json;
@@ -22,18 +25,42 @@ const PATHS: &[(&str, &[&str])] = &[
     ("/api/bulk_actions", &["POST"]),
     ("/api/query", &["POST"]),
     ("/api/evaluate_query", &["POST"]),
+    ("/api/authorize_query", &["POST"]),
+    ("/api/list_query", &["POST"]),
+    ("/api/actions_query", &["POST"]),
+    ("/api/evaluate_query_local", &["POST"]),
+    ("/api/explain_query", &["POST"]),
+    ("/api/expect", &["POST"]),
     ("/api/policy", &["GET", "POST"]),
     ("/api/policy_metadata", &["GET"]),
     ("/api/stats", &["GET"]),
     ("/api/healthcheck", &["GET"]),
     ("/health", &["GET"]),
     ("/ready", &["GET"]),
+    ("/api/openapi.json", &["GET"]),
+    ("/api/docs", &["GET"]),
+    ("/api/docs/{file}", &["GET"]),
 ];
 
 /// Those that take a body.
 fn with_body() -> impl Iterator<Item = (&'static str, &'static str)> {
     let all = PATHS.iter().flat_map(|(path, methods)| methods.iter().map(move |method| (*path, *method)));
     all.filter(|(path, method)| *method != "GET" && *path != "/api/clear_data")
+}
+
+/// A path written in two places is one that nobody forgets: here, and above its handler.
+#[test]
+fn the_document_has_these_paths_and_no_other() {
+    let document = Server::empty().get("/api/openapi.json").json();
+    let described = document["paths"].as_object().unwrap().iter();
+    let described: BTreeMap<&str, BTreeSet<String>> = described
+        .map(|(path, item)| (path.as_str(), item.as_object().unwrap().keys().cloned().collect()))
+        .collect();
+    let expected: BTreeMap<&str, BTreeSet<String>> = PATHS
+        .iter()
+        .map(|(path, methods)| (*path, methods.iter().map(|method| method.to_lowercase()).collect()))
+        .collect();
+    assert_eq!(described, expected);
 }
 
 fn sends_json(server: &Server, method: &str, path: &str, body: &[u8]) -> crate::server::Answer {
@@ -130,6 +157,34 @@ fn a_batch_over_its_limit_is_413() {
     let pattern = json!({ "predicate": "p", "args": [null] });
     assert_eq!(server.post("/api/bulk_delete", &json!([pattern, pattern])).status, 200);
     server.post("/api/bulk_delete", &json!([pattern, pattern, pattern])).fails(413, "2");
+}
+
+#[test]
+fn a_deletion_over_its_reach_is_413_and_deletes_nothing() {
+    let server = Server::with(Config { max_delete: Some(2), ..Config::default() });
+    let policy = json!({ "src": crate::server::POLICY });
+    assert_eq!(server.post("/api/policy", &policy).status, 200);
+    server.add(&[&["is_public", "Repo:a"], &["is_public", "Repo:b"], &["is_public", "Repo:c"]]);
+    let all = json!({ "predicate": "is_public", "args": [null] });
+    let one = json!({ "predicate": "is_public", "args": [{ "type": "Repo", "id": "a" }] });
+    server
+        .post("/api/bulk_delete", &json!([one, all]))
+        .is(413, &json!({ "message": "a pattern to delete matches 3 facts, at most 2 are allowed" }));
+    // The counters were put back as well.
+    assert_eq!(server.get("/api/stats").json()["facts"]["total"], 3);
+    assert_eq!(server.stored().len(), 3);
+    assert_eq!(server.post("/api/bulk_delete", &json!([one])).status, 200);
+    assert_eq!(server.post("/api/bulk_delete", &json!([all])).status, 200);
+    assert_eq!(server.stored(), Vec::<String>::new());
+}
+
+#[test]
+fn a_policy_over_its_limit_is_413() {
+    let server = Server::empty();
+    let answer = server.post("/api/policy", &json!({ "src": "#".repeat(1_000_001) }));
+    answer.fails(413, "more than the limit of 1000000");
+    assert_eq!(answer.json()["error_type"], "Generic");
+    assert_eq!(server.post("/api/policy", &json!({ "src": " ".repeat(1_000_000) })).status, 200);
 }
 
 #[test]

@@ -139,3 +139,24 @@ fn the_development_key_works_in_development_only() {
     server.send("GET", "/api/policy", &[&bearer(DEVELOPMENT_KEY)], b"").fails(401, "API key");
     server.send("GET", "/api/policy", &[&bearer(own)], b"").is(200, &json!({ "policy": null }));
 }
+
+/// What the document says of each endpoint: no key, a read-only key, or one that may write.
+#[test]
+fn the_document_says_which_key_is_enough() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_, text) = key(&folder, Access::ReadOnly);
+    let server = serving(folder);
+    let document = server.get("/api/openapi.json").json();
+    for (path, item) in document["paths"].as_object().unwrap() {
+        for (method, operation) in item.as_object().unwrap() {
+            let status = |headers: &[&str]| server.send(&method.to_uppercase(), path, headers, b"").status;
+            let without = status(&[]);
+            let with = status(&[&bearer(&text)]);
+            match operation["x-access"].as_str() {
+                None => assert_eq!((without, &operation["security"]), (with, &json!([])), "{method} {path}"),
+                Some("read-write") => assert_eq!((without, with), (401, 403), "{method} {path}"),
+                Some(_) => assert!(without == 401 && ![401, 403].contains(&with), "{method} {path}"),
+            }
+        }
+    }
+}

@@ -20,5 +20,7 @@ mod pages;
 mod parity;
 mod policy;
 mod queries;
+mod rates;
+mod raw;
 mod server;
 mod status;

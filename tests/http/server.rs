@@ -85,6 +85,7 @@ impl Server {
             query_time: config.query_time,
             context_facts: config.max_context_facts,
             batch_facts: config.max_batch,
+            delete_reach: config.max_delete,
             ..EngineSettings::default()
         };
         let engine = runtime.block_on(Engine::open(folder.path(), settings)).unwrap();

@@ -6,6 +6,7 @@
 
 use serde::Serialize;
 use serde_json::{Map, Value};
+use utoipa::ToSchema;
 
 use super::{ActionsLocal, AuthorizeLocal, EvaluateLocal, ListLocal};
 use crate::{
@@ -14,10 +15,13 @@ use crate::{
         auth::ReadAccess,
         error::ApiError,
         json::{Json, Object, decode_fields},
+        openapi::ExplainRequest,
     },
 };
 
-#[derive(Debug, Serialize)]
+/// SQL, and how it came about.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Explanation)]
 pub(super) struct Explained {
     sql: String,
     dialect: String,
@@ -29,14 +33,15 @@ pub(super) struct Explained {
 }
 
 /// A rule that took part.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 struct Rule {
     line: usize,
     text: String,
 }
 
 /// Stored and context facts that are in the text.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = EmbeddedFacts)]
 struct Embedded {
     predicates: Vec<String>,
     n_rows: usize,
@@ -59,6 +64,23 @@ impl From<LocalExplanation> for Explained {
     }
 }
 
+/// Explain the SQL of any of the local checks
+///
+/// The body is that of the endpoint whose SQL is to be explained.
+#[utoipa::path(
+    post,
+    path = "/explain_query",
+    operation_id = "explain_query",
+    tag = "Local checks",
+    request_body(content = ExplainRequest, example = json!({
+        "query": {
+            "actor_type": "User", "actor_id": "alice", "action": "read",
+            "resource_type": "Repository", "resource_id": "docs", "context_facts": [],
+        },
+        "data_bindings": "facts:\n  is_public(Repository:_):\n    query: SELECT id FROM repositories WHERE public\n",
+    })),
+    responses((status = 200, description = "The SQL, and how it came about", body = Explained)),
+)]
 pub(super) async fn explain(
     ReadAccess(environment): ReadAccess,
     Json(Object(body)): Json<Object<Map<String, Value>>>,

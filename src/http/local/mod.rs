@@ -19,53 +19,93 @@ mod mode;
 
 use std::sync::Arc;
 
-use axum::{Router, routing::post};
-use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+use utoipa_axum::{router::OpenApiRouter, routes};
 
 use self::mode::ModeIn;
 use super::{
-    AppState,
+    AppState, Environment,
     auth::ReadAccess,
-    checks::{ActionsIn, AuthorizeIn, ListIn},
+    checks::{ActionsIn, AuthorizeIn},
     error::ApiError,
     json::{Json, Object},
+    openapi::{Name, Text},
     queries::EvaluateIn,
-    values::{FactsIn, facts},
+    values::{FactIn, FactsIn, facts},
 };
 use crate::engine::{ActionsQuestion, LocalQuestion, LocalRequest, Value};
 
-pub(super) fn router() -> Router<Arc<AppState>> {
-    Router::new()
-        .route("/authorize_query", post(answer::<AuthorizeLocal>))
-        .route("/list_query", post(answer::<ListLocal>))
-        .route("/actions_query", post(answer::<ActionsLocal>))
-        .route("/evaluate_query_local", post(answer::<EvaluateLocal>))
-        .route("/explain_query", post(explain::explain))
+pub(super) fn router() -> OpenApiRouter<Arc<AppState>> {
+    OpenApiRouter::new()
+        .routes(routes!(authorize))
+        .routes(routes!(list))
+        .routes(routes!(actions))
+        .routes(routes!(evaluate))
+        .routes(routes!(explain::explain))
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = AuthorizeQueryRequest)]
 struct AuthorizeLocal {
+    #[schema(value_type = AuthorizeIn)]
     query: Object<AuthorizeIn>,
+    /// The document that says which of the caller's queries hold which facts; none if empty or null.
     data_bindings: Option<String>,
 }
 
-#[derive(Debug, Deserialize)]
+/// Which resources of a type, as a condition.
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = ListQuestion)]
+struct ListQuestionIn {
+    #[schema(value_type = Name)]
+    actor_type: String,
+    #[schema(value_type = Name)]
+    actor_id: String,
+    #[schema(value_type = Text)]
+    action: String,
+    #[schema(value_type = Name)]
+    resource_type: String,
+    /// Left alone: a condition has no pages.
+    #[serde(rename = "page_size")]
+    _page_size: Option<u64>,
+    /// Left alone: a condition has no pages.
+    #[serde(rename = "page_token")]
+    _page_token: Option<String>,
+    /// Facts that count for this request alone.
+    #[schema(value_type = Option<Vec<FactIn>>)]
+    context_facts: FactsIn,
+}
+
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = ListQueryRequest)]
 struct ListLocal {
-    query: Object<ListIn>,
+    #[schema(value_type = ListQuestionIn)]
+    query: Object<ListQuestionIn>,
+    /// The column over which the condition is, such as `issues.id`.
+    #[schema(value_type = Text)]
     column: String,
+    /// The document that says which of the caller's queries hold which facts; none if empty or null.
     data_bindings: Option<String>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = ActionsQueryRequest)]
 struct ActionsLocal {
+    #[schema(value_type = ActionsIn)]
     query: Object<ActionsIn>,
+    /// The document that says which of the caller's queries hold which facts; none if empty or null.
     data_bindings: Option<String>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = EvaluateQueryLocalRequest)]
 struct EvaluateLocal {
+    #[schema(value_type = EvaluateIn)]
     query: Object<EvaluateIn>,
+    #[schema(value_type = ModeIn)]
     mode: Object<ModeIn>,
+    /// The document that says which of the caller's queries hold which facts; none if empty or null.
     data_bindings: Option<String>,
 }
 
@@ -114,14 +154,112 @@ fn request(question: LocalQuestion, bindings: Option<String>, context: FactsIn) 
     LocalRequest { bindings: bindings.unwrap_or_default(), question, context: facts(context) }
 }
 
-#[derive(Debug, Serialize)]
+/// SQL for the caller's own database.
+#[derive(Debug, Serialize, ToSchema)]
 struct Sql {
     sql: String,
 }
 
-async fn answer<T: DeserializeOwned + Into<LocalRequest>>(
-    ReadAccess(environment): ReadAccess,
-    Json(Object(asked)): Json<Object<T>>,
-) -> Result<Json<Sql>, ApiError> {
+async fn answer(environment: &Environment, asked: impl Into<LocalRequest>) -> Result<Json<Sql>, ApiError> {
     Ok(Json(Sql { sql: environment.engine.local(asked.into()).await? }))
+}
+
+/// Make the SQL that decides whether an actor may do this to a resource
+///
+/// It answers with one row, whose column `allowed` is a Boolean.
+#[utoipa::path(
+    post,
+    path = "/authorize_query",
+    operation_id = "authorize_query",
+    tag = "Local checks",
+    request_body(content = AuthorizeLocal, example = json!({
+        "query": {
+            "actor_type": "User", "actor_id": "alice", "action": "read",
+            "resource_type": "Repository", "resource_id": "docs", "context_facts": [],
+        },
+        "data_bindings": "facts:\n  is_public(Repository:_):\n    query: SELECT id FROM repositories WHERE public\n",
+    })),
+    responses((status = 200, description = "The statement", body = Sql)),
+)]
+async fn authorize(
+    ReadAccess(environment): ReadAccess,
+    Json(Object(asked)): Json<Object<AuthorizeLocal>>,
+) -> Result<Json<Sql>, ApiError> {
+    answer(&environment, asked).await
+}
+
+/// Make the SQL condition that keeps the resources to which an actor may do this
+#[utoipa::path(
+    post,
+    path = "/list_query",
+    operation_id = "list_query",
+    tag = "Local checks",
+    request_body(content = ListLocal, example = json!({
+        "query": {
+            "actor_type": "User", "actor_id": "alice", "action": "read", "resource_type": "Repository",
+            "page_size": 10_000, "page_token": null, "context_facts": [],
+        },
+        "column": "repositories.id",
+        "data_bindings": "facts:\n  is_public(Repository:_):\n    query: SELECT id FROM repositories WHERE public\n",
+    })),
+    responses((status = 200, description = "The condition", body = Sql)),
+)]
+async fn list(
+    ReadAccess(environment): ReadAccess,
+    Json(Object(asked)): Json<Object<ListLocal>>,
+) -> Result<Json<Sql>, ApiError> {
+    answer(&environment, asked).await
+}
+
+/// Make the SQL that lists what an actor may do to a resource
+///
+/// It answers with rows of one column, `actions`.
+#[utoipa::path(
+    post,
+    path = "/actions_query",
+    operation_id = "actions_query",
+    tag = "Local checks",
+    request_body(content = ActionsLocal, example = json!({
+        "query": {
+            "actor_type": "User", "actor_id": "alice", "resource_type": "Repository", "resource_id": "docs",
+            "context_facts": [],
+        },
+        "data_bindings": "facts:\n  is_public(Repository:_):\n    query: SELECT id FROM repositories WHERE public\n",
+    })),
+    responses((status = 200, description = "The statement", body = Sql)),
+)]
+async fn actions(
+    ReadAccess(environment): ReadAccess,
+    Json(Object(asked)): Json<Object<ActionsLocal>>,
+) -> Result<Json<Sql>, ApiError> {
+    answer(&environment, asked).await
+}
+
+/// Make the SQL for the values of variables of which predicates hold
+#[utoipa::path(
+    post,
+    path = "/evaluate_query_local",
+    operation_id = "evaluate_query_local",
+    tag = "Local checks",
+    request_body(content = EvaluateLocal, example = json!({
+        "query": {
+            "predicate": ["allow", ["actor", "action", "repository"]],
+            "calls": [],
+            "constraints": {
+                "actor": {"type": "User", "ids": ["alice"]},
+                "action": {"type": "String", "ids": ["read"]},
+                "repository": {"type": "Repository", "ids": null},
+            },
+            "context_facts": [],
+        },
+        "mode": {"mode": "select", "query_vars_to_output_column_names": {"repository": "id"}},
+        "data_bindings": "facts:\n  is_public(Repository:_):\n    query: SELECT id FROM repositories WHERE public\n",
+    })),
+    responses((status = 200, description = "The statement or the condition", body = Sql)),
+)]
+async fn evaluate(
+    ReadAccess(environment): ReadAccess,
+    Json(Object(asked)): Json<Object<EvaluateLocal>>,
+) -> Result<Json<Sql>, ApiError> {
+    answer(&environment, asked).await
 }

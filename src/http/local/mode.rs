@@ -11,15 +11,21 @@ use serde::{
     Deserialize, Deserializer,
     de::{Error, MapAccess, Visitor},
 };
+use utoipa::ToSchema;
 
-use crate::engine::LocalMode;
+use crate::{engine::LocalMode, http::openapi::Name};
 
 /// Rows or a condition.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = Mode)]
 #[serde(tag = "mode", rename_all = "lowercase")]
 pub(super) enum ModeIn {
     /// Rows; without any columns one row that says whether the conjunction holds.
-    Select { query_vars_to_output_column_names: Option<Columns> },
+    Select {
+        /// The column of each variable; no two have the same.
+        #[schema(value_type = Option<BTreeMap<String, Name>>)]
+        query_vars_to_output_column_names: Option<Columns>,
+    },
     /// A condition over a column with the values of one variable.
     Filter { query_var: String, output_column_name: String },
 }

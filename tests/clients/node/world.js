@@ -24,6 +24,8 @@ const KEY = variable("OSO_AUTH");
 const READ_ONLY_KEY = variable("READ_ONLY_AUTH");
 /** A server that has no seat for any request: each is answered with 503. */
 const BUSY_URL = variable("BUSY_URL");
+/** A server that takes one request a second. */
+const SLOW_URL = variable("SLOW_URL");
 
 const POLICY = readFileSync(shared("policy.polar"), "utf8");
 const BINDINGS = shared("bindings.yaml");
@@ -86,6 +88,6 @@ async function withAnswers(answers, body) {
 }
 
 module.exports = {
-  URL, KEY, READ_ONLY_KEY, BUSY_URL, POLICY, BINDINGS, ACME, GLOBEX, User, Organization, Repository,
+  URL, KEY, READ_ONLY_KEY, BUSY_URL, SLOW_URL, POLICY, BINDINGS, ACME, GLOBEX, User, Organization, Repository,
   inOrder, withDatabase, closedUrl, withAnswers,
 };

@@ -28,6 +28,8 @@ READ_ONLY_KEY = _variable("READ_ONLY_AUTH")
 UNKNOWN_KEY = "e_0123456789_12345_unknown"
 # A server that has no seat for any request: each is answered with 503.
 BUSY_URL = _variable("BUSY_URL")
+# A server that takes one request a second.
+SLOW_URL = _variable("SLOW_URL")
 
 POLICY = (SHARED / "policy.polar").read_text()
 BINDINGS = SHARED / "bindings.yaml"

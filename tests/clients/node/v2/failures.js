@@ -5,7 +5,7 @@
 const assert = require("node:assert/strict");
 const { test } = require("node:test");
 const { client, fresh, typedVar } = require("./client");
-const { URL, BUSY_URL, READ_ONLY_KEY, User, Repository, closedUrl, withAnswers } = require("../world");
+const { URL, BUSY_URL, SLOW_URL, READ_ONLY_KEY, User, Repository, closedUrl, withAnswers } = require("../world");
 
 const [ada, site] = [User("ada"), Repository("site")];
 
@@ -68,14 +68,23 @@ test("503: the error tells when to try again", async () => {
   assert.match(error.message, /the service is not available at the moment/);
 });
 
-test("429: tried three times, and the error tells when to try again", async () => {
-  const busy = { status: 429, headers: { "Retry-After": "2" }, json: { message: "over the rate limit" } };
-  const requests = await withAnswers([busy], async (url) => {
-    const error = await client({}, { url }).get(["has_role"]).catch((error) => error);
-    assert.deepEqual([error.statusCode, error.retryAfter], [429, 2]);
-    assert.match(error.message, /over the rate limit/);
-  });
-  assert.equal(requests.length, 3);
+test("429: over a rate the error tells when to try again", async () => {
+  const calls = Array.from({ length: 10 }, () => client({}, { url: SLOW_URL }).get(["has_role"]));
+  const refused = (await Promise.allSettled(calls)).filter((call) => call.status === "rejected");
+  assert.notEqual(refused.length, 0);
+  for (const { reason } of refused) {
+    assert.deepEqual([reason.statusCode, reason.retryAfter], [429, 1]);
+    assert.match(reason.message, /over the rate of 1 requests a second for a key/);
+  }
+});
+
+test("503 and 429 are tried three times, and 401 once", async () => {
+  for (const [status, times] of [[503, 3], [429, 3], [401, 1]]) {
+    const requests = await withAnswers([{ status, json: { message: "no" } }], async (url) => {
+      assert.equal((await failure(client({}, { url }).get(["has_role"]))).statusCode, status);
+    });
+    assert.equal(requests.length, times);
+  }
 });
 
 test("409: a list waits as long as it is told, and goes on", async () => {

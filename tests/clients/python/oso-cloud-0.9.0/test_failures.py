@@ -4,7 +4,7 @@ nothing again, and has no address to fall back to."""
 import pytest
 from client import client, fresh, value
 from oso_cloud import api
-from world import BUSY_URL, READ_ONLY_KEY, UNKNOWN_KEY, Answers
+from world import BUSY_URL, READ_ONLY_KEY, SLOW_URL, UNKNOWN_KEY, Answers
 
 ADA, SITE = value("User", "ada"), value("Repository", "site")
 
@@ -42,10 +42,15 @@ def test_503_the_service_is_not_available():
         client(url=BUSY_URL).tell("is_public", SITE)
 
 
-@pytest.mark.parametrize("status", [409, 429])
-def test_409_and_429_are_errors_at_once(status):
-    with Answers((status, {"Retry-After": "1"}, {"message": "later"})) as server:
-        with pytest.raises(Exception, match=rf'{status}\n\{{"message": "later"}}$'):
+def test_429_over_a_rate():
+    with fails(429, "over the rate of 1 requests a second for a key"):
+        for _ in range(50):
+            client(url=SLOW_URL).get("has_role")
+
+
+def test_409_is_an_error_at_once_which_a_server_gives_to_pages_only():
+    with Answers((409, {"Retry-After": "1"}, {"message": "later"})) as server:
+        with pytest.raises(Exception, match=r'409\n\{"message": "later"}$'):
             client(url=server.url).list(ADA, "read", "Repository")
     assert server.n_requests == 1
 

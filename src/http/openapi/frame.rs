@@ -1,0 +1,278 @@
+//! What all endpoints share, added to what each says of itself.
+//!
+//! In: the descriptions above the handlers. A handler tells what only it knows: its body, its good answers, that it
+//! needs no key (`security`), that it changes something (`x-access`), what has replaced it (`x-replacement`). Out: the
+//! text of the document. Afterwards every operation has the headers and the errors that its kind has, whatever has a
+//! replacement is deprecated, and a schema that only answers use allows no field beyond those it names.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value, json};
+use utoipa::openapi::OpenApi;
+
+/// An error that more than one endpoint has: its status, its name, when it comes, and a message.
+type Failure = (&'static str, &'static str, &'static str, &'static str);
+
+/// Errors of every request that needs a key.
+const WITH_KEY: &[Failure] = &[
+    (
+        "400",
+        "BadRequest",
+        "The body, a parameter or a value is wrong, or the question cannot be answered within its limits",
+        "missing field `action` at line 1 column 40",
+    ),
+    (
+        "401",
+        "Unauthorized",
+        "The key is missing, unknown or revoked",
+        "the API key is unknown or was revoked",
+    ),
+    ("429", "TooManyRequests", "The key is over its rate", "over the rate of 50 requests a second for a key"),
+];
+
+/// Errors of every request that changes something.
+const WITH_CHANGE: &[Failure] = &[("403", "Forbidden", "The key is read-only", "this API key is read-only")];
+
+/// Errors of every request with a body.
+const WITH_BODY: &[Failure] = &[
+    ("408", "RequestTimeout", "The body did not arrive in time", "the body did not arrive within 30 s"),
+    (
+        "413",
+        "ContentTooLarge",
+        "The body, a batch or the context facts are over their limit",
+        "the body is larger than the limit of 10485760 bytes",
+    ),
+    (
+        "415",
+        "UnsupportedMediaType",
+        "The body is not sent as `application/json`",
+        "the body must be sent as `Content-Type: application/json`",
+    ),
+];
+
+/// Errors of every request.
+const ALWAYS: &[Failure] = &[
+    (
+        "500",
+        "InternalError",
+        "A fault of the service, logged under the request's id",
+        "internal error, which is logged under this request's id",
+    ),
+    (
+        "503",
+        "Unavailable",
+        "The service cannot answer at the moment",
+        "the service is not available at the moment",
+    ),
+];
+
+/// Errors of requests that no operation is meant by.
+const ELSEWHERE: &[Failure] = &[
+    ("404", "NotFound", "There is no such path", "no such path"),
+    ("405", "MethodNotAllowed", "The path has no such method", "this path has no such method"),
+];
+
+const ABOUT: &str = "Portcullis compiles an authorization policy to SQL and answers with it: on its own store of \
+facts, or as SQL for the caller's own database.\n\nEvery error is JSON with a text `message`; a path that is not here \
+is answered with 404, a method that a path does not have with 405. Fields of a body and parameters that are not known \
+are ignored. Every answer carries `X-Request-ID` and `Server-Timing`.";
+
+/// The finished document as text.
+pub(super) fn complete(described: &OpenApi) -> serde_json::Result<Vec<u8>> {
+    let mut document = serde_json::to_value(described)?;
+    if let Some(paths) = document.get_mut("paths").and_then(Value::as_object_mut) {
+        let operations = paths.values_mut().filter_map(Value::as_object_mut).flat_map(Map::values_mut);
+        operations.filter_map(Value::as_object_mut).for_each(frame);
+    }
+    if let Some(schemas) = document.pointer("/components/schemas").and_then(Value::as_object) {
+        let closed = closed(&document, schemas);
+        if let Some(place) = document.pointer_mut("/components/schemas") {
+            *place = closed;
+        }
+    }
+    if let Some(fields) = document.as_object_mut() {
+        fields.insert(
+            "info".into(),
+            json!({
+                "title": "Portcullis",
+                "version": env!("CARGO_PKG_VERSION"),
+                "description": ABOUT,
+                "license": { "name": env!("CARGO_PKG_LICENSE"), "identifier": env!("CARGO_PKG_LICENSE") },
+            }),
+        );
+        fields.insert("servers".into(), json!([{ "url": "/", "description": "This service" }]));
+        fields.insert("security".into(), json!([{ "key": [] }]));
+        fields.insert("tags".into(), tags());
+        if let Some(components) = fields.get_mut("components").and_then(Value::as_object_mut) {
+            components.extend(shared());
+        }
+    }
+    serde_json::to_vec(&document)
+}
+
+fn tags() -> Value {
+    json!([
+        { "name": "Checks", "description": "What an actor may do" },
+        { "name": "Facts", "description": "What is stored" },
+        { "name": "Policy", "description": "The rules" },
+        { "name": "Queries", "description": "Any predicate of the policy" },
+        { "name": "Local checks", "description": "SQL for the caller's own database" },
+        { "name": "Service", "description": "How the service is" },
+    ])
+}
+
+/// Adds to an operation what its kind has.
+fn frame(operation: &mut Map<String, Value>) {
+    let public = operation.contains_key("security");
+    let changes = operation.get("x-access").is_some();
+    let body = operation.contains_key("requestBody");
+    if public {
+        operation.insert("security".into(), json!([]));
+    } else if !changes {
+        operation.insert("x-access".into(), json!("read-only"));
+    }
+    if let Some(replacement) = operation.get("x-replacement").and_then(Value::as_str) {
+        let hint = format!("Deprecated: use {replacement}.");
+        let before = operation.get("description").and_then(Value::as_str);
+        let description = before.map_or(hint.clone(), |before| format!("{before}\n\n{hint}"));
+        operation.insert("description".into(), description.into());
+        operation.insert("deprecated".into(), true.into());
+    }
+
+    let kinds = [(!public, WITH_KEY), (changes, WITH_CHANGE), (body, WITH_BODY), (true, ALWAYS)];
+    let failures = kinds.iter().filter(|(has, _)| *has).flat_map(|(_, failures)| *failures);
+    if let Some(responses) = operation.get_mut("responses").and_then(Value::as_object_mut) {
+        for (status, response) in responses.iter_mut() {
+            let written = changes && status.starts_with('2');
+            if let Some(response) = response.as_object_mut() {
+                response.insert("headers".into(), headers(if written { &["OsoOffset"] } else { &[] }));
+            }
+        }
+        for (status, name, ..) in failures {
+            let common = json!({ "$ref": format!("#/components/responses/{name}") });
+            responses.entry(*status).or_insert(common);
+        }
+    }
+    let shared: &[&str] =
+        if changes { &["RequestId", "ApiVersion"] } else { &["RequestId", "ApiVersion", "Offset"] };
+    if !public
+        && let Some(parameters) = operation.entry("parameters").or_insert_with(|| json!([])).as_array_mut()
+    {
+        parameters
+            .extend(shared.iter().map(|name| json!({ "$ref": format!("#/components/parameters/{name}") })));
+    }
+}
+
+/// The headers of every answer, and these.
+fn headers(others: &[&str]) -> Value {
+    let names = ["X-Request-ID", "Server-Timing"].iter().chain(others);
+    names
+        .map(|name| ((*name).to_owned(), json!({ "$ref": format!("#/components/headers/{name}") })))
+        .collect()
+}
+
+/// What operations refer to by name.
+fn shared() -> Map<String, Value> {
+    let text = json!({ "type": "string" });
+    let header = |name: &str, description: &str| json!({ "name": name, "in": "header", "required": false, "description": description, "schema": text });
+    let failures = [WITH_KEY, WITH_CHANGE, WITH_BODY, ALWAYS, ELSEWHERE];
+    let responses: Map<String, Value> =
+        failures.into_iter().flatten().map(|failure| (failure.1.to_owned(), response(failure))).collect();
+    let all = json!({
+        "securitySchemes": { "key": {
+            "type": "http",
+            "scheme": "bearer",
+            "description": "An API key, `e_<environment>_<key id>_<secret>`. Keys are read-write or read-only.",
+        } },
+        "parameters": {
+            "RequestId": header("X-Request-ID", "The id under which the request is logged; it comes back if it has at most 128 visible ASCII characters, and is replaced otherwise"),
+            "ApiVersion": header("X-OsoApiVersion", "What the client was made for; every version is answered alike"),
+            "Offset": header("OsoOffset", "The offset of an earlier write, which this read is to see; every read sees all writes that were acknowledged"),
+        },
+        "headers": {
+            "X-Request-ID": { "required": true, "description": "The id under which the request is logged", "schema": { "type": "string", "pattern": "^[!-~]{1,128}$" } },
+            "Server-Timing": { "required": true, "description": "How long it took in milliseconds", "schema": { "type": "string", "pattern": r"^oso;dur=[0-9]+\.[0-9]{3}$" } },
+            "OsoOffset": { "required": true, "description": "After which write this change stands; opaque", "schema": { "type": "string" } },
+            "Retry-After": { "required": true, "description": "After how many seconds to try again", "schema": { "type": "integer", "minimum": 1 } },
+            "WWW-Authenticate": { "required": true, "description": "How a key is sent", "schema": { "type": "string", "const": "Bearer" } },
+            "Allow": { "required": true, "description": "The methods of the path", "schema": { "type": "string" } },
+        },
+        "responses": responses,
+    });
+    match all {
+        Value::Object(fields) => fields,
+        _ => Map::new(),
+    }
+}
+
+/// The answer of a failure.
+fn response((status, _, description, message): &Failure) -> Value {
+    let others: &[&str] = match *status {
+        "401" => &["WWW-Authenticate"],
+        "405" => &["Allow"],
+        "429" | "503" => &["Retry-After"],
+        _ => &[],
+    };
+    let content =
+        json!({ "schema": { "$ref": "#/components/schemas/Error" }, "example": { "message": message } });
+    json!({ "description": description, "headers": headers(others), "content": { "application/json": content } })
+}
+
+/// The schemas, where those that only good answers use allow no further fields.
+fn closed(document: &Value, schemas: &Map<String, Value>) -> Value {
+    let mut sent = BTreeSet::new();
+    let mut answered = BTreeSet::new();
+    let operations = document.get("paths").and_then(Value::as_object).into_iter().flat_map(Map::values);
+    for operation in operations.filter_map(Value::as_object).flat_map(Map::values) {
+        if let Some(body) = operation.get("requestBody") {
+            reach(body, schemas, &mut sent);
+        }
+        let responses = operation.get("responses").and_then(Value::as_object).into_iter().flatten();
+        for (_, response) in responses.filter(|(status, _)| status.starts_with('2')) {
+            reach(response, schemas, &mut answered);
+        }
+    }
+    let all = schemas.iter().map(|(name, schema)| {
+        let mut schema = schema.clone();
+        if answered.contains(name) && !sent.contains(name) {
+            close(&mut schema);
+        }
+        (name.clone(), schema)
+    });
+    all.collect()
+}
+
+/// Adds the names of the schemas to which a part of the document refers, directly or through others.
+fn reach(part: &Value, schemas: &Map<String, Value>, names: &mut BTreeSet<String>) {
+    match part {
+        Value::Object(fields) => {
+            let target = fields.get("$ref").and_then(Value::as_str);
+            if let Some(name) = target.and_then(|target| target.strip_prefix("#/components/schemas/"))
+                && names.insert(name.to_owned())
+                && let Some(schema) = schemas.get(name)
+            {
+                reach(schema, schemas, names);
+            }
+            fields.values().for_each(|part| reach(part, schemas, names));
+        }
+        Value::Array(parts) => parts.iter().for_each(|part| reach(part, schemas, names)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+/// Allows an object, and the objects within it, no further fields.
+fn close(schema: &mut Value) {
+    if let Some(fields) = schema.as_object_mut() {
+        if fields.get("type") == Some(&json!("object")) && !fields.contains_key("additionalProperties") {
+            fields.insert("additionalProperties".into(), false.into());
+        }
+        for (name, part) in fields.iter_mut() {
+            match name.as_str() {
+                "items" => close(part),
+                "properties" => part.as_object_mut().into_iter().flat_map(Map::values_mut).for_each(close),
+                "oneOf" | "anyOf" => part.as_array_mut().into_iter().flatten().for_each(close),
+                _ => {}
+            }
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! `/openapi.json` and `/docs`: the whole interface, as a document and as a page.
+//!
+//! In: the routes, each with the description that stands above its handler, since a route is added together with its
+//! description and in no other way. Out: an OpenAPI 3.1 document, made once. [`shapes`] holds the schemas that a
+//! derived type does not tell, [`frame`] adds what all endpoints share: the key, the headers and the errors.
+//! The page is Swagger UI from a crate; its files are in the program, and a browser that shows it is told to load
+//! nothing from anywhere else.
+
+mod frame;
+mod page;
+mod shapes;
+
+use std::sync::{Arc, LazyLock};
+
+use axum::{
+    body::{Body, Bytes},
+    http::{HeaderValue, header::CONTENT_TYPE},
+    response::Response,
+};
+use utoipa_axum::{router::OpenApiRouter, routes};
+
+pub(super) use self::shapes::{
+    AnsweredValue, BatchItem, Call, Error, ExplainRequest, ManyActions, Name, Text, ValuePattern,
+};
+use super::{AppState, error::ApiError};
+
+pub(super) fn router() -> OpenApiRouter<Arc<AppState>> {
+    OpenApiRouter::new().routes(routes!(document)).routes(routes!(page::page)).routes(routes!(page::file))
+}
+
+/// The policy of the examples in the document.
+pub(super) const EXAMPLE: &str = include_str!("example.polar");
+
+/// The document, which depends on nothing but the program.
+static DOCUMENT: LazyLock<Result<Bytes, String>> = LazyLock::new(|| {
+    let described = super::routes().into_openapi();
+    frame::complete(&described).map(Bytes::from).map_err(|error| error.to_string())
+});
+
+/// Read this document
+#[utoipa::path(
+    get,
+    path = "/openapi.json",
+    operation_id = "get_openapi",
+    tag = "Service",
+    security(()),
+    responses((status = 200, description = "The document", body = Object)),
+)]
+async fn document() -> Result<Response, ApiError> {
+    match &*DOCUMENT {
+        Ok(text) => Ok(sent(Body::from(text.clone()), "application/json")),
+        Err(error) => Err(ApiError::Internal(format!("the OpenAPI document does not encode: {error}"))),
+    }
+}
+
+/// A body of a type.
+fn sent(body: Body, content_type: &'static str) -> Response {
+    let mut response = Response::new(body);
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+    response
+}

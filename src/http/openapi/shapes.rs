@@ -1,0 +1,125 @@
+//! Schemas of what derived types do not tell: texts, wildcards, groups, calls.
+//!
+//! A value on the wire has more forms than its Rust type has variants, since clients of different ages write
+//! the same thing differently, and the decoders of `http::values` take them all. Each such form has a name in the
+//! document, and a type without values here stands for that name where a field is described.
+
+use utoipa::{
+    PartialSchema, ToSchema,
+    openapi::{
+        Ref, RefOr,
+        schema::{
+            AnyOfBuilder, ArrayBuilder, ArrayItems, ObjectBuilder, OneOfBuilder, Schema, SchemaType, Type,
+        },
+    },
+};
+
+/// Any text but one with a NUL, which no database takes.
+const NO_NUL: &str = r"^[^\u0000]*$";
+
+/// Declares schemas: the name, and how it is built.
+macro_rules! shapes {
+    ($($(#[doc = $doc:literal])+ $name:ident = $schema:expr;)+) => {
+        $(
+            $(#[doc = $doc])+
+            #[derive(Debug)]
+            pub(in crate::http) enum $name {}
+
+            impl PartialSchema for $name {
+                fn schema() -> RefOr<Schema> {
+                    $schema.into()
+                }
+            }
+
+            impl ToSchema for $name {}
+        )+
+    };
+}
+
+shapes! {
+    /// A text without NUL.
+    Text = text().description(Some("A text without a NUL character"));
+
+    /// A text with something in it.
+    Name = text().min_length(Some(1)).description(Some("A text that is not empty, without a NUL character"));
+
+    /// An argument of a pattern, in each form that clients write.
+    ValuePattern = {
+        let anything = object([("type", null().into()), ("id", null().into())], []);
+        let id = ObjectBuilder::new()
+            .schema_type(SchemaType::Array(vec![Type::String, Type::Null]))
+            .pattern(Some(NO_NUL));
+        let typed = object([("type", text().into()), ("id", id.into())], ["type"]);
+        AnyOfBuilder::new()
+            .description(Some(
+                "A value; a typed wildcard, whose `id` is null or left out; or a wildcard for anything, which is \
+                 null or an object whose `type` and `id` are both null or left out. An id needs a type",
+            ))
+            .item(null().description(Some("Anything")))
+            .item(anything.description(Some("Anything")))
+            .item(typed.description(Some("A value, or any value of the type")))
+    };
+
+    /// An argument of a fact in an answer.
+    AnsweredValue = {
+        let arg = |ty: ObjectBuilder, id: ObjectBuilder| object([("type", ty.into()), ("id", id.into())], ["type", "id"]);
+        AnyOfBuilder::new()
+            .description(Some("A value, or a wildcard where every value, or every value of a type, would do"))
+            .item(arg(text(), text()).description(Some("A value")))
+            .item(arg(text(), null()).description(Some("Any value of the type")))
+            .item(arg(null(), null()).description(Some("Anything")))
+    };
+
+    /// An element of a batch.
+    BatchItem = {
+        let group = |name: &str, other: &str, of: &str| {
+            let facts = ArrayBuilder::new().items(Ref::from_schema_name(of));
+            object([(name, facts.into()), (other, null().into())], [name])
+        };
+        OneOfBuilder::new()
+            .description(Some("Either facts to add or patterns of facts to delete"))
+            .item(group("inserts", "deletes", "Fact").title(Some("Inserts")))
+            .item(group("deletes", "inserts", "FactPattern").title(Some("Deletes")))
+    };
+
+    /// A predicate's name and the variables it is called with, as a pair.
+    Call = ArrayBuilder::new()
+        .description(Some("A pair: a predicate's name, and the names of the variables it is called with"))
+        .prefix_items([Schema::Object(text().build()), Schema::Array(ArrayBuilder::new().items(ObjectBuilder::new().schema_type(Type::String)).build())])
+        .items(ArrayItems::False)
+        .min_items(Some(2))
+        .max_items(Some(2));
+
+    /// The body of any endpoint that answers with SQL.
+    ExplainRequest = AnyOfBuilder::new()
+        .description(Some("The body of any of the endpoints that answer with SQL, told apart by its fields"))
+        .item(Ref::from_schema_name("AuthorizeQueryRequest"))
+        .item(Ref::from_schema_name("ListQueryRequest"))
+        .item(Ref::from_schema_name("ActionsQueryRequest"))
+        .item(Ref::from_schema_name("EvaluateQueryLocalRequest"));
+
+    /// Actions on several resources.
+    ManyActions = ArrayBuilder::new().items(Ref::from_schema_name("Results_String"));
+
+    /// The body of every error.
+    Error = object([("message", ObjectBuilder::new().schema_type(Type::String).into())], ["message"])
+        .description(Some("What is wrong"));
+}
+
+fn text() -> ObjectBuilder {
+    ObjectBuilder::new().schema_type(Type::String).pattern(Some(NO_NUL))
+}
+
+fn null() -> ObjectBuilder {
+    ObjectBuilder::new().schema_type(Type::Null)
+}
+
+fn object<const N: usize, const M: usize>(
+    properties: [(&str, RefOr<Schema>); N],
+    required: [&str; M],
+) -> ObjectBuilder {
+    let object = properties.into_iter().fold(ObjectBuilder::new(), |object, (name, schema)| {
+        object.schema_type(Type::Object).property(name, schema)
+    });
+    required.into_iter().fold(object, ObjectBuilder::required)
+}

@@ -1,0 +1,81 @@
+//! How often a key may ask.
+//!
+//! In: the digest of a key that is known to be good, for each request. Out: nothing, or after how long the next request
+//! of that key would be within its rate. Only good keys are counted, so there are never more counters than
+//! keys, and who has no key can neither fill the memory nor use up what another key may ask.
+
+use std::{fmt, num::NonZeroU32, time::Duration};
+
+use governor::{
+    DefaultKeyedRateLimiter, Quota, RateLimiter,
+    clock::{Clock, DefaultClock},
+};
+
+use super::error::ApiError;
+
+/// A key's digest.
+pub(super) type Digest = [u8; 32];
+
+/// The rate of all keys, each counted for itself.
+pub(super) struct Rates {
+    each_second: NonZeroU32,
+    limiter: DefaultKeyedRateLimiter<Digest>,
+    clock: DefaultClock,
+}
+
+impl Rates {
+    /// So many requests a second in the long run, and so many at once.
+    pub(super) fn new(each_second: NonZeroU32, at_once: Option<NonZeroU32>) -> Self {
+        let quota = Quota::per_second(each_second).allow_burst(at_once.unwrap_or(each_second));
+        Self { each_second, limiter: RateLimiter::keyed(quota), clock: DefaultClock::default() }
+    }
+
+    /// Counts a request of this key, or refuses it.
+    pub(super) fn count(&self, key: &Digest) -> Result<(), ApiError> {
+        self.limiter.check_key(key).map_err(|refused| ApiError::TooManyRequests {
+            each_second: self.each_second,
+            wait: refused.wait_time_from(self.clock.now()),
+        })
+    }
+}
+
+impl fmt::Debug for Rates {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Rates").field("each_second", &self.each_second).finish_non_exhaustive()
+    }
+}
+
+/// Whole seconds that are over no sooner than the wait is.
+pub(super) fn whole_seconds(wait: Duration) -> u64 {
+    (wait.as_secs() + u64::from(wait.subsec_nanos() > 0)).max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rate(n: u32) -> NonZeroU32 {
+        NonZeroU32::new(n).unwrap()
+    }
+
+    #[test]
+    fn each_key_has_its_own_burst() {
+        let rates = Rates::new(rate(1), Some(rate(3)));
+        for key in [[1; 32], [2; 32]] {
+            for _ in 0..3 {
+                rates.count(&key).unwrap();
+            }
+            let Err(ApiError::TooManyRequests { wait, .. }) = rates.count(&key) else {
+                panic!("the fourth at once is one too many");
+            };
+            assert!(wait <= Duration::from_secs(1), "{wait:?}");
+        }
+    }
+
+    #[test]
+    fn a_wait_is_rounded_up() {
+        assert_eq!(whole_seconds(Duration::ZERO), 1);
+        assert_eq!(whole_seconds(Duration::from_millis(999)), 1);
+        assert_eq!(whole_seconds(Duration::from_millis(1001)), 2);
+    }
+}

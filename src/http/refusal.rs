@@ -1,0 +1,85 @@
+//! Requests that are no HTTP: what the protocol refuses by itself still gets a body with a message.
+//!
+//! hyper answers a head that it cannot read, or that is too large, before there is a request that could reach a
+//! handler, and its answer has no body. Clients read the `message` of every error without looking. So the connection looks at what
+//! it is to write: an answer without a body and without a request id, which every answer of ours has, is one of
+//! hyper's, the last one on its connection. It is replaced by one of the same status that says what was wrong.
+
+use super::headers::RequestId;
+
+/// What ends the head of an answer.
+const END: &[u8] = b"\r\n\r\n";
+
+/// What is to be written instead, if the last answer in these bytes is one of hyper's own refusals.
+pub(super) fn instead_of(bytes: &[u8]) -> Option<Vec<u8>> {
+    let head = bytes.strip_suffix(END)?;
+    // A head follows the body of the answer before it directly. No body of ours has a line break in this form.
+    let start = head.windows(9).rposition(|window| window == b"HTTP/1.1 ")?;
+    let (before, head) = head.split_at_checked(start)?;
+    let head = std::str::from_utf8(head).ok()?;
+    let mut lines = head.split("\r\n");
+    let status = lines.next()?;
+    let refused = status.strip_prefix("HTTP/1.1 4")?;
+    let fields: Vec<&str> = lines.collect();
+    let has = |name: &str| fields.iter().any(|field| field.to_ascii_lowercase().starts_with(name));
+    if has("x-request-id:") || !has("content-length: 0") {
+        return None;
+    }
+    let message = match refused.get(..2)? {
+        "14" => "the request's path and parameters are too long",
+        "31" => "the request's headers are too many or too large",
+        _ => "the request is not valid HTTP",
+    };
+    let id = RequestId::fresh();
+    tracing::debug!(id = id.as_str(), status, "refused what is no request");
+    let body = format!(r#"{{"message":"{message}"}}"#);
+    let length = body.len();
+    let mut answer = before.to_vec();
+    let kept = fields.iter().filter(|field| !field.to_ascii_lowercase().starts_with("content-length:"));
+    for line in std::iter::once(&status).chain(kept) {
+        answer.extend_from_slice(line.as_bytes());
+        answer.extend_from_slice(b"\r\n");
+    }
+    let id = id.as_str();
+    answer.extend_from_slice(
+        format!(
+            "content-type: application/json\r\ncontent-length: {length}\r\nx-request-id: {id}\r\n\
+             server-timing: oso;dur=0.000\r\n\r\n{body}"
+        )
+        .as_bytes(),
+    );
+    Some(answer)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_without_a_body_gets_one() {
+        let refusal =
+            "HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
+        let before = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\nx-request-id: a\r\n\r\n{}";
+        let written = instead_of(format!("{before}{refusal}").as_bytes()).unwrap();
+        let written = String::from_utf8(written).unwrap();
+        let answer = written.strip_prefix(before).unwrap();
+        assert!(answer.starts_with("HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\n"));
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+        assert!(head.contains(&format!("content-length: {}\r\n", body.len())) && !head.contains("length: 0"));
+        assert_eq!(body, r#"{"message":"the request's headers are too many or too large"}"#);
+    }
+
+    #[test]
+    fn what_the_service_answers_stays() {
+        for bytes in [
+            "HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\nx-request-id: a\r\n\r\n",
+            "HTTP/1.1 404 Not Found\r\ncontent-length: 2\r\nx-request-id: a\r\n\r\n{}",
+            "HTTP/1.1 100 Continue\r\n\r\n",
+            "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n",
+            "{}",
+            "\r\n\r\n",
+        ] {
+            assert_eq!(instead_of(bytes.as_bytes()), None, "{bytes}");
+        }
+    }
+}
