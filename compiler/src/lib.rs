@@ -65,7 +65,7 @@ pub fn compile(
     dialect: Dialect,
 ) -> Result<Statement, CompileError> {
     let planned = plan::plan(program, catalog, shape, dialect.features().expands_tables)?;
-    sql::to_sql(program, catalog, &planned, dialect, Values::Parameters)
+    sql::to_sql(program, catalog, &planned.shortened(), dialect, Values::Parameters)
 }
 
 /// Compiles a question to a statement with its values as literals; it needs no parameters.
@@ -97,7 +97,7 @@ pub fn compile_text(
         Slot::PageAfter => Literal::Text(String::new()),
         Slot::PageLimit => Literal::Integer(i64::MAX),
     };
-    sql::to_sql(program, catalog, &planned, dialect, Values::Literals(&value))
+    sql::to_sql(program, catalog, &planned.shortened(), dialect, Values::Literals(&value))
 }
 
 /// What each stage made of a question, as text.

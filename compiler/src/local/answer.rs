@@ -5,10 +5,11 @@
 
 use super::fold::{Fetched, Folded};
 use super::variant::Variant;
-use super::{Asked, Form, LocalError, LocalPlan, LocalSql, checks, filter, guards, sets, split};
+use super::{Asked, Form, LocalError, LocalPlan, LocalSql, checks, filter, literals, sets, split};
 use crate::catalog::RelationSource;
 use crate::ir::Constant;
 use crate::plan::algebra::{Plan, PlanAnswer};
+use crate::plan::guards;
 use crate::plan::print::Names;
 use crate::question::{AnswerColumn, CompileError, Statement};
 use crate::sql::forms::LocalStatement;
@@ -83,7 +84,7 @@ impl LocalPlan {
             common = guards::take_common(plan.answer.selects_mut());
         }
         if let Form::List { .. } = asked.form {
-            guards::merge_literals(plan.answer.selects_mut(), &mut embedded);
+            literals::merge_literals(plan.answer.selects_mut(), &mut embedded);
         }
         let words = asked.bindings.facts.iter().flat_map(|binding| &binding.query.words);
         let of_column = match asked.form {

@@ -5,15 +5,16 @@
 //! longer to plan such a statement than to run it.
 //!
 //! 1. A test with one branch becomes a join, where only existence counts.
-//! 2. Sources that the rows of a closure [imply](super::implied) are left out.
+//! 2. Sources that the rows of a closure [imply](crate::plan::implied) are left out.
 //! 3. Rows that much starts from are [read once](super::prefix).
 //! 4. Sources that only lead to the one that decides become [sets](super::sets), which are made once.
 
+use super::prefix;
 use super::sets::set_tests;
-use super::{implied, prefix};
 use crate::bindings::Bindings;
 use crate::catalog::Catalog;
 use crate::plan::algebra::{Condition, FromKind, Plan, Select, TableBody};
+use crate::plan::implied;
 
 /// Rewrites the alternatives and the tables of a plan; `prefix` begins the names of our tables.
 pub(super) fn flatten(plan: &mut Plan, catalog: &Catalog, bindings: &Bindings, prefix: &str) {
@@ -31,7 +32,7 @@ pub(super) fn flatten(plan: &mut Plan, catalog: &Catalog, bindings: &Bindings, p
 }
 
 /// Joins the branch of each test that has only one.
-pub(super) fn join_single(select: &mut Select) {
+fn join_single(select: &mut Select) {
     let mut at = 0;
     while let Some(condition) = select.filter.get_mut(at) {
         match condition {

@@ -10,12 +10,13 @@
 
 use super::anchor::Anchors;
 use super::key::is_key;
-use super::{Asked, guards, sets};
+use super::{Asked, sets};
 use crate::bindings::Bindings;
 use crate::bindings::ColumnExpr;
 use crate::catalog::{Catalog, RelationSource};
 use crate::ir::CompareOp;
 use crate::plan::algebra::{Condition, Expr, From, FromKind, Plan, Rows, Select, Table, TableBody};
+use crate::plan::guards;
 use crate::question::CompileError;
 use crate::specialise::clause::TableRef;
 use crate::sql::forms::{Filter, LocalStatement, column_text};

@@ -6,19 +6,17 @@
 //!
 //! 1. `split` separates what the store decides from what is left for the caller's database;
 //! 2. `fold` puts values and rows in, and decides what they decide;
-//! 3. `filter` sorts the alternatives of a filter; `guards`, `checks` (with `implied`, `columns` and `prefix`) and
-//!    `sets` give the plan the shape that the caller's database answers fast;
+//! 3. `filter` sorts the alternatives of a filter; `checks`, `prefix`, `sets` and `literals` give the plan the shape
+//!    that the caller's database answers fast;
 //! 4. `sql::forms` prints.
 
 mod anchor;
 mod answer;
 mod checks;
-mod columns;
 mod filter;
 pub(crate) mod fold;
-mod guards;
-mod implied;
 mod key;
+mod literals;
 mod prefix;
 mod put;
 mod sets;

@@ -11,7 +11,7 @@
 
 use crate::ir::CompareOp;
 use crate::plan::algebra::{Condition, From, FromKind, Plan, Select, TableBody};
-use indexmap::IndexSet;
+use crate::plan::groups::{Group, groups};
 
 /// Rewrites the alternatives of a list, its tables and what its fixpoints start from.
 pub(super) fn to_sets(plan: &mut Plan) {
@@ -43,95 +43,36 @@ pub(super) fn set_tests(select: &mut Select, main: usize) {
     if select.output.iter().any(|expr| expr.alias().is_some_and(|alias| alias != main)) {
         return;
     }
-    let sources = std::mem::take(&mut select.from);
-    let (kept, others): (Vec<From>, Vec<From>) = sources.into_iter().partition(|from| from.alias == main);
-    select.from = kept;
-    let conditions = std::mem::take(&mut select.filter);
-    let (mut groups, own) = groups(others, conditions, main);
+    let (groups, own) = groups(select, main);
+    select.from.retain(|from| from.alias == main);
     select.filter = own;
-    for group in &mut groups {
-        group.replace(select, main);
+    for group in groups {
+        put(group, select, main);
     }
 }
 
-/// Sources that conditions connect without `main`, and every condition that mentions one of them.
-#[derive(Default)]
-pub(super) struct Group {
-    pub(super) from: Vec<From>,
-    pub(super) filter: Vec<Condition>,
-}
-
-/// The groups of a select, in the order of their first sources, and the conditions on `main` alone.
-pub(super) fn groups(
-    others: Vec<From>,
-    conditions: Vec<Condition>,
-    main: usize,
-) -> (Vec<Group>, Vec<Condition>) {
-    let order: Vec<usize> = others.iter().map(|from| from.alias).collect();
-    let mut groups: Vec<Group> =
-        others.into_iter().map(|from| Group { from: vec![from], filter: Vec::new() }).collect();
-    let mut own = Vec::new();
-    for condition in conditions {
-        let mentioned: Vec<usize> =
-            mentioned(&condition).into_iter().filter(|alias| *alias != main).collect();
-        let (touched, mut rest): (Vec<Group>, Vec<Group>) = groups
-            .into_iter()
-            .partition(|group| group.from.iter().any(|from| mentioned.contains(&from.alias)));
-        if touched.is_empty() {
-            own.push(condition);
-        } else {
-            let mut merged = Group::default();
-            for group in touched {
-                merged.from.extend(group.from);
-                merged.filter.extend(group.filter);
-            }
-            merged.from.sort_by_key(|from| order.iter().position(|alias| *alias == from.alias));
-            merged.filter.push(condition);
-            rest.push(merged);
+/// Puts a group into the select: as a test of a set, as a test of existence, or as it was.
+fn put(group: Group, select: &mut Select, main: usize) {
+    let Group { from, links, inner } = group;
+    match links.as_slice() {
+        [] => {
+            let branch = Select { from, filter: inner, output: Vec::new() };
+            select.filter.push(Condition::Any(vec![branch]));
         }
-        groups = rest;
-    }
-    groups.sort_by_key(|group| {
-        let first = group.from.first().map(|from| from.alias);
-        order.iter().position(|alias| Some(*alias) == first)
-    });
-    (groups, own)
-}
-
-impl Group {
-    /// Puts the group into the select: as a test of a set, as a test of existence, or as it was.
-    fn replace(&mut self, select: &mut Select, main: usize) {
-        let (links, inner): (Vec<Condition>, Vec<Condition>) = std::mem::take(&mut self.filter)
-            .into_iter()
-            .partition(|condition| mentioned(condition).contains(&main));
-        let from = std::mem::take(&mut self.from);
-        match links.as_slice() {
-            [] => {
-                let branch = Select { from, filter: inner, output: Vec::new() };
-                select.filter.push(Condition::Any(vec![branch]));
+        [Condition::Compare { op: CompareOp::Equal, left, right }]
+            if !matches!(from.as_slice(), [From { kind: FromKind::Embedded(_), .. }]) =>
+        {
+            let (own, other) = if left.alias() == Some(main) { (*left, *right) } else { (*right, *left) };
+            let mut set = Select { from, filter: inner, output: vec![other] };
+            if let Some(alias) = other.alias() {
+                set_tests(&mut set, alias);
             }
-            [Condition::Compare { op: CompareOp::Equal, left, right }]
-                if !matches!(from.as_slice(), [From { kind: FromKind::Embedded(_), .. }]) =>
-            {
-                let (own, other) = if left.alias() == Some(main) { (*left, *right) } else { (*right, *left) };
-                let mut set = Select { from, filter: inner, output: vec![other] };
-                if let Some(alias) = other.alias() {
-                    set_tests(&mut set, alias);
-                }
-                select.filter.push(Condition::In { expr: own, selects: vec![set] });
-            }
-            _ => {
-                select.from.extend(from);
-                select.filter.extend(links);
-                select.filter.extend(inner);
-            }
+            select.filter.push(Condition::In { expr: own, selects: vec![set] });
+        }
+        _ => {
+            select.from.extend(from);
+            select.filter.extend(links);
+            select.filter.extend(inner);
         }
     }
-}
-
-/// Every alias that a condition mentions, those of its branches' own sources included.
-pub(super) fn mentioned(condition: &Condition) -> IndexSet<usize> {
-    let mut aliases = IndexSet::new();
-    condition.each_expr(&mut |expr| aliases.extend(expr.alias()));
-    aliases
 }

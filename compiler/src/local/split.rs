@@ -17,6 +17,7 @@
 
 use crate::catalog::{Catalog, RelationSource};
 use crate::plan::algebra::{Condition, Expr, From, FromKind, Plan, PlanAnswer, Range, Select, Table};
+use crate::plan::aliases::{free_aliases, number_aliases};
 use crate::plan::prune;
 use crate::question::AnswerColumn;
 use crate::specialise::clause::TableRef;
@@ -217,7 +218,7 @@ impl Splitter<'_> {
             filter: component.filter,
             output: component.wanted.into_iter().collect(),
         };
-        number_aliases(&mut select);
+        number_aliases([&mut select]);
         let answer = if n_columns == 0 {
             PlanAnswer::Decision(vec![select])
         } else {
@@ -326,33 +327,9 @@ fn connected(stored: Vec<From>, pure: Vec<Condition>) -> Vec<Component> {
     components
 }
 
-/// The aliases that a condition mentions and does not define.
-pub(super) fn free_aliases(condition: &Condition) -> Vec<usize> {
-    let mut mentioned = Vec::new();
-    condition.each_expr(&mut |expr| mentioned.extend(expr.alias()));
-    let mut defined = Vec::new();
-    defined_in(condition.branches(), &mut defined);
-    mentioned.retain(|alias| !defined.contains(alias));
-    mentioned.sort_unstable();
-    mentioned.dedup();
-    mentioned
-}
-
-fn defined_in(branches: &[Select], defined: &mut Vec<usize>) {
-    for branch in branches {
-        defined.extend(branch.from.iter().map(|from| from.alias));
-        branch.filter.iter().for_each(|condition| defined_in(condition.branches(), defined));
-    }
-}
-
 fn reads_itself(branches: &[Select]) -> bool {
     branches.iter().any(|branch| {
         branch.from.iter().any(|from| from.kind == FromKind::Table(TableRef::Itself))
             || branch.filter.iter().any(|condition| reads_itself(condition.branches()))
     })
-}
-
-pub(super) fn number_aliases(select: &mut Select) {
-    let mut numbers: IndexSet<usize> = IndexSet::new();
-    select.for_each_alias(&mut |alias| *alias = numbers.insert_full(*alias).0 + 1);
 }

@@ -15,16 +15,23 @@
 //! 7. [`absorb`] removes closures inside the same closure;
 //! 8. [`planner`] finds the strata; [`conjunction`] orders each body; [`closure`] closes recursion, with the
 //!    [`recursion`]'s classes of columns, from the demand of the enclosing [`scope`]; [`separable`] are the best
-//!    of them. [`step`] says what is planned next, [`produce`] makes tables of calls.
+//!    of them. [`step`] says what is planned next, [`produce`] makes tables of calls;
+//! 9. [`implied`] leaves out what the rows of a table imply, with [`columns`] that nobody reads then; [`guards`] are
+//!    asked once. For a caller's database these wait until it is known what stored facts decide.
 
 mod absorb;
 pub(crate) mod algebra;
+pub(crate) mod aliases;
 mod answer;
 mod build;
 mod closure;
 mod collapse;
+mod columns;
 mod conjunction;
 mod contained;
+pub(crate) mod groups;
+pub(crate) mod guards;
+pub(crate) mod implied;
 mod inclusion;
 mod linearise;
 mod planner;
@@ -62,6 +69,15 @@ pub(crate) struct Planned {
     pub(crate) rules: IndexSet<RuleId>,
 }
 
+impl Planned {
+    /// The same answers from less: for a plan that one statement runs as it is.
+    pub(crate) fn shortened(mut self) -> Self {
+        implied::drop_implied(&mut self.plan);
+        guards::factor_decision(&mut self.plan);
+        self
+    }
+}
+
 /// The stages between the program and the plan, as text.
 #[derive(Debug)]
 pub(crate) struct Stages {
@@ -85,7 +101,7 @@ pub(crate) fn plan(
     Ok(Planned { rules, ..planned })
 }
 
-/// Plans a question and tells how.
+/// Plans a question for one statement, and tells how.
 pub(crate) fn explain(
     program: &Program,
     catalog: &Catalog,
@@ -97,6 +113,7 @@ pub(crate) fn explain(
     let names = Names { program, catalog, extra_constants: &extra_constants };
     let before = names.specialised(&specialised);
     let (planned, settled) = settle_and_finish(program, catalog, shape, shrink(specialised), expands_tables)?;
+    let planned = planned.shortened();
     let collapsed = names.specialised(&settled);
     let strata = names.strata(&settled, &planner::strata(&settled.relations));
     let plan = names.plan(&planned.plan);

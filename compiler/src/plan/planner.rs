@@ -1,6 +1,7 @@
 //! The state of planning one question: its relations, which of them recurse, the tables made so far.
 
 use super::algebra::{Expr, Plan, PlanAnswer, Range, Select, Table, TableBody};
+use super::aliases::number_aliases;
 use super::build::Build;
 use super::scope::Scope;
 use crate::catalog::Catalog;
@@ -178,7 +179,7 @@ impl<'p> Planner<'p> {
         n_columns: usize,
         mut body: TableBody,
     ) -> TableRef {
-        number_aliases(&mut body);
+        number_aliases(body.selects_mut());
         let known = self.tables.iter().position(|table| table.n_columns == n_columns && table.body == body);
         if let Some(index) = known {
             return TableRef::Table(index);
@@ -308,24 +309,6 @@ fn columns(shape: &Shape) -> Vec<AnswerColumn> {
         ShapeDomain::Literal(_) | ShapeDomain::Given | ShapeDomain::Ignored => Vec::new(),
     });
     columns.collect()
-}
-
-/// Numbers a table's aliases in order of appearance, so that equal bodies are equal.
-fn number_aliases(body: &mut TableBody) {
-    let mut numbers: FxHashMap<usize, usize> = FxHashMap::default();
-    let mut visit = |alias: &mut usize| {
-        let next = numbers.len() + 1;
-        *alias = *numbers.entry(*alias).or_insert(next);
-    };
-    let selects = match body {
-        TableBody::Union(selects) => selects.iter_mut().chain([].iter_mut()),
-        TableBody::Recursive { base, step } | TableBody::WholeState { base, step } => {
-            base.iter_mut().chain(step.iter_mut())
-        }
-    };
-    for select in selects {
-        select.for_each_alias(&mut visit);
-    }
 }
 
 /// The type of an output, for a wanted variable of any type.

@@ -27,13 +27,15 @@ struct Layout {
     parens: Vec<Paren>,
     /// Open `WITH` lists: how many parentheses were open at their `WITH`.
     lists: Vec<usize>,
+    /// Open `CASE`s: how many parentheses were open at them.
+    cases: Vec<usize>,
 }
 
 /// Lays a statement out; `comment` gives the comment of a common table expression by its name.
 pub(super) fn layout(text: &str, comment: impl Fn(&str) -> Option<String>) -> String {
     let tokens = tokens(text);
     let out = String::with_capacity(text.len() * 5 / 4);
-    let mut layout = Layout { out, indent: 0, parens: Vec::new(), lists: Vec::new() };
+    let mut layout = Layout { out, indent: 0, parens: Vec::new(), lists: Vec::new(), cases: Vec::new() };
     for (at, token) in tokens.iter().enumerate() {
         let before = at.checked_sub(1).and_then(|before| tokens.get(before)).map(|token| token.text);
         let after = tokens.get(at + 1).map(|token| token.text);
@@ -91,9 +93,14 @@ impl Layout {
             word => match self.parens.last() {
                 Some(Paren::Inline) if word == "OR" => self.line(self.query_indent() + 1),
                 Some(Paren::Query(_)) | None if CLAUSES.contains(&word) => self.line(self.query_indent()),
-                Some(Paren::Query(_)) | None if PARTS.contains(&word) => self.line(self.query_indent() + 1),
+                Some(Paren::Query(_)) | None if PARTS.contains(&word) => self.line(self.part_indent()),
                 Some(Paren::Query(_) | Paren::Inline) | None => {}
             },
+        }
+        match token.text {
+            "CASE" => self.cases.push(self.parens.len()),
+            "END" => drop(self.cases.pop()),
+            _ => {}
         }
         self.space(token);
         self.out.push_str(token.text);
@@ -106,6 +113,12 @@ impl Layout {
             Paren::Inline => None,
         });
         innermost.unwrap_or(0)
+    }
+
+    /// The indent of a part of the innermost query: one deeper for each `CASE` inside another.
+    fn part_indent(&self) -> usize {
+        let n_cases = self.cases.iter().rev().take_while(|parens| **parens == self.parens.len()).count();
+        self.query_indent() + n_cases.max(1)
     }
 
     fn space(&mut self, token: &Token<'_>) {

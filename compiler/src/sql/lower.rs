@@ -108,25 +108,31 @@ impl<'l> Lowering<'l> {
 
     /// Whether some select has a row.
     pub(super) fn decision(&mut self, tables: &[Table], selects: &[Select]) -> Result<Sql, CompileError> {
-        let mut conditions = Vec::new();
-        if let [Select { from, filter, .. }] = selects
-            && let (true, Some((Condition::Any(branches), before))) = (from.is_empty(), filter.split_last())
-        {
-            let mut all = Vec::new();
-            for condition in before {
-                all.push(self.condition(tables, &Sources::default(), condition)?);
-            }
-            all.push(self.decision(tables, branches)?);
-            return Ok(build::all(all));
-        }
+        let mut alternatives = Vec::new();
         for select in selects {
-            conditions.push(self.branch(tables, &Sources::default(), select, false)?);
+            alternatives.push(self.alternative(tables, select)?);
         }
-        Ok(match conditions.len() {
+        Ok(match alternatives.len() {
             0 => build::boolean(false),
-            1 => conditions.remove(0),
-            _ => build::first_of(conditions),
+            1 => alternatives.remove(0),
+            _ => build::first_of(alternatives),
         })
+    }
+
+    /// Guards before alternatives of their own, or a test of whether there is a row.
+    fn alternative(&mut self, tables: &[Table], select: &Select) -> Result<Sql, CompileError> {
+        let top = Sources::default();
+        match (select.from.as_slice(), select.filter.split_last()) {
+            ([], Some((Condition::Any(alternatives), guards))) => {
+                let mut all = Vec::new();
+                for guard in guards {
+                    all.push(self.condition(tables, &top, guard)?);
+                }
+                all.push(self.decision(tables, alternatives)?);
+                Ok(build::all(all))
+            }
+            _ => self.branch(tables, &top, select, false),
+        }
     }
 
     /// All rows of the selects, in the columns `c0`, `c1`, ….

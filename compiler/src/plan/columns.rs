@@ -4,7 +4,7 @@
 //! only columns that a reader asks for, or that a step needs to make one of those. A closure loses the column
 //! in which it kept where it started, and with it the rows that differ only there.
 
-use crate::plan::algebra::{Condition, Expr, FromKind, Plan, Select, Table, TableBody};
+use super::algebra::{Condition, Expr, FromKind, Plan, Select, Table, TableBody};
 use crate::specialise::clause::TableRef;
 use indexmap::IndexSet;
 

@@ -1,9 +1,9 @@
 //! Leaves out the sources that the rows of a table imply.
 //!
-//! In: a folded plan of a check. Out: the same decisions from fewer sources. A closure starts from values of the
+//! In: a plan. Out: the same answers from fewer sources. A closure starts from values of the
 //! select that asks for it, and keeps beside each value that it reaches the one that it started from. Where
-//! only existence counts, the select need not find its value again to look it up there, since every row of the
-//! closure came from such a value:
+//! nothing else of that value is asked for, the select need not find it again to look it up there, since every
+//! row of the closure came from such a value:
 //!
 //! ```text
 //! t1(r) ⋈ t2(r, f) ⋈ closure(f, g) ⋈ t3(g)   ─▶   closure(f, g) ⋈ t3(g)     closure starts from t1(r) ⋈ t2(r, f)
@@ -13,18 +13,17 @@
 //! [`super::columns`] drops the column, too. An alternative inside a test is taken out of it where that frees
 //! it of the test's sources.
 
-use super::checks::join_single;
+use super::algebra::{Condition, Expr, From, FromKind, Plan, PlanAnswer, Select, Table, TableBody};
 use super::columns;
-use super::sets::{Group, groups, mentioned};
+use super::groups::{Group, groups};
 use crate::ir::CompareOp;
-use crate::plan::algebra::{Condition, Expr, From, FromKind, Plan, PlanAnswer, Select, Table, TableBody};
 use crate::specialise::clause::TableRef;
 
 /// Up to how many alternatives are taken out of tests: each repeats the conditions around it.
 const ALTERNATIVES: usize = 16;
 
 /// Drops implied sources, and the columns that nobody asks for then, from the answer down to the first table.
-pub(super) fn drop_implied(plan: &mut Plan) {
+pub(crate) fn drop_implied(plan: &mut Plan) {
     let Plan { tables, answer } = plan;
     let (PlanAnswer::Decision(selects) | PlanAnswer::Rows { selects, .. }) = answer;
     *selects = std::mem::take(selects).into_iter().flat_map(|select| take_out(select, tables)).collect();
@@ -44,38 +43,43 @@ pub(super) fn drop_implied(plan: &mut Plan) {
 
 /// Frees a select of implied sources, and takes out of its one test the alternatives that can be freed so.
 fn take_out(mut select: Select, tables: &[Table]) -> Vec<Select> {
-    let is_choice = |condition: &Condition| matches!(condition, Condition::Any(arms) if arms.len() > 1);
-    let mut choices = (0..select.filter.len()).filter(|at| select.filter.get(*at).is_some_and(is_choice));
-    let (choice, others) = (choices.next(), choices.next());
-    if let (Some(at), None) = (choice, others)
-        && let Some(Condition::Any(arms)) = select.filter.get(at)
-        && arms.len() <= ALTERNATIVES
-    {
-        let mut around = select.clone();
-        around.filter.remove(at);
-        let (mut free, mut kept) = (Vec::new(), Vec::new());
-        for arm in arms {
-            let mut joined = around.clone();
-            joined.from.extend(&arm.from);
-            joined.filter.extend(arm.filter.iter().cloned());
-            if drop_in(&mut joined, tables) {
-                free.push(joined);
-            } else {
-                kept.push(arm.clone());
-            }
-        }
-        if !free.is_empty() {
-            if !kept.is_empty() {
-                around.filter.insert(at, Condition::Any(kept));
-                join_single(&mut around);
-                // What needs no closure is asked first.
-                free.insert(0, around);
-            }
-            return free.into_iter().flat_map(|select| take_out(select, tables)).collect();
+    drop_in(&mut select, tables);
+    let Some((at, arms)) = choice(&select) else { return vec![select] };
+    let mut around = select.clone();
+    around.filter.remove(at);
+    let (mut free, mut kept) = (Vec::new(), Vec::new());
+    for arm in arms {
+        let mut joined = around.clone();
+        joined.from.extend(&arm.from);
+        joined.filter.extend(arm.filter.iter().cloned());
+        if drop_in(&mut joined, tables) {
+            free.extend(take_out(joined, tables));
+        } else {
+            kept.push(arm.clone());
         }
     }
-    drop_in(&mut select, tables);
-    vec![select]
+    if free.is_empty() {
+        return vec![select];
+    }
+    if !kept.is_empty() {
+        // What needs no closure is asked first.
+        around.filter.insert(at, Condition::Any(kept));
+        free.insert(0, around);
+    }
+    free
+}
+
+/// The test whose alternatives may be taken out of a select: the first with one, or else the only one.
+fn choice(select: &Select) -> Option<(usize, &[Select])> {
+    let tests = select.filter.iter().enumerate().filter_map(|(at, condition)| match condition {
+        Condition::Any(arms) if arms.len() <= ALTERNATIVES => Some((at, arms.as_slice())),
+        _ => None,
+    });
+    let tests: Vec<_> = tests.collect();
+    match tests.as_slice() {
+        [only] => Some(*only),
+        several => several.iter().find(|(_, arms)| arms.len() == 1).copied(),
+    }
 }
 
 /// Drops the sources of a select that only look up where a table started; says whether there were any.
@@ -83,7 +87,9 @@ fn drop_in(select: &mut Select, tables: &[Table]) -> bool {
     let before = select.from.len();
     while let Some(group) = implied(select, tables) {
         select.from.retain(|from| !group.from.contains(from));
-        select.filter.retain(|condition| !group.filter.contains(condition));
+        select
+            .filter
+            .retain(|condition| !group.links.contains(condition) && !group.inner.contains(condition));
     }
     select.from.len() < before
 }
@@ -94,8 +100,7 @@ fn implied(select: &Select, tables: &[Table]) -> Option<Group> {
     select.from.iter().find_map(|main| {
         let FromKind::Table(TableRef::Table(index)) = main.kind else { return None };
         let body = &tables.get(index)?.body;
-        let others = select.from.iter().filter(|from| from.alias != main.alias).copied().collect();
-        let (groups, _) = groups(others, select.filter.clone(), main.alias);
+        let (groups, _) = groups(select, main.alias);
         groups.into_iter().find(|group| {
             !group.from.iter().any(is_shown)
                 && LookUp::of(group, main.alias).is_some_and(|look_up| look_up.is_implied(body))
@@ -105,8 +110,7 @@ fn implied(select: &Select, tables: &[Table]) -> Option<Group> {
 
 /// Sources that one equality ties to a column of a table.
 struct LookUp<'g> {
-    from: &'g [From],
-    inner: Vec<&'g Condition>,
+    group: &'g Group,
     /// The value of the sources that equals the column.
     value: Expr,
     column: usize,
@@ -114,16 +118,14 @@ struct LookUp<'g> {
 
 impl<'g> LookUp<'g> {
     fn of(group: &'g Group, main: usize) -> Option<Self> {
-        let (links, inner): (Vec<&Condition>, Vec<&Condition>) =
-            group.filter.iter().partition(|condition| mentioned(condition).contains(&main));
-        let [Condition::Compare { op: CompareOp::Equal, left, right }] = links.as_slice() else {
+        let [Condition::Compare { op: CompareOp::Equal, left, right }] = group.links.as_slice() else {
             return None;
         };
         match (*left, *right) {
             (Expr::Column { alias, column }, value) | (value, Expr::Column { alias, column })
                 if alias == main && value.alias().is_some() =>
             {
-                Some(Self { from: &group.from, inner, value, column })
+                Some(Self { group, value, column })
             }
             _ => None,
         }
@@ -152,7 +154,7 @@ impl<'g> LookUp<'g> {
     fn is_part_of(&self, select: &Select, start: Expr) -> bool {
         let mut candidates = select.from.iter();
         let mut found = Vec::new();
-        for from in self.from {
+        for from in &self.group.from {
             match candidates.find(|candidate| candidate.kind == from.kind) {
                 Some(same) => found.push((from.alias, same.alias)),
                 None => return false,
@@ -165,7 +167,7 @@ impl<'g> LookUp<'g> {
             }
             _ => Some(expr),
         };
-        let is_asked = |condition: &&Condition| match condition {
+        let is_asked = |condition: &Condition| match condition {
             Condition::Compare { op, left, right } => {
                 let (Some(left), Some(right)) = (renamed(*left), renamed(*right)) else { return false };
                 let as_written = Condition::Compare { op: *op, left, right };
@@ -178,6 +180,6 @@ impl<'g> LookUp<'g> {
             }),
             Condition::In { .. } | Condition::Any(_) | Condition::None(_) => false,
         };
-        renamed(self.value) == Some(start) && self.inner.iter().all(is_asked)
+        renamed(self.value) == Some(start) && self.group.inner.iter().all(is_asked)
     }
 }
