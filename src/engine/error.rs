@@ -66,6 +66,7 @@ impl From<StoreError> for EngineError {
         match error {
             StoreError::Timeout(_) => Self::Timeout(error.to_string()),
             StoreError::TooLarge(text) => Self::TooLarge(text),
+            StoreError::Reach { .. } => Self::TooLarge(error.to_string()),
             StoreError::Invalid(text) => Self::BadRequest(text),
             StoreError::Bug(text) => Self::Bug(text),
             StoreError::Io(_)

@@ -153,7 +153,7 @@ impl From<StoreError> for ApiError {
         match error {
             StoreError::Invalid(text) => Self::BadRequest(text),
             StoreError::Timeout(_) => Self::BadRequest(error.to_string()),
-            StoreError::TooLarge(_) => Self::TooLarge(error.to_string()),
+            StoreError::TooLarge(_) | StoreError::Reach { .. } => Self::TooLarge(error.to_string()),
             StoreError::Busy
             | StoreError::Closed
             | StoreError::Full

@@ -45,6 +45,14 @@ pub enum StoreError {
     /// A value, statement or result is larger than the store can hold.
     #[error("a value is too large for the store: {0}")]
     TooLarge(String),
+    /// A pattern of a deletion matches more facts than it may.
+    #[error("a pattern to delete matches {matched} facts, at most {allowed} are allowed")]
+    Reach {
+        /// How many it matches.
+        matched: u64,
+        /// How many it may.
+        allowed: u64,
+    },
     /// The store is shutting down.
     #[error("the store is closed")]
     Closed,

@@ -138,10 +138,8 @@ impl Store {
                     Change::Delete(patterns) => {
                         for pattern in patterns {
                             let gone = facts::delete(transaction.conn, transaction.directory, pattern)?;
-                            if let Some(reach) = delete_reach.filter(|reach| gone > *reach) {
-                                return Err(StoreError::TooLarge(format!(
-                                    "a pattern to delete matches {gone} facts, at most {reach} are allowed"
-                                )));
+                            if let Some(allowed) = delete_reach.filter(|allowed| gone > *allowed) {
+                                return Err(StoreError::Reach { matched: gone, allowed });
                             }
                             applied.deleted += gone;
                         }
