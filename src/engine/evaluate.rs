@@ -37,8 +37,8 @@ pub type Assignment = BTreeMap<String, Option<String>>;
 pub struct AnsweredFact {
     /// The predicate's name.
     pub predicate: String,
-    /// Its arguments; `None` where any value will do.
-    pub args: Vec<Option<Value>>,
+    /// Its arguments; a wildcard where any value, or any of a type, will do.
+    pub args: Vec<ArgPattern>,
 }
 
 impl Engine {
@@ -223,7 +223,7 @@ impl EvaluateVar {
 }
 
 /// A pattern's arguments with the values of one answer in place of its wildcards.
-fn answered_args(pattern: &[ArgPattern], columns: &[AnswerColumn], row: Row) -> Vec<Option<Value>> {
+fn answered_args(pattern: &[ArgPattern], columns: &[AnswerColumn], row: Row) -> Vec<ArgPattern> {
     let mut types: Vec<Option<String>> = pattern
         .iter()
         .map(|arg| match arg {
@@ -247,5 +247,10 @@ fn answered_args(pattern: &[ArgPattern], columns: &[AnswerColumn], row: Row) -> 
             *place = text;
         }
     }
-    types.into_iter().zip(ids).map(|(ty, id)| Some(Value { ty: ty?, id: id? })).collect()
+    let answered = |(ty, id)| match (ty, id) {
+        (None, _) => ArgPattern::Any,
+        (Some(ty), None) => ArgPattern::Typed(ty),
+        (Some(ty), Some(id)) => ArgPattern::Exact(Value { ty, id }),
+    };
+    types.into_iter().zip(ids).map(answered).collect()
 }

@@ -82,7 +82,9 @@ async fn replace(State(app): State<Arc<AppState>>, request: Request) -> Result<R
         let text = format!("the policy has {n_bytes} bytes, more than the limit of {limit}");
         return Err(ApiError::TooLarge(text).into());
     }
-    let filename = sent.filename.unwrap_or_else(|| "policy.polar".to_owned());
+    // The clients send an empty one; a diagnostic reads better with a name.
+    let named = sent.filename.filter(|name| !name.is_empty());
+    let filename = named.unwrap_or_else(|| "policy.polar".to_owned());
     let outcome = environment.engine.set_policy(sent.src, filename, options).await?;
     let status = match outcome.change {
         PolicyChange::Updated => StatusCode::OK,

@@ -1,7 +1,7 @@
 //! Endpoints that ask any predicate of the policy, not only `allow`.
 //!
 //! `/query` asks one predicate and answers with facts, `/evaluate_query` a conjunction over named variables
-//! and answers with their values. What is free in an answer, because it holds for every value, is `null`.
+//! and answers with their values. What is free in an answer, because it holds for every value, has the id `null`, or is it.
 
 use std::{collections::BTreeMap, sync::Arc};
 

@@ -65,8 +65,8 @@ async fn ready() -> Json<Healthy> {
 
 #[derive(Debug, Serialize, ToSchema)]
 struct PolicyStats {
-    /// The ids of all versions, oldest first.
-    versions: Vec<u64>,
+    /// The ids of all versions, oldest first, as texts: so the clients declare them.
+    versions: Vec<String>,
 }
 
 #[derive(Debug, Serialize, ToSchema)]
@@ -94,7 +94,7 @@ struct StatsOut {
     operation_id = "get_stats",
     tag = "Service",
     responses((status = 200, description = "The counts", body = StatsOut, example = json!({
-        "policy": {"versions": [1]},
+        "policy": {"versions": ["1"]},
         "facts": {"total": 3, "predicates": {"has_relation": 1, "has_role": 1, "is_public": 1}},
         "num_roles": 1, "num_relations": 1, "num_facts": 3,
     }))),
@@ -107,7 +107,7 @@ async fn stats(ReadAccess(environment): ReadAccess) -> Result<Json<StatsOut>, Ap
         num_roles: of("has_role"),
         num_relations: of("has_relation"),
         num_facts: stats.facts.total,
-        policy: PolicyStats { versions: stats.versions },
+        policy: PolicyStats { versions: stats.versions.iter().map(u64::to_string).collect() },
         facts: FactStats { total: stats.facts.total, predicates },
     }))
 }

@@ -147,25 +147,50 @@ impl From<Value> for ValueOut {
     }
 }
 
-/// A fact in an answer; an argument that may be anything is `null`.
+/// An argument in an answer; a wildcard has its type, if it has one, and no id. Clients read both keys without
+/// looking.
+#[derive(Debug, Serialize)]
+pub(super) struct ArgOut {
+    #[serde(rename = "type")]
+    ty: Option<String>,
+    id: Option<String>,
+}
+
+impl From<Value> for ArgOut {
+    fn from(value: Value) -> Self {
+        Self { ty: Some(value.ty), id: Some(value.id) }
+    }
+}
+
+impl From<ArgPattern> for ArgOut {
+    fn from(arg: ArgPattern) -> Self {
+        match arg {
+            ArgPattern::Any => Self { ty: None, id: None },
+            ArgPattern::Typed(ty) => Self { ty: Some(ty), id: None },
+            ArgPattern::Exact(value) => value.into(),
+        }
+    }
+}
+
+/// A fact in an answer, of values or of wildcards.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = AnsweredFact)]
 pub(super) struct FactOut {
     predicate: String,
     #[schema(value_type = Vec<AnsweredValue>)]
-    args: Vec<Option<ValueOut>>,
+    args: Vec<ArgOut>,
 }
 
 impl FactOut {
-    /// A fact whose arguments may be anything where they are `None`.
-    pub(super) fn new(predicate: String, args: impl IntoIterator<Item = Option<Value>>) -> Self {
-        Self { predicate, args: args.into_iter().map(|arg| arg.map(ValueOut::from)).collect() }
+    /// A fact of any values or wildcards.
+    pub(super) fn new<A: Into<ArgOut>>(predicate: String, args: impl IntoIterator<Item = A>) -> Self {
+        Self { predicate, args: args.into_iter().map(Into::into).collect() }
     }
 }
 
 impl From<Fact> for FactOut {
     fn from(fact: Fact) -> Self {
-        Self::new(fact.predicate, fact.args.into_iter().map(Some))
+        Self::new(fact.predicate, fact.args)
     }
 }
 
@@ -221,12 +246,13 @@ mod tests {
     }
 
     #[test]
-    fn a_fact_is_written_with_null_for_anything() {
+    fn a_wildcard_is_written_with_both_keys() {
         let value = Value { ty: "User".into(), id: "ada".into() };
-        let fact = FactOut::new("p".into(), [Some(value), None]);
+        let args = [ArgPattern::Exact(value), ArgPattern::Typed("Doc".into()), ArgPattern::Any];
+        let fact = FactOut::new("p".into(), args);
         assert_eq!(
             serde_json::to_string(&fact).unwrap(),
-            r#"{"predicate":"p","args":[{"type":"User","id":"ada"},null]}"#
+            r#"{"predicate":"p","args":[{"type":"User","id":"ada"},{"type":"Doc","id":null},{"type":null,"id":null}]}"#
         );
     }
 }

@@ -43,7 +43,7 @@ impl Fact {
 }
 
 /// What one argument of a wanted fact may be.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ArgPattern {
     /// Any value of any type.
     Any,

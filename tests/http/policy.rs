@@ -17,12 +17,27 @@ fn a_policy_is_stored_and_read_back() {
     server.get("/api/policy").is(200, &json!({ "policy": { "src": POLICY, "filename": "main.polar" } }));
 }
 
+/// The clients send an empty name with every policy.
+#[test]
+fn a_policy_without_a_name_gets_one() {
+    let server = Server::empty();
+    let wrong = server.post("/api/policy", &json!({ "src": "actor User {", "filename": "" }));
+    assert!(wrong.message().contains("policy.polar:1:"), "{}", wrong.message());
+    server
+        .post("/api/policy", &json!({ "src": POLICY, "filename": "" }))
+        .is(200, &json!({ "message": "The policy was updated." }));
+    for body in [json!({ "src": POLICY }), json!({ "src": POLICY, "filename": null })] {
+        assert_eq!(server.post("/api/policy", &body).status, 202);
+    }
+    server.get("/api/policy").is(200, &json!({ "policy": { "src": POLICY, "filename": "policy.polar" } }));
+}
+
 #[test]
 fn older_versions_can_be_read() {
     let server = Server::empty();
     let first = "actor User {}";
     assert_eq!(server.post("/api/policy", &json!({ "src": first, "filename": "a" })).status, 200);
-    let id = server.get("/api/stats").json()["policy"]["versions"][0].as_u64().unwrap();
+    let id = server.get("/api/stats").json()["policy"]["versions"][0].as_str().unwrap().to_owned();
     assert_eq!(server.post("/api/policy", &json!({ "src": POLICY })).status, 200);
     server
         .get(&format!("/api/policy?id={id}"))

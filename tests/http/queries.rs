@@ -1,6 +1,6 @@
 //! Questions over any predicate of the policy.
 
-use serde_json::json;
+use serde_json::{Value as Json, json};
 
 use crate::server::{Server, fact_json, value_json};
 
@@ -17,7 +17,7 @@ fn populated() -> Server {
 #[test]
 fn a_query_answers_with_derived_facts() {
     let server = populated();
-    let ask = |args: serde_json::Value| json!({ "fact": { "predicate": "has_role", "args": args } });
+    let ask = |args: Json| json!({ "fact": { "predicate": "has_role", "args": args } });
     let roles = |role: &str| fact_json(&["has_role", "User:ada", &format!("String:{role}"), "Repo:b"]);
     for any in [json!(null), json!({}), json!({ "type": null, "id": null }), json!({ "type": "String" })] {
         let body = ask(json!([value_json("User:ada"), any, value_json("Repo:b")]));
@@ -29,14 +29,22 @@ fn a_query_answers_with_derived_facts() {
     server.post("/api/query", &body).is(200, &json!({ "results": [] }));
 }
 
+/// The clients read `type` and `id` of every argument, also of one that may be anything.
 #[test]
-fn what_holds_for_every_value_is_null() {
+fn what_holds_for_every_value_is_a_wildcard_with_both_keys() {
     let server = populated();
-    let args = json!([value_json("User:eve"), value_json("String:visit"), { "type": "Org" }]);
-    let answer =
-        server.post("/api/query", &json!({ "fact": { "predicate": "has_permission", "args": args } }));
-    let fact = json!({ "predicate": "has_permission", "args": [value_json("User:eve"), value_json("String:visit"), null] });
-    answer.is(200, &json!({ "results": [fact] }));
+    let any = json!({ "type": null, "id": null });
+    let any_org = json!({ "type": "Org", "id": null });
+    for (sent, answered) in [(json!({ "type": "Org" }), &any_org), (json!(null), &any_org)] {
+        let fact = |org: &Json| json!({ "predicate": "has_permission", "args": [value_json("User:eve"), value_json("String:visit"), org] });
+        let answer = server.post("/api/query", &json!({ "fact": fact(&sent) }));
+        answer.is(200, &json!({ "results": [fact(answered)] }));
+    }
+    let fact = |whatever: Json| json!({ "predicate": "trusts", "args": [value_json("User:ada"), whatever] });
+    server.add(&[&["is_trusting", "User:ada"]]);
+    server
+        .post("/api/query", &json!({ "fact": fact(json!(null)) }))
+        .is(200, &json!({ "results": [fact(any)] }));
 }
 
 #[test]
@@ -87,7 +95,7 @@ fn evaluate_answers_null_for_any_value() {
 #[test]
 fn a_malformed_evaluation_says_what_is_wrong() {
     let server = populated();
-    let with = |constraints: serde_json::Value| json!({ "predicate": ["allow", ["a", "b", "c"]], "calls": [], "constraints": constraints, "context_facts": [] });
+    let with = |constraints: Json| json!({ "predicate": ["allow", ["a", "b", "c"]], "calls": [], "constraints": constraints, "context_facts": [] });
     let user = json!({ "type": "User", "ids": null });
     server.post("/api/evaluate_query", &with(json!({ "a": user }))).fails(400, "`b`");
     let actor = json!({ "a": { "type": "Actor" }, "b": { "type": "String" }, "c": { "type": "Repo" } });

@@ -44,6 +44,7 @@ resource Repo {
 }
 
 has_permission(_: User, "visit", _: Org);
+trusts(user: User, _anybody) if is_trusting(user);
 
 declare age(User, Integer);
 declare active(User, Boolean);

@@ -166,6 +166,13 @@ fn types_are_read_in_any_case_and_with_any_length() {
         ("char(4)", "CHAR(4)", ["abcd", "ABCD"]),
         ("text", "TEXT", ["a", "B"]),
         ("UUID", "UUID", ["00000000-0000-4000-8000-00000000000a", "00000000-0000-4000-8000-00000000000b"]),
+        // What SQLAlchemy calls a UUID, in a database that has a type for it and in one that has not.
+        (
+            "CHAR(32)",
+            "UUID",
+            ["00000000-0000-4000-8000-00000000000a", "00000000-0000-4000-8000-00000000000b"],
+        ),
+        ("CHAR(32)", "CHAR(32)", ["0000000000004000800000000000000a", "a"]),
         ("numeric(10)", "NUMERIC(10)", ["1", "10"]),
     ] {
         let (facts, _) = DOCUMENT.split_once("sql_types:").unwrap();

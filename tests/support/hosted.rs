@@ -133,16 +133,13 @@ impl Hosted {
             if wanted.is_empty() {
                 return Answer::Decision(!facts.is_empty());
             }
-            let cell = |var: usize, value: &Option<store::Value>| match (value, &question.vars[var].ty) {
-                (Some(value), _) => Cell::Value(Value::new(&value.ty, &value.id)),
-                (None, Some(ty)) => Cell::AnyOf(ty.clone()),
-                (None, None) => Cell::Any,
+            let cell = |arg: &ArgPattern| match arg {
+                ArgPattern::Exact(value) => Cell::Value(Value::new(&value.ty, &value.id)),
+                ArgPattern::Typed(ty) => Cell::AnyOf(ty.clone()),
+                ArgPattern::Any => Cell::Any,
             };
             Answer::Rows(
-                facts
-                    .iter()
-                    .map(|fact| wanted.iter().map(|&var| cell(var, &fact.args[var])).collect())
-                    .collect(),
+                facts.iter().map(|fact| wanted.iter().map(|&var| cell(&fact.args[var])).collect()).collect(),
             )
         }))
     }

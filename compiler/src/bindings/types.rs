@@ -7,7 +7,9 @@
 //! The name is what a cast may be written with. It differs from the caller's where a cast would do harm:
 //! `serial` is no type, and `CAST('abcd' AS varchar(3))` cuts the id. `char(n)` is compared as `bpchar` without a
 //! length, which keeps the column's index and cuts nothing; it ignores blanks at the end, and a column's value
-//! never shows them as text, so an id that ends in a blank is no value of it.
+//! never shows them as text, so an id that ends in a blank is no value of it. `char(32)` is what `SQLAlchemy`
+//! writes for a UUID, also of a database that has a type for it: such a column may be either, so it is
+//! compared as one whose type nobody told.
 
 use super::token::{Lexeme, Token, spelled};
 use super::{Family, SqlType, lexer, reader};
@@ -27,12 +29,14 @@ impl SqlType {
             return Err("is no type: write its name, such as `uuid` or `varchar(255)`".to_owned());
         }
         let name = spelled(&lexemes);
-        let (base, _) = name.split_once('(').unwrap_or((&name, ""));
+        let (base, length) = name.split_once('(').unwrap_or((&name, ""));
+        let length: String = length.split_whitespace().collect();
         let base = base.trim().to_ascii_lowercase();
         let base = base.strip_prefix("pg_catalog.").unwrap_or(&base);
         let is_array = name.contains('[');
         let known = match lexis.types {
             TypeNames::Exact if is_array => None,
+            TypeNames::Exact if base == "char" && length == "32)" => None,
             TypeNames::Exact => exact(base),
             TypeNames::Affinity => affinity(base),
         };

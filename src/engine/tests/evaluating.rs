@@ -131,10 +131,11 @@ async fn a_pattern_finds_facts_stored_and_derived() {
     let find = async |predicate: &str, args: Vec<ArgPattern>| {
         let answers = engine.query(FactPattern::new(predicate, args), vec![]).await.unwrap();
         let shown = answers.into_iter().map(|fact| {
-            let args = fact
-                .args
-                .into_iter()
-                .map(|arg| arg.map_or_else(|| "any".into(), |arg| format!("{}:{}", arg.ty, arg.id)));
+            let args = fact.args.into_iter().map(|arg| match arg {
+                ArgPattern::Exact(value) => format!("{}:{}", value.ty, value.id),
+                ArgPattern::Typed(ty) => format!("any {ty}"),
+                ArgPattern::Any => "any".into(),
+            });
             args.collect::<Vec<_>>().join(" ")
         });
         shown.collect::<Vec<String>>()
@@ -158,7 +159,7 @@ async fn a_pattern_finds_facts_stored_and_derived() {
         "has_permission",
         vec![ArgPattern::Typed("User".into()), exact("String", "read"), exact("Repo", "site")],
     );
-    assert_eq!(public.await, ["any String:read Repo:site"]);
+    assert_eq!(public.await, ["any User String:read Repo:site"]);
     let context = vec![fact("is_public", &["Repo:tools"])];
     let pattern = FactPattern::new("is_public", vec![ArgPattern::Any]);
     assert_eq!(engine.query(pattern, context).await.unwrap().len(), 2);

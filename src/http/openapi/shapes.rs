@@ -62,11 +62,12 @@ shapes! {
 
     /// An argument of a fact in an answer.
     AnsweredValue = {
-        let value = object([("type", text().into()), ("id", text().into())], ["type", "id"]);
+        let arg = |ty: ObjectBuilder, id: ObjectBuilder| object([("type", ty.into()), ("id", id.into())], ["type", "id"]);
         AnyOfBuilder::new()
-            .description(Some("A value, or null where every value would do"))
-            .item(null().description(Some("Anything")))
-            .item(value.description(Some("A value")))
+            .description(Some("A value, or a wildcard where every value, or every value of a type, would do"))
+            .item(arg(text(), text()).description(Some("A value")))
+            .item(arg(text(), null()).description(Some("Any value of the type")))
+            .item(arg(null(), null()).description(Some("Anything")))
     };
 
     /// An element of a batch.
