@@ -42,7 +42,7 @@ static DATABASES: LazyLock<Result<Cluster, String>> =
 
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
-    let trials = SUITES.iter().map(|(name, runner)| Trial::test(*name, || Ok(run(name, runner)?)));
+    let trials = SUITES.iter().map(|(name, runner)| Trial::test(*name, || run(name, runner)));
     libtest_mimic::run(&arguments, trials.collect()).exit_code()
 }
 

@@ -7,7 +7,7 @@
 //! The name is what a cast may be written with. It differs from the caller's where a cast would do harm:
 //! `serial` is no type, and `CAST('abcd' AS varchar(3))` cuts the id. `char(n)` is compared as `bpchar` without a
 //! length, which keeps the column's index and cuts nothing; it ignores blanks at the end, and a column's value
-//! never shows them as text, so an id that ends in a blank is no value of it. `char(32)` is what SQLAlchemy
+//! never shows them as text, so an id that ends in a blank is no value of it. `char(32)` is what `SQLAlchemy`
 //! writes for a UUID, also of a database that has a type for it: such a column may be either, so it is
 //! compared as one whose type nobody told.
 
