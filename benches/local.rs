@@ -71,13 +71,14 @@ const SCALE: &[&str] = &[
 ///
 /// Starts a PostgreSQL of its own, loads a code host with a million issues, and takes nothing from elsewhere.
 #[derive(Debug, Parser)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 #[command(name = "local", bin_name = "cargo bench --bench local --")]
 struct Options {
     /// How often each pair of statements runs
     #[arg(long, value_name = "N", default_value_t = 41, value_parser = clap::value_parser!(u16).range(1..))]
     rounds: u16,
     /// Ask only the questions whose name holds the word, as `list` or `banned`
-    #[arg(long, value_name = "WORD", default_value = "")]
+    #[arg(long, value_name = "WORD", default_value = "", hide_default_value = true)]
     only: String,
     /// Print one JSON object instead of tables
     #[arg(long)]

@@ -6,10 +6,12 @@
 //! ```text
 //! cli ─→ config ─→ http ─→ engine ─┬→ portcullis_compiler   (text in, statement out)
 //!                                  └→ store                 (facts and policy versions, runs statements)
+//!        └→ control ─→ http, engine       (orders from commands on the same machine)
 //! ```
 
 pub mod cli;
 pub mod config;
+pub mod control;
 pub mod engine;
 pub mod http;
 pub mod store;

@@ -60,7 +60,9 @@ fn wrong_arguments_exit_with_2_and_help_shows_examples() {
     assert_eq!(run(&["compile", "good.polar"]).0, 2);
     assert_eq!(run(&["compile", "good.polar", "allow(User:a", "--dialect", "sqlite"]).0, 2);
     assert_eq!(run(&["compile", "good.polar", "p()", "--dialect", "db2"]).0, 2);
-    for command in ["serve", "compile", "explain", "test", "validate", "keys", "bindings check"] {
+    let commands = ["serve", "compile", "explain", "test", "validate", "keys", "bindings check"];
+    let more = ["facts import", "facts export", "backup", "restore"];
+    for command in commands.into_iter().chain(more) {
         let words: Vec<&str> = command.split(' ').chain(["--help"]).collect();
         let (code, out, err) = run(&words);
         assert!(code == 0 && err.is_empty() && out.contains(&format!("  portcullis {command}")), "{out}");

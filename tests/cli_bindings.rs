@@ -173,6 +173,33 @@ sql_types: {User: text, Repo: integer}
     );
 }
 
+/// An id is its bytes; where the database finds others equal to it, somebody would get another's rights.
+#[test]
+fn columns_in_which_different_ids_are_equal_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let tables = "
+        CREATE EXTENSION citext;
+        CREATE COLLATION loose (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
+        CREATE TABLE readers (who text COLLATE loose NOT NULL, doc citext NOT NULL, PRIMARY KEY (who, doc));
+        CREATE INDEX ON readers (doc);
+        INSERT INTO readers VALUES ('ada', 'a');
+    ";
+    let bindings = "facts:\n  reads(User:_, Doc:_):\n    query: SELECT who, doc FROM readers\n";
+    let database = postgresql("loose", tables);
+    let (code, found) = findings(folder.path(), bindings, &database, &[]);
+    let expected = [
+        "error reads(User:_, Doc:_) who: has the collation `loose`, by which different ids are equal: give it a \
+         deterministic one",
+        "warning reads(User:_, Doc:_) doc: is compared as text, since ids differ by case, and no index of it \
+         serves: keep ids as text",
+    ];
+    assert_eq!((code, found.as_slice()), (1, expected.map(str::to_owned).as_slice()));
+    let told = format!("{bindings}sql_types: {{Doc: text}}\n");
+    let (_, found) = findings(folder.path(), &told, &database, &[]);
+    let wrong = "error reads(User:_, Doc:_) doc: is `citext` where `sql_types` says `text`: write `Doc: citext` there";
+    assert!(found.contains(&wrong.to_owned()), "{found:?}");
+}
+
 #[test]
 fn what_no_index_serves_and_what_may_be_null_is_no_error() {
     let folder = tempfile::tempdir().unwrap();

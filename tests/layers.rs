@@ -34,7 +34,8 @@ const SERVICE: &[(&str, &[&str])] = &[
     ("store", &[]),
     ("engine", &["store"]),
     ("http", &["config", "store", "engine"]),
-    ("cli", &["config", "store", "engine", "http"]),
+    ("control", &["store", "engine", "http"]),
+    ("cli", &["config", "store", "engine", "http", "control"]),
 ];
 
 /// Where a crate or a part of the standard library may be named; everywhere else it may not.
@@ -51,6 +52,9 @@ const PLACES: &[(&str, &[&str])] = &[
     // The service's own store, and the one command that looks at a caller's database, each driver in one file.
     ("rusqlite", &["src/store/", "src/cli/bindings/sqlite.rs"]),
     ("tokio_postgres", &["src/cli/bindings/postgresql.rs"]),
+    ("csv::", &["src/cli/facts/table.rs"]),
+    ("indicatif::", &["src/cli/progress.rs"]),
+    ("ureq::", &["src/cli/facts/service.rs"]),
     ("axum", &["src/http/", "src/cli/serve.rs", "src/lib.rs"]),
     ("hyper", &["src/http/"]),
     ("hyper_util", &["src/http/"]),
@@ -60,6 +64,11 @@ const PLACES: &[(&str, &[&str])] = &[
     ("utoipa_swagger_ui", &["src/http/openapi/page.rs"]),
     ("governor", &["src/http/rate.rs"]),
     ("std::env", &["src/config.rs"]),
+    ("toml::de", &["src/config/file.rs"]),
+    ("prometheus", &["src/http/metrics/"]),
+    ("tokio_rustls", &["src/http/tls.rs"]),
+    ("opentelemetry", &["src/http/traces.rs", "src/cli/telemetry.rs"]),
+    ("ureq", &["src/cli/telemetry.rs"]),
 ];
 
 /// The compiler computes: no file, network, clock, environment, thread, global or randomness.

@@ -20,15 +20,22 @@ impl Client {
 
     /// Posts a JSON body and returns the answer's body; anything but success ends the measurement.
     pub(crate) fn post(&mut self, path: &str, body: &str) -> &[u8] {
+        let (status, answer) = self.send("POST", path, body);
+        assert!((200..300).contains(&status), "{status} {}", String::from_utf8_lossy(answer));
+        answer
+    }
+
+    /// Sends a request and returns the answer's status and body.
+    pub(crate) fn send(&mut self, method: &str, path: &str, body: &str) -> (u16, &[u8]) {
         let request = format!(
-            "POST /api{path} HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer {DEVELOPMENT_KEY}\r\n\
+            "{method} /api{path} HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer {DEVELOPMENT_KEY}\r\n\
              Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
             body.len()
         );
         self.stream.get_mut().write_all(request.as_bytes()).unwrap();
         let mut line = String::new();
         self.stream.read_line(&mut line).unwrap();
-        assert!(line.starts_with("HTTP/1.1 20"), "{line}");
+        let status = line.split(' ').nth(1).unwrap().parse().unwrap();
         let mut length = 0;
         loop {
             line.clear();
@@ -44,6 +51,6 @@ impl Client {
         }
         self.body.resize(length, 0);
         self.stream.read_exact(&mut self.body).unwrap();
-        &self.body
+        (status, &self.body)
     }
 }

@@ -4,6 +4,7 @@ use super::output;
 use crate::config::ConfigError;
 use crate::engine::EngineError;
 use crate::engine::notation::NotationError;
+use crate::http::TlsError;
 use crate::store::StoreError;
 use portcullis_compiler::question::CompileError;
 use std::path::{Path, PathBuf};
@@ -63,6 +64,18 @@ pub(super) enum CliError {
         /// What is wrong with it.
         reason: String,
     },
+    /// A place in a file that is imported holds no fact that can be stored.
+    #[error("{name}, line {line}, column {column}: {reason}")]
+    Input {
+        /// The file, in backticks, or the standard input.
+        name: String,
+        /// The line, from 1.
+        line: u64,
+        /// In JSON the column in bytes, in a table the column's number; from 1.
+        column: u64,
+        /// What is wrong there.
+        reason: String,
+    },
     /// A data-bindings document is refused; every finding, a line each.
     #[error("{0}")]
     Bindings(String),
@@ -89,9 +102,18 @@ pub(super) enum CliError {
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// A variable of the environment.
+    /// A setting.
     #[error(transparent)]
     Config(#[from] ConfigError),
+    /// The certificate of the service, or its key.
+    #[error(transparent)]
+    Tls(#[from] TlsError),
+    /// The collector of traces is configured in a way that cannot work.
+    #[error("traces cannot be sent: {0}")]
+    Traces(String),
+    /// The service refused, in its words.
+    #[error("{0}")]
+    Refused(String),
     /// The reader of our output has gone; there is nobody to tell.
     #[error("nobody reads the output")]
     OutputClosed,
@@ -131,12 +153,16 @@ impl CliError {
             | Self::TooLong { .. }
             | Self::TooManyTables { .. }
             | Self::Fact { .. }
+            | Self::Input { .. }
             | Self::OtherDatabase { .. }
             | Self::Database(_)
             | Self::Compile(_)
             | Self::Engine(_)
             | Self::Store(_)
-            | Self::Config(_) => output::to_stderr(&format!("error: {self}")),
+            | Self::Config(_)
+            | Self::Tls(_)
+            | Self::Traces(_)
+            | Self::Refused(_) => output::to_stderr(&format!("error: {self}")),
         }
         ExitCode::FAILURE
     }

@@ -13,16 +13,19 @@ use super::error::CliError;
 use super::policy_file;
 use crate::engine::{Fact, Value, notation};
 use portcullis_compiler::question::Domain;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::path::Path;
 
-#[derive(Debug, Deserialize)]
-struct FactJson {
+/// A fact as it stands on the wire.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(expecting = "a fact, an object with `predicate` and `args`")]
+pub(super) struct FactJson {
     predicate: String,
     args: Vec<ValueJson>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(expecting = "a value, an object with `type` and `id`")]
 struct ValueJson {
     #[serde(rename = "type")]
     ty: String,
@@ -32,6 +35,13 @@ struct ValueJson {
 impl From<FactJson> for Fact {
     fn from(fact: FactJson) -> Self {
         let args = fact.args.into_iter().map(|ValueJson { ty, id }| Value { ty, id }).collect();
+        Self { predicate: fact.predicate, args }
+    }
+}
+
+impl From<Fact> for FactJson {
+    fn from(fact: Fact) -> Self {
+        let args = fact.args.into_iter().map(|Value { ty, id }| ValueJson { ty, id }).collect();
         Self { predicate: fact.predicate, args }
     }
 }

@@ -1,27 +1,37 @@
 //! `portcullis keys`: the keys of an environment.
 //!
-//! One process at a time serves a data folder, so keys are made and revoked while the service is stopped.
+//! A service that runs is told through its control socket, and the next request sees what became of it. While none
+//! runs the store is opened here instead.
 
 use super::error::CliError;
-use super::{Verdict, output, serve};
-use crate::config::Config;
+use super::{Verdict, orders, output, serve};
+use crate::config::{Config, Flags};
+use crate::control::{ListedKey, Order, Outcome, unknown_key};
 use crate::engine::check_environment_name;
 use crate::http::DEFAULT_ENVIRONMENT;
-use crate::store::{Access, Store, StoreOptions};
+use crate::store::{Access, Store, StoreError, StoreOptions};
 use clap::Subcommand;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-/// Create, list and revoke API keys, while the service is stopped
+/// Create, list and revoke API keys, while the service runs or not
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:
+#[command(
+    after_help = "The data folder is that of the service, on the machine where it runs. A key can be used, and a \
+revoked one is refused, from the next request on.
+
+Examples:
   portcullis keys create --name billing
   portcullis keys create --name dashboard --read-only --environment staging
   portcullis keys list
-  portcullis keys revoke 5f1c0a9b2d3e4f60")]
+  portcullis keys revoke 5f1c0a9b2d3e4f60"
+)]
 pub(super) struct Args {
-    /// The data folder, by default that of `PORTCULLIS_DATA`, or ./portcullis-data
+    /// The data folder, by default that of the settings
     #[arg(long, value_name = "DIR", global = true)]
     data: Option<PathBuf>,
+    /// The file with settings, by default that of `PORTCULLIS_CONFIG`
+    #[arg(long, value_name = "FILE", global = true)]
+    config: Option<PathBuf>,
     /// The environment whose keys they are; the first key of a new one makes it
     #[arg(long, value_name = "NAME", default_value = DEFAULT_ENVIRONMENT, global = true)]
     environment: String,
@@ -50,37 +60,70 @@ enum Action {
 }
 
 pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
-    let data = match args.data {
+    let Args { data, config, environment, action } = args;
+    let data = match data {
         Some(data) => data,
-        None => Config::from_environment()?.data,
+        None => Config::load(config, Flags::new())?.config.data,
     };
-    check_environment_name(&args.environment)?;
+    check_environment_name(&environment)?;
+    let order = match action {
+        Action::Create { name, read_only } => Order::CreateKey { environment, name, read_only },
+        Action::List => Order::ListKeys { environment },
+        Action::Revoke { id } => Order::RevokeKey { environment, id },
+    };
+    let outcome = match orders::give(&data, &order)? {
+        Some(outcome) => outcome,
+        None => carry_out(&data, &order)?,
+    };
+    show(outcome)
+}
+
+/// Does without a service what it would have done.
+fn carry_out(data: &Path, order: &Order) -> Result<Outcome, CliError> {
     let runtime = serve::runtime()?;
-    let store = Store::open(&data.join(&args.environment), &StoreOptions::default())?;
-    match args.action {
-        Action::Create { name, read_only } => {
-            let access = if read_only { Access::ReadOnly } else { Access::ReadWrite };
-            let created = runtime.block_on(store.create_key(args.environment, name, access))?;
-            output::to_stdout(&created.text)?;
-            Ok(Verdict::Good)
+    let open = |environment: &str, make: bool| {
+        let dir = data.join(environment);
+        if !make && !dir.is_dir() {
+            return Err(StoreError::Missing(dir));
         }
-        Action::List => {
-            for key in store.keys() {
-                let access = match key.access {
-                    Access::ReadWrite => "read-write",
-                    Access::ReadOnly => "read-only ",
-                };
+        Store::open(&dir, &StoreOptions::default())
+    };
+    Ok(match order {
+        Order::CreateKey { environment, name, read_only } => {
+            let access = if *read_only { Access::ReadOnly } else { Access::ReadWrite };
+            let store = open(environment, true)?;
+            let made = runtime.block_on(store.create_key(environment.clone(), name.clone(), access))?;
+            Outcome::KeyCreated { key: made.text }
+        }
+        Order::ListKeys { environment } => {
+            let keys = open(environment, false)?.keys();
+            Outcome::Keys { keys: keys.into_iter().map(ListedKey::from).collect() }
+        }
+        Order::RevokeKey { environment, id } => {
+            let store = open(environment, false)?;
+            if runtime.block_on(store.revoke_key(id.clone()))? {
+                Outcome::KeyRevoked
+            } else {
+                unknown_key(environment, id)
+            }
+        }
+        // Without a service there is nobody who would have to open it.
+        Order::OpenEnvironment { .. } => Outcome::EnvironmentOpened,
+    })
+}
+
+fn show(outcome: Outcome) -> Result<Verdict, CliError> {
+    match outcome {
+        Outcome::KeyCreated { key } => output::to_stdout(&key)?,
+        Outcome::Keys { keys } => {
+            for key in keys {
+                let access = if key.read_only { "read-only " } else { "read-write" };
                 let revoked = if key.revoked { "  revoked" } else { "" };
                 output::to_stdout(&format!("{}  {access}  {}{revoked}", key.id, key.name))?;
             }
-            Ok(Verdict::Good)
         }
-        Action::Revoke { id } => {
-            if runtime.block_on(store.revoke_key(id.clone()))? {
-                return Ok(Verdict::Good);
-            }
-            output::to_stderr(&format!("error: the environment `{}` has no key `{id}`", args.environment));
-            Ok(Verdict::Bad)
-        }
+        Outcome::KeyRevoked | Outcome::EnvironmentOpened => {}
+        Outcome::Refused { message } => return Err(CliError::Refused(message)),
     }
+    Ok(Verdict::Good)
 }

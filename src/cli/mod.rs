@@ -4,17 +4,25 @@
 //! 0 says that it was done and all is well, 1 that something was refused or failed, 2 that the arguments are
 //! wrong. A command reads its files, calls the engine or the compiler, and prints; it decides nothing.
 
+mod backup;
 mod bindings;
 mod compile;
+mod config;
 mod error;
 mod explain;
+mod facts;
 mod facts_file;
+mod flags;
 mod keys;
 mod local;
+mod orders;
 mod output;
 mod policy_file;
+mod progress;
+mod restore;
 mod serve;
 mod tables;
+mod telemetry;
 mod test;
 mod validate;
 
@@ -40,6 +48,10 @@ enum Command {
     Validate(validate::Args),
     Bindings(bindings::Args),
     Keys(keys::Args),
+    Config(config::Args),
+    Facts(facts::Args),
+    Backup(backup::Args),
+    Restore(restore::Args),
 }
 
 /// How a command that ran ended.
@@ -62,6 +74,10 @@ pub fn run() -> ExitCode {
         Command::Validate(args) => validate::run(&args),
         Command::Bindings(args) => bindings::run(&args),
         Command::Keys(args) => keys::run(args),
+        Command::Config(args) => config::run(args),
+        Command::Facts(args) => facts::run(args),
+        Command::Backup(args) => backup::run(args),
+        Command::Restore(args) => restore::run(args),
     };
     match outcome {
         Ok(Verdict::Good) => ExitCode::SUCCESS,

@@ -18,10 +18,15 @@ pub(super) enum Format {
 pub(super) fn to_stdout(text: &str) -> Result<(), CliError> {
     let mut stdout = std::io::stdout().lock();
     let written = writeln!(stdout, "{}", text.trim_end_matches('\n')).and_then(|()| stdout.flush());
-    written.map_err(|error| match error.kind() {
+    written.map_err(|error| output_error("the standard output", error))
+}
+
+/// A failure to write somewhere; that nobody reads any more is none of ours.
+pub(super) fn output_error(what: &str, error: std::io::Error) -> CliError {
+    match error.kind() {
         ErrorKind::BrokenPipe => CliError::OutputClosed,
-        _ => CliError::Io { what: "the standard output".into(), error },
-    })
+        _ => CliError::Io { what: what.to_owned(), error },
+    }
 }
 
 /// Writes lines to the standard error, as far as that is possible.

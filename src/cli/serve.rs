@@ -1,57 +1,45 @@
 //! `portcullis serve`: the service.
 
 use super::error::CliError;
+use super::flags::SettingFlags;
+use super::telemetry::Telemetry;
 use super::{Verdict, output, policy_file};
 use crate::config::Config;
+use crate::control::Control;
 use crate::engine::{Engine, EngineSettings, PolicyOptions, open_environments};
-use crate::http::{self, AppState, DEFAULT_ENVIRONMENT, DEVELOPMENT_KEY, Environment};
+use crate::http::{self, AppState, DEFAULT_ENVIRONMENT, DEVELOPMENT_KEY, Environment, Tls};
 use std::io::IsTerminal;
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
+use tokio::sync::oneshot;
 
 /// Answer authorization questions over HTTP
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Every setting can also come from a variable of the environment, PORTCULLIS_LISTEN and so on;
-what is given here wins. Keys are made with `portcullis keys create`.
+    after_help = "Every setting is a flag (--query-time), a variable (PORTCULLIS_QUERY_TIME) and a key of the
+settings' file (query_time). A flag wins over a variable, a variable over the file.
+`portcullis config show` prints what is in force. A key of full access comes from
+PORTCULLIS_API_KEY or the file; other keys are made with `portcullis keys create`.
 
 Examples:
   portcullis serve --dev --policy policy.polar
-  portcullis serve --listen 0.0.0.0:8081 --data /var/lib/portcullis"
+  portcullis serve --listen 0.0.0.0:8081 --data /var/lib/portcullis
+  portcullis serve --config /etc/portcullis/portcullis.toml"
 )]
 pub(super) struct Args {
-    /// Where to listen [default: 127.0.0.1:8081]
-    #[arg(long, value_name = "ADDRESS")]
-    listen: Option<SocketAddr>,
-    /// The data folder [default: ./portcullis-data]
-    #[arg(long, value_name = "DIR")]
-    data: Option<PathBuf>,
-    /// Accept the development key that the clients' test suites use
-    #[arg(long)]
-    dev: bool,
-    /// A policy file to make active before the first request
-    #[arg(long, value_name = "FILE")]
-    policy: Option<PathBuf>,
-    /// The most values of stored facts in one condition of SQL that is returned [default: 10000]
-    #[arg(long, value_name = "COUNT")]
-    embedded_values: Option<usize>,
+    #[command(flatten)]
+    settings: SettingFlags,
 }
 
 pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
-    let defaults = Config::from_environment()?;
-    let config = Config {
-        listen: args.listen.unwrap_or(defaults.listen),
-        data: args.data.unwrap_or(defaults.data),
-        dev: args.dev || defaults.dev,
-        policy: args.policy.or(defaults.policy),
-        embedded_values: args.embedded_values.unwrap_or(defaults.embedded_values),
-        ..defaults
-    };
-    log_to_stderr(&config.log);
-    runtime()?.block_on(serve(config))
+    let config = args.settings.settled()?.config;
+    let telemetry = Telemetry::start(&config)?;
+    let served = runtime()?.block_on(serve(config));
+    telemetry.finish();
+    served
 }
 
 /// The threads on which a command waits for its answers.
@@ -61,6 +49,7 @@ pub(super) fn runtime() -> Result<Runtime, CliError> {
 }
 
 async fn serve(config: Config) -> Result<Verdict, CliError> {
+    let tls = Tls::read(config.tls_cert.as_deref(), config.tls_key.as_deref())?.map(Arc::new);
     let settings = EngineSettings {
         query_time: config.query_time,
         context_facts: config.max_context_facts,
@@ -76,15 +65,59 @@ async fn serve(config: Config) -> Result<Verdict, CliError> {
         load(engine, path).await?;
     }
     let environments = environments.into_iter().map(|(name, engine)| Environment { name, engine });
-    let cannot_listen = |error| CliError::Io { what: format!("cannot listen on {}", config.listen), error };
-    let listener = TcpListener::bind(config.listen).await.map_err(cannot_listen)?;
-    let address = listener.local_addr().map_err(cannot_listen)?;
-    if let Err(error) = output::to_stdout(&welcome(address, &config)) {
+    let (listener, address) = listen(config.listen).await?;
+    let metrics = match config.metrics_listen {
+        Some(address) => Some(listen(address).await?),
+        None => None,
+    };
+    let control = control(&config.data);
+    let welcome = welcome(address, metrics.as_ref().map(|(_, address)| *address), &config);
+    let stop = stop_signal();
+    reload_on_hangup(tls.clone());
+    if let Err(error) = output::to_stdout(&welcome) {
         tracing::warn!(%error, %address, "answers without having said so");
     }
-    let state = Arc::new(AppState::new(config, environments));
-    http::serve(listener, state, stop_signal()).await;
+    let state = AppState::new(config, environments);
+    let state = Arc::new(match tls {
+        Some(tls) => state.with_tls(tls),
+        None => state,
+    });
+    // The numbers are there until the last answer is.
+    let (_answering, answered) = oneshot::channel::<()>();
+    if let Some((listener, _)) = metrics {
+        let until = async {
+            let _dropped = answered.await;
+        };
+        tokio::spawn(http::serve_metrics(listener, Arc::clone(&state), until));
+    }
+    tokio::select! {
+        () = http::serve(listener, Arc::clone(&state), stop) => {}
+        () = take_orders(control, state, settings) => {}
+    }
     Ok(Verdict::Good)
+}
+
+/// A listener, and where it is: port 0 takes any.
+async fn listen(at: SocketAddr) -> Result<(TcpListener, SocketAddr), CliError> {
+    let cannot = |error| CliError::Io { what: format!("cannot listen on {at}"), error };
+    let listener = TcpListener::bind(at).await.map_err(cannot)?;
+    let address = listener.local_addr().map_err(cannot)?;
+    Ok((listener, address))
+}
+
+/// Carries out what commands on this machine order, and never ends.
+async fn take_orders(control: Option<Control>, state: Arc<AppState>, settings: EngineSettings) {
+    match control {
+        Some(control) => control.serve(state, settings).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// The socket for orders; a service that cannot have one does without.
+fn control(data: &Path) -> Option<Control> {
+    let bound = Control::bind(data);
+    let missing = "no control socket: keys can be managed only while the service is stopped";
+    bound.inspect_err(|error| tracing::warn!(%error, "{missing}")).ok()
 }
 
 /// Makes a file's policy the active one.
@@ -96,26 +129,17 @@ async fn load(engine: &Engine, path: &Path) -> Result<(), CliError> {
 }
 
 /// What is said once the service answers.
-fn welcome(address: SocketAddr, config: &Config) -> String {
-    let base = format!("http://{address}/api");
-    let answers = format!("portcullis answers on {base}, its data is in {}", config.data.display());
-    if !config.dev {
-        return answers;
+fn welcome(address: SocketAddr, metrics: Option<SocketAddr>, config: &Config) -> String {
+    let scheme = if config.tls_cert.is_some() { "https" } else { "http" };
+    let base = format!("{scheme}://{address}/api");
+    let mut lines = vec![format!("portcullis answers on {base}, its data is in {}", config.data.display())];
+    lines.extend(metrics.map(|address| format!("metrics for everybody are on http://{address}/metrics")));
+    if config.dev {
+        let key = DEVELOPMENT_KEY;
+        lines.push(format!("development mode: everybody knows the key {key}, try"));
+        lines.push(format!("  curl -H 'Authorization: Bearer {key}' {base}/policy"));
     }
-    let key = DEVELOPMENT_KEY;
-    format!(
-        "{answers}\ndevelopment mode: everybody knows the key {key}, try\n  \
-         curl -H 'Authorization: Bearer {key}' {base}/policy"
-    )
-}
-
-fn log_to_stderr(filter: &str) {
-    let filter = tracing_subscriber::EnvFilter::builder().parse_lossy(filter);
-    let colours = std::io::stderr().is_terminal();
-    let subscriber =
-        tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(colours);
-    // A second subscriber is refused; the first goes on.
-    let _ = subscriber.try_init();
+    lines.join("\n")
 }
 
 /// Ready once the process is asked to stop, by Ctrl-C or by its supervisor.
@@ -139,3 +163,29 @@ async fn stop_signal() {
         () = terminate => {}
     }
 }
+
+/// Reads the certificate again whenever the process is sent SIGHUP. Without TLS there is nothing to read again:
+/// then the signal changes nothing, unless it says that the terminal is gone from which the service was started.
+#[cfg(unix)]
+fn reload_on_hangup(tls: Option<Arc<Tls>>) {
+    use tokio::signal::unix::{SignalKind, signal};
+    if tls.is_none() && std::io::stdin().is_terminal() {
+        return;
+    }
+    let mut hangups = match signal(SignalKind::hangup()) {
+        Ok(hangups) => hangups,
+        Err(error) => return tracing::warn!(%error, "SIGHUP reloads nothing"),
+    };
+    tokio::spawn(async move {
+        while hangups.recv().await.is_some() {
+            match tls.as_ref().map(|tls| tls.reload()) {
+                None => tracing::info!("there is no certificate to read again"),
+                Some(Ok(())) => tracing::info!("the certificate was read again"),
+                Some(Err(error)) => tracing::error!(%error, "the certificate of before stays in use"),
+            }
+        }
+    });
+}
+
+#[cfg(not(unix))]
+fn reload_on_hangup(_tls: Option<Arc<Tls>>) {}

@@ -6,6 +6,7 @@
 //! no, or empty. A bulk is answered in one read transaction.
 
 use super::answers::Prepared;
+use super::view::View;
 use super::{ANY, Engine, EngineError, facts, questions};
 use crate::store::{Fact, Value};
 
@@ -30,10 +31,17 @@ impl Engine {
         facts::check_entity("actor", &actor)?;
         facts::check_action(&action)?;
         facts::check_entity("resource", &resource)?;
-        let Some(view) = self.view(&context)? else { return Ok(false) };
-        let Some(question) = questions::authorize(&actor, &action, &resource) else { return Ok(false) };
-        let prepared = view.prepare(&question).await?;
-        self.read(move |reader| prepared.decision(reader)).await
+        let view = self.view(&context)?;
+        let version = view.as_ref().map(View::version);
+        let allowed = match (view, questions::authorize(&actor, &action, &resource)) {
+            (Some(view), Some(question)) => {
+                let prepared = view.prepare(&question).await?;
+                self.read(move |reader| prepared.decision(reader)).await?
+            }
+            (None, _) | (_, None) => false,
+        };
+        self.counted().decided(version, usize::from(allowed), usize::from(!allowed));
+        Ok(allowed)
     }
 
     /// Those of the resources that the actor may do this to; order and duplicates are kept.
@@ -47,7 +55,10 @@ impl Engine {
         facts::check_entity("actor", &actor)?;
         facts::check_action(&action)?;
         resources.iter().try_for_each(|resource| facts::check_entity("resource", resource))?;
-        let Some(view) = self.view(&context)? else { return Ok(Vec::new()) };
+        let Some(view) = self.view(&context)? else {
+            self.counted().decided(None, 0, resources.len());
+            return Ok(Vec::new());
+        };
 
         let mut distinct = resources.clone();
         distinct.sort_unstable();
@@ -71,8 +82,12 @@ impl Engine {
                 })
             })
             .await?;
+        let n_asked = resources.len();
         // INVARIANT: `allowed` is sorted, as `distinct` was.
-        Ok(resources.into_iter().filter(|resource| allowed.binary_search(resource).is_ok()).collect())
+        let is_allowed = |resource: &Value| allowed.binary_search(resource).is_ok();
+        let allowed: Vec<Value> = resources.into_iter().filter(is_allowed).collect();
+        self.counted().decided(Some(view.version()), allowed.len(), n_asked - allowed.len());
+        Ok(allowed)
     }
 
     /// The actions that the actor may do to the resource, sorted; [`ANY`] for every action.

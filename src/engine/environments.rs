@@ -16,12 +16,7 @@ pub async fn open_environments(
     settings: &EngineSettings,
 ) -> Result<Vec<(String, Engine)>, EngineError> {
     check_name(default)?;
-    let mut others = names(data).map_err(|error| {
-        EngineError::Store(StoreError::Io(format!(
-            "cannot read the data folder `{}`: {error}",
-            data.display()
-        )))
-    })?;
+    let mut others = environment_names(data)?;
     others.remove(default);
     let mut environments = Vec::with_capacity(others.len() + 1);
     for name in std::iter::once(default.to_owned()).chain(others) {
@@ -32,6 +27,15 @@ pub async fn open_environments(
 }
 
 /// The names of the environments in a data folder, which need not exist.
+pub fn environment_names(data: &Path) -> Result<BTreeSet<String>, EngineError> {
+    names(data).map_err(|error| {
+        EngineError::Store(StoreError::Io(format!(
+            "cannot read the data folder `{}`: {error}",
+            data.display()
+        )))
+    })
+}
+
 fn names(data: &Path) -> std::io::Result<BTreeSet<String>> {
     let mut names = BTreeSet::new();
     let entries = match std::fs::read_dir(data) {

@@ -72,6 +72,9 @@ impl From<StoreError> for EngineError {
             StoreError::Io(_)
             | StoreError::Corrupt(_)
             | StoreError::NotAStore(_)
+            | StoreError::Missing(_)
+            | StoreError::Exists(_)
+            | StoreError::BadBackup { .. }
             | StoreError::Locked(_)
             | StoreError::NewerFormat { .. }
             | StoreError::Full

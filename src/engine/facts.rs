@@ -66,7 +66,7 @@ pub(super) fn check_predicate_name(name: &str) -> Result<(), EngineError> {
 }
 
 /// Refuses a fact that may not be stored under this policy; without a policy that is every fact.
-pub(super) fn check_fact(program: Option<&Program>, fact: &Fact) -> Result<(), EngineError> {
+pub fn check_fact(program: Option<&Program>, fact: &Fact) -> Result<(), EngineError> {
     let name = visible(&fact.predicate);
     check_predicate_name(&fact.predicate)?;
     if fact.args.is_empty() || fact.args.len() > MAX_ARGS {

@@ -16,6 +16,7 @@ mod answers;
 mod candidates;
 mod catalog;
 mod checks;
+mod counters;
 mod environments;
 mod error;
 mod evaluate;
@@ -38,9 +39,11 @@ mod view;
 
 pub use crate::store::{ArgPattern, Change, Fact, FactPattern, Value};
 pub use checks::ActionsQuestion;
-pub use environments::{check_name as check_environment_name, open_environments};
+pub use counters::{Counters, Decided, Lookups};
+pub use environments::{check_name as check_environment_name, environment_names, open_environments};
 pub use error::{EngineError, PolicyRefusal};
 pub use evaluate::{AnsweredFact, Assignment, EvaluateQuery, EvaluateVar};
+pub use facts::check_fact;
 pub use local::{LocalEmbedded, LocalExplanation, LocalMode, LocalQuestion, LocalRequest, LocalRule};
 pub use pages::{ListPage, Page};
 pub use policies::{PolicyChange, PolicyOptions, PolicyOutcome};
@@ -49,12 +52,13 @@ pub use report::{TestOutcome, TestReport};
 pub use settings::EngineSettings;
 pub use view::unix_time;
 
-use crate::store::{Key, Stats, Store, StoreOptions};
+use crate::store::{Access, Key, NewKey, Stats, Store, StoreOptions};
+use counters::Counted;
 use local::Documents;
 use parking_lot::RwLock;
 use plans::Plans;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use tokio::sync::Mutex;
 use versions::Active;
 
@@ -76,9 +80,12 @@ struct Shared {
     settings: EngineSettings,
     /// The active policy with its compiled questions; `None` before the first policy.
     plans: RwLock<Option<Arc<Plans>>>,
+    /// What answers before that: no rule, over no relation.
+    without_policy: OnceLock<Arc<Plans>>,
     /// Held while the active policy is replaced.
     uploads: Mutex<()>,
     documents: Documents,
+    counted: Arc<Counted>,
 }
 
 /// How much an environment holds.
@@ -107,7 +114,15 @@ impl Engine {
     async fn over(store: Store, settings: EngineSettings) -> Result<Self, EngineError> {
         let stored = store.policy(None).await?;
         let documents = Documents::new(settings.plan_bytes / 4);
-        let shared = Shared { store, settings, plans: RwLock::new(None), uploads: Mutex::new(()), documents };
+        let shared = Shared {
+            store,
+            settings,
+            plans: RwLock::new(None),
+            without_policy: OnceLock::new(),
+            uploads: Mutex::new(()),
+            documents,
+            counted: Arc::default(),
+        };
         let engine = Self { shared: Arc::new(shared) };
         if let Some(policy) = stored {
             let active = view::off_the_workers(move || Active::of(&policy)).await??;
@@ -134,7 +149,9 @@ impl Engine {
             facts::check_changes(program, &changes).map(|()| changes)
         };
         let changes = if n > MANY_FACTS { view::off_the_workers(check).await?? } else { check()? };
-        Ok(self.store().apply_within(changes, self.settings().delete_reach).await?.offset)
+        let applied = self.store().apply_within(changes, self.settings().delete_reach).await?;
+        self.counted().wrote(applied.inserted, applied.deleted);
+        Ok(applied.offset)
     }
 
     /// The stored facts that match a pattern.
@@ -149,9 +166,39 @@ impl Engine {
         Ok(EngineStats { versions, facts: self.store().stats().await? })
     }
 
+    /// How many bytes the environment takes on the disk.
+    pub async fn bytes(&self) -> Result<u64, EngineError> {
+        Ok(self.store().bytes().await?)
+    }
+
+    /// What was counted since the environment was opened.
+    pub fn counters(&self) -> Counters {
+        self.counted().read()
+    }
+
     /// The key with this text, unless it is unknown or revoked.
     pub fn verify_key(&self, text: &str) -> Option<Key> {
         self.store().verify_key(text)
+    }
+
+    /// All keys, oldest first, the revoked ones too.
+    pub fn keys(&self) -> Vec<Key> {
+        self.store().keys()
+    }
+
+    /// Makes a key, which opens its environment at once; its text is known only now.
+    pub async fn create_key(
+        &self,
+        environment: String,
+        name: String,
+        access: Access,
+    ) -> Result<NewKey, EngineError> {
+        Ok(self.store().create_key(environment, name, access).await?)
+    }
+
+    /// Refuses a key from now on; returns whether it exists.
+    pub async fn revoke_key(&self, id: String) -> Result<bool, EngineError> {
+        Ok(self.store().revoke_key(id).await?)
     }
 
     /// A random secret that stays with this environment; page tokens are authenticated with it.
@@ -170,6 +217,10 @@ impl Engine {
     /// The data-bindings documents that were sent last.
     fn documents(&self) -> &Documents {
         &self.shared.documents
+    }
+
+    fn counted(&self) -> &Arc<Counted> {
+        &self.shared.counted
     }
 
     fn uploads(&self) -> &Mutex<()> {
@@ -193,6 +244,16 @@ impl Engine {
             *plans = Some(Arc::new(Plans::new(policy, relations, self.settings().plan_bytes)));
         }
         plans.clone()
+    }
+
+    /// A policy without a rule, which is what answers before the first one.
+    fn plans_without_policy(&self) -> Result<Arc<Plans>, EngineError> {
+        if let Some(known) = self.shared.without_policy.get() {
+            return Ok(Arc::clone(known));
+        }
+        let policy = Arc::new(Active::empty()?);
+        let plans = Arc::new(Plans::new(policy, Arc::default(), self.settings().plan_bytes / 16));
+        Ok(Arc::clone(self.shared.without_policy.get_or_init(|| plans)))
     }
 
     /// Lets a policy answer from now on.

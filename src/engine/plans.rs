@@ -11,18 +11,16 @@
 //! ```
 
 use super::catalog::{self, Context, ContextSignature};
-use super::local::LocalKey;
+use super::local::{Document, LocalKey, TextKey};
 use super::versions::Active;
 use crate::store::Relations;
-use portcullis_compiler::catalog::Relation;
-use portcullis_compiler::local::LocalPlan;
+use portcullis_compiler::catalog::{Catalog, Relation};
+use portcullis_compiler::local::{self, Form, LocalPlan, Template};
 use portcullis_compiler::question::{CompileError, Question, Shape, Statement};
 use portcullis_compiler::{Dialect, compile};
 use quick_cache::{Weighter, sync::Cache};
+use std::hash::Hash;
 use std::sync::Arc;
-
-/// How many plans for callers' databases are kept; each takes some tens of KiB.
-const LOCAL_PLANS: usize = 1_000;
 
 /// The compiled questions of one policy over one generation of relations.
 #[derive(Debug)]
@@ -32,8 +30,26 @@ pub(super) struct Plans {
     /// INVARIANT: the store keeps the tables that the statements name while this is held.
     relations: Arc<Relations>,
     stored: Vec<Relation>,
-    cache: Cache<PlanKey, Arc<Statement>, StatementBytes>,
-    local: Cache<LocalKey, Arc<LocalPlan>>,
+    cache: Cache<PlanKey, Arc<Statement>, Bytes>,
+    local: LocalPlans,
+}
+
+/// What is kept of local checks.
+#[derive(Debug)]
+struct LocalPlans {
+    /// By the context's signatures and the document's number.
+    catalogs: Cache<(Vec<ContextSignature>, u64), Arc<Catalog>, Bytes>,
+    plans: Cache<LocalKey, Arc<KeptPlan>, Bytes>,
+    texts: Cache<TextKey, Arc<Template>, Bytes>,
+}
+
+/// A plan for callers' databases, with what it was made over.
+#[derive(Debug)]
+pub(super) struct KeptPlan {
+    /// Shared by all plans of a document.
+    pub(super) catalog: Arc<Catalog>,
+    /// The plan.
+    pub(super) plan: LocalPlan,
 }
 
 /// What distinguishes two statements of one [`Plans`].
@@ -54,26 +70,54 @@ impl Plans {
     /// Starts without any; `bytes` bounds what is kept.
     pub(super) fn new(policy: Arc<Active>, relations: Arc<Relations>, bytes: u64) -> Self {
         let stored = catalog::stored(&policy.program, &relations.relations);
+        let local = LocalPlans {
+            catalogs: cache(bytes / 16, 16 << 10),
+            plans: cache(bytes / 4, 32 << 10),
+            texts: cache(bytes / 4, 4 << 10),
+        };
         // A statement of a usual policy is 1 to 4 KiB long.
-        let expected = usize::try_from(bytes / 2048).unwrap_or(usize::MAX).min(1 << 16);
-        let cache = Cache::with_weighter(expected, bytes, StatementBytes);
-        let local = Cache::new(LOCAL_PLANS);
+        let cache = cache(bytes, 2 << 10);
         Self { policy, relations, stored, cache, local }
     }
 
-    /// The store's relations that the policy can read.
-    pub(super) fn stored(&self) -> &[Relation] {
-        &self.stored
-    }
-
     /// The plan for callers' databases, if this one was made before and is still kept.
-    pub(super) fn known_local(&self, key: &LocalKey) -> Option<Arc<LocalPlan>> {
-        self.local.get(key)
+    pub(super) fn known_local(&self, key: &LocalKey) -> Option<Arc<KeptPlan>> {
+        self.local.plans.get(key)
     }
 
-    /// Keeps a plan for callers' databases.
-    pub(super) fn keep_local(&self, key: LocalKey, plan: &Arc<LocalPlan>) {
-        self.local.insert(key, Arc::clone(plan));
+    /// Plans a question for a caller's database and keeps the plan.
+    pub(super) fn plan_local(
+        &self,
+        key: LocalKey,
+        document: &Document,
+        form: &Form,
+        most_values: usize,
+    ) -> Result<Arc<KeptPlan>, CompileError> {
+        let of_document = (key.context.clone(), document.number);
+        let catalog = self.local.catalogs.get(&of_document).unwrap_or_else(|| {
+            let mut catalog = catalog::catalog(&self.stored, &key.context);
+            catalog.relations.extend(document.relations());
+            let catalog = Arc::new(catalog);
+            self.local.catalogs.insert(of_document, Arc::clone(&catalog));
+            catalog
+        });
+        let dialect = document.bindings.dialect;
+        let plan = local::plan(&self.policy.program, &catalog, &key.shape, form, dialect, most_values)?;
+        let kept = Arc::new(KeptPlan { catalog, plan });
+        self.local.plans.insert(key, Arc::clone(&kept));
+        Ok(kept)
+    }
+
+    /// The text for callers' databases, if it was made before and is still kept.
+    pub(super) fn known_text(&self, key: &TextKey) -> Option<Arc<Template>> {
+        self.local.texts.get(key)
+    }
+
+    /// Keeps a text for callers' databases.
+    pub(super) fn keep_text(&self, key: TextKey, template: Template) -> Arc<Template> {
+        let template = Arc::new(template);
+        self.local.texts.insert(key, Arc::clone(&template));
+        template
     }
 
     /// Which of the store's relations the statements know: later ones have a higher number.
@@ -95,19 +139,58 @@ impl Plans {
     }
 }
 
-/// Weighs a cached statement by the memory that it and its key take.
-#[derive(Clone, Copy, Debug)]
-struct StatementBytes;
+/// A cache of about so many bytes in all, for entries that usually weigh `each`.
+fn cache<K: Eq + Hash, V: Clone>(bytes: u64, each: u64) -> Cache<K, V, Bytes>
+where
+    Bytes: Weighter<K, V>,
+{
+    let expected = usize::try_from(bytes / each).unwrap_or(usize::MAX).min(1 << 16);
+    Cache::with_weighter(expected, bytes, Bytes)
+}
 
-impl Weighter<PlanKey, Arc<Statement>> for StatementBytes {
+/// Weighs what is kept by the memory that it and its key take.
+#[derive(Clone, Copy, Debug)]
+struct Bytes;
+
+impl Weighter<PlanKey, Arc<Statement>> for Bytes {
     fn weight(&self, key: &PlanKey, statement: &Arc<Statement>) -> u64 {
-        let atoms = key.shape.atoms.iter().map(|(name, args)| name.len() + 8 * args.len() + 48);
-        let vars = key.shape.vars.iter().map(|var| var.name.len() + 48);
-        let context = key.context.iter().map(|(predicate, types)| {
-            predicate.len() + 48 + types.iter().map(|ty| ty.len() + 24).sum::<usize>()
-        });
-        let key: usize = atoms.chain(vars).chain(context).sum();
         let statement = statement.sql.len() + 16 * statement.slots.len();
-        u64::try_from(key + statement + 128).unwrap_or(u64::MAX)
+        bytes(of_shape(&key.shape) + of_context(&key.context) + statement)
     }
+}
+
+impl Weighter<(Vec<ContextSignature>, u64), Arc<Catalog>> for Bytes {
+    fn weight(&self, (context, _): &(Vec<ContextSignature>, u64), catalog: &Arc<Catalog>) -> u64 {
+        let relation = |relation: &Relation| relation.predicate.len() + 96 * (1 + relation.args.len());
+        bytes(of_context(context) + catalog.relations.iter().map(relation).sum::<usize>())
+    }
+}
+
+impl Weighter<LocalKey, Arc<KeptPlan>> for Bytes {
+    fn weight(&self, key: &LocalKey, kept: &Arc<KeptPlan>) -> u64 {
+        bytes(of_shape(&key.shape) + of_context(&key.context) + kept.plan.n_bytes())
+    }
+}
+
+impl Weighter<TextKey, Arc<Template>> for Bytes {
+    fn weight(&self, key: &TextKey, template: &Arc<Template>) -> u64 {
+        bytes(of_shape(&key.plan.shape) + of_context(&key.plan.context) + key.n_bytes() + template.n_bytes())
+    }
+}
+
+fn of_shape(shape: &Shape) -> usize {
+    let atoms = shape.atoms.iter().map(|(name, args)| name.len() + 8 * args.len() + 48);
+    let vars = shape.vars.iter().map(|var| var.name.len() + 48);
+    atoms.chain(vars).sum()
+}
+
+fn of_context(context: &[ContextSignature]) -> usize {
+    let signature = |(predicate, types): &ContextSignature| {
+        predicate.len() + 48 + types.iter().map(|ty| ty.len() + 24).sum::<usize>()
+    };
+    context.iter().map(signature).sum()
+}
+
+fn bytes(n: usize) -> u64 {
+    u64::try_from(n + 128).unwrap_or(u64::MAX)
 }

@@ -16,7 +16,8 @@ pub struct EngineSettings {
     pub batch_facts: Option<usize>,
     /// Stored facts that one pattern of a deletion may match; `None` is no bound.
     pub delete_reach: Option<u64>,
-    /// Bytes of compiled statements that are kept for reuse.
+    /// Bytes of compiled statements that are kept for reuse. Of local checks, documents, plans and texts may take
+    /// a quarter of it each beside.
     pub plan_bytes: u64,
     /// Predicates of one question: the work of compiling grows with their combinations.
     pub question_atoms: usize,

@@ -24,6 +24,13 @@ pub(super) struct Active {
 }
 
 impl Active {
+    /// The policy without a rule.
+    pub(super) fn empty() -> Result<Self, EngineError> {
+        let Checked { program, diagnostics } = check(&SourceMap::new("policy.polar", ""));
+        let program = program.ok_or_else(|| EngineError::Bug("no rule is no policy".into()))?;
+        Ok(Self { version: 0, program: Arc::new(program), lints: diagnostics })
+    }
+
     /// Checks a stored policy again.
     pub(super) fn of(policy: &StoredPolicy) -> Result<Self, EngineError> {
         let Checked { program, diagnostics } =

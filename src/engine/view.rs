@@ -5,14 +5,12 @@
 
 use super::answers::{Binding, Prepared, Window};
 use super::catalog::Context;
+use super::counters::Counted;
 use super::plans::{PlanKey, Plans};
-use super::versions::Active;
 use super::{Engine, EngineError, facts};
 use crate::store::{Fact, Reader, StoreError};
-use portcullis_compiler::check;
 use portcullis_compiler::ir::Program;
 use portcullis_compiler::question::Question;
-use portcullis_compiler::source::SourceMap;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -20,6 +18,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 #[derive(Debug)]
 pub(super) struct View {
     plans: Arc<Plans>,
+    counted: Arc<Counted>,
     context: Context,
     now: i64,
     max_rows: usize,
@@ -39,7 +38,14 @@ impl Engine {
         let program = plans.as_ref().map(|plans| &*plans.policy.program);
         context.iter().try_for_each(|fact| facts::check_fact(program, fact))?;
         let max_rows = self.settings().answer_rows;
-        Ok(plans.map(|plans| View { plans, context: Context::of(context), now: unix_time(), max_rows }))
+        let counted = Arc::clone(self.counted());
+        Ok(plans.map(|plans| View {
+            plans,
+            counted,
+            context: Context::of(context),
+            now: unix_time(),
+            max_rows,
+        }))
     }
 
     /// Runs `work` on a reader.
@@ -54,12 +60,10 @@ impl Engine {
 impl Engine {
     /// What is seen before the first policy: nothing can be granted.
     pub(super) fn view_without_policy(&self) -> Result<View, EngineError> {
-        let checked = check(&SourceMap::new("policy.polar", ""));
-        let program = checked.program.ok_or_else(|| EngineError::Bug("no rule is no policy".into()))?;
-        let active = Active { version: 0, program: Arc::new(program), lints: Vec::new() };
-        let plans = Plans::new(Arc::new(active), self.store().relations(), self.settings().plan_bytes);
         let max_rows = self.settings().answer_rows;
-        Ok(View { plans: Arc::new(plans), context: Context::default(), now: unix_time(), max_rows })
+        let plans = self.plans_without_policy()?;
+        let counted = Arc::clone(self.counted());
+        Ok(View { plans, counted, context: Context::default(), now: unix_time(), max_rows })
     }
 }
 
@@ -77,6 +81,11 @@ impl View {
     /// Seconds since the epoch.
     pub(super) fn now(&self) -> i64 {
         self.now
+    }
+
+    /// The version of the policy that is seen.
+    pub(super) fn version(&self) -> u64 {
+        self.plans.policy.version
     }
 
     /// The policy that is seen.
@@ -98,7 +107,7 @@ impl View {
         // A bulk prepares thousands of questions without a reason to wait: others get their turn.
         tokio::task::coop::consume_budget().await;
         let key = PlanKey::of(&self.plans, question, &self.context);
-        let statement = if let Some(statement) = self.plans.known(&key) {
+        let statement = if let Some(statement) = self.counted.stored_plans.note(self.plans.known(&key)) {
             statement
         } else {
             let plans = Arc::clone(&self.plans);

@@ -75,13 +75,14 @@ fn authenticate(headers: &HeaderMap, app: &AppState) -> Result<(Arc<Environment>
         "no API key: the header `Authorization: Bearer <API_KEY>` is expected",
     ))?;
     let stored = || {
-        let environment = app.environments.get(key.split('_').nth(1)?)?;
+        let environment = app.environment(key.split('_').nth(1)?)?;
         let known = environment.engine.verify_key(key)?;
-        Some((Arc::clone(environment), known.access))
+        Some((environment, known.access))
     };
     let found = fixed(key, &app.fixed_keys)
         .or_else(stored)
         .ok_or(ApiError::Unauthorized("the API key is unknown or was revoked"))?;
+    tracing::Span::current().record("environment", found.0.name.as_str());
     if let Some(rates) = &app.rates {
         rates.count(&Sha256::digest(key).into())?;
     }

@@ -162,6 +162,9 @@ impl From<StoreError> for ApiError {
             StoreError::Io(_)
             | StoreError::Corrupt(_)
             | StoreError::NotAStore(_)
+            | StoreError::Missing(_)
+            | StoreError::Exists(_)
+            | StoreError::BadBackup { .. }
             | StoreError::NewerFormat { .. }
             | StoreError::Bug(_) => Self::Internal(error.to_string()),
         }

@@ -86,11 +86,6 @@ pub(super) fn stamp(response: &mut Response, id: RequestId, took: Duration) {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Offset(pub(super) u64);
 
-/// Whether an answer is that of a mutation.
-pub(super) fn is_mutation(response: &Response) -> bool {
-    response.headers().contains_key(OFFSET)
-}
-
 impl IntoResponseParts for Offset {
     type Error = std::convert::Infallible;
 

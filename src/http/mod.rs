@@ -12,6 +12,7 @@
 //! | `policy` | `/policy`, `/policy_metadata` |
 //! | `status` | `/stats`, `/healthcheck`, and `/health`, `/ready` outside the prefix |
 //! | `openapi` | `/openapi.json`, `/docs` |
+//! | `metrics` | `/metrics`, outside the prefix |
 //!
 //! ```text
 //! connection (serve) ─→ edge: id, span, seat, time, panics ─→ key (auth), rate ─→ body (json) ─→ handler ─→ engine
@@ -28,6 +29,7 @@ mod facts;
 mod headers;
 mod json;
 mod local;
+mod metrics;
 mod openapi;
 mod page;
 mod params;
@@ -38,6 +40,8 @@ mod rate;
 mod refusal;
 mod serve;
 mod status;
+mod tls;
+mod traces;
 mod values;
 
 use std::{
@@ -54,13 +58,25 @@ use axum::{
     middleware::{Next, from_fn_with_state},
     response::{IntoResponse, Response},
 };
+use parking_lot::RwLock;
 use rustc_hash::FxHashMap;
 use tokio::sync::Semaphore;
-use tracing::Instrument;
+use tracing::{Instrument, field::Empty};
 use utoipa_axum::router::OpenApiRouter;
 
-pub use self::{auth::DEVELOPMENT_KEY, serve::serve};
-use self::{auth::FixedKey, error::ApiError, headers::RequestId, parity::Decisions, rate::Rates};
+pub use self::{
+    auth::DEVELOPMENT_KEY,
+    serve::{serve, serve_metrics},
+    tls::{Tls, TlsError},
+};
+use self::{
+    auth::FixedKey,
+    error::ApiError,
+    headers::RequestId,
+    metrics::{Metrics, Refused, UNKNOWN_PATH},
+    parity::Decisions,
+    rate::Rates,
+};
 use crate::{
     config::{Config, Secret},
     engine::Engine,
@@ -72,6 +88,9 @@ const PREFIX: &str = "/api";
 /// The environment that there is without any setup: that of the development key, so that what was tried
 /// with it stays in place when real keys follow.
 pub const DEFAULT_ENVIRONMENT: &str = "0123456789";
+
+/// The name of the lines that say how requests were answered, for filters of the log.
+const REQUEST_LOG: &str = "portcullis::requests";
 
 /// A policy and its facts, apart from those of every other environment.
 #[derive(Debug)]
@@ -86,11 +105,14 @@ pub struct Environment {
 #[derive(Debug)]
 pub struct AppState {
     config: Config,
-    environments: FxHashMap<String, Arc<Environment>>,
+    /// More may come while it serves; none goes.
+    environments: RwLock<FxHashMap<String, Arc<Environment>>>,
     fixed_keys: Vec<FixedKey>,
     seats: Semaphore,
     rates: Option<Rates>,
     decisions: Decisions,
+    metrics: Arc<Metrics>,
+    tls: Option<Arc<Tls>>,
 }
 
 impl AppState {
@@ -106,10 +128,27 @@ impl AppState {
             .flat_map(|first| keys.clone().map(|key| FixedKey::new(key, Arc::clone(first))))
             .collect();
         let seats = Semaphore::new(config.max_requests.min(Semaphore::MAX_PERMITS));
-        let rates = config.rate_limit.map(|each_second| Rates::new(each_second, config.rate_burst));
-        let decisions = Decisions::of(environments.iter().map(|each| each.name.as_str()));
         let environments = environments.into_iter().map(|each| (each.name.clone(), each)).collect();
-        Self { config, environments, fixed_keys, seats, rates, decisions }
+        let environments = RwLock::new(environments);
+        let rates = config.rate_limit.map(|each_second| Rates::new(each_second, config.rate_burst));
+        let (decisions, metrics) = (Decisions::default(), Arc::new(Metrics::new()));
+        Self { config, environments, fixed_keys, seats, rates, decisions, metrics, tls: None }
+    }
+
+    /// The same, spoken to over TLS.
+    #[must_use]
+    pub fn with_tls(self, tls: Arc<Tls>) -> Self {
+        Self { tls: Some(tls), ..self }
+    }
+
+    /// Answers for one more environment from now on.
+    pub fn add(&self, environment: Environment) {
+        self.environments.write().insert(environment.name.clone(), Arc::new(environment));
+    }
+
+    /// The environment of this name.
+    pub fn environment(&self, name: &str) -> Option<Arc<Environment>> {
+        self.environments.read().get(name).cloned()
     }
 }
 
@@ -130,6 +169,7 @@ fn routes() -> OpenApiRouter<Arc<AppState>> {
 /// Every path with its handlers, inside the one layer.
 pub(crate) fn router(app: Arc<AppState>) -> Router {
     Router::from(routes())
+        .merge(metrics::router())
         .fallback(async || ApiError::NotFound("no such path".to_owned()))
         .method_not_allowed_fallback(async || ApiError::MethodNotAllowed)
         .layer(from_fn_with_state(Arc::clone(&app), edge))
@@ -144,19 +184,25 @@ async fn edge(State(app): State<Arc<AppState>>, mut request: Request, next: Next
     let method = request.method().clone();
     // The path as it is declared: what a client wrote into it does not reach the log.
     let path = request.extensions().get::<MatchedPath>().cloned();
-    let span = tracing::info_span!("request", id = id.as_str());
+    let traced = app.config.otlp_endpoint.is_some();
+    let span = if traced {
+        let path = path.as_ref().map_or(UNKNOWN_PATH, MatchedPath::as_str);
+        traces::span(&id, &method, path, request.headers())
+    } else {
+        tracing::info_span!("request", request_id = id.as_str(), environment = Empty)
+    };
 
     let mut response = within_limits(&app, request, next).instrument(span.clone()).await;
     let took = started.elapsed();
     span.in_scope(|| {
-        let path = path.as_ref().map_or("unknown", MatchedPath::as_str);
-        let status = response.status().as_u16();
-        // What succeeds and changes nothing is the bulk of all requests, and of no interest.
-        if response.status().is_success() && !headers::is_mutation(&response) {
-            tracing::debug!(%method, path, status, ?took, "answered");
-        } else {
-            tracing::info!(%method, path, status, ?took, "answered");
+        let path = path.as_ref().map_or(UNKNOWN_PATH, MatchedPath::as_str);
+        let status = response.status();
+        app.metrics.answered(&method, path, status, took);
+        if traced {
+            traces::answered(&span, &method, path, status);
         }
+        let (status, took_us) = (status.as_u16(), u64::try_from(took.as_micros()).unwrap_or(u64::MAX));
+        tracing::info!(target: REQUEST_LOG, %method, path, status, took_us, "answered");
     });
     headers::stamp(&mut response, id, took);
     response
@@ -165,6 +211,7 @@ async fn edge(State(app): State<Arc<AppState>>, mut request: Request, next: Next
 /// The handler's answer, or the one of a limit or a panic that came first.
 async fn within_limits(app: &AppState, request: Request, next: Next) -> Response {
     let Ok(_seat) = app.seats.try_acquire() else {
+        app.metrics.refused(Refused::Concurrency);
         return ApiError::Unavailable("too many requests at once".to_owned()).into_response();
     };
     let mut handler = pin!(next.run(request));
@@ -175,10 +222,10 @@ async fn within_limits(app: &AppState, request: Request, next: Next) -> Response
             Err(_) => Poll::Ready(ApiError::Internal("a handler panicked".to_owned()).into_response()),
         }
     });
-    match tokio::time::timeout(app.config.request_time, guarded).await {
-        Ok(response) => response,
-        Err(_) => ApiError::Unavailable("a request took longer than its time".to_owned()).into_response(),
-    }
+    tokio::time::timeout(app.config.request_time, guarded).await.unwrap_or_else(|_| {
+        app.metrics.refused(Refused::Time);
+        ApiError::Unavailable("a request took longer than its time".to_owned()).into_response()
+    })
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use std::{
 };
 
 use axum::extract::State;
-use parking_lot::Mutex;
+use parking_lot::{Mutex, RwLock};
 use rustc_hash::FxHashMap;
 use serde::Deserialize;
 use utoipa::ToSchema;
@@ -33,26 +33,24 @@ pub(super) fn router() -> OpenApiRouter<Arc<AppState>> {
     OpenApiRouter::new().routes(routes!(expect))
 }
 
-/// The latest decisions of every environment.
-#[derive(Debug)]
-pub(super) struct Decisions(FxHashMap<String, Mutex<Latest>>);
+/// The latest decisions of every environment, from its first one on.
+#[derive(Debug, Default)]
+pub(super) struct Decisions(RwLock<FxHashMap<String, Mutex<Latest>>>);
 
 impl Decisions {
-    /// No decisions yet in any of these environments.
-    pub(super) fn of<'a>(environments: impl IntoIterator<Item = &'a str>) -> Self {
-        Self(environments.into_iter().map(|name| (name.to_owned(), Mutex::default())).collect())
-    }
-
     /// Keeps a decision, and forgets the oldest one if there are many.
     pub(super) fn keep(&self, environment: &str, request: &RequestId, allowed: bool) {
-        if let Some(latest) = self.0.get(environment) {
+        if let Some(latest) = self.0.read().get(environment) {
             latest.lock().keep(request.as_str(), allowed);
+            return;
         }
+        let mut all = self.0.write();
+        all.entry(environment.to_owned()).or_default().get_mut().keep(request.as_str(), allowed);
     }
 
     /// The decision of a request, if it is still known.
     fn of_request(&self, environment: &str, request: &str) -> Option<bool> {
-        self.0.get(environment)?.lock().allowed.get(request).copied()
+        self.0.read().get(environment)?.lock().allowed.get(request).copied()
     }
 }
 

@@ -7,6 +7,13 @@
 //! An answer may be ready before the body is read, for instance 401 or 413. Closing a socket with unread
 //! bytes in it resets the connection, and the client loses the answer that explains everything. So a
 //! closed connection lingers: what still comes is read and dropped, for a bounded time.
+//!
+//! ```text
+//! socket ─→ Patient: time to write, lingering close ─→ TLS, if configured ─→ hyper: time for a head ─→ router
+//! ```
+//!
+//! TLS stands above what waits, so that its own bytes cannot stall either. A handshake holds the connection's
+//! seat, and has as long as a head.
 
 use std::{
     convert::Infallible,
@@ -28,7 +35,7 @@ use tokio::{
 };
 use tower::Service;
 
-use super::{AppState, refusal};
+use super::{AppState, Tls, metrics::Metrics, refusal};
 
 /// How long a closed connection lingers, and how long of that without hearing anything.
 const LINGER_TIME: Duration = Duration::from_secs(5);
@@ -37,43 +44,113 @@ const LINGER_QUIET: Duration = Duration::from_secs(1);
 /// After a failed accept (out of file descriptors) it waits so long for connections to end.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
+/// Connections of a scraper or two.
+const METRICS_CONNECTIONS: usize = 16;
+
 /// Answers the listener's connections until `shutdown` is ready, then finishes what it accepted.
 pub async fn serve(listener: TcpListener, app: Arc<AppState>, shutdown: impl Future<Output = ()>) {
-    let mut protocol = http1::Builder::new();
-    // Without `pipeline_flush`: it keeps an answer back while bytes are unread, those of a broken body included,
-    // which nobody will ever read.
-    protocol.timer(TokioTimer::new()).header_read_timeout(app.config.header_time).half_close(true);
-    let router = super::router(Arc::clone(&app));
-    let seats = Arc::new(Semaphore::new(app.config.max_connections));
-    let (stop, stopping) = watch::channel(());
+    let door = Door {
+        router: super::router(Arc::clone(&app)),
+        tls: app.tls.clone(),
+        metrics: Some(Arc::clone(&app.metrics)),
+        max_connections: app.config.max_connections,
+        app,
+    };
+    door.answer(listener, shutdown).await;
+}
 
-    let mut shutdown = std::pin::pin!(shutdown);
-    loop {
-        let accepted = tokio::select! {
-            accepted = accept(&listener, &seats) => accepted,
-            () = &mut shutdown => break,
-        };
-        match accepted {
-            Ok((stream, seat)) => {
-                let stream = Patient::new(stream, app.config.answer_time, stopping.clone());
-                let talk = converse(protocol.clone(), stream, router.clone(), stopping.clone());
-                tokio::spawn(async move {
-                    talk.await;
-                    drop(seat);
-                });
+/// Answers `/metrics` and nothing else, without a key, until `shutdown` is ready.
+pub async fn serve_metrics(listener: TcpListener, app: Arc<AppState>, shutdown: impl Future<Output = ()>) {
+    let door = Door {
+        router: super::metrics::open_router(Arc::clone(&app)),
+        tls: None,
+        metrics: None,
+        max_connections: METRICS_CONNECTIONS,
+        app,
+    };
+    door.answer(listener, shutdown).await;
+}
+
+/// What stands behind a listener.
+struct Door {
+    app: Arc<AppState>,
+    router: Router,
+    tls: Option<Arc<Tls>>,
+    /// Where connections are counted, if they are.
+    metrics: Option<Arc<Metrics>>,
+    max_connections: usize,
+}
+
+impl Door {
+    async fn answer(self, listener: TcpListener, shutdown: impl Future<Output = ()>) {
+        let config = &self.app.config;
+        let mut protocol = http1::Builder::new();
+        // Without `pipeline_flush`: it keeps an answer back while bytes are unread, those of a broken body
+        // included, which nobody will ever read.
+        protocol.timer(TokioTimer::new()).header_read_timeout(config.header_time).half_close(true);
+        let seats = Arc::new(Semaphore::new(self.max_connections.min(Semaphore::MAX_PERMITS)));
+        let (stop, stopping) = watch::channel(());
+
+        let mut shutdown = std::pin::pin!(shutdown);
+        loop {
+            let accepted = tokio::select! {
+                accepted = accept(&listener, &seats) => accepted,
+                () = &mut shutdown => break,
+            };
+            match accepted {
+                Ok((stream, seat)) => {
+                    let stream = Patient::new(stream, config.answer_time, stopping.clone());
+                    let talk = self.talk(protocol.clone(), stream, stopping.clone());
+                    tokio::spawn(async move {
+                        talk.await;
+                        drop(seat);
+                    });
+                }
+                Err(error) => {
+                    tracing::warn!(%error, "cannot accept a connection");
+                    tokio::time::sleep(ACCEPT_PAUSE).await;
+                }
             }
-            Err(error) => {
-                tracing::warn!(%error, "cannot accept a connection");
-                tokio::time::sleep(ACCEPT_PAUSE).await;
-            }
+        }
+
+        // From here on new connections are refused; each open one sees the signal, and ends its receiver.
+        drop((listener, stopping));
+        stop.send_replace(());
+        if tokio::time::timeout(config.shutdown_time, stop.closed()).await.is_err() {
+            tracing::warn!("requests were still at work when the time of the shutdown was over");
         }
     }
 
-    // From here on new connections are refused; each open one sees the signal, and ends its receiver.
-    drop((listener, stopping));
-    stop.send_replace(());
-    if tokio::time::timeout(app.config.shutdown_time, stop.closed()).await.is_err() {
-        tracing::warn!("requests were still at work when the time of the shutdown was over");
+    /// Shakes hands on a connection, if it is to be secure, and answers it until either side ends it.
+    fn talk(
+        &self,
+        protocol: http1::Builder,
+        stream: Patient,
+        mut stopping: watch::Receiver<()>,
+    ) -> impl Future<Output = ()> + Send + use<> {
+        let (router, metrics) = (self.router.clone(), self.metrics.clone());
+        let acceptor = self.tls.as_ref().map(|tls| tls.acceptor());
+        let handshake_time = self.app.config.header_time;
+        async move {
+            let _open = metrics.as_ref().map(Metrics::connected);
+            let Some(acceptor) = acceptor else {
+                return converse(protocol, stream, router, stopping).await;
+            };
+            let handshake = tokio::time::timeout(handshake_time, acceptor.accept(stream));
+            let shaken = tokio::select! {
+                shaken = handshake => shaken.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into())),
+                _ = stopping.changed() => return,
+            };
+            match shaken {
+                Ok(stream) => converse(protocol, stream, router, stopping).await,
+                Err(error) => {
+                    tracing::debug!(%error, "a connection ended in its handshake");
+                    if let Some(metrics) = metrics {
+                        metrics.broken_handshake();
+                    }
+                }
+            }
+        }
     }
 }
 
@@ -94,7 +171,7 @@ async fn accept(
 /// Answers one connection until either side ends it.
 async fn converse(
     protocol: http1::Builder,
-    stream: Patient,
+    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
     router: Router,
     mut stopping: watch::Receiver<()>,
 ) {

@@ -6,6 +6,8 @@
 //!   store.db      0600, SQLite; -wal and -shm beside it inherit the mode
 //! ```
 //!
+//! The lock is for who writes. A process that only reads, for a backup say, needs none: SQLite lets it see one moment.
+//!
 //! A store in memory is the same database under a name that only this process knows, without a log.
 
 use std::{
@@ -59,6 +61,9 @@ const WRITER_CACHE_KIB: i64 = 128 * 1024;
 /// Kibibytes of pages that each reader keeps; what is mapped needs no copy.
 const READER_CACHE_KIB: i64 = 16 * 1024;
 
+/// The name of the file in its directory.
+pub(super) const DATABASE: &str = "store.db";
+
 /// Statements that each connection keeps prepared.
 const PREPARED: usize = 512;
 
@@ -74,15 +79,8 @@ pub(super) enum Place {
 impl Place {
     /// Makes the directory and its files where they are missing, and locks it.
     pub(super) fn directory(dir: &Path) -> Result<Self, StoreError> {
-        create_directory(dir)?;
-        let lock_path = dir.join("lock");
-        let lock = private_file(&lock_path)?;
-        match lock.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Err(StoreError::Locked(dir.into())),
-            Err(TryLockError::Error(error)) => return Err(StoreError::io(&lock_path, &error)),
-        }
-        let database = dir.join("store.db");
+        let lock = lock(dir)?;
+        let database = dir.join(DATABASE);
         private_file(&database)?;
         sync_directory(dir)?;
         Ok(Self::Directory { database, _lock: lock })
@@ -103,11 +101,25 @@ impl Place {
         }
     }
 
+    /// The files that grow with what is stored: the database, its log, and the log's index.
+    pub(super) fn files(&self) -> Vec<PathBuf> {
+        match self {
+            Self::Directory { database, .. } => {
+                let beside = |suffix: &str| {
+                    let mut name = database.clone().into_os_string();
+                    name.push(suffix);
+                    PathBuf::from(name)
+                };
+                vec![database.clone(), beside("-wal"), beside("-shm")]
+            }
+            Self::Memory { .. } => Vec::new(),
+        }
+    }
+
     /// Opens a connection that has neither read nor changed anything.
     fn connect(&self, mode: OpenFlags) -> Result<Connection, StoreError> {
-        let flags = mode | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let conn = match self {
-            Self::Directory { database, .. } => Connection::open_with_flags(database, flags)?,
+            Self::Directory { database, .. } => return open_file(database, mode),
             // Any mode but read-write makes a second, empty database of the same name.
             Self::Memory { name } => Connection::open_with_flags(
                 name,
@@ -117,9 +129,7 @@ impl Place {
                     | OpenFlags::SQLITE_OPEN_URI,
             )?,
         };
-        harden(&conn)?;
-        conn.set_prepared_statement_cache_capacity(PREPARED);
-        conn.pragma_update(None, "temp_store", "MEMORY")?;
+        settle(&conn)?;
         Ok(conn)
     }
 
@@ -140,6 +150,32 @@ impl Place {
         // The new value comes back as a row; SQLite may have its own bound.
         conn.pragma_update_and_check(None, "mmap_size", mapped, |_| Ok(())).or_else(no_row)?;
         Ok(conn)
+    }
+}
+
+/// Opens a connection to a file, which has neither read nor changed anything.
+pub(super) fn open_file(database: &Path, mode: OpenFlags) -> Result<Connection, StoreError> {
+    let conn = Connection::open_with_flags(database, mode | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+    settle(&conn)?;
+    Ok(conn)
+}
+
+/// What every connection has in common.
+fn settle(conn: &Connection) -> Result<(), StoreError> {
+    harden(conn)?;
+    conn.set_prepared_statement_cache_capacity(PREPARED);
+    Ok(conn.pragma_update(None, "temp_store", "MEMORY")?)
+}
+
+/// Makes a directory where it is missing, and locks it for as long as the file is open.
+pub(super) fn lock(dir: &Path) -> Result<File, StoreError> {
+    create_directory(dir)?;
+    let path = dir.join("lock");
+    let lock = private_file(&path)?;
+    match lock.try_lock() {
+        Ok(()) => Ok(lock),
+        Err(TryLockError::WouldBlock) => Err(StoreError::Locked(dir.into())),
+        Err(TryLockError::Error(error)) => Err(StoreError::io(&path, &error)),
     }
 }
 
@@ -208,7 +244,7 @@ fn create_directory(dir: &Path) -> Result<(), StoreError> {
 }
 
 /// Opens a file for reading and writing; a new one is for its owner alone.
-fn private_file(path: &Path) -> Result<File, StoreError> {
+pub(super) fn private_file(path: &Path) -> Result<File, StoreError> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false);
     #[cfg(unix)]
@@ -217,7 +253,7 @@ fn private_file(path: &Path) -> Result<File, StoreError> {
 }
 
 /// A new file's name outlives a power failure only once its directory is written.
-fn sync_directory(dir: &Path) -> Result<(), StoreError> {
+pub(super) fn sync_directory(dir: &Path) -> Result<(), StoreError> {
     let synced = fs::File::open(dir).and_then(|dir| dir.sync_all());
     synced.map_err(|error| StoreError::io(dir, &error))
 }

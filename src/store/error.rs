@@ -22,6 +22,20 @@ pub enum StoreError {
     /// Another process serves this directory.
     #[error("another process has the store in `{}` open", .0.display())]
     Locked(PathBuf),
+    /// There is nothing to read in this directory.
+    #[error("there is no store in `{}`", .0.display())]
+    Missing(PathBuf),
+    /// What would be restored would replace something.
+    #[error("there is a store in `{}` already", .0.display())]
+    Exists(PathBuf),
+    /// A file that is not a whole backup.
+    #[error("`{}` is not a whole backup: {reason}", .file.display())]
+    BadBackup {
+        /// The file.
+        file: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// A later release wrote this file.
     #[error("the store has format {found}, and this release knows formats up to {known}")]
     NewerFormat {

@@ -16,10 +16,11 @@
 //! - A batch is applied wholly, in order, at one moment for every reader.
 //! - Take [`Store::relations`] first, then read: every table of the snapshot exists while it is held, and
 //!   every fact acknowledged before is in one of them.
-//! - One process serves a directory at a time.
+//! - One process serves a directory at a time; others may look at it meanwhile, as a [`Snapshot`], and copy it.
 //!
 //! Not here: which facts a policy accepts, and how a question becomes SQL (`engine`).
 
+mod backup;
 mod connect;
 mod error;
 mod fact;
@@ -31,22 +32,21 @@ mod policy;
 mod pool;
 mod reader;
 mod relation;
+mod snapshot;
 #[cfg(test)]
 mod tests;
 mod transaction;
 mod writer;
 
-use std::{path::Path, sync::Arc};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use rusqlite::Connection;
 
-use self::{
-    connect::Place,
-    pool::Pool,
-    transaction::Transaction,
-    writer::{Published, Writer},
-};
 pub use self::{
+    backup::restore,
     connect::StoreOptions,
     error::StoreError,
     fact::{Applied, ArgPattern, Change, Fact, FactPage, FactPattern, Stats, Value},
@@ -54,6 +54,13 @@ pub use self::{
     policy::{PolicyVersion, StoredPolicy},
     reader::{Param, Reader},
     relation::{Relations, StoredRelation},
+    snapshot::{Holdings, Snapshot},
+};
+use self::{
+    connect::Place,
+    pool::Pool,
+    transaction::Transaction,
+    writer::{Published, Writer},
 };
 
 /// A handle of an open store; clones share it. The last one closes it, and waits for the writes in its queue.
@@ -68,6 +75,7 @@ struct Shared {
     writer: Writer,
     published: Arc<Published>,
     secret: [u8; 32],
+    files: Vec<PathBuf>,
 }
 
 impl Drop for Shared {
@@ -97,13 +105,14 @@ impl Store {
         migrate::migrate(&mut conn)?;
         migrate::check(&mut conn, options.check_time)?;
         let secret = secret(&conn)?;
+        let files = place.files();
         let readers = (0..options.readers.max(1))
             .map(|_| Reader::new(place.reader(options)?, options.query_time))
             .collect::<Result<Vec<_>, StoreError>>()?;
         let published = Arc::new(Published::default());
         let writer = Writer::start(conn, place, Arc::clone(&published))?;
         let pool = Pool::new(readers, options.query_time);
-        Ok(Self { shared: Arc::new(Shared { pool, writer, published, secret }) })
+        Ok(Self { shared: Arc::new(Shared { pool, writer, published, secret, files }) })
     }
 
     /// A random secret made with the store; page tokens are authenticated with it.
@@ -184,6 +193,17 @@ impl Store {
     /// How many facts are stored; reads counters, not facts.
     pub async fn stats(&self) -> Result<Stats, StoreError> {
         self.read(|reader| reader.with(facts::stats)).await
+    }
+
+    /// How many bytes the store's files have; none in memory.
+    pub async fn bytes(&self) -> Result<u64, StoreError> {
+        let files = self.shared.files.clone();
+        self.read(move |_| {
+            // The log is there only while somebody has the store open, and may go at any time.
+            let length = |path: &PathBuf| path.metadata().map_or(0, |found| found.len());
+            Ok(files.iter().map(length).sum())
+        })
+        .await
     }
 
     /// Stores a policy as the active one.

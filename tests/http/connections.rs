@@ -12,7 +12,7 @@ use serde_json::json;
 use crate::server::{Server, bearer, fact_json, question, read_answer, try_read_answer};
 
 /// A request as it stands on the wire, on a connection that stays open.
-fn wire(method: &str, path: &str, body: &str) -> String {
+pub(crate) fn wire(method: &str, path: &str, body: &str) -> String {
     let key = bearer(DEVELOPMENT_KEY);
     let length = body.len();
     format!(
@@ -112,7 +112,7 @@ fn a_client_that_does_not_read_holds_nothing() {
     deaf.write_all(wire("GET", "/api/facts", "").repeat(20).as_bytes()).unwrap();
     let began = Instant::now();
     assert_eq!(server.get("/health").status, 200);
-    assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
+    assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
     drop(deaf);
 }
 

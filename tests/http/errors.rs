@@ -2,13 +2,13 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use portcullis::{config::Config, http::DEVELOPMENT_KEY};
 use serde_json::json;
 
-use crate::server::{Server, bearer, question};
+use crate::server::{Server, bearer, fact_json, question};
 
 /// Every path of the interface with the methods it has.
 const PATHS: &[(&str, &[&str])] = &[
@@ -219,6 +219,48 @@ fn a_question_over_its_time_is_400_and_the_server_serves_on() {
     assert_eq!(answer.status, 200, "{}", answer.text);
     server.post("/api/authorize", &question("ada", "read", "a")).fails(400, "time limit");
     assert_eq!(server.get("/health").status, 200);
+}
+
+/// Three unrelated variables over three hundred values each: more answers than anybody waits for.
+#[test]
+fn a_question_that_runs_too_long_is_cut_and_others_are_answered_meanwhile() {
+    let server = Server::with(Config { query_time: Duration::from_millis(300), ..Config::default() });
+    let policy = json!({ "src": crate::server::POLICY });
+    assert_eq!(server.post("/api/policy", &policy).status, 200);
+    let facts: Vec<_> = (0..300).map(|i| fact_json(&["is_public", &format!("Repo:{i}")])).collect();
+    assert_eq!(server.post("/api/bulk_load", &json!(facts)).status, 200);
+    let any = json!({ "type": "Repo", "ids": null });
+    let long = json!({
+        "predicate": ["is_public", ["x"]], "calls": [["is_public", ["y"]], ["is_public", ["z"]]],
+        "constraints": { "x": any, "y": any, "z": any }, "context_facts": [],
+    });
+    let began = Instant::now();
+    std::thread::scope(|scope| {
+        let asked = scope.spawn(|| server.post("/api/evaluate_query", &long));
+        while !asked.is_finished() {
+            assert!(server.may("ada", "read", "7"));
+        }
+        asked.join().unwrap().fails(400, "time limit");
+    });
+    assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
+}
+
+#[test]
+fn a_request_over_its_time_is_503_and_is_counted() {
+    use std::io::Write;
+
+    let config = Config { request_time: Duration::from_millis(200), ..Config::default() };
+    let server = Server::with(config);
+    let mut stream = server.connect();
+    let head = format!(
+        "POST /api/batch HTTP/1.1\r\nHost: x\r\n{}\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n[",
+        bearer(DEVELOPMENT_KEY)
+    );
+    stream.write_all(head.as_bytes()).unwrap();
+    let answer = crate::server::read_answer(&mut stream);
+    answer.fails(503, "not available");
+    assert!(answer.header("retry-after").is_some());
+    assert!(server.get("/metrics").text.contains("portcullis_http_refused_total{reason=\"time\"} 1\n"));
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::{
     io::{Read, Write},
     net::{SocketAddr, TcpStream},
+    sync::Arc,
     thread::JoinHandle,
     time::Duration,
 };
@@ -10,7 +11,7 @@ use std::{
 use portcullis::{
     config::Config,
     engine::{Engine, EngineSettings},
-    http::{self, AppState, DEFAULT_ENVIRONMENT, DEVELOPMENT_KEY, Environment},
+    http::{self, AppState, DEFAULT_ENVIRONMENT, DEVELOPMENT_KEY, Environment, Tls},
 };
 use serde_json::Value as Json;
 use tokio::sync::oneshot;
@@ -52,6 +53,9 @@ declare active(User, Boolean);
 /// A running server; dropping it shuts it down.
 pub(crate) struct Server {
     pub(crate) address: SocketAddr,
+    /// Where the numbers are shown without a key, if the settings say so.
+    pub(crate) metrics: Option<SocketAddr>,
+    pub(crate) tls: Option<Arc<Tls>>,
     runtime: Option<tokio::runtime::Runtime>,
     stop: Option<oneshot::Sender<()>>,
     serving: Option<JoinHandle<()>>,
@@ -92,7 +96,19 @@ impl Server {
         let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0")).unwrap();
         let address = listener.local_addr().unwrap();
         let environment = Environment { name: DEFAULT_ENVIRONMENT.to_owned(), engine };
-        let state = std::sync::Arc::new(AppState::new(config, [environment]));
+        let tls = Tls::read(config.tls_cert.as_deref(), config.tls_key.as_deref()).unwrap().map(Arc::new);
+        let bind = |address| runtime.block_on(tokio::net::TcpListener::bind(address)).unwrap();
+        let metrics_listener = config.metrics_listen.map(bind);
+        let metrics = metrics_listener.as_ref().map(|listener| listener.local_addr().unwrap());
+        let state = AppState::new(config, [environment]);
+        let state = match &tls {
+            Some(tls) => state.with_tls(Arc::clone(tls)),
+            None => state,
+        };
+        let state = Arc::new(state);
+        if let Some(listener) = metrics_listener {
+            runtime.spawn(http::serve_metrics(listener, Arc::clone(&state), std::future::pending()));
+        }
         let (stop, stopped) = oneshot::channel::<()>();
         let handle = runtime.handle().clone();
         let serving = std::thread::spawn(move || {
@@ -102,6 +118,8 @@ impl Server {
         });
         Self {
             address,
+            metrics,
+            tls,
             runtime: Some(runtime),
             stop: Some(stop),
             serving: Some(serving),
@@ -268,12 +286,12 @@ impl Answer {
 }
 
 /// Reads one answer; its body is as long as its head says.
-pub(crate) fn read_answer(stream: &mut TcpStream) -> Answer {
+pub(crate) fn read_answer(stream: &mut impl Read) -> Answer {
     try_read_answer(stream).unwrap()
 }
 
 /// Reads one answer, or nothing if the connection ends before it.
-pub(crate) fn try_read_answer(stream: &mut TcpStream) -> Option<Answer> {
+pub(crate) fn try_read_answer(stream: &mut impl Read) -> Option<Answer> {
     let mut head = Vec::new();
     let mut byte = [0];
     while !head.ends_with(b"\r\n\r\n") {

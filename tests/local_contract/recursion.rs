@@ -86,6 +86,16 @@ fn rows_of_a_promised_table() {
     }
 }
 
+#[test]
+fn a_promised_table_in_another_spelling() {
+    let filter = |promise: &str| {
+        let service = Service::new(POLICY, STORED, &format!("{DOCUMENT}{TYPES}tables:\n  Doc: {promise}\n"));
+        service.filter("allow(User:ada, \"read\", Doc:?)", "docs.id")
+    };
+    assert_eq!(filter("Docs.\"id\""), filter("docs.id"));
+    assert_ne!(filter("docs.\"ID\""), filter("docs.id"));
+}
+
 /// The column is cast by the caller, and `sql_types` has its type.
 #[test]
 fn a_cast_column_beside_a_type() {

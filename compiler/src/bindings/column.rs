@@ -1,9 +1,9 @@
 //! The names that come with a question: the column that a filter looks at, and those of an answer.
 
-use super::grammar::{Cursor, folded, spellings};
+use super::grammar::Cursor;
 use super::query::settled;
 use super::token::{Lexeme, Token, spelled, words};
-use super::{ColumnExpr, guard, lexer, reader};
+use super::{ColumnExpr, Name, guard, lexer, reader};
 use crate::dialect::Dialect;
 use crate::dialect::lexis::Lexis;
 use crate::dialect::quote::printed_name;
@@ -46,7 +46,7 @@ fn read(text: &str, dialect: Dialect) -> Result<ColumnExpr, String> {
     let mut cursor = Cursor::new(&lexemes, lexis);
     if let Some(path) = cursor.path() {
         if cursor.done() {
-            return Ok(ColumnExpr { text: settled, name: Some(spellings(&path)), words });
+            return Ok(ColumnExpr { text: settled, name: Some(Name::all(&path, lexis)), words });
         }
         if let Some(text) = cast(cursor) {
             return Ok(ColumnExpr { text, name: None, words });
@@ -89,17 +89,8 @@ pub fn output_name(name: &str, dialect: Dialect) -> Result<String, String> {
     }
 }
 
-/// The form in which two spellings of one name are equal: `Users` and `users` in PostgreSQL, but not `"Users"`.
-pub fn canonical_name(spelling: &str, dialect: Dialect) -> String {
-    let lexis = &dialect.features().lexis;
-    match lexer::read(spelling, lexis).map(|lexed| lexed.lexemes).as_deref() {
-        Ok([Lexeme { token, .. }]) => folded(token, lexis),
-        _ => spelling.to_owned(),
-    }
-}
-
 /// Reads `[schema.]table.column`: the table's names, and the column's. The error follows *the table*.
-pub(super) fn table_column(text: &str, lexis: &'static Lexis) -> Result<(Vec<String>, String), String> {
+pub(super) fn table_column(text: &str, lexis: &'static Lexis) -> Result<(Vec<Name>, Name), String> {
     let lexemes = lexer::read(text, lexis)?.lexemes;
     let mut cursor = Cursor::new(&lexemes, lexis);
     let path = cursor.path().filter(|path| cursor.done() && (2..=4).contains(&path.len()));
@@ -110,5 +101,5 @@ pub(super) fn table_column(text: &str, lexis: &'static Lexis) -> Result<(Vec<Str
                 .to_owned(),
         );
     };
-    Ok((spellings(table), column.to_string()))
+    Ok((Name::all(table, lexis), Name::of(column, lexis)))
 }

@@ -109,8 +109,3 @@ pub(super) fn folded(token: &Token, lexis: &Lexis) -> String {
         other => other.to_string().to_ascii_lowercase(),
     }
 }
-
-/// Names in the caller's spelling.
-pub(super) fn spellings(parts: &[&Token]) -> Vec<String> {
-    parts.iter().map(ToString::to_string).collect()
-}

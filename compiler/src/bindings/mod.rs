@@ -27,6 +27,7 @@ mod grammar;
 mod guard;
 mod key;
 mod lexer;
+mod name;
 mod plain;
 mod query;
 mod reader;
@@ -37,9 +38,10 @@ mod types;
 mod yaml;
 
 use crate::dialect::Dialect;
-pub use column::{canonical_name, column, output_name};
+pub use column::{column, output_name};
 pub use document::parse;
 use indexmap::IndexMap;
+pub use name::Name;
 
 /// A parsed data-bindings document.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -100,10 +102,10 @@ pub struct BoundQuery {
 /// A query of the form `SELECT column, … FROM table [WHERE condition]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlainQuery {
-    /// The table as the query names it, schema and all, in the query's spelling.
-    pub table: Vec<String>,
-    /// The selected columns, in the query's spelling, without a qualifier.
-    pub columns: Vec<String>,
+    /// The table as the query names it, schema and all.
+    pub table: Vec<Name>,
+    /// The selected columns, without a qualifier.
+    pub columns: Vec<Name>,
     /// The condition, with places for the columns' qualifier; empty if there is none. It may be joined to
     /// others by `AND`: an `OR` within it stands between brackets.
     pub condition: Vec<ConditionPart>,
@@ -114,17 +116,17 @@ pub struct PlainQuery {
 pub enum ConditionPart {
     /// Text as it is.
     Text(String),
-    /// A column of the table, in the query's spelling, without a qualifier.
-    Column(String),
+    /// A column of the table, without a qualifier.
+    Column(Name),
 }
 
 /// The column that a filter looks at: an expression of the caller's over one row.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ColumnExpr {
     /// Its text; between brackets unless it is a name or a cast of one.
     pub text: String,
-    /// The parts of the name in the caller's spelling, if it is no more than a column, perhaps qualified.
-    pub name: Option<Vec<String>>,
+    /// The parts of the name, if it is no more than a column, perhaps qualified.
+    pub name: Option<Vec<Name>>,
     /// Every word of it, in lower case and without quotes: names that ours must not be.
     pub words: Vec<String>,
 }
@@ -132,10 +134,10 @@ pub struct ColumnExpr {
 /// The table whose rows are the values of a type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RowTable {
-    /// The table, schema and all, in the document's spelling.
-    pub table: Vec<String>,
-    /// Its unique column with the ids, in the document's spelling.
-    pub column: String,
+    /// The table, schema and all.
+    pub table: Vec<Name>,
+    /// Its unique column with the ids.
+    pub column: Name,
 }
 
 /// How the ids of a type are held by the caller's columns.

@@ -5,9 +5,9 @@
 //! if every word is known to be a column, a literal or a keyword. So the forms accepted here are few; any
 //! other query is used as it stands.
 
-use super::grammar::{Cursor, folded, spellings};
+use super::grammar::{Cursor, folded};
 use super::token::{Lexeme, Token, apart};
-use super::{ConditionPart, PlainQuery};
+use super::{ConditionPart, Name, PlainQuery};
 use crate::dialect::lexis::Lexis;
 use std::ops::Range;
 
@@ -43,7 +43,7 @@ pub(super) fn plain(lexemes: &[Lexeme], lexis: &'static Lexis) -> Option<PlainQu
     } else {
         return None;
     };
-    Some(PlainQuery { table: spellings(&table), columns, condition })
+    Some(PlainQuery { table: Name::all(&table, lexis), columns, condition })
 }
 
 /// What names mean within the query.
@@ -56,7 +56,7 @@ struct Scope {
 impl Scope {
     /// The column that a path names. A name alone could be the table, which stands for its whole row, and in
     /// some databases one in double quotes could be a text.
-    fn column(&self, path: &[&Token]) -> Option<String> {
+    fn column(&self, path: &[&Token]) -> Option<Name> {
         let column = match path {
             [qualifier, column] if folded(qualifier, self.lexis) == self.called => column,
             [column] => {
@@ -67,7 +67,7 @@ impl Scope {
             }
             _ => return None,
         };
-        Some(column.to_string())
+        Some(Name::of(column, self.lexis))
     }
 }
 
@@ -113,7 +113,7 @@ struct Condition<'a> {
     cursor: Cursor<'a>,
     scope: &'a Scope,
     /// Where columns stand, in order.
-    columns: Vec<(Range<usize>, String)>,
+    columns: Vec<(Range<usize>, Name)>,
     depth: usize,
     outer_or: bool,
 }

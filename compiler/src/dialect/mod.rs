@@ -56,6 +56,11 @@ pub(crate) struct Features {
     pub(crate) derived_columns: bool,
     /// The collation that orders text by its bytes, where that is not the default.
     pub(crate) byte_order: Option<&'static str>,
+    /// The collation that compares text by its bytes, where a column's own may find other texts equal, and an
+    /// index of such a column that has no other still serves.
+    pub(crate) byte_equality: Option<&'static str>,
+    /// How a text is told that is an integer.
+    pub(crate) integer_test: IntegerTest,
     /// The type of 64-bit integers.
     pub(crate) integer: &'static str,
     /// The most sources of one select.
@@ -82,6 +87,15 @@ pub(crate) enum State {
     Json,
     /// An array of `jsonb` arrays, by `ARRAY(…)` and `unnest`.
     JsonbArray,
+}
+
+/// How a text is told that is an integer in its canonical form; nothing else may be cast to one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum IntegerTest {
+    /// A cast never fails, and there and back makes the same text only of such.
+    RoundTrip,
+    /// By `SIMILAR TO`, before a cast that fails on anything else.
+    Pattern,
 }
 
 /// How a literal spells a character that is best not in it.
@@ -116,6 +130,8 @@ const SQLITE: Features = Features {
     sets_are_arrays: false,
     derived_columns: false,
     byte_order: None,
+    byte_equality: Some("BINARY"),
+    integer_test: IntegerTest::RoundTrip,
     integer: "INTEGER",
     joined_tables: 64,
     union_arms: 500,
@@ -136,6 +152,8 @@ const POSTGRESQL: Features = Features {
     sets_are_arrays: true,
     derived_columns: true,
     byte_order: Some("C"),
+    byte_equality: None,
+    integer_test: IntegerTest::Pattern,
     integer: "BIGINT",
     joined_tables: 100,
     union_arms: 1_000,

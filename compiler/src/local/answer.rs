@@ -4,9 +4,10 @@
 //! answer is not printed: a filter tests each row then, and any other form is refused.
 
 use super::fold::{Fetched, Folded};
+use super::likeness::places;
 use super::variant::Variant;
 use super::{Asked, Form, LocalError, LocalPlan, LocalSql, checks, filter, literals, sets, split};
-use crate::catalog::RelationSource;
+use crate::catalog::{Catalog, RelationSource};
 use crate::ir::Constant;
 use crate::plan::algebra::{Plan, PlanAnswer};
 use crate::plan::guards;
@@ -30,12 +31,12 @@ impl LocalPlan {
         let incomplete = match &self.refusal {
             None => None,
             Some((variant, message)) => {
-                let (folded, _) = variant.fold(asked, &self.catalog, fetch)?;
+                let (folded, _) = variant.fold(asked, fetch)?;
                 (!folded.plan.answer.selects().is_empty()).then(|| CompileError::Refused(message.clone()))
             }
         };
         match (&self.asked, incomplete) {
-            (Ok(variant), None) => self.print(variant, asked, fetch),
+            (Ok(variant), None) => print(variant, asked, fetch),
             (Err(error), _) => self.by_row(error.clone(), asked, fetch),
             (Ok(_), Some(error)) => self.by_row(error, asked, fetch),
         }
@@ -49,121 +50,122 @@ impl LocalPlan {
         fetch: &mut dyn FnMut(&Statement) -> Result<Fetched, E>,
     ) -> Result<LocalSql, LocalError<E>> {
         match &self.row {
-            Some(variant) => self.print(variant, asked, fetch),
+            Some(variant) => print(variant, asked, fetch),
             None => Err(LocalError::Compile(error)),
         }
     }
+}
 
-    fn print<E>(
-        &self,
-        variant: &Variant,
-        asked: &Asked<'_>,
-        fetch: &mut dyn FnMut(&Statement) -> Result<Fetched, E>,
-    ) -> Result<LocalSql, LocalError<E>> {
-        let (folded, constants) = variant.fold(asked, &self.catalog, fetch)?;
-        self.text(variant, folded, &constants, asked).map_err(LocalError::Compile)
-    }
+fn print<E>(
+    variant: &Variant,
+    asked: &Asked<'_>,
+    fetch: &mut dyn FnMut(&Statement) -> Result<Fetched, E>,
+) -> Result<LocalSql, LocalError<E>> {
+    let (folded, constants) = variant.fold(asked, fetch)?;
+    text(variant, folded, &constants, asked).map_err(LocalError::Compile)
+}
 
-    fn text(
-        &self,
-        variant: &Variant,
-        folded: Folded,
-        constants: &IndexSet<Constant>,
-        asked: &Asked<'_>,
-    ) -> Result<LocalSql, CompileError> {
-        let Folded { mut plan, mut embedded, read } = folded;
-        let bindings = self.bindings(&plan);
-        let told = if asked.explains {
-            let names = Names { program: asked.program, catalog: &self.catalog, extra_constants: constants };
-            (variant.told(asked.program, &self.catalog), names.plan(&plan))
-        } else {
-            (String::new(), String::new())
-        };
-        let mut common = Vec::new();
-        if let Form::List { .. } | Form::Rows { .. } = asked.form {
-            common = guards::take_common(plan.answer.selects_mut());
-        }
-        if let Form::List { .. } = asked.form {
-            literals::merge_literals(plan.answer.selects_mut(), &mut embedded);
-        }
-        let words = asked.bindings.facts.iter().flat_map(|binding| &binding.query.words);
-        let of_column = match asked.form {
-            Form::Filter { column, .. } => column.words.as_slice(),
-            Form::Decision { .. } | Form::Rows { .. } | Form::List { .. } => &[],
-        };
-        let prefix = LocalValues::free_prefix(words.chain(of_column).map(String::as_str));
-        for table in &mut plan.tables {
-            table.name.insert_str(0, &prefix);
-        }
-        let values = LocalValues {
-            bindings: asked.bindings,
-            embedded: &embedded,
-            prefix,
-            tables: Vec::new(),
-            current: None,
-            column: None,
-            row: None,
-            answer: Held::Text,
-            own_tables: false,
-            hashes: false,
-            in_sets: 0,
-            read: IndexMap::new(),
-        };
-        let statement = LocalStatement {
-            program: asked.program,
-            catalog: &self.catalog,
-            constants,
-            dialect: asked.bindings.dialect,
-            values,
-        };
-        let starts_from_rows = matches!(asked.form, Form::Decision { .. } | Form::List { .. });
-        if starts_from_rows && asked.bindings.dialect.features().sets_are_arrays {
-            checks::flatten(&mut plan, &self.catalog, asked.bindings, &statement.values.prefix);
-        }
-        let sql = match asked.form {
-            Form::Decision { name } => {
-                guards::factor_decision(&mut plan);
-                statement.decision(&plan, name)?
-            }
-            Form::List { name } => {
-                let columns = [(0, name.clone())];
-                statement.rows(&plan, 1, &columns, true, &common)?
-            }
-            Form::Rows { columns } => {
-                if asked.bindings.dialect.features().sets_are_arrays {
-                    sets::to_sets(&mut plan);
-                }
-                let names = output_columns(&plan, columns)?;
-                let n_columns = match &plan.answer {
-                    PlanAnswer::Rows { columns, .. } => columns.len(),
-                    PlanAnswer::Decision(_) => 0,
-                };
-                statement.rows(&plan, n_columns, &names, false, &common)?
-            }
-            Form::Filter { var, column } => {
-                project(&mut plan, *var)?;
-                filter::print(statement, &mut plan, variant.column, *var, column, asked)?
-            }
-        };
-        let embedded =
-            read.into_iter().map(|(part, n_rows)| (variant.predicates(part, &self.catalog), n_rows));
-        Ok(LocalSql {
-            sql,
-            split: told.0,
-            plan: told.1,
-            rules: variant.rules.iter().copied().collect(),
-            bindings,
-            embedded: embedded.collect(),
-        })
+fn text(
+    variant: &Variant,
+    folded: Folded,
+    constants: &IndexSet<Constant>,
+    asked: &Asked<'_>,
+) -> Result<LocalSql, CompileError> {
+    let catalog = asked.catalog;
+    let places = places(asked.program, constants, asked.question);
+    let Folded { mut plan, mut embedded, read } = folded;
+    let bindings = bindings(&plan, catalog);
+    let told = if asked.explains {
+        let names = Names { program: asked.program, catalog, extra_constants: constants };
+        (variant.told(asked.program, catalog), names.plan(&plan))
+    } else {
+        (String::new(), String::new())
+    };
+    let mut common = Vec::new();
+    if let Form::List { .. } | Form::Rows { .. } = asked.form {
+        common = guards::take_common(plan.answer.selects_mut());
     }
-    /// The caller's queries that a plan reads.
-    fn bindings(&self, plan: &Plan) -> Vec<usize> {
-        let bound = |source: usize| match self.catalog.relations.get(source)?.source {
-            RelationSource::Bound { binding } => Some(binding),
-            RelationSource::Table { .. } | RelationSource::Context { .. } => None,
-        };
-        split::sources(plan).into_iter().filter_map(bound).collect()
+    if let Form::List { .. } = asked.form {
+        literals::merge_literals(plan.answer.selects_mut(), &mut embedded);
     }
+    let words = asked.bindings.facts.iter().flat_map(|binding| &binding.query.words);
+    let of_column = match asked.form {
+        Form::Filter { column, .. } => column.words.as_slice(),
+        Form::Decision { .. } | Form::Rows { .. } | Form::List { .. } => &[],
+    };
+    let prefix = LocalValues::free_prefix(words.chain(of_column).map(String::as_str));
+    for table in &mut plan.tables {
+        table.name.insert_str(0, &prefix);
+    }
+    let values = LocalValues {
+        bindings: asked.bindings,
+        embedded: &embedded,
+        places: &places,
+        prefix,
+        tables: Vec::new(),
+        current: None,
+        column: None,
+        row: None,
+        answer: Held::Text,
+        own_tables: false,
+        hashes: false,
+        in_sets: 0,
+        read: IndexMap::new(),
+    };
+    let statement = LocalStatement {
+        program: asked.program,
+        catalog,
+        constants,
+        dialect: asked.bindings.dialect,
+        values,
+    };
+    let starts_from_rows = matches!(asked.form, Form::Decision { .. } | Form::List { .. });
+    if starts_from_rows && asked.bindings.dialect.features().sets_are_arrays {
+        checks::flatten(&mut plan, catalog, asked.bindings, &statement.values.prefix);
+    }
+    let template = match asked.form {
+        Form::Decision { name } => {
+            guards::factor_decision(&mut plan);
+            statement.decision(&plan, name)?
+        }
+        Form::List { name } => {
+            let columns = [(0, name.clone())];
+            statement.rows(&plan, 1, &columns, true, &common)?
+        }
+        Form::Rows { columns } => {
+            if asked.bindings.dialect.features().sets_are_arrays {
+                sets::to_sets(&mut plan);
+            }
+            let names = output_columns(&plan, columns)?;
+            let n_columns = match &plan.answer {
+                PlanAnswer::Rows { columns, .. } => columns.len(),
+                PlanAnswer::Decision(_) => 0,
+            };
+            statement.rows(&plan, n_columns, &names, false, &common)?
+        }
+        Form::Filter { var, column } => {
+            project(&mut plan, *var)?;
+            filter::print(statement, &mut plan, variant.column, *var, column, asked)?
+        }
+    };
+    let embedded = read.into_iter().map(|(part, n_rows)| (variant.predicates(part, catalog), n_rows));
+    Ok(LocalSql {
+        template,
+        split: told.0,
+        plan: told.1,
+        rules: variant.rules.iter().copied().collect(),
+        bindings,
+        embedded: embedded.collect(),
+    })
+}
+
+/// The caller's queries that a plan reads.
+fn bindings(plan: &Plan, catalog: &Catalog) -> Vec<usize> {
+    let bound = |source: usize| match catalog.relations.get(source)?.source {
+        RelationSource::Bound { binding } => Some(binding),
+        RelationSource::Table { .. } | RelationSource::Context { .. } => None,
+    };
+    split::sources(plan).into_iter().filter_map(bound).collect()
 }
 
 /// Keeps one variable of an answer that has several.

@@ -9,17 +9,16 @@
 //! ```
 
 use super::anchor::Anchors;
-use super::key::is_key;
+use super::key::{is_key, reads};
 use super::{Asked, sets};
-use crate::bindings::Bindings;
-use crate::bindings::ColumnExpr;
-use crate::catalog::{Catalog, RelationSource};
+use crate::bindings::{Bindings, ColumnExpr, Name, RowTable};
 use crate::ir::CompareOp;
-use crate::plan::algebra::{Condition, Expr, From, FromKind, Plan, Rows, Select, Table, TableBody};
+use crate::plan::algebra::{Condition, Expr, From, FromKind, Plan, Select, Table, TableBody};
 use crate::plan::guards;
 use crate::question::CompileError;
 use crate::specialise::clause::TableRef;
 use crate::sql::forms::{Filter, LocalStatement, column_text};
+use crate::sql::template::Template;
 
 /// Prints the filter of a folded plan. `given` is the variable whose value the plan takes as given, if it
 /// tests the column row by row.
@@ -30,7 +29,7 @@ pub(super) fn print(
     var: usize,
     column: &ColumnExpr,
     asked: &Asked<'_>,
-) -> Result<String, CompileError> {
+) -> Result<Template, CompileError> {
     let ty = asked.question.vars.get(var).and_then(|var| var.ty.as_deref()).unwrap_or_default();
     let text = column_text(column);
     let held = statement.column_held(column, ty);
@@ -42,8 +41,7 @@ pub(super) fn print(
     }
     let key = Key::of(asked.bindings, ty, column);
     let mut filter = Filter::default();
-    let embedded: Vec<Option<Rows>> =
-        statement.values.embedded.iter().map(|embedded| embedded.rows.clone()).collect();
+    let embedded = statement.values.embedded;
     let catalog = statement.catalog;
     for select in plan.answer.selects_mut() {
         match select.output.first().copied() {
@@ -55,11 +53,14 @@ pub(super) fn print(
                 let from = select.from.iter().find(|from| from.alias == alias).copied();
                 match from.map(|from| from.kind) {
                     Some(FromKind::Embedded(index)) if select.from.len() == 1 && select.filter.is_empty() => {
-                        let rows = embedded.get(index).and_then(Option::as_ref).into_iter().flatten();
-                        filter.literals.extend(rows.filter_map(|row| row.get(column).copied()));
+                        let rows = embedded.get(index).and_then(|embedded| embedded.rows.as_ref());
+                        let cells = rows.into_iter().flatten().filter_map(|row| row.get(column).copied());
+                        filter.literals.extend(cells);
                     }
                     Some(FromKind::Source(source))
-                        if key.as_ref().is_some_and(|key| key.is(catalog, source, column)) =>
+                        if key.as_ref().is_some_and(|key| {
+                            reads(catalog, asked.bindings, source, column, key.promised)
+                        }) =>
                     {
                         if let Some(from) = select.from.iter_mut().find(|from| from.alias == alias) {
                             *from = From { alias, kind: FromKind::Row(source) };
@@ -96,15 +97,13 @@ pub(super) fn print(
         filter.rows = filter.rows.into_iter().map(|row| probed(row, &is_row)).collect();
     }
     merge_sets(&mut filter.rows);
-    statement.values.row = key.map(|key| (key.row.clone(), key.column.to_owned()));
+    statement.values.row = key.map(|key| (key.row, key.promised.column.clone()));
     statement.filter(&plan.tables, plan, &filter, &text, &held)
 }
 
 /// A column that is the key of the row which the caller's query is at.
 struct Key<'b> {
-    bindings: &'b Bindings,
-    table: &'b [String],
-    column: &'b str,
+    promised: &'b RowTable,
     /// What the caller's query calls the row.
     row: String,
 }
@@ -115,25 +114,7 @@ impl<'b> Key<'b> {
         let promised = bindings.tables.get(ty)?;
         let (name, qualifier) = column.name.as_ref()?.split_last()?;
         let is_whole = promised.table.ends_with(qualifier) && !qualifier.is_empty();
-        (is_whole && *name == promised.column).then(|| Self {
-            bindings,
-            table: &promised.table,
-            column: &promised.column,
-            row: qualifier.join("."),
-        })
-    }
-
-    /// Whether a column of a relation is this one.
-    fn is(&self, catalog: &Catalog, source: usize, column: usize) -> bool {
-        let Some(RelationSource::Bound { binding }) =
-            catalog.relations.get(source).map(|relation| &relation.source)
-        else {
-            return false;
-        };
-        let plain = self.bindings.facts.get(*binding).and_then(|binding| binding.query.plain.as_ref());
-        plain.is_some_and(|plain| {
-            plain.table == self.table && plain.columns.get(column).is_some_and(|name| name == self.column)
-        })
+        (is_whole && *name == promised.column).then(|| Self { promised, row: Name::path(qualifier) })
     }
 }
 

@@ -57,7 +57,7 @@ pub(crate) struct Folder<'f, E> {
     pub(crate) fetch: &'f mut dyn FnMut(usize) -> Result<Fetched, E>,
     /// What was fetched, by part; `None` if there were too many rows.
     pub(crate) fetched: BTreeMap<usize, Option<Rows>>,
-    /// The rows that stand in the statement.
+    /// The rows that stand in the statement: those of each part, then those that were made of them.
     pub(crate) embedded: Vec<Embedded>,
 }
 
@@ -220,6 +220,9 @@ impl<E> Folder<'_, E> {
             }
         };
         self.fetched.insert(part, rows.clone());
+        if let Some(embedded) = self.embedded.get_mut(part) {
+            embedded.rows.clone_from(&rows);
+        }
         Ok(rows)
     }
 

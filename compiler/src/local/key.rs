@@ -1,17 +1,30 @@
 //! Which columns of the caller's queries are keys, as the bindings promise.
 
-use crate::bindings::Bindings;
+use crate::bindings::{Bindings, RowTable};
 use crate::catalog::{Catalog, RelationSource};
 
 /// Whether a column of a bound query is the unique column of its type's table, and the row's columns compare
 /// as what they are.
 pub(super) fn is_key(catalog: &Catalog, bindings: &Bindings, source: usize, column: usize) -> bool {
     let Some(relation) = catalog.relations.get(source) else { return false };
-    let RelationSource::Bound { binding } = relation.source else { return false };
-    let plain = bindings.facts.get(binding).and_then(|binding| binding.query.plain.as_ref());
     let promised = relation.columns().nth(column).and_then(|(ty, _)| bindings.tables.get(ty));
-    let is_promised = plain.zip(promised).is_some_and(|(plain, promised)| {
-        plain.table == promised.table && plain.columns.get(column) == Some(&promised.column)
+    promised.is_some_and(|promised| reads(catalog, bindings, source, column, promised))
+        && relation.columns().all(|(ty, _)| bindings.sql_types.contains_key(ty))
+}
+
+/// Whether a column of a bound query is the column of a table that the bindings promise to be unique.
+pub(super) fn reads(
+    catalog: &Catalog,
+    bindings: &Bindings,
+    source: usize,
+    column: usize,
+    promised: &RowTable,
+) -> bool {
+    let bound = catalog.relations.get(source).and_then(|relation| match relation.source {
+        RelationSource::Bound { binding } => bindings.facts.get(binding),
+        RelationSource::Table { .. } | RelationSource::Context { .. } => None,
     });
-    is_promised && relation.columns().all(|(ty, _)| bindings.sql_types.contains_key(ty))
+    bound.and_then(|bound| bound.query.plain.as_ref()).is_some_and(|plain| {
+        plain.table == promised.table && plain.columns.get(column) == Some(&promised.column)
+    })
 }

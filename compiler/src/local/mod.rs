@@ -8,7 +8,7 @@
 //! 2. `fold` puts values and rows in, and decides what they decide;
 //! 3. `filter` sorts the alternatives of a filter; `checks`, `prefix`, `sets` and `literals` give the plan the shape
 //!    that the caller's database answers fast;
-//! 4. `sql::forms` prints.
+//! 4. `sql::forms` prints, with places for the question's values: a `likeness` says which questions share a text.
 
 mod anchor;
 mod answer;
@@ -16,6 +16,7 @@ mod checks;
 mod filter;
 pub(crate) mod fold;
 mod key;
+mod likeness;
 mod literals;
 mod prefix;
 mod put;
@@ -23,8 +24,11 @@ mod sets;
 mod split;
 mod types;
 mod variant;
+mod weight;
 
+pub use crate::sql::template::Template;
 pub use fold::Fetched;
+pub use likeness::Likeness;
 
 use crate::bindings::{Bindings, ColumnExpr};
 use crate::catalog::Catalog;
@@ -35,7 +39,7 @@ use crate::question::{CompileError, Question, Shape, ShapeDomain};
 use variant::Variant;
 
 /// The form of SQL that is wanted.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Form {
     /// One row with one truth value, in a column of this name.
     Decision {
@@ -64,7 +68,6 @@ pub enum Form {
 /// A question of one shape, planned for a caller's database.
 #[derive(Clone, Debug)]
 pub struct LocalPlan {
-    catalog: Catalog,
     /// The question as it was asked.
     asked: Result<Variant, CompileError>,
     /// When the rows are not the whole answer, and why.
@@ -76,8 +79,8 @@ pub struct LocalPlan {
 /// SQL for a caller's database.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LocalSql {
-    /// The text.
-    pub sql: String,
+    /// The text, with places for the question's values.
+    pub template: Template,
     /// What the store was asked for, and what was left of the plan, if the plan is told.
     pub split: String,
     /// What was left once values and rows were known, if the plan is told.
@@ -105,6 +108,8 @@ pub enum LocalError<E> {
 pub struct Asked<'a> {
     /// The policy.
     pub program: &'a Program,
+    /// What the plan was made over.
+    pub catalog: &'a Catalog,
     /// The caller's queries.
     pub bindings: &'a Bindings,
     /// The question, of the plan's shape.
@@ -125,17 +130,17 @@ pub struct Asked<'a> {
 /// [`CompileError::Refused`] if the question cannot be answered by one statement.
 pub fn plan(
     program: &Program,
-    catalog: Catalog,
+    catalog: &Catalog,
     shape: &Shape,
     form: &Form,
     dialect: Dialect,
     most_rows: usize,
 ) -> Result<LocalPlan, CompileError> {
     let variant = |planned: Planned, shape: &Shape, column: Option<usize>| {
-        Variant::new(program, &catalog, shape, planned, column, most_rows)
+        Variant::new(program, catalog, shape, planned, column, most_rows)
     };
     let expands_tables = dialect.features().expands_tables;
-    let mut asked = plan::plan(program, &catalog, shape, expands_tables);
+    let mut asked = plan::plan(program, catalog, shape, expands_tables);
     let refusal = match &mut asked {
         Ok(planned) => planned.refusal.take(),
         Err(bug @ CompileError::Bug(_)) => return Err(bug.clone()),
@@ -155,7 +160,7 @@ pub fn plan(
             if let Some(var) = given.vars.get_mut(*var) {
                 var.domain = ShapeDomain::Given;
             }
-            match plan::plan(program, &catalog, &given, expands_tables) {
+            match plan::plan(program, catalog, &given, expands_tables) {
                 Ok(planned) => Some(variant(planned, &given, Some(*var))?),
                 Err(error @ CompileError::Bug(_)) => return Err(error),
                 Err(CompileError::Refused(_)) => None,
@@ -168,7 +173,7 @@ pub fn plan(
         Err(error) if row.is_none() => return Err(error),
         Err(error) => Err(error),
     };
-    Ok(LocalPlan { catalog, asked, refusal, row })
+    Ok(LocalPlan { asked, refusal, row })
 }
 
 /// Whether each row may tell the value of a variable: it is asked for, and it is no String, for whose values

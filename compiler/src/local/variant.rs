@@ -5,6 +5,7 @@
 //! takes the value as given.
 
 use super::fold::{Fetched, Folded, Folder};
+use super::likeness;
 use super::put;
 use super::split::{self, Residual};
 use super::types::Types;
@@ -14,7 +15,7 @@ use crate::dialect;
 use crate::ir::{Constant, Program, RuleId, TypeId};
 use crate::limits;
 use crate::plan::Planned;
-use crate::plan::algebra::{Condition, FromKind, Plan};
+use crate::plan::algebra::{Condition, Embedded, FromKind, Plan};
 use crate::plan::print::Names;
 use crate::question::{CompileError, Shape, Statement};
 use crate::sql;
@@ -33,6 +34,8 @@ pub(super) struct Variant {
     pub(super) statements: Vec<Statement>,
     pub(super) constants: IndexSet<Constant>,
     pub(super) rules: IndexSet<RuleId>,
+    /// Whether its text depends on the question's values alone, see [`Likeness`](super::Likeness).
+    pub(super) is_by_values: bool,
     /// The variable whose value is the caller's column.
     pub(super) column: Option<usize>,
 }
@@ -64,14 +67,14 @@ impl Variant {
             };
             statements.push(sql::to_sql(program, catalog, &planned, dialect::STORE, Values::Parameters)?);
         }
-        Ok(Self { residual, types, statements, constants, rules: planned.rules, column })
+        let is_by_values = likeness::is_by_values(&residual);
+        Ok(Self { residual, types, statements, constants, rules: planned.rules, is_by_values, column })
     }
 
     /// Puts values and rows into the plan.
     pub(super) fn fold<E>(
         &self,
         asked: &Asked<'_>,
-        catalog: &Catalog,
         fetch: &mut dyn FnMut(&Statement) -> Result<Fetched, E>,
     ) -> Result<(Folded, IndexSet<Constant>), LocalError<E>> {
         let mut constants = self.constants.clone();
@@ -90,25 +93,28 @@ impl Variant {
             types: &self.types,
             fetch: &mut part,
             fetched: BTreeMap::new(),
-            embedded: Vec::new(),
+            // A part's rows keep its number.
+            embedded: (0..self.statements.len())
+                .map(|part| Embedded { rows: None, part: Some(part) })
+                .collect(),
         };
         let folded = folder.fold(plan).map_err(LocalError::Fetch)?;
-        self.check_size(&folded, asked, catalog).map_err(LocalError::Compile)?;
+        self.check_size(&folded, asked).map_err(LocalError::Compile)?;
         Ok((folded, constants))
     }
 
     /// Refuses a plan that holds more values than may stand in a text.
-    fn check_size(&self, folded: &Folded, asked: &Asked<'_>, catalog: &Catalog) -> Result<(), CompileError> {
+    fn check_size(&self, folded: &Folded, asked: &Asked<'_>) -> Result<(), CompileError> {
         let used = embedded_sources(&folded.plan);
         for index in used {
             let Some(embedded) = folded.embedded.get(index) else { continue };
             let n_values = embedded.rows.as_ref().map(|rows| rows.iter().map(Vec::len).sum::<usize>());
             if n_values.is_none_or(|n_values| n_values > asked.most_values) {
-                return Err(self.too_many(embedded.part, asked.most_values, catalog));
+                return Err(self.too_many(embedded.part, asked.most_values, asked.catalog));
             }
         }
         if most_literals(&folded.plan) > asked.most_values {
-            return Err(self.too_many(None, asked.most_values, catalog));
+            return Err(self.too_many(None, asked.most_values, asked.catalog));
         }
         Ok(())
     }

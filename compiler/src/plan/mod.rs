@@ -96,9 +96,8 @@ pub(crate) fn plan(
     expands_tables: bool,
 ) -> Result<Planned, CompileError> {
     let specialised = specialise::specialise(program, catalog, shape)?;
-    let rules = rules(&specialised);
-    let (planned, _) = settle_and_finish(program, catalog, shape, shrink(specialised), expands_tables)?;
-    Ok(Planned { rules, ..planned })
+    let (planned, _) = settle_and_finish(program, catalog, shape, specialised, expands_tables)?;
+    Ok(planned)
 }
 
 /// Plans a question for one statement, and tells how.
@@ -112,7 +111,7 @@ pub(crate) fn explain(
     let extra_constants = specialised.extra_constants.clone();
     let names = Names { program, catalog, extra_constants: &extra_constants };
     let before = names.specialised(&specialised);
-    let (planned, settled) = settle_and_finish(program, catalog, shape, shrink(specialised), expands_tables)?;
+    let (planned, settled) = settle_and_finish(program, catalog, shape, specialised, expands_tables)?;
     let planned = planned.shortened();
     let collapsed = names.specialised(&settled);
     let strata = names.strata(&settled, &planner::strata(&settled.relations));
@@ -128,20 +127,22 @@ fn shrink(mut specialised: Specialised) -> Specialised {
     specialised
 }
 
-/// Plans the shrunk relations, and returns the relations that were planned.
+/// Plans the relations, and returns those that were planned.
 fn settle_and_finish(
     program: &Program,
     catalog: &Catalog,
     shape: &Shape,
-    shrunk: Specialised,
+    specialised: Specialised,
     expands_tables: bool,
 ) -> Result<(Planned, Specialised), CompileError> {
+    let rules = rules(&specialised);
+    let shrunk = shrink(specialised);
     if asks_for_literals(&shrunk) {
         let mut with_roles = shrunk.clone();
         collapse::drop_unreachable(&mut with_roles);
         with_roles.shared = roles::reify(program, catalog, &mut with_roles);
         let settled = settle(with_roles);
-        match finish(program, catalog, shape, &settled, expands_tables) {
+        match finish(program, catalog, shape, &settled, expands_tables, &rules) {
             Ok(planned) => return Ok((planned, settled)),
             // Whatever picks its roles needs a list of them, and many lists are too much.
             Err(CompileError::Refused(_)) => {}
@@ -149,7 +150,7 @@ fn settle_and_finish(
         }
     }
     let settled = settle(shrunk);
-    Ok((finish(program, catalog, shape, &settled, expands_tables)?, settled))
+    Ok((finish(program, catalog, shape, &settled, expands_tables, &rules)?, settled))
 }
 
 /// The passes from shrunk relations to the relations that are planned.
@@ -174,7 +175,7 @@ fn rules(specialised: &Specialised) -> IndexSet<RuleId> {
     roots.chain(clauses).filter_map(|clause| clause.rule).collect()
 }
 
-/// Plans the shrunk relations: with branches where they are tested, or, if that makes the statement too
+/// Plans the settled relations: with branches where they are tested, or, if that makes the statement too
 /// large, with a table for whatever is tested in several ways.
 fn finish(
     program: &Program,
@@ -182,13 +183,14 @@ fn finish(
     shape: &Shape,
     specialised: &Specialised,
     expands_tables: bool,
+    rules: &IndexSet<RuleId>,
 ) -> Result<Planned, CompileError> {
     let attempt = |shares_tests: bool| {
         let extra_constants = specialised.extra_constants.clone();
         let mut planner = Planner::new(program, catalog, specialised.clone(), shares_tests);
         let answer = planner.answer(shape, &specialised.roots)?;
         let refusal = planner.take_refusal()?;
-        Ok(Planned { plan: planner.into_plan(answer), refusal, extra_constants, rules: IndexSet::new() })
+        Ok(Planned { plan: planner.into_plan(answer), refusal, extra_constants, rules: rules.clone() })
     };
     let fits = |planned: &Planned| planned.plan.n_readings() <= limits::TABLE_READINGS;
     let first = attempt(false);

@@ -7,7 +7,7 @@
 use super::build;
 use super::held::{Held, LocalValues};
 use super::lower::{Lowering, Sources, column_names};
-use crate::bindings::{BoundQuery, ConditionPart, PlainQuery, SqlType};
+use crate::bindings::{BoundQuery, ConditionPart, Name, PlainQuery};
 use crate::catalog::{Relation, RelationSource};
 use crate::ir::CompareOp;
 use crate::plan::algebra::{Condition, Expr, FromKind, Select, Table};
@@ -92,7 +92,7 @@ impl Lowering<'_> {
     ) -> Result<TableFactor, CompileError> {
         let query = self.query(binding)?;
         if let Some(plain) = &query.plain {
-            return Ok(build::raw_table(&plain.table.join("."), alias, &[]));
+            return Ok(build::raw_table(&Name::path(&plain.table), alias, &[]));
         }
         let n_columns = relation.columns().count();
         if self.features.derived_columns {
@@ -148,10 +148,6 @@ impl Lowering<'_> {
         row.map(|(name, _)| name.clone()).unwrap_or_default()
     }
 
-    fn native(&self, ty: &SqlType, text: &str) -> Sql {
-        ty.literal(text, |text| self.lit(text))
-    }
-
     fn is_key(&self, query: &BoundQuery, column: usize) -> bool {
         let row = self.local.as_ref().and_then(|local| local.row.as_ref());
         let name = query.plain.as_ref().and_then(|plain| plain.columns.get(column));
@@ -169,13 +165,12 @@ impl Lowering<'_> {
         for (at, row) in rows.iter().enumerate() {
             let mut cells = Vec::new();
             for (literal, held) in row.iter().zip(&held) {
-                let text = self.literal_text(*literal)?;
                 // The first row gives the columns their types.
                 cells.push(match held {
-                    Held::Native(ty) if at == 0 => build::cast(self.native(ty, &text), &ty.name),
-                    Held::Native(ty) => self.native(ty, &text),
-                    Held::Text | Held::Untold(_) if at == 0 => self.text(self.lit(&text)),
-                    Held::Text | Held::Untold(_) => self.lit(&text),
+                    Held::Native(ty) if at == 0 => build::cast(self.native(ty, *literal)?, &ty.name),
+                    Held::Native(ty) => self.native(ty, *literal)?,
+                    Held::Text | Held::Untold(_) if at == 0 => self.text(self.literal(*literal)?),
+                    Held::Text | Held::Untold(_) => self.literal(*literal)?,
                 });
             }
             values.push(cells);
@@ -214,11 +209,15 @@ impl Lowering<'_> {
             }
             for column in 0..relation.columns().count() {
                 let expr = Expr::Column { alias: from.alias, column };
+                let name = if is_row {
+                    self.row_column(source, column)
+                } else {
+                    self.bound_column(*binding, &alias, column)
+                };
                 // The key is tested for all alternatives at once.
                 let is_key = is_row && self.is_key(query, column);
                 if !is_key && (is_row || !is_compared(select, expr)) {
-                    let sources = Sources::of(select);
-                    conditions.push(build::is_not_null(self.column(&sources, from.alias, column)?));
+                    conditions.push(build::is_not_null(name?));
                 }
             }
         }

@@ -30,9 +30,7 @@ impl Lowering<'_> {
             CompareOp::GreaterOrEqual => BinaryOperator::GtEq,
         };
         if !matches!(op, CompareOp::Equal | CompareOp::NotEqual) {
-            let (left, right) = (self.expr(sources, left)?, self.expr(sources, right)?);
-            let integer = |expr| build::cast(expr, self.features.integer);
-            return Ok(build::binary(integer(left), operator, integer(right)));
+            return Ok(build::binary(self.integer(sources, left)?, operator, self.integer(sources, right)?));
         }
         match (left, right) {
             (Expr::Const(_), Expr::Const(_)) => {}
@@ -63,27 +61,28 @@ impl Lowering<'_> {
         held: &Held,
         literals: &[ConstId],
     ) -> Result<Sql, CompileError> {
-        let texts =
-            literals.iter().map(|literal| self.literal_text(*literal)).collect::<Result<Vec<_>, _>>()?;
-        let (value, list): (Sql, Vec<Sql>) = match held {
-            Held::Native(ty) => (
-                value,
-                texts
-                    .iter()
-                    .filter(|text| ty.admits(text))
-                    .map(|text| ty.literal(text, |text| self.lit(text)))
-                    .collect(),
-            ),
-            Held::Untold(ty) if !texts.iter().all(|text| self.suffices_untyped(*ty, text)) => {
-                (self.as_text(value, held), texts.iter().map(|text| self.lit(text)).collect())
+        let mut list = Vec::with_capacity(literals.len());
+        let value = match held {
+            Held::Native(ty) => {
+                for literal in literals {
+                    if ty.admits(self.literal_text(*literal)?) {
+                        list.push(self.native(ty, *literal)?);
+                    }
+                }
+                value
             }
-            Held::Untold(_) => {
+            Held::Untold(ty) if self.suffice_untyped(*ty, literals)? => {
                 let exact = self.as_text(value.clone(), held);
                 let one = self.one_of(value, &Held::Text, literals)?;
                 let exact = self.one_of(exact, &Held::Text, literals)?;
                 return Ok(build::nested(build::all(vec![one, exact])));
             }
-            Held::Text => (value, texts.iter().map(|text| self.lit(text)).collect()),
+            Held::Text | Held::Untold(_) => {
+                for literal in literals {
+                    list.push(self.literal(*literal)?);
+                }
+                self.as_text(value, held)
+            }
         };
         let mut list = list.into_iter();
         Ok(match (list.next(), list.len()) {
@@ -95,25 +94,31 @@ impl Lowering<'_> {
 
     /// `value <> literal`, for a value held in any way.
     fn unequal(&self, value: Sql, held: &Held, literal: ConstId) -> Result<Sql, CompileError> {
-        let text = self.literal_text(literal)?;
         Ok(match held {
-            Held::Native(ty) if ty.admits(&text) => {
-                build::binary(value, BinaryOperator::NotEq, ty.literal(&text, |text| self.lit(text)))
+            Held::Native(ty) if ty.admits(self.literal_text(literal)?) => {
+                build::binary(value, BinaryOperator::NotEq, self.native(ty, literal)?)
             }
             Held::Native(_) => build::boolean(true),
             Held::Text | Held::Untold(_) => {
-                build::binary(self.as_text(value, held), BinaryOperator::NotEq, self.lit(&text))
+                build::binary(self.as_text(value, held), BinaryOperator::NotEq, self.literal(literal)?)
             }
         })
     }
 
-    /// Whether a literal may take its type from the column that it is compared with, so that an index serves:
-    /// what looks like a small number or a UUID is one wherever the column holds such, and what does not is
-    /// compared as text, since the database would refuse it. What is equal as a value of another type, as
-    /// `20240101` to a date, is not the same id: the text is compared beside.
-    fn suffices_untyped(&self, ty: Option<TypeId>, text: &str) -> bool {
-        self.features.literals_are_untyped
-            && (ty == Some(TypeId::BOOLEAN) || is_small_number(text) || is_uuid(text))
+    /// Whether literals may take their type from the column that they are compared with, so that an index
+    /// serves: what looks like a small number or a UUID is one wherever the column holds such, and what does
+    /// not is compared as text, since the database would refuse it. Numbers beside UUIDs are in no column but
+    /// one of text, and a String or Boolean may well be an enumeration. What is equal as a value of another
+    /// type, as `20240101` to a date, is not the same id: the text is compared beside.
+    fn suffice_untyped(&self, ty: Option<TypeId>, literals: &[ConstId]) -> Result<bool, CompileError> {
+        let (mut numbers, mut uuids) = (true, true);
+        for literal in literals {
+            let text = self.literal_text(*literal)?;
+            numbers &= is_small_number(text);
+            uuids &= is_uuid(text);
+        }
+        let is_id = !matches!(ty, Some(TypeId::STRING | TypeId::BOOLEAN));
+        Ok(self.features.literals_are_untyped && is_id && (numbers || uuids))
     }
 }
 
@@ -128,14 +133,14 @@ fn comparable(left: &SqlType, right: &SqlType) -> bool {
 }
 
 /// A canonical number that every integer type of four bytes holds.
-fn is_small_number(text: &str) -> bool {
+pub(crate) fn is_small_number(text: &str) -> bool {
     let digits = text.strip_prefix('-').unwrap_or(text);
     let canonical = digits == "0" && text == "0" || !digits.is_empty() && !digits.starts_with('0');
     canonical && digits.len() <= 9 && digits.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// A UUID in canonical form.
-fn is_uuid(text: &str) -> bool {
+pub(crate) fn is_uuid(text: &str) -> bool {
     text.len() == 36
         && text.bytes().enumerate().all(|(at, byte)| match at {
             8 | 13 | 18 | 23 => byte == b'-',

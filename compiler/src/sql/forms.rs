@@ -8,6 +8,7 @@ use super::build;
 use super::held::{Held, LocalValues};
 use super::layout;
 use super::lower::{Literal, Lowering, Sources, Values};
+use super::template::Template;
 use crate::bindings::ColumnExpr;
 use crate::bindings::SqlType;
 use crate::catalog::Catalog;
@@ -76,7 +77,7 @@ impl LocalStatement<'_> {
     }
 
     /// `SELECT … AS name`, one row with one truth value.
-    pub(crate) fn decision(self, plan: &Plan, name: &str) -> Result<String, CompileError> {
+    pub(crate) fn decision(self, plan: &Plan, name: &str) -> Result<Template, CompileError> {
         self.statement(plan, |lowering, selects| {
             let holds = lowering.decision(&plan.tables, selects)?;
             let projection = vec![build::item(holds, Some(build::ident(name)))];
@@ -93,7 +94,7 @@ impl LocalStatement<'_> {
         names: &[(usize, String)],
         sorted: bool,
         common: &[Condition],
-    ) -> Result<String, CompileError> {
+    ) -> Result<Template, CompileError> {
         self.statement(plan, |lowering, selects| {
             let all = lowering.arms(&plan.tables, &Sources::default(), selects, n_columns, sorted)?;
             let r = lowering.named("r");
@@ -118,14 +119,14 @@ impl LocalStatement<'_> {
         self,
         plan: &Plan,
         body: impl FnOnce(&mut Lowering<'_>, &[Select]) -> Result<Query, CompileError>,
-    ) -> Result<String, CompileError> {
+    ) -> Result<Template, CompileError> {
         let mut lowering = self.lowering();
         lowering.hold_tables(plan);
         let (ctes, recursive) = lowering.tables(plan)?;
         let query = body(&mut lowering, plan.answer.selects())?;
         let mut all = lowering.read_queries()?;
         all.extend(ctes);
-        Ok(layout::layout(&build::with(query, recursive, all).to_string(), |_| None))
+        Ok(lowering.printed(&build::with(query, recursive, all)))
     }
 
     /// A condition over the caller's column.
@@ -136,7 +137,7 @@ impl LocalStatement<'_> {
         filter: &Filter,
         column: &Sql,
         held: &Held,
-    ) -> Result<String, CompileError> {
+    ) -> Result<Template, CompileError> {
         let mut lowering = self.lowering();
         lowering.hold_tables(plan);
         if let Some(local) = &mut lowering.local {
@@ -144,25 +145,20 @@ impl LocalStatement<'_> {
             local.hashes = filter.hashes;
         }
         let mut of_column = Vec::new();
+        let exact = lowering.exact(column.clone(), held);
         if !filter.literals.is_empty() {
-            of_column.push(lowering.one_of(column.clone(), held, &filter.literals)?);
+            of_column.push(lowering.one_of(exact.clone(), held, &filter.literals)?);
         }
         for select in &filter.rows {
             of_column.push(lowering.branch(tables, &Sources::default(), select, false)?);
         }
         for (literal, select) in &filter.conditioned {
-            let is = lowering.one_of(column.clone(), held, &[*literal])?;
+            let is = lowering.one_of(exact.clone(), held, &[*literal])?;
             let holds = lowering.branch(tables, &Sources::default(), select, false)?;
             of_column.push(build::nested(build::all(vec![is, holds])));
         }
         if !filter.set.is_empty() {
-            of_column.push(lowering.value_in_set(
-                tables,
-                &Sources::default(),
-                column.clone(),
-                held,
-                &filter.set,
-            )?);
+            of_column.push(lowering.value_in_set(tables, &Sources::default(), exact, held, &filter.set)?);
         }
         of_column.retain(|condition| *condition != build::boolean(false));
         let mut any = Vec::new();
@@ -187,11 +183,11 @@ impl LocalStatement<'_> {
             all.push(any);
             build::nested(build::all(all))
         };
-        Ok(layout::layout(&filter.to_string(), |_| None))
+        Ok(lowering.printed(&filter))
     }
 
     /// A condition over the caller's column that is decided row by row.
-    pub(crate) fn row_test(self, plan: &Plan, column: &Sql) -> Result<String, CompileError> {
+    pub(crate) fn row_test(self, plan: &Plan, column: &Sql) -> Result<Template, CompileError> {
         let (given, id) = {
             let given = format!("{}given", self.values.prefix);
             (given.clone(), build::column(&given, build::ident("id")))
@@ -215,7 +211,7 @@ impl LocalStatement<'_> {
         let projection = vec![build::item(build::number(1), None)];
         let filter = vec![build::is_not_null(id), holds];
         let query = build::query(build::select(false, projection, from, filter));
-        Ok(layout::layout(&build::nested(build::exists(query, false)).to_string(), |_| None))
+        Ok(lowering.printed(&build::nested(build::exists(query, false))))
     }
 }
 
@@ -268,6 +264,10 @@ impl Lowering<'_> {
             local.own_tables = true;
         }
         Ok(build::with(query, recursive, all))
+    }
+
+    fn printed(&self, node: &impl std::fmt::Display) -> Template {
+        Template::of(&layout::layout(&node.to_string(), |_| None), self.features.escapes)
     }
 
     /// Conditions that mention no source.

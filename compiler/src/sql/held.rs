@@ -7,7 +7,8 @@
 
 use super::build;
 use super::lower::{Lowering, Sources};
-use crate::bindings::{Bindings, Family, SqlType};
+use super::template::Place;
+use crate::bindings::{Bindings, Family, Name, SqlType};
 use crate::ir::{ConstId, TypeId};
 use crate::plan::algebra::{Embedded, Expr, FromKind, Plan, Select, TableBody};
 use crate::question::CompileError;
@@ -33,6 +34,8 @@ pub(crate) struct LocalValues<'l> {
     pub(crate) bindings: &'l Bindings,
     /// The rows of embedded sources.
     pub(crate) embedded: &'l [Embedded],
+    /// The literals that are values of the question.
+    pub(crate) places: &'l [Place],
     /// What our names begin with, so that they are none of the caller's.
     pub(crate) prefix: String,
     /// How each column of each table is held.
@@ -42,7 +45,7 @@ pub(crate) struct LocalValues<'l> {
     /// The question's variable that is a column of the caller's, its type and its name in the statement.
     pub(crate) column: Option<(usize, Held, Sql)>,
     /// The name of the caller's row and its key, where a filter may read the row's other columns.
-    pub(crate) row: Option<(String, String)>,
+    pub(crate) row: Option<(String, Name)>,
     /// How the answer's columns must come out.
     pub(crate) answer: Held,
     /// Whether each query brings the tables that it reads: a filter has no place for them.
@@ -62,14 +65,6 @@ impl SqlType {
             Family::Integer { .. } | Family::Uuid | Family::Padded => Held::Native(self.clone()),
             Family::Text => Held::Text,
             Family::Other => Held::Untold(None),
-        }
-    }
-
-    /// A text of this type as a literal.
-    pub(super) fn literal(&self, text: &str, lit: impl Fn(&str) -> Sql) -> Sql {
-        match (self.family, text.parse()) {
-            (Family::Integer { .. }, Ok(number)) => build::number(number),
-            _ => lit(text),
         }
     }
 }
@@ -177,6 +172,14 @@ impl Lowering<'_> {
         }
     }
 
+    /// A column of the caller's, made to equal only what has the same bytes.
+    pub(super) fn exact(&self, column: Sql, held: &Held) -> Sql {
+        match (held, self.features.byte_equality) {
+            (Held::Text | Held::Untold(_), Some(collation)) => build::collate(column, collation),
+            (Held::Text | Held::Untold(_) | Held::Native(_), _) => column,
+        }
+    }
+
     /// A value as text.
     pub(super) fn as_text(&self, value: Sql, held: &Held) -> Sql {
         match held {
@@ -197,10 +200,7 @@ impl Lowering<'_> {
         wanted: &Held,
     ) -> Result<Sql, CompileError> {
         match (wanted, expr) {
-            (Held::Native(ty), Expr::Const(literal)) => {
-                let text = self.literal_text(literal)?;
-                Ok(build::cast(ty.literal(&text, |text| self.lit(text)), &ty.name))
-            }
+            (Held::Native(ty), Expr::Const(literal)) => Ok(build::cast(self.native(ty, literal)?, &ty.name)),
             (Held::Native(ty), _) => {
                 let value = self.expr(sources, expr)?;
                 // The arms of a fixpoint must agree to the letter.
@@ -222,12 +222,6 @@ impl Lowering<'_> {
                 Ok(self.text(value))
             }
         }
-    }
-
-    pub(super) fn literal_text(&self, literal: ConstId) -> Result<String, CompileError> {
-        let held = constant(self.program, self.extra_constants, literal);
-        held.map(|held| held.text.clone())
-            .ok_or_else(|| CompileError::Bug("a literal without an entry".into()))
     }
 }
 

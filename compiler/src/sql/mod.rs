@@ -1,17 +1,20 @@
 //! A plan becomes one SQL statement.
 //!
 //! In: a `Plan`. Out: text and the parameters it needs. The stages: `lower` makes sqlparser's syntax tree for
-//! a dialect, with nodes from `build` alone; `layout` prints it.
+//! a dialect, with nodes from `build` alone; `layout` prints it. For a caller's database `template` leaves open
+//! where the question's values stand.
 
 mod build;
 mod caller;
-mod compare;
+pub(crate) mod compare;
 mod condition;
 mod fixpoint;
 pub(crate) mod forms;
 pub(crate) mod held;
+mod integer;
 mod layout;
 pub(crate) mod lower;
+pub(crate) mod template;
 mod value;
 
 use crate::catalog::Catalog;

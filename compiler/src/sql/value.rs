@@ -5,10 +5,8 @@ use super::lower::{ITSELF, Lowering, Sources};
 use super::lower::{Literal, Values};
 use crate::catalog::RelationSource;
 use crate::dialect::{JsonRows, Placeholder};
-use crate::ir::ConstId;
 use crate::plan::algebra::{Expr, FromKind};
 use crate::question::{CompileError, Slot};
-use crate::specialise::clause::constant;
 use sqlparser::ast::{BinaryOperator, Expr as Sql};
 
 impl Lowering<'_> {
@@ -17,7 +15,7 @@ impl Lowering<'_> {
             Expr::Column { alias, column } => self.column(sources, alias, column),
             Expr::Const(literal) => self.literal(literal),
             Expr::Given(var) => match self.local.as_ref().and_then(|local| local.column.as_ref()) {
-                Some((column, _, name)) if *column == var => Ok(name.clone()),
+                Some((column, held, name)) if *column == var => Ok(self.exact(name.clone(), held)),
                 Some(_) | None => Ok(self.value(Slot::Given(var))),
             },
             Expr::Now => {
@@ -39,7 +37,10 @@ impl Lowering<'_> {
         let from = from.ok_or_else(|| CompileError::Bug(format!("t{alias} is not in scope")))?;
         let table = self.alias(alias);
         match from.kind {
-            FromKind::Row(index) => self.row_column(index, column),
+            FromKind::Row(index) => {
+                let held = self.held(sources, Expr::Column { alias, column });
+                Ok(self.exact(self.row_column(index, column)?, &held))
+            }
             FromKind::Embedded(_) => Ok(build::column(&table, build::ident(&format!("c{column}")))),
             FromKind::Source(index) => {
                 let relation = self.relation(index)?;
@@ -51,7 +52,10 @@ impl Lowering<'_> {
                             .ok_or_else(|| CompileError::Bug("a column without a name".into()))?;
                         Ok(build::column(&table, build::ident(name)))
                     }
-                    RelationSource::Bound { binding } => self.bound_column(*binding, &table, column),
+                    RelationSource::Bound { binding } => {
+                        let held = self.held(sources, Expr::Column { alias, column });
+                        Ok(self.exact(self.bound_column(*binding, &table, column)?, &held))
+                    }
                     RelationSource::Context { .. } => Ok(build::binary(
                         build::column(&table, build::ident("value")),
                         BinaryOperator::LongArrow,
@@ -74,12 +78,6 @@ impl Lowering<'_> {
                 ),
             }),
         }
-    }
-
-    pub(super) fn literal(&self, literal: ConstId) -> Result<Sql, CompileError> {
-        let held = constant(self.program, self.extra_constants, literal);
-        held.map(|held| self.lit(&held.text))
-            .ok_or_else(|| CompileError::Bug("a literal without an entry".into()))
     }
 
     /// A value without a column, as text.

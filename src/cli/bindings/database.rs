@@ -42,6 +42,8 @@ pub(super) struct ColumnType {
 pub(super) enum Kind {
     /// Text, which is its own id.
     Text,
+    /// Text whose case does not count.
+    Caseless,
     /// Text that the column pads with blanks.
     Padded,
     /// Integers up to this one.
@@ -74,6 +76,8 @@ pub(super) struct Origin {
     pub(super) indexed: Option<bool>,
     /// Whether no two rows share a value.
     pub(super) unique: Option<bool>,
+    /// The collation by which different texts are equal, where statements do not overrule it.
+    pub(super) loose: Option<String>,
 }
 
 impl Database {

@@ -64,6 +64,7 @@ pub(super) fn binding(binding: &Binding, columns: &[Column], sql_types: &SqlType
     let mut findings = Vec::new();
     for (position, (ty, column)) in types.into_iter().zip(columns).enumerate() {
         findings.extend(sql_type(ty, column, sql_types));
+        findings.extend(loose(column));
         findings.extend(may_be_null(binding, position, column));
         if is_entity(ty) {
             findings.extend(index(column));
@@ -94,6 +95,7 @@ pub(super) fn row_table(ty: &str, column: &Column, sql_types: &SqlTypes) -> Vec<
         findings.push(Finding::of(Severity::Error, column, "may be NULL: declare it NOT NULL"));
     }
     findings.extend(sql_type(ty, column, sql_types));
+    findings.extend(loose(column));
     findings
 }
 
@@ -140,19 +142,30 @@ fn undeclared(ty: &str, column: &Column) -> Option<Finding> {
         (_, Kind::Unknown) | ("String", _) => true,
         ("Integer", kind) => matches!(kind, Kind::Integer { .. }),
         ("Boolean", kind) => matches!(kind, Kind::Boolean),
-        (_, kind) => matches!(kind, Kind::Text),
+        (_, kind) => matches!(kind, Kind::Text | Kind::Caseless),
     };
     if fits {
         return None;
     }
     let message = if is_entity(ty) {
-        format!(
-            "is `{name}`, and compared as text: add `{ty}: {name}` under `sql_types`, so that indexes serve"
-        )
+        let gain = match kind {
+            Kind::Integer { .. } | Kind::Uuid => "indexes serve and an id of another form is no error",
+            _ => "indexes serve",
+        };
+        format!("is `{name}`, and compared as text: add `{ty}: {name}` under `sql_types`, so that {gain}")
     } else {
         format!("is `{name}`, so only what is written like a {ty} of the policy matches")
     };
     Some(Finding::of(Severity::Warning, column, message))
+}
+
+/// PostgreSQL compares text by the column's collation, and another would cost its index.
+fn loose(column: &Column) -> Option<Finding> {
+    let collation = column.origin.as_ref()?.loose.as_ref()?;
+    let message = format!(
+        "has the collation `{collation}`, by which different ids are equal: give it a deterministic one"
+    );
+    Some(Finding::of(Severity::Error, column, message))
 }
 
 fn may_be_null(binding: &Binding, position: usize, column: &Column) -> Option<Finding> {
@@ -183,6 +196,11 @@ fn is_tested(binding: &Binding, position: usize) -> bool {
 }
 
 fn index(column: &Column) -> Option<Finding> {
+    if column.ty.kind == Kind::Caseless {
+        let message =
+            "is compared as text, since ids differ by case, and no index of it serves: keep ids as text";
+        return Some(Finding::of(Severity::Warning, column, message));
+    }
     match &column.origin {
         None => {
             let message = "is computed, so no index serves: select a table's own column, and write its type \

@@ -23,7 +23,7 @@ use self::report::{Entry, Report};
 use super::error::CliError;
 use super::policy_file::PolicyFile;
 use super::{Verdict, output, policy_file, serve};
-use portcullis_compiler::bindings::{self, Binding, Bindings, RowTable};
+use portcullis_compiler::bindings::{self, Binding, Bindings, Name, RowTable};
 use portcullis_compiler::ir::Program;
 use std::path::PathBuf;
 
@@ -163,7 +163,7 @@ async fn row_table(
 ) -> Result<Entry, CliError> {
     let (mut findings, mut columns) = (Vec::new(), Vec::new());
     // The names are in the document's spelling, quotes and all, and were read by its parser.
-    match database.columns(&format!("SELECT {column} FROM {}", table.join("."))).await? {
+    match database.columns(&format!("SELECT {column} FROM {}", Name::path(table))).await? {
         Ok(found) => {
             findings.extend(found.iter().flat_map(|column| judge::row_table(ty, column, sql_types)));
             columns.extend(found.into_iter().map(|column| (ty.to_owned(), column)));

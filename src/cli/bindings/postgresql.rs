@@ -21,7 +21,9 @@ const ORIGIN: &str = "
         AND m.amname IN ('btree', 'hash')
     )
     SELECT t.oid::regclass::text, a.attname::text, t.relkind IN ('r', 'p', 'm'), a.attnotnull,
-           EXISTS (SELECT FROM usable), EXISTS (SELECT FROM usable WHERE is_unique)
+           EXISTS (SELECT FROM usable), EXISTS (SELECT FROM usable WHERE is_unique),
+           (SELECT l.collname::text FROM pg_collation l
+            WHERE l.oid = a.attcollation AND NOT l.collisdeterministic)
     FROM pg_class t JOIN pg_attribute a ON a.attrelid = t.oid
     WHERE t.oid = $1 AND a.attnum = $2";
 
@@ -75,6 +77,7 @@ impl Postgresql {
             not_null: told(row.try_get(3)?),
             indexed: told(row.try_get(4)?),
             unique: told(row.try_get(5)?),
+            loose: row.try_get(6)?,
         }))
     }
 
@@ -106,7 +109,7 @@ fn kind(ty: &Type) -> Kind {
         Type::INT8 => Kind::Integer { max: i64::MAX },
         Type::UUID => Kind::Uuid,
         Type::BOOL => Kind::Boolean,
-        _ if ty.name() == "citext" => Kind::Text,
+        _ if ty.name() == "citext" => Kind::Caseless,
         _ => Kind::Other,
     }
 }

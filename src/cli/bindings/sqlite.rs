@@ -85,6 +85,8 @@ impl Sqlite {
             not_null: Some(not_null || is_rowid),
             indexed: Some(indexed || is_rowid),
             unique: Some(unique || is_rowid),
+            // Statements for SQLite name the collation that they compare by.
+            loose: None,
         };
         Ok(Some((Self::ty(&declared), origin)))
     }

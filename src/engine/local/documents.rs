@@ -12,11 +12,32 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A parsed document.
 #[derive(Debug)]
-pub(super) struct Document {
+pub(in crate::engine) struct Document {
     /// Different for every text that was parsed.
-    pub(super) number: u64,
+    pub(in crate::engine) number: u64,
     /// What it says.
-    pub(super) bindings: Bindings,
+    pub(in crate::engine) bindings: Bindings,
+}
+
+impl Document {
+    /// The relations that it binds.
+    pub(in crate::engine) fn relations(&self) -> impl Iterator<Item = Relation> + '_ {
+        self.bindings.facts.iter().enumerate().map(|(binding, bound)| {
+            let arg = |(position, arg): (usize, &BindingArg)| match arg {
+                BindingArg::Column { ty } => {
+                    RelationArg::Column { ty: ty.clone(), column: format!("c{position}") }
+                }
+                BindingArg::Constant { ty, text } => {
+                    RelationArg::Constant { ty: ty.clone(), text: text.clone() }
+                }
+            };
+            Relation {
+                predicate: bound.predicate.clone(),
+                args: bound.args.iter().enumerate().map(arg).collect(),
+                source: RelationSource::Bound { binding },
+            }
+        })
+    }
 }
 
 /// The documents that were sent last.
@@ -46,23 +67,6 @@ impl Documents {
         self.cache.insert(text.to_owned(), Arc::clone(&document));
         Ok(document)
     }
-}
-
-/// The relations that a document binds.
-pub(super) fn relations(bindings: &Bindings) -> impl Iterator<Item = Relation> + '_ {
-    bindings.facts.iter().enumerate().map(|(binding, bound)| {
-        let arg = |(position, arg): (usize, &BindingArg)| match arg {
-            BindingArg::Column { ty } => {
-                RelationArg::Column { ty: ty.clone(), column: format!("c{position}") }
-            }
-            BindingArg::Constant { ty, text } => RelationArg::Constant { ty: ty.clone(), text: text.clone() },
-        };
-        Relation {
-            predicate: bound.predicate.clone(),
-            args: bound.args.iter().enumerate().map(arg).collect(),
-            source: RelationSource::Bound { binding },
-        }
-    })
 }
 
 /// Weighs a document by its text, of which a parsed one takes a small multiple.

@@ -5,16 +5,18 @@
 //! them is put into the text: the text grows with the answer, not with the store.
 //!
 //! ```text
-//! question + bindings ─plans─▶ LocalPlan ─stored parts─▶ rows on a reader ─finish─▶ SQL
+//! question + bindings ─plans─▶ LocalPlan ─┬─stored parts─▶ rows on a reader ─▶ SQL
+//!                                         └─no parts─▶ Template, kept ─values─▶ SQL
 //! ```
 
 mod documents;
+mod explain;
 mod notes;
 mod question;
 mod run;
 
-pub(super) use documents::Documents;
-pub(super) use run::LocalKey;
+pub(super) use documents::{Document, Documents};
+pub(super) use run::{LocalKey, TextKey};
 
 use super::{Engine, EngineError, EvaluateQuery};
 use crate::store::{Fact, Value};
@@ -130,12 +132,11 @@ impl Engine {
     /// [`EngineError::BadRequest`] for a fault of the bindings, the question or its column, and for a
     /// question that cannot be answered by one statement.
     pub async fn local(&self, request: LocalRequest) -> Result<String, EngineError> {
-        Ok(self.local_sql(request, false).await?.0.sql)
+        self.local_text(self.plan_local(&request).await?).await
     }
 
     /// [`Engine::local`], and how it came about.
     pub async fn explain_local(&self, request: LocalRequest) -> Result<LocalExplanation, EngineError> {
-        let (sql, document, plans) = self.local_sql(request, true).await?;
-        Ok(Self::explained(sql, &document, &plans.policy.program))
+        self.told(self.plan_local(&request).await?).await
     }
 }

@@ -1,42 +1,71 @@
 //! Makes the SQL of a local check: plans it, asks the store for its part, prints.
+//!
+//! A plan without a part for the store depends on the question's values only, and questions that are alike share
+//! its text: it is printed once, and then each question's values are put into their places.
 
-use super::documents::{Document, relations};
+use super::documents::Document;
 use super::question::Wanted;
-use super::{LocalEmbedded, LocalExplanation, LocalRequest, LocalRule, notes};
+use super::{LocalQuestion, LocalRequest};
 use crate::engine::answers::Binding;
-use crate::engine::catalog::{self, ContextSignature};
-use crate::engine::plans::Plans;
-use crate::engine::view::off_the_workers;
+use crate::engine::catalog::ContextSignature;
+use crate::engine::plans::{KeptPlan, Plans};
+use crate::engine::view::{View, off_the_workers};
 use crate::engine::{Engine, EngineError, questions};
 use crate::store::{Reader, StoreError};
-use portcullis_compiler::ir::Program;
-use portcullis_compiler::local::{self, Asked, Fetched, Form, LocalError, LocalPlan, LocalSql};
-use portcullis_compiler::question::{Answer, CompileError, Shape, Statement};
+use portcullis_compiler::local::{Asked, Fetched, Form, Likeness, LocalError, LocalSql, Template};
+use portcullis_compiler::question::{Answer, CompileError, Question, Shape, Statement};
 use std::sync::Arc;
 
 /// What distinguishes two plans for callers' databases.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(in crate::engine) struct LocalKey {
-    shape: Shape,
-    context: Vec<ContextSignature>,
+    pub(in crate::engine) shape: Shape,
+    pub(in crate::engine) context: Vec<ContextSignature>,
     /// The document's number.
-    document: u64,
+    pub(in crate::engine) document: u64,
     /// The variable of a filter.
     filter: Option<usize>,
 }
 
+/// What distinguishes two texts for callers' databases.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(in crate::engine) struct TextKey {
+    pub(in crate::engine) plan: LocalKey,
+    form: Form,
+    likeness: Likeness,
+}
+
+impl TextKey {
+    /// About how much memory its form and its values take.
+    pub(in crate::engine) fn n_bytes(&self) -> usize {
+        let form = match &self.form {
+            Form::Decision { name } | Form::List { name } => name.len(),
+            Form::Rows { columns } => columns.iter().map(|(_, name)| name.len() + 32).sum(),
+            Form::Filter { column, .. } => 2 * column.text.len() + 32 * column.words.len(),
+        };
+        form + self.likeness.n_bytes()
+    }
+}
+
+/// A question whose plan is made.
+pub(super) struct Planned {
+    pub(super) document: Arc<Document>,
+    pub(super) plans: Arc<Plans>,
+    plan: Arc<KeptPlan>,
+    key: LocalKey,
+    wanted: Wanted,
+    view: View,
+    most_values: usize,
+}
+
 impl Engine {
-    /// The SQL, and if `explains` how it came about.
-    pub(super) async fn local_sql(
-        &self,
-        request: LocalRequest,
-        explains: bool,
-    ) -> Result<(LocalSql, Arc<Document>, Arc<Plans>), EngineError> {
+    /// Plans a question, or finds it planned.
+    pub(super) async fn plan_local(&self, request: &LocalRequest) -> Result<Planned, EngineError> {
         let document = self.documents().parse(&request.bindings)?;
         let wanted = request.question.wanted(document.bindings.dialect, self.settings().question_atoms)?;
         let view = match self.view(&request.context)? {
             Some(view) => {
-                if matches!(request.question, super::LocalQuestion::Evaluate { .. }) {
+                if matches!(request.question, LocalQuestion::Evaluate { .. }) {
                     let asked = wanted.question.atoms.iter().filter(|atom| !atom.predicate.is_empty());
                     for atom in asked {
                         questions::check_predicate(view.program(), &atom.predicate, atom.args.len())?;
@@ -47,117 +76,109 @@ impl Engine {
             None => self.view_without_policy()?,
         };
         let plans = view.plans();
-        let Wanted { question, form } = wanted;
-        let by_position = questions::by_position(&question);
         let key = LocalKey {
-            shape: Shape::of(view.program(), &by_position),
+            shape: Shape::of(view.program(), &questions::by_position(&wanted.question)),
             context: view.context().signatures.clone(),
             document: document.number,
-            filter: match form {
+            filter: match wanted.form {
                 Form::Filter { var, .. } => Some(var),
                 Form::Decision { .. } | Form::Rows { .. } | Form::List { .. } => None,
             },
         };
         let most_values = self.settings().embedded_values;
-        let plan = if let Some(plan) = plans.known_local(&key) {
+        let plan = if let Some(plan) = self.counted().local_plans.note(plans.known_local(&key)) {
             plan
         } else {
-            let (plans, document, form) = (Arc::clone(&plans), Arc::clone(&document), form.clone());
+            let (plans, document) = (Arc::clone(&plans), Arc::clone(&document));
+            let (key, form) = (key.clone(), wanted.form.clone());
             off_the_workers(move || plans.plan_local(key, &document, &form, most_values))
                 .await?
-                .map_err(|error| refused(error, &question))?
+                .map_err(|error| refused(error, &wanted.question))?
         };
-        let asked_document = Arc::clone(&document);
-        let asked_plans = Arc::clone(&plans);
-        let outcome = self
-            .read(move |reader| {
-                let asked = Asked {
-                    program: &asked_plans.policy.program,
-                    bindings: &asked_document.bindings,
-                    question: &question,
-                    form: &form,
-                    now: view.now(),
-                    most_values,
-                    explains,
-                };
-                let binding = Binding { context: view.context(), now: view.now(), window: None };
-                let made = reader.snapshot(|reader| {
-                    let mut failed = None;
-                    let made = plan.sql(&asked, &mut |statement: &Statement| {
-                        fetch(reader, statement, &binding, &asked, &mut failed)
-                    });
-                    Ok((made, failed))
-                });
-                made.map(|(made, failed)| (made, failed, question))
-            })
-            .await?;
-        let (made, failed, question) = outcome;
-        if let Some(failed) = failed {
-            return Err(failed);
-        }
-        let sql = made.map_err(|error| match error {
-            LocalError::Compile(error) => refused(error, &question),
-            LocalError::Fetch(error) => error.into(),
-        })?;
-        Ok((sql, document, plans))
+        Ok(Planned { document, plans, plan, key, wanted, view, most_values })
     }
 
-    /// [`Engine::explain_local`] of SQL that was made.
-    pub(super) fn explained(sql: LocalSql, document: &Document, program: &Program) -> LocalExplanation {
-        let mut rules: Vec<LocalRule> = sql
-            .rules
-            .iter()
-            .filter_map(|rule| program.rules.get(rule.index()))
-            .map(|rule| LocalRule {
-                line: program.source.locate(rule.span).line,
-                text: program.source.snippet(rule.span).trim().to_owned(),
+    /// The SQL of a planned question, as text.
+    pub(super) async fn local_text(&self, planned: Planned) -> Result<String, EngineError> {
+        let Some(likeness) = planned.plan.plan.likeness(&planned.asked(false)) else {
+            return Ok(self.local_sql(planned, false).await?.1);
+        };
+        let key = TextKey { plan: planned.key.clone(), form: planned.wanted.form.clone(), likeness };
+        let template = match planned.plans.known_text(&key) {
+            Some(template) => template,
+            None => planned.plans.keep_text(key, planned.template_of_values()?),
+        };
+        text(&template, &planned.wanted.question)
+    }
+
+    /// The SQL of a planned question, with what came of the store, and as text.
+    pub(super) async fn local_sql(
+        &self,
+        planned: Planned,
+        explains: bool,
+    ) -> Result<(LocalSql, String), EngineError> {
+        let read = move |reader: &Reader| {
+            let binding = Binding { context: planned.view.context(), now: planned.view.now(), window: None };
+            let asked = planned.asked(explains);
+            reader.snapshot(|reader| {
+                let mut failed = None;
+                let made = planned.plan.plan.sql(&asked, &mut |statement: &Statement| {
+                    fetch(reader, statement, &binding, &asked, &mut failed)
+                });
+                Ok(match failed {
+                    Some(failed) => Err(failed),
+                    None => planned.settled(made),
+                })
             })
-            .collect();
-        rules.sort_unstable_by(|left, right| (left.line, &left.text).cmp(&(right.line, &right.text)));
-        rules.dedup();
-        let bound = sql.bindings.iter().filter_map(|index| document.bindings.facts.get(*index));
-        let bound: Vec<_> = bound.collect();
-        let embedded = sql.embedded.into_iter();
-        LocalExplanation {
-            dialect: document.bindings.dialect.to_string(),
-            split: sql.split,
-            plan: sql.plan,
-            rules,
-            notes: notes::notes(&document.bindings, &bound),
-            bindings: bound.iter().map(|binding| binding.key.clone()).collect(),
-            embedded: embedded.map(|(predicates, n_rows)| LocalEmbedded { predicates, n_rows }).collect(),
-            sql: sql.sql,
-        }
+        };
+        self.read(read).await?
     }
 }
 
-impl Plans {
-    /// Plans a question for a caller's database and keeps the plan.
-    fn plan_local(
-        &self,
-        key: LocalKey,
-        document: &Document,
-        form: &Form,
-        most_values: usize,
-    ) -> Result<Arc<LocalPlan>, CompileError> {
-        let mut catalog = catalog::catalog(self.stored(), &key.context);
-        catalog.relations.extend(relations(&document.bindings));
-        let plan = local::plan(
-            &self.policy.program,
-            catalog,
-            &key.shape,
-            form,
-            document.bindings.dialect,
-            most_values,
-        )?;
-        let plan = Arc::new(plan);
-        self.keep_local(key, &plan);
-        Ok(plan)
+impl Planned {
+    fn asked(&self, explains: bool) -> Asked<'_> {
+        Asked {
+            program: &self.plans.policy.program,
+            catalog: &self.plan.catalog,
+            bindings: &self.document.bindings,
+            question: &self.wanted.question,
+            form: &self.wanted.form,
+            now: self.view.now(),
+            most_values: self.most_values,
+            explains,
+        }
     }
+
+    /// The text of a plan that asks the store for nothing.
+    fn template_of_values(&self) -> Result<Template, EngineError> {
+        let made = self.plan.plan.sql(&self.asked(false), &mut |_| {
+            Err(StoreError::Bug("a plan without parts asks the store".into()))
+        });
+        Ok(self.settled(made)?.0.template)
+    }
+
+    fn settled(
+        &self,
+        made: Result<LocalSql, LocalError<StoreError>>,
+    ) -> Result<(LocalSql, String), EngineError> {
+        let question = &self.wanted.question;
+        let sql = made.map_err(|error| match error {
+            LocalError::Compile(error) => refused(error, question),
+            LocalError::Fetch(error) => error.into(),
+        })?;
+        let text = text(&sql.template, question)?;
+        Ok((sql, text))
+    }
+}
+
+fn text(template: &Template, question: &Question) -> Result<String, EngineError> {
+    template
+        .text(question)
+        .ok_or_else(|| EngineError::Bug("a text asks for a value its question does not have".into()))
 }
 
 /// The names that the caller gave to the variables, in a message that names them by position.
-fn refused(error: CompileError, question: &portcullis_compiler::question::Question) -> EngineError {
+fn refused(error: CompileError, question: &Question) -> EngineError {
     match error {
         CompileError::Refused(message) => EngineError::BadRequest(questions::with_names(&message, question)),
         bug @ CompileError::Bug(_) => EngineError::Bug(bug.to_string()),

@@ -89,6 +89,44 @@ pub(crate) fn output(question: &Question, var: usize) -> String {
     }
 }
 
+/// The question about other values of the same kinds: the same are the same still, and different ones differ.
+pub(crate) fn twin(question: &LocalQuestion) -> LocalQuestion {
+    let other = |value: &store::Value| store::Value::new(&value.ty, &other_id(&value.id));
+    match question.clone() {
+        LocalQuestion::Authorize { actor, action, resource } => {
+            LocalQuestion::Authorize { actor: other(&actor), action, resource: other(&resource) }
+        }
+        LocalQuestion::List { actor, action, resource_type, column } => {
+            LocalQuestion::List { actor: other(&actor), action, resource_type, column }
+        }
+        LocalQuestion::Actions { actor, resource } => {
+            LocalQuestion::Actions { actor: other(&actor), resource: other(&resource) }
+        }
+        LocalQuestion::Evaluate { mut query, mode } => {
+            let vars = query.vars.values_mut().filter(|var| !is_primitive(&var.ty));
+            for id in vars.filter_map(|var| var.ids.as_mut()).flatten() {
+                *id = other_id(id);
+            }
+            LocalQuestion::Evaluate { query, mode }
+        }
+    }
+}
+
+/// Another number for a number, another UUID for a UUID, a text with signs in it for any other.
+fn other_id(id: &str) -> String {
+    let is_uuid = id.len() == 36 && id.split('-').count() == 5;
+    let is_number = id.len() < 9 && id.bytes().all(|byte| byte.is_ascii_digit()) && !id.starts_with('0');
+    match id.char_indices().next_back() {
+        Some((at, last)) if is_uuid => format!("{}{}", &id[..at], if last == '7' { '3' } else { '7' }),
+        Some(_) if is_number => format!("{id}1"),
+        _ => format!("{id}'\\:%"),
+    }
+}
+
+fn is_primitive(ty: &str) -> bool {
+    matches!(ty, "String" | "Integer" | "Boolean")
+}
+
 /// A cell of an answer, from the variable's type and what the database returned.
 pub(crate) fn cell(ty: &str, id: Option<&str>, original: impl Fn(&str, &str) -> Value) -> Cell {
     id.map_or_else(|| Cell::AnyOf(ty.to_owned()), |id| Cell::Value(original(ty, id)))

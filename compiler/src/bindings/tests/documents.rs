@@ -1,7 +1,7 @@
 //! Every form of document that real files have.
 
 use super::*;
-use crate::bindings::{Family, RowTable, SqlType};
+use crate::bindings::{Family, Name, RowTable, SqlType};
 
 #[test]
 fn a_document_without_bindings_binds_nothing() {
@@ -267,14 +267,14 @@ fn a_type_admits_canonical_literals_only() {
 
 #[test]
 fn tables_name_a_column_with_its_table() {
-    let row = |table: &[&str], column: &str| RowTable {
-        table: table.iter().map(|part| (*part).to_owned()).collect(),
-        column: column.to_owned(),
-    };
     let bindings =
         good("tables:\n  A: issues.id\n  B: app.Issues.\"Id\"\n  C: '\"my app\".\"a.b\".id'\n  D: t.user\n");
-    assert_eq!(bindings.tables["A"], row(&["issues"], "id"));
-    assert_eq!(bindings.tables["B"], row(&["app", "Issues"], "\"Id\""));
-    assert_eq!(bindings.tables["C"], row(&["\"my app\"", "\"a.b\""], "id"));
-    assert_eq!(bindings.tables["D"], row(&["t"], "user"));
+    let row = |ty: &str| {
+        let RowTable { table, column } = &bindings.tables[ty];
+        format!("{} {column}", Name::path(table))
+    };
+    assert_eq!(row("A"), "issues id");
+    assert_eq!(row("B"), "app.Issues \"Id\"");
+    assert_eq!(row("C"), "\"my app\".\"a.b\" id");
+    assert_eq!(row("D"), "t user");
 }

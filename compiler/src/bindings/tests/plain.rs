@@ -1,7 +1,7 @@
 //! Which queries are no more than columns of one table.
 
 use super::*;
-use crate::bindings::{ConditionPart, PlainQuery};
+use crate::bindings::{ConditionPart, Name, PlainQuery};
 
 /// A plain query as one line, with its columns marked by a dot.
 fn shown(text: &str, dialect: Dialect) -> Option<String> {
@@ -13,7 +13,8 @@ fn shown(text: &str, dialect: Dialect) -> Option<String> {
             ConditionPart::Column(column) => format!("t.{column}"),
         })
         .collect();
-    Some(format!("{} | {} | {condition}", table.join("."), columns.join(", ")))
+    let columns: Vec<String> = columns.iter().map(Name::to_string).collect();
+    Some(format!("{} | {} | {condition}", Name::path(&table), columns.join(", ")))
 }
 
 #[test]

@@ -169,6 +169,27 @@ pub(super) fn first_of(conditions: Vec<Expr>) -> Expr {
     }
 }
 
+/// `CASE WHEN condition THEN value END`
+pub(super) fn only_if(condition: Expr, value: Expr) -> Expr {
+    Expr::Case {
+        case_token: AttachedToken::empty(),
+        end_token: AttachedToken::empty(),
+        operand: None,
+        conditions: vec![CaseWhen { condition, result: value }],
+        else_result: None,
+    }
+}
+
+/// `expr SIMILAR TO 'pattern'`
+pub(super) fn similar(expr: Expr, pattern: &str) -> Expr {
+    Expr::SimilarTo {
+        negated: false,
+        expr: Box::new(expr),
+        pattern: Box::new(lit(pattern)),
+        escape_char: None,
+    }
+}
+
 /// `function(a, b, …)`
 pub(super) fn call(function: &str, args: Vec<Expr>) -> Expr {
     call_with(

@@ -1,0 +1,52 @@
+//! Names of the caller's tables and columns.
+
+use super::grammar::folded;
+use super::token::Token;
+use crate::dialect::lexis::Lexis;
+use std::fmt;
+use std::hash::{Hash, Hasher};
+
+/// A name in the caller's spelling. Two spellings of one name are equal: `Users` and `users` in PostgreSQL, but
+/// not `"Users"`.
+#[derive(Clone, Debug)]
+pub struct Name {
+    spelling: String,
+    folded: String,
+}
+
+impl Name {
+    /// The name that a token is.
+    pub(super) fn of(token: &Token, lexis: &Lexis) -> Self {
+        Self { spelling: token.to_string(), folded: folded(token, lexis) }
+    }
+
+    /// The names that tokens are.
+    pub(super) fn all(tokens: &[&Token], lexis: &Lexis) -> Vec<Self> {
+        tokens.iter().map(|token| Self::of(token, lexis)).collect()
+    }
+
+    /// Names with dots between them.
+    pub fn path(names: &[Self]) -> String {
+        names.iter().map(|name| name.spelling.as_str()).collect::<Vec<_>>().join(".")
+    }
+}
+
+impl PartialEq for Name {
+    fn eq(&self, other: &Self) -> bool {
+        self.folded == other.folded
+    }
+}
+
+impl Eq for Name {}
+
+impl Hash for Name {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.folded.hash(state);
+    }
+}
+
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.spelling)
+    }
+}

@@ -1,0 +1,117 @@
+//! Which questions have the same SQL but for the spelling of their values.
+//!
+//! In: a plan that asks the store for nothing, and a question. Out: a [`Likeness`]. What is done to a plan looks
+//! at a value in two ways only: it asks whether the value equals another value or a literal of the policy, and
+//! whether it is one of an SQL type. So a likeness says which values are equal, what types admit them, and the
+//! value itself where the policy mentions it. A plan that compares by order, reads the clock or asks the store
+//! for rows looks at more; its text is made for each question anew.
+
+use super::split::{Residual, for_each_condition};
+use super::variant::Variant;
+use super::{Asked, LocalPlan};
+use crate::ir::{CompareOp, ConstId, Constant, Program};
+use crate::plan::algebra::{Condition, Expr, Plan};
+use crate::question::{Domain, Question, QuestionVar};
+use crate::sql::compare::{is_small_number, is_uuid};
+use crate::sql::template::Place;
+use indexmap::IndexSet;
+
+/// What the SQL of a question depends on, beside its plan and form.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Likeness(Vec<Like>);
+
+/// What it depends on of one variable.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Like {
+    /// Nothing is given.
+    Nothing,
+    /// The value itself.
+    Exactly(String),
+    /// That the value is the same as this variable's, which is the first with it, and which of the types
+    /// admit it.
+    Any { same_as: usize, admitted: Vec<bool> },
+}
+
+impl Likeness {
+    /// About how much memory it takes.
+    pub fn n_bytes(&self) -> usize {
+        let like = |like: &Like| match like {
+            Like::Nothing => 32,
+            Like::Exactly(text) => 32 + text.len(),
+            Like::Any { admitted, .. } => 32 + admitted.len(),
+        };
+        self.0.iter().map(like).sum()
+    }
+}
+
+impl LocalPlan {
+    /// What the SQL of a question depends on beside how its values are spelled: the
+    /// [template](super::LocalSql::template) of one question is that of all that are like it, and asks the
+    /// store for nothing. `None` if there is more that it depends on.
+    pub fn likeness(&self, asked: &Asked<'_>) -> Option<Likeness> {
+        if !self.variants().all(|variant| variant.is_by_values) {
+            return None;
+        }
+        let vars = &asked.question.vars;
+        let like = |(at, var): (usize, &QuestionVar)| {
+            let text = match &var.domain {
+                Domain::Given(text) => text,
+                Domain::GivenOneOf(_) => return None,
+                Domain::Wanted | Domain::Ignored => return Some(Like::Nothing),
+            };
+            let ty = var.ty.as_deref().and_then(|ty| asked.program.type_id(ty));
+            if ty.is_none() || self.mentions(asked.program, text) {
+                return Some(Like::Exactly(text.clone()));
+            }
+            let is_same = |other: &QuestionVar| other.domain == var.domain;
+            let same_as = vars.iter().position(is_same).unwrap_or(at);
+            let types = asked.bindings.sql_types.values();
+            let mut admitted: Vec<bool> = types.map(|ty| ty.admits(text)).collect();
+            admitted.extend([is_small_number(text), is_uuid(text)]);
+            Some(Like::Any { same_as, admitted })
+        };
+        vars.iter().enumerate().map(like).collect::<Option<_>>().map(Likeness)
+    }
+
+    /// Whether a literal of the policy or of the plan has this text.
+    fn mentions(&self, program: &Program, text: &str) -> bool {
+        let of_plans = self.variants().flat_map(|variant| &variant.constants);
+        program.constants.iter().chain(of_plans).any(|held| held.text == text)
+    }
+
+    /// All plans that may make its text.
+    pub(super) fn variants(&self) -> impl Iterator<Item = &Variant> {
+        self.asked.iter().chain(self.refusal.as_ref().map(|(variant, _)| variant)).chain(&self.row)
+    }
+}
+
+/// Whether what is made of a plan depends on nothing but the question's values, and on those by no order.
+pub(super) fn is_by_values(residual: &Residual) -> bool {
+    residual.parts.is_empty() && !is_ordered_or_timed(&residual.plan)
+}
+
+fn is_ordered_or_timed(plan: &Plan) -> bool {
+    let mut found = false;
+    let tables = plan.tables.iter().flat_map(|table| table.body.selects());
+    tables.chain(plan.answer.selects()).for_each(|select| {
+        select.each_expr(&mut |expr| found |= expr == Expr::Now);
+    });
+    for_each_condition(plan, &mut |condition| {
+        found |= match condition {
+            Condition::Compare { op, .. } => !matches!(op, CompareOp::Equal | CompareOp::NotEqual),
+            Condition::OneOf { .. } | Condition::In { .. } | Condition::Any(_) | Condition::None(_) => false,
+        };
+    });
+    found
+}
+
+/// The literals beside the policy's that are values of the question.
+pub(super) fn places(program: &Program, constants: &IndexSet<Constant>, question: &Question) -> Vec<Place> {
+    let place = |(at, var): (usize, &QuestionVar)| {
+        let Domain::Given(text) = &var.domain else { return None };
+        let ty = program.type_id(var.ty.as_deref()?)?;
+        let number = constants.get_index_of(&Constant { ty, text: text.clone() })?;
+        Some((ConstId::from_index(program.constants.len() + number), at))
+    };
+    question.vars.iter().enumerate().filter_map(place).collect()
+}

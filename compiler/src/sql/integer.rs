@@ -1,0 +1,60 @@
+//! Integers in an order comparison.
+//!
+//! The policy's integers are texts of one form each, `7` and never `07`. A column of the caller's may hold
+//! anything; what is no such text is no integer, so its row is no fact: its comparison is NULL, and the
+//! statement never fails over it. A column that is told to be an integer is compared as it is.
+
+use super::build;
+use super::held::Held;
+use super::lower::{Lowering, Sources};
+use crate::bindings::Family;
+use crate::dialect::IntegerTest;
+use crate::plan::algebra::{Expr, FromKind};
+use crate::question::{CompileError, Slot};
+use sqlparser::ast::{BinaryOperator, Expr as Sql};
+
+/// Canonical integers, and the most bytes that one of 64 bits has.
+const PATTERN: &str = "(0|[1-9][0-9]*|-[1-9][0-9]*)";
+const MOST_BYTES: i64 = 20;
+
+impl Lowering<'_> {
+    /// A value as an integer, NULL if it is none.
+    pub(super) fn integer(&mut self, sources: &Sources, expr: Expr) -> Result<Sql, CompileError> {
+        let is_ours = match expr {
+            Expr::Const(literal) => {
+                let number = self.literal_text(literal)?.parse();
+                return Ok(number.map_or_else(|_| build::null(), build::number));
+            }
+            Expr::Now => return Ok(self.value(Slot::Now)),
+            // The store holds integers in no other form.
+            Expr::Column { alias, .. } => {
+                matches!(sources.kind(alias), Some(FromKind::Embedded(_) | FromKind::Values(_)))
+            }
+            Expr::Given(_) | Expr::Tag(_) | Expr::TypeName(_) | Expr::Unconstrained => false,
+        };
+        let held = self.held(sources, expr);
+        let value = self.expr(sources, expr)?;
+        match held {
+            Held::Native(ty) if matches!(ty.family, Family::Integer { .. }) => return Ok(value),
+            Held::Text | Held::Native(_) | Held::Untold(_) => {}
+        }
+        if is_ours {
+            return Ok(build::cast(value, self.features.integer));
+        }
+        let text = build::cast(value, "TEXT");
+        Ok(match self.features.integer_test {
+            IntegerTest::RoundTrip => {
+                let number = build::cast(text.clone(), self.features.integer);
+                let again = build::cast(number.clone(), "TEXT");
+                build::only_if(build::binary(again, BinaryOperator::Eq, text), number)
+            }
+            IntegerTest::Pattern => {
+                let length = build::call("length", vec![text.clone()]);
+                let is_short = build::binary(length, BinaryOperator::LtEq, build::number(MOST_BYTES));
+                // Twenty digits may be too many for an integer of 64 bits, and compare right all the same.
+                let test = build::all(vec![build::similar(text.clone(), PATTERN), is_short]);
+                build::only_if(test, build::cast(text, "NUMERIC"))
+            }
+        })
+    }
+}

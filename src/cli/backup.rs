@@ -1,0 +1,86 @@
+//! `portcullis backup`: a consistent copy of what the service holds.
+//!
+//! The store is read here, by this process, whether a service runs or not: SQLite shows it one moment, and the
+//! service neither knows nor waits.
+
+use super::error::CliError;
+use super::progress::Progress;
+use super::validate::plural;
+use super::{Verdict, output};
+use crate::config::Config;
+use crate::engine::{check_environment_name, environment_names};
+use crate::http::DEFAULT_ENVIRONMENT;
+use crate::store::{Holdings, Snapshot};
+use std::path::{Path, PathBuf};
+
+/// Copy environments into files, while the service runs or not
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "A backup is of one moment: of every batch it holds all or nothing, and it holds every batch that was \
+acknowledged before it began. It contains facts, policy versions, keys (hashed) and the secret of page \
+tokens, in one SQLite file with its SHA-256 at the end. A file that exists is kept unless --overwrite is \
+given.
+
+Examples:
+  portcullis backup today.db                      # the default environment
+  portcullis backup staging.db --environment staging
+  portcullis backup backups/2026-03-01/           # every environment, each as NAME.db"
+)]
+pub(super) struct Args {
+    /// The file to write, or a folder (one that exists, or a name that ends with `/`)
+    #[arg(value_name = "FILE|DIR")]
+    target: PathBuf,
+    /// The data folder, by default that of `PORTCULLIS_DATA`, or ./portcullis-data
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
+    /// The environment [default: all of them into a folder, 0123456789 into a file]
+    #[arg(long, value_name = "NAME")]
+    environment: Option<String>,
+    /// Replace files that exist, each at the moment when the new one is complete
+    #[arg(long)]
+    overwrite: bool,
+}
+
+pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
+    let data = match args.data {
+        Some(data) => data,
+        None => Config::from_environment()?.data,
+    };
+    if let Some(name) = &args.environment {
+        check_environment_name(name)?;
+    }
+    let into_folder = is_folder(&args.target);
+    let names: Vec<String> = match args.environment {
+        Some(name) => vec![name],
+        None if into_folder => environment_names(&data)?.into_iter().collect(),
+        None => vec![DEFAULT_ENVIRONMENT.to_owned()],
+    };
+    if names.is_empty() {
+        return Err(CliError::Refused(format!("there is no environment in `{}`", data.display())));
+    }
+    if into_folder {
+        std::fs::create_dir_all(&args.target).map_err(|error| CliError::file(&args.target, error))?;
+    }
+    for name in names {
+        let file = if into_folder { args.target.join(format!("{name}.db")) } else { args.target.clone() };
+        let snapshot = Snapshot::open(&data.join(&name))?;
+        let progress = Progress::of_parts("pages");
+        progress.say(format!("of `{name}`"));
+        let held = snapshot.back_up(&file, args.overwrite, |done, _| progress.reached(done))?;
+        drop(progress);
+        output::to_stdout(&format!("{}: {}", file.display(), described(&name, &held)))?;
+    }
+    Ok(Verdict::Good)
+}
+
+/// Whether a path means files in a folder.
+pub(super) fn is_folder(path: &Path) -> bool {
+    path.is_dir() || path.to_string_lossy().ends_with(std::path::MAIN_SEPARATOR)
+}
+
+/// An environment and how much it holds, in words.
+pub(super) fn described(name: &str, held: &Holdings) -> String {
+    let number = |n: u64, thing: &str| plural(usize::try_from(n).unwrap_or(usize::MAX), thing);
+    let versions = number(held.policies, "policy version");
+    format!("`{name}`, {}, {versions}, {}", number(held.facts, "fact"), number(held.keys, "key"))
+}

@@ -1,0 +1,89 @@
+//! `portcullis config`: which settings are in force.
+
+use super::error::CliError;
+use super::flags::SettingFlags;
+use super::{Verdict, output};
+use crate::config::{Config, InForce, Origin};
+use serde_json::{Map, Value as Json, json};
+use std::fmt::Write;
+
+/// Show the settings
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Action {
+    Show(Show),
+}
+
+/// Print every setting that is in force, and where its value comes from
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "A flag wins over a variable, a variable over the file, the file over the default. Secrets are not
+shown.
+
+Examples:
+  portcullis config show
+  portcullis config show --config portcullis.toml --json"
+)]
+struct Show {
+    /// Write one JSON document
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    settings: SettingFlags,
+}
+
+pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
+    let Action::Show(Show { json, settings }) = args.action;
+    let values = settings.settled()?.values;
+    output::to_stdout(&if json { format!("{:#}", as_json(&values)) } else { as_table(&values) })?;
+    Ok(Verdict::Good)
+}
+
+fn as_json(values: &[InForce]) -> Json {
+    let entry = |InForce { name, value, origin }: &InForce| {
+        let kind = match origin {
+            Origin::Default => "default",
+            Origin::File { .. } => "file",
+            Origin::Variable(_) => "variable",
+            Origin::Flag(_) => "flag",
+        };
+        ((*name).to_owned(), json!({ "value": value, "from": kind, "place": origin.to_string() }))
+    };
+    Json::Object(values.iter().map(entry).collect::<Map<_, _>>())
+}
+
+/// The settings under the headings of their groups, in three columns.
+fn as_table(values: &[InForce]) -> String {
+    let rows: Vec<[String; 3]> = values
+        .iter()
+        .map(|InForce { name, value, origin }| {
+            let value = match value {
+                Json::Null => "none".to_owned(),
+                Json::String(text) => text.clone(),
+                other => other.to_string(),
+            };
+            [(*name).to_owned(), value, origin.to_string()]
+        })
+        .collect();
+    let width = |column: usize| {
+        let cells = rows.iter().filter_map(|row| row.get(column));
+        cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
+    };
+    let (names, texts) = (width(0), width(1));
+    let mut text = String::new();
+    let mut group = "";
+    for (setting, [name, value, origin]) in Config::SETTINGS.iter().zip(&rows) {
+        if setting.group != group {
+            group = setting.group;
+            // Writing to a String cannot fail.
+            let _ = writeln!(text, "\n{group}");
+        }
+        let _ = writeln!(text, "  {name:names$}  {value:texts$}  {origin}");
+    }
+    text.trim_start().to_owned()
+}

@@ -1,0 +1,139 @@
+//! `portcullis facts export`: every fact of an environment, as of one moment.
+
+use super::table::TableWriter;
+use super::{Format, Found, json_lines};
+use crate::cli::error::CliError;
+use crate::cli::output::output_error;
+use crate::cli::progress::Progress;
+use crate::cli::validate::plural;
+use crate::cli::{Verdict, output};
+use crate::engine::Fact;
+use crate::store::Snapshot;
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+/// Write every fact of an environment, as of one moment
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "The formats are those of `portcullis facts import`, which stores the same facts again. They are in a \
+fixed order: by predicate, then types, then ids. A file gets its name when it is complete. With --data \
+the folder is read directly, while its service runs or not, without a copy in anybody's memory: the \
+better way for millions of facts.
+
+Examples:
+  portcullis facts export facts.jsonl --key-file key.txt
+  portcullis facts export facts.csv --url https://authz.example.com
+  portcullis facts export --data /var/lib/portcullis --environment staging | gzip > staging.jsonl.gz"
+)]
+pub(super) struct Args {
+    /// The file; `-`, or none, is the standard output
+    #[arg(value_name = "FILE")]
+    file: Option<PathBuf>,
+    /// How to write the facts [default: csv for a name that ends with .csv, else jsonl]
+    #[arg(long, value_enum)]
+    format: Option<Format>,
+    #[command(flatten)]
+    place: super::Place,
+}
+
+pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
+    let file = args.file.filter(|file| file.as_os_str() != "-");
+    let format = Format::of(args.format, file.as_deref());
+    let from = args.place.find()?;
+    let Some(file) = file else {
+        write(&from, format, io::stdout().lock()).map_err(|error| error.of("the standard output"))?;
+        return Ok(Verdict::Good);
+    };
+    let part = part(&file);
+    let name = format!("`{}`", part.display());
+    let opened = File::create(&part).map_err(|error| CliError::file(&part, error))?;
+    let written = write(&from, format, opened).map_err(|error| error.of(&name));
+    if written.is_err() {
+        // The first error is the one that explains.
+        let _ = fs::remove_file(&part);
+    }
+    let n_facts = written?;
+    fs::rename(&part, &file).map_err(|error| CliError::file(&file, error))?;
+    output::to_stdout(&format!("{}: {}", file.display(), plural(n_facts, "fact")))?;
+    Ok(Verdict::Good)
+}
+
+fn part(file: &Path) -> PathBuf {
+    let mut name = file.as_os_str().to_owned();
+    name.push(".part");
+    name.into()
+}
+
+/// Why facts were not written.
+enum Failure {
+    Source(CliError),
+    Target(io::Error),
+}
+
+impl Failure {
+    fn of(self, target: &str) -> CliError {
+        match self {
+            Self::Source(error) => error,
+            Self::Target(error) => output_error(target, error),
+        }
+    }
+}
+
+/// Writes every fact; returns how many there are.
+fn write(from: &Found, format: Format, to: impl Write) -> Result<usize, Failure> {
+    let mut writer = Writer::new(format, BufWriter::new(to)).map_err(Failure::Target)?;
+    let progress = Progress::of_parts("facts");
+    let (mut n_facts, mut failed) = (0_usize, None);
+    let each = |fact: Fact| {
+        if let Err(error) = writer.write(fact) {
+            failed = Some(error);
+            return ControlFlow::Break(());
+        }
+        n_facts += 1;
+        progress.reached(n_facts as u64);
+        ControlFlow::Continue(())
+    };
+    let read = match from {
+        Found::Service(service) => service.facts(each),
+        Found::Folder(dir) => {
+            Snapshot::open(dir).and_then(|snapshot| snapshot.facts(each)).map_err(CliError::from)
+        }
+    };
+    if let Some(error) = failed {
+        return Err(Failure::Target(error));
+    }
+    read.map_err(Failure::Source)?;
+    writer.finish().map_err(Failure::Target)?;
+    Ok(n_facts)
+}
+
+/// Writes facts in one of the formats.
+enum Writer<W: Write> {
+    Lines(BufWriter<W>),
+    Table(Box<TableWriter<BufWriter<W>>>),
+}
+
+impl<W: Write> Writer<W> {
+    fn new(format: Format, to: BufWriter<W>) -> io::Result<Self> {
+        Ok(match format {
+            Format::Jsonl => Self::Lines(to),
+            Format::Csv => Self::Table(Box::new(TableWriter::new(to)?)),
+        })
+    }
+
+    fn write(&mut self, fact: Fact) -> io::Result<()> {
+        match self {
+            Self::Lines(to) => json_lines::write(fact, to),
+            Self::Table(to) => to.write(&fact),
+        }
+    }
+
+    fn finish(self) -> io::Result<()> {
+        match self {
+            Self::Lines(mut to) => to.flush(),
+            Self::Table(to) => to.finish()?.flush(),
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! An environment in a data folder: written while no service has it open, read at any time.
+
+use super::CliError;
+use super::chunks::{Chunk, Policy, policy};
+use crate::cli::serve;
+use crate::engine::{Change, Engine, EngineError, EngineSettings};
+use crate::store::StoreError;
+use std::path::Path;
+use tokio::runtime::Runtime;
+
+/// An environment that this process has open.
+pub(super) struct Folder {
+    engine: Engine,
+    runtime: Runtime,
+}
+
+impl Folder {
+    /// Opens an environment that exists.
+    pub(super) fn open(dir: &Path) -> Result<Self, CliError> {
+        if !dir.is_dir() {
+            return Err(StoreError::Missing(dir.into()).into());
+        }
+        let runtime = serve::runtime()?;
+        let opened = runtime.block_on(Engine::open(dir, EngineSettings::default()));
+        let engine = opened.map_err(|error| match error {
+            EngineError::Store(StoreError::Locked(_)) => CliError::Refused(format!(
+                "a service has `{}` open: import through it, with --url instead of --data",
+                dir.display()
+            )),
+            other => other.into(),
+        })?;
+        Ok(Self { engine, runtime })
+    }
+
+    /// The active policy.
+    pub(super) fn policy(&self) -> Result<Policy, CliError> {
+        let stored = self.runtime.block_on(self.engine.policy(None))?;
+        Ok(stored.map_or(Policy::None, |stored| policy(&stored.version.filename, &stored.src)))
+    }
+
+    /// Stores a chunk.
+    pub(super) fn store(&self, chunk: Chunk, place: &str) -> Result<(), CliError> {
+        let stored = self.runtime.block_on(self.engine.apply(vec![Change::Insert(chunk.facts)]));
+        stored.map(|_| ()).map_err(|error| CliError::Refused(format!("{place}: {error}")))
+    }
+}

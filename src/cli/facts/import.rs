@@ -1,0 +1,164 @@
+//! `portcullis facts import`: a file's facts into an environment.
+
+use super::chunks::{self, Chunk, Policy};
+use super::folder::Folder;
+use super::input::{Input, Place};
+use super::resume::{self, State};
+use super::service::Service;
+use super::{Format, Found};
+use crate::cli::error::CliError;
+use crate::cli::progress::Progress;
+use crate::cli::validate::plural;
+use crate::cli::{Verdict, output};
+use std::fs::File;
+use std::io::Read;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+/// Store the facts of a file, in chunks that are each stored wholly or not at all
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Formats:
+  jsonl  one fact a line: {\"predicate\":\"is_public\",\"args\":[{\"type\":\"Repo\",\"id\":\"site\"}]}
+  csv    the header predicate,type1,id1,type2,id2,… (up to 5), then a fact a row
+
+Every fact is checked against the active policy, with its line, before its chunk is sent. While a file \
+is imported, FILE.import says how far it has come: an import that was interrupted goes on from there \
+with --resume. To import something twice changes nothing.
+
+Examples:
+  portcullis facts import facts.jsonl --key-file key.txt
+  portcullis facts import facts.csv --url https://authz.example.com --resume
+  portcullis facts export --data old | portcullis facts import --data new
+  portcullis facts import facts.csv --dry-run     # checks, and stores nothing")]
+pub(super) struct Args {
+    /// The file; `-`, or none, is the standard input
+    #[arg(value_name = "FILE")]
+    file: Option<PathBuf>,
+    /// How the facts are written [default: csv for a name that ends with .csv, else jsonl]
+    #[arg(long, value_enum)]
+    format: Option<Format>,
+    #[command(flatten)]
+    place: super::Place,
+    /// Facts of one chunk
+    #[arg(long, value_name = "COUNT", default_value = "10000")]
+    chunk: NonZeroUsize,
+    /// Go on where an interrupted import of this file stopped; without one, begin
+    #[arg(long)]
+    resume: bool,
+    /// Check every fact, and store none
+    #[arg(long)]
+    dry_run: bool,
+}
+
+/// An environment that takes facts.
+enum Target {
+    Service(Service),
+    Folder(Folder, String),
+}
+
+impl Target {
+    fn name(&self) -> String {
+        match self {
+            Self::Service(service) => service.name(),
+            Self::Folder(_, name) => name.clone(),
+        }
+    }
+
+    fn policy(&self) -> Result<Policy, CliError> {
+        match self {
+            Self::Service(service) => service.policy(),
+            Self::Folder(folder, _) => folder.policy(),
+        }
+    }
+
+    fn store(&self, chunk: Chunk, place: &str, progress: &Progress) -> Result<(), CliError> {
+        match self {
+            Self::Service(service) => service.store(&chunk, place, progress),
+            Self::Folder(folder, _) => folder.store(chunk, place),
+        }
+    }
+}
+
+pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
+    let file = args.file.filter(|file| file.as_os_str() != "-");
+    if args.resume && file.is_none() {
+        return Err(CliError::Refused("the standard input cannot be resumed: give a file".to_owned()));
+    }
+    let format = Format::of(args.format, file.as_deref());
+    let target = match args.place.find()? {
+        Found::Service(service) => Target::Service(service),
+        Found::Folder(dir) => Target::Folder(Folder::open(&dir)?, dir.display().to_string()),
+    };
+    let policy = target.policy()?;
+    let name = file.as_ref().map_or("the standard input".to_owned(), |file| format!("`{}`", file.display()));
+    let (source, bytes): (Box<dyn Read>, _) = match &file {
+        Some(path) => {
+            let opened = File::open(path).map_err(|error| CliError::file(path, error))?;
+            let known = opened.metadata().ok().filter(std::fs::Metadata::is_file);
+            (Box::new(opened), known.map(|known| known.len()))
+        }
+        None => (Box::new(std::io::stdin()), None),
+    };
+    // Only what can be read again can be resumed.
+    let file = file.filter(|_| bytes.is_some());
+    let (mut input, before) = match &file {
+        Some(path) if args.resume => resumed(source, path, format, &target.name())?,
+        Some(_) | None => (Input::new(source, format), 0),
+    };
+    let progress = Progress::of_bytes(bytes);
+    progress.reached(input.place().bytes);
+    let mut noted = file.as_ref().filter(|_| !args.dry_run);
+    let mut n_facts = 0;
+    loop {
+        let chunk =
+            chunks::next(&mut input, &policy, args.chunk.get()).map_err(|fault| fault.within(&name))?;
+        let Some(chunk) = chunk else { break };
+        n_facts += chunk.facts.len();
+        if !args.dry_run {
+            let place = chunk.place(&name);
+            target.store(chunk, &place, &progress)?;
+        }
+        // Without a note the digest is still told how far the bytes count, which frees them.
+        let (place, sha256) = (input.place(), input.digest());
+        progress.reached(place.bytes);
+        if let Some(path) = noted {
+            let Place { bytes, lines } = place;
+            let facts = before + n_facts as u64;
+            let format = resume::name(format).to_owned();
+            let state = State { target: target.name(), format, bytes, lines, facts, sha256 };
+            if let Err(error) = resume::write(path, &state) {
+                output::to_stderr(&format!("warning: if it is interrupted it cannot be resumed: {error}"));
+                noted = None;
+            }
+        }
+    }
+    drop(progress);
+    if let Some(path) = noted {
+        resume::remove(path)?;
+    }
+    let done = if args.dry_run { "can be stored in" } else { "stored in" };
+    let earlier =
+        if before > 0 { format!(", after {before} before it was interrupted") } else { String::new() };
+    output::to_stdout(&format!("{} {done} {}{earlier}", plural(n_facts, "fact"), target.name()))?;
+    Ok(Verdict::Good)
+}
+
+/// The facts that are left of an interrupted import, and how many are done.
+fn resumed(
+    source: Box<dyn Read>,
+    path: &std::path::Path,
+    format: Format,
+    target: &str,
+) -> Result<(Input, u64), CliError> {
+    let Some(state) = resume::read(path)? else { return Ok((Input::new(source, format), 0)) };
+    state.check(target, format, path)?;
+    let (input, digest) =
+        Input::from(source, state.place(), format).map_err(|error| CliError::file(path, error))?;
+    if digest != state.sha256 {
+        return Err(CliError::Refused(format!(
+            "`{}` does not begin as it did when its import was interrupted: without --resume it begins anew",
+            path.display()
+        )));
+    }
+    Ok((input, state.facts))
+}

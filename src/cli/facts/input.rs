@@ -1,0 +1,167 @@
+//! What is read of a file, its digest up to any place in it, and facts one after another.
+//!
+//! The readers of both formats read ahead. So the bytes stay here until somebody says how far they count: then they go
+//! into the digest. A row that does not end (a quote that is never closed) is given up before it fills the memory.
+
+use super::json_lines::JsonLines;
+use super::table::Table;
+use super::{CliError, Format};
+use crate::engine::Fact;
+use sha2::{Digest, Sha256};
+use std::fmt::Write as _;
+use std::io::{self, Read};
+
+/// Bytes of one fact in a file, with what readers take ahead: a hundred times what a fact can have.
+const MOST_ROW: usize = 1 << 20;
+
+/// Where the next fact begins.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Place {
+    /// Bytes before it.
+    pub(super) bytes: u64,
+    /// Lines before it.
+    pub(super) lines: u64,
+}
+
+/// What is wrong in a line, and in which column.
+#[derive(Debug)]
+pub(super) struct Fault {
+    pub(super) line: u64,
+    pub(super) column: u64,
+    pub(super) reason: String,
+}
+
+/// A file whose bytes are counted.
+pub(super) struct Tracked {
+    inner: Box<dyn Read>,
+    /// Read, and not yet in the digest.
+    pending: Vec<u8>,
+    /// Bytes in the digest.
+    digested: u64,
+    digest: Sha256,
+    /// Bytes before the row that is being read.
+    row: u64,
+}
+
+impl Tracked {
+    pub(super) fn new(inner: Box<dyn Read>) -> Self {
+        Self { inner, pending: Vec::new(), digested: 0, digest: Sha256::new(), row: 0 }
+    }
+
+    /// A row begins here; what is before it was read.
+    pub(super) fn begin_row(&mut self, bytes: u64) {
+        self.row = bytes;
+    }
+
+    /// How many lines end between a place and the first byte after it that ends none.
+    pub(super) fn empty_lines(&self, bytes: u64) -> u64 {
+        let at = usize::try_from(bytes.saturating_sub(self.digested)).unwrap_or(usize::MAX);
+        let rest = self.pending.get(at..).unwrap_or_default();
+        let ends = rest.iter().take_while(|byte| matches!(byte, b'\r' | b'\n'));
+        ends.filter(|byte| **byte == b'\n').count() as u64
+    }
+
+    /// Passes over the first bytes, into the digest; fewer if there are no more.
+    fn skip(&mut self, bytes: u64) -> io::Result<()> {
+        let mut left = bytes;
+        let mut buffer = vec![0; 1 << 16];
+        while left > 0 {
+            let most = buffer.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+            let n = self.inner.read(buffer.get_mut(..most).unwrap_or_default())?;
+            if n == 0 {
+                return Ok(());
+            }
+            self.digest.update(buffer.get(..n).unwrap_or_default());
+            self.digested += n as u64;
+            left -= n as u64;
+        }
+        self.row = self.digested;
+        Ok(())
+    }
+
+    /// The digest of everything up to a place, in hexadecimal digits.
+    fn digest_to(&mut self, bytes: u64) -> String {
+        let n = usize::try_from(bytes.saturating_sub(self.digested)).unwrap_or(usize::MAX);
+        let counted: Vec<u8> = self.pending.drain(..n.min(self.pending.len())).collect();
+        self.digest.update(&counted);
+        self.digested += counted.len() as u64;
+        self.digest.clone().finalize().iter().fold(String::new(), |mut text, byte| {
+            // Writing to a String cannot fail.
+            let _ = write!(text, "{byte:02x}");
+            text
+        })
+    }
+}
+
+impl Read for Tracked {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.digested + self.pending.len() as u64;
+        if read.saturating_sub(self.row) > MOST_ROW as u64 {
+            return Err(io::Error::new(io::ErrorKind::FileTooLarge, "a fact of more than a megabyte"));
+        }
+        let n = self.inner.read(buffer)?;
+        self.pending.extend_from_slice(buffer.get(..n).unwrap_or_default());
+        Ok(n)
+    }
+}
+
+/// Facts out of a file.
+pub(super) enum Input {
+    Lines(JsonLines),
+    Table(Table),
+}
+
+impl Input {
+    /// The facts from the beginning on.
+    pub(super) fn new(source: Box<dyn Read>, format: Format) -> Self {
+        Self::over(Tracked::new(source), Place::default(), format)
+    }
+
+    /// The facts from a place on, and the digest of what is before it.
+    pub(super) fn from(source: Box<dyn Read>, place: Place, format: Format) -> io::Result<(Self, String)> {
+        let mut tracked = Tracked::new(source);
+        tracked.skip(place.bytes)?;
+        let digest = tracked.digest_to(tracked.digested);
+        Ok((Self::over(tracked, place, format), digest))
+    }
+
+    fn over(tracked: Tracked, place: Place, format: Format) -> Self {
+        match format {
+            Format::Jsonl => Self::Lines(JsonLines::new(tracked, place)),
+            Format::Csv => Self::Table(Table::new(tracked, place)),
+        }
+    }
+
+    /// The next fact and its line; `None` at the end.
+    pub(super) fn next(&mut self) -> Result<Option<(Fact, u64)>, Fault> {
+        match self {
+            Self::Lines(lines) => lines.next(),
+            Self::Table(table) => table.next(),
+        }
+    }
+
+    /// Where the next fact begins.
+    pub(super) fn place(&self) -> Place {
+        match self {
+            Self::Lines(lines) => lines.place(),
+            Self::Table(table) => table.place(),
+        }
+    }
+
+    /// The digest of everything before the next fact.
+    pub(super) fn digest(&mut self) -> String {
+        let bytes = self.place().bytes;
+        match self {
+            Self::Lines(lines) => lines.source().digest_to(bytes),
+            Self::Table(table) => table.source().digest_to(bytes),
+        }
+    }
+}
+
+impl Fault {
+    /// The fault as an error of a file, which is named.
+    pub(super) fn within(self, name: &str) -> CliError {
+        let Self { line, column, reason } = self;
+        CliError::Input { name: name.to_owned(), line, column, reason }
+    }
+}

@@ -1,0 +1,170 @@
+//! An environment behind a running service, over its HTTP interface.
+//!
+//! What the service asks to be repeated (429, 503) is repeated when it says. A connection that breaks is made again,
+//! and a chunk whose answer was lost is sent again: facts are a set, so that twice is the same as once.
+
+use super::CliError;
+use super::chunks::{Chunk, Policy, policy};
+use crate::cli::facts_file::FactJson;
+use crate::cli::progress::Progress;
+use crate::config::Secret;
+use crate::engine::Fact;
+use serde::de::{Deserializer as _, SeqAccess, Visitor};
+use serde_json::{Deserializer, Value as Json};
+use std::io::BufReader;
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
+use ureq::http::{Response, StatusCode};
+use ureq::tls::{RootCerts, TlsConfig};
+use ureq::{Agent, Body};
+
+/// How long an answer may take to begin; the service gives up earlier.
+const ANSWER_TIME: Duration = Duration::from_mins(2);
+
+/// For how long a chunk is sent again before the import gives up.
+const PATIENCE: Duration = Duration::from_mins(5);
+
+/// The longest pause between two attempts.
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+
+/// An environment behind a service.
+pub(super) struct Service {
+    agent: Agent,
+    base: String,
+    key: Secret,
+}
+
+impl Service {
+    /// The service at an address, with or without `/api` at its end.
+    pub(super) fn new(url: &str, key: Secret) -> Result<Self, CliError> {
+        if !url.starts_with("http://") && !url.starts_with("https://") {
+            return Err(CliError::Refused(format!("`{url}` is no address: http://… or https://… is")));
+        }
+        let base = url.trim_end_matches('/').trim_end_matches("/api");
+        // A certificate is good if this machine trusts it: a service inside a company has one of its own.
+        let tls = TlsConfig::builder().root_certs(RootCerts::PlatformVerifier).build();
+        let config = Agent::config_builder()
+            .http_status_as_error(false)
+            .max_redirects(0)
+            .timeout_recv_response(Some(ANSWER_TIME))
+            .user_agent(concat!("portcullis/", env!("CARGO_PKG_VERSION")))
+            .tls_config(tls);
+        Ok(Self { agent: config.build().into(), base: format!("{base}/api"), key })
+    }
+
+    /// The service and the environment, as far as the key tells it.
+    pub(super) fn name(&self) -> String {
+        let environment = self.key.0.split('_').nth(1).unwrap_or_default();
+        format!("{}, environment {environment}", self.base)
+    }
+
+    /// The active policy.
+    pub(super) fn policy(&self) -> Result<Policy, CliError> {
+        let mut response = self.get("policy")?;
+        let limit = 64 << 20;
+        let answer: Json =
+            response.body_mut().with_config().limit(limit).read_json().map_err(|error| lost(&error))?;
+        let text = |name: &str| answer.pointer(&format!("/policy/{name}")).and_then(Json::as_str);
+        Ok(text("src").map_or(Policy::None, |src| policy(text("filename").unwrap_or_default(), src)))
+    }
+
+    /// Stores a chunk; says on the progress line why it waits.
+    pub(super) fn store(&self, chunk: &Chunk, place: &str, progress: &Progress) -> Result<(), CliError> {
+        let start = Instant::now();
+        let mut pause = Duration::from_secs(1);
+        loop {
+            let request =
+                self.agent.post(format!("{}/batch", self.base)).header("Authorization", self.bearer());
+            let (why, wait) = match request.content_type("application/json").send(&chunk.body) {
+                Ok(response) if response.status().is_success() => {
+                    progress.say("");
+                    return Ok(());
+                }
+                Ok(response) => match asked_to_wait(&response) {
+                    Some(asked) => (refusal(response), asked.max(Duration::from_millis(100))),
+                    None => return Err(CliError::Refused(format!("{place}: {}", refusal(response)))),
+                },
+                Err(
+                    error @ (ureq::Error::Io(_) | ureq::Error::Timeout(_) | ureq::Error::ConnectionFailed),
+                ) => (lost(&error).to_string(), pause),
+                Err(error) => return Err(lost(&error)),
+            };
+            pause = wait.min(LONGEST_PAUSE);
+            if start.elapsed() + pause > PATIENCE {
+                return Err(CliError::Refused(format!("{place}: {why}, for {} s", PATIENCE.as_secs())));
+            }
+            progress.say(format!("waits: {why}"));
+            std::thread::sleep(pause);
+            pause = (pause * 2).min(LONGEST_PAUSE);
+        }
+    }
+
+    /// Hands over every fact, of one moment, in the order of the answer.
+    pub(super) fn facts(&self, each: impl FnMut(Fact) -> ControlFlow<()>) -> Result<(), CliError> {
+        let response = self.get("facts")?;
+        let mut json = Deserializer::from_reader(BufReader::new(response.into_body().into_reader()));
+        let read = json.deserialize_seq(Each(each)).and_then(|whole| if whole { json.end() } else { Ok(()) });
+        read.map_err(|error| CliError::Refused(format!("the answer of the service cannot be read: {error}")))
+    }
+
+    fn get(&self, path: &str) -> Result<Response<Body>, CliError> {
+        let request = self.agent.get(format!("{}/{path}", self.base)).header("Authorization", self.bearer());
+        let response = request.call().map_err(|error| lost(&error))?;
+        if response.status().is_success() {
+            return Ok(response);
+        }
+        Err(CliError::Refused(refusal(response)))
+    }
+
+    fn bearer(&self) -> String {
+        format!("Bearer {}", self.key.0)
+    }
+}
+
+/// How long the service wants to be left alone, if that is what it wants.
+fn asked_to_wait(response: &Response<Body>) -> Option<Duration> {
+    match response.status() {
+        StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE => {
+            let header = response.headers().get("retry-after").and_then(|text| text.to_str().ok());
+            Some(Duration::from_secs(header.and_then(|text| text.trim().parse().ok()).unwrap_or(1)))
+        }
+        _ => None,
+    }
+}
+
+/// What the service says, with its status.
+fn refusal(mut response: Response<Body>) -> String {
+    let status = response.status().as_u16();
+    let answer: Option<Json> = response.body_mut().read_json().ok();
+    let message = answer.as_ref().and_then(|answer| answer.get("message")?.as_str()).unwrap_or("no message");
+    match status {
+        413 => format!("the service answers {status}: {message}; a smaller --chunk may do"),
+        _ => format!("the service answers {status}: {message}"),
+    }
+}
+
+fn lost(error: &ureq::Error) -> CliError {
+    CliError::Refused(format!("no answer from the service: {error}"))
+}
+
+/// Reads an array of facts without keeping it; tells whether it was read to its end.
+struct Each<F>(F);
+
+impl<'de, F: FnMut(Fact) -> ControlFlow<()>> Visitor<'de> for Each<F> {
+    type Value = bool;
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("an array of facts")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(mut self, mut facts: A) -> Result<bool, A::Error> {
+        while let Some(fact) = facts.next_element::<FactJson>()? {
+            if (self.0)(fact.into()).is_break() {
+                // The rest is taken as it comes, so that the reader is content.
+                while facts.next_element::<serde::de::IgnoredAny>()?.is_some() {}
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}

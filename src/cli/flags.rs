@@ -1,0 +1,105 @@
+//! A flag for every setting, made from the table in `config`.
+//!
+//! In: the arguments of a command that works with settings. Out: the path of the settings' file and the texts
+//! that were given, each known to be a value of its setting. The help groups the flags like the table; `-h`
+//! says what a setting is, `--help` why its default is what it is.
+
+use super::error::CliError;
+use crate::config::{Config, Flags, Form, Setting, Settled};
+use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use serde_json::Value as Json;
+use std::path::PathBuf;
+
+/// The settings that a command line gives.
+#[derive(Clone, Debug)]
+pub(super) struct SettingFlags {
+    file: Option<PathBuf>,
+    flags: Flags,
+}
+
+impl SettingFlags {
+    /// What is in force with these flags.
+    pub(super) fn settled(self) -> Result<Settled, CliError> {
+        Ok(Config::load(self.file, self.flags)?)
+    }
+}
+
+impl clap::FromArgMatches for SettingFlags {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let given = |setting: &Setting| {
+            setting.flag()?;
+            Some((setting.name, matches.get_one::<String>(setting.name)?.clone()))
+        };
+        Ok(Self {
+            file: matches.get_one("config").cloned(),
+            flags: Config::SETTINGS.iter().filter_map(given).collect(),
+        })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+impl clap::Args for SettingFlags {
+    fn augment_args(command: Command) -> Command {
+        let file = Arg::new("config")
+            .long("config")
+            .value_name("FILE")
+            .value_parser(value_parser!(PathBuf))
+            .help("The file with settings, TOML [variable: PORTCULLIS_CONFIG]");
+        let defaults = Config::default().shown();
+        let args = Config::SETTINGS.iter().zip(defaults);
+        let args = args.filter_map(|(setting, default)| arg(setting, &default));
+        args.fold(command.arg(file), Command::arg)
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+/// The flag of a setting.
+fn arg(setting: &'static Setting, default: &Json) -> Option<Arg> {
+    let default = match default {
+        Json::Null | Json::Bool(_) => String::new(),
+        Json::String(text) => format!(" [default: {text}]"),
+        other => format!(" [default: {other}]"),
+    };
+    let check = |text: &str| match setting.check(text) {
+        Ok(()) => Ok(text.to_owned()),
+        Err(expected) => Err(format!("expected {expected}")),
+    };
+    let arg = Arg::new(setting.name)
+        .long(setting.flag()?)
+        .help_heading(setting.group)
+        .value_parser(check)
+        .action(ArgAction::Set)
+        .help(format!("{}{default}", what(setting.why)))
+        .long_help(format!("{}{default}", setting.why));
+    Some(match setting.form {
+        Form::Text(name) => arg.value_name(name),
+        Form::Switch | Form::Secret => {
+            arg.value_name("BOOL").num_args(0..=1).require_equals(true).default_missing_value("true")
+        }
+    })
+}
+
+/// What a setting is, without the reason for its default.
+fn what(why: &str) -> &str {
+    let end = ["; ", ". "].iter().filter_map(|mark| why.find(mark)).min();
+    why.get(..end.unwrap_or(why.len())).unwrap_or(why).trim_end_matches('.')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::what;
+
+    #[test]
+    fn the_reason_stands_in_the_long_help_only() {
+        assert_eq!(what("Where it listens; loopback, because one must. And more."), "Where it listens");
+        assert_eq!(what("The key of that certificate. None."), "The key of that certificate");
+        assert_eq!(what("Like `http://127.0.0.1:4318`."), "Like `http://127.0.0.1:4318`");
+    }
+}

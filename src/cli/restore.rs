@@ -1,0 +1,105 @@
+//! `portcullis restore`: what was backed up, as environments of a data folder.
+//!
+//! An environment that is served cannot be replaced under the service, so that is refused. One that is new to a
+//! service that runs is answered for at once.
+
+use super::backup::{described, is_folder};
+use super::error::CliError;
+use super::{Verdict, orders, output};
+use crate::config::Config;
+use crate::control::{Order, Outcome};
+use crate::engine::check_environment_name;
+use crate::http::DEFAULT_ENVIRONMENT;
+use crate::store::{StoreError, restore};
+use std::path::{Path, PathBuf};
+
+/// Make backups the environments of a data folder
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "A backup is checked first, and refused if it is not whole. What the environment holds already is kept \
+unless --overwrite is given. An environment that a service has open is never replaced: stop the service, \
+or restore under a new name, which a running service then answers for. Keys come along and open only an \
+environment of their own name; a key that was revoked after the backup is valid again.
+
+Examples:
+  portcullis restore today.db
+  portcullis restore today.db --overwrite         # after the service was stopped
+  portcullis restore today.db --environment look  # beside what is served
+  portcullis restore backups/2026-03-01/          # every NAME.db as the environment NAME"
+)]
+pub(super) struct Args {
+    /// A backup, or a folder of backups
+    #[arg(value_name = "FILE|DIR")]
+    source: PathBuf,
+    /// The data folder, by default that of `PORTCULLIS_DATA`, or ./portcullis-data
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
+    /// The environment [default: all of a folder's, 0123456789 of a file]
+    #[arg(long, value_name = "NAME")]
+    environment: Option<String>,
+    /// Replace what the environment holds
+    #[arg(long)]
+    overwrite: bool,
+}
+
+pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
+    let data = match args.data {
+        Some(data) => data,
+        None => Config::from_environment()?.data,
+    };
+    if let Some(name) = &args.environment {
+        check_environment_name(name)?;
+    }
+    let named = |name: String| (args.source.join(format!("{name}.db")), name);
+    let backups: Vec<(PathBuf, String)> = match args.environment {
+        Some(name) if is_folder(&args.source) => vec![named(name)],
+        Some(name) => vec![(args.source, name)],
+        None if is_folder(&args.source) => backups(&args.source)?.into_iter().map(named).collect(),
+        None => vec![(args.source, DEFAULT_ENVIRONMENT.to_owned())],
+    };
+    for (file, name) in backups {
+        let held =
+            restore(&file, &data.join(&name), args.overwrite).map_err(|error| explained(error, &name))?;
+        output::to_stdout(&format!("{}: {}", data.join(&name).display(), described(&name, &held)))?;
+        if let Some(Outcome::Refused { message }) =
+            orders::give(&data, &Order::OpenEnvironment { environment: name })?
+        {
+            return Err(CliError::Refused(format!("restored, but the service does not open it: {message}")));
+        }
+    }
+    Ok(Verdict::Good)
+}
+
+/// The environments whose backups are in a folder.
+fn backups(folder: &Path) -> Result<Vec<String>, CliError> {
+    let io = |error| CliError::file(folder, error);
+    let mut names = Vec::new();
+    for entry in std::fs::read_dir(folder).map_err(io)? {
+        let file = entry.map_err(io)?.file_name();
+        if let Some(name) = file.to_str().and_then(|file| file.strip_suffix(".db"))
+            && check_environment_name(name).is_ok()
+        {
+            names.push(name.to_owned());
+        }
+    }
+    names.sort();
+    if names.is_empty() {
+        return Err(CliError::Refused(format!("there is no backup in `{}`", folder.display())));
+    }
+    Ok(names)
+}
+
+/// What to do about an environment that is in the way.
+fn explained(error: StoreError, name: &str) -> CliError {
+    match error {
+        StoreError::Locked(_) => CliError::Refused(format!(
+            "the environment `{name}` is served, and cannot be replaced under the service: stop the service and \
+             restore again, or restore under a new name with --environment"
+        )),
+        StoreError::Exists(_) => CliError::Refused(format!(
+            "the environment `{name}` exists already: give --overwrite to replace it, or another name with \
+             --environment"
+        )),
+        other => other.into(),
+    }
+}

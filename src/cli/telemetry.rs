@@ -1,0 +1,109 @@
+//! Where events and spans go: lines on the standard error, traces to a collector.
+//!
+//! In: the settings. Out: a subscriber for the whole process, and [`Telemetry`], which has to be finished so that
+//! the last of them are written and sent. Neither holds up an answer: lines and spans wait in bounded queues, and
+//! threads of their own write and send them. A reader of the log that reads no more, and a collector that does
+//! not answer, cost what finds no place in the queue.
+
+use super::error::CliError;
+use crate::config::{Config, HttpAddress, LogFormat};
+use async_trait::async_trait;
+use opentelemetry::trace::TracerProvider;
+use opentelemetry_http::{Bytes, HttpClient, HttpError, Request, Response};
+use opentelemetry_otlp::{Protocol, SpanExporter, WithExportConfig, WithHttpConfig};
+use opentelemetry_sdk::{Resource, trace::SdkTracerProvider};
+use std::io::{BufWriter, IsTerminal};
+use std::time::Duration;
+use tracing::level_filters::LevelFilter;
+use tracing_appender::non_blocking::{NonBlocking, NonBlockingBuilder, WorkerGuard};
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{EnvFilter, Layer, Registry, fmt};
+
+/// How long the collector may take for a batch of spans, and for the last one when the service ends.
+const EXPORT_TIME: Duration = Duration::from_secs(5);
+
+/// What is to be finished at the end.
+#[derive(Debug)]
+pub(super) struct Telemetry {
+    traces: Option<SdkTracerProvider>,
+    /// Writes the lines that are left when it is dropped.
+    lines: WorkerGuard,
+}
+
+impl Telemetry {
+    /// Starts to write lines, and to send traces if a collector is configured.
+    pub(super) fn start(config: &Config) -> Result<Self, CliError> {
+        let traces = config.otlp_endpoint.as_ref().map(tracer_provider).transpose()?;
+        let spans = traces.as_ref().map(|provider| {
+            let layer = tracing_opentelemetry::layer()
+                .with_tracer(provider.tracer("portcullis"))
+                .with_location(false)
+                .with_threads(false)
+                .with_tracked_inactivity(false);
+            // A request and what happens in it, whatever the log is set to.
+            layer.with_filter(Targets::new().with_target("portcullis::http", LevelFilter::INFO))
+        });
+        // Buffered: the thread writes what has come meanwhile at once.
+        let stderr = BufWriter::new(std::io::stderr());
+        let (writer, written) = NonBlockingBuilder::default().finish(stderr);
+        let subscriber = Registry::default().with(spans).with(lines(config, writer));
+        // A second subscriber is refused; the first goes on.
+        let _ = subscriber.try_init();
+        Ok(Self { traces, lines: written })
+    }
+
+    /// Sends the spans and writes the lines that are left.
+    pub(super) fn finish(self) {
+        if let Some(Err(error)) = self.traces.map(|traces| traces.shutdown_with_timeout(EXPORT_TIME)) {
+            tracing::warn!(%error, "the last traces were not sent");
+        }
+        drop(self.lines);
+    }
+}
+
+/// The lines on the standard error.
+fn lines<S>(config: &Config, writer: NonBlocking) -> impl Layer<S>
+where
+    S: tracing::Subscriber + for<'span> tracing_subscriber::registry::LookupSpan<'span>,
+{
+    let layer = fmt::layer().with_writer(writer);
+    let layer = match config.log_format {
+        LogFormat::Text => layer.with_ansi(std::io::stderr().is_terminal()).boxed(),
+        LogFormat::Json => layer.json().flatten_event(true).with_span_list(false).boxed(),
+    };
+    layer.with_filter(EnvFilter::builder().parse_lossy(&config.log))
+}
+
+fn tracer_provider(HttpAddress(collector): &HttpAddress) -> Result<SdkTracerProvider, CliError> {
+    let agent = ureq::Agent::config_builder()
+        .http_status_as_error(false)
+        .timeout_global(Some(EXPORT_TIME))
+        .proxy(None)
+        .build();
+    let exporter = SpanExporter::builder()
+        .with_http()
+        .with_http_client(Collector(agent.into()))
+        .with_protocol(Protocol::HttpBinary)
+        .with_endpoint(format!("{collector}/v1/traces"))
+        .build()
+        .map_err(|error| CliError::Traces(error.to_string()))?;
+    let service = Resource::builder().with_service_name("portcullis").build();
+    Ok(SdkTracerProvider::builder().with_resource(service).with_batch_exporter(exporter).build())
+}
+
+/// The way to the collector.
+#[derive(Debug)]
+struct Collector(ureq::Agent);
+
+#[async_trait]
+impl HttpClient for Collector {
+    /// Blocks: the exporter has a thread for nothing else.
+    async fn send_bytes(&self, request: Request<Bytes>) -> Result<Response<Bytes>, HttpError> {
+        let (head, body) = request.into_parts();
+        let answer = self.0.run(Request::from_parts(head, body.as_ref()))?;
+        let (head, mut body) = answer.into_parts();
+        Ok(Response::from_parts(head, body.read_to_vec()?.into()))
+    }
+}

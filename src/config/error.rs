@@ -1,0 +1,46 @@
+//! Why the settings cannot be used: where it stands, what stands there, what is expected.
+
+use std::path::PathBuf;
+
+use super::Origin;
+
+/// Why the settings cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ConfigError {
+    /// The file cannot be read.
+    #[error("the settings in `{}` cannot be read: {reason}", .path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// Why, in the words of the operating system.
+        reason: String,
+    },
+    /// The file is not TOML.
+    #[error("{place}: {reason}")]
+    Syntax {
+        /// File and line.
+        place: Origin,
+        /// What is wrong there.
+        reason: String,
+    },
+    /// A key of the file is the name of no setting.
+    #[error("{place}: there is no setting `{key}`, `portcullis config show` lists all of them")]
+    Unknown {
+        /// File and line.
+        place: Origin,
+        /// The key.
+        key: String,
+    },
+    /// What is given is not a value of its setting.
+    #[error("{place}: `{text}` is not a value of `{name}`, expected {expected}")]
+    Value {
+        /// The flag, the variable, or file and line.
+        place: Origin,
+        /// The setting.
+        name: &'static str,
+        /// What is given, unless it is a secret.
+        text: String,
+        /// What would be a value.
+        expected: &'static str,
+    },
+}

@@ -1,0 +1,106 @@
+//! The settings' file: TOML, one key a setting, with the line of each.
+//!
+//! In: a path. Out: every key with its value and its line. The names are checked by whoever asks for them;
+//! what was not asked for in the end is no setting.
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
+
+use toml::de::{DeTable, DeValue};
+
+use super::{ConfigError, Origin};
+
+/// A file that was read.
+#[derive(Debug)]
+pub(super) struct File {
+    path: PathBuf,
+    entries: BTreeMap<String, Entry>,
+}
+
+/// What stands behind a key.
+#[derive(Debug)]
+pub(super) struct Entry {
+    pub(super) line: usize,
+    /// As it is written, on one line.
+    pub(super) written: String,
+    pub(super) value: Written,
+}
+
+/// The types that settings are written in.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Written {
+    /// A string.
+    Text(String),
+    /// An integer or a float, as the text that it is.
+    Number(String),
+    /// `true` or `false`.
+    Truth(bool),
+    /// What no setting is written in: a date, a list, a table, a number in another base.
+    Other,
+}
+
+impl File {
+    /// Reads a file.
+    pub(super) fn read(path: &Path) -> Result<Self, ConfigError> {
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| ConfigError::Unreadable { path: path.to_owned(), reason: error.to_string() })?;
+        Self::parse(path, &text)
+    }
+
+    /// Reads the text of a file.
+    pub(super) fn parse(path: &Path, text: &str) -> Result<Self, ConfigError> {
+        let line_of = |at: usize| 1 + text.bytes().take(at).filter(|byte| *byte == b'\n').count();
+        let table = DeTable::parse(text).map_err(|error| ConfigError::Syntax {
+            place: Origin::File {
+                path: path.to_owned(),
+                line: line_of(error.span().unwrap_or_default().start),
+            },
+            reason: error.message().to_owned(),
+        })?;
+        let entries = table.into_inner().into_iter().map(|(key, value)| {
+            let written = text.get(value.span()).unwrap_or_default();
+            let entry = Entry {
+                line: line_of(key.span().start),
+                written: written.split_whitespace().collect::<Vec<_>>().join(" "),
+                value: Written::of(value.get_ref()),
+            };
+            (key.get_ref().to_string(), entry)
+        });
+        Ok(Self { path: path.to_owned(), entries: entries.collect() })
+    }
+
+    /// Takes what stands behind a key.
+    pub(super) fn take(&mut self, key: &str) -> Option<Entry> {
+        self.entries.remove(key)
+    }
+
+    /// The first key that nobody has taken, by its line.
+    pub(super) fn left(&self) -> Option<(&str, Origin)> {
+        let (key, entry) = self.entries.iter().min_by_key(|(_, entry)| entry.line)?;
+        Some((key, self.place(entry)))
+    }
+
+    /// Where an entry stands.
+    pub(super) fn place(&self, entry: &Entry) -> Origin {
+        Origin::File { path: self.path.clone(), line: entry.line }
+    }
+
+    /// The folder from which relative paths in the file are meant.
+    pub(super) fn folder(&self) -> &Path {
+        self.path.parent().unwrap_or(Path::new(""))
+    }
+}
+
+impl Written {
+    fn of(value: &DeValue<'_>) -> Self {
+        match value {
+            DeValue::String(text) => Self::Text(text.to_string()),
+            DeValue::Integer(number) if number.radix() == 10 => Self::Number(number.as_str().to_owned()),
+            DeValue::Float(number) => Self::Number(number.as_str().to_owned()),
+            DeValue::Boolean(truth) => Self::Truth(*truth),
+            DeValue::Integer(_) | DeValue::Datetime(_) | DeValue::Array(_) | DeValue::Table(_) => Self::Other,
+        }
+    }
+}

@@ -1,0 +1,266 @@
+//! The types of settings: how each is read from a text or from TOML, and shown.
+
+use std::{
+    borrow::Cow,
+    fmt,
+    net::SocketAddr,
+    num::NonZeroU32,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use serde_json::{Value as Json, json};
+
+use super::file::Written;
+
+/// What the values of a setting look like on a command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// A flag that needs no value.
+    Switch,
+    /// A text, called this in the help.
+    Text(&'static str),
+    /// A text that stands on no command line and in no output.
+    Secret,
+}
+
+/// A type of settings.
+pub(super) trait Value: Sized {
+    /// What its values look like.
+    const FORM: Form;
+    /// What is expected where a value is of the wrong type.
+    const EXPECTED: &'static str;
+
+    /// The value that a text says; the error is what is expected instead.
+    fn parse(text: &str) -> Result<Self, &'static str>;
+
+    /// The text of a value in a file, if it is written in the right type.
+    fn text_of(written: &Written) -> Option<Cow<'_, str>> {
+        match written {
+            Written::Text(text) => Some(text.into()),
+            Written::Number(_) | Written::Truth(_) | Written::Other => None,
+        }
+    }
+
+    /// The value for a process that works in another folder.
+    fn seen_from(self, _folder: &Path) -> Self {
+        self
+    }
+
+    /// The value as data.
+    fn show(&self) -> Json;
+}
+
+/// The text of a number.
+fn number(written: &Written) -> Option<Cow<'_, str>> {
+    match written {
+        Written::Number(text) => Some(text.into()),
+        Written::Text(_) | Written::Truth(_) | Written::Other => None,
+    }
+}
+
+impl Value for SocketAddr {
+    const FORM: Form = Form::Text("ADDRESS");
+    const EXPECTED: &'static str = "an address and a port like \"127.0.0.1:8081\"";
+
+    fn parse(text: &str) -> Result<Self, &'static str> {
+        text.parse().map_err(|_| Self::EXPECTED)
+    }
+
+    fn show(&self) -> Json {
+        json!(self.to_string())
+    }
+}
+
+impl Value for PathBuf {
+    const FORM: Form = Form::Text("PATH");
+    const EXPECTED: &'static str = "a path in quotes";
+
+    fn parse(text: &str) -> Result<Self, &'static str> {
+        if text.is_empty() { Err("a path that is not empty") } else { Ok(Self::from(text)) }
+    }
+
+    fn seen_from(self, folder: &Path) -> Self {
+        folder.join(self)
+    }
+
+    fn show(&self) -> Json {
+        json!(self.display().to_string())
+    }
+}
+
+impl Value for bool {
+    const FORM: Form = Form::Switch;
+    const EXPECTED: &'static str = "true or false";
+
+    fn parse(text: &str) -> Result<Self, &'static str> {
+        match text {
+            "true" | "1" => Ok(true),
+            "false" | "0" => Ok(false),
+            _ => Err(Self::EXPECTED),
+        }
+    }
+
+    fn text_of(written: &Written) -> Option<Cow<'_, str>> {
+        match written {
+            Written::Truth(true) => Some("true".into()),
+            Written::Truth(false) => Some("false".into()),
+            Written::Text(_) | Written::Number(_) | Written::Other => None,
+        }
+    }
+
+    fn show(&self) -> Json {
+        json!(self)
+    }
+}
+
+impl Value for String {
+    const FORM: Form = Form::Text("TEXT");
+    const EXPECTED: &'static str = "a text in quotes";
+
+    fn parse(text: &str) -> Result<Self, &'static str> {
+        if text.is_empty() { Err("a text that is not empty") } else { Ok(text.to_owned()) }
+    }
+
+    fn show(&self) -> Json {
+        json!(self)
+    }
+}
+
+macro_rules! counts {
+    ($($ty:ty: $expected:literal,)+) => {
+        $(impl Value for $ty {
+            const FORM: Form = Form::Text("COUNT");
+            const EXPECTED: &'static str = $expected;
+
+            fn parse(text: &str) -> Result<Self, &'static str> {
+                text.parse().map_err(|_| Self::EXPECTED)
+            }
+
+            fn text_of(written: &Written) -> Option<Cow<'_, str>> {
+                number(written)
+            }
+
+            fn show(&self) -> Json {
+                json!(self)
+            }
+        })+
+    };
+}
+
+counts! {
+    usize: "a whole number",
+    u64: "a whole number",
+    NonZeroU32: "a whole number above zero",
+}
+
+impl Value for Duration {
+    const FORM: Form = Form::Text("SECONDS");
+    const EXPECTED: &'static str = "a number of seconds";
+
+    fn parse(text: &str) -> Result<Self, &'static str> {
+        let seconds: f64 = text.parse().map_err(|_| Self::EXPECTED)?;
+        Self::try_from_secs_f64(seconds).map_err(|_| "a number of seconds that is not negative")
+    }
+
+    fn text_of(written: &Written) -> Option<Cow<'_, str>> {
+        number(written)
+    }
+
+    fn show(&self) -> Json {
+        if self.subsec_nanos() == 0 { json!(self.as_secs()) } else { json!(self.as_secs_f64()) }
+    }
+}
+
+/// A text that never shows in logs.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(pub String);
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("(secret)")
+    }
+}
+
+impl Value for Secret {
+    const FORM: Form = Form::Secret;
+    const EXPECTED: &'static str = String::EXPECTED;
+
+    fn parse(text: &str) -> Result<Self, &'static str> {
+        String::parse(text).map(Self)
+    }
+
+    fn show(&self) -> Json {
+        json!("(secret)")
+    }
+}
+
+/// How a line of the log is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogFormat {
+    /// For people.
+    Text,
+    /// For programs: one JSON object a line.
+    Json,
+}
+
+impl Value for LogFormat {
+    const FORM: Form = Form::Text("FORMAT");
+    const EXPECTED: &'static str = "\"text\" or \"json\"";
+
+    fn parse(text: &str) -> Result<Self, &'static str> {
+        match text {
+            "text" => Ok(Self::Text),
+            "json" => Ok(Self::Json),
+            _ => Err(Self::EXPECTED),
+        }
+    }
+
+    fn show(&self) -> Json {
+        json!(match self {
+            Self::Text => "text",
+            Self::Json => "json",
+        })
+    }
+}
+
+/// The address of something that is spoken to over plain HTTP.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HttpAddress(pub String);
+
+impl Value for HttpAddress {
+    const FORM: Form = Form::Text("URL");
+    const EXPECTED: &'static str = "an address like \"http://127.0.0.1:4318\", without TLS";
+
+    fn parse(text: &str) -> Result<Self, &'static str> {
+        match text.strip_prefix("http://") {
+            Some(rest) if !rest.is_empty() => Ok(Self(text.trim_end_matches('/').to_owned())),
+            Some(_) | None => Err(Self::EXPECTED),
+        }
+    }
+
+    fn show(&self) -> Json {
+        json!(self.0)
+    }
+}
+
+impl<T: Value> Value for Option<T> {
+    const FORM: Form = T::FORM;
+    const EXPECTED: &'static str = T::EXPECTED;
+
+    fn parse(text: &str) -> Result<Self, &'static str> {
+        T::parse(text).map(Some)
+    }
+
+    fn text_of(written: &Written) -> Option<Cow<'_, str>> {
+        T::text_of(written)
+    }
+
+    fn seen_from(self, folder: &Path) -> Self {
+        self.map(|value| value.seen_from(folder))
+    }
+
+    fn show(&self) -> Json {
+        self.as_ref().map_or(Json::Null, Value::show)
+    }
+}

@@ -1,0 +1,146 @@
+//! What an engine counts while it answers, for whoever watches it.
+//!
+//! In: a note of each look-up, decision and batch. Out: [`Counters`], a copy of the numbers. Noting costs some
+//! nanoseconds and waits for nobody who reads. Everything counts from the start of the process. Decisions are
+//! told apart by the version of the policy that made them, the latest few versions only: a service whose policy
+//! changes daily must not show a number for each.
+
+use parking_lot::Mutex;
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// How many versions of the policy have numbers of their own.
+const VERSIONS: usize = 8;
+
+/// What an engine has done since it was opened.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Look-ups of compiled questions to the store.
+    pub stored_plans: Lookups,
+    /// Look-ups of compiled questions to a caller's database.
+    pub local_plans: Lookups,
+    /// Batches that were written.
+    pub batches: u64,
+    /// Facts that were not there before.
+    pub inserted: u64,
+    /// Facts that were there before and are gone.
+    pub deleted: u64,
+    /// Single decisions, by the version of the policy, oldest first.
+    pub decisions: Vec<Decided>,
+}
+
+/// Look-ups in a cache.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Lookups {
+    /// How many found what they looked for.
+    pub hits: u64,
+    /// How many did not.
+    pub misses: u64,
+}
+
+/// Decisions of one version of the policy.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Decided {
+    /// The version; `None` before the first policy.
+    pub version: Option<u64>,
+    /// How often the answer was yes.
+    pub allowed: u64,
+    /// How often it was no.
+    pub denied: u64,
+}
+
+/// The numbers as they are counted.
+#[derive(Debug, Default)]
+pub(super) struct Counted {
+    pub(super) stored_plans: CountedLookups,
+    pub(super) local_plans: CountedLookups,
+    batches: AtomicU64,
+    inserted: AtomicU64,
+    deleted: AtomicU64,
+    decisions: Mutex<VecDeque<Decided>>,
+}
+
+/// Look-ups as they are counted.
+#[derive(Debug, Default)]
+pub(super) struct CountedLookups {
+    hits: AtomicU64,
+    misses: AtomicU64,
+}
+
+impl CountedLookups {
+    /// Notes a look-up and returns what it found.
+    pub(super) fn note<T>(&self, found: Option<T>) -> Option<T> {
+        let number = if found.is_some() { &self.hits } else { &self.misses };
+        number.fetch_add(1, Ordering::Relaxed);
+        found
+    }
+
+    fn read(&self) -> Lookups {
+        Lookups { hits: self.hits.load(Ordering::Relaxed), misses: self.misses.load(Ordering::Relaxed) }
+    }
+}
+
+impl Counted {
+    /// Notes a batch that was written.
+    pub(super) fn wrote(&self, inserted: u64, deleted: u64) {
+        self.batches.fetch_add(1, Ordering::Relaxed);
+        self.inserted.fetch_add(inserted, Ordering::Relaxed);
+        self.deleted.fetch_add(deleted, Ordering::Relaxed);
+    }
+
+    /// Notes decisions of one version of the policy.
+    pub(super) fn decided(&self, version: Option<u64>, allowed: usize, denied: usize) {
+        let (allowed, denied) = (allowed as u64, denied as u64);
+        let mut decisions = self.decisions.lock();
+        // The version that answers now is the last one.
+        if let Some(same) = decisions.iter_mut().rev().find(|decided| decided.version == version) {
+            same.allowed += allowed;
+            same.denied += denied;
+            return;
+        }
+        if decisions.len() >= VERSIONS {
+            decisions.pop_front();
+        }
+        decisions.push_back(Decided { version, allowed, denied });
+    }
+
+    /// The numbers of now.
+    pub(super) fn read(&self) -> Counters {
+        Counters {
+            stored_plans: self.stored_plans.read(),
+            local_plans: self.local_plans.read(),
+            batches: self.batches.load(Ordering::Relaxed),
+            inserted: self.inserted.load(Ordering::Relaxed),
+            deleted: self.deleted.load(Ordering::Relaxed),
+            decisions: self.decisions.lock().iter().copied().collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_oldest_version_makes_room_for_a_new_one() {
+        let counted = Counted::default();
+        counted.decided(None, 0, 2);
+        for version in 1..=8 {
+            counted.decided(Some(version), 1, 0);
+            counted.decided(Some(version), 2, 5);
+        }
+        let decisions = counted.read().decisions;
+        assert_eq!(decisions.len(), VERSIONS);
+        assert_eq!(decisions.first(), Some(&Decided { version: Some(1), allowed: 3, denied: 5 }));
+        assert_eq!(decisions.last().map(|last| last.version), Some(Some(8)));
+    }
+
+    #[test]
+    fn a_look_up_counts_as_what_it_was() {
+        let lookups = CountedLookups::default();
+        assert_eq!(lookups.note(Some(1)), Some(1));
+        assert_eq!(lookups.note(Some(2)), Some(2));
+        assert_eq!(lookups.note::<u8>(None), None);
+        assert_eq!(lookups.read(), Lookups { hits: 2, misses: 1 });
+    }
+}

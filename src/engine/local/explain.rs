@@ -1,0 +1,39 @@
+//! Tells how the SQL of a local check came about.
+
+use super::run::Planned;
+use super::{LocalEmbedded, LocalExplanation, LocalRule, notes};
+use crate::engine::{Engine, EngineError};
+use std::sync::Arc;
+
+impl Engine {
+    /// [`Engine::explain_local`] of a planned question.
+    pub(super) async fn told(&self, planned: Planned) -> Result<LocalExplanation, EngineError> {
+        let (document, plans) = (Arc::clone(&planned.document), Arc::clone(&planned.plans));
+        let program = &plans.policy.program;
+        let (sql, text) = self.local_sql(planned, true).await?;
+        let mut rules: Vec<LocalRule> = sql
+            .rules
+            .iter()
+            .filter_map(|rule| program.rules.get(rule.index()))
+            .map(|rule| LocalRule {
+                line: program.source.locate(rule.span).line,
+                text: program.source.snippet(rule.span).trim().to_owned(),
+            })
+            .collect();
+        rules.sort_unstable_by(|left, right| (left.line, &left.text).cmp(&(right.line, &right.text)));
+        rules.dedup();
+        let bound = sql.bindings.iter().filter_map(|index| document.bindings.facts.get(*index));
+        let bound: Vec<_> = bound.collect();
+        let embedded = sql.embedded.into_iter();
+        Ok(LocalExplanation {
+            dialect: document.bindings.dialect.to_string(),
+            split: sql.split,
+            plan: sql.plan,
+            rules,
+            notes: notes::notes(&document.bindings, &bound),
+            bindings: bound.iter().map(|binding| binding.key.clone()).collect(),
+            embedded: embedded.map(|(predicates, n_rows)| LocalEmbedded { predicates, n_rows }).collect(),
+            sql: text,
+        })
+    }
+}

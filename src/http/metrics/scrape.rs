@@ -1,0 +1,113 @@
+//! One scrape: what was counted, what the engines have counted, and what is stored.
+//!
+//! The numbers of the engines live in the engines. A scrape copies them into a registry of its own, which is
+//! gone with the answer, so that an environment or a policy's version that is gone leaves no series behind.
+
+use std::sync::Arc;
+
+use prometheus::{IntCounterVec, IntGaugeVec, Opts, Registry, TextEncoder};
+
+use super::{Metrics, kept};
+use crate::{
+    engine::{Counters, EngineError, EngineStats},
+    http::{Environment, error::ApiError},
+};
+
+/// Everything about these environments, and what happens to all of them together.
+pub(super) async fn text(metrics: &Metrics, environments: &[Arc<Environment>]) -> Result<String, ApiError> {
+    let series = Series::new();
+    for environment in environments {
+        let engine = &environment.engine;
+        let (stats, bytes) = (engine.stats().await?, engine.bytes().await?);
+        series.stored(&environment.name, &stats, bytes);
+        series.counted(&environment.name, &engine.counters());
+    }
+    let mut families = metrics.registry.gather();
+    families.extend(series.registry.gather());
+    let text = TextEncoder::new().encode_to_string(&families);
+    text.map_err(|error| EngineError::Bug(format!("the metrics have no text form: {error}")).into())
+}
+
+/// The series of environments.
+struct Series {
+    registry: Registry,
+    facts: IntGaugeVec,
+    bytes: IntGaugeVec,
+    version: IntGaugeVec,
+    lookups: IntCounterVec,
+    decisions: IntCounterVec,
+    batches: IntCounterVec,
+    written: IntCounterVec,
+}
+
+impl Series {
+    fn new() -> Self {
+        let registry = Registry::new();
+        let gauge = |name: &str, help: &str| {
+            kept(&registry, IntGaugeVec::new(Opts::new(name, help), &["environment"]))
+        };
+        let counter = |name: &str, help: &str, labels: &[&str]| {
+            kept(&registry, IntCounterVec::new(Opts::new(name, help), labels))
+        };
+        Self {
+            facts: gauge("portcullis_facts", "Facts that are stored."),
+            bytes: gauge("portcullis_store_bytes", "Bytes of the store's files, its log included."),
+            version: gauge("portcullis_policy_version", "The version of the active policy; 0 without one."),
+            lookups: counter(
+                "portcullis_plan_cache_lookups_total",
+                "Look-ups of compiled questions, to the store (hosted) and to a caller's database (local).",
+                &["environment", "kind", "result"],
+            ),
+            decisions: counter(
+                "portcullis_decisions_total",
+                "Single decisions, by the version of the policy that made them; the latest versions only.",
+                &["environment", "policy_version", "decision"],
+            ),
+            batches: counter(
+                "portcullis_batches_written_total",
+                "Batches of facts that were written.",
+                &["environment"],
+            ),
+            written: counter(
+                "portcullis_facts_written_total",
+                "Facts that a batch inserted or deleted.",
+                &["environment", "change"],
+            ),
+            registry,
+        }
+    }
+
+    fn stored(&self, environment: &str, stats: &EngineStats, bytes: u64) {
+        let version = stats.versions.last().copied().unwrap_or_default();
+        for (gauge, value) in
+            [(&self.facts, stats.facts.total), (&self.bytes, bytes), (&self.version, version)]
+        {
+            if let Ok(gauge) = gauge.get_metric_with_label_values(&[environment]) {
+                gauge.set(i64::try_from(value).unwrap_or(i64::MAX));
+            }
+        }
+    }
+
+    fn counted(&self, environment: &str, counters: &Counters) {
+        let Counters { stored_plans, local_plans, batches, inserted, deleted, decisions } = counters;
+        for (kind, lookups) in [("hosted", stored_plans), ("local", local_plans)] {
+            add(&self.lookups, &[environment, kind, "hit"], lookups.hits);
+            add(&self.lookups, &[environment, kind, "miss"], lookups.misses);
+        }
+        for decided in decisions {
+            let version = decided.version.map_or("none".to_owned(), |version| version.to_string());
+            add(&self.decisions, &[environment, &version, "allowed"], decided.allowed);
+            add(&self.decisions, &[environment, &version, "denied"], decided.denied);
+        }
+        add(&self.batches, &[environment], *batches);
+        add(&self.written, &[environment, "inserted"], *inserted);
+        add(&self.written, &[environment, "deleted"], *deleted);
+    }
+}
+
+/// Sets a counter that is still at zero.
+fn add(counter: &IntCounterVec, labels: &[&str], value: u64) {
+    if let Ok(counter) = counter.get_metric_with_label_values(labels) {
+        counter.inc_by(value);
+    }
+}

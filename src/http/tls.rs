@@ -1,0 +1,206 @@
+//! TLS: two PEM files in, what a handshake needs out, and again whenever the files change.
+//!
+//! A file that cannot be used is refused when it is read, at the start or at a reload, and never by a client's
+//! handshake. After a reload that was refused the service goes on with the certificate it has. Connections
+//! that are open keep the one they began with.
+
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use parking_lot::RwLock;
+use tokio_rustls::{
+    TlsAcceptor,
+    rustls::{
+        Error, InconsistentKeys, ServerConfig,
+        crypto::ring,
+        pki_types::{CertificateDer, PrivateKeyDer, pem, pem::PemObject},
+    },
+};
+
+/// Why a certificate and its key cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TlsError {
+    /// One of the two is configured, the other is not.
+    #[error("`tls_cert` and `tls_key` belong together: only `{0}` is set")]
+    Half(&'static str),
+    /// A file cannot be read.
+    #[error("`{}` cannot be read: {reason}", .path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// Why, in the words of the operating system.
+        reason: String,
+    },
+    /// A file is not PEM.
+    #[error("`{}` is not a PEM file: {reason}", .path.display())]
+    NotPem {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong in it.
+        reason: String,
+    },
+    /// A file holds no certificate.
+    #[error("`{}` holds no certificate: a line `-----BEGIN CERTIFICATE-----` is expected", .0.display())]
+    NoCertificate(PathBuf),
+    /// A file holds no private key.
+    #[error("`{}` holds no private key: a line like `-----BEGIN PRIVATE KEY-----` is expected", .0.display())]
+    NoKey(PathBuf),
+    /// The key is another certificate's.
+    #[error("the private key in `{}` is not that of the certificate in `{}`", .key.display(), .cert.display())]
+    Mismatch {
+        /// The certificate's file.
+        cert: PathBuf,
+        /// The key's file.
+        key: PathBuf,
+    },
+    /// Both were read, and are of no use.
+    #[error("the certificate in `{}` cannot be used: {reason}", .cert.display())]
+    Unusable {
+        /// The certificate's file.
+        cert: PathBuf,
+        /// Why.
+        reason: String,
+    },
+}
+
+/// The certificate of this service with its private key.
+pub struct Tls {
+    cert: PathBuf,
+    key: PathBuf,
+    current: RwLock<Arc<ServerConfig>>,
+}
+
+impl fmt::Debug for Tls {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tls").field("cert", &self.cert).finish_non_exhaustive()
+    }
+}
+
+impl Tls {
+    /// Reads the two files that are configured, if they are.
+    ///
+    /// # Errors
+    /// Only one is configured, or they cannot be used.
+    pub fn read(cert: Option<&Path>, key: Option<&Path>) -> Result<Option<Self>, TlsError> {
+        match (cert, key) {
+            (None, None) => Ok(None),
+            (Some(_), None) => Err(TlsError::Half("tls_cert")),
+            (None, Some(_)) => Err(TlsError::Half("tls_key")),
+            (Some(cert), Some(key)) => {
+                let current = RwLock::new(Arc::new(server_config(cert, key)?));
+                Ok(Some(Self { cert: cert.to_owned(), key: key.to_owned(), current }))
+            }
+        }
+    }
+
+    /// Reads the files again.
+    ///
+    /// # Errors
+    /// They cannot be used; the certificate of before stays in use.
+    pub fn reload(&self) -> Result<(), TlsError> {
+        let fresh = Arc::new(server_config(&self.cert, &self.key)?);
+        *self.current.write() = fresh;
+        Ok(())
+    }
+
+    /// What shakes hands with the certificate of now.
+    pub(super) fn acceptor(&self) -> TlsAcceptor {
+        TlsAcceptor::from(Arc::clone(&self.current.read()))
+    }
+}
+
+fn server_config(cert: &Path, key: &Path) -> Result<ServerConfig, TlsError> {
+    let not_pem = |path: &Path, error: pem::Error| TlsError::NotPem {
+        path: path.to_owned(),
+        reason: error.to_string(),
+    };
+    let certificates = CertificateDer::pem_slice_iter(&read(cert)?).collect::<Result<Vec<_>, _>>();
+    let certificates = certificates.map_err(|error| not_pem(cert, error))?;
+    if certificates.is_empty() {
+        return Err(TlsError::NoCertificate(cert.to_owned()));
+    }
+    let private = PrivateKeyDer::from_pem_slice(&read(key)?).map_err(|error| match error {
+        pem::Error::NoItemsFound => TlsError::NoKey(key.to_owned()),
+        other => not_pem(key, other),
+    })?;
+    let unusable = |error: Error| match error {
+        Error::InconsistentKeys(InconsistentKeys::KeyMismatch) => {
+            TlsError::Mismatch { cert: cert.to_owned(), key: key.to_owned() }
+        }
+        other => TlsError::Unusable { cert: cert.to_owned(), reason: other.to_string() },
+    };
+    let builder = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()));
+    let mut config = builder
+        .with_safe_default_protocol_versions()
+        .map_err(unusable)?
+        .with_no_client_auth()
+        .with_single_cert(certificates, private)
+        .map_err(unusable)?;
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    Ok(config)
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, TlsError> {
+    std::fs::read(path)
+        .map_err(|error| TlsError::Unreadable { path: path.to_owned(), reason: error.to_string() })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    /// A certificate and its key, as PEM.
+    fn pair() -> (String, String) {
+        let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
+        (made.cert.pem(), made.signing_key.serialize_pem())
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_used_is_refused_with_its_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        let (cert, key) = pair();
+        fs::write(path("cert.pem"), &cert).unwrap();
+        fs::write(path("key.pem"), &key).unwrap();
+        fs::write(path("other.pem"), pair().1).unwrap();
+        fs::write(path("empty.pem"), "").unwrap();
+        fs::write(path("broken.pem"), cert.replace("-----END CERTIFICATE-----", "")).unwrap();
+        let read = |cert: &str, key: &str| Tls::read(Some(&path(cert)), Some(&path(key)));
+        let refused = |cert: &str, key: &str| read(cert, key).unwrap_err().to_string();
+
+        assert!(read("cert.pem", "key.pem").unwrap().is_some());
+        assert!(refused("missing.pem", "key.pem").contains("missing.pem` cannot be read: No such file"));
+        assert!(refused("cert.pem", "missing.pem").contains("missing.pem` cannot be read"));
+        assert!(refused("empty.pem", "key.pem").contains("empty.pem` holds no certificate"));
+        assert!(refused("key.pem", "key.pem").contains("key.pem` holds no certificate"));
+        assert!(refused("cert.pem", "cert.pem").contains("cert.pem` holds no private key"));
+        assert!(refused("broken.pem", "key.pem").contains("broken.pem` is not a PEM file"));
+        assert!(refused("cert.pem", "other.pem").contains("is not that of the certificate"));
+        assert_eq!(Tls::read(Some(&path("cert.pem")), None).unwrap_err(), TlsError::Half("tls_cert"));
+        assert!(Tls::read(None, None).unwrap().is_none());
+    }
+
+    #[test]
+    fn a_reload_that_is_refused_changes_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let (cert_path, key_path) = (folder.path().join("cert.pem"), folder.path().join("key.pem"));
+        let write = |(cert, key): (String, String)| {
+            fs::write(&cert_path, cert).unwrap();
+            fs::write(&key_path, key).unwrap();
+        };
+        write(pair());
+        let tls = Tls::read(Some(&cert_path), Some(&key_path)).unwrap().unwrap();
+        let first = Arc::clone(&tls.current.read());
+        fs::write(&cert_path, pair().0).unwrap();
+        assert!(matches!(tls.reload(), Err(TlsError::Mismatch { .. })));
+        assert!(Arc::ptr_eq(&first, &tls.current.read()));
+        write(pair());
+        tls.reload().unwrap();
+        assert!(!Arc::ptr_eq(&first, &tls.current.read()));
+    }
+}

@@ -1,0 +1,39 @@
+//! The span of a request as tracing systems want it: named, attributed, part of the caller's trace.
+//!
+//! In: the head of a request. Out: a span that the exporter sends on once the request is answered. The names of
+//! the attributes are those that OpenTelemetry gives to HTTP servers. A `traceparent` header makes the span part
+//! of the trace in which the caller asked. Like the log, it holds the declared path and no id of a fact.
+
+use axum::http::{HeaderMap, Method, StatusCode};
+use opentelemetry::{propagation::TextMapPropagator, trace::Status};
+use opentelemetry_http::HeaderExtractor;
+use opentelemetry_sdk::propagation::TraceContextPropagator;
+use tracing::{Span, field::Empty};
+use tracing_opentelemetry::OpenTelemetrySpanExt;
+
+use super::headers::RequestId;
+
+/// The span of a request that is traced.
+pub(super) fn span(id: &RequestId, method: &Method, path: &str, headers: &HeaderMap) -> Span {
+    let span = tracing::info_span!(
+        "request",
+        request_id = id.as_str(),
+        environment = Empty,
+        otel.name = format_args!("{method} {path}"),
+        otel.kind = "server",
+    );
+    let parent = TraceContextPropagator::new().extract(&HeaderExtractor(headers));
+    // Nothing traces this span if it is not the exporter's: then there is no parent to set.
+    let _ = span.set_parent(parent);
+    span
+}
+
+/// Completes the span of a request.
+pub(super) fn answered(span: &Span, method: &Method, path: &str, status: StatusCode) {
+    span.set_attribute("http.request.method", method.to_string());
+    span.set_attribute("http.route", path.to_owned());
+    span.set_attribute("http.response.status_code", i64::from(status.as_u16()));
+    if status.is_server_error() {
+        span.set_status(Status::error(""));
+    }
+}

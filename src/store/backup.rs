@@ -1,0 +1,194 @@
+//! Backups: a store in one file that knows whether it is whole.
+//!
+//! A backup is an SQLite database, which any SQLite opens, followed by one line with the SHA-256 of all that precedes
+//! it. A database alone does not notice a changed letter within a value, and not always that its end is missing.
+//!
+//! ```text
+//! Snapshot ─copy─▶ FILE.part ─check its trees─▶ digest ─▶ FILE          (while the store is served, or not)
+//! FILE ─digest─▶ DIR/store.db.restore ─check its trees─▶ DIR/store.db   (DIR is locked: nobody serves it)
+//! ```
+//!
+//! Both ways a file takes its name only once it is complete and on the disk. What a restored file replaces is
+//! complete, too, until that moment: its log was copied into it, or taken away, before.
+
+use std::{
+    fmt::Write as _,
+    fs::{self, File},
+    io::{Read, Write},
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use rusqlite::{Connection, OpenFlags};
+use sha2::{Digest, Sha256};
+
+use super::{
+    connect::{DATABASE, lock, open_file, private_file, sync_directory},
+    error::StoreError,
+    migrate,
+    snapshot::{Holdings, Snapshot, holdings},
+};
+
+/// What the last line of a backup says before the digest.
+const SEAL: &str = "\nportcullis backup 1, sha256 ";
+
+/// Bytes of the last line: the words, 64 digits and the line's end.
+const SEAL_BYTES: u64 = SEAL.len() as u64 + 64 + 1;
+
+impl Snapshot {
+    /// Writes the snapshot into a file, and tells meanwhile how many pages of how many are done.
+    ///
+    /// A file of that name is kept, and the backup refused, unless `overwrite` says otherwise.
+    pub fn back_up(
+        &self,
+        file: &Path,
+        overwrite: bool,
+        progress: impl FnMut(u64, u64),
+    ) -> Result<Holdings, StoreError> {
+        if !overwrite && file.exists() {
+            return Err(StoreError::Invalid(format!("`{}` exists already", file.display())));
+        }
+        let part = beside(file, ".part");
+        remove(&part)?;
+        let written = self.write(&part, progress);
+        if written.is_err() {
+            // The first error is the one that explains.
+            let _ = remove(&part);
+        }
+        let held = written?;
+        rename(&part, file)?;
+        Ok(held)
+    }
+
+    fn write(&self, part: &Path, progress: impl FnMut(u64, u64)) -> Result<Holdings, StoreError> {
+        private_file(part)?;
+        let mut copy = open_file(part, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+        // A copy that is not finished is thrown away.
+        copy.pragma_update(None, "synchronous", "OFF")?;
+        self.copy_into(&mut copy, progress)?;
+        // One file is all there is: no log beside it.
+        copy.pragma_update_and_check(None, "journal_mode", "DELETE", |_| Ok(()))?;
+        migrate::check(&mut copy, Duration::MAX)?;
+        let held = holdings(&copy)?;
+        copy.close().map_err(|(_, error)| error)?;
+        let io = |error: std::io::Error| StoreError::io(part, &error);
+        let mut file = File::options().read(true).append(true).open(part).map_err(io)?;
+        let digest = digest(&mut file).map_err(io)?;
+        file.write_all(format!("{SEAL}{digest}\n").as_bytes()).and_then(|()| file.sync_all()).map_err(io)?;
+        Ok(held)
+    }
+}
+
+/// Makes a backup the store of a directory that nobody serves; returns what is in it.
+///
+/// A store that is there already is kept, and refused, unless `overwrite` says otherwise.
+pub fn restore(file: &Path, dir: &Path, overwrite: bool) -> Result<Holdings, StoreError> {
+    let bytes = check_seal(file)?;
+    let _lock = lock(dir)?;
+    let database = dir.join(DATABASE);
+    let former = fs::metadata(&database).is_ok_and(|former| former.len() > 0);
+    if former && !overwrite {
+        return Err(StoreError::Exists(dir.into()));
+    }
+    let part = beside(&database, ".restore");
+    remove(&part)?;
+    let restored = unpack(file, bytes, &part);
+    if restored.is_err() {
+        // The first error is the one that explains.
+        let _ = remove(&part);
+    }
+    let held = restored?;
+    retire(&database, former)?;
+    rename(&part, &database)?;
+    Ok(held)
+}
+
+/// The length of the database in a backup whose digest is right.
+fn check_seal(file: &Path) -> Result<u64, StoreError> {
+    let bad = |reason: &str| StoreError::BadBackup { file: file.into(), reason: reason.into() };
+    let io = |error: std::io::Error| StoreError::io(file, &error);
+    let mut opened = File::open(file).map_err(io)?;
+    let Some(bytes) = opened.metadata().map_err(io)?.len().checked_sub(SEAL_BYTES) else {
+        return Err(bad("it is too short to be one"));
+    };
+    let found = digest(&mut (&mut opened).take(bytes)).map_err(io)?;
+    let mut seal = Vec::new();
+    opened.read_to_end(&mut seal).map_err(io)?;
+    let Some(told) = seal.strip_prefix(SEAL.as_bytes()) else {
+        return Err(bad("it does not end as one, so its end is missing or it is something else"));
+    };
+    if told.strip_suffix(b"\n") != Some(found.as_bytes()) {
+        return Err(bad("its content is not what was written, by its SHA-256"));
+    }
+    Ok(bytes)
+}
+
+/// Copies the database out of a backup, and checks that this release can serve it.
+fn unpack(file: &Path, bytes: u64, part: &Path) -> Result<Holdings, StoreError> {
+    let mut source = File::open(file).map_err(|error| StoreError::io(file, &error))?.take(bytes);
+    let mut target = private_file(part)?;
+    let copied = std::io::copy(&mut source, &mut target).and_then(|_| target.sync_all());
+    copied.map_err(|error| StoreError::io(part, &error))?;
+    let mut conn = open_file(part, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    migrate::examine(&conn, file)?;
+    migrate::check(&mut conn, Duration::MAX)?;
+    let held = holdings(&conn)?;
+    conn.close().map_err(|(_, error)| error)?;
+    Ok(held)
+}
+
+/// Leaves a store without a log, so that no log of it meets the file that takes its name.
+fn retire(database: &Path, former: bool) -> Result<(), StoreError> {
+    if former {
+        // A damaged store is a good reason for a restore, and has nothing worth a copy.
+        let emptied = open_file(database, OpenFlags::SQLITE_OPEN_READ_WRITE).and_then(empty_log);
+        if let Err(error) = emptied {
+            tracing::warn!(%error, "the store that is replaced cannot be read to its end");
+        }
+    }
+    remove(&beside(database, "-wal"))?;
+    remove(&beside(database, "-shm"))
+}
+
+fn empty_log(conn: Connection) -> Result<(), StoreError> {
+    conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
+    conn.close().map_err(|(_, error)| error.into())
+}
+
+fn digest(source: &mut impl Read) -> std::io::Result<String> {
+    let mut hasher = Sha256::new();
+    let mut buffer = vec![0; 1 << 16];
+    loop {
+        let n = source.read(&mut buffer)?;
+        if n == 0 {
+            break;
+        }
+        hasher.update(buffer.get(..n).unwrap_or_default());
+    }
+    Ok(hasher.finalize().iter().fold(String::new(), |mut text, byte| {
+        // Writing to a String cannot fail.
+        let _ = write!(text, "{byte:02x}");
+        text
+    }))
+}
+
+/// The file of this name with an ending.
+fn beside(file: &Path, ending: &str) -> PathBuf {
+    let mut name = file.as_os_str().to_owned();
+    name.push(ending);
+    name.into()
+}
+
+/// Removes a file that need not exist.
+fn remove(file: &Path) -> Result<(), StoreError> {
+    match fs::remove_file(file) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(StoreError::io(file, &error)),
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
+
+fn rename(from: &Path, to: &Path) -> Result<(), StoreError> {
+    fs::rename(from, to).map_err(|error| StoreError::io(to, &error))?;
+    let folder = to.parent().filter(|folder| !folder.as_os_str().is_empty());
+    sync_directory(folder.unwrap_or(Path::new(".")))
+}

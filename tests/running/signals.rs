@@ -1,0 +1,66 @@
+//! What the process does when it is sent a signal.
+
+use std::{
+    fs,
+    io::{Read, Write},
+    net::TcpStream,
+    time::Duration,
+};
+
+use crate::service::{DEVELOPMENT_KEY, Service, question, role};
+
+#[test]
+fn a_request_that_was_begun_is_answered_before_the_end() {
+    for signal in ["TERM", "INT"] {
+        let mut service = Service::with_policy(&[]);
+        let address = service.base.strip_prefix("http://").unwrap().to_owned();
+        let mut stream = TcpStream::connect(&address).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        let body = role("a", "reader", "b").to_string();
+        let (begin, end) = body.split_at(10);
+        write!(
+            stream,
+            "POST /api/facts HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {DEVELOPMENT_KEY}\r\n\
+             Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{begin}",
+            body.len()
+        )
+        .unwrap();
+        std::thread::sleep(Duration::from_millis(200));
+        service.signal(signal);
+        std::thread::sleep(Duration::from_millis(300));
+        assert!(service.runs() && TcpStream::connect(&address).is_err(), "it accepts nothing and waits");
+        stream.write_all(end.as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        assert!(answer.starts_with("HTTP/1.1 200 OK"), "{answer}");
+        assert!(service.ended().success());
+    }
+}
+
+#[test]
+fn a_hangup_changes_nothing_without_tls() {
+    let mut service = Service::with_policy(&[]);
+    service.signal("HUP");
+    service.logs("there is no certificate to read again");
+    assert_eq!(service.post("/api/authorize", DEVELOPMENT_KEY, &question("a", "b"), &[]), 200);
+    assert!(service.stop().success());
+}
+
+#[test]
+fn a_hangup_reads_the_certificate_again() {
+    let pem = tempfile::tempdir().unwrap();
+    let (cert, key) = (pem.path().join("cert.pem"), pem.path().join("key.pem"));
+    let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
+    fs::write(&cert, made.cert.pem()).unwrap();
+    fs::write(&key, made.signing_key.serialize_pem()).unwrap();
+    let paths = [cert.to_str().unwrap(), key.to_str().unwrap()];
+    let mut service = Service::start(&["--tls-cert", paths[0], "--tls-key", paths[1]]);
+    assert!(service.base.starts_with("https://"), "{}", service.base);
+    service.signal("HUP");
+    service.logs("the certificate was read again");
+    fs::write(&key, "").unwrap();
+    service.signal("HUP");
+    service.logs("the certificate of before stays in use");
+    assert!(service.log().contains("key.pem` holds no private key"), "{}", service.log());
+    assert!(service.runs() && service.stop().success());
+}
