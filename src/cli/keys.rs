@@ -3,15 +3,15 @@
 //! A service that runs is told through its control socket, and the next request sees what became of it. While none
 //! runs the store is opened here instead.
 
+use super::data_folder::DataFolder;
 use super::error::CliError;
 use super::{Verdict, orders, output, serve};
-use crate::config::{Config, Flags};
 use crate::control::{ListedKey, Order, Outcome, unknown_key};
 use crate::engine::check_environment_name;
 use crate::http::DEFAULT_ENVIRONMENT;
 use crate::store::{Access, Store, StoreError, StoreOptions};
 use clap::Subcommand;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Create, list and revoke API keys, while the service runs or not
 #[derive(Debug, clap::Args)]
@@ -26,12 +26,8 @@ Examples:
   portcullis keys revoke 5f1c0a9b2d3e4f60"
 )]
 pub(super) struct Args {
-    /// The data folder, by default that of the settings
-    #[arg(long, value_name = "DIR", global = true)]
-    data: Option<PathBuf>,
-    /// The file with settings, by default that of `PORTCULLIS_CONFIG`
-    #[arg(long, value_name = "FILE", global = true)]
-    config: Option<PathBuf>,
+    #[command(flatten)]
+    data: DataFolder,
     /// The environment whose keys they are; the first key of a new one makes it
     #[arg(long, value_name = "NAME", default_value = DEFAULT_ENVIRONMENT, global = true)]
     environment: String,
@@ -60,11 +56,8 @@ enum Action {
 }
 
 pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
-    let Args { data, config, environment, action } = args;
-    let data = match data {
-        Some(data) => data,
-        None => Config::load(config, Flags::new())?.config.data,
-    };
+    let Args { data, environment, action } = args;
+    let data = data.path()?;
     check_environment_name(&environment)?;
     let order = match action {
         Action::Create { name, read_only } => Order::CreateKey { environment, name, read_only },

@@ -104,7 +104,8 @@ impl Place {
                 CliError::Refused("no key: set PORTCULLIS_API_KEY, or give --key-file".to_owned())
             })?,
         };
-        let url = self.url.unwrap_or_else(|| format!("http://{}", config.listen));
+        let scheme = if config.tls_cert.is_some() { "https" } else { "http" };
+        let url = self.url.unwrap_or_else(|| format!("{scheme}://{}", config.listen));
         Ok(Found::Service(Service::new(&url, key)?))
     }
 }
