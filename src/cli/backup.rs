@@ -3,11 +3,11 @@
 //! The store is read here, by this process, whether a service runs or not: SQLite shows it one moment, and the
 //! service neither knows nor waits.
 
+use super::data::DataFolder;
 use super::error::CliError;
 use super::progress::Progress;
 use super::validate::plural;
 use super::{Verdict, output};
-use crate::config::Config;
 use crate::engine::{check_environment_name, environment_names};
 use crate::http::DEFAULT_ENVIRONMENT;
 use crate::store::{Holdings, Snapshot};
@@ -30,9 +30,8 @@ pub(super) struct Args {
     /// The file to write, or a folder (one that exists, or a name that ends with `/`)
     #[arg(value_name = "FILE|DIR")]
     target: PathBuf,
-    /// The data folder, by default that of `PORTCULLIS_DATA`, or ./portcullis-data
-    #[arg(long, value_name = "DIR")]
-    data: Option<PathBuf>,
+    #[command(flatten)]
+    data: DataFolder,
     /// The environment [default: all of them into a folder, 0123456789 into a file]
     #[arg(long, value_name = "NAME")]
     environment: Option<String>,
@@ -42,10 +41,7 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
-    let data = match args.data {
-        Some(data) => data,
-        None => Config::from_environment()?.data,
-    };
+    let data = args.data.find()?;
     if let Some(name) = &args.environment {
         check_environment_name(name)?;
     }

@@ -8,6 +8,7 @@ mod backup;
 mod bindings;
 mod compile;
 mod config;
+mod data;
 mod error;
 mod explain;
 mod facts;

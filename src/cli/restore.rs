@@ -4,9 +4,9 @@
 //! service that runs is answered for at once.
 
 use super::backup::{described, is_folder};
+use super::data::DataFolder;
 use super::error::CliError;
 use super::{Verdict, orders, output};
-use crate::config::Config;
 use crate::control::{Order, Outcome};
 use crate::engine::check_environment_name;
 use crate::http::DEFAULT_ENVIRONMENT;
@@ -31,9 +31,8 @@ pub(super) struct Args {
     /// A backup, or a folder of backups
     #[arg(value_name = "FILE|DIR")]
     source: PathBuf,
-    /// The data folder, by default that of `PORTCULLIS_DATA`, or ./portcullis-data
-    #[arg(long, value_name = "DIR")]
-    data: Option<PathBuf>,
+    #[command(flatten)]
+    data: DataFolder,
     /// The environment [default: all of a folder's, 0123456789 of a file]
     #[arg(long, value_name = "NAME")]
     environment: Option<String>,
@@ -43,10 +42,7 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
-    let data = match args.data {
-        Some(data) => data,
-        None => Config::from_environment()?.data,
-    };
+    let data = args.data.find()?;
     if let Some(name) = &args.environment {
         check_environment_name(name)?;
     }
