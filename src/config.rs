@@ -128,8 +128,8 @@ settings! {
     data: PathBuf = PathBuf::from("portcullis-data");
     /// Whether the well-known development key is accepted; off, because everybody knows that key.
     dev: bool = false;
-    /// A key of full access to the only environment, for a deployment that takes its key from its
-    /// secrets; none, because no key is built in. Only its hash is kept.
+    /// A key of full access to the environment that there is without any setup, for a deployment that takes
+    /// its key from its secrets; none, because no key is built in. Only its hash is kept.
     api_key: Option<Secret> = None;
     /// A policy file that is loaded at start; none, because the policy usually comes over HTTP.
     policy: Option<PathBuf> = None;
@@ -188,22 +188,19 @@ settings! {
 }
 
 impl Config {
-    /// What is in force without flags: the defaults, with the file that `PORTCULLIS_CONFIG` names and the other
-    /// variables laid over them.
+    /// What is in force: the defaults, with the settings' file, the variables and these flags laid over them. The
+    /// file is the one that the command line names, else that of `PORTCULLIS_CONFIG`, if either names one.
     ///
     /// # Errors
     /// A file that cannot be read or holds what is no setting, and a text that is not a value of its setting.
-    pub fn from_environment() -> Result<Self, ConfigError> {
-        Ok(Self::load(None, Flags::new())?.config)
-    }
-
-    /// What is in force with these flags, and the settings' file that the command line names, if it names one.
-    ///
-    /// # Errors
-    /// As for [`Config::from_environment`].
     pub fn load(file: Option<PathBuf>, flags: Flags) -> Result<Settled, ConfigError> {
         // Text that is not UTF-8 is replaced, not dropped: a setting must not vanish silently.
         let variable = |name: &str| std::env::var_os(name).map(|text| text.to_string_lossy().into_owned());
         Self::settle(sources::Given::collect(file, flags, &variable)?)
+    }
+
+    /// How the address of a service with these settings begins.
+    pub fn scheme(&self) -> &'static str {
+        if self.tls_cert.is_some() { "https" } else { "http" }
     }
 }

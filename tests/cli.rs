@@ -2,10 +2,14 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot start its program has failed")]
 
+#[path = "support/executable.rs"]
+mod executable;
+
+use executable::portcullis;
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Output, Stdio};
 use tempfile::TempDir;
 
 const POLICY: &str = r#"actor User {}
@@ -32,17 +36,6 @@ fn folder() -> TempDir {
     folder
 }
 
-fn portcullis(folder: &Path) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_portcullis"));
-    for (name, _) in std::env::vars_os() {
-        if name.to_string_lossy().starts_with("PORTCULLIS_") {
-            command.env_remove(name);
-        }
-    }
-    command.current_dir(folder).stdin(Stdio::null());
-    command
-}
-
 /// Exit code, standard output, standard error.
 fn run(args: &[&str]) -> (i32, String, String) {
     let folder = folder();
@@ -61,8 +54,9 @@ fn wrong_arguments_exit_with_2_and_help_shows_examples() {
     assert_eq!(run(&["compile", "good.polar", "allow(User:a", "--dialect", "sqlite"]).0, 2);
     assert_eq!(run(&["compile", "good.polar", "p()", "--dialect", "db2"]).0, 2);
     let commands = ["serve", "compile", "explain", "test", "validate", "keys", "bindings check"];
+    let keys = ["keys create", "keys list", "keys revoke", "config show"];
     let more = ["facts import", "facts export", "backup", "restore"];
-    for command in commands.into_iter().chain(more) {
+    for command in commands.into_iter().chain(keys).chain(more) {
         let words: Vec<&str> = command.split(' ').chain(["--help"]).collect();
         let (code, out, err) = run(&words);
         assert!(code == 0 && err.is_empty() && out.contains(&format!("  portcullis {command}")), "{out}");

@@ -7,12 +7,14 @@
     reason = "a test that cannot go on should stop where it is"
 )]
 
+#[path = "support/executable.rs"]
+mod executable;
 mod support;
 
+use executable::portcullis;
 use serde_json::Value as Json;
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Stdio};
 use support::hosted::RUNTIME;
 use support::postgres::Session;
 use tokio_postgres::NoTls;
@@ -43,9 +45,9 @@ fn sqlite(folder: &Path, tables: &str) -> String {
 fn check(folder: &Path, bindings: &str, database: &str, args: &[&str]) -> (i32, String, String) {
     let file = folder.join("bindings.yaml");
     fs::write(&file, bindings).unwrap();
-    let mut command = Command::new(env!("CARGO_BIN_EXE_portcullis"));
+    let mut command = portcullis(folder);
     command.args(["bindings", "check", "bindings.yaml", "--database", database]).args(args);
-    let output = command.current_dir(folder).stdin(Stdio::null()).output().unwrap();
+    let output = command.output().unwrap();
     let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
     (output.status.code().unwrap(), text(&output.stdout), text(&output.stderr))
 }

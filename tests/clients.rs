@@ -10,8 +10,11 @@
 
 #[path = "support/cluster.rs"]
 mod cluster;
+#[path = "support/executable.rs"]
+mod executable;
 
 use cluster::{Cluster, PROGRAMS};
+use executable::portcullis;
 use libtest_mimic::{Arguments, Failed, Trial};
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
@@ -143,13 +146,9 @@ impl Cluster {
     }
 }
 
-fn portcullis() -> Command {
-    Command::new(env!("CARGO_BIN_EXE_portcullis"))
-}
-
 /// A key that may ask and change nothing, made before a server has the folder.
 fn read_only_key(data: &Path) -> Result<String, String> {
-    let mut create = portcullis();
+    let mut create = portcullis(data);
     create.args(["keys", "create", "--name", "reader", "--read-only", "--data"]).arg(data);
     Ok(outputs(&mut create)?.trim().to_owned())
 }
@@ -169,7 +168,7 @@ impl Server {
     fn start(folder: TempDir, settings: &[(&str, &str)]) -> Result<Self, String> {
         let failed = |error: std::io::Error| format!("the server does not start: {error}");
         let log = folder.path().join("log");
-        let mut process = portcullis()
+        let mut process = portcullis(folder.path())
             .args(["serve", "--dev", "--listen", "127.0.0.1:0", "--data"])
             .arg(folder.path())
             .envs(settings.iter().copied())

@@ -3,7 +3,7 @@
 //! A service that runs is told through its control socket, and the next request sees what became of it. While none
 //! runs the store is opened here instead.
 
-use super::data_folder::DataFolder;
+use super::data::DataFolder;
 use super::error::CliError;
 use super::{Verdict, orders, output, serve};
 use crate::control::{ListedKey, Order, Outcome, unknown_key};
@@ -13,17 +13,20 @@ use crate::store::{Access, Store, StoreError, StoreOptions};
 use clap::Subcommand;
 use std::path::Path;
 
-/// Create, list and revoke API keys, while the service runs or not
-#[derive(Debug, clap::Args)]
-#[command(
-    after_help = "The data folder is that of the service, on the machine where it runs. A key can be used, and a \
+const EXPLAINED: &str =
+    "The data folder is that of the service, on the machine where it runs. A key can be used, and a \
 revoked one is refused, from the next request on.
 
 Examples:
   portcullis keys create --name billing
   portcullis keys create --name dashboard --read-only --environment staging
   portcullis keys list
-  portcullis keys revoke 5f1c0a9b2d3e4f60"
+  portcullis keys revoke 5f1c0a9b2d3e4f60";
+
+/// Create, list and revoke API keys, while the service runs or not
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = EXPLAINED
 )]
 pub(super) struct Args {
     #[command(flatten)]
@@ -38,17 +41,20 @@ pub(super) struct Args {
 #[derive(Debug, Subcommand)]
 enum Action {
     /// Make a key and print it, once
+    #[command(after_help = EXPLAINED)]
     Create {
-        /// What to call it
-        #[arg(long)]
+        /// What to call it, as `list` shows it
+        #[arg(long, default_value = "unnamed", value_parser = one_line)]
         name: String,
         /// Let its bearer ask, but change nothing
         #[arg(long)]
         read_only: bool,
     },
     /// List all keys, without their secrets
+    #[command(after_help = EXPLAINED)]
     List,
     /// Refuse a key from now on
+    #[command(after_help = EXPLAINED)]
     Revoke {
         /// Its id, as listed
         id: String,
@@ -57,7 +63,7 @@ enum Action {
 
 pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
     let Args { data, environment, action } = args;
-    let data = data.path()?;
+    let data = data.find()?;
     check_environment_name(&environment)?;
     let order = match action {
         Action::Create { name, read_only } => Order::CreateKey { environment, name, read_only },
@@ -69,6 +75,14 @@ pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
         None => carry_out(&data, &order)?,
     };
     show(outcome)
+}
+
+/// A name that can stand in a list.
+fn one_line(name: &str) -> Result<String, &'static str> {
+    if name.trim().is_empty() || name.chars().any(char::is_control) {
+        return Err("a name is a line of text, and not empty");
+    }
+    Ok(name.to_owned())
 }
 
 /// Does without a service what it would have done.

@@ -130,8 +130,7 @@ async fn load(engine: &Engine, path: &Path) -> Result<(), CliError> {
 
 /// What is said once the service answers.
 fn welcome(address: SocketAddr, metrics: Option<SocketAddr>, config: &Config) -> String {
-    let scheme = if config.tls_cert.is_some() { "https" } else { "http" };
-    let base = format!("{scheme}://{address}/api");
+    let base = format!("{}://{address}/api", config.scheme());
     let mut lines = vec![format!("portcullis answers on {base}, its data is in {}", config.data.display())];
     lines.extend(metrics.map(|address| format!("metrics for everybody are on http://{address}/metrics")));
     if config.dev {

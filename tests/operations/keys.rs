@@ -41,6 +41,18 @@ fn a_key_works_at_once_and_a_revoked_one_never_again() {
 }
 
 #[test]
+fn a_key_needs_no_name_and_a_name_is_one_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    good(folder, &["keys", "create", "--data", "d"]);
+    for name in ["", " ", "two\nlines", "\u{1b}[2J"] {
+        assert_eq!(run(folder, &["keys", "create", "--data", "d", "--name", name]).0, 2, "{name:?}");
+    }
+    let listed = good(folder, &["keys", "list", "--data", "d"]);
+    assert!(listed.ends_with("  read-write  unnamed\n") && listed.lines().count() == 1, "{listed}");
+}
+
+#[test]
 fn an_environment_that_a_key_makes_answers_without_a_restart() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();

@@ -7,6 +7,8 @@
 
 mod backups;
 mod environments;
+#[path = "../support/executable.rs"]
+mod executable;
 mod keys;
 mod pretender;
 mod program;

@@ -1,5 +1,6 @@
 //! The program in a folder of its own, and a service over its data folder `d`.
 
+pub(crate) use crate::executable::portcullis;
 use serde_json::{Value as Json, json};
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -16,18 +17,6 @@ declare age(User, Integer);
 
 /// The environment that there is without any setup.
 pub(crate) const ENVIRONMENT: &str = "0123456789";
-
-/// The program in a folder, with nothing in its environment that is meant for it.
-pub(crate) fn portcullis(folder: &Path) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_portcullis"));
-    for (name, _) in std::env::vars_os() {
-        if name.to_string_lossy().starts_with("PORTCULLIS_") {
-            command.env_remove(name);
-        }
-    }
-    command.current_dir(folder).stdin(Stdio::null());
-    command
-}
 
 /// Runs it: exit code, standard output, standard error.
 pub(crate) fn run(folder: &Path, args: &[&str]) -> (i32, String, String) {
@@ -54,15 +43,20 @@ pub(crate) fn bad(folder: &Path, args: &[&str]) -> String {
 /// A running service over the data folder `d`, which ends with its test.
 pub(crate) struct Service {
     child: Child,
-    /// `http://ADDRESS`
+    /// `http://ADDRESS`, or `https://ADDRESS`
     pub(crate) url: String,
     agent: ureq::Agent,
 }
 
 impl Service {
     pub(crate) fn start(folder: &Path) -> Self {
+        Self::with(folder, &[])
+    }
+
+    /// Starts it with more arguments.
+    pub(crate) fn with(folder: &Path, args: &[&str]) -> Self {
         let mut command = portcullis(folder);
-        command.args(["serve", "--listen", "127.0.0.1:0", "--data", "d"]);
+        command.args(["serve", "--listen", "127.0.0.1:0", "--data", "d"]).args(args);
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let mut welcome = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut welcome).unwrap();

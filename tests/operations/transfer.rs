@@ -1,6 +1,6 @@
 //! What is exported can be imported, whatever the ids are, and what cannot is named with its place.
 
-use crate::program::{ENVIRONMENT, Service, bad, good, key, key_file, note, portcullis, run};
+use crate::program::{ENVIRONMENT, POLICY, Service, bad, good, key, key_file, note, portcullis, run};
 use serde_json::{Value as Json, json};
 use std::fs;
 use std::io::Write;
@@ -83,6 +83,36 @@ fn an_export_imported_elsewhere_gives_equal_facts() {
         );
         assert_eq!(again, read);
     }
+}
+
+#[test]
+fn a_service_behind_a_certificate_of_ones_own_is_found_by_the_settings_and_trusted_by_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let made = rcgen::generate_simple_self_signed(vec!["127.0.0.1".to_owned()]).unwrap();
+    fs::write(folder.join("cert.pem"), made.cert.pem()).unwrap();
+    fs::write(folder.join("key.pem"), made.signing_key.serialize_pem()).unwrap();
+    fs::write(folder.join("p.polar"), POLICY).unwrap();
+    let stored_note = note("ada", "over TLS");
+    fs::write(folder.join("facts.jsonl"), stored_note.to_string()).unwrap();
+    let tls = ["--tls-cert", "cert.pem", "--tls-key", "key.pem", "--policy", "p.polar"];
+    let service = Service::with(folder, &tls);
+    key_file(folder, "key", &key(folder, ENVIRONMENT));
+    let address = service.url.strip_prefix("https://").unwrap();
+    let run = |arguments: &[&str], trusted: Option<&str>| {
+        let mut command = portcullis(folder);
+        command.args(["facts"]).args(arguments).args(["--key-file", "key"]);
+        command.envs(trusted.map(|file| ("SSL_CERT_FILE", file)));
+        command.env("PORTCULLIS_LISTEN", address).env("PORTCULLIS_TLS_CERT", "cert.pem");
+        let output = command.output().unwrap();
+        (output.status.success(), String::from_utf8([output.stdout, output.stderr].concat()).unwrap())
+    };
+    let (stored, told) = run(&["import", "facts.jsonl"], None);
+    assert!(!stored && told.contains("certificate"), "{told}");
+    let (stored, told) = run(&["import", "facts.jsonl"], Some("cert.pem"));
+    assert!(stored && told.starts_with("1 fact stored in https://127.0.0.1:"), "{told}");
+    let (read, exported) = run(&["export"], Some("cert.pem"));
+    assert_eq!((read, serde_json::from_str(&exported).ok()), (true, Some(stored_note)));
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! The program as whoever runs it sees it: settings, logs, traces, signals, and the files in docs/operations.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on should stop where it is")]
 
+#[path = "../support/executable.rs"]
+mod executable;
 mod files;
 mod logs;
 mod service;

@@ -3,12 +3,13 @@
 use std::{
     fs::{self, File},
     io::{BufRead, BufReader},
-    path::Path,
     process::{Child, ChildStdout, Command, ExitStatus, Stdio},
     time::{Duration, Instant},
 };
 
 use serde_json::{Value as Json, json};
+
+use crate::executable::portcullis;
 
 /// The key that `--dev` accepts.
 pub(crate) const DEVELOPMENT_KEY: &str = "e_0123456789_12345_osotesttoken01xiIn";
@@ -17,19 +18,6 @@ const POLICY: &str = r#"
 actor User {}
 resource Repo { roles = ["reader"]; permissions = ["read"]; "read" if "reader"; }
 "#;
-
-/// The program in a folder, without the settings of whoever runs the tests.
-pub(crate) fn portcullis(folder: &Path) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_portcullis"));
-    for (name, _) in std::env::vars_os() {
-        let name = name.to_string_lossy().into_owned();
-        if name.starts_with("PORTCULLIS_") || name.starts_with("OTEL_") {
-            command.env_remove(name);
-        }
-    }
-    command.current_dir(folder).stdin(Stdio::null());
-    command
-}
 
 /// A running service in development mode; it ends with its test.
 pub(crate) struct Service {

@@ -5,7 +5,7 @@ use std::{fs, process::Output};
 use portcullis::config::Config;
 use serde_json::Value as Json;
 
-use crate::service::portcullis;
+use crate::executable::portcullis;
 
 /// Exit code, standard output, standard error of a run beside a file of this text.
 fn run(file: &str, variables: &[(&str, &str)], args: &[&str]) -> (i32, String, String) {
@@ -93,10 +93,18 @@ fn the_help_of_serve_names_every_flag_once() {
 }
 
 #[test]
-fn keys_are_made_in_the_data_folder_of_the_settings() {
+fn every_command_finds_the_data_folder_of_the_settings() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("p.toml"), "data = \"elsewhere\"\n").unwrap();
-    let args = ["keys", "create", "--name", "x", "--config", "p.toml"];
-    assert!(portcullis(folder.path()).args(args).status().unwrap().success());
-    assert!(folder.path().join("elsewhere/0123456789/store.db").is_file());
+    for (args, made) in [
+        (&["keys", "create"][..], "elsewhere/0123456789/store.db"),
+        (&["backup", "b.db"], "b.db"),
+        (&["restore", "b.db", "--environment", "look"], "elsewhere/look/store.db"),
+    ] {
+        assert!(
+            portcullis(folder.path()).args(args).args(["--config", "p.toml"]).status().unwrap().success()
+        );
+        assert!(folder.path().join(made).is_file(), "{args:?}");
+    }
+    assert!(!folder.path().join("portcullis-data").exists());
 }

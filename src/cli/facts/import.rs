@@ -25,6 +25,9 @@ Every fact is checked against the active policy, with its line, before its chunk
 is imported, FILE.import says how far it has come: an import that was interrupted goes on from there \
 with --resume. To import something twice changes nothing.
 
+Over https, the certificate of the service must be one that this machine trusts. SSL_CERT_FILE names a \
+file with other authorities to trust instead, PEM.
+
 Examples:
   portcullis facts import facts.jsonl --key-file key.txt
   portcullis facts import facts.csv --url https://authz.example.com --resume

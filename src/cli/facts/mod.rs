@@ -21,7 +21,7 @@ mod table;
 
 use super::Verdict;
 use super::error::CliError;
-use crate::config::{Config, Secret};
+use crate::config::{Config, Flags, Secret};
 use crate::engine::check_environment_name;
 use crate::http::DEFAULT_ENVIRONMENT;
 use clap::{Subcommand, ValueEnum};
@@ -68,12 +68,15 @@ impl Format {
 /// Where the environment is.
 #[derive(Debug, clap::Args)]
 struct Place {
-    /// The service, by default the one that `PORTCULLIS_LISTEN` names on this machine
+    /// The service, by default the one that the settings place on this machine
     #[arg(long, value_name = "URL", conflicts_with = "data")]
     url: Option<String>,
-    /// A file that holds the key; without it `PORTCULLIS_API_KEY` is the key
+    /// A file that holds the key; without it that of the settings, so `PORTCULLIS_API_KEY`, is the key
     #[arg(long, value_name = "FILE", conflicts_with = "data")]
     key_file: Option<PathBuf>,
+    /// The file with settings, by default that of `PORTCULLIS_CONFIG`
+    #[arg(long, value_name = "FILE", conflicts_with = "data")]
+    config: Option<PathBuf>,
     /// A data folder to use instead of a service
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
@@ -94,7 +97,8 @@ impl Place {
             check_environment_name(&self.environment)?;
             return Ok(Found::Folder(data.join(self.environment)));
         }
-        let config = Config::from_environment()?;
+        let config = Config::load(self.config, Flags::new())?.config;
+        let url = self.url.unwrap_or_else(|| format!("{}://{}", config.scheme(), config.listen));
         let key = match self.key_file {
             Some(file) => {
                 let text = std::fs::read_to_string(&file).map_err(|error| CliError::file(&file, error))?;
@@ -104,8 +108,6 @@ impl Place {
                 CliError::Refused("no key: set PORTCULLIS_API_KEY, or give --key-file".to_owned())
             })?,
         };
-        let scheme = if config.tls_cert.is_some() { "https" } else { "http" };
-        let url = self.url.unwrap_or_else(|| format!("{scheme}://{}", config.listen));
         Ok(Found::Service(Service::new(&url, key)?))
     }
 }

@@ -98,7 +98,7 @@ pub(super) enum Refused {
     Concurrency,
     /// It took longer than a request may.
     Time,
-    /// Its key or address asks too often.
+    /// Its key asks too often.
     Rate,
 }
 
