@@ -37,7 +37,7 @@ fn two_keys_that_name_one_entity_meet() {
                     let sql = service.sql_for(dialect, &question, Way::Authorize, "");
                     let allowed = match dialect {
                         Dialect::Sqlite => u8::from(allowed).to_string(),
-                        _ => allowed.to_string(),
+                        Dialect::Postgresql => allowed.to_string(),
                     };
                     assert_eq!(rows(&caller, &sql), [[allowed]], "{question}\n{sql}");
                 }
