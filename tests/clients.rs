@@ -19,7 +19,7 @@ use libtest_mimic::{Arguments, Failed, Trial};
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitCode, Stdio};
+use std::process::{Child, ChildStdout, Command, ExitCode, Stdio};
 use std::sync::LazyLock;
 use tempfile::TempDir;
 
@@ -158,6 +158,8 @@ struct Server {
     url: String,
     log: PathBuf,
     process: Child,
+    /// What it says after its first line is of no interest, but somebody must listen.
+    _output: Option<BufReader<ChildStdout>>,
     _folder: TempDir,
 }
 
@@ -175,13 +177,14 @@ impl Server {
             .stderr(File::create(&log).map_err(failed)?)
             .spawn()
             .map_err(failed)?;
-        let said = process.stdout.take().map(|output| BufReader::new(output).lines());
-        let line = said.and_then(|mut lines| lines.next()?.ok()).unwrap_or_default();
+        let mut output = process.stdout.take().map(BufReader::new);
+        let mut line = String::new();
+        output.as_mut().map_or(Ok(0), |output| output.read_line(&mut line)).map_err(failed)?;
         let url = line
             .split_once("answers on ")
             .and_then(|(_, rest)| rest.split_once("/api"))
             .map(|(url, _)| url.to_owned());
-        let mut server = Self { url: String::new(), log, process, _folder: folder };
+        let mut server = Self { url: String::new(), log, process, _output: output, _folder: folder };
         server.url = url.ok_or_else(|| format!("the server says {line:?}"))?;
         Ok(server)
     }

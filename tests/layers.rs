@@ -54,7 +54,6 @@ const PLACES: &[(&str, &[&str])] = &[
     ("tokio_postgres", &["src/cli/bindings/postgresql.rs"]),
     ("csv::", &["src/cli/facts/table.rs"]),
     ("indicatif::", &["src/cli/progress.rs"]),
-    ("ureq::", &["src/cli/facts/service.rs"]),
     ("axum", &["src/http/", "src/cli/serve.rs", "src/lib.rs"]),
     ("hyper", &["src/http/"]),
     ("hyper_util", &["src/http/"]),
@@ -68,7 +67,7 @@ const PLACES: &[(&str, &[&str])] = &[
     ("prometheus", &["src/http/metrics/"]),
     ("tokio_rustls", &["src/http/tls.rs"]),
     ("opentelemetry", &["src/http/traces.rs", "src/cli/telemetry.rs"]),
-    ("ureq", &["src/cli/telemetry.rs"]),
+    ("ureq", &["src/cli/facts/service.rs", "src/cli/telemetry.rs"]),
 ];
 
 /// The compiler computes: no file, network, clock, environment, thread, global or randomness.

@@ -3,7 +3,7 @@
 //! A service that runs is told through its control socket, and the next request sees what became of it. While none
 //! runs the store is opened here instead.
 
-use super::data::DataFolder;
+use super::data_folder::DataFolder;
 use super::error::CliError;
 use super::{Verdict, orders, output, serve};
 use crate::control::{ListedKey, Order, Outcome, unknown_key};
@@ -25,9 +25,7 @@ Examples:
 
 /// Create, list and revoke API keys, while the service runs or not
 #[derive(Debug, clap::Args)]
-#[command(
-    after_help = EXPLAINED
-)]
+#[command(after_help = EXPLAINED)]
 pub(super) struct Args {
     #[command(flatten)]
     data: DataFolder,
@@ -63,7 +61,7 @@ enum Action {
 
 pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
     let Args { data, environment, action } = args;
-    let data = data.find()?;
+    let data = data.path()?;
     check_environment_name(&environment)?;
     let order = match action {
         Action::Create { name, read_only } => Order::CreateKey { environment, name, read_only },

@@ -8,7 +8,7 @@ mod backup;
 mod bindings;
 mod compile;
 mod config;
-mod data;
+mod data_folder;
 mod error;
 mod explain;
 mod facts;

@@ -163,13 +163,12 @@ fn routes() -> OpenApiRouter<Arc<AppState>> {
         .merge(policy::router())
         .merge(status::router())
         .merge(openapi::router());
-    OpenApiRouter::new().nest(PREFIX, api).merge(status::probes())
+    OpenApiRouter::new().nest(PREFIX, api).merge(status::probes()).merge(metrics::router())
 }
 
 /// Every path with its handlers, inside the one layer.
 pub(crate) fn router(app: Arc<AppState>) -> Router {
     Router::from(routes())
-        .merge(metrics::router())
         .fallback(async || ApiError::NotFound("no such path".to_owned()))
         .method_not_allowed_fallback(async || ApiError::MethodNotAllowed)
         .layer(from_fn_with_state(Arc::clone(&app), edge))

@@ -37,6 +37,7 @@ const PATHS: &[(&str, &[&str])] = &[
     ("/api/healthcheck", &["GET"]),
     ("/health", &["GET"]),
     ("/ready", &["GET"]),
+    ("/metrics", &["GET"]),
     ("/api/openapi.json", &["GET"]),
     ("/api/docs", &["GET"]),
     ("/api/docs/{file}", &["GET"]),

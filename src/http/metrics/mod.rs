@@ -18,12 +18,12 @@ use axum::{
     extract::State,
     http::{HeaderValue, Method, StatusCode, header::CONTENT_TYPE},
     response::{IntoResponse, Response},
-    routing::get,
 };
 use prometheus::{
     HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, Opts, Registry, TEXT_FORMAT,
     core::Collector,
 };
+use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{AppState, auth::ReadAccess, error::ApiError};
 
@@ -37,19 +37,31 @@ const BUCKETS: &[f64] = &[
 pub(super) const UNKNOWN_PATH: &str = "unknown";
 
 /// At the usual address, for a key.
-pub(super) fn router() -> Router<Arc<AppState>> {
-    Router::new().route("/metrics", get(of_the_key))
+pub(super) fn router() -> OpenApiRouter<Arc<AppState>> {
+    OpenApiRouter::new().routes(routes!(of_the_key))
 }
 
 /// At an address of its own, for everybody there.
 pub(super) fn open_router(app: Arc<AppState>) -> Router {
-    Router::new()
-        .route("/metrics", get(of_all))
+    Router::from(OpenApiRouter::new().routes(routes!(of_all)))
         .fallback(async || ApiError::NotFound("no such path".to_owned()))
         .method_not_allowed_fallback(async || ApiError::MethodNotAllowed)
         .with_state(app)
 }
 
+/// Read the numbers of the process, and of the key's environment
+#[utoipa::path(
+    get,
+    path = "/metrics",
+    operation_id = "metrics",
+    tag = "Service",
+    responses((
+        status = 200,
+        description = "Counters and histograms, in the text form of Prometheus",
+        body = String,
+        content_type = "text/plain",
+    )),
+)]
 async fn of_the_key(
     ReadAccess(environment): ReadAccess,
     State(app): State<Arc<AppState>>,
@@ -57,6 +69,18 @@ async fn of_the_key(
     Ok(in_text(scrape::text(&app.metrics, &[environment]).await?))
 }
 
+/// Read the numbers of the process, and of all environments
+#[utoipa::path(
+    get,
+    path = "/metrics",
+    security(()),
+    responses((
+        status = 200,
+        description = "Counters and histograms, in the text form of Prometheus",
+        body = String,
+        content_type = "text/plain",
+    )),
+)]
 async fn of_all(State(app): State<Arc<AppState>>) -> Result<Response, ApiError> {
     let mut environments: Vec<_> = app.environments.read().values().cloned().collect();
     environments.sort_unstable_by(|left, right| left.name.cmp(&right.name));

@@ -1,10 +1,10 @@
-//! Where the data is on which a command works: the folder that `--data` names, else that of the settings.
+//! Which data folder a command is about.
 
 use super::error::CliError;
 use crate::config::{Config, Flags};
 use std::path::PathBuf;
 
-/// The flags that say where the data is.
+/// The arguments that say it.
 #[derive(Debug, clap::Args)]
 pub(super) struct DataFolder {
     /// The data folder, by default that of the settings
@@ -16,8 +16,8 @@ pub(super) struct DataFolder {
 }
 
 impl DataFolder {
-    /// The folder, which need not exist.
-    pub(super) fn find(self) -> Result<PathBuf, CliError> {
+    /// The folder: the one that was named, else that of the settings.
+    pub(super) fn path(self) -> Result<PathBuf, CliError> {
         match self.data {
             Some(data) => Ok(data),
             None => Ok(Config::load(self.config, Flags::new())?.config.data),
