@@ -3,7 +3,7 @@
 //! The store is read here, by this process, whether a service runs or not: SQLite shows it one moment, and the
 //! service neither knows nor waits.
 
-use super::data_folder::DataFolder;
+use super::data::DataFolder;
 use super::error::CliError;
 use super::progress::Progress;
 use super::validate::plural;
@@ -41,7 +41,7 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
-    let data = args.data.path()?;
+    let data = args.data.find()?;
     if let Some(name) = &args.environment {
         check_environment_name(name)?;
     }

@@ -3,7 +3,7 @@
 //! A service that runs is told through its control socket, and the next request sees what became of it. While none
 //! runs the store is opened here instead.
 
-use super::data_folder::DataFolder;
+use super::data::DataFolder;
 use super::error::CliError;
 use super::{Verdict, orders, output, serve};
 use crate::control::{ListedKey, Order, Outcome, unknown_key};
@@ -61,7 +61,7 @@ enum Action {
 
 pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
     let Args { data, environment, action } = args;
-    let data = data.path()?;
+    let data = data.find()?;
     check_environment_name(&environment)?;
     let order = match action {
         Action::Create { name, read_only } => Order::CreateKey { environment, name, read_only },

@@ -8,7 +8,7 @@ mod backup;
 mod bindings;
 mod compile;
 mod config;
-mod data_folder;
+mod data;
 mod error;
 mod explain;
 mod facts;

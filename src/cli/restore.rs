@@ -4,7 +4,7 @@
 //! service that runs is answered for at once.
 
 use super::backup::{described, is_folder};
-use super::data_folder::DataFolder;
+use super::data::DataFolder;
 use super::error::CliError;
 use super::{Verdict, orders, output};
 use crate::control::{Order, Outcome};
@@ -42,7 +42,7 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
-    let data = args.data.path()?;
+    let data = args.data.find()?;
     if let Some(name) = &args.environment {
         check_environment_name(name)?;
     }

@@ -56,6 +56,16 @@ pub struct Bindings {
     pub tables: IndexMap<String, RowTable>,
 }
 
+impl Bindings {
+    /// Whether a column of a bound query is the column of a table that is promised to be unique.
+    pub(crate) fn reads(&self, binding: usize, column: usize, promised: &RowTable) -> bool {
+        let bound = self.facts.get(binding);
+        bound.and_then(|bound| bound.query.plain.as_ref()).is_some_and(|plain| {
+            plain.table == promised.table && plain.columns.get(column) == Some(&promised.column)
+        })
+    }
+}
+
 /// One bound fact: the rows of a query are facts of a predicate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Binding {

@@ -20,11 +20,8 @@ pub(super) fn reads(
     column: usize,
     promised: &RowTable,
 ) -> bool {
-    let bound = catalog.relations.get(source).and_then(|relation| match relation.source {
-        RelationSource::Bound { binding } => bindings.facts.get(binding),
-        RelationSource::Table { .. } | RelationSource::Context { .. } => None,
-    });
-    bound.and_then(|bound| bound.query.plain.as_ref()).is_some_and(|plain| {
-        plain.table == promised.table && plain.columns.get(column) == Some(&promised.column)
+    catalog.relations.get(source).is_some_and(|relation| match relation.source {
+        RelationSource::Bound { binding } => bindings.reads(binding, column, promised),
+        RelationSource::Table { .. } | RelationSource::Context { .. } => false,
     })
 }

@@ -46,22 +46,27 @@ impl Pattern {
 
 fn pattern_arg(program: &Program, frame: &Frame<'_>, term: Term) -> PatternArg {
     match term {
-        Term::Const(literal) => literal_or_type(program, literal),
+        Term::Const(literal) => match program.constants.get_index(literal.index()) {
+            Some(constant) => literal_or_type(program, literal, constant.ty),
+            None => PatternArg::Untyped,
+        },
         Term::Now => PatternArg::Typed(TypeId::INTEGER),
         Term::Var(var) => match (frame.value(var), frame.types(var)) {
-            (Some(Value::Const(literal)), _) => literal_or_type(program, literal),
+            (Some(Value::Const(literal)), Types::One(ty)) => literal_or_type(program, literal, *ty),
             (Some(Value::Now), _) => PatternArg::Typed(TypeId::INTEGER),
             (Some(Value::Given(_)) | None, Types::One(ty)) => PatternArg::Typed(*ty),
-            (Some(Value::Given(_)) | None, Types::Any | Types::OneOf(_)) => PatternArg::Untyped,
+            (Some(Value::Const(_) | Value::Given(_)) | None, Types::Any | Types::OneOf(_)) => {
+                PatternArg::Untyped
+            }
         },
     }
 }
 
-/// String literals specialise a call; other literals are compared when the statement runs.
-fn literal_or_type(program: &Program, literal: ConstId) -> PatternArg {
-    match program.constants.get_index(literal.index()) {
-        Some(constant) if constant.ty == TypeId::STRING => PatternArg::Literal(literal),
-        Some(constant) => PatternArg::Typed(constant.ty),
-        None => PatternArg::Typed(TypeId::STRING),
+/// The policy's String literals specialise a call; others are compared when the statement runs.
+fn literal_or_type(program: &Program, literal: ConstId, ty: TypeId) -> PatternArg {
+    if ty == TypeId::STRING && literal.index() < program.constants.len() {
+        PatternArg::Literal(literal)
+    } else {
+        PatternArg::Typed(ty)
     }
 }

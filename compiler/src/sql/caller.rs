@@ -154,6 +154,18 @@ impl Lowering<'_> {
         row.zip(name).is_some_and(|((_, key), name)| key == name)
     }
 
+    /// Whether a column of a bound query is the unique column of its type's table, as the bindings promise.
+    pub(super) fn is_unique(&self, source: usize, column: usize) -> Result<bool, CompileError> {
+        let (Some(local), relation) = (&self.local, self.relation(source)?) else { return Ok(false) };
+        let promised = relation.columns().nth(column).and_then(|(ty, _)| local.bindings.tables.get(ty));
+        Ok(match relation.source {
+            RelationSource::Bound { binding } => {
+                promised.is_some_and(|promised| local.bindings.reads(binding, column, promised))
+            }
+            RelationSource::Table { .. } | RelationSource::Context { .. } => false,
+        })
+    }
+
     /// Rows of values as a source.
     pub(super) fn embedded(&mut self, index: usize, alias: &str) -> Result<TableFactor, CompileError> {
         let rows = self.local.as_ref().and_then(|local| local.embedded.get(index));
@@ -272,6 +284,22 @@ impl Lowering<'_> {
         }
     }
 
+    /// Prints a query whose one column is held in this way.
+    pub(super) fn answering<T>(&mut self, answer: Held, print: impl FnOnce(&mut Self) -> T) -> T {
+        let swap = |this: &mut Self, answer, current| {
+            let local = this.local.as_mut();
+            local.map(|local| {
+                (std::mem::replace(&mut local.answer, answer), std::mem::replace(&mut local.current, current))
+            })
+        };
+        let before = swap(self, answer, None);
+        let printed = print(self);
+        if let Some((answer, current)) = before {
+            swap(self, answer, current);
+        }
+        printed
+    }
+
     /// `value IN (selects)`, with the selects' values held in this way.
     fn in_arms(
         &mut self,
@@ -283,19 +311,13 @@ impl Lowering<'_> {
     ) -> Result<Sql, CompileError> {
         let selects: Vec<Select> = selects.iter().map(|select| (*select).clone()).collect();
         let hashes = self.local.as_ref().is_some_and(|local| local.in_sets == 0 && local.hashes);
-        let before = self
-            .local
-            .as_mut()
-            .map(|local| (std::mem::replace(&mut local.answer, wanted), local.current.take()));
         self.step_in(true);
-        let arms = self.in_own_scope(tables, &selects, |this| {
-            Ok(build::query(this.arms(tables, outer, &selects, 1, false)?))
+        let arms = self.answering(wanted, |this| {
+            this.in_own_scope(tables, &selects, |this| {
+                Ok(build::query(this.arms(tables, outer, &selects, 1, false)?))
+            })
         });
         self.step_in(false);
-        if let (Some(local), Some((answer, current))) = (&mut self.local, before) {
-            local.answer = answer;
-            local.current = current;
-        }
         let test = is_in(self.features.sets_are_arrays && !hashes, value, arms?);
         // A condition of its own would be made a join, and the set sorted or hashed for each row.
         let is_condition = hashes && self.depth > 0 && self.features.sets_are_arrays;

@@ -3,7 +3,8 @@
 use super::build;
 use super::lower::{Lowering, Sources};
 use crate::ir::CompareOp;
-use crate::plan::algebra::{Condition, FromKind, Select, Table};
+use crate::plan::algebra::{Condition, Expr, From, FromKind, Select, Table};
+use crate::plan::aliases::free_aliases;
 use crate::question::CompileError;
 use sqlparser::ast::{BinaryOperator, Expr as Sql, Query};
 
@@ -88,12 +89,76 @@ impl Lowering<'_> {
             let all = build::all(conditions);
             return Ok(if several { build::nested(all) } else { all });
         }
+        if let Some(value_in_set) = self.looked_up(tables, outer, select)? {
+            return Ok(value_in_set);
+        }
         // Near the top the choice between probing and hashing is worth being made.
         let is_probe = self.local.as_ref().is_some_and(|local| local.hashes && local.in_sets == 0);
         let is_nested = self.depth > 1 && several || self.depth > 0 && self.local.is_some() || is_probe;
         let is_fenced = is_nested && self.features.fences_alternatives;
         let query = self.test(tables, outer, select)?;
         Ok(build::exists(if is_fenced { build::fenced(query) } else { query }, false))
+    }
+
+    /// `(SELECT column FROM table WHERE key = …) IN (set)`, for a test of one row, found by its key, of which one
+    /// column is in a set that is the same for every row.
+    ///
+    /// A database that estimates the set's cost inside such a test counts it for every row, and then compiles the
+    /// statement before it runs it.
+    fn looked_up(
+        &mut self,
+        tables: &[Table],
+        outer: &Sources,
+        select: &Select,
+    ) -> Result<Option<Sql>, CompileError> {
+        let hashes =
+            self.depth == 0 && self.local.as_ref().is_some_and(|local| local.hashes && local.in_sets == 0);
+        let [From { alias, kind: FromKind::Source(source) }] = select.from.as_slice() else {
+            return Ok(None);
+        };
+        if !hashes || !self.features.sets_are_arrays {
+            return Ok(None);
+        }
+        let is_set = |condition: &&Condition| {
+            matches!(condition, Condition::In { .. }) && free_aliases(condition) == [*alias]
+        };
+        let (sets, others): (Vec<&Condition>, Vec<&Condition>) = select.filter.iter().partition(is_set);
+        let [Condition::In { expr, selects }] = sets.as_slice() else { return Ok(None) };
+        let (mut is_found, mut is_simple) = (false, true);
+        for condition in &others {
+            match condition {
+                Condition::Compare { op: CompareOp::Equal, left, right } => {
+                    for (own, other) in [(left, right), (right, left)] {
+                        is_found |= match own {
+                            Expr::Column { alias: of, column }
+                                if of == alias && other.alias() != Some(*alias) =>
+                            {
+                                self.is_unique(*source, *column)?
+                            }
+                            _ => false,
+                        };
+                    }
+                }
+                Condition::Compare { .. } | Condition::OneOf { .. } => {}
+                Condition::In { .. } | Condition::Any(_) | Condition::None(_) => is_simple = false,
+            }
+        }
+        if !is_found || !is_simple {
+            return Ok(None);
+        }
+        let mut sources = outer.clone();
+        sources.aliases.extend(&select.from);
+        let held = self.held(&sources, *expr);
+        let row = Select {
+            from: select.from.clone(),
+            filter: others.into_iter().cloned().collect(),
+            output: vec![*expr],
+        };
+        self.depth += 1;
+        let row = self.answering(held.clone(), |this| this.select(tables, outer, &row, None, false));
+        self.depth -= 1;
+        let test = self.value_in_set(tables, outer, build::scalar(build::query(row?)), &held, selects)?;
+        Ok(Some(build::is_true(build::nested(test))))
     }
 
     /// Whether a select has no row.

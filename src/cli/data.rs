@@ -1,10 +1,10 @@
-//! Which data folder a command is about.
+//! Where the data is on which a command works: the folder that `--data` names, else that of the settings.
 
 use super::error::CliError;
 use crate::config::{Config, Flags};
 use std::path::PathBuf;
 
-/// The arguments that say it.
+/// The flags that say where the data is.
 #[derive(Debug, clap::Args)]
 pub(super) struct DataFolder {
     /// The data folder, by default that of the settings
@@ -16,8 +16,8 @@ pub(super) struct DataFolder {
 }
 
 impl DataFolder {
-    /// The folder: the one that was named, else that of the settings.
-    pub(super) fn path(self) -> Result<PathBuf, CliError> {
+    /// The folder, which need not exist.
+    pub(super) fn find(self) -> Result<PathBuf, CliError> {
         match self.data {
             Some(data) => Ok(data),
             None => Ok(Config::load(self.config, Flags::new())?.config.data),
