@@ -25,9 +25,7 @@ Examples:
 
 /// Create, list and revoke API keys, while the service runs or not
 #[derive(Debug, clap::Args)]
-#[command(
-    after_help = EXPLAINED
-)]
+#[command(after_help = EXPLAINED)]
 pub(super) struct Args {
     #[command(flatten)]
     data: DataFolder,
