@@ -35,9 +35,10 @@ fn two_keys_that_name_one_entity_meet() {
                 for (action, allowed) in [("see", sees), ("hide", !sees)] {
                     let question = format!("allow(User:{who}, \"{action}\", Repository:{repository})");
                     let sql = service.sql_for(dialect, &question, Way::Authorize, "");
-                    let allowed = match dialect {
-                        Dialect::Sqlite => u8::from(allowed).to_string(),
-                        _ => allowed.to_string(),
+                    let allowed = if dialect == Dialect::Sqlite {
+                        u8::from(allowed).to_string()
+                    } else {
+                        allowed.to_string()
                     };
                     assert_eq!(rows(&caller, &sql), [[allowed]], "{question}\n{sql}");
                 }
