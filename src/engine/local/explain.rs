@@ -15,6 +15,8 @@ impl Engine {
             .rules
             .iter()
             .filter_map(|rule| program.rules.get(rule.index()))
+            // An implied entry point stands on no line.
+            .filter(|rule| !rule.span.range().is_empty())
             .map(|rule| LocalRule {
                 line: program.source.locate(rule.span).line,
                 text: program.source.snippet(rule.span).trim().to_owned(),
