@@ -124,26 +124,13 @@ impl Lowering<'_> {
         };
         let (sets, others): (Vec<&Condition>, Vec<&Condition>) = select.filter.iter().partition(is_set);
         let [Condition::In { expr, selects }] = sets.as_slice() else { return Ok(None) };
-        let (mut is_found, mut is_simple) = (false, true);
+        let is_simple =
+            |condition: &&Condition| matches!(condition, Condition::Compare { .. } | Condition::OneOf { .. });
+        let mut is_found = false;
         for condition in &others {
-            match condition {
-                Condition::Compare { op: CompareOp::Equal, left, right } => {
-                    for (own, other) in [(left, right), (right, left)] {
-                        is_found |= match own {
-                            Expr::Column { alias: of, column }
-                                if of == alias && other.alias() != Some(*alias) =>
-                            {
-                                self.is_unique(*source, *column)?
-                            }
-                            _ => false,
-                        };
-                    }
-                }
-                Condition::Compare { .. } | Condition::OneOf { .. } => {}
-                Condition::In { .. } | Condition::Any(_) | Condition::None(_) => is_simple = false,
-            }
+            is_found |= self.finds_by_key(condition, *alias, *source)?;
         }
-        if !is_found || !is_simple {
+        if !is_found || !others.iter().all(is_simple) {
             return Ok(None);
         }
         let mut sources = outer.clone();
@@ -159,6 +146,19 @@ impl Lowering<'_> {
         self.depth -= 1;
         let test = self.value_in_set(tables, outer, build::scalar(build::query(row?)), &held, selects)?;
         Ok(Some(build::is_true(build::nested(test))))
+    }
+
+    /// Whether a condition is an equality of a source's unique column with a value from elsewhere.
+    fn finds_by_key(&self, condition: &Condition, alias: usize, source: usize) -> Result<bool, CompileError> {
+        let Condition::Compare { op: CompareOp::Equal, left, right } = condition else { return Ok(false) };
+        match (*left, *right) {
+            (Expr::Column { alias: own, column }, other) | (other, Expr::Column { alias: own, column })
+                if own == alias && other.alias() != Some(alias) =>
+            {
+                self.is_unique(source, column)
+            }
+            _ => Ok(false),
+        }
     }
 
     /// Whether a select has no row.
