@@ -9,6 +9,7 @@ use super::answers::Prepared;
 use super::view::View;
 use super::{ANY, Engine, EngineError, facts, questions};
 use crate::store::{Fact, Value};
+use portcullis_compiler::compact::compact;
 
 /// One question of [`Engine::bulk_actions`].
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -132,11 +133,14 @@ impl Engine {
     }
 }
 
-/// Ids as they go over the wire: sorted as text, without duplicates, [`ANY`] for a row of any value.
+/// Ids as they go over the wire: in the store's order, in which they come, with [`ANY`] in its place for a row of any
+/// value. Numbers stand before other texts there, and are ordered by their value.
 pub(super) fn sorted(ids: Vec<Option<String>>) -> Vec<String> {
-    let mut ids: Vec<String> = ids.into_iter().map(|id| id.unwrap_or_else(|| ANY.to_owned())).collect();
-    ids.sort_unstable();
-    ids.dedup();
+    let any = ids.iter().any(Option::is_none);
+    let mut ids: Vec<String> = ids.into_iter().flatten().collect();
+    if any && let Err(place) = ids.binary_search_by(|id| compact(id).cmp(&compact(ANY))) {
+        ids.insert(place, ANY.to_owned());
+    }
     ids
 }
 
@@ -146,7 +150,12 @@ mod tests {
 
     #[test]
     fn any_takes_its_place_among_the_ids_once() {
-        let ids = [None, Some("a"), Some("$"), Some("*")].map(|id| id.map(str::to_owned));
-        assert_eq!(sorted(ids.to_vec()), ["$", "*", "a"]);
+        let ids = |ids: &[Option<&str>]| ids.iter().map(|id| id.map(str::to_owned)).collect();
+        assert_eq!(
+            sorted(ids(&[None, Some("7"), Some("10"), Some("$"), Some("a")])),
+            ["7", "10", "$", "*", "a"]
+        );
+        assert_eq!(sorted(ids(&[None, Some("$"), Some("*"), Some("a")])), ["$", "*", "a"]);
+        assert_eq!(sorted(ids(&[Some("10"), Some("a")])), ["10", "a"]);
     }
 }

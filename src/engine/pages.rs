@@ -1,6 +1,6 @@
 //! Lists what an actor may act on, whole or in pages.
 //!
-//! In: an actor, an action, a resource type, perhaps a [`Page`]. Out: ids, sorted as text, and where the next
+//! In: an actor, an action, a resource type, perhaps a [`Page`]. Out: ids, in one order always, and where the next
 //! page starts. A page starts *after an id*, not at a number of rows: facts that come or go between two pages
 //! neither shift nor repeat the ids that stay.
 //!
@@ -52,7 +52,7 @@ impl Engine {
             return Ok(ListPage { ids: sorted(ids), next_after: None });
         };
         // One more than the page holds tells whether there is a next one.
-        let window = Window { after: after.as_deref().unwrap_or_default(), limit: size.saturating_add(1) };
+        let window = Window { after: after.as_deref(), limit: size.saturating_add(1) };
         let prepared = view.prepare_window(&question, Some(window)).await?;
         let mut ids = sorted(self.read(move |reader| prepared.ids(reader)).await?);
         let more = ids.len() > size;

@@ -32,10 +32,12 @@ mod policy;
 mod pool;
 mod reader;
 mod relation;
+mod signature;
 mod snapshot;
 #[cfg(test)]
 mod tests;
 mod transaction;
+mod value;
 mod writer;
 
 use std::{
@@ -52,9 +54,11 @@ pub use self::{
     fact::{Applied, ArgPattern, Change, Fact, FactPage, FactPattern, Stats, Value},
     keys::{Access, Key, NewKey},
     policy::{PolicyVersion, StoredPolicy},
-    reader::{Param, Reader},
-    relation::{Relations, StoredRelation},
+    reader::Reader,
+    relation::Relations,
+    signature::{StoredArg, StoredRelation},
     snapshot::{Holdings, Snapshot},
+    value::Param,
 };
 use self::{
     connect::Place,
