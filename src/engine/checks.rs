@@ -8,7 +8,7 @@
 use super::answers::Prepared;
 use super::view::View;
 use super::{ANY, Engine, EngineError, facts, questions};
-use crate::store::{Fact, Value};
+use crate::store::{Fact, Reader, Value};
 use portcullis_compiler::compact::compact;
 
 /// One question of [`Engine::bulk_actions`].
@@ -32,15 +32,15 @@ impl Engine {
         facts::check_entity("actor", &actor)?;
         facts::check_action(&action)?;
         facts::check_entity("resource", &resource)?;
-        let view = self.view(&context)?;
-        let version = view.as_ref().map(View::version);
-        let allowed = match (view, questions::authorize(&actor, &action, &resource)) {
-            (Some(view), Some(question)) => {
-                let prepared = view.prepare(&question).await?;
-                self.read(move |reader| prepared.decision(reader)).await?
-            }
-            (None, _) | (_, None) => false,
+        let question = questions::authorize(&actor, &action, &resource);
+        let decide = || async {
+            let view = self.view(&context)?;
+            let version = view.as_ref().map(View::version);
+            let (Some(view), Some(question)) = (view, &question) else { return Ok((version, false)) };
+            let prepared = view.prepare(question).await?;
+            Ok::<_, EngineError>((version, self.read(move |reader| prepared.decision(reader)).await?))
         };
+        let (version, allowed) = self.store().whole(decide).await?;
         self.counted().decided(version, usize::from(allowed), usize::from(!allowed));
         Ok(allowed)
     }
@@ -56,39 +56,46 @@ impl Engine {
         facts::check_entity("actor", &actor)?;
         facts::check_action(&action)?;
         resources.iter().try_for_each(|resource| facts::check_entity("resource", resource))?;
-        let Some(view) = self.view(&context)? else {
-            self.counted().decided(None, 0, resources.len());
-            return Ok(Vec::new());
-        };
-
         let mut distinct = resources.clone();
         distinct.sort_unstable();
         distinct.dedup();
-        let mut asked: Vec<(Value, Prepared)> = Vec::with_capacity(distinct.len());
-        for resource in distinct {
-            if let Some(question) = questions::authorize(&actor, &action, &resource) {
-                asked.push((resource, view.prepare(&question).await?));
-            }
-        }
-        let allowed = self
-            .read(move |reader| {
-                reader.snapshot(|reader| {
-                    let mut allowed = Vec::new();
-                    for (resource, prepared) in asked {
-                        if prepared.decision(reader)? {
-                            allowed.push(resource);
-                        }
-                    }
-                    Ok(allowed)
-                })
-            })
-            .await?;
+        let decide = || self.decide(&actor, &action, &distinct, &context);
+        let (version, allowed) = self.store().whole(decide).await?;
         let n_asked = resources.len();
         // INVARIANT: `allowed` is sorted, as `distinct` was.
         let is_allowed = |resource: &Value| allowed.binary_search(resource).is_ok();
         let allowed: Vec<Value> = resources.into_iter().filter(is_allowed).collect();
-        self.counted().decided(Some(view.version()), allowed.len(), n_asked - allowed.len());
+        self.counted().decided(version, allowed.len(), n_asked - allowed.len());
         Ok(allowed)
+    }
+
+    /// The version of the policy, and those of the resources that it allows, in their order.
+    async fn decide(
+        &self,
+        actor: &Value,
+        action: &str,
+        resources: &[Value],
+        context: &[Fact],
+    ) -> Result<(Option<u64>, Vec<Value>), EngineError> {
+        let Some(view) = self.view(context)? else { return Ok((None, Vec::new())) };
+        let mut asked: Vec<(Value, Prepared)> = Vec::with_capacity(resources.len());
+        for resource in resources {
+            if let Some(question) = questions::authorize(actor, action, resource) {
+                asked.push((resource.clone(), view.prepare(&question).await?));
+            }
+        }
+        let decide = move |reader: &Reader| {
+            reader.snapshot(|reader| {
+                let mut allowed = Vec::new();
+                for (resource, prepared) in asked {
+                    if prepared.decision(reader)? {
+                        allowed.push(resource);
+                    }
+                }
+                Ok(allowed)
+            })
+        };
+        Ok((Some(view.version()), self.read(decide).await?))
     }
 
     /// The actions that the actor may do to the resource, sorted; [`ANY`] for every action.
@@ -112,9 +119,17 @@ impl Engine {
             facts::check_entity("actor", actor)?;
             facts::check_entity("resource", resource)?;
         }
-        let Some(view) = self.view(&context)? else { return Ok(vec![Vec::new(); asked.len()]) };
+        self.store().whole(|| self.actions_of(&asked, &context)).await
+    }
+
+    async fn actions_of(
+        &self,
+        asked: &[ActionsQuestion],
+        context: &[Fact],
+    ) -> Result<Vec<Vec<String>>, EngineError> {
+        let Some(view) = self.view(context)? else { return Ok(vec![Vec::new(); asked.len()]) };
         let mut prepared: Vec<Option<Prepared>> = Vec::with_capacity(asked.len());
-        for ActionsQuestion { actor, resource } in &asked {
+        for ActionsQuestion { actor, resource } in asked {
             prepared.push(match questions::actions(actor, resource) {
                 Some(question) => Some(view.prepare(&question).await?),
                 None => None,
