@@ -82,7 +82,7 @@ impl Truth<'_> {
         allowed.map(|action| (*action).to_owned()).collect()
     }
 
-    /// The ids to which a user may do this, sorted as text.
+    /// The ids to which a user may do this, in the order of answers: they are numbers.
     pub(crate) fn list(&self, rights: &Rights, action: &str, ty: &str) -> Vec<String> {
         let (count, entity): (_, fn(u32) -> Entity) = match ty {
             "Repository" => (self.host.size.repositories, Entity::Repository),
@@ -91,7 +91,7 @@ impl Truth<'_> {
         let all = (0..count).map(entity);
         let mut ids: Vec<String> =
             all.filter(|resource| self.may(rights, action, *resource)).map(Entity::id).collect();
-        ids.sort_unstable();
+        ids.sort_by_key(|id| id.parse::<u32>().unwrap());
         ids
     }
 
