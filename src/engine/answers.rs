@@ -154,6 +154,11 @@ impl Prepared {
         }
     }
 
+    /// Whether the statement never refuses.
+    pub(super) fn is_enumerable(&self) -> bool {
+        self.statement.refusal.is_none()
+    }
+
     /// Whether the statement answers with one yes or no.
     pub(super) fn is_decision(&self) -> bool {
         matches!(self.statement.answer, Answer::Decision)

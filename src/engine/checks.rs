@@ -10,6 +10,7 @@ use super::view::View;
 use super::{ANY, Engine, EngineError, facts, questions};
 use crate::store::{Fact, Reader, Value};
 use portcullis_compiler::compact::compact;
+use std::collections::BTreeSet;
 
 /// One question of [`Engine::bulk_actions`].
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,7 +39,10 @@ impl Engine {
             let version = view.as_ref().map(View::version);
             let (Some(view), Some(question)) = (view, &question) else { return Ok((version, false)) };
             let prepared = view.prepare(question).await?;
-            Ok::<_, EngineError>((version, self.read(move |reader| prepared.decision(reader)).await?))
+            Ok::<_, EngineError>((
+                version,
+                self.store().read_brief(move |reader| prepared.decision(reader)).await?,
+            ))
         };
         let (version, allowed) = self.store().whole(decide).await?;
         self.counted().decided(version, usize::from(allowed), usize::from(!allowed));
@@ -78,18 +82,27 @@ impl Engine {
         context: &[Fact],
     ) -> Result<(Option<u64>, Vec<Value>), EngineError> {
         let Some(view) = self.view(context)? else { return Ok((None, Vec::new())) };
-        let mut asked: Vec<(Value, Prepared)> = Vec::with_capacity(resources.len());
-        for resource in resources {
-            if let Some(question) = questions::authorize(actor, action, resource) {
-                asked.push((resource.clone(), view.prepare(&question).await?));
+        let mut asked = Vec::new();
+        for resources in resources.chunk_by(|one, other| one.ty == other.ty) {
+            match view.prepare_any(actor, action, resources).await? {
+                Some(prepared) => asked.push((resources.to_vec(), prepared)),
+                None => {
+                    for resource in resources {
+                        if let Some(question) = questions::authorize(actor, action, resource) {
+                            asked.push((vec![resource.clone()], view.prepare(&question).await?));
+                        }
+                    }
+                }
             }
         }
         let decide = move |reader: &Reader| {
             reader.snapshot(|reader| {
                 let mut allowed = Vec::new();
-                for (resource, prepared) in asked {
-                    if prepared.decision(reader)? {
-                        allowed.push(resource);
+                for (resources, prepared) in asked {
+                    if !prepared.is_decision() {
+                        allowed.extend(among(resources, prepared.ids(reader)?));
+                    } else if prepared.decision(reader)? {
+                        allowed.extend(resources);
                     }
                 }
                 Ok(allowed)
@@ -146,6 +159,32 @@ impl Engine {
         })
         .await
     }
+}
+
+impl View {
+    /// One question about several resources of a type, in which what is asked of the actor is asked once; `None` if each
+    /// is better asked about alone.
+    async fn prepare_any(
+        &self,
+        actor: &Value,
+        action: &str,
+        resources: &[Value],
+    ) -> Result<Option<Prepared>, EngineError> {
+        let question = questions::authorize_any(actor, action, resources);
+        let Some(question) = question.filter(|_| resources.len() > 1) else { return Ok(None) };
+        match self.prepare(&question).await {
+            Ok(prepared) => Ok(prepared.is_enumerable().then_some(prepared)),
+            // Whether something may be done to one of them can always be told.
+            Err(EngineError::BadRequest(_)) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// Those of the resources with one of these ids, in their order; `None` among the ids stands for all.
+fn among(resources: Vec<Value>, ids: Vec<Option<String>>) -> Vec<Value> {
+    let Some(ids) = ids.into_iter().collect::<Option<BTreeSet<String>>>() else { return resources };
+    resources.into_iter().filter(|resource| ids.contains(&resource.id)).collect()
 }
 
 /// Ids as they go over the wire: in the store's order, in which they come, with [`ANY`] in its place for a row of any

@@ -211,6 +211,15 @@ impl Store {
         self.shared.pool.run(read).await
     }
 
+    /// [`Store::read`] for a closure that is nearly always done in no time; one that is not may be run twice.
+    pub async fn read_brief<T, F>(&self, read: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: Fn(&Reader) -> Result<T, StoreError> + Send + 'static,
+    {
+        self.shared.pool.run_brief(read).await
+    }
+
     /// The stored facts that match, at most `limit` of them.
     pub async fn facts(&self, pattern: FactPattern, limit: usize) -> Result<FactPage, StoreError> {
         let find = || {

@@ -21,7 +21,7 @@ use super::{
 };
 
 /// Names of relationships between the same two types that have tables of their own.
-pub(super) const MAX_NAMES: usize = 64;
+pub(super) const MAX_NAMES: usize = 16;
 
 /// One argument of a relation's facts. As JSON, `"User"` or `["String", "repository"]`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

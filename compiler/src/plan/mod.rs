@@ -38,6 +38,7 @@ mod planner;
 pub(crate) mod print;
 mod produce;
 mod recursion;
+mod repeats;
 mod roles;
 mod scope;
 mod separable;
