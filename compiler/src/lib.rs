@@ -79,8 +79,9 @@ pub fn compile_for_store(
     catalog: &Catalog,
     shape: &Shape,
 ) -> Result<Statement, CompileError> {
-    let planned = plan::plan(program, catalog, shape, dialect::STORE.expands_tables)?;
-    sql::to_sql(program, catalog, &planned.shortened(), &dialect::STORE, Values::Parameters)
+    let mut planned = plan::plan(program, catalog, shape, dialect::STORE.expands_tables)?.shortened();
+    plan::exempt::exempt(&mut planned.plan);
+    sql::to_sql(program, catalog, &planned, &dialect::STORE, Values::Parameters)
 }
 
 /// Compiles a question to a statement with its values as literals; it needs no parameters.

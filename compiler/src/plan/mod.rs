@@ -29,6 +29,7 @@ mod collapse;
 mod columns;
 mod conjunction;
 mod contained;
+pub(crate) mod exempt;
 pub(crate) mod groups;
 pub(crate) mod guards;
 pub(crate) mod implied;
