@@ -60,7 +60,7 @@ pub(crate) struct Table {
 /// The rows of a common table expression.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum TableBody {
-    /// The distinct rows of all selects.
+    /// The rows of all selects, each once but where [`Plan::may_repeat`].
     Union(Vec<Select>),
     /// A linear fixpoint: each step reads [`TableRef::Itself`] exactly once, as its first source.
     Recursive {
