@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::time::{Duration, Instant};
 
 /// Rounds of `cargo test`.
-const ROUNDS: usize = 24;
+const ROUNDS: usize = 20;
 
 /// Where `scripts/crash` says how many rounds it wants.
 const ASKED: &str = "PORTCULLIS_CRASH_ROUNDS";

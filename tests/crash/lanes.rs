@@ -6,6 +6,7 @@
 use crate::program::Caller;
 use serde_json::{Value as Json, json};
 use std::collections::BTreeSet;
+use std::fmt::Write;
 
 /// Facts of one batch.
 const PARTS: usize = 24;
@@ -20,7 +21,7 @@ pub(crate) fn policy(revision: usize) -> String {
          declare part(Batch, Part);\ndeclare mark(Lane, Batch);\n",
     );
     for line in 0..200 {
-        text += &format!("# line {line} of revision {revision}, which is here whole or not at all\n");
+        writeln!(text, "# line {line} of revision {revision}, which is here whole or not at all").unwrap();
     }
     text
 }
@@ -150,7 +151,7 @@ impl Lane {
             Kind::Batches => held.facts.iter().filter(own).cloned().collect::<BTreeSet<_>>() == self.facts(n),
             Kind::Policies => held.policy == n.checked_sub(1) && held.versions == n,
             Kind::Everything => {
-                let policy = (n % 3 > 0).then(|| n - n % 3);
+                let policy = (!n.is_multiple_of(3)).then(|| n - n % 3);
                 let batch = (n % 3 == 2).then(|| n - 1);
                 let parts = batch.map(|n| {
                     let name = self.batch_name(n);
@@ -170,17 +171,20 @@ impl Lane {
         });
     }
 
+    /// Takes the next step, and counts it if it is acknowledged.
+    pub(crate) fn try_step(&mut self, caller: &Caller) -> Result<(u16, Json), ureq::Error> {
+        let (path, body) = self.step(self.done);
+        let answered = caller.try_post(&self.key, path, &body)?;
+        self.done += usize::from(answered.0 == 200);
+        Ok(answered)
+    }
+
     /// Takes the next step; whether it was acknowledged. The service may break off or be on its way out.
     pub(crate) fn advance(&mut self, caller: &Caller, is_ending: impl Fn() -> bool) -> bool {
-        let (path, body) = self.step(self.done);
-        match caller.try_post(&self.key, path, &body) {
-            Ok((200, _)) => {
-                self.done += 1;
-                true
-            }
-            Ok((503, _)) if is_ending() => false,
-            Err(_) if is_ending() => false,
-            other => panic!("{path} of {}: {other:?}", self.name),
+        match self.try_step(caller) {
+            Ok((200, _)) => true,
+            Ok((503, _)) | Err(_) if is_ending() => false,
+            other => panic!("step {} of {}: {other:?}", self.done, self.name),
         }
     }
 }

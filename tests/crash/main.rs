@@ -12,11 +12,15 @@
     reason = "a test that cannot go on should stop where it is"
 )]
 
+mod damage;
 #[path = "../support/executable.rs"]
 mod executable;
+mod full;
 mod kills;
 mod lanes;
+mod mounts;
 #[path = "../support/program.rs"]
 #[allow(dead_code, reason = "each test binary uses its own part of this module")]
 mod program;
+mod readonly;
 mod store;

@@ -144,17 +144,12 @@ impl Caller {
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
-        let answered = match body {
-            Some(body) => {
-                let request = request.header("Content-Type", "application/json").body(body).unwrap();
-                self.agent.run(self.agent.configure_request(request).allow_non_standard_methods(true).build())
-            }
-            None => {
-                let request = request.body(()).unwrap();
-                self.agent.run(self.agent.configure_request(request).allow_non_standard_methods(true).build())
-            }
-        };
-        let mut answer = answered?;
+        if body.is_some() {
+            request = request.header("Content-Type", "application/json");
+        }
+        let request = request.body(body.unwrap_or_default()).unwrap();
+        let request = self.agent.configure_request(request).allow_non_standard_methods(true).build();
+        let mut answer = self.agent.run(request)?;
         let text = answer.body_mut().with_config().limit(1 << 30).read_to_string()?;
         Ok((answer.status().as_u16(), text))
     }
