@@ -17,6 +17,7 @@ pub(crate) mod domain;
 pub(crate) mod fixture;
 pub(crate) mod generate;
 pub(crate) mod hosted;
+pub(crate) mod hostile;
 pub(crate) mod join;
 pub(crate) mod local;
 pub(crate) mod longhand;
