@@ -2,9 +2,9 @@
 
 use crate::support::fixture::{Answer, Expected};
 use crate::support::hosted::{FAULT, Hosted};
+use crate::support::hostile::TEXTS;
 use crate::support::notation::{self, Cell, Fact, Value};
 use crate::support::outcome::Outcome;
-use crate::support::hostile::TEXTS;
 use crate::support::policy;
 use crate::support::returned::Returned;
 use portcullis_compiler::question::{Domain, Question, QuestionVar};

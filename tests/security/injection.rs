@@ -79,12 +79,17 @@ fn an_id_equals_only_itself() {
     let caller: &Caller = &world.service.caller;
     let results = |list: &[&str]| json!({ "results": list });
     for text in TEXTS {
-        assert_eq!(world.ask("authorize", &check(text, "read", text)), json!({ "allowed": true }), "{text:?}");
+        assert_eq!(
+            world.ask("authorize", &check(text, "read", text)),
+            json!({ "allowed": true }),
+            "{text:?}"
+        );
         assert_eq!(world.ask("list", &list(text, "read")), results(&[text]), "{text:?}");
         assert_eq!(world.ask("actions", &check(text, "read", text)), results(&["read"]), "{text:?}");
         let found = world.ask("evaluate_query", &conjunction(text, &[]));
         assert_eq!(found["results"], json!([{ "actor": text, "action": "read", "doc": text }]), "{found}");
-        let pattern = json!({ "fact": { "predicate": "has_role", "args": [null, null, value("Doc", text)] } });
+        let pattern =
+            json!({ "fact": { "predicate": "has_role", "args": [null, null, value("Doc", text)] } });
         assert_eq!(world.ask("query", &pattern), json!({ "results": [role(text, text)] }), "{text:?}");
         let path = format!("facts?predicate=has_role&args.0.type=User&args.0.id={}", encoded(text));
         assert_eq!(caller.get(&world.key, &path), (200, json!([role(text, text)])), "{text:?}");
@@ -106,7 +111,10 @@ fn an_id_equals_only_itself() {
     assert_eq!(world.total(), json!(facts.len()), "nothing came, nothing went, and no two were one");
     // Each is deleted alone.
     for (n, text) in (1..).zip(TEXTS) {
-        world.ask("batch", &json!([{ "deletes": [{ "predicate": "has_role", "args": [value("User", text), null, null] }] }]));
+        world.ask(
+            "batch",
+            &json!([{ "deletes": [{ "predicate": "has_role", "args": [value("User", text), null, null] }] }]),
+        );
         assert_eq!(world.total(), json!(facts.len() - n), "{text:?}");
     }
     world.service.stop();
@@ -123,13 +131,31 @@ fn a_name_is_known_or_refused() {
             ("batch", json!([{ "inserts": [{ "predicate": text, "args": [value(text, text)] }] }])),
             ("batch", json!([{ "deletes": [{ "predicate": text, "args": [value(text, text), null] }] }])),
             ("batch", json!([{ "deletes": [{ "predicate": "note", "args": [{ "type": text }, null] }] }])),
-            ("authorize", json!({ "actor_type": text, "actor_id": "ada", "action": "read", "resource_type": text, "resource_id": "memo" })),
+            (
+                "authorize",
+                json!({ "actor_type": text, "actor_id": "ada", "action": "read", "resource_type": text, "resource_id": "memo" }),
+            ),
             ("list", json!({ "actor_type": text, "actor_id": "ada", "action": text, "resource_type": text })),
-            ("list", json!({ "actor_type": "User", "actor_id": "ada", "action": "read", "resource_type": "Doc", "page_size": 10_000, "page_token": text })),
-            ("actions", json!({ "actor_type": "User", "actor_id": "ada", "resource_type": text, "resource_id": "memo" })),
+            (
+                "list",
+                json!({ "actor_type": "User", "actor_id": "ada", "action": "read", "resource_type": "Doc", "page_size": 10_000, "page_token": text }),
+            ),
+            (
+                "actions",
+                json!({ "actor_type": "User", "actor_id": "ada", "resource_type": text, "resource_id": "memo" }),
+            ),
             ("query", json!({ "fact": { "predicate": text, "args": [null, { "type": text }] } })),
-            ("query", with_context(json!({ "fact": { "predicate": "note", "args": [null, null] } }), &[json!({ "predicate": text, "args": [value(text, text)] })])),
-            ("evaluate_query", json!({ "predicate": [text, [text]], "calls": [[text, [text, text]]], "constraints": { *text: { "type": text, "ids": [text] } } })),
+            (
+                "query",
+                with_context(
+                    json!({ "fact": { "predicate": "note", "args": [null, null] } }),
+                    &[json!({ "predicate": text, "args": [value(text, text)] })],
+                ),
+            ),
+            (
+                "evaluate_query",
+                json!({ "predicate": [text, [text]], "calls": [[text, [text, text]]], "constraints": { *text: { "type": text, "ids": [text] } } }),
+            ),
             ("expect", json!({ "request_id": text, "expected": true })),
             ("policy", json!({ "src": format!("allow({text}"), "filename": text })),
         ];
@@ -137,7 +163,10 @@ fn a_name_is_known_or_refused() {
             let (status, answer) = world.post(path, &body);
             assert!([200, 202, 400].contains(&status), "{path} {body}: {status} {answer}");
             let grants = json!({ "allowed": true });
-            assert!(answer != grants && !answer["results"].to_string().contains("memo"), "{path} {body}: {answer}");
+            assert!(
+                answer != grants && !answer["results"].to_string().contains("memo"),
+                "{path} {body}: {answer}"
+            );
         }
         // A variable may have any name; the answer is by that name.
         let named = json!({
@@ -153,7 +182,11 @@ fn a_name_is_known_or_refused() {
             let (status, _) = world.service.caller.send(&key, "GET /api/stats", &[], None).unwrap();
             assert_eq!(status, 401, "{key}");
         }
-        assert_eq!(world.post("authorize", &check("ada", "read", "memo")).1, json!({ "allowed": true }), "{text:?}");
+        assert_eq!(
+            world.post("authorize", &check("ada", "read", "memo")).1,
+            json!({ "allowed": true }),
+            "{text:?}"
+        );
     }
     assert_eq!(world.total(), json!(2));
     world.service.stop();
@@ -203,11 +236,15 @@ fn an_environment_has_a_plain_name() {
     let folder = folder.path();
     let mut n_refused = 0;
     for text in TEXTS.iter().filter(|text| !text.contains('\0')) {
-        let plain = text.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-');
+        let plain =
+            text.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-');
         if plain {
             continue;
         }
-        let made = portcullis(folder).args(["keys", "create", "--data", "d"]).arg(format!("--environment={text}")).output();
+        let made = portcullis(folder)
+            .args(["keys", "create", "--data", "d"])
+            .arg(format!("--environment={text}"))
+            .output();
         let made = made.unwrap();
         assert_eq!(made.status.code(), Some(1), "{text:?}: {}", String::from_utf8_lossy(&made.stderr));
         n_refused += 1;

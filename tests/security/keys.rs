@@ -58,7 +58,8 @@ fn secrets_are_compared_in_constant_time_only() {
     for path in &files {
         for line in code(path) {
             let compares = [" == ", " != ", ".eq(", ".ne(", "starts_with(", "matches!(", ".cmp("];
-            let names = |word: &&str| SECRETS.iter().any(|secret| word.split('.').any(|part| part == *secret));
+            let names =
+                |word: &&str| SECRETS.iter().any(|secret| word.split('.').any(|part| part == *secret));
             if compares.iter().any(|way| line.contains(way)) && words(&line).iter().any(names) {
                 offenders.push(format!("{}: {}", path.strip_prefix(root).unwrap().display(), line.trim()));
             }

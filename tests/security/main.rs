@@ -7,6 +7,7 @@
     clippy::unwrap_used,
     clippy::panic,
     clippy::indexing_slicing,
+    clippy::string_slice,
     reason = "a test that cannot go on should stop where it is"
 )]
 

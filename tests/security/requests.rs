@@ -1,6 +1,7 @@
 //! One good request to every endpoint, with ids of somebody's choice in every place that takes a text.
 
 use serde_json::{Value as Json, json};
+use std::fmt::Write;
 
 /// What the policy of these tests says.
 pub(crate) const POLICY: &str = r#"
@@ -59,7 +60,10 @@ pub(crate) fn conjunction(user: &str, context: &[Json]) -> Json {
 
 /// A text where parameters of a path stand.
 pub(crate) fn encoded(text: &str) -> String {
-    text.bytes().map(|byte| format!("%{byte:02X}")).collect()
+    text.bytes().fold(String::new(), |mut encoded, byte| {
+        write!(encoded, "%{byte:02X}").unwrap();
+        encoded
+    })
 }
 
 /// With a field more.
@@ -98,8 +102,14 @@ pub(crate) fn every(user: &str, doc: &str, text: &str) -> Vec<Request> {
         post("list", with(list(user, "read"), "page_size", json!(10_000))),
         post("actions", check(user, "read", doc)),
         post("bulk_actions", json!([check(user, "read", doc), check(text, "read", doc)])),
-        post("query", json!({ "fact": { "predicate": "has_role", "args": [null, null, value("Doc", doc)] } })),
-        post("query", json!({ "fact": { "predicate": "note", "args": [value("User", user), null] }, "context_facts": [note(user, text)] })),
+        post(
+            "query",
+            json!({ "fact": { "predicate": "has_role", "args": [null, null, value("Doc", doc)] } }),
+        ),
+        post(
+            "query",
+            json!({ "fact": { "predicate": "note", "args": [value("User", user), null] }, "context_facts": [note(user, text)] }),
+        ),
         post("evaluate_query", conjunction(user, &context)),
         post("authorize_query", local(check(user, "read", doc))),
         post("list_query", with(local(list(user, "read")), "column", json!("docs.id"))),
@@ -140,7 +150,10 @@ pub(crate) fn mistaken(user: &str, doc: &str, text: &str) -> Vec<Request> {
         post("authorize", check(&format!("{text}\0"), "read", doc)),
         post("authorize_resources", json!({ "actor_type": text, "actor_id": user, "action": 7 })),
         post("list", with(list(user, "read"), "page_token", json!(text))),
-        post("list", json!({ "actor_type": "User", "actor_id": user, "action": text, "resource_type": format!("{text}\0") })),
+        post(
+            "list",
+            json!({ "actor_type": "User", "actor_id": user, "action": text, "resource_type": format!("{text}\0") }),
+        ),
         post("actions", json!({ "actor_type": text })),
         post("bulk_actions", json!([text])),
         post("query", json!({ "fact": { "predicate": text, "args": [value(text, doc), text] } })),
@@ -148,12 +161,21 @@ pub(crate) fn mistaken(user: &str, doc: &str, text: &str) -> Vec<Request> {
         post("authorize_query", local(check(user, "read", doc), format!("{text}: [{doc}"))),
         post(
             "authorize_query",
-            local(check(user, "read", doc), format!("facts:\n  note(User:_, {text}):\n    query: SELECT '{doc}' FROM '{text}")),
+            local(
+                check(user, "read", doc),
+                format!("facts:\n  note(User:_, {text}):\n    query: SELECT '{doc}' FROM '{text}"),
+            ),
         ),
-        post("list_query", with(local(list(user, "read"), BINDINGS.to_owned()), "column", json!(format!("'{text}")))),
+        post(
+            "list_query",
+            with(local(list(user, "read"), BINDINGS.to_owned()), "column", json!(format!("'{text}"))),
+        ),
         post("explain_query", local(json!({ "actor_type": text }), text.to_owned())),
         post("expect", json!({ "request_id": [text] })),
         post("policy", json!({ "src": format!("allow({text}"), "filename": text })),
-        post("policy", json!({ "src": format!("{POLICY} test \"{text}\" {{ assert allow(User{{\"{user}\"}}, \"read\", Doc{{\"{doc}\"}}); }}") })),
+        post(
+            "policy",
+            json!({ "src": format!("{POLICY} test \"{text}\" {{ assert allow(User{{\"{user}\"}}, \"read\", Doc{{\"{doc}\"}}); }}") }),
+        ),
     ]
 }

@@ -11,7 +11,8 @@ use std::process::Command;
 const MARK: &str = "zqx";
 
 /// Words of our own inside that a stranger has no use for.
-const INSIDE: &[&str] = &["SELECT ", "INSERT ", "sqlite", "SQLite", "store.db", "/tmp", "disk I/O", "panicked", "src/"];
+const INSIDE: &[&str] =
+    &["SELECT ", "INSERT ", "sqlite", "SQLite", "store.db", "/tmp", "disk I/O", "panicked", "src/"];
 
 /// Sends every request, good ones and bad ones, with every kind of key; the answers' statuses and texts.
 fn talk(caller: &Caller, keys: &[String]) -> Vec<(u16, String)> {
@@ -72,9 +73,13 @@ fn no_line_of_the_log_holds_what_was_sent() {
         assert_eq!(status, 200, "{answer}");
         let answers = talk(&service.caller, &keys);
         // What is sent before there is HTTP at all, and a request id that is none.
-        let _ = service.caller.send(&keys[0], "GET /api/stats", &[("X-Request-ID", "zqx zqx")], None).unwrap();
+        let _ =
+            service.caller.send(&keys[0], "GET /api/stats", &[("X-Request-ID", "zqx zqx")], None).unwrap();
         let made = key(folder, "0123456789");
-        assert_eq!(run(folder, &["keys", "revoke", made.split('_').nth(2).unwrap(), "--data", "d"]).0, Some(0));
+        assert_eq!(
+            run(folder, &["keys", "revoke", made.split('_').nth(2).unwrap(), "--data", "d"]).0,
+            Some(0)
+        );
         for status in [200, 400, 401, 403, 404, 405, 413] {
             assert!(answers.iter().any(|(found, _)| *found == status), "no {status}");
         }

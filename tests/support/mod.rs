@@ -33,3 +33,4 @@ pub(crate) mod reparse;
 pub(crate) mod returned;
 pub(crate) mod server;
 pub(crate) mod shorthand;
+pub(crate) mod sql_limits;
