@@ -1,7 +1,8 @@
 //! The program is killed at any moment, with writers on several connections, and started again over what it left.
 
 use crate::lanes::{Held, Kind, Lane, held, policy};
-use crate::program::{Caller, Program, Service, key, run};
+use crate::minting::{Keys, make_keys};
+use crate::program::{Caller, Program, Service, key};
 use rand::RngExt;
 use rusqlite::Connection;
 use serde_json::json;
@@ -11,16 +12,13 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::time::{Duration, Instant};
 
 /// Rounds of `cargo test`.
-const ROUNDS: usize = 20;
+const ROUNDS: usize = 16;
 
 /// Where `scripts/crash` says how many rounds it wants.
 const ASKED: &str = "PORTCULLIS_CRASH_ROUNDS";
 
 /// The environments with writers, by the names that their keys carry.
-const ENVIRONMENTS: [&str; 3] = ["0123456789", "b", "whole"];
-
-/// New environments that one folder is given; each costs every later start a little.
-const NEW_ENVIRONMENTS: usize = 12;
+pub(crate) const ENVIRONMENTS: [&str; 3] = ["0123456789", "b", "whole"];
 
 /// When the kill comes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -55,22 +53,14 @@ const MOMENTS: [Moment; 10] = [
     Moment::Policy,
 ];
 
-/// Keys and whether they open; a revocation on which nobody answered says neither.
-#[derive(Default)]
-struct Keys {
-    known: BTreeMap<String, bool>,
-    made: usize,
-    new_environments: usize,
-}
-
 /// What a round looks at while it runs.
 #[derive(Default)]
-struct Watch {
-    ending: AtomicBool,
-    resting: AtomicBool,
-    acknowledged: AtomicUsize,
-    policies_sent: AtomicUsize,
-    environments_asked: AtomicUsize,
+pub(crate) struct Watch {
+    pub(crate) ending: AtomicBool,
+    pub(crate) resting: AtomicBool,
+    pub(crate) acknowledged: AtomicUsize,
+    pub(crate) policies_sent: AtomicUsize,
+    pub(crate) environments_asked: AtomicUsize,
 }
 
 fn wait_until(what: impl Fn() -> bool) {
@@ -125,8 +115,7 @@ impl World {
             lane(Kind::Everything, "all", 2, 0),
         ];
         service.stop();
-        let known = keys.into_iter().map(|key| (key, true)).collect();
-        Self { folder, lanes, keys: Keys { known, ..Keys::default() }, start, cut_checkpoints: 0 }
+        Self { folder, lanes, keys: Keys::good(keys), start, cut_checkpoints: 0 }
     }
 
     /// Compares what is stored with what was acknowledged.
@@ -171,12 +160,13 @@ impl World {
         let folder = self.folder.path().to_owned();
         let (lanes, keys) = (&mut self.lanes, &mut self.keys);
         let url = service.caller.url.clone();
+        let makes_environments = moment == Moment::Environment;
         let cut = std::thread::scope(|scope| {
             for lane in lanes.iter_mut() {
                 let (watch, url) = (&watch, &url);
                 scope.spawn(move || write(lane, &Caller::new(url), watch));
             }
-            scope.spawn(|| make_keys(keys, &folder, moment, &watch));
+            scope.spawn(|| make_keys(keys, &folder, makes_environments, &watch));
             kill_at(moment, &mut service.program, &folder, &watch)
         });
         self.cut_checkpoints += usize::from(cut);
@@ -202,44 +192,6 @@ fn write(lane: &mut Lane, caller: &Caller, watch: &Watch) {
         if lane.kind != Kind::Batches {
             std::thread::sleep(Duration::from_millis(3));
         }
-    }
-}
-
-/// Makes keys and revokes some with the program, and environments where the round is about them.
-fn make_keys(keys: &mut Keys, folder: &Path, moment: Moment, watch: &Watch) {
-    let is_ending = || watch.ending.load(SeqCst);
-    while !is_ending() && !watch.resting.load(SeqCst) {
-        keys.made += 1;
-        let is_new = moment == Moment::Environment && keys.new_environments < NEW_ENVIRONMENTS;
-        let environment = if is_new {
-            keys.new_environments += 1;
-            format!("new-{}", keys.new_environments)
-        } else {
-            ENVIRONMENTS[keys.made % 3].to_owned()
-        };
-        watch.environments_asked.fetch_add(1, SeqCst);
-        let made = run(folder, &["keys", "create", "--data", "d", "--environment", &environment]);
-        match made {
-            (Some(0), key, _) => {
-                keys.known.insert(key.trim().to_owned(), true);
-                watch.acknowledged.fetch_add(1, SeqCst);
-                if keys.made.is_multiple_of(3) && !is_ending() {
-                    revoke(keys, folder, &environment, key.trim(), watch);
-                }
-            }
-            (_, _, error) => assert!(is_ending(), "{error}"),
-        }
-    }
-}
-
-fn revoke(keys: &mut Keys, folder: &Path, environment: &str, key: &str, watch: &Watch) {
-    let id = key.split('_').nth(2).unwrap();
-    keys.known.remove(key);
-    match run(folder, &["keys", "revoke", id, "--data", "d", "--environment", environment]) {
-        (Some(0), _, _) => {
-            keys.known.insert(key.to_owned(), false);
-        }
-        (_, _, error) => assert!(watch.ending.load(SeqCst), "{error}"),
     }
 }
 

@@ -18,6 +18,7 @@ mod executable;
 mod full;
 mod kills;
 mod lanes;
+mod minting;
 mod mounts;
 #[path = "../support/program.rs"]
 #[allow(dead_code, reason = "each test binary uses its own part of this module")]

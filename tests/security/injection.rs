@@ -9,8 +9,8 @@ use crate::requests::{POLICY, check, conjunction, encoded, list, note, role, val
 use crate::support::hostile::TEXTS;
 use serde_json::{Value as Json, json};
 
-/// Texts that look like another one to somebody: a reader, an escaper, a collation.
-fn alike(text: &str) -> Vec<String> {
+/// Texts that look like another one to somebody, a reader, an escaper, a collation: two of them, others for each `n`.
+fn alike(n: usize, text: &str) -> Vec<String> {
     let mut alike = vec![
         format!("{text} "),
         format!(" {text}"),
@@ -26,7 +26,9 @@ fn alike(text: &str) -> Vec<String> {
         text.chars().skip(1).collect(),
     ];
     alike.retain(|other| other != text && !other.is_empty() && !TEXTS.contains(&other.as_str()));
-    alike.truncate(4);
+    let turn = n % alike.len();
+    alike.rotate_left(turn);
+    alike.truncate(2);
     alike
 }
 
@@ -78,7 +80,7 @@ fn an_id_equals_only_itself() {
     let world = World::new(&facts);
     let caller: &Caller = &world.service.caller;
     let results = |list: &[&str]| json!({ "results": list });
-    for text in TEXTS {
+    for (n, text) in TEXTS.iter().enumerate() {
         assert_eq!(
             world.ask("authorize", &check(text, "read", text)),
             json!({ "allowed": true }),
@@ -93,7 +95,7 @@ fn an_id_equals_only_itself() {
         assert_eq!(world.ask("query", &pattern), json!({ "results": [role(text, text)] }), "{text:?}");
         let path = format!("facts?predicate=has_role&args.0.type=User&args.0.id={}", encoded(text));
         assert_eq!(caller.get(&world.key, &path), (200, json!([role(text, text)])), "{text:?}");
-        for other in alike(text) {
+        for other in alike(n, text) {
             let asked = [check(&other, "read", text), check(text, "read", &other), check(text, &other, text)];
             for asked in asked {
                 assert_eq!(world.ask("authorize", &asked), json!({ "allowed": false }), "{text:?} {other:?}");
@@ -192,13 +194,14 @@ fn a_name_is_known_or_refused() {
     world.service.stop();
 }
 
-/// The author of a policy may call a role, a permission or a relation what the language accepts.
+/// The author of a policy may call a role, a permission or a relation what the language accepts. The engine is asked
+/// about all of them in `tests/hostile`; an upload of each second one is enough here.
 #[test]
 fn a_constant_of_a_policy_is_itself() {
     let world = World::new(&[]);
     let printable = TEXTS.iter().filter(|text| text.chars().all(|c| !c.is_control()));
     let mut n_accepted = 0;
-    for text in printable {
+    for text in printable.step_by(2) {
         let quoted = format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""));
         let src = format!(
             "actor User {{}}\nresource Doc {{ roles = [{quoted}]; permissions = [\"read\"]; relations = {{ parent: Doc }};\n\
@@ -225,7 +228,7 @@ fn a_constant_of_a_policy_is_itself() {
         assert_eq!(world.ask("list", &list("ada", "read")), json!({ "results": [] }), "{text:?}");
         world.ask("clear_data", &json!({}));
     }
-    assert!(n_accepted > 40, "{n_accepted} texts are accepted as names of roles");
+    assert!(n_accepted > 20, "{n_accepted} texts are accepted as names of roles");
     world.service.stop();
 }
 

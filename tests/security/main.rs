@@ -15,6 +15,7 @@ mod environments;
 #[path = "../support/executable.rs"]
 mod executable;
 mod injection;
+mod injection_documents;
 mod injection_local;
 mod keys;
 #[path = "../support/program.rs"]
