@@ -12,6 +12,7 @@ use super::outcome::{Outcome, is_wanted};
 use super::placed::{Layout, Placed, Rows};
 use super::postgres::Session;
 use super::reparse;
+use super::sql_limits;
 use portcullis_compiler::catalog::RelationArg;
 use portcullis_compiler::ir::Program;
 use portcullis_compiler::question::{
@@ -139,6 +140,7 @@ impl<'p> Returned<'p> {
         let compiled = compile_text(self.program, &placed.catalog, question, dialect, self.now);
         outcome(&compiled, |statement| {
             reparse::check(&statement.sql, dialect)?;
+            sql_limits::check(&statement.sql, dialect)?;
             if !statement.slots.is_empty() {
                 return Err("a text wants parameters".into());
             }
@@ -155,6 +157,7 @@ impl<'p> Returned<'p> {
         let compiled = compile(self.program, &placed.catalog, &shape, Dialect::Postgresql);
         let answered = outcome(&compiled, |statement| {
             reparse::check(&statement.sql, Dialect::Postgresql)?;
+            sql_limits::check(&statement.sql, Dialect::Postgresql)?;
             let values = self.values(question, placed, &statement.slots, "");
             let rows = self.run_postgres(&statement.sql, &statement.answer, &values)?;
             answer(question, &statement.answer, &rows, Dialect::Postgresql)

@@ -2,6 +2,7 @@
 
 use crate::support::hosted::RUNTIME;
 use crate::support::postgres::Session;
+use crate::support::sql_limits;
 use portcullis_compiler::Dialect;
 use rusqlite::Connection;
 use rusqlite::config::DbConfig;
@@ -78,6 +79,7 @@ impl Caller {
 
     /// Runs one statement.
     pub(crate) fn run(&self, sql: &str) -> Result<Returned, String> {
+        sql_limits::check(sql, self.dialect())?;
         let ran = match self {
             Self::Postgresql(session) => RUNTIME.block_on(run_postgres(session, sql)),
             Self::Sqlite { connection, until } => {
