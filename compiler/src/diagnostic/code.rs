@@ -63,6 +63,7 @@ codes! {
     "P0116" MalformedName         "malformed-name"          "a name that begins with a digit or ends in `::`";
     "P0117" NotInTheLanguage      "not-in-the-language"     "an operator or construct that policies do not have";
     "P0118" MalformedObject       "malformed-object"        "an object literal with the wrong kind of value";
+    "P0119" NulInString           "nul-in-string"           "a string with a NUL character";
 
     // Names.
     "P0201" UndeclaredTerm        "undeclared-term"         "shorthand that names no role, permission or relation of its block";

@@ -57,6 +57,7 @@ impl Lexer<'_> {
                 if quote == '\'' {
                     self.report_single_quotes(start);
                 }
+                self.report_nul(start);
                 self.push(Kind::String, start);
             }
             Err(length) => self.unterminated(start, quote, length),
@@ -74,6 +75,24 @@ impl Lexer<'_> {
                 span,
                 double,
             ),
+        );
+    }
+
+    /// A statement ends at a NUL for SQLite, and no text of PostgreSQL has one; so no fact has one either.
+    fn report_nul(&mut self, start: usize) {
+        let literal = self.text_since(start);
+        if !literal.contains(['\\', '\0']) || !unescape(literal).contains('\0') {
+            return;
+        }
+        let title = "a string holds a NUL character";
+        self.report(
+            Diagnostic::new(
+                Code::NulInString,
+                title,
+                self.since(start),
+                "no fact and no question has such a text",
+            )
+            .with_note("`\\0` is a NUL character; a backslash followed by a `0` is `\\\\0`"),
         );
     }
 
