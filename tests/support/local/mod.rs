@@ -35,6 +35,7 @@ use portcullis_compiler::question::Question;
 use renaming::Renaming;
 use schema::{Candidates, Key, Schema};
 use split::Split;
+use std::cell::Cell as Counter;
 use std::collections::{BTreeMap, BTreeSet};
 use style::Style;
 
@@ -54,6 +55,9 @@ pub(crate) struct Local {
     is_divided: bool,
     /// The values that stand in the lists of candidates.
     listed: BTreeSet<Value>,
+    /// How often the SQL is compared with what is printed for the question alone: each so many-th time.
+    pub(crate) alone: usize,
+    n_asked: Counter<usize>,
 }
 
 /// One answer.
@@ -66,6 +70,11 @@ pub(crate) struct Asked<'l> {
 }
 
 impl Asked<'_> {
+    /// The database.
+    pub(crate) fn dialect(&self) -> Dialect {
+        self.side.style.dialect
+    }
+
     /// Where it was asked, for a person.
     pub(crate) fn place(&self) -> String {
         let over = self.over.map(|candidates| format!(", over {}", candidates.column)).unwrap_or_default();
@@ -136,33 +145,53 @@ impl Local {
         let name = format!("{}, style {n}", split.name);
         let request = renaming.facts(&split.request);
         let is_divided = split.is_divided() || sides.iter().any(|side: &Side| side.schema.binds_in_parts());
-        Ok(Self { name, engine, renaming, stored, request, sides, is_divided, listed })
+        Ok(Self {
+            name,
+            engine,
+            renaming,
+            stored,
+            request,
+            sides,
+            is_divided,
+            listed,
+            alone: 1,
+            n_asked: Counter::default(),
+        })
     }
 
-    /// Asks on both databases, filters over each form of the column; of these places `is_asked` chooses some.
+    /// Asks on both databases, filters over each form of the column; `is_asked` chooses some of these places,
+    /// by their number and how many there are on a database.
     pub(crate) fn ask(
         &self,
         question: &Question,
         way: Way,
-        mut is_asked: impl FnMut() -> bool,
+        mut is_asked: impl FnMut(usize, usize) -> bool,
     ) -> Vec<Asked<'_>> {
         let renamed = self.renaming.question(question);
         let mut all = Vec::new();
         for side in &self.sides {
             match asked::filtered(question, way) {
                 Some((ty, _)) => {
-                    for candidates in side.schema.candidates[&ty].iter().filter(|_| is_asked()) {
-                        let found = self.filter(side, &renamed, way, &ty, candidates);
-                        all.push(Asked { side, over: Some(candidates), found });
+                    let places = &side.schema.candidates[&ty];
+                    for (at, candidates) in places.iter().enumerate() {
+                        if is_asked(at, places.len()) {
+                            let found = self.filter(side, &renamed, way, &ty, candidates);
+                            all.push(Asked { side, over: Some(candidates), found });
+                        }
                     }
                 }
-                None if is_asked() => {
+                None if is_asked(0, 1) => {
                     all.push(Asked { side, over: None, found: self.rows(side, &renamed, way) });
                 }
                 None => {}
             }
         }
         all
+    }
+
+    /// The values of a type that a filter may let through.
+    pub(crate) fn listed<'l>(&'l self, ty: &'l str) -> impl Iterator<Item = &'l Value> {
+        self.listed.iter().filter(move |value| value.ty == ty)
     }
 
     /// The tables, the document and the SQL of an answer, for a person.
@@ -183,7 +212,12 @@ impl Local {
     }
 
     fn sql(&self, side: &Side, question: portcullis::engine::LocalQuestion) -> Result<String, String> {
-        self.engine.local(&side.document, question, &self.request)
+        self.n_asked.set(self.n_asked.get() + 1);
+        if self.n_asked.get().is_multiple_of(self.alone) {
+            self.engine.local_alone(&side.document, question, &self.request)
+        } else {
+            self.engine.local(&side.document, question, &self.request)
+        }
     }
 
     fn rows(&self, side: &Side, question: &Question, way: Way) -> Outcome {

@@ -85,6 +85,8 @@ impl Local {
             sides,
             is_divided: true,
             listed,
+            alone: 1,
+            n_asked: std::cell::Cell::default(),
         })
     }
 }
