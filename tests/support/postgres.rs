@@ -24,7 +24,7 @@ struct Server {
 
 impl Server {
     fn start() -> Result<Self, String> {
-        let cluster = Cluster::start(SETTINGS)?;
+        let cluster = Cluster::start_small(SETTINGS)?;
         let mut config = Config::new();
         config.host_path(&cluster.folder).user("postgres").dbname("postgres");
         Ok(Self { config, idle: Mutex::default(), _cluster: cluster })

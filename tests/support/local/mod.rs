@@ -27,9 +27,11 @@ use super::fixture::{Answer, Expected};
 use super::hosted::{FAULT, Hosted};
 use super::notation::{Cell, Fact, Value};
 use super::outcome::Outcome;
+use super::policy;
 use asked::Way;
 use caller::{Caller, Returned};
 use portcullis_compiler::Dialect;
+use portcullis_compiler::catalog::Catalog;
 use portcullis_compiler::ir::{Program, SignatureArg};
 use portcullis_compiler::question::Question;
 use renaming::Renaming;
@@ -53,6 +55,8 @@ pub(crate) struct Local {
     sides: Vec<Side>,
     /// Whether facts of one signature stand in several places, or behind several bindings.
     is_divided: bool,
+    /// The tables of all facts, stored and bound, those without a row included.
+    tables: Catalog,
     /// The values that stand in the lists of candidates.
     listed: BTreeSet<Value>,
     /// How often the SQL is compared with what is printed for the question alone: each so many-th time.
@@ -142,6 +146,8 @@ impl Local {
             caller.script(&schema.script(dialect))?;
             sides.push(Side { style, schema, document, caller });
         }
+        let mut tables = policy::tables(&[split.stored.as_slice(), &split.request].concat());
+        tables.relations.extend(sides.iter().take(1).flat_map(|side: &Side| side.schema.relations()));
         let name = format!("{}, style {n}", split.name);
         let request = renaming.facts(&split.request);
         let is_divided = split.is_divided() || sides.iter().any(|side: &Side| side.schema.binds_in_parts());
@@ -153,6 +159,7 @@ impl Local {
             request,
             sides,
             is_divided,
+            tables,
             listed,
             alone: 1,
             n_asked: Counter::default(),
