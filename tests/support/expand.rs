@@ -169,8 +169,8 @@ fn parent(block: &Block) -> Option<&'static Block> {
     BLOCKS.iter().find(|block| block.name == parent)
 }
 
-/// What a block declares, and what it inherits before it.
+/// What a block declares, and then what it inherits.
 fn all<T: Copy + 'static>(block: &Block, of: impl Fn(&Block) -> &'static [T]) -> Vec<T> {
     let inherited = parent(block).map_or(&[][..], &of);
-    [inherited, of(block)].concat()
+    [of(block), inherited].concat()
 }
