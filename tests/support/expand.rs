@@ -8,7 +8,9 @@ use std::fmt::Write;
 
 /// The policy without shorthand.
 pub(crate) fn longhand(policy: &str) -> String {
-    let (mut text, mut rules, mut outside) = (String::new(), String::new(), String::new());
+    let (mut text, mut rules) = (String::new(), String::new());
+    // The compiler numbers constants in this order, and lists in statements follow the numbers.
+    let (mut global, mut outside) = (String::new(), String::new());
     let mut inside: Option<&str> = None;
     for line in policy.lines() {
         match (inside, line.split_once(" if ")) {
@@ -18,7 +20,7 @@ pub(crate) fn longhand(policy: &str) -> String {
                     Some(block) => rules.push_str(&rule(block, left, right)),
                     None => {
                         let _ =
-                            writeln!(rules, "{} if {};", of_global(left, ": Actor"), of_global(right, ""));
+                            writeln!(global, "{} if {};", of_global(left, ": Actor"), of_global(right, ""));
                     }
                 }
             }
@@ -29,7 +31,7 @@ pub(crate) fn longhand(policy: &str) -> String {
             }
         }
     }
-    text + &rules + &outside
+    text + &rules + &global + &outside
 }
 
 fn of_global(name: &str, ty: &str) -> String {
