@@ -27,10 +27,10 @@ use portcullis_compiler::question::Question;
 const EVERY_WAY: usize = 7;
 
 /// Of every so many-th policy the statements run on the databases, and of its questions one in so many.
-const STATEMENTS: usize = 4;
+const STATEMENTS: usize = 6;
 
 /// One local text in so many is compared with what is printed for its question alone.
-const ALONE: usize = 10;
+const ALONE: usize = 20;
 
 /// The reasons for which a check may be refused: on the way to its answer it asks for *some* value of a
 /// variable that a rule only tests (`d != Doc{"a"}`, `not closed(d)`); or several recursions that are not
@@ -170,17 +170,14 @@ impl<'c> Case<'c> {
 
     /// Asks the engine: with all facts in its store, or with those of the split in the request.
     fn ask_engine(&self, question: &Question, turn: Option<usize>) -> Vec<(&'static str, Outcome)> {
-        let of_turn = |n: usize| turn.is_none_or(|turn| turn.is_multiple_of(n));
         let context = self.split.request.as_slice();
-        match Allow::of(question) {
-            Some(allow @ Allow::Authorize(..)) if !of_turn(EVERY_WAY) => {
-                vec![("the engine", self.parted.ask_allow(&allow, context))]
+        match turn {
+            Some(turn) if !turn.is_multiple_of(EVERY_WAY) => {
+                vec![self.parted.ask_one_way(question, context, turn)]
             }
             _ => {
                 let mut asked = self.parted.ask_every_way(question, context);
-                if of_turn(2) {
-                    asked.extend(self.whole.ask_every_way(question, &[]));
-                }
+                asked.extend(self.whole.ask_every_way(question, &[]));
                 asked
             }
         }

@@ -64,6 +64,26 @@ impl Hosted {
         [allow, pattern, conjunction].into_iter().flatten().collect()
     }
 
+    /// Asks in one of the ways that fit the question; `turn` says in which.
+    pub(crate) fn ask_one_way(
+        &self,
+        question: &Question,
+        context: &[Fact],
+        turn: usize,
+    ) -> (&'static str, Outcome) {
+        let (allow, pattern) = (Allow::of(question), pattern(question));
+        match (turn % 3, allow, pattern, conjunction(question)) {
+            (0, Some(allow), _, _) | (_, Some(allow), None, None) => {
+                ("entry point", self.ask_allow(&allow, context))
+            }
+            (0 | 1, _, Some(pattern), _) | (_, _, Some(pattern), None) => {
+                ("pattern", self.ask_pattern(question, pattern, context))
+            }
+            (_, _, _, Some(query)) => ("conjunction", self.ask_conjunction(question, query, context)),
+            (_, None, None, None) => panic!("nobody can ask {question:?}"),
+        }
+    }
+
     /// Asks the entry point.
     pub(crate) fn ask_allow(&self, allow: &Allow, context: &[Fact]) -> Outcome {
         let (engine, context) = (&self.engine, stored_all(context));

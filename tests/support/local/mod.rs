@@ -253,21 +253,21 @@ impl Local {
             Err(message) => return Expected::Refused(message),
         };
         let fault = |message: String| Expected::Refused(format!("{FAULT}{message}"));
-        let sql = format!("SELECT CAST({column} AS TEXT) AS found FROM {from} WHERE {filter}");
-        let mut ids = match side.caller.run(&sql) {
-            Ok(Returned { rows, .. }) => rows.concat(),
-            Err(message) => return fault(message),
-        };
+        let passing = format!("SELECT CAST({column} AS TEXT) AS found FROM {from} WHERE {filter}");
         // What is left out must be false, and not NULL.
-        let sql = format!("SELECT count(*) FROM {from} WHERE NOT {filter}");
-        let n_rejected = match side.caller.run(&sql) {
-            Ok(Returned { rows, .. }) => rows.concat().into_iter().flatten().next().unwrap_or_default(),
+        let rejected = format!("SELECT count(*) FROM {from} WHERE NOT {filter}");
+        let all = format!("SELECT count(*) FROM {from}");
+        let [passing, rejected, all] = match side.caller.run_all([&passing, &rejected, &all]) {
+            Ok(found) => found.map(|found| found.rows.concat()),
             Err(message) => return fault(message),
         };
-        let all = side.caller.run(&format!("SELECT count(*) FROM {from}"));
-        let n_all = all.map(|all| all.rows.concat().into_iter().flatten().next().unwrap_or_default());
-        if n_all != Ok((ids.len() + n_rejected.parse::<usize>().unwrap_or(0)).to_string()) {
-            return fault(format!("of {n_all:?} rows {ids:?} are in and {n_rejected} are out\n{filter}"));
+        let mut ids = passing;
+        let number = |cells: &[Option<String>]| match cells {
+            [Some(number)] => number.parse::<usize>().ok(),
+            _ => None,
+        };
+        if number(&all) != number(&rejected).map(|rejected| ids.len() + rejected) {
+            return fault(format!("of {all:?} rows {ids:?} are in and {rejected:?} are out\n{filter}"));
         }
         let is_null = ids.contains(&None);
         ids.retain(Option::is_some);
