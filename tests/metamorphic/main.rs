@@ -106,7 +106,7 @@ fn same(left: &Outcome, right: &Outcome) -> bool {
 
 #[test]
 fn the_order_of_rules_conjuncts_and_facts_changes_nothing() {
-    try_policies(30, 1, |known| {
+    try_policies(20, 1, |known| {
         let one = known.hosted(&known.facts)?;
         let number = known.sample.placing;
         let policy = reordered(&known.sample.policy, number);
@@ -128,7 +128,7 @@ fn the_order_of_rules_conjuncts_and_facts_changes_nothing() {
 
 #[test]
 fn without_negation_another_fact_takes_no_answer_away() {
-    try_policies(40, 2, |known| {
+    try_policies(25, 2, |known| {
         let literals = || known.program.rules.iter().flat_map(|rule| &rule.body);
         let negates =
             |kind: &LiteralKind| matches!(kind, LiteralKind::Atom { polarity: Polarity::Negated, .. });
@@ -197,21 +197,21 @@ fn enumerations_hold_what_checks_allow(
 
 #[test]
 fn a_list_holds_what_checks_allow() {
-    try_policies(25, 3, |known| {
+    try_policies(16, 3, |known| {
         enumerations_hold_what_checks_allow(known, |allow| matches!(allow, Allow::List(..)))
     });
 }
 
 #[test]
 fn actions_are_what_checks_allow() {
-    try_policies(20, 4, |known| {
+    try_policies(14, 4, |known| {
         enumerations_hold_what_checks_allow(known, |allow| matches!(allow, Allow::Actions(..)))
     });
 }
 
 #[test]
 fn a_filter_passes_the_rows_that_a_list_holds() {
-    try_policies(12, 5, |known| {
+    try_policies(8, 5, |known| {
         let hosted = known.hosted(&known.facts)?;
         let split = split::by_number(&known.facts, known.sample.placing);
         let lists: Vec<(&String, &Question, Allow)> = known
@@ -249,7 +249,7 @@ fn a_filter_passes_the_rows_that_a_list_holds() {
 
 #[test]
 fn shorthand_is_the_longhand_that_it_stands_for() {
-    try_policies(60, 6, |known| {
+    try_policies(40, 6, |known| {
         let longhand = known.sample.guise.policy(&expand::longhand(&known.sample.plain));
         let spelled = policy::program(&longhand)?;
         let catalog = policy::tables(&known.facts);
