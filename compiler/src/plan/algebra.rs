@@ -309,6 +309,13 @@ impl PlanAnswer {
             Self::Decision(selects) | Self::Rows { selects, .. } => selects,
         }
     }
+
+    /// Asks only whether there is a row.
+    pub(crate) fn decide(&mut self) {
+        let mut selects = std::mem::take(self.selects_mut());
+        selects.iter_mut().for_each(|select| select.output.clear());
+        *self = Self::Decision(selects);
+    }
 }
 
 impl TableBody {
