@@ -17,20 +17,20 @@
     clippy::panic,
     clippy::indexing_slicing,
     clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
     reason = "a measurement prints, and ends at the first error"
 )]
 
 mod code_host;
 
 use code_host::http::Client;
-use code_host::{CodeHost, POLICY, Size, user, value};
-use portcullis::engine::Fact;
+use code_host::service::{Memory, Service};
+use code_host::{CodeHost, Entity, POLICY, Size, first_ordinary};
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
-use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -64,6 +64,9 @@ const LOAD: [(Kind, usize, u64); 7] = [
     (Kind::Read, 2, 1_000),
 ];
 
+/// Facts at scale 1.
+const FACTS: f64 = 1_500_000.0;
+
 /// Facts of a batch, and of a large one.
 const BATCH: usize = 100;
 const LARGE_BATCH: usize = 5_000;
@@ -77,9 +80,10 @@ struct Measured {
 
 fn main() {
     let minutes: f64 = argument("--minutes", 10.0);
-    let n_facts = argument("--facts", 100_000);
-    let size = Size::of(n_facts);
-    let service = Service::start();
+    let n_facts: u32 = argument("--facts", 100_000);
+    let size = Size::scaled(f64::from(n_facts) / FACTS);
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let service = Service::start(folder.path());
     load(service.address, size);
 
     let (measured, stop) = (Arc::new(Mutex::new(Measured::default())), Arc::new(AtomicBool::new(false)));
@@ -99,7 +103,9 @@ fn main() {
         }
     }
     println!("{} connections for {minutes} minutes, {n_facts} facts", clients.len());
-    println!("\n| after | memory | requests a second | authorize p99 |\n| --- | --- | --- | --- |");
+    println!(
+        "\n| after | memory | mapped | requests a second | authorize p99 |\n| --- | --- | --- | --- | --- |"
+    );
     let (mut all, mut memory) = (Measured::default(), Vec::new());
     let (start, end) = (Instant::now(), Duration::from_secs_f64(minutes * 60.0));
     while start.elapsed() < end {
@@ -107,11 +113,13 @@ fn main() {
         std::thread::sleep(LOOK.min(end.saturating_sub(start.elapsed())));
         let mut part = std::mem::take(&mut *measured.lock().unwrap());
         let n_requests: usize = part.times.values().map(Vec::len).sum();
-        memory.push(service.memory());
+        let now = Memory::of(service.process());
+        memory.push(now.own);
         println!(
-            "| {:.0} s | {:.0} MB | {:.0} | {:.1?} |",
+            "| {:.0} s | {:.0} MB | {:.0} MB | {:.0} | {:.1?} |",
             start.elapsed().as_secs_f64(),
-            service.memory(),
+            now.own,
+            now.mapped,
             n_requests as f64 / looked.elapsed().as_secs_f64(),
             quantile(part.times.entry(Kind::Authorize).or_default(), 990),
         );
@@ -120,6 +128,7 @@ fn main() {
     }
     stop.store(true, Ordering::Relaxed);
     clients.into_iter().for_each(|client| client.join().unwrap());
+    service.stop();
     report(all, &memory, start.elapsed());
 }
 
@@ -132,49 +141,10 @@ fn argument<T: std::str::FromStr>(name: &str, default: T) -> T {
 fn load(address: SocketAddr, size: Size) {
     let mut client = Client::new(address);
     client.post("/policy?force=true", &json!({ "src": POLICY }).to_string());
-    for batch in CodeHost::facts(size, 7).chunks(10_000) {
-        let facts: Vec<Json> = batch.iter().map(wire).collect();
-        client.post("/batch", &json!([{ "inserts": facts }]).to_string());
-    }
-}
-
-fn wire(fact: &Fact) -> Json {
-    let args: Vec<Json> = fact.args.iter().map(|arg| json!({ "type": arg.ty, "id": arg.id })).collect();
-    json!({ "predicate": fact.predicate, "args": args })
-}
-
-/// The program, which ends with this.
-struct Service {
-    child: Child,
-    address: SocketAddr,
-    _folder: tempfile::TempDir,
-}
-
-impl Service {
-    fn start() -> Self {
-        let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-        let mut command = Command::new(env!("CARGO_BIN_EXE_portcullis"));
-        command.args(["serve", "--dev", "--listen", "127.0.0.1:0", "--data"]).arg(folder.path());
-        command.env("PORTCULLIS_LOG", "warn").stdout(Stdio::piped());
-        let mut child = command.spawn().unwrap();
-        let mut welcome = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut welcome).unwrap();
-        let address = welcome.split("http://").nth(1).unwrap().split('/').next().unwrap().parse().unwrap();
-        Self { child, address, _folder: folder }
-    }
-
-    /// Megabytes that the process keeps in memory for itself; mapped pages of the file are the system's.
-    fn memory(&self) -> f64 {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
-        let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).unwrap();
-        line.trim().trim_end_matches(" kB").parse::<f64>().unwrap() / 1_024.0
-    }
-}
-
-impl Drop for Service {
-    fn drop(&mut self) {
-        self.child.kill().unwrap();
-        self.child.wait().unwrap();
+    let host = CodeHost::new(size, 7);
+    let n_facts = host.n_facts();
+    for first in (0..n_facts).step_by(10_000) {
+        client.post("/bulk_load", &host.bulk(first..n_facts.min(first + 10_000)));
     }
 }
 
@@ -212,7 +182,7 @@ impl Asker {
     }
 
     fn request(&mut self) -> (&'static str, String, String) {
-        let actor = user(self.random.random_range(0..self.size.users)).id;
+        let actor = Entity::User(self.random.random_range(first_ordinary()..self.size.users)).id();
         let issue = self.random.random_range(0..self.size.issues).to_string();
         let post = |path: &str, body: Json| ("POST", path.to_owned(), body.to_string());
         match self.kind {
@@ -262,7 +232,7 @@ impl Asker {
         };
         let deletes: Vec<Json> =
             (0..n_facts).map(|n| relation(issue(former, n), json!({ "type": "Repository" }))).collect();
-        let mut repository = || value("Repository", self.random.random_range(0..self.size.repositories)).id;
+        let mut repository = || Entity::Repository(self.random.random_range(0..self.size.repositories)).id();
         let repositories: Vec<String> = (0..n_facts).map(|_| repository()).collect();
         let inserts: Vec<Json> = (0..n_facts)
             .zip(repositories)

@@ -14,6 +14,7 @@ const COMPILER: &[(&str, &[&str])] = &[
     ("limits", &[]),
     ("source", &[]),
     ("catalog", &[]),
+    ("compact", &[]),
     ("dialect", &[]),
     ("diagnostic", &["limits", "source"]),
     ("syntax", &["limits", "source", "diagnostic"]),
@@ -24,7 +25,7 @@ const COMPILER: &[(&str, &[&str])] = &[
     ("strata", &["source", "diagnostic", "ir", "specialise"]),
     ("plan", &["limits", "catalog", "ir", "question", "specialise", "strata"]),
     ("bindings", &["limits", "dialect"]),
-    ("sql", &["catalog", "ir", "question", "specialise", "plan", "dialect", "bindings"]),
+    ("sql", &["catalog", "compact", "ir", "question", "specialise", "plan", "dialect", "bindings"]),
     ("local", &["limits", "catalog", "ir", "question", "specialise", "plan", "dialect", "bindings", "sql"]),
 ];
 
@@ -48,7 +49,8 @@ const PLACES: &[(&str, &[&str])] = &[
     // `sql/build` makes nodes; the rest of `sql` names the types of those that it is given and gives on.
     // `reader` reads bound queries; what is printed of them comes from our own tokens.
     ("sqlparser", &["compiler/src/sql/", "compiler/src/bindings/reader.rs"]),
-    ("portcullis_compiler", &["src/engine/", "src/cli/"]),
+    // Of the compiler the store knows how values are written, no more.
+    ("portcullis_compiler", &["src/engine/", "src/cli/", "src/store/value.rs"]),
     // The service's own store, and the one command that looks at a caller's database, each driver in one file.
     ("rusqlite", &["src/store/", "src/cli/bindings/sqlite.rs"]),
     ("tokio_postgres", &["src/cli/bindings/postgresql.rs"]),

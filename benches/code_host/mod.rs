@@ -1,160 +1,153 @@
-//! The code host of `fixtures/example/policy.polar` at any size: organizations, nested folders and groups,
-//! repositories, issues, grants and bans. The same seed gives the same facts.
+//! The code host of `fixtures/example/policy.polar` at any size: who is in it, and who was granted what.
+//!
+//! In: a [`Size`] and a seed. Out: a [`CodeHost`], plain arrays of numbers; the same seed gives the same ones. It
+//! can say all of it as facts ([`facts`]), and whoever wants to know what an answer should be reads the arrays.
+//!
+//! At scale 1 it has 100,000 users, 1,000 organizations, 20,000 folders in ten levels, 5,000 groups in six,
+//! 200,000 repositories (a tenth of them public) and 1,000,000 issues: 1.5 million facts. Four in five repositories
+//! lie in a folder of any level, the others in an organization. Every user has a role in one organization, three in five
+//! are in a group, half have a role in a repository, one in ten in a folder, one in twenty is banned somewhere, and
+//! every group has a role in a folder and in a repository. Bans hit who could otherwise act, or see what is public,
+//! and who creates an issue belongs to the organization: else hardly an answer would depend on either.
+//!
+//! Users have ids of 36 characters, as UUIDs are; all other ids are decimal numbers.
+//!
+//! # Users that are there for a reason
+//!
+//! User 0 is a superadmin. After it come [`listers`]: users who were granted, on purpose, so many repositories that a list
+//! of theirs has about 10, 1,000 or 10,000 ids. They have no other grants, and nobody bans them.
 
+mod build;
+mod entity;
+pub(crate) mod facts;
 pub(crate) mod http;
+pub(crate) mod listers;
+pub(crate) mod service;
 
-use portcullis::engine::{Fact, Value};
-use rand::{RngExt, SeedableRng, rngs::StdRng};
+pub(crate) use build::first_ordinary;
+pub(crate) use entity::Entity;
 
 /// The policy that the facts are for.
 pub(crate) const POLICY: &str = include_str!("../../fixtures/example/policy.polar");
 
+/// The levels of folders.
+pub(crate) const FOLDER_LEVELS: u32 = 10;
+
+/// The levels of groups.
+pub(crate) const GROUP_LEVELS: u32 = 6;
+
+/// One issue in so many has a creator that is known.
+pub(crate) const CREATED: u32 = 20;
+
+/// The user who may do everything to every repository.
+pub(crate) const SUPERADMIN: u32 = 0;
+
 /// How many entities of each kind there are.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Size {
-    pub(crate) users: usize,
-    pub(crate) organizations: usize,
-    pub(crate) folders: usize,
-    pub(crate) groups: usize,
-    pub(crate) repositories: usize,
-    pub(crate) issues: usize,
+    pub(crate) users: u32,
+    pub(crate) organizations: u32,
+    pub(crate) folders: u32,
+    pub(crate) groups: u32,
+    pub(crate) repositories: u32,
+    pub(crate) issues: u32,
 }
 
 impl Size {
-    /// About this many facts in all; never less than a few of each kind.
-    pub(crate) fn of(n_facts: usize) -> Self {
-        let share = |per_mille: usize| (n_facts * per_mille / 1_000).max(10);
+    /// So many times the size of scale 1; never less than a few of each kind.
+    pub(crate) fn scaled(scale: f64) -> Self {
+        let scaled = |n: f64, least: u32| ((n * scale) as u32).max(least);
         Self {
-            users: share(60),
-            organizations: share(1),
-            folders: share(15),
-            groups: share(5),
-            repositories: share(110),
-            issues: share(520),
+            users: scaled(100_000.0, 100),
+            organizations: scaled(1_000.0, 5),
+            folders: scaled(20_000.0, 10 * FOLDER_LEVELS),
+            groups: scaled(5_000.0, 5 * GROUP_LEVELS),
+            repositories: scaled(200_000.0, 500),
+            issues: scaled(1_000_000.0, 1_000),
         }
     }
 }
 
-/// A code host in the making.
+/// Where a folder or a repository lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    Organization(u32),
+    Folder(u32),
+}
+
+/// Each role includes those before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Role {
+    Reader,
+    Maintainer,
+    Admin,
+}
+
+/// A role of a user or a group in an organization, a folder or a repository.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Grant {
+    pub(crate) who: u32,
+    pub(crate) on: u32,
+    pub(crate) role: Role,
+}
+
+/// A user who is in a group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Member {
+    pub(crate) user: u32,
+    pub(crate) group: u32,
+}
+
+/// A user who may neither read nor write a repository, whatever else is granted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Ban {
+    pub(crate) user: u32,
+    pub(crate) repository: u32,
+}
+
+/// Everybody and everything. An index is the number of an entity; grants, members and bans are sorted and distinct.
+#[derive(Debug)]
 pub(crate) struct CodeHost {
     pub(crate) size: Size,
-    random: StdRng,
-    facts: Vec<Fact>,
+    /// A folder lies in an organization or in a folder of a smaller number.
+    pub(crate) folders: Vec<Place>,
+    /// The group that contains it, whose number is smaller.
+    pub(crate) groups: Vec<Option<u32>>,
+    /// The same as pairs: a group, and the one around it.
+    pub(crate) contained: Vec<(u32, u32)>,
+    pub(crate) repositories: Vec<Place>,
+    /// The public ones of the repositories, sorted.
+    pub(crate) public: Vec<u32>,
+    /// The repository of each issue.
+    pub(crate) issues: Vec<u32>,
+    /// The creators of the issues 0, [`CREATED`], and so on.
+    pub(crate) creators: Vec<u32>,
+    pub(crate) members: Vec<Member>,
+    pub(crate) organization_roles: Vec<Grant>,
+    pub(crate) folder_roles: Vec<Grant>,
+    pub(crate) repository_roles: Vec<Grant>,
+    pub(crate) group_folder_roles: Vec<Grant>,
+    pub(crate) group_repository_roles: Vec<Grant>,
+    pub(crate) bans: Vec<Ban>,
 }
-
-const DEPTH: usize = 8;
-const ROLES: [&str; 3] = ["reader", "maintainer", "admin"];
 
 impl CodeHost {
-    /// All facts, in random order.
-    pub(crate) fn facts(size: Size, seed: u64) -> Vec<Fact> {
-        let mut host = Self { size, random: StdRng::seed_from_u64(seed), facts: Vec::new() };
-        host.containers();
-        host.members();
-        host.contents();
-        let mut facts = host.facts;
-        for at in (1..facts.len()).rev() {
-            facts.swap(at, host.random.random_range(0..=at));
-        }
-        facts
-    }
-
-    fn containers(&mut self) {
-        let Size { organizations, folders, groups, .. } = self.size;
-        for folder in 0..folders {
-            // The first folders are roots; each other one lies in one that is one level up.
-            let level = folder * DEPTH / folders;
-            if level == 0 {
-                let organization = self.random.random_range(0..organizations);
-                self.relation("Folder", folder, "organization", value("Organization", organization));
-            } else {
-                let parent = folders * (level - 1) / DEPTH + self.random.random_range(0..folders / DEPTH);
-                self.relation("Folder", folder, "parent", value("Folder", parent));
-            }
-        }
-        for group in groups / 4..groups {
-            let outer = self.random.random_range(0..group);
-            self.relation("Group", outer, "subgroup", value("Group", group));
-        }
-    }
-
-    fn members(&mut self) {
-        let Size { users, organizations, folders, groups, repositories, .. } = self.size;
-        for number in 0..users {
-            let organization = self.random.random_range(0..organizations);
-            self.role(user(number), value("Organization", organization), &ROLES);
-            let group = self.random.random_range(0..groups);
-            self.relation("Group", group, "member", user(number));
-            if number.is_multiple_of(2) {
-                let repository = self.random.random_range(0..repositories);
-                self.role(user(number), value("Repository", repository), &ROLES);
-            }
-            if number.is_multiple_of(10) {
-                let folder = self.random.random_range(0..folders);
-                self.role(user(number), value("Folder", folder), &ROLES);
-            }
-            if number.is_multiple_of(50) {
-                let repository = value("Repository", self.random.random_range(0..repositories));
-                self.facts.push(Fact::new("is_banned", vec![user(number), repository]));
-            }
-        }
-        for group in 0..groups {
-            let folder = self.random.random_range(0..folders);
-            self.role(value("Group", group), value("Folder", folder), &ROLES);
-            let repository = self.random.random_range(0..repositories);
-            self.role(value("Group", group), value("Repository", repository), &ROLES);
-        }
-        self.facts.push(Fact::new("has_role", vec![user(0), Value::new("String", "superadmin")]));
-    }
-
-    fn contents(&mut self) {
-        let Size { users, organizations, folders, repositories, issues, .. } = self.size;
-        for repository in 0..repositories {
-            if repository.is_multiple_of(5) {
-                let organization = self.random.random_range(0..organizations);
-                self.relation("Repository", repository, "organization", value("Organization", organization));
-            } else {
-                let folder = self.random.random_range(0..folders);
-                self.relation("Repository", repository, "folder", value("Folder", folder));
-            }
-            if repository.is_multiple_of(10) {
-                self.facts.push(Fact::new("is_public", vec![value("Repository", repository)]));
-            }
-        }
-        for issue in 0..issues {
-            let repository = self.random.random_range(0..repositories);
-            self.relation("Issue", issue, "repository", value("Repository", repository));
-            if issue.is_multiple_of(4) {
-                let creator = user(self.random.random_range(0..users));
-                self.relation("Issue", issue, "creator", creator);
+    /// The organization in which a folder or a repository lies at last.
+    pub(crate) fn organization(&self, mut place: Place) -> u32 {
+        loop {
+            match place {
+                Place::Organization(organization) => return organization,
+                Place::Folder(folder) => place = self.folders[folder as usize],
             }
         }
     }
 
-    fn relation(&mut self, ty: &str, from: usize, name: &str, to: Value) {
-        self.facts.push(Fact::new("has_relation", vec![value(ty, from), Value::new("String", name), to]));
+    /// The folders around a place, the nearest first.
+    pub(crate) fn folders_around(&self, place: Place) -> impl Iterator<Item = u32> {
+        let inside = |place| match place {
+            Place::Organization(_) => None,
+            Place::Folder(folder) => Some(folder),
+        };
+        std::iter::successors(inside(place), move |folder| inside(self.folders[*folder as usize]))
     }
-
-    fn role(&mut self, actor: Value, resource: Value, roles: &[&str]) {
-        let role = roles[self.random.random_range(0..roles.len())];
-        self.facts.push(Fact::new("has_role", vec![actor, Value::new("String", role), resource]));
-    }
-}
-
-/// An entity by its number.
-pub(crate) fn value(ty: &str, number: usize) -> Value {
-    Value::new(ty, &number.to_string())
-}
-
-/// A user, whose id is as long as a UUID.
-pub(crate) fn user(number: usize) -> Value {
-    let mixed = (number as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    let id = format!(
-        "{:08x}-{:04x}-4{:03x}-8{:03x}-{number:012x}",
-        mixed >> 32,
-        (mixed >> 16) & 0xFFFF,
-        (mixed >> 4) & 0xFFF,
-        mixed & 0xFFF
-    );
-    Value::new("User", &id)
 }

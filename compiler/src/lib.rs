@@ -6,6 +6,7 @@
 
 pub mod bindings;
 pub mod catalog;
+pub mod compact;
 pub mod diagnostic;
 pub mod dialect;
 pub mod ir;
@@ -65,7 +66,22 @@ pub fn compile(
     dialect: Dialect,
 ) -> Result<Statement, CompileError> {
     let planned = plan::plan(program, catalog, shape, dialect.features().expands_tables)?;
-    sql::to_sql(program, catalog, &planned.shortened(), dialect, Values::Parameters)
+    sql::to_sql(program, catalog, &planned.shortened(), dialect.features(), Values::Parameters)
+}
+
+/// Compiles the shape of a question to a statement for the embedded store, whose tables, parameters and answers hold
+/// values in their [`compact`] form.
+///
+/// # Errors
+/// As [`compile`].
+pub fn compile_for_store(
+    program: &Program,
+    catalog: &Catalog,
+    shape: &Shape,
+) -> Result<Statement, CompileError> {
+    let mut planned = plan::plan(program, catalog, shape, dialect::STORE.expands_tables)?.shortened();
+    plan::exempt::exempt(&mut planned.plan);
+    sql::to_sql(program, catalog, &planned, &dialect::STORE, Values::Parameters)
 }
 
 /// Compiles a question to a statement with its values as literals; it needs no parameters.
@@ -97,7 +113,7 @@ pub fn compile_text(
         Slot::PageAfter => Literal::Text(String::new()),
         Slot::PageLimit => Literal::Integer(i64::MAX),
     };
-    sql::to_sql(program, catalog, &planned.shortened(), dialect, Values::Literals(&value))
+    sql::to_sql(program, catalog, &planned.shortened(), dialect.features(), Values::Literals(&value))
 }
 
 /// What each stage made of a question, as text.
@@ -125,7 +141,7 @@ pub fn explain(
     dialect: Dialect,
 ) -> Result<Explanation, CompileError> {
     let (planned, stages) = plan::explain(program, catalog, shape, dialect.features().expands_tables)?;
-    let statement = sql::to_sql(program, catalog, &planned, dialect, Values::Parameters)?;
+    let statement = sql::to_sql(program, catalog, &planned, dialect.features(), Values::Parameters)?;
     Ok(Explanation {
         ir: ir::print::program(program),
         specialised: stages.specialised,

@@ -4,10 +4,11 @@
 //! *any value*. Values reach the statement as parameters only, in the order of its slots.
 
 use super::EngineError;
-use super::catalog::Context;
+use super::catalog::{self, Context};
 use super::plans::Plans;
 use crate::store::{Param, Reader, StoreError};
 use portcullis_compiler::question::{Answer, AnswerColumn, Domain, Question, Slot, Statement};
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// A statement and the values for its parameters: ready to run on any reader.
@@ -25,8 +26,8 @@ pub(super) struct Prepared {
 /// Which part of an answer is read, for a question in pages.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Window<'a> {
-    /// Answers after this id; empty for the first page.
-    pub(super) after: &'a str,
+    /// Answers after this id; `None` for the first page.
+    pub(super) after: Option<&'a str>,
     /// At most so many.
     pub(super) limit: usize,
 }
@@ -48,16 +49,21 @@ impl Binding<'_> {
         let domain = |var: usize| question.vars.get(var).map(|var| &var.domain);
         Some(match slot {
             Slot::Given(var) => match domain(var)? {
-                Domain::Given(text) => Param::Text(text.clone()),
+                Domain::Given(text) => Param::Value(text.clone()),
                 Domain::GivenOneOf(_) | Domain::Wanted | Domain::Ignored => return None,
             },
             Slot::OneOf(var) => match domain(var)? {
-                Domain::GivenOneOf(texts) => Param::Text(serde_json::json!(texts).to_string()),
+                Domain::GivenOneOf(texts) => {
+                    let values: Vec<_> = texts.iter().map(|text| catalog::json(text)).collect();
+                    Param::Json(serde_json::Value::from(values).to_string())
+                }
                 Domain::Given(_) | Domain::Wanted | Domain::Ignored => return None,
             },
-            Slot::Context(slot) => Param::Text(self.context.rows(slot)?.to_owned()),
+            Slot::Context(slot) => Param::Json(self.context.rows(slot)?.to_owned()),
             Slot::Now => Param::Integer(self.now),
-            Slot::PageAfter => Param::Text(self.window?.after.to_owned()),
+            Slot::PageAfter => {
+                self.window?.after.map_or(Param::Least, |after| Param::Value(after.to_owned()))
+            }
             Slot::PageLimit => Param::Integer(i64::try_from(self.window?.limit).unwrap_or(i64::MAX)),
         })
     }
@@ -117,7 +123,7 @@ impl Prepared {
         self.enumerable(reader, |reader| {
             reader.rows(&self.statement.sql, &self.params, |row| {
                 if rows.len() < self.max_rows {
-                    rows.push(row.iter().map(|value| value.map(str::to_owned)).collect());
+                    rows.push(row.iter_mut().map(|value| value.take().map(Cow::into_owned)).collect());
                 } else {
                     over = true;
                 }
@@ -134,7 +140,7 @@ impl Prepared {
         let mut ids = Vec::new();
         self.enumerable(reader, |reader| {
             reader.rows(&self.statement.sql, &self.params, |row| {
-                ids.push(row.first().copied().flatten().map(str::to_owned));
+                ids.push(row.first_mut().and_then(Option::take).map(Cow::into_owned));
             })
         })?;
         Ok(ids)
@@ -146,6 +152,11 @@ impl Prepared {
             Answer::Decision => &[],
             Answer::Rows(columns) => columns,
         }
+    }
+
+    /// Whether the statement never refuses.
+    pub(super) fn is_enumerable(&self) -> bool {
+        self.statement.refusal.is_none()
     }
 
     /// Whether the statement answers with one yes or no.

@@ -8,8 +8,9 @@
 //! Context facts are grouped by signature, one parameter a signature, so that a statement depends on which
 //! signatures are present but never on the facts themselves.
 
-use crate::store::{Fact, StoredRelation};
+use crate::store::{Fact, StoredArg, StoredRelation};
 use portcullis_compiler::catalog::{Catalog, Relation, RelationArg, RelationSource};
+use portcullis_compiler::compact::{Compact, compact};
 use portcullis_compiler::ir::Program;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,7 +22,7 @@ pub(super) type ContextSignature = (String, Vec<String>);
 pub(super) struct Context {
     /// One entry a parameter.
     pub(super) signatures: Vec<ContextSignature>,
-    /// The rows of each, as a JSON array of arrays of text.
+    /// The rows of each, as a JSON array of arrays of values.
     rows: Vec<String>,
 }
 
@@ -36,7 +37,10 @@ impl Context {
         }
         let (signatures, rows) = groups
             .into_iter()
-            .map(|(signature, rows)| (signature, serde_json::json!(rows).to_string()))
+            .map(|(signature, rows)| {
+                let row = |row: &Vec<&str>| row.iter().map(|id| json(id)).collect::<serde_json::Value>();
+                (signature, rows.iter().map(row).collect::<serde_json::Value>().to_string())
+            })
             .unzip();
         Self { signatures, rows }
     }
@@ -49,10 +53,15 @@ impl Context {
 
 /// The store's relations that a policy can read.
 pub(super) fn stored(program: &Program, relations: &[StoredRelation]) -> Vec<Relation> {
-    let known = |relation: &&StoredRelation| relation.types.iter().all(|ty| program.type_id(ty).is_some());
+    let known =
+        |relation: &&StoredRelation| relation.args.iter().all(|arg| program.type_id(arg.ty()).is_some());
+    let arg = |(idx, arg): (usize, &StoredArg)| match arg {
+        StoredArg::Column(ty) => RelationArg::Column { ty: ty.clone(), column: StoredRelation::column(idx) },
+        StoredArg::Fixed(ty, text) => RelationArg::Constant { ty: ty.clone(), text: text.clone() },
+    };
     let relation = |relation: &StoredRelation| Relation {
         predicate: relation.predicate.clone(),
-        args: columns(&relation.types, relation.columns.iter().cloned()),
+        args: relation.args.iter().enumerate().map(arg).collect(),
         source: RelationSource::Table { name: relation.table.clone() },
     };
     relations.iter().filter(known).map(relation).collect()
@@ -60,16 +69,24 @@ pub(super) fn stored(program: &Program, relations: &[StoredRelation]) -> Vec<Rel
 
 /// Stored relations and context relations together.
 pub(super) fn catalog(stored: &[Relation], context: &[ContextSignature]) -> Catalog {
+    let arg = |(idx, ty): (usize, &String)| RelationArg::Column {
+        ty: ty.clone(),
+        column: StoredRelation::column(idx),
+    };
     let context = context.iter().enumerate().map(|(slot, (predicate, types))| Relation {
         predicate: predicate.clone(),
-        args: columns(types, (0..types.len()).map(|column| format!("a{column}"))),
+        args: types.iter().enumerate().map(arg).collect(),
         source: RelationSource::Context { slot },
     });
     Catalog { relations: stored.iter().cloned().chain(context).collect() }
 }
 
-fn columns(types: &[String], names: impl Iterator<Item = String>) -> Vec<RelationArg> {
-    types.iter().zip(names).map(|(ty, column)| RelationArg::Column { ty: ty.clone(), column }).collect()
+/// A value in its compact form, for the JSON of a parameter.
+pub(super) fn json(text: &str) -> serde_json::Value {
+    match compact(text) {
+        Compact::Integer(number) => number.into(),
+        Compact::Text(form) => form.into(),
+    }
 }
 
 #[cfg(test)]
@@ -96,9 +113,8 @@ mod tests {
         let program = program("declare has_role(User, String, Repo);");
         let relation = |ty: &str| StoredRelation {
             predicate: "has_role".into(),
-            types: vec!["User".into(), "String".into(), ty.into()],
+            args: ["User", "String", ty].map(|ty| StoredArg::Column(ty.into())).to_vec(),
             table: format!("f_{ty}"),
-            columns: vec!["a0".into(), "a1".into(), "a2".into()],
         };
         let stored = stored(&program, &[relation("Repo"), relation("Lab")]);
         let context = [("has_role".to_owned(), vec!["User".to_owned()])];

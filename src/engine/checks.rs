@@ -8,7 +8,9 @@
 use super::answers::Prepared;
 use super::view::View;
 use super::{ANY, Engine, EngineError, facts, questions};
-use crate::store::{Fact, Value};
+use crate::store::{Fact, Reader, Value};
+use portcullis_compiler::compact::compact;
+use std::collections::BTreeSet;
 
 /// One question of [`Engine::bulk_actions`].
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,15 +33,18 @@ impl Engine {
         facts::check_entity("actor", &actor)?;
         facts::check_action(&action)?;
         facts::check_entity("resource", &resource)?;
-        let view = self.view(&context)?;
-        let version = view.as_ref().map(View::version);
-        let allowed = match (view, questions::authorize(&actor, &action, &resource)) {
-            (Some(view), Some(question)) => {
-                let prepared = view.prepare(&question).await?;
-                self.read(move |reader| prepared.decision(reader)).await?
-            }
-            (None, _) | (_, None) => false,
+        let question = questions::authorize(&actor, &action, &resource);
+        let decide = || async {
+            let view = self.view(&context)?;
+            let version = view.as_ref().map(View::version);
+            let (Some(view), Some(question)) = (view, &question) else { return Ok((version, false)) };
+            let prepared = view.prepare(question).await?;
+            Ok::<_, EngineError>((
+                version,
+                self.store().read_brief(move |reader| prepared.decision(reader)).await?,
+            ))
         };
+        let (version, allowed) = self.store().whole(decide).await?;
         self.counted().decided(version, usize::from(allowed), usize::from(!allowed));
         Ok(allowed)
     }
@@ -55,39 +60,55 @@ impl Engine {
         facts::check_entity("actor", &actor)?;
         facts::check_action(&action)?;
         resources.iter().try_for_each(|resource| facts::check_entity("resource", resource))?;
-        let Some(view) = self.view(&context)? else {
-            self.counted().decided(None, 0, resources.len());
-            return Ok(Vec::new());
-        };
-
         let mut distinct = resources.clone();
         distinct.sort_unstable();
         distinct.dedup();
-        let mut asked: Vec<(Value, Prepared)> = Vec::with_capacity(distinct.len());
-        for resource in distinct {
-            if let Some(question) = questions::authorize(&actor, &action, &resource) {
-                asked.push((resource, view.prepare(&question).await?));
-            }
-        }
-        let allowed = self
-            .read(move |reader| {
-                reader.snapshot(|reader| {
-                    let mut allowed = Vec::new();
-                    for (resource, prepared) in asked {
-                        if prepared.decision(reader)? {
-                            allowed.push(resource);
-                        }
-                    }
-                    Ok(allowed)
-                })
-            })
-            .await?;
+        let decide = || self.decide(&actor, &action, &distinct, &context);
+        let (version, allowed) = self.store().whole(decide).await?;
         let n_asked = resources.len();
         // INVARIANT: `allowed` is sorted, as `distinct` was.
         let is_allowed = |resource: &Value| allowed.binary_search(resource).is_ok();
         let allowed: Vec<Value> = resources.into_iter().filter(is_allowed).collect();
-        self.counted().decided(Some(view.version()), allowed.len(), n_asked - allowed.len());
+        self.counted().decided(version, allowed.len(), n_asked - allowed.len());
         Ok(allowed)
+    }
+
+    /// The version of the policy, and those of the resources that it allows, in their order.
+    async fn decide(
+        &self,
+        actor: &Value,
+        action: &str,
+        resources: &[Value],
+        context: &[Fact],
+    ) -> Result<(Option<u64>, Vec<Value>), EngineError> {
+        let Some(view) = self.view(context)? else { return Ok((None, Vec::new())) };
+        let mut asked = Vec::new();
+        for resources in resources.chunk_by(|one, other| one.ty == other.ty) {
+            match view.prepare_any(actor, action, resources).await? {
+                Some(prepared) => asked.push((resources.to_vec(), prepared)),
+                None => {
+                    for resource in resources {
+                        if let Some(question) = questions::authorize(actor, action, resource) {
+                            asked.push((vec![resource.clone()], view.prepare(&question).await?));
+                        }
+                    }
+                }
+            }
+        }
+        let decide = move |reader: &Reader| {
+            reader.snapshot(|reader| {
+                let mut allowed = Vec::new();
+                for (resources, prepared) in asked {
+                    if !prepared.is_decision() {
+                        allowed.extend(among(resources, prepared.ids(reader)?));
+                    } else if prepared.decision(reader)? {
+                        allowed.extend(resources);
+                    }
+                }
+                Ok(allowed)
+            })
+        };
+        Ok((Some(view.version()), self.read(decide).await?))
     }
 
     /// The actions that the actor may do to the resource, sorted; [`ANY`] for every action.
@@ -111,9 +132,17 @@ impl Engine {
             facts::check_entity("actor", actor)?;
             facts::check_entity("resource", resource)?;
         }
-        let Some(view) = self.view(&context)? else { return Ok(vec![Vec::new(); asked.len()]) };
+        self.store().whole(|| self.actions_of(&asked, &context)).await
+    }
+
+    async fn actions_of(
+        &self,
+        asked: &[ActionsQuestion],
+        context: &[Fact],
+    ) -> Result<Vec<Vec<String>>, EngineError> {
+        let Some(view) = self.view(context)? else { return Ok(vec![Vec::new(); asked.len()]) };
         let mut prepared: Vec<Option<Prepared>> = Vec::with_capacity(asked.len());
-        for ActionsQuestion { actor, resource } in &asked {
+        for ActionsQuestion { actor, resource } in asked {
             prepared.push(match questions::actions(actor, resource) {
                 Some(question) => Some(view.prepare(&question).await?),
                 None => None,
@@ -132,11 +161,40 @@ impl Engine {
     }
 }
 
-/// Ids as they go over the wire: sorted as text, without duplicates, [`ANY`] for a row of any value.
+impl View {
+    /// One question about several resources of a type, in which what is asked of the actor is asked once; `None` if each
+    /// is better asked about alone.
+    async fn prepare_any(
+        &self,
+        actor: &Value,
+        action: &str,
+        resources: &[Value],
+    ) -> Result<Option<Prepared>, EngineError> {
+        let question = questions::authorize_any(actor, action, resources);
+        let Some(question) = question.filter(|_| resources.len() > 1) else { return Ok(None) };
+        match self.prepare(&question).await {
+            Ok(prepared) => Ok(prepared.is_enumerable().then_some(prepared)),
+            // Whether something may be done to one of them can always be told.
+            Err(EngineError::BadRequest(_)) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// Those of the resources with one of these ids, in their order; `None` among the ids stands for all.
+fn among(resources: Vec<Value>, ids: Vec<Option<String>>) -> Vec<Value> {
+    let Some(ids) = ids.into_iter().collect::<Option<BTreeSet<String>>>() else { return resources };
+    resources.into_iter().filter(|resource| ids.contains(&resource.id)).collect()
+}
+
+/// Ids as they go over the wire: in the store's order, in which they come, with [`ANY`] in its place for a row of any
+/// value. Numbers stand before other texts there, and are ordered by their value.
 pub(super) fn sorted(ids: Vec<Option<String>>) -> Vec<String> {
-    let mut ids: Vec<String> = ids.into_iter().map(|id| id.unwrap_or_else(|| ANY.to_owned())).collect();
-    ids.sort_unstable();
-    ids.dedup();
+    let any = ids.iter().any(Option::is_none);
+    let mut ids: Vec<String> = ids.into_iter().flatten().collect();
+    if any && let Err(place) = ids.binary_search_by(|id| compact(id).cmp(&compact(ANY))) {
+        ids.insert(place, ANY.to_owned());
+    }
     ids
 }
 
@@ -146,7 +204,12 @@ mod tests {
 
     #[test]
     fn any_takes_its_place_among_the_ids_once() {
-        let ids = [None, Some("a"), Some("$"), Some("*")].map(|id| id.map(str::to_owned));
-        assert_eq!(sorted(ids.to_vec()), ["$", "*", "a"]);
+        let ids = |ids: &[Option<&str>]| ids.iter().map(|id| id.map(str::to_owned)).collect();
+        assert_eq!(
+            sorted(ids(&[None, Some("7"), Some("10"), Some("$"), Some("a")])),
+            ["7", "10", "$", "*", "a"]
+        );
+        assert_eq!(sorted(ids(&[None, Some("$"), Some("*"), Some("a")])), ["$", "*", "a"]);
+        assert_eq!(sorted(ids(&[Some("10"), Some("a")])), ["10", "a"]);
     }
 }

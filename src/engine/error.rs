@@ -77,6 +77,7 @@ impl From<StoreError> for EngineError {
             | StoreError::BadBackup { .. }
             | StoreError::Locked(_)
             | StoreError::NewerFormat { .. }
+            | StoreError::OlderFormat { .. }
             | StoreError::Full
             | StoreError::ReadOnly(_)
             | StoreError::Busy

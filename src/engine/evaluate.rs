@@ -49,7 +49,15 @@ impl Engine {
         context: Vec<Fact>,
     ) -> Result<Vec<Assignment>, EngineError> {
         query.check(self.settings().question_atoms)?;
-        let Some(view) = self.view(&context)? else { return Ok(Vec::new()) };
+        self.store().whole(|| self.assignments(&query, &context)).await
+    }
+
+    async fn assignments(
+        &self,
+        query: &EvaluateQuery,
+        context: &[Fact],
+    ) -> Result<Vec<Assignment>, EngineError> {
+        let Some(view) = self.view(context)? else { return Ok(Vec::new()) };
         let (names, question) = query.question();
         questions::check_predicates(view.program(), &question)?;
         if query.vars.values().any(|var| var.ids.as_ref().is_some_and(Vec::is_empty)) {
@@ -96,15 +104,24 @@ impl Engine {
         let Some(predicate) = &pattern.predicate else {
             return Err(EngineError::BadRequest("a query names its predicate".into()));
         };
-        let Some(view) = self.view(&context)? else { return Ok(Vec::new()) };
+        self.store().whole(|| self.matches(predicate, &pattern, &context)).await
+    }
+
+    async fn matches(
+        &self,
+        predicate: &str,
+        pattern: &FactPattern,
+        context: &[Fact],
+    ) -> Result<Vec<AnsweredFact>, EngineError> {
+        let Some(view) = self.view(context)? else { return Ok(Vec::new()) };
         questions::check_predicate(view.program(), predicate, pattern.args.len())?;
-        let Some(question) = questions::matching(predicate, &pattern) else { return Ok(Vec::new()) };
+        let Some(question) = questions::matching(predicate, pattern) else { return Ok(Vec::new()) };
         let prepared = view.prepare(&question).await?;
         let (prepared, rows) = self.answer(prepared).await?;
         let mut answers: Vec<AnsweredFact> = rows
             .into_iter()
             .map(|row| AnsweredFact {
-                predicate: predicate.clone(),
+                predicate: predicate.to_owned(),
                 args: answered_args(&pattern.args, prepared.columns(), row),
             })
             .collect();

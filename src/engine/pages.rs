@@ -1,6 +1,6 @@
 //! Lists what an actor may act on, whole or in pages.
 //!
-//! In: an actor, an action, a resource type, perhaps a [`Page`]. Out: ids, sorted as text, and where the next
+//! In: an actor, an action, a resource type, perhaps a [`Page`]. Out: ids, in one order always, and where the next
 //! page starts. A page starts *after an id*, not at a number of rows: facts that come or go between two pages
 //! neither shift nor repeat the ids that stay.
 //!
@@ -11,6 +11,7 @@ use super::answers::Window;
 use super::checks::sorted;
 use super::{Engine, EngineError, facts, questions};
 use crate::store::{Fact, Value};
+use portcullis_compiler::question::Question;
 
 /// Which part of a list is asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,21 +44,28 @@ impl Engine {
         facts::check_entity("actor", &actor)?;
         facts::check_action(&action)?;
         facts::check_type("resource", &resource_type)?;
-        let Some(view) = self.view(&context)? else { return Ok(ListPage::default()) };
         let question = questions::list(&actor, &action, &resource_type, page.is_some());
         let Some(question) = question else { return Ok(ListPage::default()) };
-        let Some(Page { size, after }) = page else {
-            let prepared = view.prepare(&question).await?;
-            let ids = self.read(move |reader| prepared.ids(reader)).await?;
-            return Ok(ListPage { ids: sorted(ids), next_after: None });
-        };
         // One more than the page holds tells whether there is a next one.
-        let window = Window { after: after.as_deref().unwrap_or_default(), limit: size.saturating_add(1) };
-        let prepared = view.prepare_window(&question, Some(window)).await?;
-        let mut ids = sorted(self.read(move |reader| prepared.ids(reader)).await?);
+        let window = page
+            .as_ref()
+            .map(|page| Window { after: page.after.as_deref(), limit: page.size.saturating_add(1) });
+        let mut ids = self.store().whole(|| self.window(&question, window, &context)).await?;
+        let size = page.map_or(usize::MAX, |page| page.size);
         let more = ids.len() > size;
         ids.truncate(size);
         let next_after = ids.last().filter(|_| more).cloned();
         Ok(ListPage { ids, next_after })
+    }
+
+    async fn window(
+        &self,
+        question: &Question,
+        window: Option<Window<'_>>,
+        context: &[Fact],
+    ) -> Result<Vec<String>, EngineError> {
+        let Some(view) = self.view(context)? else { return Ok(Vec::new()) };
+        let prepared = view.prepare_window(question, window).await?;
+        Ok(sorted(self.read(move |reader| prepared.ids(reader)).await?))
     }
 }

@@ -15,9 +15,9 @@ use super::local::{Document, LocalKey, TextKey};
 use super::versions::Active;
 use crate::store::Relations;
 use portcullis_compiler::catalog::{Catalog, Relation};
+use portcullis_compiler::compile_for_store;
 use portcullis_compiler::local::{self, Form, LocalPlan, Template};
 use portcullis_compiler::question::{CompileError, Question, Shape, Statement};
-use portcullis_compiler::{Dialect, compile};
 use quick_cache::{Weighter, sync::Cache};
 use std::hash::Hash;
 use std::sync::Arc;
@@ -133,7 +133,7 @@ impl Plans {
     /// Compiles and keeps a statement; a shape that the compiler refuses is not kept.
     pub(super) fn compile(&self, key: PlanKey) -> Result<Arc<Statement>, CompileError> {
         let catalog = catalog::catalog(&self.stored, &key.context);
-        let statement = Arc::new(compile(&self.policy.program, &catalog, &key.shape, Dialect::Sqlite)?);
+        let statement = Arc::new(compile_for_store(&self.policy.program, &catalog, &key.shape)?);
         self.cache.insert(key, Arc::clone(&statement));
         Ok(statement)
     }

@@ -23,9 +23,9 @@ use super::view::unix_time;
 use super::{Engine, EngineError, questions};
 use crate::store::{Fact, Param, Reader, StoreError, Value};
 use portcullis_compiler::catalog::Catalog;
+use portcullis_compiler::compile_for_store;
 use portcullis_compiler::ir::{Assertion, PredId, Program, Test, TypeId};
 use portcullis_compiler::question::{CompileError, Question, Shape, Statement};
-use portcullis_compiler::{Dialect, compile};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -187,8 +187,8 @@ impl<'a> Bench<'a> {
         let question = questions::holds_of(self.name(pred)?, type_name, ids().collect());
         let (statement, params) = self.prepare(&question)?;
         let mut holding = BTreeSet::new();
-        self.reader.rows(&statement.sql, &params, |row| match row.first().copied().flatten() {
-            Some(id) => holding.extend([id.to_owned()]),
+        self.reader.rows(&statement.sql, &params, |row| match row.first_mut().and_then(Option::take) {
+            Some(id) => holding.extend([id.into_owned()]),
             None => holding.extend(ids()),
         })?;
         Ok(holding)
@@ -196,7 +196,7 @@ impl<'a> Bench<'a> {
 
     fn prepare(&self, question: &Question) -> Result<(Statement, Vec<Param>), Trouble> {
         let shape = Shape::of(self.program, question);
-        let statement = compile(self.program, &self.catalog, &shape, Dialect::Sqlite)?;
+        let statement = compile_for_store(self.program, &self.catalog, &shape)?;
         if let Some(refusal) = statement.refusal {
             return Err(CompileError::Refused(refusal.message).into());
         }

@@ -24,6 +24,14 @@ pub(super) fn authorize(actor: &Value, action: &str, resource: &Value) -> Option
     allow(actor, action, QuestionVar::given("resource", &resource.ty, &resource.id))
 }
 
+/// To which of these, which are of one type, may the actor do this?
+pub(super) fn authorize_any(actor: &Value, action: &str, resources: &[Value]) -> Option<Question> {
+    let action = QuestionVar::given("action", "String", action);
+    let ids = resources.iter().map(|resource| resource.id.clone()).collect();
+    let ty = Some(resources.first()?.ty.clone());
+    allow(actor, action, QuestionVar { name: "resource".into(), ty, domain: Domain::GivenOneOf(ids) })
+}
+
 /// To which resources of a type may the actor do this?
 pub(super) fn list(actor: &Value, action: &str, resource_type: &str, paged: bool) -> Option<Question> {
     let action = QuestionVar::given("action", "String", action);

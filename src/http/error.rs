@@ -166,6 +166,7 @@ impl From<StoreError> for ApiError {
             | StoreError::Exists(_)
             | StoreError::BadBackup { .. }
             | StoreError::NewerFormat { .. }
+            | StoreError::OlderFormat { .. }
             | StoreError::Bug(_) => Self::Internal(error.to_string()),
         }
     }

@@ -56,10 +56,10 @@ impl Default for StoreOptions {
 const PAGE_BYTES: i64 = 8_192;
 
 /// Kibibytes of pages that the writer keeps: a batch of 10,000 facts touches about half as many.
-const WRITER_CACHE_KIB: i64 = 128 * 1024;
+const WRITER_CACHE_KIB: i64 = 32 * 1024;
 
 /// Kibibytes of pages that each reader keeps; what is mapped needs no copy.
-const READER_CACHE_KIB: i64 = 16 * 1024;
+const READER_CACHE_KIB: i64 = 8 * 1024;
 
 /// The name of the file in its directory.
 pub(super) const DATABASE: &str = "store.db";

@@ -44,6 +44,14 @@ pub enum StoreError {
         /// The newest format that this release reads.
         known: i64,
     },
+    /// An earlier release wrote this file, and who only reads cannot change it.
+    #[error(
+        "the store has format {found} of an earlier release: start the service on it once, which brings it up to date"
+    )]
+    OlderFormat {
+        /// The file's format.
+        found: i64,
+    },
     /// The disk, or the size allowed to the file, is used up.
     #[error("the store's disk is full")]
     Full,

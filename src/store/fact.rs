@@ -3,7 +3,7 @@
 //! The store takes any text for predicates, types and ids; what a policy accepts is decided before a
 //! fact gets here.
 
-use super::relation::StoredRelation;
+use super::signature::{StoredArg, StoredRelation};
 
 /// A typed reference: an entity, a String, an Integer or a Boolean.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -77,14 +77,15 @@ impl FactPattern {
 
     /// Whether facts of this relation can match.
     pub(super) fn covers(&self, relation: &StoredRelation) -> bool {
-        let arity = relation.types.len();
+        let arity = relation.args.len();
         let arity_fits = self.args.len() == arity || (self.open_arity && self.args.len() < arity);
         arity_fits
             && self.predicate.as_ref().is_none_or(|name| *name == relation.predicate)
-            && self.args.iter().zip(&relation.types).all(|(arg, ty)| match arg {
-                ArgPattern::Any => true,
-                ArgPattern::Typed(wanted) => wanted == ty,
-                ArgPattern::Exact(value) => value.ty == *ty,
+            && self.args.iter().zip(&relation.args).all(|(arg, stored)| match (arg, stored) {
+                (ArgPattern::Any, _) => true,
+                (ArgPattern::Typed(wanted), stored) => wanted == stored.ty(),
+                (ArgPattern::Exact(value), StoredArg::Column(ty)) => value.ty == *ty,
+                (ArgPattern::Exact(value), StoredArg::Fixed(ty, id)) => value.ty == *ty && value.id == *id,
             })
     }
 }
@@ -126,7 +127,7 @@ pub struct Applied {
     pub deleted: u64,
 }
 
-/// Stored facts in a fixed order: by predicate, then types, then ids.
+/// Stored facts in a fixed order: by signature, then ids, of which numbers come first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FactPage {
     /// At most as many as were asked for.

@@ -9,9 +9,11 @@ use rusqlite::{Connection, params_from_iter};
 
 use super::{
     error::StoreError,
-    fact::{ArgPattern, Fact, FactPage, FactPattern, Stats, Value},
-    reader::{Param, Reader},
-    relation::{Directory, Relations, StoredRelation},
+    fact::{ArgPattern, Fact, FactPage, FactPattern, Stats},
+    reader::Reader,
+    relation::{Directory, Relations},
+    signature::{self, StoredRelation},
+    value::{Held, Param},
 };
 
 /// Inserts facts; returns how many were new.
@@ -24,17 +26,19 @@ pub(super) fn insert(
     facts: &[Fact],
 ) -> Result<u64, StoreError> {
     let mut ordered: Vec<&Fact> = facts.iter().collect();
-    ordered.sort_unstable_by(|a, b| by_signature(a, b).then_with(|| by_ids(a, b)));
+    ordered.sort_by(|a, b| by_signature(a, b));
     let mut inserted = 0_u64;
     for run in ordered.chunk_by(|a, b| by_signature(a, b).is_eq()) {
         let Some(first) = run.first() else { continue };
-        let types: Vec<&str> = first.types().collect();
-        let entry = directory.find_or_create(conn, &first.predicate, types.iter().copied())?;
+        let entry = directory.place_of(conn, first)?;
+        let columns: Vec<usize> = entry.relation.columns().map(|(idx, _)| idx).collect();
+        let mut rows: Vec<Vec<Held<'_>>> = run.iter().map(|fact| row(fact, &columns)).collect();
+        rows.sort_unstable();
         let mut statement = conn.prepare_cached(&entry.insert_sql)?;
         let mut new = 0_u64;
-        for fact in run {
-            for (idx, arg) in fact.args.iter().enumerate() {
-                statement.raw_bind_parameter(idx + 1, arg.id.as_str())?;
+        for row in &rows {
+            for (idx, value) in (1..).zip(row) {
+                statement.raw_bind_parameter(idx, value)?;
             }
             new += statement.raw_execute()? as u64;
         }
@@ -44,12 +48,15 @@ pub(super) fn insert(
     Ok(inserted)
 }
 
-fn by_signature(a: &Fact, b: &Fact) -> Ordering {
-    a.predicate.cmp(&b.predicate).then_with(|| a.types().cmp(b.types()))
+/// What the columns for these arguments hold of a fact.
+fn row<'f>(fact: &'f Fact, columns: &[usize]) -> Vec<Held<'f>> {
+    columns.iter().filter_map(|idx| fact.args.get(*idx)).map(|arg| Held::of(&arg.id)).collect()
 }
 
-fn by_ids(a: &Fact, b: &Fact) -> Ordering {
-    a.args.iter().map(|arg| &arg.id).cmp(b.args.iter().map(|arg| &arg.id))
+/// Facts that are equal here have one place.
+fn by_signature(a: &Fact, b: &Fact) -> Ordering {
+    let types = || a.types().cmp(b.types());
+    a.predicate.cmp(&b.predicate).then_with(types).then_with(|| signature::name(a).cmp(&signature::name(b)))
 }
 
 /// Deletes every fact that matches the pattern; returns how many there were.
@@ -71,14 +78,14 @@ pub(super) fn delete(
 }
 
 /// The `WHERE` of a pattern within a relation that it covers, and its parameters.
-fn condition<'p>(relation: &StoredRelation, pattern: &'p FactPattern) -> (String, Vec<&'p str>) {
+fn condition(relation: &StoredRelation, pattern: &FactPattern) -> (String, Vec<Param>) {
     let mut tests = Vec::new();
     let mut values = Vec::new();
-    for (column, arg) in relation.columns.iter().zip(&pattern.args) {
-        match arg {
-            ArgPattern::Any | ArgPattern::Typed(_) => {}
-            ArgPattern::Exact(value) => {
-                values.push(value.id.as_str());
+    for (idx, column) in relation.columns() {
+        match pattern.args.get(idx) {
+            Some(ArgPattern::Any | ArgPattern::Typed(_)) | None => {}
+            Some(ArgPattern::Exact(value)) => {
+                values.push(Param::Value(value.id.clone()));
                 tests.push(format!("{column} = ?{}", values.len()));
             }
         }
@@ -98,16 +105,18 @@ pub(super) fn find(
     for relation in relations.relations.iter().filter(|relation| pattern.covers(relation)) {
         // One row more than is wanted tells whether there are more.
         let room = limit.saturating_sub(page.facts.len()).saturating_add(1);
-        let columns = relation.columns.join(", ");
-        let (condition, values) = condition(relation, pattern);
+        let columns = relation.key();
+        let (condition, mut params) = condition(relation, pattern);
         let sql = format!(
             "SELECT {columns} FROM {}{condition} ORDER BY {columns} LIMIT ?{}",
             relation.table,
-            values.len() + 1
+            params.len() + 1
         );
-        let mut params: Vec<Param> = values.into_iter().map(|id| Param::Text(id.into())).collect();
         params.push(Param::Integer(i64::try_from(room).unwrap_or(i64::MAX)));
-        reader.rows(&sql, &params, |ids| page.facts.push(fact(relation, ids)))?;
+        reader.rows(&sql, &params, |ids| {
+            let ids = ids.iter_mut().map(|id| id.take().unwrap_or_default().into_owned());
+            page.facts.push(relation.fact(ids));
+        })?;
         if page.facts.len() > limit {
             page.facts.truncate(limit);
             page.more = true;
@@ -115,12 +124,6 @@ pub(super) fn find(
         }
     }
     Ok(page)
-}
-
-fn fact(relation: &StoredRelation, ids: &[Option<&str>]) -> Fact {
-    let values = relation.types.iter().zip(ids);
-    let args = values.map(|(ty, id)| Value::new(ty, id.unwrap_or_default())).collect();
-    Fact::new(&relation.predicate, args)
 }
 
 /// Counts facts from the relations' own counters.

@@ -17,13 +17,26 @@ use std::{
 
 use rusqlite::{Connection, ErrorCode};
 
-use super::{error::StoreError, keys, relation};
+use super::{
+    error::StoreError,
+    facts, keys,
+    relation::{self, Directory},
+};
 
 /// "Ptcl": marks a file as a Portcullis store.
 const APPLICATION_ID: i64 = 0x5074_636c;
 
-/// What leads from each format to the next.
-const STEPS: &[&str] = &["
+/// What leads from one format to the next.
+enum Step {
+    Sql(&'static str),
+    Code(fn(&Connection) -> Result<(), StoreError>),
+}
+
+/// The steps from each format to the next.
+const STEPS: &[Step] = &[Step::Sql(TABLES), Step::Code(compact_values)];
+
+/// Everything but the facts, which have tables by signature.
+const TABLES: &str = "
     CREATE TABLE meta (name TEXT PRIMARY KEY, value NOT NULL) WITHOUT ROWID;
     INSERT INTO meta VALUES ('offset', 0);
     CREATE TABLE relation (
@@ -50,10 +63,13 @@ const STEPS: &[&str] = &["
         revoked INTEGER NOT NULL,
         hash BLOB NOT NULL
     ) WITHOUT ROWID;
-"];
+";
 
 /// The newest format.
-pub(super) const FORMAT: i64 = 1;
+pub(super) const FORMAT: i64 = 2;
+
+/// Facts that are moved at a time.
+const MOVED: usize = 10_000;
 
 /// Whether a file can be used at all; changes nothing.
 pub(super) fn examine(conn: &Connection, path: &Path) -> Result<(), StoreError> {
@@ -81,7 +97,10 @@ pub(super) fn migrate(conn: &mut Connection) -> Result<(), StoreError> {
     }
     let transaction = conn.transaction()?;
     for step in STEPS.iter().skip(done) {
-        transaction.execute_batch(step)?;
+        match step {
+            Step::Sql(sql) => transaction.execute_batch(sql)?,
+            Step::Code(run) => run(&transaction)?,
+        }
     }
     if done == 0 {
         transaction.execute("INSERT INTO meta VALUES ('secret', ?1)", [keys::random::<32>()?])?;
@@ -89,6 +108,32 @@ pub(super) fn migrate(conn: &mut Connection) -> Result<(), StoreError> {
     }
     transaction.pragma_update(None, "user_version", FORMAT)?;
     Ok(transaction.commit()?)
+}
+
+/// Format 1 held every id as text, and the name of a relationship in each fact.
+fn compact_values(conn: &Connection) -> Result<(), StoreError> {
+    conn.execute_batch("ALTER TABLE relation RENAME COLUMN types TO args")?;
+    let former = Directory::load(conn)?.snapshot(0).relations;
+    conn.execute("DELETE FROM relation", [])?;
+    let mut directory = Directory::default();
+    for relation in former {
+        let mut statement = conn.prepare(&format!("SELECT {} FROM {}", relation.key(), relation.table))?;
+        let n_columns = statement.column_count();
+        let mut rows = statement.query([])?;
+        let mut batch = Vec::new();
+        while let Some(row) = rows.next()? {
+            let ids = (0..n_columns).map(|idx| row.get(idx)).collect::<Result<Vec<String>, _>>()?;
+            batch.push(relation.fact(ids));
+            if batch.len() == MOVED {
+                facts::insert(conn, &mut directory, &std::mem::take(&mut batch))?;
+            }
+        }
+        facts::insert(conn, &mut directory, &batch)?;
+        drop(rows);
+        drop(statement);
+        conn.execute(&format!("DROP TABLE {}", relation.table), [])?;
+    }
+    directory.save_counts(conn)
 }
 
 /// Checks the trees for as long as `budget` allows, then the relations against their tables.

@@ -15,7 +15,8 @@
 //!   nothing. Neither depends on how the process ends.
 //! - A batch is applied wholly, in order, at one moment for every reader.
 //! - Take [`Store::relations`] first, then read: every table of the snapshot exists while it is held, and
-//!   every fact acknowledged before is in one of them.
+//!   every fact acknowledged before is in one of them. [`Store::whole`] around both makes that every fact of the moment
+//!   that is read.
 //! - One process serves a directory at a time; others may look at it meanwhile, as a [`Snapshot`], and copy it.
 //!
 //! Not here: which facts a policy accepts, and how a question becomes SQL (`engine`).
@@ -32,15 +33,18 @@ mod policy;
 mod pool;
 mod reader;
 mod relation;
+mod signature;
 mod snapshot;
 #[cfg(test)]
 mod tests;
 mod transaction;
+mod value;
 mod writer;
 
 use std::{
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
 };
 
 use rusqlite::Connection;
@@ -52,9 +56,11 @@ pub use self::{
     fact::{Applied, ArgPattern, Change, Fact, FactPage, FactPattern, Stats, Value},
     keys::{Access, Key, NewKey},
     policy::{PolicyVersion, StoredPolicy},
-    reader::{Param, Reader},
-    relation::{Relations, StoredRelation},
+    reader::Reader,
+    relation::Relations,
+    signature::{StoredArg, StoredRelation},
     snapshot::{Holdings, Snapshot},
+    value::Param,
 };
 use self::{
     connect::Place,
@@ -62,6 +68,9 @@ use self::{
     transaction::Transaction,
     writer::{Published, Writer},
 };
+
+/// How long a commit takes, about.
+const COMMIT: Duration = Duration::from_micros(500);
 
 /// A handle of an open store; clones share it. The last one closes it, and waits for the writes in its queue.
 #[derive(Clone, Debug)]
@@ -125,6 +134,25 @@ impl Store {
         Arc::clone(&self.shared.published.relations.read())
     }
 
+    /// Runs what takes the relations and then reads, again if a relation came meanwhile: with a batch that puts facts
+    /// into old and new relations it could have seen the former alone.
+    pub async fn whole<T, F>(&self, read: impl Fn() -> F) -> T
+    where
+        F: Future<Output = T>,
+    {
+        let published = &self.shared.published;
+        loop {
+            let generation = published.relations.read().generation;
+            let outcome = read().await;
+            if published.coming.load(Ordering::SeqCst) == generation {
+                return outcome;
+            }
+            while published.coming.load(Ordering::SeqCst) != published.relations.read().generation {
+                tokio::time::sleep(COMMIT).await;
+            }
+        }
+    }
+
     /// Applies a batch: all of it in order, or nothing.
     pub async fn apply(&self, changes: Vec<Change>) -> Result<Applied, StoreError> {
         self.apply_within(changes, None).await
@@ -183,11 +211,24 @@ impl Store {
         self.shared.pool.run(read).await
     }
 
+    /// [`Store::read`] for a closure that is nearly always done in no time; one that is not may be run twice.
+    pub async fn read_brief<T, F>(&self, read: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: Fn(&Reader) -> Result<T, StoreError> + Send + 'static,
+    {
+        self.shared.pool.run_brief(read).await
+    }
+
     /// The stored facts that match, at most `limit` of them.
     pub async fn facts(&self, pattern: FactPattern, limit: usize) -> Result<FactPage, StoreError> {
-        let relations = self.relations();
-        self.read(move |reader| reader.snapshot(|reader| facts::find(reader, &relations, &pattern, limit)))
-            .await
+        let find = || {
+            let (relations, pattern) = (self.relations(), pattern.clone());
+            self.read(move |reader| {
+                reader.snapshot(|reader| facts::find(reader, &relations, &pattern, limit))
+            })
+        };
+        self.whole(find).await
     }
 
     /// How many facts are stored; reads counters, not facts.

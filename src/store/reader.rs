@@ -4,6 +4,7 @@
 //! one thread of the pool and is lent to one closure at a time.
 
 use std::{
+    borrow::Cow,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -11,33 +12,18 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rusqlite::{Connection, ToSql, types::ToSqlOutput, types::ValueRef};
+use rusqlite::Connection;
 
-use super::error::StoreError;
+use super::{
+    error::StoreError,
+    value::{self, Param},
+};
 
 /// Steps of SQLite's machine between two looks at the clock: some ten microseconds.
 const STEPS_PER_CHECK: i32 = 2_000;
 
 /// Answers with up to this many columns are handed over without an allocation for each row.
 const SMALL_ROW: usize = 8;
-
-/// A value for one `?N` of a statement.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Param {
-    /// Text: an id, or JSON.
-    Text(String),
-    /// A number: the time, a limit.
-    Integer(i64),
-}
-
-impl ToSql for Param {
-    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
-        Ok(ToSqlOutput::Borrowed(match self {
-            Self::Text(text) => ValueRef::Text(text.as_bytes()),
-            Self::Integer(number) => ValueRef::Integer(*number),
-        }))
-    }
-}
 
 /// A connection that reads.
 #[derive(Debug)]
@@ -56,24 +42,23 @@ impl Reader {
         Ok(Self { conn, deadline, limit })
     }
 
-    /// Runs one statement and calls `each` for each row; NULL is `None`.
+    /// Runs one statement and calls `each` with the values of each row, which it may take; NULL is `None`.
     pub fn rows(
         &self,
         sql: &str,
         params: &[Param],
-        mut each: impl FnMut(&[Option<&str>]),
+        mut each: impl FnMut(&mut [Option<Cow<'_, str>>]),
     ) -> Result<(), StoreError> {
         self.run(sql, params, |row, n_columns| {
-            let mut small = [None; SMALL_ROW];
+            let mut small = [const { None }; SMALL_ROW];
             if let Some(columns) = small.get_mut(..n_columns) {
                 for (idx, column) in columns.iter_mut().enumerate() {
-                    *column = text(row, idx)?;
+                    *column = value::read(row, idx)?;
                 }
                 each(columns);
             } else {
-                let columns: Vec<Option<&str>> =
-                    (0..n_columns).map(|idx| text(row, idx)).collect::<Result<_, _>>()?;
-                each(&columns);
+                let columns = (0..n_columns).map(|idx| value::read(row, idx));
+                each(&mut columns.collect::<Result<Vec<_>, _>>()?);
             }
             Ok(())
         })
@@ -153,12 +138,6 @@ impl Reader {
             _ => error.into(),
         }
     }
-}
-
-fn text<'r>(row: &'r rusqlite::Row<'_>, idx: usize) -> Result<Option<&'r str>, StoreError> {
-    row.get_ref(idx)?
-        .as_str_or_null()
-        .map_err(|error| StoreError::Bug(format!("column {idx} of an answer is not text: {error}")))
 }
 
 /// When the running statements must have ended; shared with SQLite's progress handler.

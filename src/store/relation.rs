@@ -1,7 +1,7 @@
 //! Which table holds which facts.
 //!
-//! A *signature* (predicate and argument types) has one table `f<N>` with a column `a<i>` an argument.
-//! The table `relation` says which signature has which N, and how many facts are in it.
+//! Each signature has one table `f<N>`. The table `relation` says which signature has which N, and how many facts are
+//! in it.
 //! [`Directory`] is the writer's view of it, [`Relations`] the view that everybody else reads.
 //!
 //! ```text
@@ -12,62 +12,26 @@
 //! INVARIANT: a table named by a snapshot exists for as long as anybody holds the snapshot. Tables are only
 //! ever dropped after a `clear`, when the last snapshot that names them is gone; until then they stay behind, empty.
 //! INVARIANT: an N is never given to a second signature (the `relation` table counts with AUTOINCREMENT).
+//! INVARIANT: a fact has one place. A name that shares a table never gets one of its own: there are `MAX_NAMES` then,
+//! and only a `clear` takes relations away.
 
 use std::sync::{Arc, Weak};
 
 use rusqlite::Connection;
 use rustc_hash::FxHashMap;
 
-use super::{error::StoreError, fact::FactPattern};
-
-/// A table with facts of one predicate and fixed argument types.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StoredRelation {
-    /// The predicate's name.
-    pub predicate: String,
-    /// The arguments' types.
-    pub types: Vec<String>,
-    /// The table's name, `f<N>`.
-    pub table: String,
-    /// The columns' names, `a0`, `a1`, …; never-NULL text.
-    pub columns: Vec<String>,
-}
-
-impl StoredRelation {
-    /// The relation with this number. The only place that builds an SQL name, and it builds it from numbers.
-    fn numbered(id: i64, predicate: &str, types: Vec<String>) -> Self {
-        let columns = (0..types.len()).map(|idx| format!("a{idx}")).collect();
-        Self { predicate: predicate.into(), types, table: format!("f{id}"), columns }
-    }
-
-    /// Makes the table, with the key from the first argument on and an index from the last one on.
-    fn create(&self, conn: &Connection) -> Result<(), StoreError> {
-        let table = &self.table;
-        let declared = self.columns.join(" TEXT NOT NULL, ");
-        let key = self.columns.join(", ");
-        conn.execute_batch(&format!(
-            "CREATE TABLE {table} ({declared} TEXT NOT NULL, PRIMARY KEY ({key})) WITHOUT ROWID"
-        ))?;
-        if self.columns.len() > 1 {
-            let reversed: Vec<&str> = self.columns.iter().rev().map(String::as_str).collect();
-            let reversed = reversed.join(", ");
-            conn.execute_batch(&format!("CREATE INDEX {table}r ON {table} ({reversed})"))?;
-        }
-        Ok(())
-    }
-
-    fn insert_sql(&self) -> String {
-        let marks: Vec<String> = (1..=self.columns.len()).map(|n| format!("?{n}")).collect();
-        format!("INSERT OR IGNORE INTO {} VALUES ({})", self.table, marks.join(", "))
-    }
-}
+use super::{
+    error::StoreError,
+    fact::{Fact, FactPattern},
+    signature::{self, MAX_NAMES, StoredArg, StoredRelation},
+};
 
 /// All relations at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Relations {
     /// Differs between any two different sets of relations of one open store.
     pub generation: u64,
-    /// Ordered by predicate, then types.
+    /// Ordered by predicate, then arguments.
     pub relations: Vec<StoredRelation>,
 }
 
@@ -82,8 +46,8 @@ pub(super) struct Entry {
 }
 
 impl Entry {
-    fn new(id: i64, predicate: &str, types: Vec<String>, n_facts: u64) -> Self {
-        let relation = StoredRelation::numbered(id, predicate, types);
+    fn new(id: i64, predicate: &str, args: Vec<StoredArg>, n_facts: u64) -> Self {
+        let relation = StoredRelation::numbered(id, predicate, args);
         Self { id, insert_sql: relation.insert_sql(), relation, n_facts, counted: true }
     }
 
@@ -116,14 +80,14 @@ impl Directory {
     pub(super) fn load(conn: &Connection) -> Result<Self, StoreError> {
         let mut directory = Self::default();
         let mut statement =
-            conn.prepare_cached("SELECT id, predicate, types, facts FROM relation ORDER BY id")?;
+            conn.prepare_cached("SELECT id, predicate, args, facts FROM relation ORDER BY id")?;
         let mut rows = statement.query([])?;
         while let Some(row) = rows.next()? {
             let predicate: String = row.get(1)?;
-            let types: String = row.get(2)?;
-            let types = serde_json::from_str(&types)
-                .map_err(|error| StoreError::Corrupt(format!("types of a relation: {error}")))?;
-            directory.push(Entry::new(row.get(0)?, &predicate, types, row.get(3)?));
+            let args: String = row.get(2)?;
+            let args = serde_json::from_str(&args)
+                .map_err(|error| StoreError::Corrupt(format!("arguments of a relation: {error}")))?;
+            directory.push(Entry::new(row.get(0)?, &predicate, args, row.get(3)?));
         }
         Ok(directory)
     }
@@ -135,36 +99,50 @@ impl Directory {
         idx
     }
 
-    /// The relation with this signature, made if it does not exist.
-    pub(super) fn find_or_create<'t>(
-        &mut self,
-        conn: &Connection,
-        predicate: &str,
-        types: impl ExactSizeIterator<Item = &'t str> + Clone,
-    ) -> Result<&mut Entry, StoreError> {
-        let same = |entry: &Entry| entry.relation.types.iter().map(String::as_str).eq(types.clone());
-        let known = self.by_predicate.get(predicate).map_or(&[][..], Vec::as_slice);
-        let found = known.iter().copied().find(|idx| self.entries.get(*idx).is_some_and(same));
-        let idx = match found {
+    /// The relation in which a fact has its place, made if it does not exist.
+    pub(super) fn place_of(&mut self, conn: &Connection, fact: &Fact) -> Result<&mut Entry, StoreError> {
+        let mut args = signature::own(fact);
+        if self.find(&fact.predicate, &args).is_none() && self.n_names(fact) >= MAX_NAMES {
+            args = signature::shared(fact);
+        }
+        let idx = match self.find(&fact.predicate, &args) {
             Some(idx) => idx,
-            None => self.create(conn, predicate, types.map(String::from).collect())?,
+            None => self.create(conn, &fact.predicate, args)?,
         };
         self.entry(idx)
+    }
+
+    fn of_predicate(&self, predicate: &str) -> impl Iterator<Item = (usize, &StoredRelation)> {
+        let known = self.by_predicate.get(predicate).into_iter().flatten();
+        known.filter_map(|idx| Some((*idx, &self.entries.get(*idx)?.relation)))
+    }
+
+    fn find(&self, predicate: &str, args: &[StoredArg]) -> Option<usize> {
+        self.of_predicate(predicate).find(|(_, relation)| relation.args == args).map(|(idx, _)| idx)
+    }
+
+    /// How many names of facts like this one have relations of their own.
+    fn n_names(&self, fact: &Fact) -> usize {
+        let is_alike = |relation: &StoredRelation| {
+            relation.args.iter().map(StoredArg::ty).eq(fact.types())
+                && relation.args.iter().any(|arg| matches!(arg, StoredArg::Fixed(..)))
+        };
+        self.of_predicate(&fact.predicate).filter(|(_, relation)| is_alike(relation)).count()
     }
 
     fn create(
         &mut self,
         conn: &Connection,
         predicate: &str,
-        types: Vec<String>,
+        args: Vec<StoredArg>,
     ) -> Result<usize, StoreError> {
-        if types.is_empty() {
+        if args.is_empty() {
             return Err(StoreError::Invalid(format!("a fact of `{predicate}` has no arguments")));
         }
-        let text = serde_json::to_string(&types).map_err(|error| StoreError::Bug(error.to_string()))?;
-        conn.prepare_cached("INSERT INTO relation (predicate, types, facts) VALUES (?1, ?2, 0)")?
+        let text = serde_json::to_string(&args).map_err(|error| StoreError::Bug(error.to_string()))?;
+        conn.prepare_cached("INSERT INTO relation (predicate, args, facts) VALUES (?1, ?2, 0)")?
             .execute((predicate, text))?;
-        let entry = Entry::new(conn.last_insert_rowid(), predicate, types, 0);
+        let entry = Entry::new(conn.last_insert_rowid(), predicate, args, 0);
         entry.relation.create(conn)?;
         self.changed = true;
         Ok(self.push(entry))
@@ -213,7 +191,7 @@ impl Directory {
     pub(super) fn snapshot(&self, generation: u64) -> Relations {
         let mut relations: Vec<StoredRelation> =
             self.entries.iter().map(|entry| entry.relation.clone()).collect();
-        relations.sort_unstable_by(|a, b| (&a.predicate, &a.types).cmp(&(&b.predicate, &b.types)));
+        relations.sort_unstable_by(|a, b| (&a.predicate, &a.args).cmp(&(&b.predicate, &b.args)));
         Relations { generation, relations }
     }
 }

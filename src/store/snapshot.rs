@@ -14,9 +14,11 @@ use rusqlite::{Connection, OpenFlags, backup::Backup, backup::StepResult};
 use super::{
     connect::{DATABASE, open_file},
     error::StoreError,
-    fact::{Fact, Value},
+    fact::Fact,
     migrate,
-    relation::{Directory, StoredRelation},
+    relation::Directory,
+    signature::StoredRelation,
+    value,
 };
 
 /// How long the one moment is waited for in which a log is set up.
@@ -63,6 +65,9 @@ impl Snapshot {
             // A service that is killed at its very first start leaves an empty file.
             return Err(StoreError::Missing(dir.into()));
         }
+        if format < migrate::FORMAT {
+            return Err(StoreError::OlderFormat { found: format });
+        }
         let relations = Directory::load(&conn)?.snapshot(0).relations;
         Ok(Self { conn, relations })
     }
@@ -72,17 +77,18 @@ impl Snapshot {
         holdings(&self.conn)
     }
 
-    /// Hands over every fact, by predicate, then types, then ids, until there is none left or nobody wants more.
+    /// Hands over every fact, by signature, then ids, until there is none left or nobody wants more.
     pub fn facts(&self, mut each: impl FnMut(Fact) -> ControlFlow<()>) -> Result<(), StoreError> {
         for relation in &self.relations {
-            let columns = relation.columns.join(", ");
+            let columns = relation.key();
             let sql = format!("SELECT {columns} FROM {} ORDER BY {columns}", relation.table);
             let mut statement = self.conn.prepare(&sql)?;
+            let n_columns = statement.column_count();
             let mut rows = statement.query([])?;
             while let Some(row) = rows.next()? {
-                let arg = |(idx, ty): (usize, &String)| Ok(Value { ty: ty.clone(), id: row.get(idx)? });
-                let args = relation.types.iter().enumerate().map(arg).collect::<Result<_, StoreError>>()?;
-                if each(Fact::new(&relation.predicate, args)).is_break() {
+                let id = |idx| Ok(value::read(row, idx)?.unwrap_or_default().into_owned());
+                let ids: Vec<String> = (0..n_columns).map(id).collect::<Result<_, StoreError>>()?;
+                if each(relation.fact(ids)).is_break() {
                     return Ok(());
                 }
             }

@@ -18,7 +18,10 @@
 //! The log is copied into the file here too, after the replies, so that no batch waits for its own.
 
 use std::{
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
     thread::{self, JoinHandle},
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
@@ -50,6 +53,9 @@ const IDLE: Duration = Duration::from_secs(1);
 pub(super) struct Published {
     /// The relations that a question may name.
     pub(super) relations: RwLock<Arc<Relations>>,
+    /// The generation of the relations that hold all facts there are. INVARIANT: it is raised before the commit that
+    /// makes a relation, and so before anybody can read a fact beside it.
+    pub(super) coming: AtomicU64,
     /// The keys.
     pub(super) keys: RwLock<Arc<KeyRing>>,
 }
@@ -254,6 +260,9 @@ impl State {
                 .prepare_cached("UPDATE meta SET value = ?1 WHERE name = 'offset'")?
                 .execute([self.offset])?;
         }
+        if self.directory.changed {
+            self.published.coming.store(self.generation + 1, Ordering::SeqCst);
+        }
         // A transaction that changed nothing writes nothing here, and costs nothing.
         self.conn.prepare_cached("COMMIT")?.execute([])?;
         if let Err(error) = self.publish(pending) {
@@ -266,15 +275,16 @@ impl State {
 
     /// Lets readers see what was committed. INVARIANT: runs before any of its writers is answered.
     fn publish(&mut self, pending: Pending) -> Result<(), StoreError> {
-        if pending.keys_changed {
-            *self.published.keys.write() = Arc::new(KeyRing::load(&self.conn)?);
-        }
         if self.directory.changed {
             self.generation += 1;
             let snapshot = Arc::new(self.directory.snapshot(self.generation));
             self.retired.watch(&snapshot);
             *self.published.relations.write() = snapshot;
+            self.published.coming.store(self.generation, Ordering::SeqCst);
             self.directory.changed = false;
+        }
+        if pending.keys_changed {
+            *self.published.keys.write() = Arc::new(KeyRing::load(&self.conn)?);
         }
         self.retired.add(pending.retired);
         Ok(())
@@ -297,6 +307,7 @@ impl State {
         if !self.conn.is_autocommit() {
             self.conn.execute_batch("ROLLBACK")?;
         }
+        self.published.coming.store(self.generation, Ordering::SeqCst);
         self.offset =
             self.conn.query_row("SELECT value FROM meta WHERE name = 'offset'", [], |row| row.get(0))?;
         self.directory.reload(&self.conn)

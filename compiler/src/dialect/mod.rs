@@ -12,15 +12,15 @@ use std::str::FromStr;
 /// A database.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Dialect {
-    /// SQLite 3.38 or newer; also the embedded store.
+    /// SQLite 3.38 or newer.
     Sqlite,
     /// PostgreSQL 12 or newer.
     #[default]
     Postgresql,
 }
 
-/// What the embedded store speaks.
-pub(crate) const STORE: Dialect = Dialect::Sqlite;
+/// What the embedded store speaks: SQLite, with values in their compact form.
+pub(crate) const STORE: Features = Features { compact_values: true, ..SQLITE };
 
 /// What a database can do and how it wants to be asked.
 #[derive(Clone, Copy, Debug)]
@@ -59,6 +59,8 @@ pub(crate) struct Features {
     /// The collation that compares text by its bytes, where a column's own may find other texts equal, and an
     /// index of such a column that has no other still serves.
     pub(crate) byte_equality: Option<&'static str>,
+    /// Values are held in their compact form, not as the texts that they are.
+    pub(crate) compact_values: bool,
     /// How a text is told that is an integer.
     pub(crate) integer_test: IntegerTest,
     /// The type of 64-bit integers.
@@ -131,6 +133,7 @@ const SQLITE: Features = Features {
     derived_columns: false,
     byte_order: None,
     byte_equality: Some("BINARY"),
+    compact_values: false,
     integer_test: IntegerTest::RoundTrip,
     integer: "INTEGER",
     joined_tables: 64,
@@ -153,6 +156,7 @@ const POSTGRESQL: Features = Features {
     derived_columns: true,
     byte_order: Some("C"),
     byte_equality: None,
+    compact_values: false,
     integer_test: IntegerTest::Pattern,
     integer: "BIGINT",
     joined_tables: 100,

@@ -65,7 +65,7 @@ impl Variant {
                 extra_constants: constants.clone(),
                 rules: IndexSet::new(),
             };
-            statements.push(sql::to_sql(program, catalog, &planned, dialect::STORE, Values::Parameters)?);
+            statements.push(sql::to_sql(program, catalog, &planned, &dialect::STORE, Values::Parameters)?);
         }
         let is_by_values = likeness::is_by_values(&residual);
         Ok(Self { residual, types, statements, constants, rules: planned.rules, is_by_values, column })

@@ -17,13 +17,13 @@ pub(super) fn drop_unread(plan: &mut Plan, index: usize) {
         });
     });
     let Some(table) = plan.tables.get_mut(index) else { return };
+    if read.is_empty() {
+        read.insert(0);
+    }
     match &mut table.body {
         TableBody::Union(_) => {}
         TableBody::Recursive { step, .. } => read_by_steps(step, &mut read),
         TableBody::WholeState { .. } => return,
-    }
-    if read.is_empty() {
-        read.insert(0);
     }
     read.sort_unstable();
     if read.len() < table.n_columns {
@@ -33,20 +33,18 @@ pub(super) fn drop_unread(plan: &mut Plan, index: usize) {
 }
 
 /// Adds what the steps need of the row before to make the columns that are read.
-fn read_by_steps(step: &mut [Select], read: &mut IndexSet<usize>) {
+fn read_by_steps(step: &[Select], read: &mut IndexSet<usize>) {
     loop {
         let before = read.len();
-        for select in &mut *step {
+        for select in step {
             let own = aliases_of(select, TableRef::Itself);
-            let mut needed = select.clone();
-            let mut place = 0;
-            needed.output.retain(|_| {
-                place += 1;
-                read.contains(&(place - 1))
-            });
-            for_each_column(&mut needed, &own, &mut |column| {
-                read.insert(*column);
-            });
+            let made = select.output.iter().enumerate().filter(|(place, _)| read.contains(place));
+            let mut needed: Vec<Expr> = made.map(|(_, expr)| *expr).collect();
+            select.filter.iter().for_each(|condition| condition.each_expr(&mut |expr| needed.push(expr)));
+            read.extend(needed.into_iter().filter_map(|expr| match expr {
+                Expr::Column { alias, column } if own.contains(&alias) => Some(column),
+                _ => None,
+            }));
         }
         if read.len() == before {
             return;

@@ -1,6 +1,7 @@
 //! What encloses a select: the sources that a demand may start from.
 
 use super::algebra::{Condition, Expr, From, Select};
+use super::aliases::mentioned;
 
 /// The selects around the one in the making, innermost first.
 #[derive(Clone, Copy, Debug)]
@@ -58,33 +59,13 @@ fn add(demand: &mut Select, select: &Select) {
     demand.filter.extend(select.filter.iter().filter(simple).cloned());
 }
 
-/// The aliases that a simple condition mentions.
-fn aliases(condition: &Condition) -> Vec<usize> {
-    let alias = |expr: &Expr| match expr {
-        Expr::Column { alias, .. } => Some(*alias),
-        _ => None,
-    };
-    match condition {
-        Condition::Compare { left, right, .. } => [alias(left), alias(right)].into_iter().flatten().collect(),
-        Condition::OneOf { expr, .. } => alias(expr).into_iter().collect(),
-        Condition::In { .. } | Condition::Any(_) | Condition::None(_) => Vec::new(),
-    }
-}
-
 /// Keeps the sources that the output is connected to by conditions.
 fn drop_unrelated(demand: &mut Select) {
-    let mut related: Vec<usize> = demand
-        .output
-        .iter()
-        .filter_map(|expr| match expr {
-            Expr::Column { alias, .. } => Some(*alias),
-            _ => None,
-        })
-        .collect();
+    let mut related: Vec<usize> = demand.output.iter().filter_map(|expr| expr.alias()).collect();
     loop {
         let before = related.len();
         for condition in &demand.filter {
-            let mentioned = aliases(condition);
+            let mentioned = mentioned(condition);
             if mentioned.iter().any(|alias| related.contains(alias)) {
                 for alias in mentioned {
                     if !related.contains(&alias) {
@@ -98,5 +79,5 @@ fn drop_unrelated(demand: &mut Select) {
         }
     }
     demand.from.retain(|from: &From| related.contains(&from.alias));
-    demand.filter.retain(|condition| aliases(condition).iter().all(|alias| related.contains(alias)));
+    demand.filter.retain(|condition| mentioned(condition).iter().all(|alias| related.contains(alias)));
 }

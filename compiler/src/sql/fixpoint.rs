@@ -13,7 +13,13 @@ use sqlparser::ast::{BinaryOperator, Cte, Expr as Sql, Query, SetExpr, TableFact
 const STATE_READINGS: usize = 8;
 
 impl Lowering<'_> {
-    pub(super) fn table(&mut self, tables: &[Table], table: &Table) -> Result<Vec<Cte>, CompileError> {
+    /// A table of a plan; `repeats` says whether nobody minds rows that come twice.
+    pub(super) fn table(
+        &mut self,
+        tables: &[Table],
+        table: &Table,
+        repeats: bool,
+    ) -> Result<Vec<Cte>, CompileError> {
         let names = column_names(table.n_columns);
         let columns: Vec<&str> = names.iter().map(String::as_str).collect();
         let none = Sources::default();
@@ -27,7 +33,7 @@ impl Lowering<'_> {
         match &table.body {
             TableBody::Union(selects) => {
                 let arms = arms(self, selects)?;
-                let all = build::union(arms, false).unwrap_or_else(|| self.no_rows(table.n_columns));
+                let all = build::union(arms, repeats).unwrap_or_else(|| self.no_rows(table.n_columns));
                 Ok(vec![build::cte(&table.name, &columns, build::query(all), false)])
             }
             TableBody::Recursive { base, .. } | TableBody::WholeState { base, .. } if base.is_empty() => {

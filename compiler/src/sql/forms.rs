@@ -253,7 +253,7 @@ impl Lowering<'_> {
         for (index, table) in tables.iter().enumerate().filter(|(index, _)| needed.contains(index)) {
             self.set_current(Some(index));
             recursive |= !matches!(table.body, TableBody::Union(_));
-            ctes.extend(self.table(tables, table)?);
+            ctes.extend(self.table(tables, table, false)?);
         }
         self.set_current(None);
         self.step_in(false);

@@ -99,7 +99,7 @@ impl<'l> Lowering<'l> {
         let mut ctes = Vec::new();
         for (index, table) in plan.tables.iter().enumerate() {
             self.set_current(Some(index));
-            ctes.extend(self.table(&plan.tables, table)?);
+            ctes.extend(self.table(&plan.tables, table, plan.may_repeat(index))?);
         }
         self.set_current(None);
         let recursive = plan.tables.iter().any(|table| !matches!(table.body, TableBody::Union(_)));

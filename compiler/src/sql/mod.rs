@@ -18,7 +18,7 @@ pub(crate) mod template;
 mod value;
 
 use crate::catalog::Catalog;
-use crate::dialect::Dialect;
+use crate::dialect::Features;
 use crate::ir::Program;
 use crate::plan::Planned;
 use crate::plan::algebra::Plan;
@@ -26,12 +26,12 @@ use crate::question::{CompileError, Refusal, Slot, Statement};
 use indexmap::IndexSet;
 use lower::{Lowering, Values};
 
-/// Prints a plan for a dialect.
+/// Prints a plan for a database.
 pub(crate) fn to_sql(
     program: &Program,
     catalog: &Catalog,
     planned: &Planned,
-    dialect: Dialect,
+    features: &'static Features,
     values: Values<'_>,
 ) -> Result<Statement, CompileError> {
     let commented = matches!(values, Values::Literals(_));
@@ -39,7 +39,7 @@ pub(crate) fn to_sql(
         program,
         catalog,
         extra_constants: &planned.extra_constants,
-        features: dialect.features(),
+        features,
         values,
         slots: IndexSet::new(),
         depth: 0,

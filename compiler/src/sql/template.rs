@@ -98,7 +98,10 @@ impl Lowering<'_> {
     pub(super) fn literal(&self, literal: ConstId) -> Result<Sql, CompileError> {
         match self.place(literal) {
             Some(var) => Ok(build::placeholder(format!("{MARK}q{var}{MARK}"))),
-            None => Ok(self.lit(self.literal_text(literal)?)),
+            None => {
+                let text = self.literal_text(literal)?;
+                Ok(if self.features.compact_values { build::compact(text) } else { self.lit(text) })
+            }
         }
     }
 

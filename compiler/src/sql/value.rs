@@ -19,9 +19,8 @@ impl Lowering<'_> {
                 Some(_) | None => Ok(self.value(Slot::Given(var))),
             },
             Expr::Now => {
-                // Integers are stored as text; only order comparisons read them as numbers.
                 let now = self.value(Slot::Now);
-                Ok(build::cast(now, "TEXT"))
+                Ok(if self.features.compact_values { now } else { build::cast(now, "TEXT") })
             }
             Expr::Tag(tag) => Ok(build::lit(&tag.to_string())),
             Expr::TypeName(ty) => {

@@ -132,11 +132,13 @@ impl Engine {
     /// [`EngineError::BadRequest`] for a fault of the bindings, the question or its column, and for a
     /// question that cannot be answered by one statement.
     pub async fn local(&self, request: LocalRequest) -> Result<String, EngineError> {
-        self.local_text(self.plan_local(&request).await?).await
+        let text = || async { self.local_text(self.plan_local(&request).await?).await };
+        self.store().whole(text).await
     }
 
     /// [`Engine::local`], and how it came about.
     pub async fn explain_local(&self, request: LocalRequest) -> Result<LocalExplanation, EngineError> {
-        self.told(self.plan_local(&request).await?).await
+        let told = || async { self.told(self.plan_local(&request).await?).await };
+        self.store().whole(told).await
     }
 }

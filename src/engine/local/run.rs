@@ -208,7 +208,9 @@ fn fetch(
         Answer::Rows(_) => {
             let mut rows: Vec<Vec<String>> = Vec::new();
             reader.rows(&statement.sql, &params, |row| {
-                rows.push(row.iter().map(|value| value.unwrap_or_default().to_owned()).collect());
+                rows.push(
+                    row.iter_mut().map(|value| value.take().unwrap_or_default().into_owned()).collect(),
+                );
             })?;
             if rows.len() > asked.most_values {
                 return Ok(Fetched::TooMany);

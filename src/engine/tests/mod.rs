@@ -1,6 +1,7 @@
 //! The engine as its callers see it: policies and facts in, decisions out.
 
 mod evaluating;
+mod moments;
 mod policies;
 mod questions;
 

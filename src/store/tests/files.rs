@@ -93,8 +93,8 @@ async fn a_newer_format_is_refused_and_kept() {
     Connection::open(&file).unwrap().pragma_update(None, "user_version", 99).unwrap();
     let before = fs::read(&file).unwrap();
     let error = Store::open(dir.path(), &options()).unwrap_err();
-    assert!(matches!(error, StoreError::NewerFormat { found: 99, known: 1 }), "{error}");
-    assert_eq!(error.to_string(), "the store has format 99, and this release knows formats up to 1");
+    assert!(matches!(error, StoreError::NewerFormat { found: 99, known: 2 }), "{error}");
+    assert_eq!(error.to_string(), "the store has format 99, and this release knows formats up to 2");
     assert_eq!(fs::read(&file).unwrap(), before);
 }
 

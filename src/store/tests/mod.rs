@@ -3,12 +3,14 @@
 mod backups;
 mod batches;
 mod files;
+mod formats;
 mod reading;
 mod records;
+mod values;
 
 use std::{path::Path, time::Duration};
 
-use super::{ArgPattern, Change, Fact, FactPattern, Store, StoreOptions, Value};
+use super::{ArgPattern, Change, Fact, FactPattern, Store, StoreError, StoreOptions, Value};
 
 fn options() -> StoreOptions {
     StoreOptions { readers: 2, query_time: Duration::from_secs(5), ..StoreOptions::default() }

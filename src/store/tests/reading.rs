@@ -1,9 +1,9 @@
 //! Readers beside the writer: what they see, when, and for how long.
 
-use std::{sync::Arc, time::Instant};
+use std::{borrow::Cow, sync::Arc, time::Instant};
 
 use super::*;
-use crate::store::{Param, StoreError};
+use crate::store::{Param, StoredArg};
 
 const ENDLESS: &str = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) \
                        SELECT CAST(max(i) AS TEXT) FROM n";
@@ -14,9 +14,11 @@ async fn statements_take_parameters_and_return_text_and_null() {
     let rows = store
         .read(|reader| {
             let mut rows = Vec::new();
-            let params = [Param::Text("it's \"x\"".into()), Param::Integer(-3)];
+            let params = [Param::Value("it's \"x\"".into()), Param::Integer(-3)];
             reader.rows("SELECT ?1, NULL, CAST(?2 + 1 AS TEXT)", &params, |row| {
-                rows.push(row.iter().map(|column| column.map(String::from)).collect::<Vec<_>>());
+                rows.push(
+                    row.iter_mut().map(|column| column.take().map(Cow::into_owned)).collect::<Vec<_>>(),
+                );
             })?;
             Ok(rows)
         })
@@ -47,8 +49,8 @@ async fn decisions_are_truth_values() {
     let answers = store
         .read(|reader| {
             let exists = "SELECT EXISTS (SELECT 1 WHERE ?1 = 'x') AS allowed";
-            let yes = reader.decision(exists, &[Param::Text("x".into())])?;
-            let no = reader.decision(exists, &[Param::Text("y".into())])?;
+            let yes = reader.decision(exists, &[Param::Value("x".into())])?;
+            let no = reader.decision(exists, &[Param::Value("y".into())])?;
             assert!(reader.decision("SELECT 1 WHERE 0", &[]).is_err(), "no row is no decision");
             assert!(reader.decision(exists, &[]).is_err(), "a parameter is missing");
             Ok((yes, no))
@@ -138,7 +140,7 @@ async fn a_snapshot_stays_the_same_while_others_write() {
                     let sql = format!("SELECT CAST(count(*) AS TEXT) FROM {table}");
                     let count = || {
                         let mut n = String::new();
-                        reader.rows(&sql, &[], |row| n = row[0].unwrap_or_default().into())?;
+                        reader.rows(&sql, &[], |row| n = row[0].take().unwrap_or_default().into_owned())?;
                         Ok(n)
                     };
                     let inside = reader.snapshot(|reader| {
@@ -169,11 +171,10 @@ async fn relations_are_known_before_the_write_is_acknowledged() {
     let relations = store.relations();
     let relation = &relations.relations[0];
     assert!(relations.generation > first);
-    assert_eq!(
-        (relation.predicate.as_str(), &relation.types[..]),
-        ("p", &["User".into(), "Repo".into()][..])
-    );
-    assert_eq!((relation.table.as_str(), &relation.columns[..]), ("f1", &["a0".into(), "a1".into()][..]));
+    let columns = ["User", "Repo"].map(|ty| StoredArg::Column(ty.into()));
+    assert_eq!((relation.predicate.as_str(), &relation.args[..]), ("p", &columns[..]));
+    assert_eq!(relation.table, "f1");
+    assert!(relation.columns().eq([(0, "a0".into()), (1, "a1".into())]));
     store.apply(vec![insert(&[fact("p", &["User:c", "Repo:b"])])]).await.unwrap();
     assert!(Arc::ptr_eq(&relations, &store.relations()), "no new relation, no new snapshot");
     store.apply(vec![insert(&[fact("a", &["User:c"])])]).await.unwrap();

@@ -8,7 +8,7 @@ mod query;
 mod quoted;
 
 pub(super) use query::*;
-pub(super) use quoted::{ident, lit, plain_lit, raw};
+pub(super) use quoted::{compact, ident, lit, plain_lit, raw};
 
 use sqlparser::ast::helpers::attached_token::AttachedToken;
 use sqlparser::ast::{

@@ -5,6 +5,7 @@
 //! before the node is built; the exhaustive test below fails if the printer ever changes.
 
 use super::{binary, call, nested, number};
+use crate::compact::{self, Compact};
 use crate::dialect::Escapes;
 use sqlparser::ast::{BinaryOperator, Expr, Ident, Value};
 use sqlparser::keywords::ALL_KEYWORDS;
@@ -13,6 +14,14 @@ use sqlparser::keywords::ALL_KEYWORDS;
 /// read the statement by its length.
 pub(in crate::sql) fn lit(text: &str) -> Expr {
     Expr::Value(Value::SingleQuotedString(text.replace('\'', "''")).into())
+}
+
+/// A text from outside as a literal in its compact form.
+pub(in crate::sql) fn compact(text: &str) -> Expr {
+    match compact::compact(text) {
+        Compact::Integer(integer) => number(integer),
+        Compact::Text(form) => lit(&form),
+    }
 }
 
 /// A name from outside as an identifier: plain if it is a simple word that is no keyword, else quoted.

@@ -1,0 +1,155 @@
+//! What was measured, for people and for programs.
+//!
+//! For people there is a table of times for each scale, and one of all targets with a column for each scale. Targets are meant
+//! for scale 1, so only that column is judged; how times grow is judged from the smallest scale to the largest.
+
+use crate::options::Options;
+use crate::run::Run;
+use crate::targets::{GROWTH, TARGETS, Unit, micros};
+use serde_json::{Map, Value as Json, json};
+use std::fmt::Write as _;
+
+/// The scale that targets are for.
+const JUDGED: f64 = 1.0;
+
+/// Whose growth is told, and whether it is judged.
+const GROWING: [(&str, bool); 6] = [
+    ("authorize, HTTP, one client", true),
+    ("authorize, engine", true),
+    ("actions, HTTP", false),
+    ("authorize_resources of 100, HTTP", false),
+    ("list of 10 repositories, HTTP", false),
+    ("list of 10 issues, HTTP", false),
+];
+
+/// The times of one scale. Writing to a text cannot fail.
+pub(crate) fn times(run: &Run) -> String {
+    let mut text = format!("\n## scale {}: {} facts\n\n", run.scale, run.n_facts);
+    text += "| microseconds | count | p50 | p90 | p99 | longest | a second |\n";
+    text += "| --- | ---: | ---: | ---: | ---: | ---: | ---: |\n";
+    for (name, times) in &run.timed {
+        let [p50, p90, p99, longest] = [500, 900, 990, 1_000].map(|at| times.at(at).as_secs_f64() * 1e6);
+        let (count, per_second) = (times.count(), times.per_second());
+        let _ = writeln!(
+            text,
+            "| {name} | {count} | {p50:.0} | {p90:.0} | {p99:.0} | {longest:.0} | {per_second:.0} |"
+        );
+    }
+    let (most, last) = (run.memory.most, run.memory.last);
+    let _ = writeln!(
+        text,
+        "\nmemory: {:.0} MB of its own at most, {:.0} MB at the end; besides {:.0} MB of mapped files at most",
+        most.own, last.own, most.mapped
+    );
+    let each = |bytes: u64| bytes as f64 / run.n_facts as f64;
+    let _ = writeln!(
+        text,
+        "disk: {:.1} bytes a fact, {:.1} with the log while it ran; {:.0} MB in all",
+        each(run.bytes.closed),
+        each(run.bytes.running),
+        run.bytes.closed as f64 / 1e6
+    );
+    if let Some(loaded) = &run.loaded {
+        let _ =
+            writeln!(text, "load: {:.1} s, {:.0} facts/s", loaded.elapsed.as_secs_f64(), loaded.per_second());
+    }
+    if let (Some(checks), Some(policies)) =
+        (run.times("checks beside policies"), run.times("policy beside checks"))
+    {
+        let _ = writeln!(
+            text,
+            "new policies: {}, beside which {} checks were all answered, and rightly",
+            policies.count(),
+            checks.count()
+        );
+    }
+    text
+}
+
+/// All targets, and how times grow.
+pub(crate) fn targets(runs: &[Run]) -> String {
+    let mut text = format!("\n## targets, for scale {JUDGED}\n\n| what | target |");
+    for run in runs {
+        let _ = write!(text, " scale {} |", run.scale);
+    }
+    let _ = writeln!(text, " |\n| --- | --- |{} --- |", " ---: |".repeat(runs.len()));
+    for target in TARGETS {
+        let _ = write!(text, "| {} | {} |", target.what, target.limit.text(target.unit));
+        for number in runs.iter().map(target.measured) {
+            let _ = write!(text, " {} |", number.map_or("–".to_owned(), |number| target.unit.text(number)));
+        }
+        let judged = runs.iter().find(|run| run.scale == JUDGED).and_then(target.measured);
+        let verdict = judged.map_or("", |number| verdict(target.limit.met(number)));
+        let _ = writeln!(text, " {verdict} |");
+    }
+    if let Some((small, large)) = ends(runs) {
+        let _ =
+            writeln!(text, "\n| p50 from scale {} to {} | target | measured | |", small.scale, large.scale);
+        text += "| --- | --- | ---: | --- |\n";
+        for (name, judged) in GROWING {
+            if let Some(growth) = growth(small, large, name) {
+                let target = if judged { GROWTH.text(Unit::Ratio) } else { String::new() };
+                let verdict = if judged { verdict(GROWTH.met(growth)) } else { "" };
+                let _ = writeln!(text, "| {name} | {target} | {} | {verdict} |", Unit::Ratio.text(growth));
+            }
+        }
+    }
+    text
+}
+
+/// Every number.
+pub(crate) fn json(runs: &[Run], options: &Options) -> Json {
+    let scales = runs.iter().map(|run| {
+        let timed: Map<String, Json> =
+            run.timed.iter().map(|(name, times)| (name.clone(), times.json())).collect();
+        let judged: Vec<Json> = TARGETS
+            .iter()
+            .filter_map(|target| (target.measured)(run).map(|number| (target, number)))
+            .map(|(target, number)| {
+                let limit = target.limit.text(target.unit);
+                json!({ "what": target.what, "target": limit, "measured": number, "met": target.limit.met(number) })
+            })
+            .collect();
+        let mix: Map<String, Json> = run
+            .mix
+            .iter()
+            .map(|(reason, (asked, yes))| (format!("{reason:?}"), json!({ "asked": asked, "allowed": yes })))
+            .collect();
+        let memory = |memory: crate::code_host::service::Memory| {
+            json!({ "own_mb": memory.own, "mapped_mb": memory.mapped })
+        };
+        json!({
+            "scale": run.scale, "facts": run.n_facts, "microseconds": timed, "targets": judged, "questions": mix,
+            "load": run.loaded.as_ref().map(|loaded| json!({
+                "seconds": loaded.elapsed.as_secs_f64(), "facts_per_second": loaded.per_second(),
+            })),
+            "bytes": { "closed": run.bytes.closed, "running": run.bytes.running },
+            "memory": { "most": memory(run.memory.most), "last": memory(run.memory.last) },
+        })
+    });
+    let growth = ends(runs).map(|(small, large)| {
+        let grown = GROWING.iter().filter_map(|(name, _)| {
+            growth(small, large, name).map(|ratio| ((*name).to_owned(), json!(ratio)))
+        });
+        json!({ "from": small.scale, "to": large.scale, "p50": grown.collect::<Map<_, _>>() })
+    });
+    json!({
+        "seed": options.seed, "order": format!("{:?}", options.order), "connections": options.connections,
+        "scales": scales.collect::<Json>(), "growth": growth,
+    })
+}
+
+/// The smallest and the largest scale, if there are two.
+fn ends(runs: &[Run]) -> Option<(&Run, &Run)> {
+    let small = runs.iter().min_by(|a, b| a.scale.total_cmp(&b.scale))?;
+    let large = runs.iter().max_by(|a, b| a.scale.total_cmp(&b.scale))?;
+    (small.scale < large.scale).then_some((small, large))
+}
+
+fn growth(small: &Run, large: &Run, name: &str) -> Option<f64> {
+    Some(micros(large, name, 500)? / micros(small, name, 500)?)
+}
+
+fn verdict(met: bool) -> &'static str {
+    if met { "met" } else { "missed" }
+}

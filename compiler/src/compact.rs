@@ -1,0 +1,220 @@
+//! How the embedded store writes a value.
+//!
+//! In: the text of a value. Out: a shorter form, from which the text comes back to the letter. Most ids of real
+//! systems are database keys: a canonical decimal of 64 bits becomes an integer, a canonical UUID 21 bytes of text
+//! instead of 36, and anything else stays the text that it is. The store puts values down in this form, statements
+//! for it hold their literals in this form, and parameters come in this form, so values are compared as they are held
+//! and nothing is looked up: a dictionary would need two more trees, and a look-up for every id of an answer.
+//!
+//! ```text
+//! 7 ─▶ integer 7        07, +7, 7.0, 9223372036854775808 ─▶ the same text
+//! 01994a5e-8f2b-7c31-9d4e-5b6a7c8d9e0f ─▶ U+0001 and 20 characters        01994A5E-… ─▶ the same text
+//! U+0001 x ─▶ U+0001 U+0001 x
+//! ```
+//!
+//! INVARIANT: two texts are equal exactly if their forms are.
+//!
+//! The short form of a UUID is text and not bytes because the statements' JSON can hold no bytes; its digits are
+//! those of RFC 1924, without quotes and backslashes, in the order of their codes, so that it sorts as the UUID does.
+
+use std::borrow::Cow;
+
+/// A value as the store holds it. Ordered as SQLite orders it: integers, then text by its bytes.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Compact<'t> {
+    /// A canonical decimal.
+    Integer(i64),
+    /// Anything else.
+    Text(Cow<'t, str>),
+}
+
+/// What a text begins with that is not the value's own.
+const MARK: char = '\u{1}';
+
+/// Groups of digits in a UUID, hyphens between them.
+const GROUPS: [usize; 5] = [8, 4, 4, 4, 12];
+
+/// The digits of a UUID's short form, in the order of their codes.
+const DIGITS: &[u8; 85] =
+    b"!#$%&()*+-0123456789;<=>?@ABCDEFGHIJKLMNOPQRSTUVWXYZ^_`abcdefghijklmnopqrstuvwxyz{|}~";
+
+/// Digits of 32 bits: 85 to the fifth is more than two to the 32nd.
+const WIDTH: u32 = 5;
+
+/// The form of a text.
+pub fn compact(text: &str) -> Compact<'_> {
+    if let Some(number) = decimal(text) {
+        return Compact::Integer(number);
+    }
+    match uuid(text) {
+        Some(bits) => Compact::Text(Cow::Owned(short(bits))),
+        None if text.starts_with(MARK) => Compact::Text(Cow::Owned(format!("{MARK}{text}"))),
+        None => Compact::Text(Cow::Borrowed(text)),
+    }
+}
+
+/// The text of a form that is no integer; that of an integer is its decimal. `None` if it is the form of no text.
+pub fn expand(form: &str) -> Option<Cow<'_, str>> {
+    match form.strip_prefix(MARK) {
+        None => Some(Cow::Borrowed(form)),
+        Some(own) if own.starts_with(MARK) => Some(Cow::Borrowed(own)),
+        Some(digits) => bits(digits).map(|bits| Cow::Owned(hyphenated(bits))),
+    }
+}
+
+/// A canonical decimal: no plus, no leading zero, no `-0`, and of 64 bits.
+fn decimal(text: &str) -> Option<i64> {
+    let digits = text.strip_prefix('-').unwrap_or(text).as_bytes();
+    match digits {
+        [b'0'] if text.len() == 1 => Some(0),
+        [b'1'..=b'9', rest @ ..] if rest.len() < 19 && rest.iter().all(u8::is_ascii_digit) => {
+            text.parse().ok()
+        }
+        _ => None,
+    }
+}
+
+/// The bits of a UUID in canonical form.
+fn uuid(text: &str) -> Option<u128> {
+    if text.len() != 36 {
+        return None;
+    }
+    let mut bits = 0;
+    let mut groups = text.split('-');
+    for length in GROUPS {
+        let group = groups.next().filter(|group| group.len() == length)?;
+        for byte in group.bytes() {
+            let digit = match byte {
+                b'0'..=b'9' => byte - b'0',
+                b'a'..=b'f' => byte - b'a' + 10,
+                _ => return None,
+            };
+            bits = bits << 4 | u128::from(digit);
+        }
+    }
+    groups.next().is_none().then_some(bits)
+}
+
+fn hyphenated(bits: u128) -> String {
+    let digits = format!("{bits:032x}");
+    let mut rest = digits.as_str();
+    let groups = GROUPS.map(|length| {
+        let (group, after) = rest.split_at_checked(length).unwrap_or((rest, ""));
+        rest = after;
+        group
+    });
+    groups.join("-")
+}
+
+fn short(bits: u128) -> String {
+    let mut form = String::with_capacity(21);
+    form.push(MARK);
+    let bytes = bits.to_be_bytes();
+    for word in bytes.as_chunks().0.iter().map(|word| u32::from_be_bytes(*word)) {
+        for place in (0..WIDTH).rev() {
+            let digit = DIGITS.get((word / 85_u32.pow(place) % 85) as usize);
+            form.extend(digit.copied().map(char::from));
+        }
+    }
+    form
+}
+
+/// The bits of a UUID's short form, without its mark.
+fn bits(digits: &str) -> Option<u128> {
+    if digits.len() != 20 {
+        return None;
+    }
+    let mut bits = 0;
+    for word in digits.as_bytes().chunks(5) {
+        let mut value = 0_u64;
+        for digit in word {
+            value = 85 * value + DIGITS.binary_search(digit).ok()? as u64;
+        }
+        bits = bits << 32 | u128::from(u32::try_from(value).ok()?);
+    }
+    Some(bits)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn there_and_back(text: &str) -> String {
+        match compact(text) {
+            Compact::Integer(number) => number.to_string(),
+            Compact::Text(form) => expand(&form).expect("the form of a text").into_owned(),
+        }
+    }
+
+    /// Every text of up to three characters that matter to one of the forms.
+    fn short_texts() -> Vec<String> {
+        let characters = ["", "0", "1", "9", "-", "+", ".", " ", "a", "\u{1}", "\u{2}", "'", "ä"];
+        let pairs = characters.iter().flat_map(|a| characters.iter().map(move |b| format!("{a}{b}")));
+        pairs.flat_map(|pair| characters.iter().map(move |c| format!("{pair}{c}"))).collect()
+    }
+
+    #[test]
+    fn only_canonical_numbers_are_integers() {
+        let integers = ["0", "7", "-7", "10", "9223372036854775807", "-9223372036854775808"];
+        for text in integers {
+            assert_eq!(compact(text), Compact::Integer(text.parse().unwrap()), "{text}");
+        }
+        let texts = ["", "-", "-0", "00", "07", "-07", "+7", "7.0", " 7", "7 ", "1e3", "٧"];
+        let large = ["9223372036854775808", "-9223372036854775809", "10000000000000000000"];
+        for text in texts.into_iter().chain(large) {
+            assert_eq!(compact(text), Compact::Text(text.into()), "{text}");
+        }
+    }
+
+    #[test]
+    fn only_canonical_uuids_are_shortened() {
+        let uuid = "01994a5e-8f2b-7c31-9d4e-5b6a7c8d9e0f";
+        let Compact::Text(form) = compact(uuid) else { panic!("text") };
+        assert_eq!(form.len(), 21);
+        let others = [
+            uuid.to_uppercase(),
+            uuid.replace('-', ""),
+            uuid.replacen('-', "_", 1),
+            uuid.replace('f', "g"),
+            uuid.replacen("0199", "019-", 1),
+            format!("{{{uuid}}}"),
+            format!("{uuid} "),
+        ];
+        for text in others {
+            assert_eq!(compact(&text), Compact::Text(text.as_str().into()), "{text}");
+        }
+    }
+
+    #[test]
+    fn every_text_comes_back_and_no_two_have_one_form() {
+        let mut texts = short_texts();
+        for n in [0_u128, 1, 84, 85, u128::MAX, 1 << 127, 0x0123_4567_89ab_cdef << 40] {
+            texts.push(hyphenated(n));
+            texts.push(short(n));
+        }
+        texts.sort_unstable();
+        texts.dedup();
+        for text in &texts {
+            assert_eq!(there_and_back(text), *text);
+        }
+        let mut forms: Vec<Compact<'_>> = texts.iter().map(|text| compact(text)).collect();
+        forms.sort_unstable();
+        forms.dedup();
+        assert_eq!(forms.len(), texts.len());
+    }
+
+    #[test]
+    fn what_is_the_form_of_no_text_is_told() {
+        for form in ["\u{1}", "\u{1}abc", "\u{1}~~~~~~~~~~~~~~~~~~~~", "\u{1}!!!!!!!!!!!!!!!!!!! "] {
+            assert_eq!(expand(form), None, "{form:?}");
+        }
+        assert_eq!(expand("abc").as_deref(), Some("abc"));
+    }
+
+    #[test]
+    fn digits_are_sorted_and_short_forms_with_them() {
+        assert!(DIGITS.is_sorted());
+        let forms: Vec<String> = [0, 1, 85, 1 << 31, 1 << 32, 1 << 64, u128::MAX].map(short).to_vec();
+        assert!(forms.is_sorted());
+    }
+}

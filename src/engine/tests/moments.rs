@@ -1,0 +1,58 @@
+//! An answer belongs to one moment, also when a table comes in between.
+
+use super::super::Change;
+use super::{Engine, EngineSettings, PolicyOptions, fact, value};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+/// What grants is in a table that was there before, what forbids has another name, and so a table, each time.
+const POLICY: &str = r#"
+actor User {}
+resource Doc { permissions = ["read"]; }
+declare granted(User, Doc);
+declare has_relation(Doc, String, Doc);
+blocked(d: Doc) if has_relation(d, _name, d);
+allow(u: User, "read", d: Doc) if granted(u, d) and not blocked(d);
+"#;
+
+const ROUNDS: usize = 60;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_batch_is_never_seen_without_its_new_tables() {
+    let dir = tempfile::tempdir().unwrap();
+    let engine = Engine::open(dir.path(), EngineSettings::default()).await.unwrap();
+    engine.set_policy(POLICY.into(), "test.polar".into(), PolicyOptions::default()).await.unwrap();
+    engine.apply(vec![Change::Insert(vec![fact("granted", &["User:u", "Doc:open"])])]).await.unwrap();
+    let round = Arc::new(AtomicUsize::new(0));
+    let ended = Arc::new(AtomicBool::new(false));
+    let askers: Vec<_> = (0..3)
+        .map(|_| {
+            let (engine, round, ended) = (engine.clone(), Arc::clone(&round), Arc::clone(&ended));
+            tokio::spawn(async move {
+                let mut n_asked = 0;
+                while !ended.load(Ordering::Relaxed) {
+                    let doc = value("Doc", &format!("d{}", round.load(Ordering::Relaxed)));
+                    let allowed =
+                        engine.authorize(value("User", "u"), "read".into(), doc.clone(), vec![]).await;
+                    assert!(!allowed.unwrap(), "{} is granted and blocked in one batch", doc.id);
+                    n_asked += 1;
+                }
+                n_asked
+            })
+        })
+        .collect();
+    for n in 0..ROUNDS {
+        round.store(n, Ordering::Relaxed);
+        let (doc, name) = (format!("Doc:d{n}"), format!("String:n{n}"));
+        let batch = vec![fact("granted", &["User:u", &doc]), fact("has_relation", &[&doc, &name, &doc])];
+        engine.apply(vec![Change::Insert(batch)]).await.unwrap();
+    }
+    ended.store(true, Ordering::Relaxed);
+    let mut n_asked = 0;
+    for asker in askers {
+        n_asked += asker.await.unwrap();
+    }
+    assert!(n_asked > ROUNDS, "{n_asked} questions in {ROUNDS} rounds");
+    let open = engine.authorize(value("User", "u"), "read".into(), value("Doc", "open"), vec![]).await;
+    assert!(open.unwrap());
+}

@@ -1,0 +1,130 @@
+//! Which facts are alike enough for one table, and what that table looks like.
+//!
+//! A *signature* is a predicate with the types of its arguments, and for a relationship its name too:
+//! `has_relation(Issue, "repository", Repository)` and `has_relation(Issue, "parent", Issue)` are signatures of their
+//! own. Nearly every question fixes that name, there may be a million facts for it, and so each of them holds two ids
+//! and nothing else. Names come from outside, and are bounded all the same: the facts of names beyond the first
+//! [`MAX_NAMES`] share one table, which has a column for the name.
+//!
+//! ```text
+//! has_relation(Issue:7, "repository", Repository:9)
+//!   f3 (a0, a2), PRIMARY KEY (a0, a2) WITHOUT ROWID          from the issue on
+//!   f3r ON f3 (a2, a0)                                       from the repository on
+//! ```
+
+use rusqlite::Connection;
+use serde::{Deserialize, Serialize};
+
+use super::{
+    error::StoreError,
+    fact::{Fact, Value},
+};
+
+/// Names of relationships between the same two types that have tables of their own.
+pub(super) const MAX_NAMES: usize = 16;
+
+/// One argument of a relation's facts. As JSON, `"User"` or `["String", "repository"]`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum StoredArg {
+    /// Values of this type, in a column.
+    Column(String),
+    /// This type, and this one value.
+    Fixed(String, String),
+}
+
+impl StoredArg {
+    /// The type's name.
+    pub fn ty(&self) -> &str {
+        match self {
+            Self::Column(ty) | Self::Fixed(ty, _) => ty,
+        }
+    }
+}
+
+/// A table with facts of one signature.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredRelation {
+    /// The predicate's name.
+    pub predicate: String,
+    /// The arguments; a value of one without a column is the same in every fact.
+    pub args: Vec<StoredArg>,
+    /// The table's name, `f<N>`.
+    pub table: String,
+}
+
+impl StoredRelation {
+    /// The relation with this number. The only place that builds an SQL name, and it builds it from numbers.
+    pub(super) fn numbered(id: i64, predicate: &str, args: Vec<StoredArg>) -> Self {
+        Self { predicate: predicate.into(), args, table: format!("f{id}") }
+    }
+
+    /// The columns, each with the argument whose values it holds, in their compact form and never NULL.
+    pub fn columns(&self) -> impl DoubleEndedIterator<Item = (usize, String)> {
+        let is_column = |(_, arg): &(usize, &StoredArg)| matches!(arg, StoredArg::Column(_));
+        self.args.iter().enumerate().filter(is_column).map(|(idx, _)| (idx, Self::column(idx)))
+    }
+
+    /// The name of an argument's column.
+    pub fn column(idx: usize) -> String {
+        format!("a{idx}")
+    }
+
+    /// The columns' names with commas between.
+    pub(super) fn key(&self) -> String {
+        self.columns().map(|(_, column)| column).collect::<Vec<_>>().join(", ")
+    }
+
+    /// The fact with these ids in the columns.
+    pub(super) fn fact(&self, ids: impl IntoIterator<Item = String>) -> Fact {
+        let mut ids = ids.into_iter();
+        let args = self.args.iter().map(|arg| match arg {
+            StoredArg::Column(ty) => Value { ty: ty.clone(), id: ids.next().unwrap_or_default() },
+            StoredArg::Fixed(ty, id) => Value::new(ty, id),
+        });
+        Fact::new(&self.predicate, args.collect())
+    }
+
+    /// Makes the table, with the key from the first argument on and an index from the last one on.
+    pub(super) fn create(&self, conn: &Connection) -> Result<(), StoreError> {
+        let table = &self.table;
+        let key = self.key();
+        let declared = key.replace(',', " NOT NULL,");
+        conn.execute_batch(&format!(
+            "CREATE TABLE {table} ({declared} NOT NULL, PRIMARY KEY ({key})) WITHOUT ROWID"
+        ))?;
+        let reversed: Vec<String> = self.columns().rev().map(|(_, column)| column).collect();
+        if reversed.len() > 1 {
+            let reversed = reversed.join(", ");
+            conn.execute_batch(&format!("CREATE INDEX {table}r ON {table} ({reversed})"))?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn insert_sql(&self) -> String {
+        let marks: Vec<String> = (1..=self.columns().count()).map(|n| format!("?{n}")).collect();
+        format!("INSERT OR IGNORE INTO {} VALUES ({})", self.table, marks.join(", "))
+    }
+}
+
+/// The name of a relationship, if the fact is one.
+pub(super) fn name(fact: &Fact) -> Option<&Value> {
+    match fact.args.as_slice() {
+        [_, name, _] if fact.predicate == "has_relation" && name.ty == "String" => Some(name),
+        _ => None,
+    }
+}
+
+/// The signature of a fact, its name included.
+pub(super) fn own(fact: &Fact) -> Vec<StoredArg> {
+    let mut args = shared(fact);
+    if let (Some(name), Some(arg)) = (name(fact), args.get_mut(1)) {
+        *arg = StoredArg::Fixed(name.ty.clone(), name.id.clone());
+    }
+    args
+}
+
+/// The signature of all facts of the same types, whatever their names.
+pub(super) fn shared(fact: &Fact) -> Vec<StoredArg> {
+    fact.types().map(|ty| StoredArg::Column(ty.into())).collect()
+}

@@ -1,0 +1,73 @@
+//! Values on their way into SQLite and out of it.
+//!
+//! In: the texts of values. Out: the same texts. In between they have their compact form, which is the compiler's
+//! too, as its statements hold literals.
+
+use std::borrow::Cow;
+
+use portcullis_compiler::compact::{Compact, compact, expand};
+use rusqlite::{
+    Row, ToSql,
+    types::{ToSqlOutput, Value as Owned, ValueRef},
+};
+
+use super::error::StoreError;
+
+/// A value for one `?N` of a statement.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Param {
+    /// The text of a value: an id, or a primitive.
+    Value(String),
+    /// Less than every value.
+    Least,
+    /// JSON whose values are in their compact form.
+    Json(String),
+    /// A number: the time, a limit.
+    Integer(i64),
+}
+
+impl ToSql for Param {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(match self {
+            Self::Value(text) => match compact(text) {
+                Compact::Integer(number) => ToSqlOutput::Owned(Owned::Integer(number)),
+                Compact::Text(Cow::Borrowed(form)) => ToSqlOutput::Borrowed(ValueRef::Text(form.as_bytes())),
+                Compact::Text(Cow::Owned(form)) => ToSqlOutput::Owned(Owned::Text(form)),
+            },
+            Self::Least => ToSqlOutput::Owned(Owned::Real(f64::NEG_INFINITY)),
+            Self::Json(json) => ToSqlOutput::Borrowed(ValueRef::Text(json.as_bytes())),
+            Self::Integer(number) => ToSqlOutput::Owned(Owned::Integer(*number)),
+        })
+    }
+}
+
+/// A value in its compact form.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Held<'t>(Compact<'t>);
+
+impl<'t> Held<'t> {
+    /// The form of a text.
+    pub(super) fn of(text: &'t str) -> Self {
+        Self(compact(text))
+    }
+}
+
+impl ToSql for Held<'_> {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(match &self.0 {
+            Compact::Integer(number) => ToSqlOutput::Owned(Owned::Integer(*number)),
+            Compact::Text(form) => ToSqlOutput::Borrowed(ValueRef::Text(form.as_bytes())),
+        })
+    }
+}
+
+/// The text of the value in a column; NULL is `None`.
+pub(super) fn read<'r>(row: &'r Row<'_>, idx: usize) -> Result<Option<Cow<'r, str>>, StoreError> {
+    let text = match row.get_ref(idx)? {
+        ValueRef::Null => return Ok(None),
+        ValueRef::Integer(number) => Some(Cow::Owned(number.to_string())),
+        ValueRef::Text(form) => std::str::from_utf8(form).ok().and_then(expand),
+        ValueRef::Real(_) | ValueRef::Blob(_) => None,
+    };
+    text.map(Some).ok_or_else(|| StoreError::Corrupt(format!("column {idx} of a row holds no value's form")))
+}
