@@ -51,13 +51,8 @@ impl Cluster {
         Self::start_in("/tmp", settings)
     }
 
-    /// The same, for little data in many tables: in memory, where the system has a folder for that.
-    pub(crate) fn start_small(settings: &[&str]) -> Result<Self, String> {
-        let place = "/dev/shm";
-        Self::start_in(if Path::new(place).is_dir() { place } else { "/tmp" }, settings)
-    }
-
-    fn start_in(place: &str, settings: &[&str]) -> Result<Self, String> {
+    /// The same, with its data in a folder of its own inside this one.
+    pub(crate) fn start_in(place: &str, settings: &[&str]) -> Result<Self, String> {
         if !Path::new(PROGRAMS).join("postgres").exists() {
             return Err("PostgreSQL 15 is not installed: run scripts/setup".into());
         }
