@@ -84,7 +84,7 @@ fn complaints(page: &Page, case: &Case) -> Vec<String> {
         let local =
             Local::written(&case.policy, &case.written, (&case.facts, &case.context), &values, &questions);
         match local {
-            Ok(local) => ask(&local, case, &referees, &mut || true, &mut complaints),
+            Ok(local) => ask(&local, case, &referees, &mut |_, _| true, &mut complaints),
             Err(message) => complaints.push(message),
         }
     }
@@ -92,7 +92,7 @@ fn complaints(page: &Page, case: &Case) -> Vec<String> {
         let style = chosen.unwrap_or(first + number);
         let every = if number < WHOLE { 1 } else { every };
         let mut turn = number;
-        let mut is_asked = || {
+        let mut is_asked = |_, _| {
             turn += 1;
             turn.is_multiple_of(every)
         };
@@ -113,7 +113,7 @@ fn ask(
     local: &Local,
     case: &Case,
     referees: &[Referee<'_>],
-    is_asked: &mut dyn FnMut() -> bool,
+    is_asked: &mut dyn FnMut(usize, usize) -> bool,
     complaints: &mut Vec<String>,
 ) {
     for (Query { text, question, .. }, referee) in case.queries.iter().zip(referees) {

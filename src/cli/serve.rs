@@ -141,25 +141,29 @@ fn welcome(address: SocketAddr, metrics: Option<SocketAddr>, config: &Config) ->
     lines.join("\n")
 }
 
-/// Ready once the process is asked to stop, by Ctrl-C or by its supervisor.
-async fn stop_signal() {
-    let interrupt = async {
-        if tokio::signal::ctrl_c().await.is_err() {
-            std::future::pending::<()>().await;
-        }
-    };
-    #[cfg(unix)]
-    let terminate = async {
-        match tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
+/// Ready once the process is asked to stop, by Ctrl-C or by its supervisor. Whoever reads the welcome may ask at once, so
+/// what is asked counts from the call on, not only once somebody waits for it.
+#[cfg(unix)]
+fn stop_signal() -> impl Future<Output = ()> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let [interrupt, terminate] =
+        [SignalKind::interrupt(), SignalKind::terminate()].map(signal).map(async |taken| match taken {
             Ok(mut signal) => drop(signal.recv().await),
             Err(_) => std::future::pending().await,
+        });
+    async {
+        tokio::select! {
+            () = interrupt => {}
+            () = terminate => {}
         }
-    };
-    #[cfg(not(unix))]
-    let terminate = std::future::pending::<()>();
-    tokio::select! {
-        () = interrupt => {}
-        () = terminate => {}
+    }
+}
+
+/// Ready once the process is asked to stop, by Ctrl-C.
+#[cfg(not(unix))]
+async fn stop_signal() {
+    if tokio::signal::ctrl_c().await.is_err() {
+        std::future::pending::<()>().await;
     }
 }
 

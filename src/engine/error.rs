@@ -71,6 +71,7 @@ impl From<StoreError> for EngineError {
             StoreError::Bug(text) => Self::Bug(text),
             StoreError::Io(_)
             | StoreError::Corrupt(_)
+            | StoreError::Damaged { .. }
             | StoreError::NotAStore(_)
             | StoreError::Missing(_)
             | StoreError::Exists(_)

@@ -54,6 +54,8 @@ pub(super) enum ApiError {
     Internal(String),
     /// 503: we cannot at the moment; the text is for the log.
     Unavailable(String),
+    /// 503: we can answer but not write; the text is for the log.
+    CannotStore(String),
 }
 
 impl ApiError {
@@ -69,7 +71,7 @@ impl ApiError {
             Self::UnsupportedMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Self::TooManyRequests { .. } => StatusCode::TOO_MANY_REQUESTS,
             Self::Internal(_) => StatusCode::INTERNAL_SERVER_ERROR,
-            Self::Unavailable(_) => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Unavailable(_) | Self::CannotStore(_) => StatusCode::SERVICE_UNAVAILABLE,
         }
     }
 
@@ -89,6 +91,9 @@ impl ApiError {
             }
             Self::Internal(_) => "internal error, which is logged under this request's id".to_owned(),
             Self::Unavailable(_) => "the service is not available at the moment".to_owned(),
+            Self::CannotStore(_) => "nothing can be stored at the moment: the disk is full or failing; \
+                questions are still answered"
+                .to_owned(),
         }
     }
 
@@ -96,7 +101,9 @@ impl ApiError {
     fn log(&self) {
         match self {
             Self::Internal(cause) => tracing::error!(cause, "request failed"),
-            Self::Unavailable(cause) => tracing::warn!(cause, "request refused for the moment"),
+            Self::Unavailable(cause) | Self::CannotStore(cause) => {
+                tracing::warn!(cause, "request refused for the moment");
+            }
             Self::BadRequest(_)
             | Self::Unauthorized(_)
             | Self::Forbidden
@@ -114,7 +121,7 @@ impl ApiError {
         self.log();
         let retry = match self {
             Self::TooManyRequests { wait, .. } => Some(whole_seconds(wait)),
-            Self::Unavailable(_) => Some(RETRY_SECONDS),
+            Self::Unavailable(_) | Self::CannotStore(_) => Some(RETRY_SECONDS),
             _ => None,
         };
         let status = self.status();
@@ -154,13 +161,13 @@ impl From<StoreError> for ApiError {
             StoreError::Invalid(text) => Self::BadRequest(text),
             StoreError::Timeout(_) => Self::BadRequest(error.to_string()),
             StoreError::TooLarge(_) | StoreError::Reach { .. } => Self::TooLarge(error.to_string()),
-            StoreError::Busy
-            | StoreError::Closed
-            | StoreError::Full
-            | StoreError::Locked(_)
-            | StoreError::ReadOnly(_) => Self::Unavailable(error.to_string()),
+            StoreError::Busy | StoreError::Closed | StoreError::Locked(_) => {
+                Self::Unavailable(error.to_string())
+            }
+            StoreError::Full | StoreError::ReadOnly(_) => Self::CannotStore(error.to_string()),
             StoreError::Io(_)
             | StoreError::Corrupt(_)
+            | StoreError::Damaged { .. }
             | StoreError::NotAStore(_)
             | StoreError::Missing(_)
             | StoreError::Exists(_)

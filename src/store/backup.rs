@@ -16,7 +16,6 @@ use std::{
     fs::{self, File},
     io::{Read, Write},
     path::{Path, PathBuf},
-    time::Duration,
 };
 
 use rusqlite::{Connection, OpenFlags};
@@ -68,7 +67,7 @@ impl Snapshot {
         self.copy_into(&mut copy, progress)?;
         // One file is all there is: no log beside it.
         copy.pragma_update_and_check(None, "journal_mode", "DELETE", |_| Ok(()))?;
-        migrate::check(&mut copy, Duration::MAX)?;
+        migrate::check_trees(&mut copy)?;
         let held = holdings(&copy)?;
         copy.close().map_err(|(_, error)| error)?;
         let io = |error: std::io::Error| StoreError::io(part, &error);
@@ -132,7 +131,7 @@ fn unpack(file: &Path, bytes: u64, part: &Path) -> Result<Holdings, StoreError> 
     let mut conn = open_file(part, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     migrate::examine(&conn, file)?;
     migrate::migrate(&mut conn)?;
-    migrate::check(&mut conn, Duration::MAX)?;
+    migrate::check_trees(&mut conn)?;
     let held = holdings(&conn)?;
     conn.close().map_err(|(_, error)| error)?;
     Ok(held)

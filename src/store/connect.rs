@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! DIR/            0700
-//!   lock          held by the one process that serves DIR
+//!   lock          held by the one process that serves DIR; says whether there has been a store
 //!   store.db      0600, SQLite; -wal and -shm beside it inherit the mode
 //! ```
 //!
@@ -12,6 +12,7 @@
 
 use std::{
     fs::{self, DirBuilder, File, OpenOptions, TryLockError},
+    io::{Read, Seek, Write},
     path::{Path, PathBuf},
     sync::atomic::{AtomicU64, Ordering},
     time::Duration,
@@ -64,6 +65,13 @@ const READER_CACHE_KIB: i64 = 8 * 1024;
 /// The name of the file in its directory.
 pub(super) const DATABASE: &str = "store.db";
 
+/// Bytes below which a file holds no page, and SQLite takes it for a new one.
+const SMALLEST: u64 = 512;
+
+/// What the lock says once there has been a store beside it. SQLite takes an empty file for a new database, and
+/// removes the log of an empty one: without this a store that was lost would silently begin anew.
+const BEGUN: &str = "there has been a store beside this file\n";
+
 /// Statements that each connection keeps prepared.
 const PREPARED: usize = 512;
 
@@ -71,7 +79,7 @@ const PREPARED: usize = 512;
 #[derive(Debug)]
 pub(super) enum Place {
     /// In a directory, which the file locks.
-    Directory { database: PathBuf, _lock: File },
+    Directory { database: PathBuf, lock: File },
     /// In memory, under this name.
     Memory { name: String },
 }
@@ -79,11 +87,28 @@ pub(super) enum Place {
 impl Place {
     /// Makes the directory and its files where they are missing, and locks it.
     pub(super) fn directory(dir: &Path) -> Result<Self, StoreError> {
-        let lock = lock(dir)?;
+        let mut lock = lock(dir)?;
         let database = dir.join(DATABASE);
+        let length = database.metadata().ok().map(|found| found.len());
+        if length.is_none_or(|bytes| bytes < SMALLEST) && has_begun(&mut lock) {
+            let state = if length.is_some() { "is empty" } else { "is missing" };
+            return Err(StoreError::Corrupt(format!("`{DATABASE}` {state}")));
+        }
         private_file(&database)?;
         sync_directory(dir)?;
-        Ok(Self::Directory { database, _lock: lock })
+        Ok(Self::Directory { database, lock })
+    }
+
+    /// Remembers that there has been a store here.
+    pub(super) fn note_store(&mut self) {
+        let Self::Directory { lock, .. } = self else { return };
+        if has_begun(lock) {
+            return;
+        }
+        if let Err(error) = lock.write_all(BEGUN.as_bytes()).and_then(|()| lock.sync_all()) {
+            // A store of an earlier release on a full disk, say: it is whole all the same.
+            tracing::warn!(%error, "the lock cannot be written");
+        }
     }
 
     /// A place in memory that nothing else uses.
@@ -177,6 +202,12 @@ pub(super) fn lock(dir: &Path) -> Result<File, StoreError> {
         Err(TryLockError::WouldBlock) => Err(StoreError::Locked(dir.into())),
         Err(TryLockError::Error(error)) => Err(StoreError::io(&path, &error)),
     }
+}
+
+/// Whether there has been a store beside a lock.
+fn has_begun(lock: &mut File) -> bool {
+    let mut text = String::new();
+    lock.rewind().and_then(|()| lock.read_to_string(&mut text)).is_ok() && text == BEGUN
 }
 
 /// Makes the writer's connection durable; the file is known to be ours.

@@ -3,7 +3,10 @@
 //! Every variant's text can stand in a log line alone. None carries the values of a statement's
 //! parameters: what users stored stays out of error texts.
 
-use std::{path::PathBuf, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use rusqlite::ErrorCode;
 
@@ -16,6 +19,17 @@ pub enum StoreError {
     /// The file's content contradicts itself.
     #[error("the store's file is damaged: {0}")]
     Corrupt(String),
+    /// What is in a directory cannot be served, as it contradicts itself.
+    #[error(
+        "the store in `{}` is damaged: {reason}; put a backup in its place with `portcullis restore --overwrite`",
+        .dir.display()
+    )]
+    Damaged {
+        /// The directory.
+        dir: PathBuf,
+        /// What contradicts what.
+        reason: String,
+    },
     /// The file belongs to another program.
     #[error("`{}` is not a Portcullis store", .0.display())]
     NotAStore(PathBuf),
@@ -122,8 +136,21 @@ fn message(error: &rusqlite::Error) -> String {
 }
 
 impl StoreError {
+    /// The error as whoever starts the service needs it: what it is about, and what can be done.
+    pub(super) fn at_start(self, dir: &Path) -> Self {
+        match self {
+            // Statements of ours fail on a file that was checked to be ours only if it is not as we left it.
+            Self::Corrupt(reason) | Self::Bug(reason) => Self::Damaged { dir: dir.into(), reason },
+            Self::Full => Self::Io(format!("`{}`: there is no space left on the disk", dir.display())),
+            Self::Io(text) | Self::ReadOnly(text) if !text.starts_with('`') => {
+                Self::Io(format!("`{}`: {text}", dir.display()))
+            }
+            other => other,
+        }
+    }
+
     /// An operating-system failure at a path.
-    pub(super) fn io(path: &std::path::Path, error: &std::io::Error) -> Self {
+    pub(super) fn io(path: &Path, error: &std::io::Error) -> Self {
         match error.kind() {
             std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => Self::Full,
             _ => Self::Io(format!("`{}`: {error}", path.display())),

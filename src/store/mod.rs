@@ -17,12 +17,14 @@
 //! - Take [`Store::relations`] first, then read: every table of the snapshot exists while it is held, and
 //!   every fact acknowledged before is in one of them. [`Store::whole`] around both makes that every fact of the moment
 //!   that is read.
+//! - What contradicts itself is not served: `migrate` and `damage` say what is looked at, and what nobody can see.
 //! - One process serves a directory at a time; others may look at it meanwhile, as a [`Snapshot`], and copy it.
 //!
 //! Not here: which facts a policy accepts, and how a question becomes SQL (`engine`).
 
 mod backup;
 mod connect;
+mod damage;
 mod error;
 mod fact;
 mod facts;
@@ -98,7 +100,15 @@ impl Drop for Shared {
 impl Store {
     /// Opens the store in a directory, which is made if it does not exist. Blocks while it checks the file.
     pub fn open(dir: &Path, options: &StoreOptions) -> Result<Self, StoreError> {
-        Self::open_at(Place::directory(dir)?, options)
+        let is_new = !dir.exists();
+        let opened = Place::directory(dir).and_then(|place| Self::open_at(place, options));
+        opened.map_err(|error| {
+            if is_new && !matches!(error, StoreError::Locked(_)) {
+                // Half a store would be in the way of the next start. The first error is the one that explains.
+                let _ = std::fs::remove_dir_all(dir);
+            }
+            error.at_start(dir)
+        })
     }
 
     /// An empty store that ends with its last handle. Here, other than in a file, a reader and the writer wait for each
@@ -107,13 +117,18 @@ impl Store {
         Self::open_at(Place::memory(), options)
     }
 
-    fn open_at(place: Place, options: &StoreOptions) -> Result<Self, StoreError> {
+    fn open_at(mut place: Place, options: &StoreOptions) -> Result<Self, StoreError> {
+        if let [database, log, ..] = place.files().as_slice() {
+            damage::examine(database, log)?;
+        }
         let mut conn = place.writer()?;
         migrate::examine(&conn, place.path())?;
         connect::prepare_writer(&conn, &place, options)?;
         migrate::migrate(&mut conn)?;
         migrate::check(&mut conn, options.check_time)?;
+        policy::check(&conn)?;
         let secret = secret(&conn)?;
+        place.note_store();
         let files = place.files();
         let readers = (0..options.readers.max(1))
             .map(|_| Reader::new(place.reader(options)?, options.query_time))

@@ -1,6 +1,10 @@
 //! Every policy that was ever stored, until a `clear`; the newest is the active one.
+//!
+//! Of the active one the SHA-256 is stored beside it. A letter that changes on the disk makes another policy, which SQLite
+//! does not notice, and which may be a valid one that grants something else.
 
 use rusqlite::{Connection, OptionalExtension, Row};
+use sha2::{Digest, Sha256};
 
 use super::error::StoreError;
 
@@ -39,7 +43,27 @@ pub(super) fn put(
         (src, filename, now),
     )?;
     let id = conn.last_insert_rowid().unsigned_abs();
+    conn.execute("INSERT OR REPLACE INTO meta VALUES ('policy', ?1)", [seal(id, src)])?;
     Ok(PolicyVersion { id, filename: filename.into(), created: now, active: true })
+}
+
+/// Whether the active policy is what was stored. One without a seal of its own is of an earlier release.
+pub(super) fn check(conn: &Connection) -> Result<(), StoreError> {
+    let Some(active) = get(conn, None)? else { return Ok(()) };
+    let sealed: Option<Vec<u8>> =
+        conn.query_row("SELECT value FROM meta WHERE name = 'policy'", [], |row| row.get(0)).optional()?;
+    let expected = seal(active.version.id, &active.src);
+    match sealed {
+        Some(sealed) if sealed.get(..8) == expected.get(..8) && sealed != expected => Err(
+            StoreError::Corrupt("the active policy is not the one that was stored, by its SHA-256".into()),
+        ),
+        Some(_) | None => Ok(()),
+    }
+}
+
+/// A policy's number and the digest of its text.
+fn seal(id: u64, src: &str) -> Vec<u8> {
+    [&id.to_be_bytes()[..], &Sha256::digest(src)].concat()
 }
 
 /// The policy with this id, or the active one.

@@ -2,6 +2,7 @@
 
 use crate::support::fixture::{Answer, Expected};
 use crate::support::hosted::{FAULT, Hosted};
+use crate::support::hostile::TEXTS;
 use crate::support::notation::{self, Cell, Fact, Value};
 use crate::support::outcome::Outcome;
 use crate::support::policy;
@@ -19,87 +20,6 @@ resource Doc {
   "read" if "reader";
 }
 "#;
-
-/// What escapers, parsers, drivers and collations stumble over.
-const TEXTS: &[&str] = &[
-    "'; DROP TABLE facts; --",
-    "'; DROP TABLE f1; --",
-    "\\' OR 1=1 --",
-    "' OR '1'='1",
-    "'' OR 1=1 --",
-    "\"; DROP TABLE f1; --",
-    "a\" OR \"1\"=\"1",
-    "`; DROP TABLE f1; --",
-    "$1",
-    "$$",
-    "$q$; DROP TABLE f1; $q$",
-    "?1",
-    "?",
-    ":x",
-    "@x",
-    "%s",
-    "%",
-    "_",
-    "\\",
-    "\\\\",
-    "\\'",
-    "'",
-    "''",
-    "\"",
-    "--",
-    "/* x",
-    "*/ x",
-    ";",
-    "E'\\n'",
-    "x'00'",
-    "N'x'",
-    "U&'\\0041'",
-    "NULL",
-    "null",
-    "0",
-    "00",
-    "1e0",
-    "true",
-    " ",
-    "  ",
-    "x ",
-    " x",
-    "x\n",
-    "x\r\n-- y",
-    "line\n; DROP TABLE f1; --",
-    "\t",
-    "\u{1}",
-    "\u{7f}",
-    "\u{85}",
-    "\u{a0}",
-    "\u{2028}",
-    "\u{feff}",
-    "\u{202e}gnp.exe",
-    "\u{200d}",
-    "\u{fffd}",
-    "\u{ffff}",
-    "\u{10ffff}",
-    "\u{e000}",
-    "é",
-    "e\u{301}",
-    "ß",
-    "SS",
-    "ſ",
-    "İ",
-    "i",
-    "I",
-    "ı",
-    "日本語",
-    "עברית",
-    "👩‍👩‍👧",
-    "[\"x\"]",
-    "{\"type\":\"User\"}",
-    "{}",
-    "\\u0027",
-    "&#39;",
-    "%27",
-    "../../etc/passwd",
-];
 
 fn hosted(policy: &str, facts: &[Fact]) -> Hosted {
     let hosted = Hosted::new(policy).unwrap();

@@ -8,6 +8,9 @@
     reason = "a test that cannot go on should stop where it is"
 )]
 
+#[path = "../support/executable.rs"]
+mod executable;
+mod extremes;
 mod ids;
 mod policies;
 mod probe;

@@ -211,6 +211,28 @@ fn five_hundred_alternatives() {
 }
 
 #[test]
+fn a_thousand_alternatives() {
+    let body = joined(1_000, " or ", |n| format!("a{n}(u, d)"));
+    answers_or_refusals(
+        "a_thousand_alternatives",
+        format!("{USER_AND_DOC}has_permission(u: User, \"read\", d: Doc) if {body};"),
+        "a7(User:ada, Doc:a)\na999(User:ada, Doc:b)",
+        &[("allow(User:ada, \"read\", Doc:?)", "Doc:a, Doc:b"), ("allow(User:ada, \"read\", Doc:c)", "no")],
+    );
+}
+
+#[test]
+fn none_of_a_thousand_alternatives() {
+    let body = joined(1_000, " or ", |n| format!("a{n}(u, d)"));
+    answers_or_refusals(
+        "none_of_a_thousand_alternatives",
+        format!("{USER_AND_DOC}has_permission(u: User, \"read\", d: Doc) if all(u, d) and not ({body});"),
+        "all(User:ada, Doc:a)\nall(User:ada, Doc:b)\na999(User:ada, Doc:b)",
+        &[("allow(User:ada, \"read\", Doc:?)", "Doc:a"), ("allow(User:ada, \"read\", Doc:b)", "no")],
+    );
+}
+
+#[test]
 fn many_ways_that_each_split_in_many() {
     let rules = lines(100, |n| {
         format!(
@@ -369,6 +391,22 @@ fn a_deep_extends() {
             ("allow(User:ada, \"read\", T0:a)", "no"),
             ("allow(User:?, \"read\", T299:a)", "User:ada"),
         ],
+    );
+}
+
+/// Each block has both blocks above it: two to the power of sixty ways up.
+#[test]
+fn a_diamond_of_extends() {
+    let blocks = lines(60, |n| {
+        format!("resource A{m} extends A{n}, B{n} {{}}\nresource B{m} extends A{n}, B{n} {{}}", m = n + 1)
+    });
+    let first = "resource A0 { roles = [\"reader\"]; permissions = [\"read\"]; \"read\" if \"reader\"; }\n\
+                 resource B0 {}\n";
+    answers(
+        "a_diamond_of_extends",
+        format!("actor User {{}}\n{first}{blocks}"),
+        "has_role(User:ada, \"reader\", A60:a)",
+        &[("allow(User:ada, \"read\", A60:?)", "A60:a"), ("allow(User:ada, \"read\", B60:a)", "no")],
     );
 }
 

@@ -6,6 +6,7 @@ use crate::support::notation;
 use crate::support::outcome::Outcome;
 use crate::support::policy;
 use crate::support::returned::Returned;
+use crate::support::sql_limits;
 use portcullis_compiler::catalog::Catalog;
 use portcullis_compiler::question::{CompileError, Shape};
 use portcullis_compiler::{Dialect, compile};
@@ -62,8 +63,10 @@ pub(crate) fn complaints(policy: &str, facts: &str, asked: Vec<(String, String)>
             if started.elapsed() > BOUND {
                 complaints.push(format!("{text}: compiling took {:?}", started.elapsed()));
             }
-            if let Err(bug @ CompileError::Bug(_)) = compiled {
-                complaints.push(format!("{text}: {bug}"));
+            match compiled {
+                Err(bug @ CompileError::Bug(_)) => complaints.push(format!("{text}: {bug}")),
+                Err(CompileError::Refused(_)) => {}
+                Ok(statement) => complaints.extend(sql_limits::check(&statement.sql, dialect).err()),
             }
         }
     }

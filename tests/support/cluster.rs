@@ -14,13 +14,13 @@ use std::process::{ChildStdin, Command, Stdio};
 /// Where the package installs the server and its tools.
 pub(crate) const PROGRAMS: &str = "/usr/lib/postgresql/15/bin";
 
-/// Makes a cluster, serves it and waits for the end of its input. It stands in `/tmp` because a socket's
-/// path may not be long, and because every user may write there. Its memory is bounded: a statement that
+/// Makes a cluster, serves it and waits for the end of its input. It stands in the folder that `PLACE` names, where a
+/// socket's path is not long and every user may write. Its memory is bounded: a statement that
 /// takes gigabytes to plan is a failure, and the machine has other things to do.
 const SCRIPT: &str = r#"
 set -eu
 ulimit -v 6000000
-folder=$(mktemp -d /tmp/portcullis-postgres.XXXXXX)
+folder=$(mktemp -d "$PLACE/portcullis-postgres.XXXXXX")
 trap 'rm -rf "$folder"' EXIT
 "$0/initdb" -D "$folder/data" -U postgres -A trust -E UTF8 --locale=C.UTF-8 \
   --locale-provider=icu --icu-locale=en-US --no-sync >"$folder/log" 2>&1 || { cat "$folder/log"; exit 1; }
@@ -48,6 +48,11 @@ pub(crate) struct Cluster {
 impl Cluster {
     /// Starts a server with these settings, and returns when it takes connections.
     pub(crate) fn start(settings: &[&str]) -> Result<Self, String> {
+        Self::start_in("/tmp", settings)
+    }
+
+    /// The same, with its data in a folder of its own inside this one.
+    pub(crate) fn start_in(place: &str, settings: &[&str]) -> Result<Self, String> {
         if !Path::new(PROGRAMS).join("postgres").exists() {
             return Err("PostgreSQL 15 is not installed: run scripts/setup".into());
         }
@@ -58,7 +63,7 @@ impl Cluster {
         } else {
             Command::new("sh")
         };
-        command.args(["-c", SCRIPT, PROGRAMS]).current_dir("/");
+        command.args(["-c", SCRIPT, PROGRAMS]).env("PLACE", place).current_dir("/");
         for setting in settings {
             command.args(["-c", setting]);
         }

@@ -10,6 +10,7 @@
 //! refers to its own level or lower ones, and negates only lower ones. So few policies have a cycle through
 //! negation, which would be refused.
 
+use super::guise::Guise;
 use super::longhand;
 use super::notation::{Fact, Value};
 use super::shorthand;
@@ -23,8 +24,12 @@ use std::fmt::Write;
 pub(crate) struct Sample {
     /// The policy's text.
     pub(crate) policy: String,
+    /// The same in plain texts.
+    pub(crate) plain: String,
     /// Chooses where each fact stands, and in what tables.
     pub(crate) placing: usize,
+    /// How ids and names are written.
+    pub(crate) guise: Guise,
     facts: Vec<Vec<u8>>,
 }
 
@@ -45,31 +50,32 @@ impl Sample {
         let fact = |bytes: &Vec<u8>| {
             let mut choices = Choices::new(bytes);
             let shape = choices.of(&usable);
-            let args = shape.args.iter().map(|arg| value_of(program, arg, &mut choices)).collect();
+            let args = shape.args.iter().map(|arg| self.value_of(program, arg, &mut choices)).collect();
             Fact { predicate: shape.predicate.clone(), args }
         };
         self.facts.iter().map(fact).collect::<BTreeSet<_>>().into_iter().collect()
     }
-}
 
-/// The entry points could be stored too; then nothing else would matter.
-fn is_of_use(shape: &Signature) -> bool {
-    !matches!(shape.predicate.as_str(), "allow" | "has_permission")
-}
-
-fn value_of(program: &Program, arg: &SignatureArg, choices: &mut Choices<'_>) -> Value {
-    let name = |ty: &TypeId| program.types[ty.index()].name.as_str();
-    let ty = match arg {
-        SignatureArg::Literal(text) => return Value::new("String", text),
-        SignatureArg::OneOf(types) => name(&choices.of(types)),
-        SignatureArg::Any => choices.of(&["Doc", "Doc", "User", "Org", "String", "Integer"]),
-    };
-    match ty {
-        "Integer" => Value::new(ty, choices.of(&["1", "2", "10"])),
-        "String" => Value::new(ty, choices.of(&["r0", "r1", "g0", "p0"])),
-        "Boolean" => Value::new(ty, "true"),
-        ty => Value::new(ty, id_of(ty, choices)),
+    fn value_of(&self, program: &Program, arg: &SignatureArg, choices: &mut Choices<'_>) -> Value {
+        let name = |ty: &TypeId| program.types[ty.index()].name.as_str();
+        let ty = match arg {
+            // The policy's own text, which has its guise.
+            SignatureArg::Literal(text) => return Value::new("String", text),
+            SignatureArg::OneOf(types) => name(&choices.of(types)),
+            SignatureArg::Any => choices.of(&["Doc", "Doc", "User", "Org", "String", "Integer"]),
+        };
+        self.guise.value(&match ty {
+            "Integer" => Value::new(ty, choices.of(INTEGERS)),
+            "String" => Value::new(ty, choices.of(&["r0", "r1", "g0", "p0", "a"])),
+            "Boolean" => Value::new(ty, choices.of(&["true", "false"])),
+            ty => Value::new(ty, id_of(ty, choices)),
+        })
     }
+}
+
+/// The entry points could be stored too; then nothing else would matter. A fact has an argument.
+fn is_of_use(shape: &Signature) -> bool {
+    !shape.args.is_empty() && !matches!(shape.predicate.as_str(), "allow" | "has_permission")
 }
 
 /// Whether rules may negate.
@@ -129,6 +135,10 @@ pub(crate) const BLOCKS: &[Block] = &[
     },
 ];
 
+/// Numbers that facts hold; the ends of the range have no neighbour on one side.
+const INTEGERS: &[&str] =
+    &["1", "2", "10", "2", "1", "0", "-3", "9223372036854775807", "-9223372036854775808"];
+
 /// The ids of each type; the last of each is never stored.
 pub(crate) const IDS: &[(&str, &[&str])] = &[
     ("User", &["a", "b", "zz"]),
@@ -136,6 +146,7 @@ pub(crate) const IDS: &[(&str, &[&str])] = &[
     ("Org", &["a", "b", "zz"]),
     ("Group", &["a", "b", "zz"]),
     ("Memo", &["a", "zz"]),
+    ("Bot", &["a", "zz"]),
 ];
 
 /// Bytes as choices.
@@ -176,15 +187,18 @@ pub(crate) fn samples() -> impl Strategy<Value = Sample> {
     let fact = prop::collection::vec(any::<u8>(), 8);
     let rules = prop::collection::vec(rule, 3..16);
     let facts = prop::collection::vec(fact, 0..32);
-    (any::<bool>(), 0..4_u8, rules, facts, any::<u16>()).prop_map(
-        |(is_layered, wired, rules, facts, placing)| {
+    let frame = (any::<bool>(), 0..4_u8, 0..4_u8);
+    (frame, rules, facts, any::<u16>(), any::<[u8; 4]>()).prop_map(
+        |((is_layered, wired, bots), rules, facts, placing, guise)| {
             let style = if is_layered { Style::Layered } else { Style::Tangled };
-            Sample { policy: policy(style, wired > 0, &rules), facts, placing: usize::from(placing) }
+            let guise = Guise::of(guise);
+            let plain = policy(style, wired > 0, bots == 3, &rules);
+            Sample { policy: guise.policy(&plain), plain, placing: usize::from(placing), guise, facts }
         },
     )
 }
 
-fn policy(style: Style, is_wired: bool, rules: &[Vec<u8>]) -> String {
+fn policy(style: Style, is_wired: bool, has_bots: bool, rules: &[Vec<u8>]) -> String {
     let mut inside: Vec<Vec<String>> = BLOCKS.iter().map(|_| Vec::new()).collect();
     if is_wired {
         // Most policies let roles lead to permissions; chance alone seldom does.
@@ -207,8 +221,12 @@ fn policy(style: Style, is_wired: bool, rules: &[Vec<u8>]) -> String {
         }
     }
     let mut text = String::from("actor User {}\n");
-    let _ =
-        writeln!(text, "global {{ roles = [\"g0\", \"g1\"]; permissions = [\"q0\"]; {} }}", global.join(" "));
+    if has_bots {
+        text.push_str("actor Bot extends User {}\n");
+    }
+    text.push_str("global {\n  roles = [\"g0\", \"g1\"];\n  permissions = [\"q0\"];\n");
+    global.iter().for_each(|rule| text.extend(["  ", rule, "\n"]));
+    text.push_str("}\n");
     for (block, rules) in BLOCKS.iter().zip(&inside) {
         let quoted =
             |names: &[&str]| names.iter().map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", ");

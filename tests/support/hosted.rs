@@ -64,6 +64,26 @@ impl Hosted {
         [allow, pattern, conjunction].into_iter().flatten().collect()
     }
 
+    /// Asks in one of the ways that fit the question; `turn` says in which.
+    pub(crate) fn ask_one_way(
+        &self,
+        question: &Question,
+        context: &[Fact],
+        turn: usize,
+    ) -> (&'static str, Outcome) {
+        let (allow, pattern) = (Allow::of(question), pattern(question));
+        match (turn % 3, allow, pattern, conjunction(question)) {
+            (0, Some(allow), _, _) | (_, Some(allow), None, None) => {
+                ("entry point", self.ask_allow(&allow, context))
+            }
+            (0 | 1, _, Some(pattern), _) | (_, _, Some(pattern), None) => {
+                ("pattern", self.ask_pattern(question, pattern, context))
+            }
+            (_, _, _, Some(query)) => ("conjunction", self.ask_conjunction(question, query, context)),
+            (_, None, None, None) => panic!("nobody can ask {question:?}"),
+        }
+    }
+
     /// Asks the entry point.
     pub(crate) fn ask_allow(&self, allow: &Allow, context: &[Fact]) -> Outcome {
         let (engine, context) = (&self.engine, stored_all(context));
@@ -99,9 +119,19 @@ impl Hosted {
         Ok(passed.into_iter().map(|value| Value::new(&value.ty, &value.id)).collect())
     }
 
-    /// The SQL that answers a question on the caller's database. It must be what is printed for this question
-    /// alone, whatever was asked before.
+    /// The SQL that answers a question on the caller's database, as it comes after other questions.
     pub(crate) fn local(
+        &self,
+        bindings: &str,
+        question: LocalQuestion,
+        context: &[Fact],
+    ) -> Result<String, String> {
+        let request = LocalRequest { bindings: bindings.to_owned(), question, context: stored_all(context) };
+        RUNTIME.block_on(self.engine.local(request)).map_err(told)
+    }
+
+    /// The same SQL. It must be what is printed for this question alone, whatever was asked before.
+    pub(crate) fn local_alone(
         &self,
         bindings: &str,
         question: LocalQuestion,
@@ -109,10 +139,6 @@ impl Hosted {
     ) -> Result<String, String> {
         let request =
             |question| LocalRequest { bindings: bindings.to_owned(), question, context: stored_all(context) };
-        let told = |error| match error {
-            EngineError::BadRequest(message) => message,
-            other => format!("{FAULT}{other}"),
-        };
         RUNTIME.block_on(async {
             // Its own answer does not matter, and it may be refused.
             let _ = self.engine.local(request(twin(&question))).await;
@@ -205,6 +231,13 @@ fn outcome(result: Result<Answer, EngineError>) -> Outcome {
         Ok(answer) => Outcome::Is(answer),
         Err(EngineError::BadRequest(message)) => Outcome::Refused(message),
         Err(other) => Outcome::Refused(format!("{FAULT}{other}")),
+    }
+}
+
+fn told(error: EngineError) -> String {
+    match error {
+        EngineError::BadRequest(message) => message,
+        other => format!("{FAULT}{other}"),
     }
 }
 

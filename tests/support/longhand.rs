@@ -14,15 +14,20 @@ pub(crate) const PREDICATES: &[(&str, &[&str])] = &[
     ("f5", &["Org"]),
     ("f6", &["Doc"]),
     ("f7", &["User", "Doc"]),
+    ("f8", &["User", "String"]),
+    ("f9", &["Doc", "Boolean"]),
     ("d0", &["Doc"]),
     ("d1", &["Doc", "Doc"]),
     ("d2", &["User", "Doc"]),
     ("d3", &["Org"]),
     ("d4", &["User", "Org"]),
+    ("d5", &["Doc", "Integer"]),
+    ("d6", &["User", "String"]),
+    ("d7", &[]),
 ];
 
 /// The first derived predicate.
-const DERIVED: usize = 8;
+const DERIVED: usize = 10;
 
 /// Rules that random choices would seldom make: recursion of every kind, and what leads from it to the
 /// entry point. Those of the first list fit the levels.
@@ -51,6 +56,28 @@ const LAYERED: &[&str] = &[
     "has_permission(u: User, \"p1\", o: Org) if d4(u, o);",
     "has_permission(u: User, \"p2\", x: Doc) if d2(u, x) and not (f2(x, y) and d2(u, y));",
     "has_role(u: User, \"r1\", x: Doc) if d2(u, x) and not has_role(u, \"r0\", x);",
+    "d0(x: Doc) if f0(x) and not x = Doc{\"a\"};",
+    "d0(x: Doc) if f4(x, i) and f4(x, j) and i > j;",
+    "d0(x: Doc) if f4(x, i) and i < @current_unix_time;",
+    "d0(x: Doc) if f9(x, true) and not f9(x, false);",
+    "d1(x: Doc, y: Doc) if f9(x, b) and f9(y, b);",
+    "d2(u: Actor, x: Resource) if f3(u, x);",
+    "d2(u: User, x: Doc) if f3(u, x) and not (f2(x, y) and not f3(u, y));",
+    "d3(o: Org) if f5(o) and not (has_relation(o, \"parent\", p) and has_relation(p, \"parent\", q) and f5(q));",
+    "d4(u: User, o: Org) if has_relation(o, \"owner\", u) or f1(u) and f5(o);",
+    "d5(x: Doc, i: Integer) if f4(x, i);",
+    "d5(x: Doc, i: Integer) if f4(x, i) and d5(x, j) and j < i;",
+    "d5(x: Doc, i: Integer) if f4(y, i) and d1(x, y) and not i in [1, 2];",
+    "d6(u: User, s: String) if f8(u, s);",
+    "d7() if f1(_);",
+    "declare f3(Group, Doc);",
+    "has_role(u: User, \"r0\", x: Doc) if d6(u, \"r0\") and f3(u, x);",
+    "has_permission(u: User, s, x: Doc) if f8(u, s) and f3(u, x);",
+    "has_permission(u: User, \"p1\", x: Doc) if d7() and f3(u, x);",
+    "has_permission(_: User, \"p0\", o: Org) if f5(o) and not d7();",
+    "has_permission(u: User, \"p2\", x: Doc) if has_role(u, \"g0\") and not f6(x);",
+    "has_permission(u: User, \"q0\") if f1(u);",
+    "allow(u: User, s: String, x: Doc) if has_permission(u, s, x) and not f6(x);",
 ];
 
 /// These do not: they are for policies without negation.
@@ -69,6 +96,14 @@ const TANGLED: &[&str] = &[
     "has_permission(u: User, p, x: Doc) if has_relation(x, \"owner\", u) and p in [\"p0\", \"p2\"];",
     "has_permission(u: User, _, _: Doc) if has_role(u, \"g0\");",
     "d4(u: User, o: Org) if d2(u, x) and has_relation(x, \"org\", o);",
+    "d4(u: User, o: Org) if d3(o) and f1(u);",
+    "d3(o: Org) if d4(_, o);",
+    "d0(x: Doc) if d5(x, i) and i <= 2;",
+    "d5(x: Doc, i: Integer) if d0(x) and f4(y, i) and d1(x, y);",
+    "d6(u: User, s: String) if d2(u, x) and has_role(u, s, x);",
+    "has_role(u: User, s: String, x: Doc) if d6(u, s) and f3(u, x);",
+    "has_role(u: User, \"g0\") if d3(o) and has_role(u, \"r0\", o);",
+    "allow(u: Actor, s: String, x: Resource) if has_permission(u, s, x) or d2(u, x) and s = \"p3\";",
 ];
 
 /// An atom: a predicate and its arguments, each a literal's text or a variable's type.
@@ -106,6 +141,10 @@ pub(crate) fn rule(style: Style, choices: &mut Choices<'_>) -> String {
         }
         if style == Style::Layered && choices.rarely(3) {
             body.push(rule.negation(head.level, choices));
+        }
+        if choices.rarely(8) {
+            let either = [(); 2].map(|()| rule.closed(style, head.level, "_", choices));
+            body.push(format!("({})", either.join(" or ")));
         }
     }
     let head = format!("{}({})", head.name, params.join(", "));
@@ -145,7 +184,7 @@ fn head(style: Style, choices: &mut Choices<'_>) -> Shape {
 
 /// An atom that a rule of this level may read.
 fn shape(style: Style, level: usize, choices: &mut Choices<'_>) -> Shape {
-    let found = match choices.below(12) {
+    let found = match choices.below(13) {
         0..3 => own(choices.below(DERIVED)),
         3..6 => own(DERIVED + choices.below(PREDICATES.len() - DERIVED)),
         6 | 7 => named("has_role", "r", choices),
@@ -155,6 +194,7 @@ fn shape(style: Style, level: usize, choices: &mut Choices<'_>) -> Shape {
             args: vec![Arg::Of(choices.of(&["User", "Group"])), Arg::Of("String"), Arg::Of("Doc")],
             level: 0,
         },
+        12 => Shape { name: "has_role", args: vec![Arg::Of("User"), Arg::Text("\"g0\"".into())], level: 0 },
         _ => {
             let block = &BLOCKS[choices.below(3)];
             let (relation, ty) = choices.of(block.relations);
@@ -197,7 +237,11 @@ impl Rule {
             _ => {
                 let name = variable(ty, choices);
                 let is_new = self.bound.insert((name.clone(), ty));
-                let written = if ty == "User" { actor } else { ty };
+                let written = match ty {
+                    "User" => actor,
+                    "Doc" => choices.of(&["Doc", "Doc", "Doc", "Doc", "Resource"]),
+                    other => other,
+                };
                 if is_new { format!("{name}: {written}") } else { name }
             }
         }
@@ -239,8 +283,14 @@ impl Rule {
         }
         let (name, ty) = choices.of(&bound);
         let value = literal(ty, choices);
-        Some(match (choices.below(6), *ty) {
-            (0, "Integer") => format!("{name} {} {}", choices.of(&["<", "<=", ">", ">="]), value),
+        let order = |choices: &mut Choices<'_>| choices.of(&["<", "<=", ">", ">="]);
+        Some(match (choices.below(9), *ty) {
+            (0 | 8, "Integer") => format!("{name} {} {value}", order(choices)),
+            (6, "Integer") => {
+                let others = bound.iter().filter(|(_, ty)| *ty == "Integer").map(|(name, _)| name.as_str());
+                let others: Vec<&str> = others.chain(["@current_unix_time"]).collect();
+                format!("{name} {} {}", order(choices), choices.of(&others))
+            }
             (1, _) => format!("{name} = {value}"),
             (2, _) => format!("{name} in [{value}, {}]", literal(ty, choices)),
             (3, "Doc") => format!("{name} {} Doc", choices.of(&["matches", "matches!"])),
@@ -249,48 +299,63 @@ impl Rule {
                 let (other, _) = choices.of(&bound);
                 format!("{name} {} {other}", choices.of(&["!=", "="]))
             }
+            (6, _) => format!("not {name} = {value}"),
+            (7, _) => format!("not {name} in [{value}, {}]", literal(ty, choices)),
             _ => format!("{name} != {value}"),
         })
     }
 
+    /// An atom that binds nothing: over bound variables, literals and `own`, which stands for a variable that
+    /// nothing else binds.
+    fn closed(&self, style: Style, level: usize, own: &str, choices: &mut Choices<'_>) -> String {
+        let lower = shape(style, level, choices);
+        let arg = |arg: &Arg, choices: &mut Choices<'_>| match arg {
+            Arg::Text(text) => text.clone(),
+            Arg::Of(ty) => {
+                let fitting =
+                    self.bound.iter().filter(|(_, bound)| bound == ty).map(|(name, _)| name.as_str());
+                let fitting: Vec<&str> = fitting.collect();
+                let own = if own == "_" { own.to_owned() } else { format!("{own}{}", initial(ty)) };
+                match choices.below(5) {
+                    4 => literal(ty, choices),
+                    3 => own,
+                    _ if fitting.is_empty() => own,
+                    _ => choices.of(&fitting).to_owned(),
+                }
+            }
+        };
+        let args: Vec<String> = lower.args.iter().map(|each| arg(each, choices)).collect();
+        format!("{}({})", lower.name, args.join(", "))
+    }
+
     /// A negation of something lower, over bound variables and, rarely, ones of its own.
     fn negation(&self, level: usize, choices: &mut Choices<'_>) -> String {
-        let atom = |choices: &mut Choices<'_>| {
-            let lower = shape(Style::Layered, level.saturating_sub(1), choices);
-            let arg = |arg: &Arg, choices: &mut Choices<'_>| match arg {
-                Arg::Text(text) => text.clone(),
-                Arg::Of(ty) => {
-                    let fitting =
-                        self.bound.iter().filter(|(_, bound)| bound == ty).map(|(name, _)| name.as_str());
-                    let fitting: Vec<&str> = fitting.collect();
-                    match choices.below(5) {
-                        4 => literal(ty, choices),
-                        3 => "_".to_owned(),
-                        _ if fitting.is_empty() => "_".to_owned(),
-                        _ => choices.of(&fitting).to_owned(),
-                    }
-                }
-            };
-            let args: Vec<String> = lower.args.iter().map(|each| arg(each, choices)).collect();
-            format!("{}({})", lower.name, args.join(", "))
+        let atom = |own: &str, choices: &mut Choices<'_>| {
+            self.closed(Style::Layered, level.saturating_sub(1), own, choices)
         };
-        match choices.below(5) {
-            3 => format!("not ({} and {})", atom(choices), atom(choices)),
-            4 => format!("not ({} or {})", atom(choices), atom(choices)),
-            _ => format!("not {}", atom(choices)),
+        match choices.below(7) {
+            3 => format!("not ({} and {})", atom("_", choices), atom("_", choices)),
+            4 => format!("not ({} or {})", atom("_", choices), atom("_", choices)),
+            5 => format!("not ({} and {})", atom("own_", choices), atom("own_", choices)),
+            6 => format!("not ({} and not {})", atom("own_", choices), atom("own_", choices)),
+            _ => format!("not {}", atom("_", choices)),
         }
     }
 }
 
+fn initial(ty: &str) -> char {
+    ty.chars().next().unwrap().to_ascii_lowercase()
+}
+
 fn variable(ty: &str, choices: &mut Choices<'_>) -> String {
-    let first = ty.chars().next().unwrap().to_ascii_lowercase();
-    format!("{first}{}", choices.below(3))
+    format!("{}{}", initial(ty), choices.below(3))
 }
 
 fn literal(ty: &str, choices: &mut Choices<'_>) -> String {
     match ty {
-        "Integer" => choices.of(&["2", "1", "10"]).to_owned(),
-        "String" => choices.of(&["\"r0\"", "\"r1\"", "\"r2\""]).to_owned(),
+        "Integer" => choices.of(&["2", "1", "10", "0", "-3", "9223372036854775807"]).to_owned(),
+        "String" => choices.of(&["\"r0\"", "\"r1\"", "\"r2\"", "\"p0\""]).to_owned(),
+        "Boolean" => choices.of(&["true", "false"]).to_owned(),
         ty => format!("{ty}{{\"{}\"}}", id_of(ty, choices)),
     }
 }

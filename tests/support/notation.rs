@@ -141,6 +141,29 @@ pub(crate) fn question(text: &str) -> Result<Question, String> {
     }
 }
 
+/// Writes a question so that it can be read back; a variable that the author did not name stays without a name.
+pub(crate) fn written(question: &Question) -> String {
+    let argument = |&number: &usize| {
+        let QuestionVar { name, ty, domain } = &question.vars[number];
+        let ty = ty.as_deref().unwrap_or_default();
+        let typed = if ty.is_empty() { String::new() } else { format!("{ty}:") };
+        let name = if *name == format!("v{number}") { "" } else { name.as_str() };
+        match domain {
+            Domain::Given(id) => Value::new(ty, id).to_string(),
+            Domain::GivenOneOf(ids) => {
+                format!("{typed}[{}]", ids.iter().map(|id| quoted(id)).collect::<Vec<_>>().join(", "))
+            }
+            Domain::Wanted => format!("{typed}?{name}"),
+            Domain::Ignored => format!("{typed}_{name}"),
+        }
+    };
+    let atom = |atom: &QuestionAtom| {
+        let args: Vec<String> = atom.args.iter().map(argument).collect();
+        format!("{}({})", atom.predicate, args.join(", "))
+    };
+    question.atoms.iter().map(atom).collect::<Vec<_>>().join(" and ")
+}
+
 /// Reads the cells of an answer: rows separated by commas, a row of several cells in parentheses.
 pub(crate) fn rows(text: &str) -> Result<Vec<Vec<Cell>>, String> {
     let mut reader = Reader { rest: text };
@@ -170,7 +193,8 @@ fn is_bare(id: &str) -> bool {
     id.starts_with(char::is_alphanumeric) && id.chars().all(is_plain)
 }
 
-fn quoted(text: &str) -> String {
+/// A text in quotes, as the notation and the policy language write it.
+pub(crate) fn quoted(text: &str) -> String {
     let mut out = String::from("\"");
     for c in text.chars() {
         match c {

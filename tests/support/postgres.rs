@@ -3,9 +3,15 @@
 //! One server a test process; the first who asks starts it.
 
 use super::cluster::Cluster;
-use super::hosted::RUNTIME;
+use std::path::Path;
 use std::sync::{LazyLock, Mutex, PoisonError};
+use tokio::runtime::{Builder, Runtime};
 use tokio_postgres::{Client, Config, NoTls};
+
+/// Speaks to the server from the thread that waits for the answer: one that waits for another thread to read a
+/// socket spends more time on waking up than most statements take.
+pub(crate) static WIRE: LazyLock<Runtime> =
+    LazyLock::new(|| Builder::new_current_thread().enable_all().build().unwrap());
 
 /// Little memory for many small statements, none of which may take long.
 const SETTINGS: &[&str] =
@@ -24,14 +30,16 @@ struct Server {
 
 impl Server {
     fn start() -> Result<Self, String> {
-        let cluster = Cluster::start(SETTINGS)?;
+        // Little data in many tables: in memory, where the system has a folder for that.
+        let place = if Path::new("/dev/shm").is_dir() { "/dev/shm" } else { "/tmp" };
+        let cluster = Cluster::start_in(place, SETTINGS)?;
         let mut config = Config::new();
         config.host_path(&cluster.folder).user("postgres").dbname("postgres");
         Ok(Self { config, idle: Mutex::default(), _cluster: cluster })
     }
 
     fn connect(&self) -> Result<Client, String> {
-        RUNTIME.block_on(async {
+        WIRE.block_on(async {
             let (client, connection) =
                 self.config.connect(NoTls).await.map_err(|error| format!("no connection: {error}"))?;
             tokio::spawn(connection);
@@ -67,7 +75,7 @@ impl Session {
 impl Drop for Session {
     fn drop(&mut self) {
         if let (Some(client), Ok(server)) = (self.client.take(), SERVER.as_ref())
-            && RUNTIME.block_on(client.batch_execute("DISCARD ALL")).is_ok()
+            && WIRE.block_on(client.batch_execute("DISCARD ALL")).is_ok()
         {
             server.give_back(client);
         }

@@ -6,12 +6,13 @@
 //! once, and pages must add up to the whole.
 
 use super::fixture::Answer;
-use super::hosted::{FAULT, RUNTIME};
+use super::hosted::FAULT;
 use super::notation::{Cell, Fact, Value};
 use super::outcome::{Outcome, is_wanted};
 use super::placed::{Layout, Placed, Rows};
-use super::postgres::Session;
+use super::postgres::{Session, WIRE};
 use super::reparse;
+use super::sql_limits;
 use portcullis_compiler::catalog::RelationArg;
 use portcullis_compiler::ir::Program;
 use portcullis_compiler::question::{
@@ -57,8 +58,7 @@ impl<'p> Returned<'p> {
             postgres: Session::new()?,
         };
         returned.load_sqlite().map_err(|error| format!("SQLite does not take the facts: {error}"))?;
-        RUNTIME
-            .block_on(returned.load_postgres())
+        WIRE.block_on(returned.load_postgres())
             .map_err(|error| format!("PostgreSQL does not take the facts: {error:?}"))?;
         Ok(returned)
     }
@@ -119,26 +119,30 @@ impl<'p> Returned<'p> {
         if self.has_pages && is_list(question) {
             asked.push(("PostgreSQL, pages", self.ask_pages(question)));
         }
-        // A text cannot ask first whether its rows are the whole answer: it is refused where that may not be so.
-        let shape = Shape::of(self.program, question);
-        let compiled = compile(self.program, &self.tables.catalog, &shape, Dialect::Postgresql);
-        if compiled.is_ok_and(|statement| statement.refusal.is_some()) {
-            return asked;
-        }
-        asked.push(("SQLite, text", self.ask_text(question, &self.tables, Dialect::Sqlite)));
-        asked.push(("PostgreSQL, text", self.ask_text(question, &self.tables, Dialect::Postgresql)));
+        let mut texts = vec![
+            ("SQLite, text", &self.tables, Dialect::Sqlite),
+            ("PostgreSQL, text", &self.tables, Dialect::Postgresql),
+        ];
         if self.has_literals() {
-            let text = |dialect| self.ask_text(question, &self.by_literal, dialect);
-            asked.push(("SQLite, tables by literal", text(Dialect::Sqlite)));
-            asked.push(("PostgreSQL, tables by literal", text(Dialect::Postgresql)));
+            texts.push(("SQLite, tables by literal", &self.by_literal, Dialect::Sqlite));
+            texts.push(("PostgreSQL, tables by literal", &self.by_literal, Dialect::Postgresql));
         }
+        let found = texts
+            .into_iter()
+            .filter_map(|(way, placed, dialect)| Some((way, self.ask_text(question, placed, dialect)?)));
+        asked.extend(found);
         asked
     }
 
-    fn ask_text(&self, question: &Question, placed: &Placed, dialect: Dialect) -> Outcome {
+    /// `None` if the rows may not be the whole answer: a text cannot ask first.
+    fn ask_text(&self, question: &Question, placed: &Placed, dialect: Dialect) -> Option<Outcome> {
         let compiled = compile_text(self.program, &placed.catalog, question, dialect, self.now);
-        outcome(&compiled, |statement| {
+        if compiled.as_ref().is_ok_and(|statement| statement.refusal.is_some()) {
+            return None;
+        }
+        Some(outcome(&compiled, |statement| {
             reparse::check(&statement.sql, dialect)?;
+            sql_limits::check(&statement.sql, dialect)?;
             if !statement.slots.is_empty() {
                 return Err("a text wants parameters".into());
             }
@@ -147,7 +151,7 @@ impl<'p> Returned<'p> {
                 Dialect::Postgresql => self.run_postgres(&statement.sql, &statement.answer, &[]),
             };
             answer(question, &statement.answer, &rows?, dialect)
-        })
+        }))
     }
 
     fn ask_with_parameters(&self, question: &Question, placed: &Placed) -> Outcome {
@@ -155,6 +159,7 @@ impl<'p> Returned<'p> {
         let compiled = compile(self.program, &placed.catalog, &shape, Dialect::Postgresql);
         let answered = outcome(&compiled, |statement| {
             reparse::check(&statement.sql, Dialect::Postgresql)?;
+            sql_limits::check(&statement.sql, Dialect::Postgresql)?;
             let values = self.values(question, placed, &statement.slots, "");
             let rows = self.run_postgres(&statement.sql, &statement.answer, &values)?;
             answer(question, &statement.answer, &rows, Dialect::Postgresql)
@@ -272,7 +277,7 @@ impl<'p> Returned<'p> {
             let told = error.as_db_error().map_or_else(|| format!("{error:?}"), ToString::to_string);
             format!("{told}\n{sql}")
         };
-        RUNTIME.block_on(run).map_err(told)
+        WIRE.block_on(run).map_err(told)
     }
 }
 

@@ -161,7 +161,12 @@ pub fn plan(
                 var.domain = ShapeDomain::Given;
             }
             match plan::plan(program, catalog, &given, expands_tables) {
-                Ok(planned) => Some(variant(planned, &given, Some(*var))?),
+                Ok(planned) if planned.refusal.is_some() => None,
+                Ok(mut planned) => {
+                    // One of several values may still be asked for; a row passes with any of them.
+                    planned.plan.answer.decide();
+                    Some(variant(planned, &given, Some(*var))?)
+                }
                 Err(error @ CompileError::Bug(_)) => return Err(error),
                 Err(CompileError::Refused(_)) => None,
             }

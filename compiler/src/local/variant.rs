@@ -55,9 +55,10 @@ impl Variant {
         let mut statements = Vec::new();
         for part in &residual.parts {
             if part.plan.n_readings() > limits::TABLE_READINGS {
-                return Err(CompileError::Refused(
-                    "the stored facts of the question are read in too many places for one statement: give its variables types or values, or split the rules".into(),
-                ));
+                return Err(CompileError::Refused(format!(
+                    "the stored facts of the question are read in too many places for one statement, which takes {}: give its variables types or values, or split the rules",
+                    limits::TABLE_READINGS
+                )));
             }
             let planned = Planned {
                 plan: part.plan.clone(),

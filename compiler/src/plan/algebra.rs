@@ -60,7 +60,7 @@ pub(crate) struct Table {
 /// The rows of a common table expression.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum TableBody {
-    /// The distinct rows of all selects.
+    /// The rows of all selects, each once but where [`Plan::may_repeat`].
     Union(Vec<Select>),
     /// A linear fixpoint: each step reads [`TableRef::Itself`] exactly once, as its first source.
     Recursive {
@@ -308,6 +308,13 @@ impl PlanAnswer {
         match self {
             Self::Decision(selects) | Self::Rows { selects, .. } => selects,
         }
+    }
+
+    /// Asks only whether there is a row.
+    pub(crate) fn decide(&mut self) {
+        let mut selects = std::mem::take(self.selects_mut());
+        selects.iter_mut().for_each(|select| select.output.clear());
+        *self = Self::Decision(selects);
     }
 }
 

@@ -96,3 +96,35 @@ fn for_each_column(select: &mut Select, aliases: &[usize], visit: &mut impl FnMu
         }
     });
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::algebra::{From, PlanAnswer};
+    use super::*;
+
+    fn column(alias: usize, column: usize) -> Expr {
+        Expr::Column { alias, column }
+    }
+
+    fn reading(alias: usize, kind: FromKind, output: Vec<Expr>) -> Select {
+        Select { from: vec![From { alias, kind }], filter: Vec::new(), output }
+    }
+
+    /// A table of pairs whose step turns them round, read for whether it has a row.
+    #[test]
+    fn what_a_step_needs_for_the_column_that_stays_is_kept() {
+        let base = vec![reading(1, FromKind::Source(0), vec![column(1, 0), column(1, 1)])];
+        let step = vec![reading(2, FromKind::Table(TableRef::Itself), vec![column(2, 1), column(2, 0)])];
+        let table = Table {
+            name: "pairs".into(),
+            comment: String::new(),
+            n_columns: 2,
+            body: TableBody::Recursive { base, step },
+        };
+        let reader = reading(3, FromKind::Table(TableRef::Table(0)), Vec::new());
+        let mut plan = Plan { tables: vec![table], answer: PlanAnswer::Decision(vec![reader]) };
+        let before = plan.clone();
+        drop_unread(&mut plan, 0);
+        assert_eq!(plan, before);
+    }
+}

@@ -201,9 +201,10 @@ fn finish(
     }
     match attempt(true) {
         Ok(planned) if !expands_tables || fits(&planned) => Ok(planned),
-        Ok(_) => Err(CompileError::Refused(
-            "the question reads the results of recursive rules in too many places for one statement: give its variables types or values, or split the rules".into(),
-        )),
+        Ok(_) => Err(CompileError::Refused(format!(
+            "the question reads the results of recursive rules in too many places for one statement, which takes {}: give its variables types or values, or split the rules",
+            limits::TABLE_READINGS
+        ))),
         Err(_) if !expands_tables => first,
         Err(error) => Err(first.err().unwrap_or(error)),
     }

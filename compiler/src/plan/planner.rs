@@ -6,6 +6,7 @@ use super::build::Build;
 use super::scope::Scope;
 use crate::catalog::Catalog;
 use crate::ir::{Program, RuleId, TypeId};
+use crate::limits;
 use crate::question::{AnswerColumn, CompileError, Shape, ShapeDomain};
 use crate::specialise::clause::{
     Adornment, Clause, Goal, Output, RelId, Relation, Root, Specialised, TableRef, Term,
@@ -267,9 +268,10 @@ impl<'p> Planner<'p> {
             PlanError::Unseeded => CompileError::Refused(
                 "the question recurses through a predicate whose values nothing enumerates: give its variables values".into(),
             ),
-            PlanError::TooLarge => CompileError::Refused(
-                "the question needs too many alternatives for one statement: give its variables types or values, or split the rules that it reads".into(),
-            ),
+            PlanError::TooLarge => CompileError::Refused(format!(
+                "the question needs too many alternatives for one statement, which takes {} of one condition, {} in all and {} tables: give its variables types or values, or split the rules that it reads",
+                limits::SELECTS, limits::BRANCHES, limits::TABLES
+            )),
             PlanError::Bug(text) => CompileError::Bug(text.into()),
         }
     }

@@ -63,12 +63,10 @@ pub(super) fn cases(tables: &mut Tables, policy: &Policy) -> (Vec<ir::Test>, Fac
         n_facts += setup.len();
         if n_facts > crate::limits::TEST_FACTS {
             let title = "the tests have too many facts, fixtures counted in each test";
-            tables.report(Diagnostic::new(
-                Code::TooManyRules,
-                title,
-                test.name.span,
-                "this test is over the limit",
-            ));
+            let diagnostic =
+                Diagnostic::new(Code::TooManyRules, title, test.name.span, "this test is over the limit");
+            let limit = crate::limits::TEST_FACTS;
+            tables.report(diagnostic.with_note(format!("the limit is {limit}")));
             break;
         }
         tests.push((test, setup));

@@ -24,12 +24,18 @@ pub(super) fn inherit(tables: &mut Tables, blocks: &mut Blocks<'_>) {
         inherited += supers.len() + names.len();
         let Some(block) = blocks.list.get_mut(at) else { continue };
         if inherited > limits::INHERITED {
-            tables.report(Diagnostic::new(
-                Code::TooMuchInheritance,
-                "the blocks inherit too many declarations",
-                block.ast.name.span,
-                "this block is over the limit",
-            ));
+            let limit = limits::INHERITED;
+            tables.report(
+                Diagnostic::new(
+                    Code::TooMuchInheritance,
+                    "the blocks inherit too many declarations",
+                    block.ast.name.span,
+                    "this block is over the limit",
+                )
+                .with_note(format!(
+                    "the names and supertypes that all blocks inherit count together; the limit is {limit}"
+                )),
+            );
             return;
         }
         block.names = names;

@@ -39,7 +39,10 @@ pub(super) fn scope(tables: &mut Tables, draft: &mut Draft) -> Option<Vec<u32>> 
     draft.body = body;
     if fuel == 0 {
         let title = format!("the condition of `{}` is too large", tables.predicate_name(draft.head));
-        tables.report(Diagnostic::new(Code::ConditionTooLarge, title, draft.span, "split this rule"));
+        let found = Diagnostic::new(Code::ConditionTooLarge, title, draft.span, "split this rule");
+        tables.report(
+            found.with_note(format!("what binds its variables takes more than {FUEL} steps to find")),
+        );
         return None;
     }
     refused.is_empty().then(|| depths.into_iter().map(|depth| depth.unwrap_or(0)).collect())

@@ -118,7 +118,7 @@ fn a_file_that_is_no_database_is_named_so() {
     )
     .unwrap();
     let error = Store::open(dir.path(), &options()).unwrap_err();
-    assert!(matches!(error, StoreError::Corrupt(_)), "{error}");
+    assert!(matches!(error, StoreError::Damaged { .. }), "{error}");
 }
 
 async fn filled(dir: &Path) {
@@ -135,7 +135,7 @@ async fn a_shortened_file_is_found_damaged() {
     let file = fs::OpenOptions::new().write(true).open(&path).unwrap();
     file.set_len(fs::metadata(&path).unwrap().len() / 2).unwrap();
     let error = Store::open(dir.path(), &options()).unwrap_err();
-    assert!(matches!(error, StoreError::Corrupt(_)), "{error}");
+    assert!(matches!(error, StoreError::Damaged { .. }), "{error}");
 }
 
 #[tokio::test]
@@ -150,7 +150,7 @@ async fn an_overwritten_page_is_found_damaged() {
     file.write_all(&[0xa5; 8192]).unwrap();
     drop(file);
     let error = Store::open(dir.path(), &options()).unwrap_err();
-    assert!(matches!(error, StoreError::Corrupt(_)), "{error}");
+    assert!(matches!(error, StoreError::Damaged { .. }), "{error}");
 
     // Without time for the check it opens, and the first question that meets the page says so.
     let hurried = StoreOptions { check_time: Duration::from_nanos(1), ..options() };
@@ -171,7 +171,9 @@ async fn a_missing_table_is_found_at_the_start() {
     filled(dir.path()).await;
     Connection::open(dir.path().join("store.db")).unwrap().execute_batch("DROP TABLE f1").unwrap();
     let error = Store::open(dir.path(), &options()).unwrap_err();
-    assert_eq!(error.to_string(), "the store's file is damaged: table `f1` is missing");
+    let told =
+        format!("the store in `{}` is damaged: table `f1` is missing; put a backup", dir.path().display());
+    assert!(error.to_string().starts_with(&told), "{error}");
 }
 
 #[tokio::test]
@@ -210,4 +212,29 @@ async fn a_directory_that_cannot_be_made_is_named() {
     fs::write(&file, "").unwrap();
     let error = Store::open(&file.join("store"), &options()).unwrap_err();
     assert!(matches!(&error, StoreError::Io(text) if text.contains("file/store")), "{error}");
+}
+
+#[tokio::test]
+async fn a_store_that_was_there_does_not_begin_anew() {
+    let dir = tempfile::tempdir().unwrap();
+    drop(open(dir.path()));
+    let database = dir.path().join("store.db");
+    fs::write(&database, "").unwrap();
+    let error = Store::open(dir.path(), &options()).unwrap_err();
+    assert!(error.to_string().contains("is damaged: `store.db` is empty; put a backup"), "{error}");
+    fs::remove_file(&database).unwrap();
+    let error = Store::open(dir.path(), &options()).unwrap_err();
+    assert!(error.to_string().contains("is damaged: `store.db` is missing; put a backup"), "{error}");
+    assert!(!database.exists(), "looking makes no store");
+}
+
+#[tokio::test]
+async fn a_store_that_cannot_be_made_leaves_nothing_behind() {
+    let parent = tempfile::tempdir().unwrap();
+    let dir = parent.path().join("new");
+    let tiny = StoreOptions { max_bytes: Some(8_192), ..options() };
+    let error = Store::open(&dir, &tiny).unwrap_err();
+    assert!(error.to_string().contains("new`: there is no space left on the disk"), "{error}");
+    assert!(!dir.exists());
+    open(&dir);
 }

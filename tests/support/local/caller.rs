@@ -1,14 +1,14 @@
 //! The caller's database: runs scripts and statements, and says what came out, names and types included.
 
-use crate::support::hosted::RUNTIME;
-use crate::support::postgres::Session;
+use crate::support::postgres::{Session, WIRE};
+use crate::support::sql_limits;
 use portcullis_compiler::Dialect;
 use rusqlite::Connection;
 use rusqlite::config::DbConfig;
 use rusqlite::types::Value as SqliteValue;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
-use tokio_postgres::SimpleQueryMessage;
+use tokio_postgres::{Column, SimpleQueryMessage};
 
 /// The longest that a statement may take on SQLite; PostgreSQL has a limit of its own.
 const LIMIT: Duration = Duration::from_secs(20);
@@ -67,7 +67,7 @@ impl Caller {
     pub(crate) fn script(&self, script: &str) -> Result<(), String> {
         let ran = match self {
             Self::Postgresql(session) => {
-                RUNTIME.block_on(session.client().batch_execute(script)).map_err(|error| told(&error))
+                WIRE.block_on(session.client().batch_execute(script)).map_err(|error| told(&error))
             }
             Self::Sqlite { connection, .. } => {
                 connection.execute_batch(script).map_err(|error| error.to_string())
@@ -78,14 +78,32 @@ impl Caller {
 
     /// Runs one statement.
     pub(crate) fn run(&self, sql: &str) -> Result<Returned, String> {
+        sql_limits::check(sql, self.dialect())?;
         let ran = match self {
-            Self::Postgresql(session) => RUNTIME.block_on(run_postgres(session, sql)),
+            Self::Postgresql(session) => WIRE.block_on(run_postgres(session, sql)),
             Self::Sqlite { connection, until } => {
                 *until.lock().unwrap() = Instant::now() + LIMIT;
                 run_sqlite(connection, sql)
             }
         };
         ran.map_err(|error| format!("{error}\n{sql}"))
+    }
+
+    /// Runs three statements, sent together if the database is at the other end of a wire.
+    pub(crate) fn run_all(&self, all: [&str; 3]) -> Result<[Returned; 3], String> {
+        match self {
+            Self::Postgresql(session) => {
+                let run =
+                    async |sql| run_postgres(session, sql).await.map_err(|error| format!("{error}\n{sql}"));
+                let [one, two, three] = all;
+                let (one, two, three) = WIRE.block_on(async { tokio::join!(run(one), run(two), run(three)) });
+                Ok([one?, two?, three?])
+            }
+            Self::Sqlite { .. } => {
+                let [one, two, three] = all;
+                Ok([self.run(one)?, self.run(two)?, self.run(three)?])
+            }
+        }
     }
 }
 
@@ -94,7 +112,7 @@ pub(crate) fn printed(caller: &Caller, sql: &str) -> Result<Vec<Vec<Option<Strin
     let Caller::Postgresql(session) = caller else {
         return caller.run(sql.trim_end().trim_end_matches(';')).map(|returned| returned.rows);
     };
-    let messages = RUNTIME.block_on(session.client().simple_query(sql)).map_err(|error| told(&error))?;
+    let messages = WIRE.block_on(session.client().simple_query(sql)).map_err(|error| told(&error))?;
     let row = |message| match message {
         SimpleQueryMessage::Row(row) => {
             Some((0..row.len()).map(|at| row.get(at).map(str::to_owned)).collect())
@@ -106,17 +124,19 @@ pub(crate) fn printed(caller: &Caller, sql: &str) -> Result<Vec<Vec<Option<Strin
 
 async fn run_postgres(session: &Session, sql: &str) -> Result<Returned, String> {
     let client = session.client();
-    let prepared = client.prepare(sql).await.map_err(|error| told(&error))?;
-    if !prepared.params().is_empty() {
-        return Err("the statement has parameters".into());
-    }
-    let columns: Vec<(String, String)> = prepared
-        .columns()
-        .iter()
-        .map(|column| (column.name().to_owned(), column.type_().name().to_owned()))
-        .collect();
+    let found = client.query_typed(sql, &[]).await.map_err(|error| told(&error))?;
+    // Rows bring their columns with them; only without any the statement must be asked.
+    let prepared;
+    let described = if let Some(row) = found.first() {
+        row.columns()
+    } else {
+        prepared = client.prepare(sql).await.map_err(|error| told(&error))?;
+        prepared.columns()
+    };
+    let column = |column: &Column| (column.name().to_owned(), column.type_().name().to_owned());
+    let columns: Vec<(String, String)> = described.iter().map(column).collect();
     let mut rows = Vec::new();
-    for row in client.query(&prepared, &[]).await.map_err(|error| told(&error))? {
+    for row in &found {
         let cell = |(at, (_, ty)): (usize, &(String, String))| match ty.as_str() {
             "bool" => row.try_get::<_, Option<bool>>(at).map(|cell| cell.map(|cell| cell.to_string())),
             "int4" => row.try_get::<_, Option<i32>>(at).map(|cell| cell.map(|cell| cell.to_string())),

@@ -27,14 +27,17 @@ use super::fixture::{Answer, Expected};
 use super::hosted::{FAULT, Hosted};
 use super::notation::{Cell, Fact, Value};
 use super::outcome::Outcome;
+use super::policy;
 use asked::Way;
 use caller::{Caller, Returned};
 use portcullis_compiler::Dialect;
+use portcullis_compiler::catalog::Catalog;
 use portcullis_compiler::ir::{Program, SignatureArg};
 use portcullis_compiler::question::Question;
 use renaming::Renaming;
 use schema::{Candidates, Key, Schema};
 use split::Split;
+use std::cell::Cell as Counter;
 use std::collections::{BTreeMap, BTreeSet};
 use style::Style;
 
@@ -52,8 +55,13 @@ pub(crate) struct Local {
     sides: Vec<Side>,
     /// Whether facts of one signature stand in several places, or behind several bindings.
     is_divided: bool,
+    /// The tables of all facts, stored and bound, those without a row included.
+    tables: Catalog,
     /// The values that stand in the lists of candidates.
     listed: BTreeSet<Value>,
+    /// How often the SQL is compared with what is printed for the question alone: each so many-th time.
+    pub(crate) alone: usize,
+    n_asked: Counter<usize>,
 }
 
 /// One answer.
@@ -66,6 +74,11 @@ pub(crate) struct Asked<'l> {
 }
 
 impl Asked<'_> {
+    /// The database.
+    pub(crate) fn dialect(&self) -> Dialect {
+        self.side.style.dialect
+    }
+
     /// Where it was asked, for a person.
     pub(crate) fn place(&self) -> String {
         let over = self.over.map(|candidates| format!(", over {}", candidates.column)).unwrap_or_default();
@@ -133,36 +146,59 @@ impl Local {
             caller.script(&schema.script(dialect))?;
             sides.push(Side { style, schema, document, caller });
         }
+        let mut tables = policy::tables(&[split.stored.as_slice(), &split.request].concat());
+        tables.relations.extend(sides.iter().take(1).flat_map(|side: &Side| side.schema.relations()));
         let name = format!("{}, style {n}", split.name);
         let request = renaming.facts(&split.request);
         let is_divided = split.is_divided() || sides.iter().any(|side: &Side| side.schema.binds_in_parts());
-        Ok(Self { name, engine, renaming, stored, request, sides, is_divided, listed })
+        Ok(Self {
+            name,
+            engine,
+            renaming,
+            stored,
+            request,
+            sides,
+            is_divided,
+            tables,
+            listed,
+            alone: 1,
+            n_asked: Counter::default(),
+        })
     }
 
-    /// Asks on both databases, filters over each form of the column; of these places `is_asked` chooses some.
+    /// Asks on both databases, filters over each form of the column; `is_asked` chooses some of these places,
+    /// by their number and how many there are on a database.
     pub(crate) fn ask(
         &self,
         question: &Question,
         way: Way,
-        mut is_asked: impl FnMut() -> bool,
+        mut is_asked: impl FnMut(usize, usize) -> bool,
     ) -> Vec<Asked<'_>> {
         let renamed = self.renaming.question(question);
         let mut all = Vec::new();
         for side in &self.sides {
             match asked::filtered(question, way) {
                 Some((ty, _)) => {
-                    for candidates in side.schema.candidates[&ty].iter().filter(|_| is_asked()) {
-                        let found = self.filter(side, &renamed, way, &ty, candidates);
-                        all.push(Asked { side, over: Some(candidates), found });
+                    let places = &side.schema.candidates[&ty];
+                    for (at, candidates) in places.iter().enumerate() {
+                        if is_asked(at, places.len()) {
+                            let found = self.filter(side, &renamed, way, &ty, candidates);
+                            all.push(Asked { side, over: Some(candidates), found });
+                        }
                     }
                 }
-                None if is_asked() => {
+                None if is_asked(0, 1) => {
                     all.push(Asked { side, over: None, found: self.rows(side, &renamed, way) });
                 }
                 None => {}
             }
         }
         all
+    }
+
+    /// The values of a type that a filter may let through.
+    pub(crate) fn listed<'l>(&'l self, ty: &'l str) -> impl Iterator<Item = &'l Value> {
+        self.listed.iter().filter(move |value| value.ty == ty)
     }
 
     /// The tables, the document and the SQL of an answer, for a person.
@@ -183,7 +219,12 @@ impl Local {
     }
 
     fn sql(&self, side: &Side, question: portcullis::engine::LocalQuestion) -> Result<String, String> {
-        self.engine.local(&side.document, question, &self.request)
+        self.n_asked.set(self.n_asked.get() + 1);
+        if self.n_asked.get().is_multiple_of(self.alone) {
+            self.engine.local_alone(&side.document, question, &self.request)
+        } else {
+            self.engine.local(&side.document, question, &self.request)
+        }
     }
 
     fn rows(&self, side: &Side, question: &Question, way: Way) -> Outcome {
@@ -212,21 +253,21 @@ impl Local {
             Err(message) => return Expected::Refused(message),
         };
         let fault = |message: String| Expected::Refused(format!("{FAULT}{message}"));
-        let sql = format!("SELECT CAST({column} AS TEXT) AS found FROM {from} WHERE {filter}");
-        let mut ids = match side.caller.run(&sql) {
-            Ok(Returned { rows, .. }) => rows.concat(),
-            Err(message) => return fault(message),
-        };
+        let passing = format!("SELECT CAST({column} AS TEXT) AS found FROM {from} WHERE {filter}");
         // What is left out must be false, and not NULL.
-        let sql = format!("SELECT count(*) FROM {from} WHERE NOT {filter}");
-        let n_rejected = match side.caller.run(&sql) {
-            Ok(Returned { rows, .. }) => rows.concat().into_iter().flatten().next().unwrap_or_default(),
+        let rejected = format!("SELECT count(*) FROM {from} WHERE NOT {filter}");
+        let all = format!("SELECT count(*) FROM {from}");
+        let [passing, rejected, all] = match side.caller.run_all([&passing, &rejected, &all]) {
+            Ok(found) => found.map(|found| found.rows.concat()),
             Err(message) => return fault(message),
         };
-        let all = side.caller.run(&format!("SELECT count(*) FROM {from}"));
-        let n_all = all.map(|all| all.rows.concat().into_iter().flatten().next().unwrap_or_default());
-        if n_all != Ok((ids.len() + n_rejected.parse::<usize>().unwrap_or(0)).to_string()) {
-            return fault(format!("of {n_all:?} rows {ids:?} are in and {n_rejected} are out\n{filter}"));
+        let mut ids = passing;
+        let number = |cells: &[Option<String>]| match cells {
+            [Some(number)] => number.parse::<usize>().ok(),
+            _ => None,
+        };
+        if number(&all) != number(&rejected).map(|rejected| ids.len() + rejected) {
+            return fault(format!("of {all:?} rows {ids:?} are in and {rejected:?} are out\n{filter}"));
         }
         let is_null = ids.contains(&None);
         ids.retain(Option::is_some);

@@ -1,7 +1,9 @@
 //! Says whether the answer of a local check is right.
 //!
 //! The oracle has the last word. A refusal is right where the service itself refuses the question with all
-//! facts in its store; but a filter need not enumerate, so it may answer what a list cannot.
+//! facts in its store; but a filter need not enumerate, so it may answer what a list cannot. And it is right where
+//! the answer can be enumerated only as long as some rows are missing: the service asks its store for them first,
+//! and a text for a caller's database is made before anybody can look into that.
 
 use super::Local;
 use super::asked::{Way, asked, filtered};
@@ -11,7 +13,8 @@ use crate::support::notation::{Cell, Fact, Value};
 use crate::support::oracle::Oracle;
 use crate::support::outcome::Outcome;
 use portcullis_compiler::ir::Program;
-use portcullis_compiler::question::Question;
+use portcullis_compiler::question::{CompileError, Domain, Question, Shape};
+use portcullis_compiler::{Dialect, compile};
 use std::collections::BTreeSet;
 
 /// How a refusal says that one statement is not enough. It may be one if facts of one signature stand in
@@ -40,11 +43,10 @@ impl Referee<'_> {
     pub(crate) fn judge(&self, local: &Local, way: Way, found: &Outcome) -> Result<(), String> {
         let is_right = match found {
             Expected::Refused(message) if message.starts_with(FAULT) => false,
-            // A text cannot ask first whether its rows are the whole answer, nor whether a bound table is empty.
             Expected::Refused(message) => {
                 local.is_divided && TOO_LARGE.iter().any(|reason| message.contains(reason))
                     || self.is_refused()
-                    || (way == Way::Select || self.is_of_a_string(way)) && message.contains(NOT_ENUMERABLE)
+                    || message.contains(NOT_ENUMERABLE) && self.depends_on_rows(local, way)
             }
             Expected::Is(Answer::Decision(decision)) => *decision == self.oracle.decision(self.question),
             Expected::Is(Answer::Rows(rows)) => match filtered(self.question, way) {
@@ -55,10 +57,24 @@ impl Referee<'_> {
         if is_right { Ok(()) } else { Err(self.expected(local, way)) }
     }
 
-    /// Whether a filter is one of a String: rules are copied for its values, so that no row can tell it.
-    fn is_of_a_string(&self, way: Way) -> bool {
-        let var = filtered(self.question, way).map(|(_, var)| var);
-        var.is_some_and(|var| self.question.vars[var].ty.as_deref() == Some("String"))
+    /// Whether a statement over these tables must ask its rows first whether they are the whole answer. A text for
+    /// a caller cannot ask, nor whether a bound table is empty. A filter may test each row instead; but not one
+    /// of a String, for whose values rules are copied.
+    fn depends_on_rows(&self, local: &Local, way: Way) -> bool {
+        let depends = |question: &Question| {
+            let shape = Shape::of(self.program, question);
+            match compile(self.program, &local.tables, &shape, Dialect::Sqlite) {
+                Ok(statement) => statement.refusal.is_some(),
+                Err(CompileError::Refused(message)) => message.contains(NOT_ENUMERABLE),
+                Err(CompileError::Bug(_)) => false,
+            }
+        };
+        let of_row = filtered(self.question, way).filter(|(ty, _)| ty != "String").map(|(_, var)| {
+            let mut question = self.question.clone();
+            question.vars[var].domain = Domain::Given("of the row".to_owned());
+            question
+        });
+        depends(self.question) && of_row.is_none_or(|question| depends(&question))
     }
 
     /// Whether the service refuses the question.

@@ -68,11 +68,13 @@ impl Kind {
         }
     }
 
-    /// Whether a text that is no id of ours could be one of this kind.
+    /// Whether a text that is no id of ours could be one of this kind. In a column of which the document says
+    /// nothing, it could also be a literal that PostgreSQL refuses to compare with the column.
     fn might_be(self, id: &str) -> bool {
         match self {
             Self::Text | Self::Varchar => true,
-            Self::Integer | Self::Bigint | Self::Undeclared => id.trim().parse::<i128>().is_ok(),
+            Self::Integer | Self::Bigint => id.trim().parse::<i128>().is_ok(),
+            Self::Undeclared => Self::Integer.might_be(id) || Self::Uuid.might_be(id),
             Self::Uuid => id.len() >= 32 && id.chars().all(|c| c.is_ascii_hexdigit() || "{}-".contains(c)),
         }
     }

@@ -11,6 +11,7 @@ use super::style::{Strings, Style};
 use super::tables::{Column, ColumnType, Row, Table, quoted};
 use crate::support::notation::{Fact, Value};
 use portcullis_compiler::Dialect;
+use portcullis_compiler::catalog::{Relation, RelationArg, RelationSource};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A binding's key without its columns' names: a predicate, and each argument's type with the text that all
@@ -94,6 +95,22 @@ impl Schema {
         };
         let all: BTreeSet<_> = self.bound.iter().map(signature).collect();
         all.len() < self.bound.len()
+    }
+
+    /// The bound queries as tables, for the compiler.
+    pub(crate) fn relations(&self) -> impl Iterator<Item = Relation> {
+        self.bound.iter().enumerate().map(|(number, bound)| {
+            let (predicate, args) = &bound.fact;
+            let arg = |(at, (ty, constant)): (usize, &(String, Option<String>))| match constant {
+                Some(text) => RelationArg::Constant { ty: ty.clone(), text: text.clone() },
+                None => RelationArg::Column { ty: ty.clone(), column: format!("arg{at}") },
+            };
+            Relation {
+                predicate: predicate.clone(),
+                args: args.iter().enumerate().map(arg).collect(),
+                source: RelationSource::Table { name: format!("bound_{number}") },
+            }
+        })
     }
 
     /// The statements that make it.

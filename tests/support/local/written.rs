@@ -13,6 +13,7 @@ use super::{DIALECTS, Local, Side, asked};
 use crate::support::fixture::Written;
 use crate::support::hosted::Hosted;
 use crate::support::notation::{Fact, Value};
+use crate::support::policy;
 use portcullis_compiler::Dialect;
 use portcullis_compiler::question::Question;
 use std::collections::{BTreeMap, BTreeSet};
@@ -84,7 +85,10 @@ impl Local {
             request: context.to_vec(),
             sides,
             is_divided: true,
+            tables: policy::tables(facts),
             listed,
+            alone: 1,
+            n_asked: std::cell::Cell::default(),
         })
     }
 }

@@ -282,7 +282,8 @@ impl<'b> Desugar<'_, 'b, '_> {
     ) -> Result<Formula, Refused> {
         if options.len() > limits::CONDITIONS {
             let title = "a `role` or `permission` stands for too many names";
-            self.tables.report(Diagnostic::new(Code::ConditionTooLarge, title, span, "this one"));
+            let found = Diagnostic::new(Code::ConditionTooLarge, title, span, "this one");
+            self.tables.report(found.with_note(format!("the limit is {}", limits::CONDITIONS)));
             return Err(Refused);
         }
         let mut alternatives = Vec::with_capacity(options.len());

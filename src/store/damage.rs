@@ -1,0 +1,221 @@
+//! Damage that SQLite overlooks when it opens a file.
+//!
+//! A file whose last page is cut is read as if zeros stood at its end. That is right only while a log beside it holds the
+//! page as well: the log was being copied into the file then.
+//!
+//! A log is read up to the first frame whose checksum is wrong, and the rest is taken for what is left of a commit that
+//! never finished. After a kill or a power failure that is right: a commit is on the disk before the next one begins,
+//! so no more than one can be unfinished. Where two whole commits follow a wrong frame, they had been acknowledged, and
+//! SQLite would drop them without a word, as it would drop a whole log whose header is damaged.
+//!
+//! ```text
+//! header │ frame frame commit │ frame commit │ WRONG commit │ frame commit │ commit │ zeros
+//!                                            └ SQLite stops  └──── acknowledged ────┘
+//! ```
+//!
+//! The last commit before the end is the honest limit: whether it was damaged or never finished, nobody can tell. The
+//! form of both is that of <https://sqlite.org/fileformat2.html>.
+
+use std::{
+    fs::File,
+    io::{BufReader, ErrorKind, Read},
+    path::Path,
+};
+
+use super::error::StoreError;
+
+/// What every database of SQLite begins with.
+const BEGINNING: &[u8] = b"SQLite format 3\0";
+
+/// What a log of numbers in the order of most machines begins with; its neighbour stands for the other order.
+const MAGIC: u32 = 0x377f_0682;
+
+/// Bytes of the header of the log.
+const HEADER: usize = 32;
+
+/// Bytes before the page in each frame.
+const FRAME_HEADER: usize = 24;
+
+/// Whole commits that follow a wrong frame only if the commit of that frame was acknowledged.
+const ACKNOWLEDGED: u32 = 2;
+
+/// Refuses a file without its end, and a log from which SQLite would drop what was acknowledged. A log that is missing
+/// or empty is fine.
+pub(super) fn examine(database: &Path, log: &Path) -> Result<(), StoreError> {
+    let file = match File::open(log) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return examine_end(database),
+        opened => opened.map_err(|error| StoreError::io(log, &error))?,
+    };
+    let mut source = BufReader::with_capacity(1 << 20, file);
+    match lost_after(&mut source).map_err(|error| StoreError::io(log, &error))? {
+        None if source.get_ref().metadata().is_ok_and(|found| found.len() > 0) => Ok(()),
+        None => examine_end(database),
+        Some(frame) => Err(StoreError::Corrupt(format!(
+            "frame {frame} of its log is not what was written, and commits follow it"
+        ))),
+    }
+}
+
+/// Refuses a database that ends within a page.
+fn examine_end(database: &Path) -> Result<(), StoreError> {
+    let read = || -> std::io::Result<_> {
+        let mut file = File::open(database)?;
+        let mut header = [0; 20];
+        // What is no database at all is SQLite's to find.
+        let is_one = fill(&mut file, &mut header)? && header.starts_with(BEGINNING);
+        Ok((is_one.then_some(word(&header, 16) >> 16), file.metadata()?.len()))
+    };
+    let (page_bytes, length) = read().map_err(|error| StoreError::io(database, &error))?;
+    match page_bytes {
+        // What is no size of a page is SQLite's to find, too.
+        Some(bytes @ 2..) if !length.is_multiple_of(bytes.into()) => {
+            Err(StoreError::Corrupt(format!("it ends within a page, after {length} bytes")))
+        }
+        Some(_) | None => Ok(()),
+    }
+}
+
+/// A checksum of SQLite's, over words of eight bytes.
+type Sum = (u32, u32);
+
+/// The number of the first wrong frame, from 1, if acknowledged commits follow it; 0 stands for the header.
+fn lost_after(log: &mut impl Read) -> std::io::Result<Option<u64>> {
+    let mut header = [0; HEADER];
+    if !fill(log, &mut header)? {
+        return Ok(None);
+    }
+    let magic = word(&header, 0);
+    let big_endian = magic == MAGIC + 1;
+    let page_bytes = usize::try_from(word(&header, 8)).unwrap_or_default();
+    if !page_bytes.is_power_of_two() || !(512..=65_536).contains(&page_bytes) {
+        // Without the size of a page there are no frames to look for; zeros are a log that was never begun.
+        return Ok(header.iter().any(|byte| *byte != 0).then_some(0));
+    }
+    let (told, checked) = header.split_at(HEADER - 8);
+    let header_sum = (word(checked, 0), word(checked, 4));
+    let is_whole = magic & !1 == MAGIC && sum((0, 0), told, big_endian) == header_sum;
+    let mut salts = is_whole.then(|| (word(&header, 16), word(&header, 20)));
+    let mut wrong = (!is_whole).then_some(0);
+    let (mut before, mut commits) = (header_sum, 0);
+    let mut frame = vec![0; FRAME_HEADER + page_bytes];
+    for number in 1.. {
+        if !fill(log, &mut frame)? {
+            break;
+        }
+        let (head, page) = frame.split_at(FRAME_HEADER);
+        let (told, _) = head.split_at(8);
+        let own_salts = (word(head, 8), word(head, 12));
+        let own_sum = (word(head, 16), word(head, 20));
+        let found = sum(sum(before, told, big_endian), page, big_endian);
+        before = own_sum;
+        if found != own_sum || own_salts != *salts.get_or_insert(own_salts) {
+            wrong.get_or_insert(number);
+            // A commit that follows the last frame of another was not begun before that was on the disk.
+            commits = u32::from(salts == Some(own_salts) && word(head, 4) != 0);
+            continue;
+        }
+        commits += u32::from(word(head, 4) != 0);
+        if wrong.is_some() && commits == ACKNOWLEDGED {
+            return Ok(wrong);
+        }
+    }
+    Ok(None)
+}
+
+/// Reads as much as fits; whether there was as much.
+fn fill(source: &mut impl Read, buffer: &mut [u8]) -> std::io::Result<bool> {
+    match source.read_exact(buffer) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == ErrorKind::UnexpectedEof => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// The number at a place; the numbers of headers are big-endian whatever the machine.
+fn word(bytes: &[u8], at: usize) -> u32 {
+    bytes.get(at..at + 4).and_then(|word| word.try_into().ok()).map_or(0, u32::from_be_bytes)
+}
+
+fn sum(seed: Sum, bytes: &[u8], big_endian: bool) -> Sum {
+    let (pairs, _) = bytes.as_chunks::<8>();
+    pairs.iter().fold(seed, |(first, second), [a, b, c, d, e, f, g, h]| {
+        let read = |word| if big_endian { u32::from_be_bytes(word) } else { u32::from_le_bytes(word) };
+        let first = first.wrapping_add(read([*a, *b, *c, *d])).wrapping_add(second);
+        (first, second.wrapping_add(read([*e, *f, *g, *h])).wrapping_add(first))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PAGE: usize = 512;
+
+    /// A log of frames, each the last of its commit or not.
+    fn log(commits: &[bool]) -> Vec<u8> {
+        let mut log = Vec::new();
+        for word in [MAGIC, 3_007_000, 512, 0, 7, 8] {
+            log.extend(word.to_be_bytes());
+        }
+        let mut before = sum((0, 0), &log, false);
+        log.extend([before.0, before.1].into_iter().flat_map(u32::to_be_bytes));
+        for (number, commit) in (1_u32..).zip(commits) {
+            let told =
+                [number, u32::from(*commit)].into_iter().flat_map(u32::to_be_bytes).collect::<Vec<_>>();
+            let page = vec![number.to_be_bytes()[3]; PAGE];
+            before = sum(sum(before, &told, false), &page, false);
+            log.extend(told);
+            log.extend([7, 8, before.0, before.1].into_iter().flat_map(u32::to_be_bytes));
+            log.extend(page);
+        }
+        log
+    }
+
+    fn lost(log: &[u8]) -> Option<u64> {
+        lost_after(&mut &*log).unwrap()
+    }
+
+    /// The place of a byte of a frame's page.
+    fn page_of(frame: usize) -> usize {
+        HEADER + (frame - 1) * (FRAME_HEADER + PAGE) + FRAME_HEADER + 100
+    }
+
+    #[test]
+    fn a_log_that_ends_anywhere_has_lost_nothing() {
+        let whole = log(&[false, true, true, false, true]);
+        for end in 0..=whole.len() {
+            assert_eq!(lost(&whole[..end]), None, "{end}");
+        }
+        let mut preallocated = whole;
+        preallocated.resize(preallocated.len() + 5 * (FRAME_HEADER + PAGE), 0);
+        assert_eq!(lost(&preallocated), None);
+        assert_eq!(lost(&[0; 4_000]), None, "never begun");
+    }
+
+    #[test]
+    fn a_wrong_frame_before_two_commits_is_damage() {
+        let whole = log(&[true, false, true, false, true, true]);
+        for at in [page_of(2), page_of(3), page_of(2) - 101, page_of(2) - 110, page_of(2) - 124] {
+            let mut damaged = whole.clone();
+            damaged[at] ^= 4;
+            assert_eq!(lost(&damaged), Some(if at == page_of(3) { 3 } else { 2 }), "{at}");
+        }
+        for at in [0, 8, 9, 16, 24] {
+            let mut damaged = whole.clone();
+            damaged[at] ^= 4;
+            assert_eq!(lost(&damaged), Some(0), "byte {at} of the header");
+        }
+    }
+
+    #[test]
+    fn a_wrong_frame_before_one_commit_may_be_its_own() {
+        let mut torn = log(&[true, true, false, false, true]);
+        torn[page_of(3)] ^= 4;
+        assert_eq!(lost(&torn), None);
+        torn[page_of(2)] ^= 4;
+        assert_eq!(lost(&torn), None, "two wrong ones");
+        let mut damaged = log(&[true, true, false, true]);
+        damaged[page_of(2)] ^= 4;
+        assert_eq!(lost(&damaged), Some(2), "the end of a commit was reached");
+    }
+}

@@ -1,0 +1,188 @@
+//! The program as a process over a data folder: started, asked over HTTP, told to stop, or killed.
+
+use super::executable::portcullis;
+use serde_json::Value as Json;
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+/// How long an answer or an end is waited for.
+const PATIENCE: Duration = Duration::from_mins(1);
+
+/// A process that was started and may not answer yet; it is killed when this is dropped.
+pub(crate) struct Program {
+    child: Child,
+    log: PathBuf,
+    stdout: BufReader<ChildStdout>,
+}
+
+impl Program {
+    /// Starts `serve` over a data folder, on a free port; what it logs goes to `FOLDER/log`.
+    pub(crate) fn spawn(folder: &Path, data: &str, args: &[&str]) -> Self {
+        Self::spawn_as(portcullis(folder), folder, data, args)
+    }
+
+    /// The same by another command, whose last argument is the program.
+    pub(crate) fn spawn_as(mut command: Command, folder: &Path, data: &str, args: &[&str]) -> Self {
+        let log = folder.join("log");
+        let file = File::options().create(true).append(true).open(&log).unwrap();
+        command.args(["serve", "--listen", "127.0.0.1:0", "--data", data]).args(args);
+        let mut child = command.stdout(Stdio::piped()).stderr(file).spawn().unwrap();
+        let stdout = BufReader::new(child.stdout.take().unwrap());
+        Self { child, log, stdout }
+    }
+
+    /// Waits until it answers; the error is what it said instead.
+    pub(crate) fn answering(mut self) -> Result<Service, String> {
+        let mut welcome = String::new();
+        self.stdout.read_line(&mut welcome).unwrap();
+        match welcome.split_whitespace().find_map(|word| word.strip_suffix("/api,")) {
+            Some(url) => {
+                let url = url.to_owned();
+                Ok(Service { caller: Caller::new(&url), program: self })
+            }
+            None => Err(format!("{} {}", self.ended(), self.logged())),
+        }
+    }
+
+    /// All that it has logged, and those before it in the same folder.
+    pub(crate) fn logged(&self) -> String {
+        fs::read_to_string(&self.log).unwrap()
+    }
+
+    /// Ends it as a power switch would.
+    pub(crate) fn kill(&mut self) {
+        // It may have ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+
+    /// Sends it a signal.
+    pub(crate) fn signal(&self, name: &str) {
+        let sent = Command::new("kill").args([format!("-{name}"), self.id().to_string()]).status();
+        assert!(sent.unwrap().success());
+    }
+
+    /// Its process id.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Waits until it has ended by itself.
+    pub(crate) fn ended(&mut self) -> ExitStatus {
+        let began = Instant::now();
+        loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                return status;
+            }
+            assert!(began.elapsed() < PATIENCE, "it does not end: {}", self.logged());
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// A service that answers.
+pub(crate) struct Service {
+    pub(crate) program: Program,
+    pub(crate) caller: Caller,
+}
+
+impl Service {
+    /// Starts it and waits until it answers.
+    pub(crate) fn start(folder: &Path, args: &[&str]) -> Self {
+        Program::spawn(folder, "d", args).answering().unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    /// Asks it to stop, waits until it has, and returns what it logged.
+    pub(crate) fn stop(mut self) -> String {
+        self.program.signal("TERM");
+        let status = self.program.ended();
+        let log = self.program.logged();
+        assert!(status.success(), "{status} {log}");
+        log
+    }
+}
+
+/// Who asks, over a connection of their own.
+pub(crate) struct Caller {
+    /// `http://ADDRESS`, or `https://ADDRESS`
+    pub(crate) url: String,
+    agent: ureq::Agent,
+}
+
+impl Caller {
+    /// Somebody who asks the service at this address, whatever its certificate says.
+    pub(crate) fn new(url: &str) -> Self {
+        let trusting = ureq::tls::TlsConfig::builder().disable_verification(true).build();
+        let agent = ureq::Agent::config_builder()
+            .http_status_as_error(false)
+            .tls_config(trusting)
+            .timeout_global(Some(PATIENCE))
+            .build();
+        Self { url: url.to_owned(), agent: agent.into() }
+    }
+
+    /// Status and text of the answer to `METHOD /path`, unless the service breaks off.
+    pub(crate) fn send(
+        &self,
+        key: &str,
+        request: &str,
+        headers: &[(&str, &str)],
+        body: Option<&[u8]>,
+    ) -> Result<(u16, String), ureq::Error> {
+        let (method, path) = request.split_once(' ').unwrap();
+        let request = ureq::http::Request::builder().method(method).uri(format!("{}{path}", self.url));
+        let mut request = request.header("Authorization", format!("Bearer {key}"));
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        if body.is_some() {
+            request = request.header("Content-Type", "application/json");
+        }
+        let request = request.body(body.unwrap_or_default()).unwrap();
+        let request = self.agent.configure_request(request).allow_non_standard_methods(true).build();
+        let mut answer = self.agent.run(request)?;
+        let text = answer.body_mut().with_config().limit(1 << 30).read_to_string()?;
+        Ok((answer.status().as_u16(), text))
+    }
+
+    /// Status and answer, unless the service breaks off.
+    pub(crate) fn try_post(&self, key: &str, path: &str, body: &Json) -> Result<(u16, Json), ureq::Error> {
+        let (status, text) =
+            self.send(key, &format!("POST /api/{path}"), &[], Some(body.to_string().as_bytes()))?;
+        Ok((status, serde_json::from_str(&text).unwrap()))
+    }
+
+    /// Status and answer.
+    pub(crate) fn post(&self, key: &str, path: &str, body: &Json) -> (u16, Json) {
+        self.try_post(key, path, body).unwrap()
+    }
+
+    /// Status and answer.
+    pub(crate) fn get(&self, key: &str, path: &str) -> (u16, Json) {
+        let (status, text) = self.send(key, &format!("GET /api/{path}"), &[], None).unwrap();
+        (status, serde_json::from_str(&text).unwrap())
+    }
+}
+
+/// Runs the program to its end: exit code, standard output, standard error.
+pub(crate) fn run(folder: &Path, args: &[&str]) -> (Option<i32>, String, String) {
+    let output = portcullis(folder).args(args).output().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    (output.status.code(), text(output.stdout), text(output.stderr))
+}
+
+/// A fresh key of an environment, which is made if it is missing.
+pub(crate) fn key(folder: &Path, environment: &str) -> String {
+    let (code, out, err) = run(folder, &["keys", "create", "--data", "d", "--environment", environment]);
+    assert_eq!((code, err.as_str()), (Some(0), ""), "{out}");
+    out.trim().to_owned()
+}

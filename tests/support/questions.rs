@@ -1,0 +1,105 @@
+//! What is asked about a random policy.
+//!
+//! In: a program made by [`generate`](super::generate), and the guise of its ids. Out: every check over the known
+//! ids and an unknown one, every list and list of actions, and patterns with every kind of variable, each with
+//! its text.
+
+use super::generate::IDS;
+use super::guise::Guise;
+use super::notation;
+use portcullis_compiler::ir::Program;
+use portcullis_compiler::question::Question;
+
+/// Who asks; one of them is never stored.
+const ACTORS: [&str; 5] = ["User:a", "User:b", "User:zz", "Group:a", "Bot:a"];
+
+const ACTIONS: [&str; 4] = ["p0", "p1", "p2", "p3"];
+
+/// The types of what is asked about.
+const RESOURCES: [&str; 3] = ["Doc", "Org", "Memo"];
+
+/// Questions that are neither checks nor lists of the entry point, and some that are, about everybody.
+const PATTERNS: &[&str] = &[
+    "allow(User:?, \"p0\", Doc:?)",
+    "allow(User:?, \"p1\", Doc:a)",
+    "allow(Group:?, String:?, Org:?)",
+    "allow(User:a, \"q0\")",
+    "allow(Group:a, \"q0\")",
+    "has_role(User:?, String:?, Doc:a)",
+    "has_role(User:a, \"r1\", Doc:?)",
+    "has_role(User:a, \"r0\")",
+    "has_role(User:?, String:?)",
+    "has_role(Group:?, \"r0\", Doc:_)",
+    "has_permission(User:?, \"q0\")",
+    "has_relation(Doc:a, \"parent\", Doc:?)",
+    "has_relation(Doc:?, \"parent\", Doc:?)",
+    "has_permission(User:a, \"p0\", Doc:?) and has_role(User:a, \"r0\", Doc:?)",
+    "allow(User:?u, \"p0\", Doc:a) and allow(User:?u, \"p1\", Doc:a)",
+    "d0(Doc:?)",
+    "d0(Memo:?)",
+    "d1(Doc:?, Doc:?)",
+    "d1(Doc:a, Doc:?)",
+    "d1(Doc:?, Memo:a)",
+    "d1(Doc:zz, Doc:_)",
+    "d1(Doc:?x, Doc:?x)",
+    "d2(User:?, Doc:?)",
+    "d2(User:a, Doc:?)",
+    "d2(User:_, Doc:?)",
+    "d2(User:?, Doc:zz)",
+    "d3(Org:?)",
+    "d4(User:?, Org:a)",
+    "d4(User:b, Org:?)",
+    "d5(Doc:?, Integer:?)",
+    "d5(Doc:a, Integer:?)",
+    "d5(Doc:?, 2)",
+    "d5(Doc:?, 9223372036854775807)",
+    "d6(User:?, String:?)",
+    "d6(User:a, \"r0\")",
+    "d6(User:?, \"p0\")",
+    "d7()",
+    "f3(User:?, Doc:?)",
+    "f4(Doc:?, Integer:?)",
+    "f8(User:?, \"r0\")",
+    "f8(User:a, String:?)",
+    "f9(Doc:?, true)",
+    "d2(User:?u, Doc:?d) and d1(Doc:?d, Doc:a)",
+    "d6(User:?u, String:?s) and has_role(User:?u, String:?s, Doc:?)",
+    "d5(Doc:?d, Integer:?) and d1(Doc:?d, Doc:_)",
+    "allow(User:[a, zz], \"p1\", Doc:[a, b, zz])",
+    "allow(User:[b, zz], \"p0\", Doc:?)",
+];
+
+/// Every question that the policy can be asked, with its text.
+pub(crate) fn questions(program: &Program, guise: Guise) -> Vec<(String, Question)> {
+    let resources: Vec<String> = RESOURCES
+        .iter()
+        .filter_map(|ty| IDS.iter().find(|(known, _)| known == ty))
+        .flat_map(|(ty, ids)| ids.iter().map(move |id| format!("{ty}:{id}")))
+        .collect();
+    let mut texts = Vec::new();
+    for actor in ACTORS {
+        for action in ACTIONS {
+            texts.extend(resources.iter().map(|resource| format!("allow({actor}, {action:?}, {resource})")));
+            texts.extend(RESOURCES.map(|ty| format!("allow({actor}, {action:?}, {ty}:?)")));
+        }
+        texts.extend(resources.iter().map(|resource| format!("allow({actor}, String:?, {resource})")));
+        texts.push(format!("allow({actor}, String:?)"));
+    }
+    texts.extend(PATTERNS.iter().map(|&pattern| pattern.to_owned()));
+    let asked = texts.into_iter().map(|text| guise.question(&notation::question(&text).unwrap()));
+    asked
+        .filter(|question| is_known(program, question))
+        .map(|asked| (notation::written(&asked), asked))
+        .collect()
+}
+
+/// Whether the policy has the types and the predicates; those of the language itself it always has.
+fn is_known(program: &Program, question: &Question) -> bool {
+    let has_types =
+        question.vars.iter().all(|var| var.ty.as_ref().is_none_or(|ty| program.type_id(ty).is_some()));
+    has_types
+        && question.atoms.iter().all(|atom| {
+            matches!(atom.predicate.as_str(), "allow" | "has_permission" | "has_role" | "has_relation")
+                || program.predicate_id(&atom.predicate, atom.args.len()).is_some()
+        })
+}
