@@ -96,13 +96,11 @@ impl Template {
 impl Lowering<'_> {
     /// A literal as a text.
     pub(super) fn literal(&self, literal: ConstId) -> Result<Sql, CompileError> {
-        match self.place(literal) {
-            Some(var) => Ok(build::placeholder(format!("{MARK}q{var}{MARK}"))),
-            None => {
-                let text = self.literal_text(literal)?;
-                Ok(if self.features.compact_values { build::compact(text) } else { self.lit(text) })
-            }
+        if let Some(var) = self.place(literal) {
+            return Ok(build::placeholder(format!("{MARK}q{var}{MARK}")));
         }
+        let text = self.literal_text(literal)?;
+        Ok(if self.features.compact_values { build::compact(text) } else { self.lit(text) })
     }
 
     /// A literal as a value of a type that admits it.

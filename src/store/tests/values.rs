@@ -31,7 +31,7 @@ async fn texts_that_look_alike_are_different_facts() {
     assert_eq!(store.apply(vec![insert(&facts)]).await.unwrap().inserted, facts.len() as u64);
     assert_eq!(store.apply(vec![insert(&facts)]).await.unwrap().inserted, 0, "all are there");
     for fact in &facts {
-        assert_eq!(store.facts(fact.into(), 10).await.unwrap().facts, [fact.clone()]);
+        assert_eq!(store.facts(fact.into(), 10).await.unwrap().facts, std::slice::from_ref(fact));
     }
     let mut found = store.facts(FactPattern::everything(), 100).await.unwrap().facts;
     found.sort();
