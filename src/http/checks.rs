@@ -164,7 +164,7 @@ enum ListOut {
 
 /// List the resources of a type to which an actor may do this
 ///
-/// The ids are sorted. `*` stands for every id; other ids may stand beside it.
+/// The ids are in a fixed order, numbers first. `*` stands for every id; other ids may stand beside it.
 #[utoipa::path(
     post,
     path = "/list",

@@ -18,9 +18,9 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "The formats are those of `portcullis facts import`, which stores the same facts again. They are in a \
-fixed order: by predicate, then types, then ids. A file gets its name when it is complete. With --data \
-the folder is read directly, while its service runs or not, without a copy in anybody's memory: the \
-better way for millions of facts.
+fixed order: by predicate and kind, then ids, of which numbers come first. A file gets its name when it \
+is complete. With --data the folder is read directly, while its service runs or not, without a copy in \
+anybody's memory: the better way for millions of facts.
 
 Examples:
   portcullis facts export facts.jsonl --key-file key.txt
