@@ -13,9 +13,9 @@ const REFUSED_CHECKS_PER_MILLE: usize = 10;
 /// The most enumerations in a thousand that it may refuse.
 const REFUSED_PER_MILLE: usize = 120;
 
-/// The most cases in a thousand for which there may be no local SQL, as the statement would be too large or its
-/// rows could not be told from a wildcard.
-const NO_SQL_PER_MILLE: usize = 250;
+/// The most questions in a thousand for which a database may get no local SQL: the statement would be too large,
+/// or its rows could not be told from a wildcard.
+const NO_SQL_PER_MILLE: usize = 30;
 
 /// Counts of a run.
 #[derive(Default)]

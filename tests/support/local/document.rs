@@ -58,7 +58,8 @@ pub(crate) fn document(style: Style, renaming: &Renaming, schema: &Schema) -> St
     text
 }
 
-/// A query in one of YAML's many forms; a comment to the line's end wants its line.
+/// A query in one of YAML's many forms; a comment to the line's end wants its line, and a carriage return quotes, as
+/// YAML takes it for a part of the line's end anywhere else.
 fn query(sql: &str, form: usize) -> String {
     let is_plain = !sql.contains(": ") && !sql.contains(" #") && !sql.contains(['\n', '\\']);
     let block = |mark: &str| {
@@ -67,7 +68,7 @@ fn query(sql: &str, form: usize) -> String {
     };
     match form % 4 {
         0 if is_plain => format!("    query: {sql}\n"),
-        1 => block("|"),
+        1 if !sql.contains('\r') => block("|"),
         2 if !sql.contains('\n') => block(">-"),
         _ => format!("    query: {}\n", json(sql)),
     }
