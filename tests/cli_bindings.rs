@@ -15,14 +15,14 @@ use executable::portcullis;
 use serde_json::Value as Json;
 use std::fs;
 use std::path::Path;
-use support::hosted::RUNTIME;
-use support::postgres::Session;
+
+use support::postgres::{Session, WIRE};
 use tokio_postgres::NoTls;
 
 /// A database of its own on the tests' server, with these tables; its address.
 fn postgresql(name: &str, tables: &str) -> String {
     let session = Session::new().expect("a PostgreSQL");
-    RUNTIME.block_on(async {
+    WIRE.block_on(async {
         let server = session.client();
         server.batch_execute(&format!("CREATE DATABASE {name}")).await.unwrap();
         let row = server.query_one("SELECT current_setting('unix_socket_directories')", &[]).await.unwrap();
@@ -283,7 +283,7 @@ fn nothing_is_run_and_nothing_can_be_written() {
     let database = postgresql("untouched", tables);
     let (code, found) = findings(folder.path(), bindings, &database, &[]);
     assert!(code == 0 && found.len() == 1, "{found:?}");
-    let count = RUNTIME.block_on(async {
+    let count = WIRE.block_on(async {
         let (client, connection) = tokio_postgres::connect(&database, NoTls).await.unwrap();
         tokio::spawn(connection);
         client.query_one("SELECT count(*) FROM hits", &[]).await.unwrap().get::<_, i64>(0)

@@ -1,12 +1,12 @@
 //! A filter in every place where a condition may stand.
 
 use super::service::{Service, caller, column, postgres, rows, shape};
-use crate::support::hosted::RUNTIME;
 use crate::support::local::DIALECTS;
 use crate::support::local::asked::Way;
 use crate::support::local::caller::Caller;
 use crate::support::local::style::LIKE_OURS;
 use crate::support::notation;
+use crate::support::postgres::WIRE;
 use portcullis_compiler::Dialect;
 
 const ADA: &str = "allow(User:ada, \"read\", Repository:?)";
@@ -127,7 +127,7 @@ fn in_statements_with_parameters() {
         format!("SELECT id FROM repositories WHERE id >= $1 AND (note = $2 OR NOT {ada}) ORDER BY id");
     let delete = format!("DELETE FROM repositories WHERE note = $1 AND {ada}");
     let client = session.client();
-    RUNTIME.block_on(async {
+    WIRE.block_on(async {
         let note: &str = "seen; -- $1 ?";
         let updated = client.query(&update, &[&note, &None::<&str>, &5_i32]).await.unwrap();
         let mut ids: Vec<i32> = updated.iter().map(|row| row.get(0)).collect();

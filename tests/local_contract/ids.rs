@@ -2,10 +2,11 @@
 
 use super::service::{Service, column, returned};
 use super::text::faults;
-use crate::support::hosted::{FAULT, RUNTIME};
+use crate::support::hosted::FAULT;
 use crate::support::local::DIALECTS;
 use crate::support::local::caller::Caller;
 use crate::support::notation::{Fact, Value};
+use crate::support::postgres::WIRE;
 use portcullis::engine::{EvaluateQuery, EvaluateVar, LocalMode, LocalQuestion};
 use portcullis::store;
 use portcullis_compiler::Dialect;
@@ -84,7 +85,7 @@ fn caller(dialect: Dialect) -> Caller {
     for (number, id) in HOSTILE.iter().enumerate() {
         let other = HOSTILE[(number + 1) % HOSTILE.len()];
         match &caller {
-            Caller::Postgresql(session) => RUNTIME.block_on(async {
+            Caller::Postgresql(session) => WIRE.block_on(async {
                 let client = session.client();
                 client.execute("INSERT INTO docs VALUES ($1, $2)", &[id, &other]).await.unwrap();
                 client.execute("INSERT INTO grants VALUES ($1, $1, $1)", &[id]).await.unwrap();

@@ -5,10 +5,10 @@
 
 use crate::program::{Service, key};
 use crate::requests::{POLICY, check, conjunction, list, role};
-use crate::support::hosted::RUNTIME;
 use crate::support::hostile::TEXTS;
 use crate::support::local::DIALECTS;
 use crate::support::local::caller::Caller;
+use crate::support::postgres::WIRE;
 use portcullis_compiler::Dialect;
 use serde_json::{Value as Json, json};
 use std::fmt::Write;
@@ -71,7 +71,7 @@ fn caller(dialect: Dialect) -> Caller {
         .unwrap();
     for text in TEXTS {
         match &caller {
-            Caller::Postgresql(session) => RUNTIME.block_on(async {
+            Caller::Postgresql(session) => WIRE.block_on(async {
                 let insert = "INSERT INTO docs VALUES ($1, NULL, $1)";
                 session.client().execute(insert, &[text]).await.unwrap();
             }),
