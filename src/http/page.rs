@@ -19,8 +19,9 @@ pub(super) const LEAST_PAGE: usize = 10_000;
 /// The most ids of one page: what is asked beyond is answered with this many and a token.
 const MOST_PAGE: usize = 1_000_000;
 
-/// The layout of a token, its first byte.
-const VERSION: u8 = 1;
+/// The layout of a token and the order of the ids that it continues, its first byte. Version 1 was of ids in the order of
+/// their bytes.
+const VERSION: u8 = 2;
 
 const TAG: usize = 32;
 

@@ -135,7 +135,8 @@ impl Store {
             .collect::<Result<Vec<_>, StoreError>>()?;
         let published = Arc::new(Published::default());
         let writer = Writer::start(conn, place, Arc::clone(&published))?;
-        let pool = Pool::new(readers, options.query_time);
+        // In memory a reader and the writer wait for each other.
+        let pool = Pool::new(readers, options.query_time, !files.is_empty());
         Ok(Self { shared: Arc::new(Shared { pool, writer, published, secret, files }) })
     }
 

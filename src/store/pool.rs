@@ -40,13 +40,15 @@ pub(super) struct Pool {
     /// As many permits as there are free readers.
     turns: Arc<Semaphore>,
     limit: Duration,
+    /// Whether a reader never waits for the writer, who may take its time.
+    waits_for_none: bool,
 }
 
 impl Pool {
     /// Takes the readers.
-    pub(super) fn new(readers: Vec<Reader>, limit: Duration) -> Self {
+    pub(super) fn new(readers: Vec<Reader>, limit: Duration, waits_for_none: bool) -> Self {
         let turns = Arc::new(Semaphore::new(readers.len()));
-        Self { free: Arc::new(Mutex::new(readers)), turns, limit }
+        Self { free: Arc::new(Mutex::new(readers)), turns, limit, waits_for_none }
     }
 
     /// Runs `read` with one of the readers.
@@ -66,7 +68,7 @@ impl Pool {
         F: Fn(&Reader) -> Result<T, StoreError> + Send + 'static,
     {
         let deadline = Instant::now().checked_add(self.limit);
-        if BRIEF < self.limit {
+        if self.waits_for_none && BRIEF < self.limit {
             let loan = self.lend().await?;
             match loan.run(Instant::now().checked_add(BRIEF), &read) {
                 Err(StoreError::Timeout(_)) => {}

@@ -304,10 +304,11 @@ impl State {
     }
 
     fn restore(&mut self) -> Result<(), StoreError> {
+        // What was coming does not come, and who waits for it must not wait for ever.
+        self.published.coming.store(self.generation, Ordering::SeqCst);
         if !self.conn.is_autocommit() {
             self.conn.execute_batch("ROLLBACK")?;
         }
-        self.published.coming.store(self.generation, Ordering::SeqCst);
         self.offset =
             self.conn.query_row("SELECT value FROM meta WHERE name = 'offset'", [], |row| row.get(0))?;
         self.directory.reload(&self.conn)

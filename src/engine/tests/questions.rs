@@ -138,3 +138,63 @@ async fn hostile_text_is_only_text() {
     let nul = engine.authorize(value("User", "a\0"), "read".into(), value("Repo", "r"), vec![]).await;
     assert!(nul.is_err());
 }
+
+/// Ids that the store writes in different ways, in the order of answers.
+const IDS: [&str; 15] = [
+    "-9223372036854775808",
+    "-10",
+    "0",
+    "9",
+    "10",
+    "9223372036854775807",
+    "\u{1}9",
+    "01994a5e-8f2b-7c31-9d4e-5b6a7c8d9e0f",
+    "$",
+    "+9",
+    "09",
+    "9.0",
+    "9223372036854775808",
+    "a",
+    "ä",
+];
+
+#[tokio::test]
+async fn ids_of_every_form_have_one_order_and_each_its_own_answer() {
+    let repos: Vec<String> = IDS.iter().map(|id| format!("Repo:{id}")).collect();
+    let granted = |repo: &String| fact("has_role", &["User:ada", "String:reader", repo]);
+    let engine = repositories().await;
+    engine.apply(vec![Change::Insert(repos.iter().map(granted).collect())]).await.unwrap();
+    let list = async |user: &str, page| {
+        engine.list(value("User", user), "read".into(), "Repo".into(), page, vec![]).await.unwrap()
+    };
+    let whole = list("ada", None).await.ids;
+    let own: Vec<&str> = whole.iter().map(String::as_str).filter(|id| IDS.contains(id)).collect();
+    assert_eq!(own, IDS);
+    for user in ["ada", "root"] {
+        let whole = list(user, None).await.ids;
+        for size in 1..=whole.len() + 1 {
+            let (mut ids, mut after) = (Vec::new(), None);
+            loop {
+                let page = list(user, Some(Page { size, after })).await;
+                ids.extend(page.ids);
+                after = page.next_after;
+                if after.is_none() {
+                    break;
+                }
+            }
+            assert_eq!(ids, whole, "{user} in pages of {size}");
+        }
+    }
+    let unlike = ["8", "-0", "+10", "9223372036854775809", "01994A5E-8F2B-7C31-9D4E-5B6A7C8D9E0F", "\u{1}"];
+    let asked: Vec<_> = IDS.iter().chain(&unlike).map(|id| value("Repo", id)).collect();
+    let allowed =
+        engine.authorize_resources(value("User", "ada"), "read".into(), asked.clone(), vec![]).await.unwrap();
+    assert_eq!(allowed, asked[..IDS.len()]);
+    for repo in asked {
+        let single = engine.authorize(value("User", "ada"), "read".into(), repo.clone(), vec![]).await;
+        assert_eq!(single.unwrap(), allowed.contains(&repo), "{}", repo.id);
+        let context = vec![fact("has_role", &["User:eve", "String:reader", &format!("Repo:{}", repo.id)])];
+        let mine = engine.authorize(value("User", "eve"), "read".into(), repo.clone(), context).await;
+        assert!(mine.unwrap(), "{} by a fact of the request", repo.id);
+    }
+}
