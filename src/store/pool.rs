@@ -30,7 +30,8 @@ use tokio::{
 
 use super::{error::StoreError, reader::Reader};
 
-/// How long a question may keep a worker from its other tasks.
+/// How long a question may keep a worker from its other tasks. SQLite looks at the clock every few microseconds of work;
+/// pages that must come from the disk, and a statement's preparation, come on top.
 const BRIEF: Duration = Duration::from_micros(500);
 
 /// The readers that nobody uses.
