@@ -32,6 +32,9 @@ const STATEMENTS: usize = 6;
 /// One local text in so many is compared with what is printed for its question alone.
 const ALONE: usize = 20;
 
+/// How many assignments the oracle tries for one policy: some seconds.
+const PATIENCE: u64 = 30_000_000;
+
 /// The reasons for which a check may be refused: on the way to its answer it asks for *some* value of a
 /// variable that a rule only tests (`d != Doc{"a"}`, `not closed(d)`); or several recursions that are not
 /// linear read each other, and the statement would be larger than SQLite takes.
@@ -62,7 +65,11 @@ pub(crate) fn judge(sample: &Sample, tally: &Tally, only: Option<&str>) -> Resul
     let values: Vec<Value> = questions.iter().flat_map(|(_, question)| mentioned(question)).collect();
     questions.retain(|(text, _)| only.is_none_or(|only| only == text));
     let facts = sample.facts(&program);
-    let oracle = Oracle::new(&program, &facts, &values, portcullis::engine::unix_time());
+    let now = portcullis::engine::unix_time();
+    let Some(oracle) = Oracle::patient(&program, &facts, &values, now, PATIENCE) else {
+        count(&tally.endless_policies);
+        return Ok(());
+    };
     let case = Case::new(sample, &program, &facts, &oracle, &questions, only.is_some());
     let case = case.map_err(|message| no_question(sample, &message))?;
     for (number, (text, question)) in questions.iter().enumerate() {

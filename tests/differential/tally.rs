@@ -24,6 +24,8 @@ pub(crate) struct Tally {
     pub(crate) policies: Counter<usize>,
     /// Policies that are refused for a cycle through negation.
     pub(crate) refused_policies: Counter<usize>,
+    /// Policies that are too much for the oracle.
+    pub(crate) endless_policies: Counter<usize>,
     /// Questions that the oracle, the engine and local SQL on both databases answered.
     pub(crate) cases: Counter<usize>,
     /// Answers of the engine.
@@ -87,6 +89,7 @@ impl Tally {
         assert!(holds(&self.found, 20, &self.enumerations, 1), "too few enumerations find anything");
         assert!(holds(&self.wildcards, 100, &self.enumerations, 1), "too few answers are wildcards");
         assert!(!holds(&self.refused_policies, 4, &self.policies, 1), "too many policies are refused");
+        assert!(!holds(&self.endless_policies, 20, &self.policies, 1), "too many policies are too much");
         assert!(
             !holds(&self.refused_checks, 1000, &self.decisions, REFUSED_CHECKS_PER_MILLE),
             "too many checks are refused"
@@ -102,14 +105,24 @@ impl Tally {
 impl fmt::Display for Tally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
-            policies, refused_policies, cases, engine, postgresql, sqlite, no_sql, statements, ..
+            policies,
+            refused_policies,
+            endless_policies,
+            cases,
+            engine,
+            postgresql,
+            sqlite,
+            no_sql,
+            statements,
+            ..
         } = self;
         write!(
             f,
-            "{} cases of {} policies ({} refused); answers: engine {}, PostgreSQL {}, SQLite {}, without SQL {}, statements {}; ",
+            "{} cases of {} policies ({} refused, {} too much for the oracle); answers: engine {}, PostgreSQL {}, SQLite {}, without SQL {}, statements {}; ",
             cases.get(),
             policies.get(),
             refused_policies.get(),
+            endless_policies.get(),
             engine.get(),
             postgresql.get(),
             sqlite.get(),

@@ -17,6 +17,7 @@ use super::model::{Model, Tuple};
 use super::notation::{Cell, Fact, Value};
 use portcullis_compiler::ir::{LiteralKind, Polarity, Program, Term, VarId, VarType};
 use portcullis_compiler::question::{Domain, Question};
+use std::cell::Cell as Counter;
 use std::collections::BTreeSet;
 
 type Env = Vec<Option<usize>>;
@@ -29,11 +30,25 @@ pub(crate) struct Oracle<'p> {
     domain: ActiveDomain,
     now: usize,
     model: Model,
+    /// How many more assignments may be tried.
+    patience: Counter<u64>,
 }
 
 impl<'p> Oracle<'p> {
     /// The meaning of `program` with these facts, ready for questions that mention only known values.
     pub(crate) fn new(program: &'p Program, facts: &[Fact], mentioned: &[Value], now: i64) -> Self {
+        Self::patient(program, facts, mentioned, now, u64::MAX).expect("patience without end")
+    }
+
+    /// The same, unless it takes more than so many assignments: a rule with several variables that nothing
+    /// binds is tried with all values of each.
+    pub(crate) fn patient(
+        program: &'p Program,
+        facts: &[Fact],
+        mentioned: &[Value],
+        now: i64,
+        patience: u64,
+    ) -> Option<Self> {
         // A fact of a type that the policy does not mention matches nothing.
         let mentions = |fact: &&Fact| fact.args.iter().all(|arg| program.type_id(&arg.ty).is_some());
         let facts: Vec<Fact> = facts.iter().filter(mentions).cloned().collect();
@@ -43,9 +58,11 @@ impl<'p> Oracle<'p> {
         let stored = facts.iter().map(|fact| (fact.predicate.clone(), fact.args.len()));
         let predicates = declared.chain(stored).collect();
         let now = domain.number(&clock);
-        let mut oracle = Self { program, predicates, facts, domain, now, model: Model::default() };
+        let patience = Counter::new(patience);
+        let mut oracle = Self { program, predicates, facts, domain, now, model: Model::default(), patience };
         oracle.model = oracle.alternating_fixpoint();
-        oracle
+        let is_done = oracle.patience.replace(u64::MAX) > 0;
+        is_done.then_some(oracle)
     }
 
     /// Whether the question has an answer.
@@ -166,6 +183,8 @@ impl<'p> Oracle<'p> {
 
     /// Calls `found` with every assignment that satisfies the join's atoms from `at` on.
     fn solve(&self, join: &Join<'_>, at: usize, env: &mut Env, model: &Model, found: &mut dyn FnMut(&Env)) {
+        let Some(patience) = self.patience.get().checked_sub(1) else { return };
+        self.patience.set(patience);
         if let Some(&(pred, args)) = join.atoms.get(at) {
             for tuple in model.candidates(pred, &self.terms(args, env)) {
                 let mut extended = env.clone();

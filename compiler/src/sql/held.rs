@@ -192,6 +192,16 @@ impl Lowering<'_> {
         }
     }
 
+    /// Whether a value stands in a column of the caller's.
+    fn is_callers(&self, sources: &Sources, expr: Expr) -> bool {
+        if let Expr::Given(var) = expr {
+            let column = self.local.as_ref().and_then(|local| local.column.as_ref());
+            return column.is_some_and(|(column, _, _)| *column == var);
+        }
+        let kind = expr.alias().and_then(|alias| sources.kind(alias));
+        matches!(kind, Some(FromKind::Source(_) | FromKind::Row(_)))
+    }
+
     /// A value in the way in which its column is held.
     pub(super) fn as_held(
         &mut self,
@@ -210,12 +220,11 @@ impl Lowering<'_> {
             (Held::Text | Held::Untold(_), Expr::Column { .. } | Expr::Given(_)) => {
                 let held = self.held(sources, expr);
                 let value = self.expr(sources, expr)?;
-                let is_callers = expr.alias().and_then(|alias| sources.kind(alias));
-                match (&held, is_callers) {
-                    // What counts as text may be declared as another kind of it.
-                    (Held::Text, Some(FromKind::Source(_) | FromKind::Row(_))) => Ok(self.text(value)),
-                    _ => Ok(self.as_text(value, &held)),
+                // What counts as text may be declared as another kind of it.
+                if held == Held::Text && self.is_callers(sources, expr) {
+                    return Ok(self.text(value));
                 }
+                Ok(self.as_text(value, &held))
             }
             (Held::Text | Held::Untold(_), _) => {
                 let value = self.expr(sources, expr)?;
