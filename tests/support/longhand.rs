@@ -140,7 +140,8 @@ pub(crate) fn rule(style: Style, choices: &mut Choices<'_>) -> String {
             body.extend(rule.test(choices));
         }
         if style == Style::Layered && choices.rarely(3) {
-            body.push(rule.negation(head.level, choices));
+            let own = format!("own{}_", body.len());
+            body.push(rule.negation(head.level, &own, choices));
         }
         if choices.rarely(8) {
             let either = [(); 2].map(|()| rule.closed(style, head.level, "_", choices));
@@ -328,16 +329,16 @@ impl Rule {
         format!("{}({})", lower.name, args.join(", "))
     }
 
-    /// A negation of something lower, over bound variables and, rarely, ones of its own.
-    fn negation(&self, level: usize, choices: &mut Choices<'_>) -> String {
+    /// A negation of something lower, over bound variables and, rarely, ones of its own: their names begin with `own`.
+    fn negation(&self, level: usize, own: &str, choices: &mut Choices<'_>) -> String {
         let atom = |own: &str, choices: &mut Choices<'_>| {
             self.closed(Style::Layered, level.saturating_sub(1), own, choices)
         };
         match choices.below(7) {
             3 => format!("not ({} and {})", atom("_", choices), atom("_", choices)),
             4 => format!("not ({} or {})", atom("_", choices), atom("_", choices)),
-            5 => format!("not ({} and {})", atom("own_", choices), atom("own_", choices)),
-            6 => format!("not ({} and not {})", atom("own_", choices), atom("own_", choices)),
+            5 => format!("not ({} and {})", atom(own, choices), atom(own, choices)),
+            6 => format!("not ({} and not {})", atom(own, choices), atom(own, choices)),
             _ => format!("not {}", atom("_", choices)),
         }
     }
