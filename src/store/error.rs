@@ -100,9 +100,18 @@ pub enum StoreError {
     Bug(String),
 }
 
+/// What SQLite says of a statement that reads its own tables in more places than it has cursors for; it counts what it makes
+/// of a statement, which the compiler's bound can only estimate.
+const TOO_DEEP: &str = "subqueries nested too deep";
+
 impl From<rusqlite::Error> for StoreError {
     fn from(error: rusqlite::Error) -> Self {
         let text = message(&error);
+        if text.contains(TOO_DEEP) {
+            return Self::Invalid(
+                "the question reads the results of recursive rules in too many places for one statement: give its variables types or values, or split the rules".into(),
+            );
+        }
         let Some(code) = error.sqlite_error_code() else {
             return Self::Bug(text);
         };

@@ -287,3 +287,17 @@ async fn the_last_handle_may_go_inside_a_question() {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
 }
+
+#[tokio::test]
+async fn a_statement_that_reads_its_tables_in_too_many_places_is_refused() {
+    let store = memory();
+    // Each table reads the one before twice, and SQLite expands it at each reading.
+    let doubled = (1..14).map(|n| {
+        let before = n - 1;
+        format!("t{n}(x) AS (SELECT a.x FROM t{before} a, t{before} b UNION SELECT 1)")
+    });
+    let tables: Vec<String> = std::iter::once("t0(x) AS (SELECT 1)".to_owned()).chain(doubled).collect();
+    let sql = format!("WITH {} SELECT EXISTS (SELECT 1 FROM t13)", tables.join(", "));
+    let error = store.read(move |reader| reader.decision(&sql, &[])).await.unwrap_err();
+    assert!(matches!(&error, StoreError::Invalid(text) if text.contains("too many places")), "{error}");
+}
