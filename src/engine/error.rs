@@ -68,6 +68,10 @@ impl From<StoreError> for EngineError {
             StoreError::TooLarge(text) => Self::TooLarge(text),
             StoreError::Reach { .. } => Self::TooLarge(error.to_string()),
             StoreError::Invalid(text) => Self::BadRequest(text),
+            // The compiler's own bound on this can only estimate what SQLite counts.
+            StoreError::TooDeep => Self::BadRequest(
+                "the question reads the results of rules in too many places for one statement: give its variables types or values, or split the rules".into(),
+            ),
             StoreError::Bug(text) => Self::Bug(text),
             StoreError::Io(_)
             | StoreError::Corrupt(_)

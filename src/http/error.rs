@@ -160,6 +160,7 @@ impl From<StoreError> for ApiError {
         match error {
             StoreError::Invalid(text) => Self::BadRequest(text),
             StoreError::Timeout(_) => Self::BadRequest(error.to_string()),
+            StoreError::TooDeep => Self::BadRequest(error.to_string()),
             StoreError::TooLarge(_) | StoreError::Reach { .. } => Self::TooLarge(error.to_string()),
             StoreError::Busy | StoreError::Closed | StoreError::Locked(_) => {
                 Self::Unavailable(error.to_string())

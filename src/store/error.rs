@@ -81,6 +81,9 @@ pub enum StoreError {
     /// A value, statement or result is larger than the store can hold.
     #[error("a value is too large for the store: {0}")]
     TooLarge(String),
+    /// A statement reads its own tables in more places than SQLite has cursors for, by its own count of what it makes of it.
+    #[error("a statement reads its own tables in too many places")]
+    TooDeep,
     /// A pattern of a deletion matches more facts than it may.
     #[error("a pattern to delete matches {matched} facts, at most {allowed} are allowed")]
     Reach {
@@ -100,17 +103,14 @@ pub enum StoreError {
     Bug(String),
 }
 
-/// What SQLite says of a statement that reads its own tables in more places than it has cursors for; it counts what it makes
-/// of a statement, which the compiler's bound can only estimate.
+/// What SQLite says then.
 const TOO_DEEP: &str = "subqueries nested too deep";
 
 impl From<rusqlite::Error> for StoreError {
     fn from(error: rusqlite::Error) -> Self {
         let text = message(&error);
         if text.contains(TOO_DEEP) {
-            return Self::Invalid(
-                "the question reads the results of recursive rules in too many places for one statement: give its variables types or values, or split the rules".into(),
-            );
+            return Self::TooDeep;
         }
         let Some(code) = error.sqlite_error_code() else {
             return Self::Bug(text);
