@@ -101,8 +101,7 @@ impl Plans {
             self.local.catalogs.insert(of_document, Arc::clone(&catalog));
             catalog
         });
-        let dialect = document.bindings.dialect;
-        let plan = local::plan(&self.policy.program, &catalog, &key.shape, form, dialect, most_values)?;
+        let plan = local::plan(&self.policy.program, &catalog, &key.shape, form, most_values)?;
         let kept = Arc::new(KeptPlan { catalog, plan });
         self.local.plans.insert(key, Arc::clone(&kept));
         Ok(kept)
