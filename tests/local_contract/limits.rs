@@ -93,22 +93,22 @@ fn twelve_roles_are_a_short_text() {
 /// A policy with so many ways to read a node, each by a mark on one that it leads to, and the document that binds all of
 /// it. No query is plain, so each is read by its name.
 fn marks(ways: usize) -> (String, String) {
-    let mut policy = "actor User {}
+    let policy = "actor User {}
 resource Node { permissions = [\"read\"]; }
 leads(a: Node, b: Node) if link(a, b);
 leads(a: Node, b: Node) if link(a, c) and leads(c, b);
-"
-    .to_owned();
-    let mut document =
-        "facts:\n  link(Node:_, Node:_):\n    query: SELECT DISTINCT a, b FROM links\n".to_owned();
-    for way in 0..ways {
-        let rule =
-            format!("has_permission(u: User, \"read\", n: Node) if leads(n, m) and mark{way}(u, m);\n");
-        policy.push_str(&rule);
-        let query = format!("SELECT DISTINCT who, node FROM marks WHERE kind = {way}");
-        document.push_str(&format!("  mark{way}(User:_, Node:_):\n    query: {query}\n"));
-    }
-    (policy, document)
+";
+    let document = "facts:\n  link(Node:_, Node:_):\n    query: SELECT DISTINCT a, b FROM links\n";
+    let rule =
+        |way| format!("has_permission(u: User, \"read\", n: Node) if leads(n, m) and mark{way}(u, m);\n");
+    let query = |way| {
+        format!(
+            "  mark{way}(User:_, Node:_):\n    query: SELECT DISTINCT who, node FROM marks WHERE kind = {way}\n"
+        )
+    };
+    let rules: Vec<String> = (0..ways).map(rule).collect();
+    let queries: Vec<String> = (0..ways).map(query).collect();
+    (policy.to_owned() + &rules.concat(), document.to_owned() + &queries.concat())
 }
 
 /// SQLite copies a table wherever it is read, and refuses a statement of which too much becomes. What is returned runs;
