@@ -315,3 +315,30 @@ fn words(sql: &str) -> Vec<&str> {
     }
     words
 }
+
+#[cfg(test)]
+mod tests {
+    use super::cursors;
+
+    /// Each number is what SQLite says: the least limit that it takes the statement with, less one.
+    #[test]
+    fn a_table_counts_wherever_it_is_read() {
+        for (sql, expected) in [
+            ("SELECT 1 FROM a, b JOIN (SELECT 1 FROM c) AS c ON true", None),
+            ("WITH t AS (SELECT 1 FROM a) SELECT 1 FROM b", None),
+            ("WITH t AS (SELECT 1 FROM a) SELECT 1 FROM main.t", None),
+            ("WITH t AS (SELECT 1 FROM a) SELECT 1 FROM t", Some(1)),
+            ("WITH t AS (SELECT 1 FROM a, b) SELECT 1 FROM t, c, t AS u", Some(5)),
+            (
+                "WITH t AS (SELECT 1 FROM a), \"U\" AS (SELECT 1 FROM t, t) SELECT 1 FROM u WHERE EXISTS (SELECT 1 FROM T)",
+                Some(6),
+            ),
+            (
+                "WITH RECURSIVE t (x) AS (SELECT 1 UNION SELECT x FROM t UNION SELECT x FROM t, a) SELECT 1 FROM t, t",
+                Some(5),
+            ),
+        ] {
+            assert_eq!(cursors(sql), expected, "{sql}");
+        }
+    }
+}
