@@ -25,7 +25,7 @@ const COMPILER: &[(&str, &[&str])] = &[
     ("strata", &["source", "diagnostic", "ir", "specialise"]),
     ("plan", &["limits", "catalog", "ir", "question", "specialise", "strata"]),
     ("bindings", &["limits", "dialect"]),
-    ("sql", &["catalog", "compact", "ir", "question", "specialise", "plan", "dialect", "bindings"]),
+    ("sql", &["limits", "catalog", "compact", "ir", "question", "specialise", "plan", "dialect", "bindings"]),
     ("local", &["limits", "catalog", "ir", "question", "specialise", "plan", "dialect", "bindings", "sql"]),
 ];
 

@@ -25,8 +25,10 @@ use catalog::Catalog;
 use diagnostic::{Diagnostic, Severity};
 pub use dialect::Dialect;
 use ir::Program;
+use plan::{Aim, Planned};
 use question::{CompileError, Domain, Question, Shape, Slot, Statement};
 use source::SourceMap;
+pub use sql::expansion::cursors;
 use sql::lower::{Literal, Values};
 
 /// A policy that was read: the program if it has no error, and every finding, sorted by position.
@@ -65,8 +67,10 @@ pub fn compile(
     shape: &Shape,
     dialect: Dialect,
 ) -> Result<Statement, CompileError> {
-    let planned = plan::plan(program, catalog, shape, dialect.features().expands_tables)?;
-    sql::to_sql(program, catalog, &planned.shortened(), dialect.features(), Values::Parameters)
+    let features = dialect.features();
+    let mut make =
+        |planned: Planned| sql::to_sql(program, catalog, &planned.shortened(), features, &Values::Parameters);
+    plan::plan(program, catalog, shape, Aim { make: &mut make, measures: features.expands_tables })
 }
 
 /// Compiles the shape of a question to a statement for the embedded store, whose tables, parameters and answers hold
@@ -79,9 +83,21 @@ pub fn compile_for_store(
     catalog: &Catalog,
     shape: &Shape,
 ) -> Result<Statement, CompileError> {
-    let mut planned = plan::plan(program, catalog, shape, dialect::STORE.expands_tables)?.shortened();
-    plan::exempt::exempt(&mut planned.plan);
-    sql::to_sql(program, catalog, &planned, &dialect::STORE, Values::Parameters)
+    let print =
+        |planned: &Planned| sql::to_sql(program, catalog, planned, &dialect::STORE, &Values::Parameters);
+    let mut make = |planned: Planned| {
+        let mut planned = planned.shortened();
+        let Some(exempting) = plan::exempt::exempt(&planned.plan) else { return print(&planned) };
+        let plain = std::mem::replace(&mut planned.plan, exempting);
+        match print(&planned) {
+            Err(CompileError::Refused(_)) => {
+                planned.plan = plain;
+                print(&planned)
+            }
+            printed => printed,
+        }
+    };
+    plan::plan(program, catalog, shape, Aim { make: &mut make, measures: dialect::STORE.expands_tables })
 }
 
 /// Compiles a question to a statement with its values as literals; it needs no parameters.
@@ -95,8 +111,6 @@ pub fn compile_text(
     dialect: Dialect,
     now: i64,
 ) -> Result<Statement, CompileError> {
-    let planned =
-        plan::plan(program, catalog, &Shape::of(program, question), dialect.features().expands_tables)?;
     let value = |slot: Slot| match slot {
         Slot::Given(var) => match question.vars.get(var).map(|var| &var.domain) {
             Some(Domain::Given(text)) => Literal::Text(text.clone()),
@@ -113,7 +127,11 @@ pub fn compile_text(
         Slot::PageAfter => Literal::Text(String::new()),
         Slot::PageLimit => Literal::Integer(i64::MAX),
     };
-    sql::to_sql(program, catalog, &planned.shortened(), dialect.features(), Values::Literals(&value))
+    let features = dialect.features();
+    let values = Values::Literals(&value);
+    let mut make = |planned: Planned| sql::to_sql(program, catalog, &planned.shortened(), features, &values);
+    let aim = Aim { make: &mut make, measures: features.expands_tables };
+    plan::plan(program, catalog, &Shape::of(program, question), aim)
 }
 
 /// What each stage made of a question, as text.
@@ -140,8 +158,10 @@ pub fn explain(
     shape: &Shape,
     dialect: Dialect,
 ) -> Result<Explanation, CompileError> {
-    let (planned, stages) = plan::explain(program, catalog, shape, dialect.features().expands_tables)?;
-    let statement = sql::to_sql(program, catalog, &planned, dialect.features(), Values::Parameters)?;
+    let features = dialect.features();
+    let mut make = |planned: Planned| sql::to_sql(program, catalog, &planned, features, &Values::Parameters);
+    let aim = Aim { make: &mut make, measures: features.expands_tables };
+    let (statement, stages) = plan::explain(program, catalog, shape, aim)?;
     Ok(Explanation {
         ir: ir::print::program(program),
         specialised: stages.specialised,

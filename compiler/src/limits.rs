@@ -62,9 +62,15 @@ pub const TEST_FACTS: usize = 100_000;
 /// table of its own.
 pub const SPLITS: usize = 16;
 
-/// Sources of one statement, those of a common table expression counted wherever it is read. SQLite expands
-/// it there, and refuses a statement with a thousand.
+/// Sources of one plan, those of a table counted wherever it is read. Beyond it a plan that has more tables, and reads them
+/// in fewer places, is preferred.
 pub const TABLE_READINGS: usize = 960;
+
+/// Cursors of one statement when its last common table expression is expanded. SQLite refuses a thousand.
+pub const CURSORS: usize = 999;
+
+/// Cursors of a condition. The rest is for the sources of the caller's statement around it.
+pub const FILTER_CURSORS: usize = 960;
 
 /// Relations found in all that another one includes. Real policies stay below a few hundred; what is not
 /// found is called instead of unfolded.

@@ -68,7 +68,7 @@ impl From<StoreError> for EngineError {
             StoreError::TooLarge(text) => Self::TooLarge(text),
             StoreError::Reach { .. } => Self::TooLarge(error.to_string()),
             StoreError::Invalid(text) => Self::BadRequest(text),
-            // The compiler's own bound on this can only estimate what SQLite counts.
+            // The compiler counts what SQLite does and refuses before; this is for what it would overlook.
             StoreError::TooDeep => Self::BadRequest(
                 "the question reads the results of rules in too many places for one statement: give its variables types or values, or split the rules".into(),
             ),

@@ -3,7 +3,8 @@
 //! In: a question's [`Shape`]. Out: its [`Statement`]. A [`Plans`] belongs to one policy version and one
 //! generation of the store's relations and is replaced as a whole when either changes, so a key is only
 //! the shape and the signatures of the context facts. What a stranger may ask is unlimited, what is kept is
-//! not: the cache is bounded by the bytes of its statements and sheds what is not asked again.
+//! not: the cache is bounded by the bytes of its statements and sheds what is not asked again. What the compiler refuses
+//! is kept like a statement, as it can take longest to find out.
 //!
 //! ```text
 //! Question ─▶ Shape + context signatures ─▶ hash ─▶ hit:  Arc<Statement>     about 1 µs
@@ -22,6 +23,12 @@ use quick_cache::{Weighter, sync::Cache};
 use std::hash::Hash;
 use std::sync::Arc;
 
+/// What the compiler made of a question, or why it refused.
+pub(super) type Compiled = Result<Arc<Statement>, CompileError>;
+
+/// A question's plan for callers' databases, or why there is none.
+pub(super) type PlannedLocal = Result<Arc<KeptPlan>, CompileError>;
+
 /// The compiled questions of one policy over one generation of relations.
 #[derive(Debug)]
 pub(super) struct Plans {
@@ -30,7 +37,7 @@ pub(super) struct Plans {
     /// INVARIANT: the store keeps the tables that the statements name while this is held.
     relations: Arc<Relations>,
     stored: Vec<Relation>,
-    cache: Cache<PlanKey, Arc<Statement>, Bytes>,
+    cache: Cache<PlanKey, Compiled, Bytes>,
     local: LocalPlans,
 }
 
@@ -39,7 +46,7 @@ pub(super) struct Plans {
 struct LocalPlans {
     /// By the context's signatures and the document's number.
     catalogs: Cache<(Vec<ContextSignature>, u64), Arc<Catalog>, Bytes>,
-    plans: Cache<LocalKey, Arc<KeptPlan>, Bytes>,
+    plans: Cache<LocalKey, PlannedLocal, Bytes>,
     texts: Cache<TextKey, Arc<Template>, Bytes>,
 }
 
@@ -80,19 +87,19 @@ impl Plans {
         Self { policy, relations, stored, cache, local }
     }
 
-    /// The plan for callers' databases, if this one was made before and is still kept.
-    pub(super) fn known_local(&self, key: &LocalKey) -> Option<Arc<KeptPlan>> {
+    /// The plan for callers' databases, if it was asked for before and is still kept.
+    pub(super) fn known_local(&self, key: &LocalKey) -> Option<PlannedLocal> {
         self.local.plans.get(key)
     }
 
-    /// Plans a question for a caller's database and keeps the plan.
+    /// Plans a question for a caller's database and keeps the plan, or the refusal.
     pub(super) fn plan_local(
         &self,
         key: LocalKey,
         document: &Document,
         form: &Form,
         most_values: usize,
-    ) -> Result<Arc<KeptPlan>, CompileError> {
+    ) -> PlannedLocal {
         let of_document = (key.context.clone(), document.number);
         let catalog = self.local.catalogs.get(&of_document).unwrap_or_else(|| {
             let mut catalog = catalog::catalog(&self.stored, &key.context);
@@ -101,11 +108,9 @@ impl Plans {
             self.local.catalogs.insert(of_document, Arc::clone(&catalog));
             catalog
         });
-        let dialect = document.bindings.dialect;
-        let plan = local::plan(&self.policy.program, &catalog, &key.shape, form, dialect, most_values)?;
-        let kept = Arc::new(KeptPlan { catalog, plan });
-        self.local.plans.insert(key, Arc::clone(&kept));
-        Ok(kept)
+        let planned = local::plan(&self.policy.program, &catalog, &key.shape, form, most_values);
+        let planned = planned.map(|plan| Arc::new(KeptPlan { catalog, plan }));
+        keep(&self.local.plans, key, planned)
     }
 
     /// The text for callers' databases, if it was made before and is still kept.
@@ -126,17 +131,31 @@ impl Plans {
     }
 
     /// The statement, if this shape was compiled before and is still kept.
-    pub(super) fn known(&self, key: &PlanKey) -> Option<Arc<Statement>> {
+    pub(super) fn known(&self, key: &PlanKey) -> Option<Compiled> {
         self.cache.get(key)
     }
 
-    /// Compiles and keeps a statement; a shape that the compiler refuses is not kept.
-    pub(super) fn compile(&self, key: PlanKey) -> Result<Arc<Statement>, CompileError> {
+    /// Compiles a statement and keeps it, or the refusal.
+    pub(super) fn compile(&self, key: PlanKey) -> Compiled {
         let catalog = catalog::catalog(&self.stored, &key.context);
-        let statement = Arc::new(compile_for_store(&self.policy.program, &catalog, &key.shape)?);
-        self.cache.insert(key, Arc::clone(&statement));
-        Ok(statement)
+        let compiled = compile_for_store(&self.policy.program, &catalog, &key.shape);
+        keep(&self.cache, key, compiled.map(Arc::new))
     }
+}
+
+/// Keeps what was made or refused, but no fault of ours.
+fn keep<K: Eq + Hash, V>(
+    cache: &Cache<K, Result<Arc<V>, CompileError>, Bytes>,
+    key: K,
+    made: Result<Arc<V>, CompileError>,
+) -> Result<Arc<V>, CompileError>
+where
+    Bytes: Weighter<K, Result<Arc<V>, CompileError>>,
+{
+    if !matches!(made, Err(CompileError::Bug(_))) {
+        cache.insert(key, made.clone());
+    }
+    made
 }
 
 /// A cache of about so many bytes in all, for entries that usually weigh `each`.
@@ -152,10 +171,11 @@ where
 #[derive(Clone, Copy, Debug)]
 struct Bytes;
 
-impl Weighter<PlanKey, Arc<Statement>> for Bytes {
-    fn weight(&self, key: &PlanKey, statement: &Arc<Statement>) -> u64 {
-        let statement = statement.sql.len() + 16 * statement.slots.len();
-        bytes(of_shape(&key.shape) + of_context(&key.context) + statement)
+impl Weighter<PlanKey, Compiled> for Bytes {
+    fn weight(&self, key: &PlanKey, compiled: &Compiled) -> u64 {
+        let of_statement = |statement: &Arc<Statement>| statement.sql.len() + 16 * statement.slots.len();
+        let compiled = compiled.as_ref().map_or_else(of_refusal, of_statement);
+        bytes(of_shape(&key.shape) + of_context(&key.context) + compiled)
     }
 }
 
@@ -166,9 +186,10 @@ impl Weighter<(Vec<ContextSignature>, u64), Arc<Catalog>> for Bytes {
     }
 }
 
-impl Weighter<LocalKey, Arc<KeptPlan>> for Bytes {
-    fn weight(&self, key: &LocalKey, kept: &Arc<KeptPlan>) -> u64 {
-        bytes(of_shape(&key.shape) + of_context(&key.context) + kept.plan.n_bytes())
+impl Weighter<LocalKey, PlannedLocal> for Bytes {
+    fn weight(&self, key: &LocalKey, planned: &PlannedLocal) -> u64 {
+        let planned = planned.as_ref().map_or_else(of_refusal, |kept| kept.plan.n_bytes());
+        bytes(of_shape(&key.shape) + of_context(&key.context) + planned)
     }
 }
 
@@ -182,6 +203,12 @@ fn of_shape(shape: &Shape) -> usize {
     let atoms = shape.atoms.iter().map(|(name, args)| name.len() + 8 * args.len() + 48);
     let vars = shape.vars.iter().map(|var| var.name.len() + 48);
     atoms.chain(vars).sum()
+}
+
+fn of_refusal(refusal: &CompileError) -> usize {
+    match refusal {
+        CompileError::Refused(reason) | CompileError::Bug(reason) => reason.len(),
+    }
 }
 
 fn of_context(context: &[ContextSignature]) -> usize {

@@ -107,14 +107,14 @@ impl View {
         // A bulk prepares thousands of questions without a reason to wait: others get their turn.
         tokio::task::coop::consume_budget().await;
         let key = PlanKey::of(&self.plans, question, &self.context);
-        let statement = if let Some(statement) = self.counted.stored_plans.note(self.plans.known(&key)) {
-            statement
+        let compiled = if let Some(compiled) = self.counted.stored_plans.note(self.plans.known(&key)) {
+            compiled
         } else {
             let plans = Arc::clone(&self.plans);
-            off_the_workers(move || plans.compile(key)).await??
+            off_the_workers(move || plans.compile(key)).await?
         };
         let binding = Binding { context: &self.context, now: self.now, window };
-        Prepared::new(Arc::clone(&self.plans), statement, question, &binding, self.max_rows)
+        Prepared::new(Arc::clone(&self.plans), compiled?, question, &binding, self.max_rows)
     }
 }
 

@@ -39,7 +39,7 @@ const PATIENCE: u64 = 30_000_000;
 /// variable that a rule only tests (`d != Doc{"a"}`, `not closed(d)`); or several recursions that are not
 /// linear read each other, and the statement would be larger than SQLite takes.
 const REASONS: [&str; 3] =
-    ["cannot be enumerated", "too many places for one statement", "too many alternatives"];
+    ["cannot be enumerated", "too many places for one statement, which takes", "too many alternatives"];
 
 /// A disagreement.
 pub(crate) struct Found {

@@ -3,8 +3,9 @@
 use super::service::{DOCUMENT, POLICY, Service, caller, column};
 use super::text::QUESTIONS;
 use crate::support::local::DIALECTS;
-use crate::support::local::asked::Way;
-use crate::support::notation::{Fact, Value};
+use crate::support::local::asked::{self, Way};
+use crate::support::local::caller::Caller;
+use crate::support::notation::{self, Fact, Value};
 use portcullis_compiler::Dialect;
 
 /// The default bound.
@@ -87,4 +88,61 @@ fn twelve_roles_are_a_short_text() {
         let sql = service.sql(question, way, "id");
         assert!(sql.len() < 4_096, "{question}: {} bytes\n{sql}", sql.len());
     }
+}
+
+/// A policy with so many ways to read a node, each by a mark on one that it leads to, and the document that binds all of
+/// it. No query is plain, so each is read by its name.
+fn marks(ways: usize) -> (String, String) {
+    let policy = "actor User {}
+resource Node { permissions = [\"read\"]; }
+leads(a: Node, b: Node) if link(a, b);
+leads(a: Node, b: Node) if link(a, c) and leads(c, b);
+";
+    let document = "facts:\n  link(Node:_, Node:_):\n    query: SELECT DISTINCT a, b FROM links\n";
+    let rule =
+        |way| format!("has_permission(u: User, \"read\", n: Node) if leads(n, m) and mark{way}(u, m);\n");
+    let query = |way| {
+        format!(
+            "  mark{way}(User:_, Node:_):\n    query: SELECT DISTINCT who, node FROM marks WHERE kind = {way}\n"
+        )
+    };
+    let rules: Vec<String> = (0..ways).map(rule).collect();
+    let queries: Vec<String> = (0..ways).map(query).collect();
+    (policy.to_owned() + &rules.concat(), document.to_owned() + &queries.concat())
+}
+
+/// SQLite copies a table wherever it is read, and refuses a statement of which too much becomes. What is returned runs;
+/// what would not is refused before.
+#[test]
+fn sqlite_takes_each_text() {
+    let caller = Caller::new(Dialect::Sqlite).unwrap();
+    caller.script("CREATE TABLE links (a, b); CREATE TABLE marks (who, node, kind)").unwrap();
+    caller.script("INSERT INTO links VALUES ('1', '2'); INSERT INTO marks VALUES ('ada', '2', 7)").unwrap();
+    let (mut n_answered, mut n_refused) = (0, 0);
+    for ways in [10, 40, 60, 70, 80, 100, 130, 200] {
+        let (policy, document) = marks(ways);
+        let service = Service::new(&policy, "", &document);
+        for (question, way, id) in [
+            ("allow(User:ada, \"read\", Node:1)", Way::Authorize, ""),
+            ("allow(User:ada, \"read\", Node:?)", Way::List, "id"),
+        ] {
+            let asked = asked::local(&notation::question(question).unwrap(), way, id);
+            match service.ask(Dialect::Sqlite, asked, &[]) {
+                Ok(sql) => {
+                    let sql = if id.is_empty() {
+                        sql
+                    } else {
+                        format!("SELECT 1 FROM (SELECT '1' AS id) AS t WHERE {sql}")
+                    };
+                    assert_eq!(column(&caller, &sql), "1", "{ways} ways, {question}");
+                    n_answered += 1;
+                }
+                Err(message) => {
+                    assert!(message.contains("too many places for one statement"), "{ways} ways: {message}");
+                    n_refused += 1;
+                }
+            }
+        }
+    }
+    assert!(n_answered > 0 && n_refused > 0, "{n_answered} answered, {n_refused} refused");
 }

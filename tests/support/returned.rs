@@ -18,7 +18,7 @@ use portcullis_compiler::ir::Program;
 use portcullis_compiler::question::{
     self, AnswerColumn, CompileError, Domain, Question, Shape, Slot, Statement,
 };
-use portcullis_compiler::{Dialect, compile, compile_text};
+use portcullis_compiler::{Dialect, compile, compile_for_store, compile_text};
 use rusqlite::Connection;
 use rusqlite::config::DbConfig;
 use rusqlite::types::Value as SqliteValue;
@@ -119,6 +119,9 @@ impl<'p> Returned<'p> {
         if self.has_pages && is_list(question) {
             asked.push(("PostgreSQL, pages", self.ask_pages(question)));
         }
+        if let Err(fault) = self.fits_the_store(question) {
+            asked.push(("SQLite, for the store", Outcome::Refused(format!("{FAULT}{fault}"))));
+        }
         let mut texts = vec![
             ("SQLite, text", &self.tables, Dialect::Sqlite),
             ("PostgreSQL, text", &self.tables, Dialect::Postgresql),
@@ -134,6 +137,23 @@ impl<'p> Returned<'p> {
         asked
     }
 
+    /// Whether SQLite takes the statement for the service's own store, which nobody sees.
+    fn fits_the_store(&self, question: &Question) -> Result<(), String> {
+        let by_literal = self.has_literals().then_some(&self.by_literal);
+        for placed in [&self.tables, &self.request].into_iter().chain(by_literal) {
+            let shape = Shape::of(self.program, question);
+            let compiled = compile_for_store(self.program, &placed.catalog, &shape);
+            let Ok(statement) = compiled else { continue };
+            let refusal = statement.refusal.as_ref().map(|refusal| refusal.sql.as_str());
+            for sql in [statement.sql.as_str()].into_iter().chain(refusal) {
+                sql_limits::check(sql, Dialect::Sqlite)?;
+                self.sqlite.prepare(sql).map_err(|error| format!("{error}\n{sql}"))?;
+                sql_limits::check_cursors(&self.sqlite, sql)?;
+            }
+        }
+        Ok(())
+    }
+
     /// `None` if the rows may not be the whole answer: a text cannot ask first.
     fn ask_text(&self, question: &Question, placed: &Placed, dialect: Dialect) -> Option<Outcome> {
         let compiled = compile_text(self.program, &placed.catalog, question, dialect, self.now);
@@ -147,7 +167,9 @@ impl<'p> Returned<'p> {
                 return Err("a text wants parameters".into());
             }
             let rows = match dialect {
-                Dialect::Sqlite => self.run_sqlite(&statement.sql),
+                Dialect::Sqlite => self
+                    .run_sqlite(&statement.sql)
+                    .and_then(|rows| sql_limits::check_cursors(&self.sqlite, &statement.sql).map(|()| rows)),
                 Dialect::Postgresql => self.run_postgres(&statement.sql, &statement.answer, &[]),
             };
             answer(question, &statement.answer, &rows?, dialect)

@@ -5,7 +5,9 @@
 //! statement does not show that it stays below them. A statement is measured by its tokens, level by level of its
 //! parentheses.
 
-use portcullis_compiler::Dialect;
+use portcullis_compiler::{Dialect, cursors};
+use rusqlite::Connection;
+use rusqlite::limits::Limit;
 use sqlparser::dialect::{Dialect as Grammar, PostgreSqlDialect, SQLiteDialect};
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, Tokenizer};
@@ -35,6 +37,8 @@ pub(crate) struct Sizes {
     pub(crate) parameters: Size,
     /// Bytes of its longest name.
     pub(crate) name_bytes: Size,
+    /// Cursors when SQLite copies its last common table expression.
+    pub(crate) cursors: Size,
 }
 
 /// SQLite as it is usually built; it has no bound on names.
@@ -48,6 +52,7 @@ const SQLITE: Sizes = Sizes {
     nesting: 100,
     parameters: 32_766,
     name_bytes: usize::MAX,
+    cursors: 999,
 };
 
 /// PostgreSQL. It has no bound on tables, but plans a chain of them in the third power of their number: 3 s for 400.
@@ -61,6 +66,7 @@ const POSTGRESQL: Sizes = Sizes {
     nesting: 500,
     parameters: 65_535,
     name_bytes: 63,
+    cursors: usize::MAX,
 };
 
 /// What a database takes.
@@ -73,7 +79,7 @@ pub(crate) fn limits(dialect: Dialect) -> Sizes {
 
 impl Sizes {
     /// Every size with its name.
-    fn named(&self) -> [(&'static str, Size); 9] {
+    fn named(&self) -> [(&'static str, Size); 10] {
         [
             ("bytes", self.bytes),
             ("arms of a union", self.union_arms),
@@ -84,6 +90,7 @@ impl Sizes {
             ("parentheses inside each other", self.nesting),
             ("parameters", self.parameters),
             ("bytes of a name", self.name_bytes),
+            ("cursors", self.cursors),
         ]
     }
 }
@@ -112,7 +119,8 @@ pub(crate) fn measure(sql: &str, dialect: Dialect) -> Result<Sizes, String> {
     };
     let tokens =
         Tokenizer::new(grammar, sql).with_unescape(false).tokenize().map_err(|error| error.to_string())?;
-    let mut found = Sizes { bytes: sql.len(), ..Sizes::default() };
+    let cursors = cursors(sql).unwrap_or(0);
+    let mut found = Sizes { bytes: sql.len(), cursors, ..Sizes::default() };
     let mut levels = vec![Level::default()];
     for token in tokens.iter().filter(|token| !matches!(token, Token::Whitespace(_))) {
         let Some(level) = levels.last_mut() else { return Err(format!("closes more than it opens\n{sql}")) };
@@ -189,6 +197,27 @@ pub(crate) fn check(sql: &str, dialect: Dialect) -> Result<(), String> {
     }
 }
 
+/// Whether SQLite counts as many cursors as the compiler, which it tells by what it refuses with a lower limit. What a
+/// view reads nobody knows but the database, and an expression may be too deep for a limit so low.
+pub(crate) fn check_cursors(connection: &Connection, sql: &str) -> Result<(), String> {
+    let Some(cursors) = cursors(sql) else { return Ok(()) };
+    let views = "SELECT count(*) FROM (SELECT type FROM sqlite_schema UNION ALL SELECT type FROM sqlite_temp_schema) WHERE type = 'view'";
+    let n_views: i64 = connection.query_row(views, [], |row| row.get(0)).unwrap();
+    let refusal = |limit: usize| {
+        let limit = i32::try_from(limit).unwrap();
+        let usual = connection.set_limit(Limit::SQLITE_LIMIT_EXPR_DEPTH, limit).unwrap();
+        let refusal = connection.prepare(sql).err().map(|error| error.to_string());
+        connection.set_limit(Limit::SQLITE_LIMIT_EXPR_DEPTH, usual).unwrap();
+        refusal.unwrap_or_default()
+    };
+    let (below, at) = (refusal(cursors), refusal(cursors + 1));
+    let is_told = |refusal: &String| refusal.contains("nested too deep");
+    if n_views > 0 || below.contains("Expression tree") || is_told(&below) && !is_told(&at) {
+        return Ok(());
+    }
+    Err(format!("SQLite counts other than {cursors} cursors: {below:.80}, {at:.80}\n{sql}"))
+}
+
 /// The measure itself, on a statement that a reader can count.
 pub(crate) fn counts_what_is_there() {
     let sql = "WITH RECURSIVE a AS MATERIALIZED (SELECT 1 AS x UNION SELECT 2 UNION SELECT 3), b (y) AS (SELECT x FROM a, c)
@@ -205,6 +234,7 @@ pub(crate) fn counts_what_is_there() {
         nesting: 3,
         parameters: 3,
         name_bytes: 7,
+        cursors: 5,
     };
     assert_eq!(found, expected);
 }

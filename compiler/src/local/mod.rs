@@ -32,9 +32,8 @@ pub use likeness::Likeness;
 
 use crate::bindings::{Bindings, ColumnExpr};
 use crate::catalog::Catalog;
-use crate::dialect::Dialect;
 use crate::ir::{Program, RuleId, TypeId};
-use crate::plan::{self, Planned};
+use crate::plan::{self, Aim, Planned};
 use crate::question::{CompileError, Question, Shape, ShapeDomain};
 use variant::Variant;
 
@@ -124,7 +123,7 @@ pub struct Asked<'a> {
     pub explains: bool,
 }
 
-/// Plans a shape for a caller's `dialect`; `most_rows` bounds what is read of each part.
+/// Plans a shape for a caller's database; `most_rows` bounds what is read of each part.
 ///
 /// # Errors
 /// [`CompileError::Refused`] if the question cannot be answered by one statement.
@@ -133,26 +132,26 @@ pub fn plan(
     catalog: &Catalog,
     shape: &Shape,
     form: &Form,
-    dialect: Dialect,
     most_rows: usize,
 ) -> Result<LocalPlan, CompileError> {
     let variant = |planned: Planned, shape: &Shape, column: Option<usize>| {
         Variant::new(program, catalog, shape, planned, column, most_rows)
     };
-    let expands_tables = dialect.features().expands_tables;
-    let mut asked = plan::plan(program, catalog, shape, expands_tables);
-    let refusal = match &mut asked {
-        Ok(planned) => planned.refusal.take(),
-        Err(bug @ CompileError::Bug(_)) => return Err(bug.clone()),
-        Err(CompileError::Refused(_)) => None,
-    };
-    let refusal = match (&asked, refusal) {
-        (Ok(planned), Some((plan, message))) => {
+    let mut make = |mut planned: Planned| {
+        let refusal = planned.refusal.take().map(|(plan, message)| {
             let extra_constants = planned.extra_constants.clone();
-            let planned = Planned { plan, refusal: None, extra_constants, rules: planned.rules.clone() };
-            Some((variant(planned, shape, None)?, message))
-        }
-        (Ok(_) | Err(_), _) => None,
+            let rules = planned.rules.clone();
+            let refusing = variant(Planned { plan, refusal: None, extra_constants, rules }, shape, None);
+            Ok((refusing?, message))
+        });
+        Ok((variant(planned, shape, None)?, refusal.transpose()?))
+    };
+    // Stored facts may yet decide parts of it, so only the text tells whether it is too large.
+    let asked = plan::plan(program, catalog, shape, Aim { make: &mut make, measures: false });
+    let (asked, refusal) = match asked {
+        Ok((asked, refusal)) => (Ok(asked), refusal),
+        Err(bug @ CompileError::Bug(_)) => return Err(bug),
+        Err(error @ CompileError::Refused(_)) => (Err(error), None),
     };
     let row = match form {
         Form::Filter { var, .. } if is_told_by_row(shape, *var) && (asked.is_err() || refusal.is_some()) => {
@@ -160,25 +159,26 @@ pub fn plan(
             if let Some(var) = given.vars.get_mut(*var) {
                 var.domain = ShapeDomain::Given;
             }
-            match plan::plan(program, catalog, &given, expands_tables) {
-                Ok(planned) if planned.refusal.is_some() => None,
-                Ok(mut planned) => {
-                    // One of several values may still be asked for; a row passes with any of them.
-                    planned.plan.answer.decide();
-                    Some(variant(planned, &given, Some(*var))?)
+            let mut make = |mut planned: Planned| {
+                if planned.refusal.is_some() {
+                    return Ok(None);
                 }
+                // One of several values may still be asked for; a row passes with any of them.
+                planned.plan.answer.decide();
+                variant(planned, &given, Some(*var)).map(Some)
+            };
+            match plan::plan(program, catalog, &given, Aim { make: &mut make, measures: false }) {
+                Ok(row) => row,
                 Err(error @ CompileError::Bug(_)) => return Err(error),
                 Err(CompileError::Refused(_)) => None,
             }
         }
         Form::Filter { .. } | Form::Decision { .. } | Form::Rows { .. } | Form::List { .. } => None,
     };
-    let asked = match asked {
-        Ok(planned) => Ok(variant(planned, shape, None)?),
-        Err(error) if row.is_none() => return Err(error),
-        Err(error) => Err(error),
-    };
-    Ok(LocalPlan { asked, refusal, row })
+    match asked {
+        Err(error) if row.is_none() => Err(error),
+        asked => Ok(LocalPlan { asked, refusal, row }),
+    }
 }
 
 /// Whether each row may tell the value of a variable: it is asked for, and it is no String, for whose values

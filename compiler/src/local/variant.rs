@@ -13,7 +13,6 @@ use super::{Asked, LocalError};
 use crate::catalog::Catalog;
 use crate::dialect;
 use crate::ir::{Constant, Program, RuleId, TypeId};
-use crate::limits;
 use crate::plan::Planned;
 use crate::plan::algebra::{Condition, Embedded, FromKind, Plan};
 use crate::plan::print::Names;
@@ -54,19 +53,13 @@ impl Variant {
         let types = Types { program, catalog, constants: &constants, shape }.of_parts(&residual);
         let mut statements = Vec::new();
         for part in &residual.parts {
-            if part.plan.n_readings() > limits::TABLE_READINGS {
-                return Err(CompileError::Refused(format!(
-                    "the stored facts of the question are read in too many places for one statement, which takes {}: give its variables types or values, or split the rules",
-                    limits::TABLE_READINGS
-                )));
-            }
             let planned = Planned {
                 plan: part.plan.clone(),
                 refusal: None,
                 extra_constants: constants.clone(),
                 rules: IndexSet::new(),
             };
-            statements.push(sql::to_sql(program, catalog, &planned, &dialect::STORE, Values::Parameters)?);
+            statements.push(sql::to_sql(program, catalog, &planned, &dialect::STORE, &Values::Parameters)?);
         }
         let is_by_values = likeness::is_by_values(&residual);
         Ok(Self { residual, types, statements, constants, rules: planned.rules, is_by_values, column })

@@ -9,22 +9,25 @@
 
 use super::algebra::{Condition, Plan, PlanAnswer, Select};
 use super::aliases::free_aliases;
-use crate::limits;
 
-/// Asks before each negation in an answer's rows whether it can deny anything.
-pub(crate) fn exempt(plan: &mut Plan) {
-    // Each negation is read twice then, and what it reads is bounded.
-    if plan.n_readings() > limits::TABLE_READINGS / 2 {
-        return;
+/// The plan that asks before each negation in its answer's rows whether it can deny anything; none if there is no such
+/// negation. It reads each of them twice.
+pub(crate) fn exempt(plan: &Plan) -> Option<Plan> {
+    let PlanAnswer::Rows { selects, .. } = &plan.answer else { return None };
+    let read = |select: &Select| !select.from.is_empty();
+    let conditions = selects.iter().filter(|select| read(select)).flat_map(|select| &select.filter);
+    if !conditions.into_iter().any(|condition| exempting(condition).is_some()) {
+        return None;
     }
-    let PlanAnswer::Rows { selects, .. } = &mut plan.answer else { return };
-    for select in selects.iter_mut().filter(|select| !select.from.is_empty()) {
+    let mut plan = plan.clone();
+    for select in plan.answer.selects_mut().iter_mut().filter(|select| read(select)) {
         for condition in &mut select.filter {
             if let Some(exempting) = exempting(condition) {
                 *condition = exempting;
             }
         }
     }
+    Some(plan)
 }
 
 /// A negation of one source that is linked to the row, and also asked without the link.

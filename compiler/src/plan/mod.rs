@@ -89,36 +89,49 @@ pub(crate) struct Stages {
     pub(crate) plan: String,
 }
 
-/// Plans a question. `expands_tables` says whether the database expands a table wherever it is read, and so
-/// bounds how often.
-pub(crate) fn plan(
+/// What becomes of a plan. One question has several plans, and the first of which something can be made is taken.
+pub(crate) struct Aim<'a, T> {
+    /// Makes it, or refuses a plan of which it would become too large.
+    pub(crate) make: &'a mut dyn FnMut(Planned) -> Result<T, CompileError>,
+    /// Whether [`make`](Self::make) tells itself what is too large. Otherwise a plan that reads its tables in many
+    /// places is taken only if there is no other.
+    pub(crate) measures: bool,
+}
+
+/// Plans a question, and makes of the plan what is wanted.
+pub(crate) fn plan<T>(
     program: &Program,
     catalog: &Catalog,
     shape: &Shape,
-    expands_tables: bool,
-) -> Result<Planned, CompileError> {
+    mut aim: Aim<'_, T>,
+) -> Result<T, CompileError> {
     let specialised = specialise::specialise(program, catalog, shape)?;
-    let (planned, _) = settle_and_finish(program, catalog, shape, specialised, expands_tables)?;
-    Ok(planned)
+    let (made, _) = settle_and_finish(program, catalog, shape, specialised, &mut aim)?;
+    Ok(made)
 }
 
 /// Plans a question for one statement, and tells how.
-pub(crate) fn explain(
+pub(crate) fn explain<T>(
     program: &Program,
     catalog: &Catalog,
     shape: &Shape,
-    expands_tables: bool,
-) -> Result<(Planned, Stages), CompileError> {
+    aim: Aim<'_, T>,
+) -> Result<(T, Stages), CompileError> {
     let specialised = specialise::specialise(program, catalog, shape)?;
     let extra_constants = specialised.extra_constants.clone();
     let names = Names { program, catalog, extra_constants: &extra_constants };
     let before = names.specialised(&specialised);
-    let (planned, settled) = settle_and_finish(program, catalog, shape, specialised, expands_tables)?;
-    let planned = planned.shortened();
+    let Aim { make, measures } = aim;
+    let mut make = |planned: Planned| {
+        let planned = planned.shortened();
+        let plan = names.plan(&planned.plan);
+        Ok((make(planned)?, plan))
+    };
+    let mut aim = Aim { make: &mut make, measures };
+    let ((made, plan), settled) = settle_and_finish(program, catalog, shape, specialised, &mut aim)?;
     let collapsed = names.specialised(&settled);
     let strata = names.strata(&settled, &planner::strata(&settled.relations));
-    let plan = names.plan(&planned.plan);
-    Ok((planned, Stages { specialised: before, collapsed, strata, plan }))
+    Ok((made, Stages { specialised: before, collapsed, strata, plan }))
 }
 
 /// The passes that leave clauses out.
@@ -130,13 +143,13 @@ fn shrink(mut specialised: Specialised) -> Specialised {
 }
 
 /// Plans the relations, and returns those that were planned.
-fn settle_and_finish(
+fn settle_and_finish<T>(
     program: &Program,
     catalog: &Catalog,
     shape: &Shape,
     specialised: Specialised,
-    expands_tables: bool,
-) -> Result<(Planned, Specialised), CompileError> {
+    aim: &mut Aim<'_, T>,
+) -> Result<(T, Specialised), CompileError> {
     let rules = rules(&specialised);
     let shrunk = shrink(specialised);
     if asks_for_literals(&shrunk) {
@@ -144,15 +157,15 @@ fn settle_and_finish(
         collapse::drop_unreachable(&mut with_roles);
         with_roles.shared = roles::reify(program, catalog, &mut with_roles);
         let settled = settle(with_roles);
-        match finish(program, catalog, shape, &settled, expands_tables, &rules) {
-            Ok(planned) => return Ok((planned, settled)),
+        match finish(program, catalog, shape, &settled, &rules, aim) {
+            Ok(made) => return Ok((made, settled)),
             // Whatever picks its roles needs a list of them, and many lists are too much.
             Err(CompileError::Refused(_)) => {}
             Err(error @ CompileError::Bug(_)) => return Err(error),
         }
     }
     let settled = settle(shrunk);
-    Ok((finish(program, catalog, shape, &settled, expands_tables, &rules)?, settled))
+    Ok((finish(program, catalog, shape, &settled, &rules, aim)?, settled))
 }
 
 /// The passes from shrunk relations to the relations that are planned.
@@ -177,16 +190,16 @@ fn rules(specialised: &Specialised) -> IndexSet<RuleId> {
     roots.chain(clauses).filter_map(|clause| clause.rule).collect()
 }
 
-/// Plans the settled relations: with branches where they are tested, or, if that makes the statement too
-/// large, with a table for whatever is tested in several ways.
-fn finish(
+/// Plans the settled relations: with branches where they are tested, or, if that makes too much of it, with a table
+/// for whatever is tested in several ways.
+fn finish<T>(
     program: &Program,
     catalog: &Catalog,
     shape: &Shape,
     specialised: &Specialised,
-    expands_tables: bool,
     rules: &IndexSet<RuleId>,
-) -> Result<Planned, CompileError> {
+    aim: &mut Aim<'_, T>,
+) -> Result<T, CompileError> {
     let attempt = |shares_tests: bool| {
         let extra_constants = specialised.extra_constants.clone();
         let mut planner = Planner::new(program, catalog, specialised.clone(), shares_tests);
@@ -194,18 +207,20 @@ fn finish(
         let refusal = planner.take_refusal()?;
         Ok(Planned { plan: planner.into_plan(answer), refusal, extra_constants, rules: rules.clone() })
     };
-    let fits = |planned: &Planned| planned.plan.n_readings() <= limits::TABLE_READINGS;
+    let mut refused = None;
+    let mut make = |planned: Result<Planned, CompileError>| match planned.and_then(&mut aim.make) {
+        Err(CompileError::Refused(reason)) => {
+            refused.get_or_insert(reason);
+            None
+        }
+        made => Some(made),
+    };
     let first = attempt(false);
-    if matches!(&first, Err(CompileError::Bug(_))) || matches!(&first, Ok(planned) if fits(planned)) {
-        return first;
-    }
-    match attempt(true) {
-        Ok(planned) if !expands_tables || fits(&planned) => Ok(planned),
-        Ok(_) => Err(CompileError::Refused(format!(
-            "the question reads the results of recursive rules in too many places for one statement, which takes {}: give its variables types or values, or split the rules",
-            limits::TABLE_READINGS
-        ))),
-        Err(_) if !expands_tables => first,
-        Err(error) => Err(first.err().unwrap_or(error)),
-    }
+    let is_large = |planned: &Planned| planned.plan.n_readings() > limits::TABLE_READINGS;
+    let made = if !aim.measures && first.as_ref().is_ok_and(is_large) {
+        make(attempt(true)).or_else(|| make(first))
+    } else {
+        make(first).or_else(|| make(attempt(true)))
+    };
+    made.unwrap_or_else(|| Err(CompileError::Refused(refused.unwrap_or_default())))
 }

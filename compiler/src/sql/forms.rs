@@ -6,7 +6,6 @@
 
 use super::build;
 use super::held::{Held, LocalValues};
-use super::layout;
 use super::lower::{Literal, Lowering, Sources, Values};
 use super::template::Template;
 use crate::bindings::ColumnExpr;
@@ -14,6 +13,7 @@ use crate::bindings::SqlType;
 use crate::catalog::Catalog;
 use crate::dialect::Dialect;
 use crate::ir::{ConstId, Constant, Program};
+use crate::limits;
 use crate::plan::algebra::{Condition, FromKind, Plan, Select, Table, TableBody};
 use crate::question::{CompileError, Slot};
 use crate::specialise::clause::TableRef;
@@ -126,7 +126,7 @@ impl LocalStatement<'_> {
         let query = body(&mut lowering, plan.answer.selects())?;
         let mut all = lowering.read_queries()?;
         all.extend(ctes);
-        Ok(lowering.printed(&build::with(query, recursive, all)))
+        lowering.printed(&build::with(query, recursive, all), limits::CURSORS)
     }
 
     /// A condition over the caller's column.
@@ -183,7 +183,7 @@ impl LocalStatement<'_> {
             all.push(any);
             build::nested(build::all(all))
         };
-        Ok(lowering.printed(&filter))
+        lowering.printed(&filter, limits::FILTER_CURSORS)
     }
 
     /// A condition over the caller's column that is decided row by row.
@@ -211,7 +211,7 @@ impl LocalStatement<'_> {
         let projection = vec![build::item(build::number(1), None)];
         let filter = vec![build::is_not_null(id), holds];
         let query = build::query(build::select(false, projection, from, filter));
-        Ok(lowering.printed(&build::nested(build::exists(query, false))))
+        lowering.printed(&build::nested(build::exists(query, false)), limits::FILTER_CURSORS)
     }
 }
 
@@ -227,7 +227,7 @@ impl<'l> LocalStatement<'l> {
             catalog: self.catalog,
             extra_constants: self.constants,
             features: self.dialect.features(),
-            values: Values::Literals(&no_value),
+            values: &Values::Literals(&no_value),
             slots: IndexSet::new(),
             depth: 0,
             reads_state: false,
@@ -266,8 +266,9 @@ impl Lowering<'_> {
         Ok(build::with(query, recursive, all))
     }
 
-    fn printed(&self, node: &impl std::fmt::Display) -> Template {
-        Template::of(&layout::layout(&node.to_string(), |_| None), self.features.escapes)
+    fn printed(&self, node: &impl std::fmt::Display, most_cursors: usize) -> Result<Template, CompileError> {
+        let text = super::printed(node, self.features, most_cursors, |_| None)?;
+        Ok(Template::of(&text, self.features.escapes))
     }
 
     /// Conditions that mention no source.

@@ -167,7 +167,7 @@ fn tokens(text: &str) -> Vec<Token<'_>> {
 }
 
 /// The length of the quoted text at the start, its quotes included.
-fn quoted(text: &str, quote: char) -> usize {
+pub(super) fn quoted(text: &str, quote: char) -> usize {
     let mut chars = text.char_indices().skip(1).peekable();
     while let Some((at, c)) = chars.next() {
         if c == quote {

@@ -40,7 +40,7 @@ pub(crate) struct Lowering<'l> {
     pub(crate) catalog: &'l Catalog,
     pub(crate) extra_constants: &'l IndexSet<Constant>,
     pub(crate) features: &'static Features,
-    pub(crate) values: Values<'l>,
+    pub(crate) values: &'l Values<'l>,
     pub(crate) slots: IndexSet<Slot>,
     /// How many tests enclose what is lowered now.
     pub(crate) depth: usize,

@@ -8,6 +8,7 @@ mod build;
 mod caller;
 pub(crate) mod compare;
 mod condition;
+pub(crate) mod expansion;
 mod fixpoint;
 pub(crate) mod forms;
 pub(crate) mod held;
@@ -20,11 +21,13 @@ mod value;
 use crate::catalog::Catalog;
 use crate::dialect::Features;
 use crate::ir::Program;
+use crate::limits;
 use crate::plan::Planned;
 use crate::plan::algebra::Plan;
 use crate::question::{CompileError, Refusal, Slot, Statement};
 use indexmap::IndexSet;
 use lower::{Lowering, Values};
+use std::fmt::Display;
 
 /// Prints a plan for a database.
 pub(crate) fn to_sql(
@@ -32,7 +35,7 @@ pub(crate) fn to_sql(
     catalog: &Catalog,
     planned: &Planned,
     features: &'static Features,
-    values: Values<'_>,
+    values: &Values<'_>,
 ) -> Result<Statement, CompileError> {
     let commented = matches!(values, Values::Literals(_));
     let mut lowering = Lowering {
@@ -53,7 +56,7 @@ pub(crate) fn to_sql(
             table.map(|table| table.comment.clone())
         };
         let slots: Vec<Slot> = std::mem::take(&mut lowering.slots).into_iter().collect();
-        Ok((layout::layout(&query.to_string(), comment), slots, answer))
+        Ok((printed(&query, features, limits::CURSORS, comment)?, slots, answer))
     };
     let (sql, slots, answer) = print(&mut lowering, &planned.plan)?;
     let refusal = match &planned.refusal {
@@ -64,4 +67,21 @@ pub(crate) fn to_sql(
         }
     };
     Ok(Statement { sql, slots, answer, refusal })
+}
+
+/// The text of a statement, or of a condition in one, laid out; `comment` gives the comment of a common table expression
+/// by its name. Refused if it becomes more than `most_cursors` in a database that has a bound on them.
+fn printed(
+    node: &impl Display,
+    features: &Features,
+    most_cursors: usize,
+    comment: impl Fn(&str) -> Option<String>,
+) -> Result<String, CompileError> {
+    let text = node.to_string();
+    if features.expands_tables && expansion::cursors(&text).is_some_and(|cursors| cursors > most_cursors) {
+        return Err(CompileError::Refused(format!(
+            "the question reads the results of rules in too many places for one statement, which takes {most_cursors}: give its variables types or values, or split the rules",
+        )));
+    }
+    Ok(layout::layout(&text, comment))
 }

@@ -86,7 +86,7 @@ impl Lowering<'_> {
 
     /// The value of a slot: a parameter, or a literal.
     pub(super) fn value(&mut self, slot: Slot) -> Sql {
-        match &self.values {
+        match self.values {
             Values::Parameters => {
                 let number = self.slots.insert_full(slot).0 + 1;
                 build::placeholder(match self.features.placeholder {

@@ -91,10 +91,9 @@ impl Engine {
         } else {
             let (plans, document) = (Arc::clone(&plans), Arc::clone(&document));
             let (key, form) = (key.clone(), wanted.form.clone());
-            off_the_workers(move || plans.plan_local(key, &document, &form, most_values))
-                .await?
-                .map_err(|error| refused(error, &wanted.question))?
+            off_the_workers(move || plans.plan_local(key, &document, &form, most_values)).await?
         };
+        let plan = plan.map_err(|error| refused(error, &wanted.question))?;
         Ok(Planned { document, plans, plan, key, wanted, view, most_values })
     }
 

@@ -104,6 +104,11 @@ async fn what_only_a_comparison_bounds_cannot_be_listed() {
     assert_eq!(ask(Some(&["2", "4", "10"])).await.unwrap().len(), 2);
     let refused = ask(None).await.unwrap_err().to_string();
     assert!(refused.contains("`size` cannot be enumerated") && refused.contains("line 1"), "{refused}");
+    // What was refused once is not compiled again.
+    let before = engine.counters().stored_plans;
+    assert_eq!(ask(None).await.unwrap_err().to_string(), refused);
+    let after = engine.counters().stored_plans;
+    assert_eq!((after.misses, after.hits), (before.misses, before.hits + 1));
 }
 
 #[tokio::test]

@@ -83,7 +83,11 @@ impl Caller {
             Self::Postgresql(session) => WIRE.block_on(run_postgres(session, sql)),
             Self::Sqlite { connection, until } => {
                 *until.lock().unwrap() = Instant::now() + LIMIT;
-                run_sqlite(connection, sql)
+                let ran = run_sqlite(connection, sql);
+                if ran.is_ok() {
+                    sql_limits::check_cursors(connection, sql)?;
+                }
+                ran
             }
         };
         ran.map_err(|error| format!("{error}\n{sql}"))

@@ -19,7 +19,8 @@ use std::collections::BTreeSet;
 
 /// How a refusal says that one statement is not enough. It may be one if facts of one signature stand in
 /// several places, for each is read by each rule.
-pub(crate) const TOO_LARGE: [&str; 2] = ["too many places for one statement", "too many alternatives"];
+pub(crate) const TOO_LARGE: [&str; 2] =
+    ["too many places for one statement, which takes", "too many alternatives"];
 
 /// How a refusal says that rows cannot be told from a wildcard before the statement runs.
 const NOT_ENUMERABLE: &str = "cannot be enumerated";

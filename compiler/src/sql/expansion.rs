@@ -1,0 +1,344 @@
+//! How much SQLite makes of a statement.
+//!
+//! While SQLite reads a statement, a common table expression is no table: wherever one is read, its query is copied, with
+//! all that it reads in turn, and each source of each copy gets a cursor. Before each copy it looks at how many cursors
+//! there are, and with a thousand it takes the statement for one that never ends: `VIEWs and/or subqueries nested too
+//! deep` (`resolveFromTermToCte` in `select.c`). So what counts is not what stands in the text but what becomes of it.
+//! And only the text has all of that: the plan's sources, the subqueries around its arms, rows of values, and the
+//! caller's own queries.
+//!
+//! In: a printed statement. Out: how many cursors there are at the last copy. A word is known by where it stands: a
+//! source follows a `FROM`, a `JOIN`, or a comma behind one of them, and a parenthesis that opens a query has sources
+//! of its own. The order is SQLite's: the last select of a union first; of each select the cursors of its sources, then
+//! their queries, then those among its values. Where that order is not certain the count is the larger one.
+
+use super::layout::quoted;
+
+/// The cursors before the last copy of a common table expression, of a statement or a condition in one; none if there is no
+/// copy.
+pub fn cursors(sql: &str) -> Option<usize> {
+    let words = words(sql);
+    let mut reader = Reader { levels: vec![Level::new(Opened::Plain)], has_tables: false };
+    for (at, word) in words.iter().enumerate() {
+        let before = at.checked_sub(1).and_then(|before| words.get(before)).copied();
+        let after = words.get(at + 1).copied();
+        reader.word(word, before.unwrap_or(""), after.unwrap_or(""));
+    }
+    reader.levels.truncate(1);
+    reader.levels.pop().and_then(|level| level.finished().whole().looked)
+}
+
+/// The cursors that reading some part of a statement adds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Cost {
+    /// All of them.
+    added: usize,
+    /// How many of them are there when SQLite looks at their number for the last time; none if it never does.
+    looked: Option<usize>,
+}
+
+impl Cost {
+    /// SQLite looks at the number.
+    const LOOK: Self = Self { added: 0, looked: Some(0) };
+
+    fn of(added: usize) -> Self {
+        Self { added, looked: None }
+    }
+
+    /// One part after another.
+    fn then(self, next: Self) -> Self {
+        let looked = next.looked.map(|looked| self.added.saturating_add(looked));
+        Self { added: self.added.saturating_add(next.added), looked: looked.or(self.looked) }
+    }
+
+    /// The same in an order that is not certain: if SQLite looks at all, then as late as can be.
+    fn latest(self) -> Self {
+        Self { looked: self.looked.map(|_| self.added), ..self }
+    }
+}
+
+/// A select: its cursors come in the order of the fields.
+#[derive(Clone, Copy, Debug, Default)]
+struct Select {
+    /// The cursors of its sources, and of the sources of those that are queries.
+    sources: usize,
+    /// What the sources' queries add.
+    queries: Cost,
+    /// The queries among its values and conditions.
+    values: Cost,
+    /// Those in the arguments of functions that are sources.
+    arguments: Cost,
+    /// Those in the conditions of joins, which come anywhere behind the sources' queries.
+    joins: Cost,
+    /// Whether it reads the common table expression whose query it is.
+    is_recursive: bool,
+}
+
+impl Select {
+    /// What it adds beside the cursors of its sources.
+    fn rest(self) -> Cost {
+        let all = self.queries.then(self.values).then(self.arguments).then(self.joins);
+        if self.joins.added == 0 { all } else { all.latest() }
+    }
+}
+
+/// A query that was read to its end.
+#[derive(Clone, Copy, Debug)]
+struct Query {
+    /// The cursors of the sources of its last select.
+    sources: usize,
+    rest: Cost,
+}
+
+impl Query {
+    fn whole(self) -> Cost {
+        Cost::of(self.sources).then(self.rest)
+    }
+}
+
+/// What an open parenthesis holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Opened {
+    /// A value, a list, or a query among the values.
+    Plain,
+    /// A source of the query around it.
+    Source,
+    /// The arguments of a function that is a source of the query around it.
+    Arguments,
+    /// The query of the common table expression that is being defined around it.
+    Table,
+}
+
+/// Where a `WITH` is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum With {
+    /// There is none, or it is over.
+    Over,
+    /// A name comes next.
+    Name,
+    /// Behind a name, before its `AS`: columns may come.
+    Columns,
+    /// Behind an `AS`: the query comes next.
+    Query,
+}
+
+/// A common table expression.
+#[derive(Debug)]
+struct Table<'t> {
+    name: &'t str,
+    /// What a copy adds; none before its query was read.
+    copy: Option<Cost>,
+}
+
+/// One open parenthesis, or the statement itself.
+#[derive(Debug)]
+struct Level<'t> {
+    opened: Opened,
+    with: With,
+    tables: Vec<Table<'t>>,
+    /// The selects of a union before the last.
+    before: Vec<Select>,
+    last: Select,
+    /// Between `FROM` and what follows it.
+    in_from: bool,
+    /// A source comes next.
+    wants_source: bool,
+    /// The name of a source came last.
+    is_named: bool,
+}
+
+impl Level<'_> {
+    fn new(opened: Opened) -> Self {
+        Self {
+            opened,
+            with: With::Over,
+            tables: Vec::new(),
+            before: Vec::new(),
+            last: Select::default(),
+            in_from: false,
+            wants_source: false,
+            is_named: false,
+        }
+    }
+
+    fn finished(&self) -> Query {
+        let others = self.before.iter().rev().map(|select| Cost::of(select.sources).then(select.rest()));
+        Query { sources: self.last.sources, rest: others.fold(self.last.rest(), Cost::then) }
+    }
+
+    /// What a copy of a common table expression with this query adds: of a recursive one the selects that start it come
+    /// first, and it has a cursor of its own.
+    fn copied(&self) -> Cost {
+        let selects = || self.before.iter().chain([&self.last]).rev();
+        let (steps, starts): (Vec<&Select>, Vec<&Select>) = selects().partition(|select| select.is_recursive);
+        let own = Cost::of(usize::from(!steps.is_empty()));
+        let all = starts.into_iter().chain(steps);
+        all.map(|select| Cost::of(select.sources).then(select.rest())).fold(own.then(Cost::LOOK), Cost::then)
+    }
+}
+
+/// A statement that is being read.
+struct Reader<'t> {
+    levels: Vec<Level<'t>>,
+    /// Whether there was a common table expression.
+    has_tables: bool,
+}
+
+impl<'t> Reader<'t> {
+    fn word(&mut self, word: &'t str, before: &str, after: &str) {
+        let is = |keyword: &str| word.eq_ignore_ascii_case(keyword);
+        let is_any = |keywords: &[&str]| keywords.iter().any(|keyword| is(keyword));
+        let begins_query = is_any(&["SELECT", "VALUES", "WITH"]);
+        let Some(level) = self.levels.last_mut() else { return };
+        // What stands between a source's parentheses is a query or a join.
+        if before == "(" && level.opened == Opened::Source && !begins_query {
+            (level.in_from, level.wants_source) = (true, true);
+        }
+        match (word, level.with) {
+            ("(", _) => return self.open(),
+            (")", _) => return self.close(),
+            (_, With::Name) => {
+                if !is("RECURSIVE") {
+                    level.tables.push(Table { name: unquoted(word), copy: None });
+                    level.with = With::Columns;
+                }
+                return;
+            }
+            (_, With::Columns) => {
+                level.with = if is("AS") { With::Query } else { With::Columns };
+                return;
+            }
+            (",", With::Query) => level.with = With::Name,
+            (_, With::Query) if !begins_query => return,
+            (_, With::Query | With::Over) => {}
+        }
+        level.is_named = level.wants_source;
+        if word == "," {
+            level.wants_source = level.in_from;
+        } else if level.wants_source {
+            level.wants_source = after == ".";
+            if !level.wants_source {
+                self.source(unquoted(word), before == ".");
+            }
+        } else if begins_query {
+            level.with = if is("WITH") { With::Name } else { With::Over };
+            level.in_from = false;
+            // Several rows become a subquery, unless a `WITH` came before.
+            self.has_tables |= is("WITH");
+            level.last.sources += usize::from(is("VALUES") && !self.has_tables);
+        } else if is("FROM") {
+            // Not the one of `IS DISTINCT FROM`.
+            let is_clause = !before.eq_ignore_ascii_case("DISTINCT");
+            (level.in_from, level.wants_source) = (is_clause, is_clause);
+        } else if is("JOIN") {
+            level.wants_source = level.in_from;
+        } else if is_any(&["UNION", "INTERSECT", "EXCEPT"]) {
+            level.in_from = false;
+            level.before.push(std::mem::take(&mut level.last));
+        } else if is_any(&["WHERE", "GROUP", "HAVING", "WINDOW", "ORDER", "LIMIT"]) {
+            level.in_from = false;
+            // A union that is sorted by a collation becomes a subquery.
+            level.last.sources += usize::from(is("ORDER") && !level.before.is_empty());
+        }
+    }
+
+    fn open(&mut self) {
+        let Some(level) = self.levels.last_mut() else { return };
+        let opened = if level.with == With::Query {
+            Opened::Table
+        } else if std::mem::take(&mut level.wants_source) {
+            Opened::Source
+        } else if std::mem::take(&mut level.is_named) {
+            Opened::Arguments
+        } else {
+            Opened::Plain
+        };
+        self.levels.push(Level::new(opened));
+    }
+
+    fn close(&mut self) {
+        let Some(closed) = self.levels.pop() else { return };
+        let Some(level) = self.levels.last_mut() else { return };
+        let query = closed.finished();
+        let select = &mut level.last;
+        match closed.opened {
+            Opened::Table => {
+                if let Some(table) = level.tables.last_mut() {
+                    table.copy = Some(closed.copied());
+                }
+            }
+            Opened::Source => {
+                select.sources = select.sources.saturating_add(1).saturating_add(query.sources);
+                select.queries = select.queries.then(query.rest);
+            }
+            Opened::Arguments => select.arguments = select.arguments.then(query.whole()),
+            Opened::Plain if level.in_from => select.joins = select.joins.then(query.whole()),
+            Opened::Plain => select.values = select.values.then(query.whole()),
+        }
+    }
+
+    /// A source by its name: a common table expression, if one of the queries around has it and the name is alone.
+    fn source(&mut self, name: &str, is_qualified: bool) {
+        let tables = self.levels.iter().rev().flat_map(|level| level.tables.iter().rev());
+        let table = tables.filter(|_| !is_qualified).find(|table| table.name.eq_ignore_ascii_case(name));
+        let copy = table.map(|table| table.copy);
+        let Some(level) = self.levels.last_mut() else { return };
+        match copy {
+            // All readings of itself share the cursor that it has of its own.
+            Some(None) => return level.last.is_recursive = true,
+            Some(Some(copy)) => level.last.queries = level.last.queries.then(copy),
+            None => {}
+        }
+        level.last.sources = level.last.sources.saturating_add(1);
+    }
+}
+
+fn unquoted(word: &str) -> &str {
+    let inner = |quote: char| word.strip_prefix(quote).and_then(|rest| rest.strip_suffix(quote));
+    ['"', '`', '\''].into_iter().find_map(inner).unwrap_or(word)
+}
+
+/// The words of a statement, quoted or not, and its other signs one by one.
+fn words(sql: &str) -> Vec<&str> {
+    let is_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '$');
+    let mut words = Vec::new();
+    let mut rest = sql.trim_start();
+    while let Some(first) = rest.chars().next() {
+        let length = match first {
+            '\'' | '"' | '`' => quoted(rest, first),
+            c if is_word(c) => rest.find(|c| !is_word(c)).unwrap_or(rest.len()),
+            c => c.len_utf8(),
+        };
+        let (word, after) = rest.split_at_checked(length).unwrap_or((rest, ""));
+        words.push(word);
+        rest = after.trim_start();
+    }
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::cursors;
+
+    /// Each number is what SQLite says: the least limit that it takes the statement with, less one.
+    #[test]
+    fn a_table_counts_wherever_it_is_read() {
+        for (sql, expected) in [
+            ("SELECT 1 FROM a, b JOIN (SELECT 1 FROM c) AS c ON true", None),
+            ("WITH t AS (SELECT 1 FROM a) SELECT 1 FROM b", None),
+            ("WITH t AS (SELECT 1 FROM a) SELECT 1 FROM main.t", None),
+            ("WITH t AS (SELECT 1 FROM a) SELECT 1 FROM t", Some(1)),
+            ("WITH t AS (SELECT 1 FROM a, b) SELECT 1 FROM t, c, t AS u", Some(5)),
+            (
+                "WITH t AS (SELECT 1 FROM a), \"U\" AS (SELECT 1 FROM t, t) SELECT 1 FROM u WHERE EXISTS (SELECT 1 FROM T)",
+                Some(6),
+            ),
+            (
+                "WITH RECURSIVE t (x) AS (SELECT 1 UNION SELECT x FROM t UNION SELECT x FROM t, a) SELECT 1 FROM t, t",
+                Some(5),
+            ),
+        ] {
+            assert_eq!(cursors(sql), expected, "{sql}");
+        }
+    }
+}
