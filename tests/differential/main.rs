@@ -15,6 +15,7 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test binary; a panic is the failure")]
 
+mod crowd;
 mod judge;
 mod page;
 #[path = "../support/mod.rs"]
@@ -70,7 +71,14 @@ fn all_judges_answer_what_the_oracle_answers() {
     eprintln!("{} s, no disagreement: {tally}", start.elapsed().as_secs());
     if tally.cases.get() >= CASES {
         tally.check_shares();
+    } else {
+        eprintln!("fewer than {CASES} cases: whether each kind of question is among them was not looked at");
     }
+}
+
+#[test]
+fn the_guises_are_what_they_say() {
+    support::guise::is_what_it_says();
 }
 
 fn wanted<T: FromStr>(variable: &str) -> Option<T> {
