@@ -3,7 +3,11 @@
 //! A *case* is one question about a policy with facts, and each is put to three judges beside the oracle: the
 //! engine, whose facts stand in its store and in the request, and local SQL on PostgreSQL and on SQLite, with
 //! the facts split between the store, the request and the caller's tables. For a share of the policies the
-//! statements themselves run on both databases, too, in every form in which they are printed.
+//! statements themselves run on both databases, too, in every form in which they are printed. Lists in pages and bulks of
+//! resources are asked over facts about many more resources.
+//!
+//! A run ends with what it asked, counted by kind, and one of a minute or more fails if a kind was too rare. A shorter
+//! one cannot have everything, and says so.
 //!
 //! ```text
 //! cargo test --test differential               the same policies every time: about a minute
