@@ -6,6 +6,7 @@
 //! and every place.
 
 use crate::crowd::Crowd;
+use crate::next;
 use crate::page::{answer, page};
 use crate::support::fixture::{Answer, Expected};
 use crate::support::generate::Sample;
@@ -26,7 +27,7 @@ use portcullis_compiler::ir::Program;
 use portcullis_compiler::question::Question;
 
 /// Of a policy's questions one in so many is asked: another policy shows more than the other questions.
-const STEP: usize = 2;
+const STEP: u64 = 2;
 
 /// One question in so many is put to the engine in every way.
 const EVERY_WAY: usize = 7;
@@ -82,9 +83,10 @@ pub(crate) fn judge(sample: &Sample, tally: &Tally, only: Option<&str>) -> Resul
     if crowd.is_none() {
         count(&tally.endless_crowds);
     }
-    let step = if only.is_some() { 1 } else { STEP };
-    let chosen = questions.iter().skip(sample.placing / 8 % step).step_by(step);
-    for (number, (text, question)) in chosen.enumerate() {
+    // By chance and not in turn: questions of a kind stand at equal distances.
+    let is_chosen = |number: usize| next((number << 16 | sample.placing) as u64).is_multiple_of(STEP);
+    let chosen = questions.iter().enumerate().filter(|(number, _)| only.is_some() || is_chosen(*number));
+    for (number, (_, (text, question))) in chosen.enumerate() {
         let turn = if only.is_some() { None } else { Some(number + sample.placing) };
         let found = case.ask(question, turn, tally).map_err(|(expected, found)| Found {
             question: text.clone(),
