@@ -32,6 +32,8 @@ mod ask;
 mod code_host;
 #[path = "scale/folder.rs"]
 mod folder;
+#[path = "scale/growth.rs"]
+mod growth;
 #[path = "scale/load.rs"]
 mod load;
 #[path = "scale/options.rs"]
@@ -71,8 +73,10 @@ fn main() {
         print!("{}", report::times(&run));
         runs.push(run);
     }
+    let growth = growth::between_ends(&runs, &options, &runtime);
     print!("{}", report::targets(&runs));
+    print!("{}", growth.as_ref().map(report::growth).unwrap_or_default());
     if let Some(file) = &options.json {
-        std::fs::write(file, format!("{:#}\n", report::json(&runs, &options))).unwrap();
+        std::fs::write(file, format!("{:#}\n", report::json(&runs, growth.as_ref(), &options))).unwrap();
     }
 }

@@ -92,7 +92,8 @@ pub(crate) async fn engine(engine: &Engine, questions: &[Question], rounds: usiz
 /// So many questions come before those that count.
 const WARM: usize = 2_000;
 
-async fn in_engine(engine: &Engine, question: &Question) -> Duration {
+/// Asks the engine; returns how long that took.
+pub(crate) async fn in_engine(engine: &Engine, question: &Question) -> Duration {
     let actor = value(Entity::User(question.actor));
     let (took, answer) = match &question.ask {
         Ask::Authorize { action, resource } => {

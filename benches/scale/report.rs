@@ -1,26 +1,17 @@
 //! What was measured, for people and for programs.
 //!
-//! For people there is a table of times for each scale, and one of all targets with a column for each scale. Targets are meant
-//! for scale 1, so only that column is judged; how times grow is judged from the smallest scale to the largest.
+//! For people there is a table of times for each scale, one of all targets with a column for each scale, and one of how
+//! checks grow. Targets are meant for scale 1, so only that column is judged.
 
+use crate::growth::Growth;
 use crate::options::Options;
 use crate::run::Run;
-use crate::targets::{GROWTH, TARGETS, Unit, micros};
+use crate::targets::{GROWTH, TARGETS, Unit};
 use serde_json::{Map, Value as Json, json};
 use std::fmt::Write as _;
 
 /// The scale that targets are for.
 const JUDGED: f64 = 1.0;
-
-/// Whose growth is told, and whether it is judged.
-const GROWING: [(&str, bool); 6] = [
-    ("authorize, HTTP, one client", true),
-    ("authorize, engine", true),
-    ("actions, HTTP", false),
-    ("authorize_resources of 100, HTTP", false),
-    ("list of 10 repositories, HTTP", false),
-    ("list of 10 issues, HTTP", false),
-];
 
 /// The times of one scale. Writing to a text cannot fail.
 pub(crate) fn times(run: &Run) -> String {
@@ -66,7 +57,7 @@ pub(crate) fn times(run: &Run) -> String {
     text
 }
 
-/// All targets, and how times grow.
+/// All targets.
 pub(crate) fn targets(runs: &[Run]) -> String {
     let mut text = format!("\n## targets, for scale {JUDGED}\n\n| what | target |");
     for run in runs {
@@ -82,23 +73,25 @@ pub(crate) fn targets(runs: &[Run]) -> String {
         let verdict = judged.map_or("", |number| verdict(target.limit.met(number)));
         let _ = writeln!(text, " {verdict} |");
     }
-    if let Some((small, large)) = ends(runs) {
-        let _ =
-            writeln!(text, "\n| p50 from scale {} to {} | target | measured | |", small.scale, large.scale);
-        text += "| --- | --- | ---: | --- |\n";
-        for (name, judged) in GROWING {
-            if let Some(growth) = growth(small, large, name) {
-                let target = if judged { GROWTH.text(Unit::Ratio) } else { String::new() };
-                let verdict = if judged { verdict(GROWTH.met(growth)) } else { "" };
-                let _ = writeln!(text, "| {name} | {target} | {} | {verdict} |", Unit::Ratio.text(growth));
-            }
-        }
+    text
+}
+
+/// How much slower checks are over more facts.
+pub(crate) fn growth(growth: &Growth) -> String {
+    let mut text = format!("\n| p50, both in turns | scale {} | scale {} |", growth.from, growth.to);
+    let _ = writeln!(text, " grows | target |  |\n| --- | ---: | ---: | ---: | --- | --- |");
+    for grown in &growth.grown {
+        let [small, large] = [&grown.small, &grown.large]
+            .map(|times| Unit::Microseconds.text(times.at(500).as_secs_f64() * 1e6));
+        let (ratio, target) = (grown.ratio(), GROWTH.text(Unit::Ratio));
+        let (ratio, verdict) = (Unit::Ratio.text(ratio), verdict(GROWTH.met(ratio)));
+        let _ = writeln!(text, "| {} | {small} | {large} | {ratio} | {target} | {verdict} |", grown.name);
     }
     text
 }
 
 /// Every number.
-pub(crate) fn json(runs: &[Run], options: &Options) -> Json {
+pub(crate) fn json(runs: &[Run], growth: Option<&Growth>, options: &Options) -> Json {
     let scales = runs.iter().map(|run| {
         let timed: Map<String, Json> =
             run.timed.iter().map(|(name, times)| (name.clone(), times.json())).collect();
@@ -127,27 +120,18 @@ pub(crate) fn json(runs: &[Run], options: &Options) -> Json {
             "memory": { "most": memory(run.memory.most), "last": memory(run.memory.last) },
         })
     });
-    let growth = ends(runs).map(|(small, large)| {
-        let grown = GROWING.iter().filter_map(|(name, _)| {
-            growth(small, large, name).map(|ratio| ((*name).to_owned(), json!(ratio)))
+    let growth = growth.map(|growth| {
+        let grown = growth.grown.iter().map(|grown| {
+            let times =
+                json!({ "small": grown.small.json(), "large": grown.large.json(), "ratio": grown.ratio() });
+            (grown.name.to_owned(), times)
         });
-        json!({ "from": small.scale, "to": large.scale, "p50": grown.collect::<Map<_, _>>() })
+        json!({ "from": growth.from, "to": growth.to, "microseconds": grown.collect::<Map<_, _>>() })
     });
     json!({
         "seed": options.seed, "order": format!("{:?}", options.order), "connections": options.connections,
         "scales": scales.collect::<Json>(), "growth": growth,
     })
-}
-
-/// The smallest and the largest scale, if there are two.
-fn ends(runs: &[Run]) -> Option<(&Run, &Run)> {
-    let small = runs.iter().min_by(|a, b| a.scale.total_cmp(&b.scale))?;
-    let large = runs.iter().max_by(|a, b| a.scale.total_cmp(&b.scale))?;
-    (small.scale < large.scale).then_some((small, large))
-}
-
-fn growth(small: &Run, large: &Run, name: &str) -> Option<f64> {
-    Some(micros(large, name, 500)? / micros(small, name, 500)?)
 }
 
 fn verdict(met: bool) -> &'static str {

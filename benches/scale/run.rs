@@ -25,10 +25,13 @@ use std::time::Duration;
 pub(crate) struct Run {
     pub(crate) scale: f64,
     pub(crate) n_facts: usize,
+    pub(crate) folder: Folder,
+    /// The single decisions that were asked.
+    pub(crate) decisions: Vec<Question>,
+    /// What they were drawn from.
+    pub(crate) mix: Mix,
     /// None if the folder was loaded before.
     pub(crate) loaded: Option<Loaded>,
-    /// What the single decisions were drawn from.
-    pub(crate) mix: Mix,
     /// By what was asked, in the order in which it was asked.
     pub(crate) timed: Vec<(String, Times)>,
     pub(crate) bytes: Bytes,
@@ -89,7 +92,8 @@ pub(crate) fn run(scale: f64, options: &Options, runtime: &tokio::runtime::Runti
     options.say("in the engine");
     let engine = runtime.block_on(Engine::open(&folder.store(), EngineSettings::default())).unwrap();
     runtime.block_on(in_engine(&engine, &asked, options, &mut timed));
-    Run { scale, n_facts, loaded, mix: asked.mix, timed, bytes, memory }
+    let Asked { decisions, mix, .. } = asked;
+    Run { scale, n_facts, folder, decisions, mix, loaded, timed, bytes, memory }
 }
 
 fn draw(host: &CodeHost, options: &Options) -> Asked {

@@ -17,8 +17,9 @@ use rusqlite::Connection;
 
 use super::error::StoreError;
 
-/// Pages of the log at which it is copied into the file: 128 MiB. A page that several batches touch is then copied once.
-const TARGET: i32 = 16_384;
+/// Pages of the log at which it is copied into the file: 32 MiB. Readers look for each page of theirs in what has not been
+/// copied, four thousand pages at a time; a page that several batches touch is copied once.
+const TARGET: i32 = 4_000;
 
 /// Pages of the log at which the writer waits for readers to let go of it: 512 MiB.
 const LIMIT: i32 = 65_536;

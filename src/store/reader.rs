@@ -19,8 +19,8 @@ use super::{
     value::{self, Param},
 };
 
-/// Steps of SQLite's machine between two looks at the clock: some ten microseconds.
-const STEPS_PER_CHECK: i32 = 2_000;
+/// Steps of SQLite's machine between two looks at what is left: some ten microseconds, where they find their pages close by.
+const STEPS_PER_LOOK: i32 = 2_000;
 
 /// Answers with up to this many columns are handed over without an allocation for each row.
 const SMALL_ROW: usize = 8;
@@ -29,17 +29,17 @@ const SMALL_ROW: usize = 8;
 #[derive(Debug)]
 pub struct Reader {
     conn: Connection,
-    deadline: Arc<Deadline>,
+    left: Arc<Left>,
     limit: Duration,
 }
 
 impl Reader {
     /// Takes a connection and sets its clock going.
     pub(super) fn new(mut conn: Connection, limit: Duration) -> Result<Self, StoreError> {
-        let deadline = Arc::new(Deadline { start: Instant::now(), nanos: AtomicU64::new(u64::MAX) });
-        let watched = Arc::clone(&deadline);
-        conn.progress_handler(STEPS_PER_CHECK, Some(move || watched.has_passed()))?;
-        Ok(Self { conn, deadline, limit })
+        let left = Arc::new(Left::new());
+        let watched = Arc::clone(&left);
+        conn.progress_handler(STEPS_PER_LOOK, Some(move || watched.look()))?;
+        Ok(Self { conn, left, limit })
     }
 
     /// Runs one statement and calls `each` with the values of each row, which it may take; NULL is `None`.
@@ -105,9 +105,9 @@ impl Reader {
         }
     }
 
-    /// From now on statements fail once `deadline` has passed.
-    pub(super) fn set_deadline(&self, deadline: Option<Instant>) {
-        self.deadline.set(deadline);
+    /// From now on statements fail once `deadline` has passed, or after about so many steps.
+    pub(super) fn allow(&self, deadline: Option<Instant>, n_steps: Option<u64>) {
+        self.left.set(deadline, n_steps);
     }
 
     fn run(
@@ -116,7 +116,7 @@ impl Reader {
         params: &[Param],
         mut each: impl FnMut(&rusqlite::Row<'_>, usize) -> Result<(), StoreError>,
     ) -> Result<(), StoreError> {
-        if self.deadline.has_passed() {
+        if self.left.is_late() {
             return Err(StoreError::Timeout(self.limit));
         }
         let mut statement = self.conn.prepare_cached(sql)?;
@@ -140,20 +140,40 @@ impl Reader {
     }
 }
 
-/// When the running statements must have ended; shared with SQLite's progress handler.
+/// What the running statements may still take; shared with SQLite's progress handler.
+///
+/// A time tells how long somebody waits, and steps tell how much work it is: a thread that another one has kept from its
+/// processor has taken time without any.
 #[derive(Debug)]
-struct Deadline {
+struct Left {
     start: Instant,
+    /// Until when, since the start.
     nanos: AtomicU64,
+    /// How often SQLite may still look here.
+    looks: AtomicU64,
 }
 
-impl Deadline {
-    fn set(&self, deadline: Option<Instant>) {
-        let nanos = deadline.map_or(u64::MAX, |at| nanos(at.saturating_duration_since(self.start)));
-        self.nanos.store(nanos, Ordering::Relaxed);
+impl Left {
+    fn new() -> Self {
+        Self { start: Instant::now(), nanos: AtomicU64::new(u64::MAX), looks: AtomicU64::new(u64::MAX) }
     }
 
-    fn has_passed(&self) -> bool {
+    fn set(&self, deadline: Option<Instant>, n_steps: Option<u64>) {
+        let nanos = deadline.map_or(u64::MAX, |at| nanos(at.saturating_duration_since(self.start)));
+        self.nanos.store(nanos, Ordering::Relaxed);
+        let looks = n_steps.map_or(u64::MAX, |steps| steps / u64::from(STEPS_PER_LOOK.unsigned_abs()));
+        self.looks.store(looks, Ordering::Relaxed);
+    }
+
+    /// Whether nothing is left; called each time that so many steps were made.
+    fn look(&self) -> bool {
+        let looks = self.looks.load(Ordering::Relaxed);
+        // Only the thread that has the reader counts.
+        self.looks.store(looks.saturating_sub(1), Ordering::Relaxed);
+        looks == 0 || self.is_late()
+    }
+
+    fn is_late(&self) -> bool {
         nanos(self.start.elapsed()) > self.nanos.load(Ordering::Relaxed)
     }
 }

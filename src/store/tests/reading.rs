@@ -1,6 +1,13 @@
 //! Readers beside the writer: what they see, when, and for how long.
 
-use std::{borrow::Cow, sync::Arc, time::Instant};
+use std::{
+    borrow::Cow,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Instant,
+};
 
 use super::*;
 use crate::store::{Param, StoredArg};
@@ -90,6 +97,42 @@ async fn a_question_ends_at_its_limit() {
     assert!(matches!(error, StoreError::Timeout(_)), "{error}");
     // The connection is as good as before.
     assert!(store.read(|reader| reader.decision("SELECT 1", &[])).await.unwrap());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_not_brief_begins_once_more_and_ends_at_the_same_limit() {
+    let dir = tempfile::tempdir().unwrap();
+    let limit = Duration::from_millis(500);
+    let store = Store::open(dir.path(), &StoreOptions { query_time: limit, ..options() }).unwrap();
+    let count = |n_rows: u64| {
+        format!(
+            "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {n_rows}) SELECT max(i) = {n_rows} FROM n"
+        )
+    };
+    for (sql, n_runs) in [(count(10), 1), (count(20_000), 2)] {
+        let runs = Arc::new(AtomicU64::new(0));
+        let counter = Arc::clone(&runs);
+        let answer = store.read_brief(move |reader| {
+            counter.fetch_add(1, Ordering::Relaxed);
+            reader.decision(&sql, &[])
+        });
+        assert!(answer.await.unwrap());
+        assert_eq!(runs.load(Ordering::Relaxed), n_runs);
+    }
+    // The steps of the first try do not bind the next question.
+    assert!(
+        store
+            .read({
+                let sql = count(20_000);
+                move |reader| reader.decision(&sql, &[])
+            })
+            .await
+            .unwrap()
+    );
+    let start = Instant::now();
+    let error = store.read_brief(|reader| reader.decision(ENDLESS, &[])).await.unwrap_err();
+    assert!(matches!(error, StoreError::Timeout(told) if told == limit), "{error}");
+    assert!(start.elapsed() < 2 * limit);
 }
 
 #[tokio::test(flavor = "multi_thread")]
