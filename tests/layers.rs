@@ -64,6 +64,20 @@ const PLACES: &[(&str, &[&str])] = &[
     ("utoipa_axum", &["src/http/"]),
     ("utoipa_swagger_ui", &["src/http/openapi/page.rs"]),
     ("governor", &["src/http/rate.rs"]),
+    // Secrets are compared in constant time: digests of keys by the one type that has no `==`, tags of pages by `hmac`.
+    // Everybody else digests what is no secret: a policy, a backup, a file that is imported.
+    ("subtle", &["src/store/digest.rs"]),
+    ("hmac", &["src/http/page.rs"]),
+    (
+        "sha2",
+        &[
+            "src/store/digest.rs",
+            "src/http/page.rs",
+            "src/store/policy.rs",
+            "src/store/backup.rs",
+            "src/cli/facts/input.rs",
+        ],
+    ),
     ("std::env", &["src/config.rs"]),
     ("toml::de", &["src/config/file.rs"]),
     ("prometheus", &["src/http/metrics/"]),

@@ -16,11 +16,9 @@ use axum::{
     extract::FromRequestParts,
     http::{HeaderMap, header::AUTHORIZATION, request::Parts},
 };
-use sha2::{Digest, Sha256};
-use subtle::ConstantTimeEq;
 
 use super::{AppState, Environment, error::ApiError};
-use crate::store::Access;
+use crate::store::{Access, KeyDigest};
 
 /// The key that the clients' own test suites use; accepted in development mode only.
 pub const DEVELOPMENT_KEY: &str = "e_0123456789_12345_osotesttoken01xiIn";
@@ -28,13 +26,13 @@ pub const DEVELOPMENT_KEY: &str = "e_0123456789_12345_osotesttoken01xiIn";
 /// A key of full access that the configuration gives.
 #[derive(Clone, Debug)]
 pub(super) struct FixedKey {
-    digest: [u8; 32],
+    digest: KeyDigest,
     environment: Arc<Environment>,
 }
 
 impl FixedKey {
     pub(super) fn new(key: &str, environment: Arc<Environment>) -> Self {
-        Self { digest: Sha256::digest(key).into(), environment }
+        Self { digest: KeyDigest::of(key), environment }
     }
 }
 
@@ -84,7 +82,7 @@ fn authenticate(headers: &HeaderMap, app: &AppState) -> Result<(Arc<Environment>
         .ok_or(ApiError::Unauthorized("the API key is unknown or was revoked"))?;
     tracing::Span::current().record("environment", found.0.name.as_str());
     if let Some(rates) = &app.rates {
-        rates.count(&Sha256::digest(key).into())?;
+        rates.count(&KeyDigest::of(key).into_map_key())?;
     }
     Ok(found)
 }
@@ -94,8 +92,8 @@ fn fixed(key: &str, fixed_keys: &[FixedKey]) -> Option<(Arc<Environment>, Access
     if fixed_keys.is_empty() {
         return None;
     }
-    let sent: [u8; 32] = Sha256::digest(key).into();
-    let fits = |known: &FixedKey| bool::from(known.digest.ct_eq(&sent));
+    let sent = KeyDigest::of(key);
+    let fits = |known: &FixedKey| known.digest.is(&sent);
     let found = fixed_keys.iter().fold(None, |found, known| if fits(known) { Some(known) } else { found })?;
     Some((Arc::clone(&found.environment), Access::ReadWrite))
 }

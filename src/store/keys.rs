@@ -2,8 +2,9 @@
 //!
 //! Only a SHA-256 digest of the whole key is stored. A slow password hash would protect guessable secrets; these
 //! have 256 random bits, which nobody finds by hashing candidates, and a key is checked on every request.
-//! The id only selects the digest to compare with; the comparison takes the same time whatever differs, and an
-//! unknown id is compared with a digest that nothing has.
+//! The id, which is no secret, only selects the digest to compare with; the comparison takes the same time whatever
+//! differs, and an unknown id is compared with a digest that nothing has. So how long a refusal takes tells at most
+//! whether there is a key with that id.
 //!
 //! All keys are held in memory as a [`KeyRing`], so that checking one touches no connection. The writer replaces
 //! it before it acknowledges a change: a revoked key is refused from that moment on.
@@ -12,10 +13,8 @@ use std::fmt::Write;
 
 use rusqlite::Connection;
 use rustc_hash::FxHashMap;
-use sha2::{Digest, Sha256};
-use subtle::ConstantTimeEq;
 
-use super::error::StoreError;
+use super::{digest::KeyDigest, error::StoreError};
 
 /// Characters of an environment's name.
 const MAX_ENVIRONMENT: usize = 64;
@@ -64,7 +63,7 @@ pub struct Key {
 }
 
 /// A key at the only moment when its text is known.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone)]
 pub struct NewKey {
     /// What is known of it from now on.
     pub key: Key,
@@ -78,12 +77,10 @@ impl std::fmt::Debug for NewKey {
     }
 }
 
-type Hash = [u8; 32];
-
 /// All keys, by id.
 #[derive(Debug, Default)]
 pub(super) struct KeyRing {
-    keys: FxHashMap<String, (Hash, Key)>,
+    keys: FxHashMap<String, (KeyDigest, Key)>,
 }
 
 impl KeyRing {
@@ -111,12 +108,12 @@ impl KeyRing {
     pub(super) fn verify(&self, text: &str) -> Option<Key> {
         let mut parts = text.splitn(4, '_').skip(2);
         let id = parts.next().unwrap_or_default();
-        let presented = digest(text);
+        let presented = KeyDigest::of(text);
         let (expected, key) = match self.keys.get(id) {
-            Some((hash, key)) => (hash, Some(key)),
-            None => (&[0; 32], None),
+            Some((digest, key)) => (digest, Some(key)),
+            None => (&KeyDigest::NONE, None),
         };
-        let same: bool = presented.ct_eq(expected).into();
+        let same = presented.is(expected);
         key.filter(|key| same && !key.revoked).cloned()
     }
 
@@ -146,7 +143,7 @@ pub(super) fn create(
     let text = format!("e_{environment}_{id}_{}", hex(&random::<32>()?));
     conn.execute(
         "INSERT INTO key (id, environment, name, access, created, revoked, hash) VALUES (?1, ?2, ?3, ?4, ?5, 0, ?6)",
-        (&id, environment, name, access.stored(), now, digest(&text)),
+        (&id, environment, name, access.stored(), now, KeyDigest::of(&text)),
     )?;
     let key =
         Key { id, environment: environment.into(), name: name.into(), access, created: now, revoked: false };
@@ -163,10 +160,6 @@ pub(super) fn random<const N: usize>() -> Result<[u8; N], StoreError> {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes).map_err(|error| StoreError::Io(format!("no random bytes: {error}")))?;
     Ok(bytes)
-}
-
-fn digest(text: &str) -> Hash {
-    Sha256::digest(text.as_bytes()).into()
 }
 
 fn hex(bytes: &[u8]) -> String {

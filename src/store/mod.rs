@@ -25,6 +25,7 @@
 mod backup;
 mod connect;
 mod damage;
+mod digest;
 mod error;
 mod fact;
 mod facts;
@@ -54,6 +55,7 @@ use rusqlite::Connection;
 pub use self::{
     backup::restore,
     connect::StoreOptions,
+    digest::KeyDigest,
     error::StoreError,
     fact::{Applied, ArgPattern, Change, Fact, FactPage, FactPattern, Stats, Value},
     keys::{Access, Key, NewKey},

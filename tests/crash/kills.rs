@@ -63,6 +63,11 @@ pub(crate) struct Watch {
     pub(crate) environments_asked: AtomicUsize,
 }
 
+/// How many rounds somebody wants, if anybody does.
+pub(crate) fn rounds_asked() -> Option<usize> {
+    std::env::var(ASKED).ok().map(|text| text.parse().unwrap())
+}
+
 fn wait_until(what: impl Fn() -> bool) {
     let began = Instant::now();
     while !what() && began.elapsed() < Duration::from_secs(20) {
@@ -70,7 +75,8 @@ fn wait_until(what: impl Fn() -> bool) {
     }
 }
 
-fn within(millis: u64) -> Duration {
+/// A random time below so many milliseconds.
+pub(crate) fn within(millis: u64) -> Duration {
     Duration::from_micros(rand::rng().random_range(0..millis * 1_000))
 }
 
@@ -257,8 +263,8 @@ fn check_files(folder: &Path) {
 
 #[test]
 fn a_kill_at_any_moment_loses_nothing_acknowledged() {
-    let asked = std::env::var(ASKED).ok().map(|text| text.parse().unwrap());
-    let rounds: usize = asked.unwrap_or(ROUNDS);
+    let asked = rounds_asked();
+    let rounds = asked.unwrap_or(ROUNDS);
     let began = Instant::now();
     let mut world = World::new();
     let mut rounds_of: BTreeMap<Moment, usize> = BTreeMap::new();

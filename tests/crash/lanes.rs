@@ -1,7 +1,8 @@
 //! Writers that know what must be stored after each of their steps.
 //!
 //! A lane takes one step after the other, each a request, and waits for the answer before the next. So after a kill
-//! the service holds what its acknowledged steps made, or one step more.
+//! the service holds what its acknowledged steps made, or one step more. Ids are numbers, UUIDs and texts in turn, which
+//! the store keeps in different forms.
 
 use crate::program::Caller;
 use serde_json::{Value as Json, json};
@@ -70,7 +71,13 @@ fn value(ty: &str, id: &str) -> Json {
 }
 
 fn part(batch: &str, n: usize) -> Json {
-    json!({ "predicate": "part", "args": [value("Batch", batch), value("Part", &format!("{n:03}"))] })
+    let id = match n % 4 {
+        0 => format!("{n:03}"),
+        1 => n.to_string(),
+        2 => format!("00000000-0000-0000-0000-{n:012x}"),
+        _ => format!("part {n}"),
+    };
+    json!({ "predicate": "part", "args": [value("Batch", batch), value("Part", &id)] })
 }
 
 /// A fact as one text.
@@ -95,8 +102,19 @@ pub(crate) fn held(caller: &Caller, key: &str) -> Held {
 }
 
 impl Lane {
+    /// What the ids of its batches begin with: a text, a number, a UUID.
+    fn prefixes(&self) -> [String; 3] {
+        let number = 1_000 + self.name.bytes().fold(7, |sum, byte| sum * 31 + u64::from(byte)) % 9_000;
+        [format!("{}-", self.name), number.to_string(), format!("{number:08x}-0000-4000-8000-")]
+    }
+
     fn batch_name(&self, n: usize) -> String {
-        format!("{}-{n:07}", self.name)
+        let [text, number, uuid] = self.prefixes();
+        match n % 3 {
+            0 => format!("{text}{n:07}"),
+            1 => format!("{number}{n:07}"),
+            _ => format!("{uuid}{n:012x}"),
+        }
     }
 
     /// The path and the body of step `n`.
@@ -144,9 +162,9 @@ impl Lane {
 
     /// Whether an environment holds what `n` steps make.
     fn fits(&self, n: usize, held: &Held) -> bool {
-        let own = |fact: &&String| {
-            fact.contains(&format!("({}-", self.name)) || fact.contains(&format!("({},", self.name))
-        };
+        let mut starts = self.prefixes().map(|prefix| format!("({prefix}")).to_vec();
+        starts.push(format!("({},", self.name));
+        let own = |fact: &&String| starts.iter().any(|start| fact.contains(start));
         match self.kind {
             Kind::Batches => held.facts.iter().filter(own).cloned().collect::<BTreeSet<_>>() == self.facts(n),
             Kind::Policies => held.policy == n.checked_sub(1) && held.versions == n,

@@ -18,6 +18,7 @@ mod executable;
 mod full;
 mod kills;
 mod lanes;
+mod migration;
 mod minting;
 mod mounts;
 #[path = "../support/program.rs"]

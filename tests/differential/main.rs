@@ -3,7 +3,11 @@
 //! A *case* is one question about a policy with facts, and each is put to three judges beside the oracle: the
 //! engine, whose facts stand in its store and in the request, and local SQL on PostgreSQL and on SQLite, with
 //! the facts split between the store, the request and the caller's tables. For a share of the policies the
-//! statements themselves run on both databases, too, in every form in which they are printed.
+//! statements themselves run on both databases, too, in every form in which they are printed. Lists in pages and bulks of
+//! resources are asked over facts about many more resources.
+//!
+//! A run ends with what it asked, counted by kind, and one of a minute or more fails if a kind was too rare. A shorter
+//! one cannot have everything, and says so.
 //!
 //! ```text
 //! cargo test --test differential               the same policies every time: about a minute
@@ -15,6 +19,7 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test binary; a panic is the failure")]
 
+mod crowd;
 mod judge;
 mod page;
 #[path = "../support/mod.rs"]
@@ -70,7 +75,14 @@ fn all_judges_answer_what_the_oracle_answers() {
     eprintln!("{} s, no disagreement: {tally}", start.elapsed().as_secs());
     if tally.cases.get() >= CASES {
         tally.check_shares();
+    } else {
+        eprintln!("fewer than {CASES} cases: whether each kind of question is among them was not looked at");
     }
+}
+
+#[test]
+fn the_guises_are_what_they_say() {
+    support::guise::is_what_it_says();
 }
 
 fn wanted<T: FromStr>(variable: &str) -> Option<T> {

@@ -2,9 +2,11 @@
 //! action, a variable or a column.
 //!
 //! What is printed must be the statement that is printed for a harmless text, with this text in the harmless one's places
-//! and nowhere else, as a parser of that database reads it. SQLite must run it and give the same text back. Beside that
-//! the engine is asked, with answers that are known.
+//! and nowhere else, as the tokenizer of that database reads it; a parser of that database must read it as one query and
+//! print the same again. SQLite must run it and give the same text back. Beside that the engine is asked, with answers
+//! that are known.
 
+use super::reparse;
 use super::world::{POLICY, RUNTIME, settings, unless_refused};
 use portcullis::engine::{
     ArgPattern, Change, Engine, EvaluateQuery, EvaluateVar, Fact, FactPattern, LocalMode, LocalQuestion,
@@ -129,6 +131,7 @@ fn hosted(text: &str) {
         let harmless = tokens(&statement(HARMLESS, dialect), dialect);
         let expected: Vec<String> = harmless.iter().map(|token| token.replace(HARMLESS, text)).collect();
         assert_eq!(tokens(&sql, dialect), expected, "{sql}");
+        assert_eq!(reparse::check(&sql, dialect), Ok(()));
     }
     let quoted = |suffix: &str| format!("\"{}{suffix}\"", text.replace('"', "\"\""));
     // Such tables are SQLite's own.
@@ -186,6 +189,13 @@ fn local(text: &str) {
             let strange: Vec<_> =
                 quoted(&sql, dialect).into_iter().filter(|found| !is_expected(found)).collect();
             assert!(strange.is_empty(), "{strange:?} in\n{sql}");
+            let query = match question {
+                LocalQuestion::List { .. } => format!("SELECT what FROM roles WHERE {sql}"),
+                LocalQuestion::Authorize { .. }
+                | LocalQuestion::Actions { .. }
+                | LocalQuestion::Evaluate { .. } => sql.clone(),
+            };
+            assert_eq!(reparse::check(&query, dialect), Ok(()));
             if dialect == Dialect::Sqlite {
                 is_answer(&database, text, &question, &sql);
             }

@@ -1,7 +1,8 @@
 //! What must not change an answer, and how answers must hang together, whatever the right answer is.
 //!
 //! The policies, facts and questions are those of the differential test, and no oracle is asked: each test compares
-//! what the service says with what it says elsewhere. The seeds are fixed, so a run is the same everywhere.
+//! what the service says with what it says elsewhere. The seeds are fixed, so a run is the same everywhere. What is
+//! refused on one side shows nothing, so each test counts what it compared, and fails if that is too little.
 
 #![expect(clippy::panic, reason = "a test binary; a panic is the failure")]
 
@@ -12,6 +13,7 @@ use portcullis_compiler::ir::{LiteralKind, Polarity, Program, TypeId};
 use portcullis_compiler::question::{Question, Shape};
 use portcullis_compiler::{Dialect, explain};
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
+use std::cell::Cell as Counter;
 use std::collections::BTreeSet;
 use support::fixture::{Answer, Expected};
 use support::generate::{Sample, samples};
@@ -24,7 +26,7 @@ use support::oracle::Oracle;
 use support::outcome::{Allow, Outcome, mentioned};
 use support::questions::questions;
 use support::reorder::{mixed, reordered};
-use support::{expand, policy};
+use support::{expand, policy, refusal};
 
 /// A random policy with its facts and what is asked about it.
 struct Known<'s> {
@@ -75,8 +77,65 @@ impl Known<'_> {
     }
 }
 
-/// Tries a number of random policies that are accepted.
-fn try_policies(n: u32, seed: u8, holds: impl Fn(&Known<'_>) -> Result<(), String>) {
+/// The share of comparisons that may find a refusal instead of an answer.
+const REFUSED_PERCENT: usize = 10;
+
+/// How often answers were compared, and how often there was none to compare.
+#[derive(Default)]
+struct Compared {
+    answers: Counter<usize>,
+    telling: Counter<usize>,
+    refused: Counter<usize>,
+}
+
+impl Compared {
+    /// Counts a comparison; `is_telling` if something is granted or found, so that a service that denies all of it
+    /// does not look right.
+    fn count(&self, is_telling: bool) {
+        self.answers.set(self.answers.get() + 1);
+        self.telling.set(self.telling.get() + usize::from(is_telling));
+    }
+
+    /// The answer, or `None` if there is a refusal, which is counted; whatever is neither is an error.
+    fn answer<'o>(&self, found: &'o Outcome) -> Result<Option<&'o Answer>, String> {
+        match found {
+            Expected::Is(answer) => Ok(Some(answer)),
+            Expected::Refused(message) if refusal::kind(message).is_some() => {
+                self.refused.set(self.refused.get() + 1);
+                Ok(None)
+            }
+            Expected::Refused(message) => Err(format!("neither an answer nor a refusal: {message}")),
+        }
+    }
+
+    fn is_enough(&self, name: &str, at_least: usize) {
+        let [answers, telling, refused] = [&self.answers, &self.telling, &self.refused].map(Counter::get);
+        eprintln!("{name}: {answers} comparisons, {telling} of something; {refused} refusals");
+        assert!(answers >= at_least, "only {answers} comparisons");
+        assert!(telling * 50 >= answers, "only {telling} comparisons of {answers} are of something");
+        assert!(
+            refused * 100 <= (answers + refused) * REFUSED_PERCENT,
+            "{refused} refusals, {answers} answers"
+        );
+    }
+}
+
+/// Whether an answer grants or finds something.
+fn is_something(answer: &Answer) -> bool {
+    match answer {
+        Answer::Decision(granted) => *granted,
+        Answer::Rows(rows) => !rows.is_empty(),
+    }
+}
+
+/// Tries a number of random policies that are accepted and fit, and demands a number of comparisons.
+fn try_policies(
+    (n, seed): (u32, u8),
+    at_least: usize,
+    fits: impl Fn(&Known<'_>) -> bool,
+    holds: impl Fn(&Known<'_>, &Compared) -> Result<(), String>,
+) {
+    let compared = Compared::default();
     let config = Config { cases: n, failure_persistence: None, max_shrink_iters: 500, ..Config::default() };
     let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &[seed; 32]);
     let run = TestRunner::new_with_rng(config, rng).run(&samples(), |sample| {
@@ -85,7 +144,10 @@ fn try_policies(n: u32, seed: u8, holds: impl Fn(&Known<'_>) -> Result<(), Strin
         };
         let (facts, questions) = (sample.facts(&program), questions(&program, sample.guise));
         let known = Known { sample: &sample, program, facts, questions };
-        holds(&known).map_err(|message| {
+        if !fits(&known) {
+            return Err(TestCaseError::reject("a policy that the test is not about"));
+        }
+        holds(&known, &compared).map_err(|message| {
             let facts: Vec<String> = known.facts.iter().map(Fact::to_string).collect();
             TestCaseError::fail(format!("{message}\n{}{}", sample.policy, facts.join("\n")))
         })
@@ -93,20 +155,44 @@ fn try_policies(n: u32, seed: u8, holds: impl Fn(&Known<'_>) -> Result<(), Strin
     if let Err(error) = run {
         panic!("{error}");
     }
+    compared.is_enough(std::thread::current().name().unwrap_or_default(), at_least);
 }
 
-/// The same answer, or refused both.
-fn same(left: &Outcome, right: &Outcome) -> bool {
-    match (left, right) {
-        (Expected::Is(left), Expected::Is(right)) => left == right,
-        (Expected::Refused(_), Expected::Refused(_)) => true,
-        (Expected::Is(_), Expected::Refused(_)) | (Expected::Refused(_), Expected::Is(_)) => false,
+/// The same answer, or refused both for the same reason.
+fn same(left: &Outcome, right: &Outcome, compared: &Compared) -> Result<bool, String> {
+    Ok(match (compared.answer(left)?, compared.answer(right)?) {
+        (Some(left), Some(right)) => {
+            compared.count(is_something(left));
+            left == right
+        }
+        (None, None) => kind(left) == kind(right),
+        (Some(_), None) | (None, Some(_)) => false,
+    })
+}
+
+/// Why a question is refused.
+fn kind(found: &Outcome) -> Option<&'static str> {
+    match found {
+        Expected::Is(_) => None,
+        Expected::Refused(message) => refusal::kind(message),
     }
+}
+
+/// For a test of all policies.
+fn all(_: &Known<'_>) -> bool {
+    true
+}
+
+/// Whether no rule negates.
+fn is_positive(known: &Known<'_>) -> bool {
+    let literals = known.program.rules.iter().flat_map(|rule| &rule.body);
+    let negates = |kind: &LiteralKind| matches!(kind, LiteralKind::Atom { polarity: Polarity::Negated, .. });
+    !literals.into_iter().any(|literal| negates(&literal.kind))
 }
 
 #[test]
 fn the_order_of_rules_conjuncts_and_facts_changes_nothing() {
-    try_policies(20, 1, |known| {
+    try_policies((20, 1), 1_000, all, |known, compared| {
         let one = known.hosted(&known.facts)?;
         let number = known.sample.placing;
         let policy = reordered(&known.sample.policy, number);
@@ -117,7 +203,7 @@ fn the_order_of_rules_conjuncts_and_facts_changes_nothing() {
         for (text, question) in known.every(6) {
             let found = one.ask_every_way(question, &[]).into_iter().zip(other.ask_every_way(question, &[]));
             for ((way, one), (_, other)) in found {
-                if !same(&one, &other) {
+                if !same(&one, &other, compared)? {
                     return Err(format!("{text}, {way}: {one}, and in another order {other}\n{policy}"));
                 }
             }
@@ -128,35 +214,31 @@ fn the_order_of_rules_conjuncts_and_facts_changes_nothing() {
 
 #[test]
 fn without_negation_another_fact_takes_no_answer_away() {
-    try_policies(25, 2, |known| {
-        let literals = || known.program.rules.iter().flat_map(|rule| &rule.body);
-        let negates =
-            |kind: &LiteralKind| matches!(kind, LiteralKind::Atom { polarity: Polarity::Negated, .. });
+    let fits = |known: &Known<'_>| !known.facts.is_empty() && is_positive(known);
+    try_policies((14, 2), 500, fits, |known, compared| {
         let Some((last, others)) = mixed(known.facts.clone(), known.sample.placing)
             .split_last()
             .map(|(last, others)| (last.clone(), others.to_vec()))
         else {
             return Ok(());
         };
-        if literals().any(|literal| negates(&literal.kind)) {
-            return Ok(());
-        }
         let (before, after) = (known.hosted(&others)?, known.hosted(&known.facts)?);
         for (text, question) in known.every(6) {
             let found =
                 before.ask_every_way(question, &[]).into_iter().zip(after.ask_every_way(question, &[]));
             for ((way, before), (_, after)) in found {
-                let keeps = match (&before, &after) {
-                    (Expected::Is(Answer::Decision(before)), Expected::Is(Answer::Decision(after))) => {
-                        !before || *after
-                    }
-                    (Expected::Is(Answer::Rows(before)), Expected::Is(Answer::Rows(after))) => {
+                let (Some(one), Some(other)) = (compared.answer(&before)?, compared.answer(&after)?) else {
+                    continue;
+                };
+                compared.count(is_something(one));
+                let keeps = match (one, other) {
+                    (Answer::Decision(before), Answer::Decision(after)) => !before || *after,
+                    (Answer::Rows(before), Answer::Rows(after)) => {
                         let is_kept =
                             |row: &Vec<Cell>| after.iter().any(|other| Cell::row_covers(other, row));
                         before.iter().all(is_kept)
                     }
-                    (Expected::Refused(_), _) | (_, Expected::Refused(_)) => true,
-                    (Expected::Is(_), Expected::Is(_)) => false,
+                    (Answer::Decision(_), Answer::Rows(_)) | (Answer::Rows(_), Answer::Decision(_)) => false,
                 };
                 if !keeps {
                     return Err(format!("{text}, {way}: {before}, and with {last} {after}"));
@@ -176,18 +258,21 @@ fn holds(rows: &BTreeSet<Vec<Cell>>, value: &Value) -> bool {
 /// Compares enumerations of the entry point with checks.
 fn enumerations_hold_what_checks_allow(
     known: &Known<'_>,
+    compared: &Compared,
     is_tried: fn(&Allow) -> bool,
 ) -> Result<(), String> {
     let hosted = known.hosted(&known.facts)?;
     let asked = known.questions.iter().filter_map(|(text, question)| Some((text, Allow::of(question)?)));
     let asked = asked.filter(|(_, allow)| is_tried(allow));
     for (text, allow) in asked.skip(known.sample.placing % 3).step_by(3) {
-        let Expected::Is(Answer::Rows(rows)) = hosted.ask_allow(&allow, &[]) else { continue };
+        let all = hosted.ask_allow(&allow, &[]);
+        let Some(Answer::Rows(rows)) = compared.answer(&all)? else { continue };
         for (value, check) in known.checks(&allow) {
             let found = hosted.ask_allow(&check, &[]);
-            let Expected::Is(Answer::Decision(allowed)) = found else { continue };
-            if holds(&rows, &value) != allowed {
-                let rows = Answer::Rows(rows);
+            let Some(Answer::Decision(allowed)) = compared.answer(&found)? else { continue };
+            compared.count(*allowed);
+            if holds(rows, &value) != *allowed {
+                let rows = Answer::Rows(rows.clone());
                 return Err(format!("{text}: {rows}, and a check of {value}: {found}"));
             }
         }
@@ -197,21 +282,21 @@ fn enumerations_hold_what_checks_allow(
 
 #[test]
 fn a_list_holds_what_checks_allow() {
-    try_policies(16, 3, |known| {
-        enumerations_hold_what_checks_allow(known, |allow| matches!(allow, Allow::List(..)))
+    try_policies((32, 3), 1_000, all, |known, compared| {
+        enumerations_hold_what_checks_allow(known, compared, |allow| matches!(allow, Allow::List(..)))
     });
 }
 
 #[test]
 fn actions_are_what_checks_allow() {
-    try_policies(14, 4, |known| {
-        enumerations_hold_what_checks_allow(known, |allow| matches!(allow, Allow::Actions(..)))
+    try_policies((24, 4), 1_000, all, |known, compared| {
+        enumerations_hold_what_checks_allow(known, compared, |allow| matches!(allow, Allow::Actions(..)))
     });
 }
 
 #[test]
 fn a_filter_passes_the_rows_that_a_list_holds() {
-    try_policies(8, 5, |known| {
+    try_policies((8, 5), 200, all, |known, compared| {
         let hosted = known.hosted(&known.facts)?;
         let split = split::by_number(&known.facts, known.sample.placing);
         let lists: Vec<(&String, &Question, Allow)> = known
@@ -226,18 +311,20 @@ fn a_filter_passes_the_rows_that_a_list_holds() {
         let style = known.sample.placing;
         let local = Local::new(&known.sample.policy, &known.program, &split, style, &values, &asked)?;
         for (text, question, allow) in lists.iter().step_by(4) {
-            let Expected::Is(Answer::Rows(rows)) = hosted.ask_allow(allow, &[]) else { continue };
+            let all = hosted.ask_allow(allow, &[]);
+            let Some(Answer::Rows(rows)) = compared.answer(&all)? else { continue };
             for way in ways(question).into_iter().filter(|way| matches!(way, Way::List | Way::Filter(_))) {
                 let (ty, _) = filtered(question, way).unwrap();
                 let listed: BTreeSet<Vec<Cell>> = local
                     .listed(&ty)
-                    .filter(|value| holds(&rows, value))
+                    .filter(|value| holds(rows, value))
                     .map(|value| vec![Cell::Value(value.clone())])
                     .collect();
                 for asked in local.ask(question, way, |_, _| true) {
-                    let Expected::Is(found) = &asked.found else { continue };
+                    let Some(found) = compared.answer(&asked.found)? else { continue };
+                    compared.count(is_something(found));
                     if *found != Answer::Rows(listed.clone()) {
-                        let list = Answer::Rows(rows);
+                        let list = Answer::Rows(rows.clone());
                         return Err(format!("{text}: {list}, and {way:?} on {}: {found}", asked.place()));
                     }
                 }
@@ -249,7 +336,7 @@ fn a_filter_passes_the_rows_that_a_list_holds() {
 
 #[test]
 fn shorthand_is_the_longhand_that_it_stands_for() {
-    try_policies(40, 6, |known| {
+    try_policies((40, 6), 1_000, all, |known, compared| {
         let longhand = known.sample.guise.policy(&expand::longhand(&known.sample.plain));
         let spelled = policy::program(&longhand)?;
         let catalog = policy::tables(&known.facts);
@@ -258,11 +345,15 @@ fn shorthand_is_the_longhand_that_it_stands_for() {
                 let explained = |program| {
                     explain(program, &catalog, &Shape::of(program, question), dialect)
                         .map(|explained| (explained.plan, explained.sql))
-                        .map_err(|error| error.to_string())
+                        .map_err(|error| Expected::<Answer>::Refused(error.to_string()))
                 };
                 let (short, long) = (explained(&known.program), explained(&spelled));
                 if short != long {
                     return Err(format!("{text}: {short:#?}\nand in full {long:#?}\n{longhand}"));
+                }
+                match &short {
+                    Ok((_, sql)) => compared.count(sql.contains(" FROM ")),
+                    Err(refused) => drop(compared.answer(refused)?),
                 }
             }
         }

@@ -11,7 +11,7 @@ use portcullis_compiler::ir::{CompareOp, Program, TypeId, VarType};
 use std::collections::{BTreeSet, HashMap};
 
 /// A type's name that no policy mentions.
-const FOREIGN: &str = "Unmentioned";
+pub(crate) const FOREIGN: &str = "Unmentioned";
 
 /// The values, by number.
 pub(crate) struct ActiveDomain {

@@ -5,10 +5,18 @@
 //! like another of them. It is one to one for each type, so that it changes nothing but how ids are written.
 
 use super::notation::{Value, quoted};
+use portcullis_compiler::compact::{Compact, compact};
 use portcullis_compiler::question::{Domain, Question};
+use std::collections::BTreeSet;
 
 /// The plain ids, in the order of the texts that replace them.
 const PLAIN: [&str; 4] = ["a", "b", "c", "zz"];
+
+/// An id that the store writes short.
+const UUID: &str = "0b9f2a7e-5c1d-4e3f-8a6b-7d8c9e0f1a2b";
+
+/// What the store writes for it, as an id of its own.
+const SHORT: &str = "\u{1}%hPw}DZNX*SPOa!Ym~hr";
 
 /// Four ids that differ, and that a careless store, cast or comparison would take for each other.
 const IDS: &[[&str; 4]] = &[
@@ -21,13 +29,13 @@ const IDS: &[[&str; 4]] = &[
     ["9007199254740992", "9007199254740993", "9007199254740992.0", "9.007199254740992e15"],
     ["1e3", "1000", "1_000", "0x3e8"],
     [
-        "0b9f2a7e-5c1d-4e3f-8a6b-7d8c9e0f1a2b",
+        UUID,
         "0B9F2A7E-5C1D-4E3F-8A6B-7D8C9E0F1A2B",
         "0b9f2a7e5c1d4e3f8a6b7d8c9e0f1a2b",
         "{0b9f2a7e-5c1d-4e3f-8a6b-7d8c9e0f1a2b}",
     ],
     [
-        "0b9f2a7e-5c1d-4e3f-8a6b-7d8c9e0f1a2b",
+        UUID,
         "0b9f2a7e-5c1d-4e3f-8a6b-7d8c9e0f1a2c",
         "00000000-0000-0000-0000-000000000000",
         "ffffffff-ffff-ffff-ffff-ffffffffffff",
@@ -38,7 +46,7 @@ const IDS: &[[&str; 4]] = &[
         "00000000000000000000000000000007",
         "00000000-0000-0000-0000-00000000000G",
     ],
-    ["7", "0b9f2a7e-5c1d-4e3f-8a6b-7d8c9e0f1a2b", "a", "-7"],
+    ["7", UUID, "a", "-7"],
     ["12345678901234567890123456789012", "1234567890123456", "12345678", "123456789012"],
     ["true", "1", "t", "TRUE"],
     ["null", "NULL", "\u{200b}", " "],
@@ -47,20 +55,64 @@ const IDS: &[[&str; 4]] = &[
     ["é", "e\u{301}", "É", "e"],
     ["%", "_", "?1", "$1"],
     ["line\nbreak", "line\\nbreak", "line break", "line\r\nbreak"],
+    // A UUID, its short form, the form of that one, and a text that is the form of none.
+    [UUID, SHORT, "\u{1}\u{1}%hPw}DZNX*SPOa!Ym~hr", "\u{1}!!!!!!!!!!!!!!!!!!!!"],
+    ["\u{1}", "\u{1}\u{1}", "\u{1}7", "\u{1}\u{1}7"],
+    [UUID, "\u{1}0b9f2a7e-5c1d-4e3f-8a6b-7d8c9e0f1a2b", "\u{1}a", "\u{2}a"],
+    ["\u{1}7", "7", "7\u{1}", "\u{1}07"],
+    ["\u{8}", "\u{1b}", "\u{7f}", "\u{85}"],
+    ["7", "7e0", "7.", "\u{667}"],
+    ["-7", "--7", "\u{2212}7", "-07"],
+    [
+        UUID,
+        "0b9f2a7e-5c1d-4E3F-8a6b-7d8c9e0f1a2b",
+        "0b9f2a7e-5c1d4e3f-8a6b-7d8c-9e0f1a2b",
+        "0b9f2a7e-5c1d-4e3f-8a6b-7d8c9e0f1a2b ",
+    ],
+    ["a", "A", "a ", "\u{ff41}"],
+    ["ß", "ss", "SS", "ẞ"],
+    ["\u{301}", "\u{300}", "\u{301}\u{300}", "\u{300}\u{301}"],
+    ["\u{c5}", "A\u{30a}", "\u{212b}", "a\u{30a}"],
+    ["\u{1e9b}\u{323}", "\u{1e69}", "s\u{323}\u{307}", "s\u{307}\u{323}"],
 ];
 
 /// Names of roles and permissions, none of which is the plain name of another.
 const NAMES: &[&[(&str, &str)]] = &[
     &[("r0", "7"), ("r1", "07"), ("r2", "7.0"), ("p0", "-0"), ("p1", "0"), ("p2", "-1"), ("g0", "9")],
     &[
-        ("r0", "0b9f2a7e-5c1d-4e3f-8a6b-7d8c9e0f1a2b"),
+        ("r0", UUID),
         ("r1", "0B9F2A7E-5C1D-4E3F-8A6B-7D8C9E0F1A2B"),
         ("r2", "0b9f2a7e5c1d4e3f8a6b7d8c9e0f1a2b"),
         ("p0", "0b9f2a7e-5c1d-4e3f-8a6b-7d8c9e0f1a2c"),
     ],
     &[("r0", "it's"), ("r1", "it''s"), ("p0", "say \"p0\""), ("p1", "p\\1"), ("g0", "true"), ("g1", "null")],
+    &[("r0", UUID), ("r1", SHORT), ("r2", "\u{1}r2"), ("p0", "\u{1}"), ("p1", "\u{1}\u{1}"), ("a", "\u{2}")],
+    &[
+        ("r0", "7"),
+        ("r1", "7e0"),
+        ("r2", " 7"),
+        ("p0", "7 "),
+        ("p1", "+7"),
+        ("g0", "\u{7f}"),
+        ("a", "\u{301}"),
+    ],
     &[("r0", "é"), ("r1", "e\u{301}"), ("r2", "É"), ("p0", "%"), ("p1", "_"), ("p2", " ")],
 ];
+
+/// The short form is the one that the store has for the UUID; each row and each list of names has no text twice.
+pub(crate) fn is_what_it_says() {
+    assert_eq!(compact(UUID), Compact::Text(SHORT.into()));
+    for row in IDS {
+        assert_eq!(row.iter().collect::<BTreeSet<_>>().len(), PLAIN.len(), "{row:?}");
+    }
+    for names in NAMES {
+        assert_eq!(
+            names.iter().map(|(_, name)| name).collect::<BTreeSet<_>>().len(),
+            names.len(),
+            "{names:?}"
+        );
+    }
+}
 
 /// One way to write ids and names.
 #[derive(Clone, Copy, Debug, Default)]

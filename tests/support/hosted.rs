@@ -7,9 +7,10 @@
 use super::fixture::Answer;
 use super::local::asked::twin;
 use super::notation::{Cell, Fact, Value};
+use super::order::in_order;
 use super::outcome::{Allow, Outcome, given, ids, is_wanted};
 use portcullis::engine::{
-    Engine, EngineError, EngineSettings, EvaluateQuery, EvaluateVar, LocalQuestion, LocalRequest,
+    Engine, EngineError, EngineSettings, EvaluateQuery, EvaluateVar, LocalQuestion, LocalRequest, Page,
     PolicyOptions,
 };
 use portcullis::store::{self, ArgPattern, Change, FactPattern};
@@ -95,13 +96,35 @@ impl Hosted {
                 }
                 Allow::List(actor, action, ty) => {
                     let list = engine.list(stored(actor), action.clone(), ty.clone(), None, context);
-                    ids(ty, list.await?.ids)
+                    ids(ty, in_order(list.await?.ids)?)
                 }
                 Allow::Actions(actor, resource) => {
-                    ids("String", engine.actions(stored(actor), stored(resource), context).await?)
+                    ids("String", in_order(engine.actions(stored(actor), stored(resource), context).await?)?)
                 }
             })
         }))
+    }
+
+    /// A list of the entry point, read in pages of this size to its end.
+    pub(crate) fn ask_pages(
+        &self,
+        (actor, action, ty): (&Value, &str, &str),
+        size: usize,
+        context: &[Fact],
+    ) -> Result<Vec<Vec<String>>, String> {
+        let mut pages = Vec::new();
+        let mut after = None;
+        loop {
+            let page = Page { size, after };
+            let (actor, context) = (stored(actor), stored_all(context));
+            let list = self.engine.list(actor, action.to_owned(), ty.to_owned(), Some(page), context);
+            let page = RUNTIME.block_on(list).map_err(told)?;
+            pages.push(page.ids);
+            if page.next_after.is_none() {
+                return Ok(pages);
+            }
+            after = page.next_after;
+        }
     }
 
     /// Those of the resources that pass, in their order.
@@ -115,7 +138,7 @@ impl Hosted {
         let resources = resources.iter().map(stored).collect();
         let filter =
             self.engine.authorize_resources(stored(actor), action.to_owned(), resources, stored_all(context));
-        let passed = RUNTIME.block_on(filter).map_err(|error| error.to_string())?;
+        let passed = RUNTIME.block_on(filter).map_err(told)?;
         Ok(passed.into_iter().map(|value| Value::new(&value.ty, &value.id)).collect())
     }
 

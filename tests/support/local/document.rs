@@ -67,6 +67,7 @@ fn query(sql: &str, form: usize) -> String {
         format!("    query: {mark}\n{}", lines.concat())
     };
     match form % 4 {
+        _ if sql.contains(is_unwritten) => format!("    query: {}\n", json(sql)),
         0 if is_plain => format!("    query: {sql}\n"),
         1 if !sql.contains('\r') => block("|"),
         2 if !sql.contains('\n') => block(">-"),
@@ -74,7 +75,14 @@ fn query(sql: &str, form: usize) -> String {
     }
 }
 
-/// A text in double quotes: JSON's form is YAML's, too.
+/// A text in double quotes: JSON's form is YAML's, too, and YAML has its escapes for every character.
 fn json(text: &str) -> String {
-    serde_json::json!(text).to_string()
+    let json = serde_json::json!(text).to_string();
+    let escaped = |c: char| if is_unwritten(c) { format!("\\u{:04x}", u32::from(c)) } else { c.to_string() };
+    json.chars().map(escaped).collect()
+}
+
+/// Whether YAML has the character between quotes and as an escape only.
+fn is_unwritten(c: char) -> bool {
+    c.is_control() && !matches!(c, '\t' | '\n' | '\r')
 }

@@ -8,10 +8,11 @@
 use super::Local;
 use super::asked::{Way, asked, filtered};
 use crate::support::fixture::{Answer, Expected};
-use crate::support::hosted::{FAULT, Hosted};
+use crate::support::hosted::Hosted;
 use crate::support::notation::{Cell, Fact, Value};
 use crate::support::oracle::Oracle;
 use crate::support::outcome::Outcome;
+use crate::support::refusal;
 use portcullis_compiler::ir::Program;
 use portcullis_compiler::question::{CompileError, Domain, Question, Shape};
 use portcullis_compiler::{Dialect, compile};
@@ -43,7 +44,7 @@ impl Referee<'_> {
     /// Whether the answer is right; if not, what it should have been.
     pub(crate) fn judge(&self, local: &Local, way: Way, found: &Outcome) -> Result<(), String> {
         let is_right = match found {
-            Expected::Refused(message) if message.starts_with(FAULT) => false,
+            Expected::Refused(message) if refusal::kind(message).is_none() => false,
             Expected::Refused(message) => {
                 local.is_divided && TOO_LARGE.iter().any(|reason| message.contains(reason))
                     || self.is_refused()

@@ -21,6 +21,21 @@ pub(crate) enum Place {
     Request,
 }
 
+/// How facts are spread over the places.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Spread {
+    /// All in the service's store.
+    Stored,
+    /// All in the caller's tables.
+    Local,
+    /// All in the request.
+    Request,
+    /// Over several places, those of a signature in one of them.
+    Together,
+    /// Over several places, and those of a signature as well.
+    Divided,
+}
+
 /// A predicate and the types of its arguments.
 pub(crate) type Signature = (String, Vec<String>);
 
@@ -52,6 +67,19 @@ impl Split {
         split
     }
 
+    /// How the facts are spread; `None` if there are none.
+    pub(crate) fn spread(&self) -> Option<Spread> {
+        let is_empty = |facts: &[Fact]| facts.is_empty();
+        match [&self.stored, &self.local, &self.request].map(|facts| is_empty(facts)) {
+            [true, true, true] => None,
+            [false, true, true] => Some(Spread::Stored),
+            [true, false, true] => Some(Spread::Local),
+            [true, true, false] => Some(Spread::Request),
+            _ if self.is_divided() => Some(Spread::Divided),
+            _ => Some(Spread::Together),
+        }
+    }
+
     /// Whether facts of one signature stand in several places: then a rule reads each of them.
     pub(crate) fn is_divided(&self) -> bool {
         let of = |facts: &[Fact]| facts.iter().map(signature).collect::<BTreeSet<Signature>>();
@@ -71,21 +99,21 @@ pub(crate) fn by_number(facts: &[Fact], number: usize) -> Split {
         let bytes = fact.to_string().into_bytes();
         bytes.iter().fold(number, |sum, &byte| (sum * 31 + usize::from(byte)) % 1_000_003)
     };
-    // Half of the splits keep the facts of a signature together.
+    // Most splits over several places keep the facts of a signature together.
     let together = |fact: &Fact| {
         let (predicate, types) = signature(fact);
         let bytes = predicate.bytes().chain(types.iter().flat_map(|ty| ty.bytes()));
         bytes.fold(number, |sum, byte| (sum * 31 + usize::from(byte)) % 1_000_003)
     };
     Split::of(&format!("split {number}"), facts, |_, fact| {
-        // Some keep everything in one place.
-        match number % 16 {
-            3 => return Place::Stored,
-            4 => return Place::Local,
-            5 => return Place::Request,
-            _ => {}
-        }
-        let choice = if number.is_multiple_of(2) { together(fact) } else { text_number(fact) };
+        // Some keep everything in one place. The lower bits choose the style of the caller's tables.
+        let choice = match number / 64 % 8 {
+            0 => return Place::Stored,
+            1 => return Place::Local,
+            2 => return Place::Request,
+            3..6 => together(fact),
+            _ => text_number(fact),
+        };
         match choice / 7 % 7 {
             0..3 => Place::Stored,
             3..6 => Place::Local,
