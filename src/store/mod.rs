@@ -124,7 +124,7 @@ impl Store {
         let mut conn = place.writer()?;
         migrate::examine(&conn, place.path())?;
         connect::prepare_writer(&conn, &place, options)?;
-        migrate::migrate(&mut conn)?;
+        migrate::migrate(&mut conn, place.path())?;
         migrate::check(&mut conn, options.check_time)?;
         policy::check(&conn)?;
         let secret = secret(&conn)?;
