@@ -12,6 +12,7 @@ pub mod dialect;
 pub mod ir;
 pub mod limits;
 pub mod local;
+mod ordered;
 mod plan;
 pub mod question;
 pub mod resolve;
