@@ -12,6 +12,7 @@ pub mod dialect;
 pub mod ir;
 pub mod limits;
 pub mod local;
+mod ordered;
 mod plan;
 pub mod question;
 pub mod resolve;
@@ -28,7 +29,7 @@ use ir::Program;
 use plan::{Aim, Planned};
 use question::{CompileError, Domain, Question, Shape, Slot, Statement};
 use source::SourceMap;
-pub use sql::expansion::cursors;
+pub use sql::expansion::{Size, size};
 use sql::lower::{Literal, Values};
 
 /// A policy that was read: the program if it has no error, and every finding, sorted by position.

@@ -72,6 +72,9 @@ pub const CURSORS: usize = 999;
 /// Cursors of a condition. The rest is for the sources of the caller's statement around it.
 pub const FILTER_CURSORS: usize = 960;
 
+/// Selects of one union. SQLite refuses more.
+pub const ARMS: usize = 500;
+
 /// Relations found in all that another one includes. Real policies stay below a few hundred; what is not
 /// found is called instead of unfolded.
 pub const INCLUSIONS: usize = 200_000;

@@ -8,8 +8,9 @@
 use super::answers::Prepared;
 use super::view::View;
 use super::{ANY, Engine, EngineError, facts, questions};
-use crate::store::{Fact, Reader, Value};
+use crate::store::{Attempt, Fact, Reader, Value};
 use portcullis_compiler::compact::compact;
+use portcullis_compiler::question::Question;
 use std::collections::BTreeSet;
 
 /// One question of [`Engine::bulk_actions`].
@@ -34,19 +35,24 @@ impl Engine {
         facts::check_action(&action)?;
         facts::check_entity("resource", &resource)?;
         let question = questions::authorize(&actor, &action, &resource);
-        let decide = || async {
-            let view = self.view(&context)?;
-            let version = view.as_ref().map(View::version);
-            let (Some(view), Some(question)) = (view, &question) else { return Ok((version, false)) };
-            let prepared = view.prepare(question).await?;
-            Ok::<_, EngineError>((
-                version,
-                self.store().read_brief(move |reader| prepared.decision(reader)).await?,
-            ))
-        };
-        let (version, allowed) = self.store().whole(decide).await?;
+        let (version, allowed) =
+            self.store().whole(|attempt| self.decide(attempt, question.as_ref(), &context)).await?;
         self.counted().decided(version, usize::from(allowed), usize::from(!allowed));
         Ok(allowed)
+    }
+
+    /// The version of the policy, and whether it allows what is asked.
+    async fn decide(
+        &self,
+        attempt: Attempt<'_>,
+        question: Option<&Question>,
+        context: &[Fact],
+    ) -> Result<(Option<u64>, bool), EngineError> {
+        let view = self.view(attempt, context)?;
+        let version = view.as_ref().map(View::version);
+        let (Some(view), Some(question)) = (view, question) else { return Ok((version, false)) };
+        let prepared = view.prepare(question).await?;
+        Ok((version, attempt.read_brief(move |reader| prepared.decision(reader)).await?))
     }
 
     /// Those of the resources that the actor may do this to; order and duplicates are kept.
@@ -63,8 +69,10 @@ impl Engine {
         let mut distinct = resources.clone();
         distinct.sort_unstable();
         distinct.dedup();
-        let decide = || self.decide(&actor, &action, &distinct, &context);
-        let (version, allowed) = self.store().whole(decide).await?;
+        let (version, allowed) = self
+            .store()
+            .whole(|attempt| self.decide_each(attempt, &actor, &action, &distinct, &context))
+            .await?;
         let n_asked = resources.len();
         // INVARIANT: `allowed` is sorted, as `distinct` was.
         let is_allowed = |resource: &Value| allowed.binary_search(resource).is_ok();
@@ -74,14 +82,15 @@ impl Engine {
     }
 
     /// The version of the policy, and those of the resources that it allows, in their order.
-    async fn decide(
+    async fn decide_each(
         &self,
+        attempt: Attempt<'_>,
         actor: &Value,
         action: &str,
         resources: &[Value],
         context: &[Fact],
     ) -> Result<(Option<u64>, Vec<Value>), EngineError> {
-        let Some(view) = self.view(context)? else { return Ok((None, Vec::new())) };
+        let Some(view) = self.view(attempt, context)? else { return Ok((None, Vec::new())) };
         let mut asked = Vec::new();
         for resources in resources.chunk_by(|one, other| one.ty == other.ty) {
             match view.prepare_any(actor, action, resources).await? {
@@ -108,7 +117,7 @@ impl Engine {
                 Ok(allowed)
             })
         };
-        Ok((Some(view.version()), self.read(decide).await?))
+        Ok((Some(view.version()), attempt.read(decide).await?))
     }
 
     /// The actions that the actor may do to the resource, sorted; [`ANY`] for every action.
@@ -132,15 +141,16 @@ impl Engine {
             facts::check_entity("actor", actor)?;
             facts::check_entity("resource", resource)?;
         }
-        self.store().whole(|| self.actions_of(&asked, &context)).await
+        self.store().whole(|attempt| self.actions_of(attempt, &asked, &context)).await
     }
 
     async fn actions_of(
         &self,
+        attempt: Attempt<'_>,
         asked: &[ActionsQuestion],
         context: &[Fact],
     ) -> Result<Vec<Vec<String>>, EngineError> {
-        let Some(view) = self.view(context)? else { return Ok(vec![Vec::new(); asked.len()]) };
+        let Some(view) = self.view(attempt, context)? else { return Ok(vec![Vec::new(); asked.len()]) };
         let mut prepared: Vec<Option<Prepared>> = Vec::with_capacity(asked.len());
         for ActionsQuestion { actor, resource } in asked {
             prepared.push(match questions::actions(actor, resource) {
@@ -148,7 +158,7 @@ impl Engine {
                 None => None,
             });
         }
-        self.read(move |reader| {
+        let answer_all = move |reader: &Reader| {
             reader.snapshot(|reader| {
                 let answer = |prepared: Option<Prepared>| match prepared {
                     Some(prepared) => Ok(sorted(prepared.ids(reader)?)),
@@ -156,8 +166,8 @@ impl Engine {
                 };
                 prepared.into_iter().map(answer).collect()
             })
-        })
-        .await
+        };
+        Ok(attempt.read(answer_all).await?)
     }
 }
 

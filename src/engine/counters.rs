@@ -68,10 +68,10 @@ pub(super) struct CountedLookups {
 }
 
 impl CountedLookups {
-    /// Notes a look-up and returns what it found.
-    pub(super) fn note<T>(&self, found: Option<T>) -> Option<T> {
+    /// Notes a look-up, unless a question that is asked again repeats it, and returns what it found.
+    pub(super) fn note<T>(&self, is_first: bool, found: Option<T>) -> Option<T> {
         let number = if found.is_some() { &self.hits } else { &self.misses };
-        number.fetch_add(1, Ordering::Relaxed);
+        number.fetch_add(u64::from(is_first), Ordering::Relaxed);
         found
     }
 
@@ -138,9 +138,10 @@ mod tests {
     #[test]
     fn a_look_up_counts_as_what_it_was() {
         let lookups = CountedLookups::default();
-        assert_eq!(lookups.note(Some(1)), Some(1));
-        assert_eq!(lookups.note(Some(2)), Some(2));
-        assert_eq!(lookups.note::<u8>(None), None);
+        assert_eq!(lookups.note(true, Some(1)), Some(1));
+        assert_eq!(lookups.note(true, Some(2)), Some(2));
+        assert_eq!(lookups.note::<u8>(true, None), None);
+        assert_eq!(lookups.note(false, Some(3)), Some(3));
         assert_eq!(lookups.read(), Lookups { hits: 2, misses: 1 });
     }
 }

@@ -83,6 +83,7 @@ impl From<StoreError> for EngineError {
             | StoreError::Locked(_)
             | StoreError::NewerFormat { .. }
             | StoreError::OlderFormat { .. }
+            | StoreError::NotMigrated { .. }
             | StoreError::Full
             | StoreError::ReadOnly(_)
             | StoreError::Busy

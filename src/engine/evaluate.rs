@@ -7,7 +7,7 @@
 
 use super::answers::{Prepared, Row};
 use super::{Engine, EngineError, facts, questions};
-use crate::store::{ArgPattern, Fact, FactPattern, Value};
+use crate::store::{ArgPattern, Attempt, Fact, FactPattern, Reader, Value};
 use portcullis_compiler::question::{AnswerColumn, Domain, Question, QuestionAtom, QuestionVar};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -49,15 +49,16 @@ impl Engine {
         context: Vec<Fact>,
     ) -> Result<Vec<Assignment>, EngineError> {
         query.check(self.settings().question_atoms)?;
-        self.store().whole(|| self.assignments(&query, &context)).await
+        self.store().whole(|attempt| self.assignments(attempt, &query, &context)).await
     }
 
     async fn assignments(
         &self,
+        attempt: Attempt<'_>,
         query: &EvaluateQuery,
         context: &[Fact],
     ) -> Result<Vec<Assignment>, EngineError> {
-        let Some(view) = self.view(context)? else { return Ok(Vec::new()) };
+        let Some(view) = self.view(attempt, context)? else { return Ok(Vec::new()) };
         let (names, question) = query.question();
         questions::check_predicates(view.program(), &question)?;
         if query.vars.values().any(|var| var.ids.as_ref().is_some_and(Vec::is_empty)) {
@@ -70,7 +71,7 @@ impl Engine {
             error => error,
         };
         let prepared = view.prepare(&questions::by_position(&question)).await.map_err(named)?;
-        let (prepared, rows) = self.answer(prepared).await.map_err(named)?;
+        let (prepared, rows) = answer(attempt, prepared).await.map_err(named)?;
         let mut answers: Vec<Assignment> = Vec::with_capacity(rows.len());
         for row in rows {
             let mut of_row = vec![Assignment::new()];
@@ -104,20 +105,21 @@ impl Engine {
         let Some(predicate) = &pattern.predicate else {
             return Err(EngineError::BadRequest("a query names its predicate".into()));
         };
-        self.store().whole(|| self.matches(predicate, &pattern, &context)).await
+        self.store().whole(|attempt| self.matches(attempt, predicate, &pattern, &context)).await
     }
 
     async fn matches(
         &self,
+        attempt: Attempt<'_>,
         predicate: &str,
         pattern: &FactPattern,
         context: &[Fact],
     ) -> Result<Vec<AnsweredFact>, EngineError> {
-        let Some(view) = self.view(context)? else { return Ok(Vec::new()) };
+        let Some(view) = self.view(attempt, context)? else { return Ok(Vec::new()) };
         questions::check_predicate(view.program(), predicate, pattern.args.len())?;
         let Some(question) = questions::matching(predicate, pattern) else { return Ok(Vec::new()) };
         let prepared = view.prepare(&question).await?;
-        let (prepared, rows) = self.answer(prepared).await?;
+        let (prepared, rows) = answer(attempt, prepared).await?;
         let mut answers: Vec<AnsweredFact> = rows
             .into_iter()
             .map(|row| AnsweredFact {
@@ -129,20 +131,20 @@ impl Engine {
         answers.dedup();
         Ok(answers)
     }
+}
 
-    /// Runs a question; a decision that holds is one row without columns.
-    async fn answer(&self, prepared: Prepared) -> Result<(Prepared, Vec<Row>), EngineError> {
-        self.read(move |reader| {
-            let rows = if prepared.is_decision() {
-                let holds = prepared.decision(reader)?;
-                if holds { vec![Row::new()] } else { Vec::new() }
-            } else {
-                prepared.rows(reader)?
-            };
-            Ok((prepared, rows))
-        })
-        .await
-    }
+/// Runs a question; a decision that holds is one row without columns.
+async fn answer(attempt: Attempt<'_>, prepared: Prepared) -> Result<(Prepared, Vec<Row>), EngineError> {
+    let answer = move |reader: &Reader| {
+        let rows = if prepared.is_decision() {
+            let holds = prepared.decision(reader)?;
+            if holds { vec![Row::new()] } else { Vec::new() }
+        } else {
+            prepared.rows(reader)?
+        };
+        Ok((prepared, rows))
+    };
+    Ok(attempt.read(answer).await?)
 }
 
 impl EvaluateQuery {

@@ -10,7 +10,7 @@
 use super::answers::Window;
 use super::checks::sorted;
 use super::{Engine, EngineError, facts, questions};
-use crate::store::{Fact, Value};
+use crate::store::{Attempt, Fact, Value};
 use portcullis_compiler::question::Question;
 
 /// Which part of a list is asked for.
@@ -50,7 +50,7 @@ impl Engine {
         let window = page
             .as_ref()
             .map(|page| Window { after: page.after.as_deref(), limit: page.size.saturating_add(1) });
-        let mut ids = self.store().whole(|| self.window(&question, window, &context)).await?;
+        let mut ids = self.store().whole(|attempt| self.window(attempt, &question, window, &context)).await?;
         let size = page.map_or(usize::MAX, |page| page.size);
         let more = ids.len() > size;
         ids.truncate(size);
@@ -58,14 +58,15 @@ impl Engine {
         Ok(ListPage { ids, next_after })
     }
 
-    async fn window(
+    pub(super) async fn window(
         &self,
+        attempt: Attempt<'_>,
         question: &Question,
         window: Option<Window<'_>>,
         context: &[Fact],
     ) -> Result<Vec<String>, EngineError> {
-        let Some(view) = self.view(context)? else { return Ok(Vec::new()) };
+        let Some(view) = self.view(attempt, context)? else { return Ok(Vec::new()) };
         let prepared = view.prepare_window(question, window).await?;
-        Ok(sorted(self.read(move |reader| prepared.ids(reader)).await?))
+        Ok(sorted(attempt.read(move |reader| prepared.ids(reader)).await?))
     }
 }

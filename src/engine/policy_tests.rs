@@ -43,7 +43,7 @@ impl Engine {
         for test_idx in 0..program.tests.len() {
             let program = Arc::clone(program);
             // One test at a time: each has the time limit of a question, and others may read between two.
-            let outcome = self.read(move |reader| Ok(run(&program, test_idx, reader))).await?;
+            let outcome = self.store().read(move |reader| Ok(run(&program, test_idx, reader))).await?;
             let Some((outcome, errors)) = outcome? else { continue };
             report.tests.push(outcome);
             report.errors.extend(errors);

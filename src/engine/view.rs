@@ -8,7 +8,7 @@ use super::catalog::Context;
 use super::counters::Counted;
 use super::plans::{PlanKey, Plans};
 use super::{Engine, EngineError, facts};
-use crate::store::{Fact, Reader, StoreError};
+use crate::store::{Attempt, Fact};
 use portcullis_compiler::ir::Program;
 use portcullis_compiler::question::Question;
 use std::sync::Arc;
@@ -19,6 +19,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 pub(super) struct View {
     plans: Arc<Plans>,
     counted: Arc<Counted>,
+    /// Whether the question was not asked before.
+    is_first: bool,
     context: Context,
     now: i64,
     max_rows: usize,
@@ -26,7 +28,7 @@ pub(super) struct View {
 
 impl Engine {
     /// The view of a request; `None` before the first policy, when nothing can be granted.
-    pub(super) fn view(&self, context: &[Fact]) -> Result<Option<View>, EngineError> {
+    pub(super) fn view(&self, attempt: Attempt<'_>, context: &[Fact]) -> Result<Option<View>, EngineError> {
         let limit = self.settings().context_facts;
         if context.len() > limit {
             let n = context.len();
@@ -42,28 +44,20 @@ impl Engine {
         Ok(plans.map(|plans| View {
             plans,
             counted,
+            is_first: attempt.is_first(),
             context: Context::of(context),
             now: unix_time(),
             max_rows,
         }))
     }
 
-    /// Runs `work` on a reader.
-    pub(super) async fn read<T: Send + 'static>(
-        &self,
-        work: impl FnOnce(&Reader) -> Result<T, StoreError> + Send + 'static,
-    ) -> Result<T, EngineError> {
-        Ok(self.store().read(work).await?)
-    }
-}
-
-impl Engine {
     /// What is seen before the first policy: nothing can be granted.
-    pub(super) fn view_without_policy(&self) -> Result<View, EngineError> {
+    pub(super) fn view_without_policy(&self, attempt: Attempt<'_>) -> Result<View, EngineError> {
         let max_rows = self.settings().answer_rows;
         let plans = self.plans_without_policy()?;
         let counted = Arc::clone(self.counted());
-        Ok(View { plans, counted, context: Context::default(), now: unix_time(), max_rows })
+        let is_first = attempt.is_first();
+        Ok(View { plans, counted, is_first, context: Context::default(), now: unix_time(), max_rows })
     }
 }
 
@@ -107,7 +101,8 @@ impl View {
         // A bulk prepares thousands of questions without a reason to wait: others get their turn.
         tokio::task::coop::consume_budget().await;
         let key = PlanKey::of(&self.plans, question, &self.context);
-        let compiled = if let Some(compiled) = self.counted.stored_plans.note(self.plans.known(&key)) {
+        let known = self.counted.stored_plans.note(self.is_first, self.plans.known(&key));
+        let compiled = if let Some(compiled) = known {
             compiled
         } else {
             let plans = Arc::clone(&self.plans);

@@ -175,6 +175,7 @@ impl From<StoreError> for ApiError {
             | StoreError::BadBackup { .. }
             | StoreError::NewerFormat { .. }
             | StoreError::OlderFormat { .. }
+            | StoreError::NotMigrated { .. }
             | StoreError::Bug(_) => Self::Internal(error.to_string()),
         }
     }

@@ -130,7 +130,7 @@ fn unpack(file: &Path, bytes: u64, part: &Path) -> Result<Holdings, StoreError> 
     copied.map_err(|error| StoreError::io(part, &error))?;
     let mut conn = open_file(part, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     migrate::examine(&conn, file)?;
-    migrate::migrate(&mut conn)?;
+    migrate::migrate(&mut conn, file)?;
     migrate::check_trees(&mut conn)?;
     let held = holdings(&conn)?;
     conn.close().map_err(|(_, error)| error)?;

@@ -66,6 +66,19 @@ pub enum StoreError {
         /// The file's format.
         found: i64,
     },
+    /// An earlier release wrote this file, and this one failed to bring it up to date by a fault of its own.
+    #[error(
+        "`{}` has format {found} of an earlier release, and Portcullis could not bring it up to date: {reason}; this is a fault of Portcullis, and what is stored is as it was: go on with the earlier release, and report this",
+        .file.display()
+    )]
+    NotMigrated {
+        /// The file.
+        file: PathBuf,
+        /// Its format.
+        found: i64,
+        /// What went wrong.
+        reason: String,
+    },
     /// The disk, or the size allowed to the file, is used up.
     #[error("the store's disk is full")]
     Full,
@@ -148,7 +161,8 @@ impl StoreError {
     /// The error as whoever starts the service needs it: what it is about, and what can be done.
     pub(super) fn at_start(self, dir: &Path) -> Self {
         match self {
-            // Statements of ours fail on a file that was checked to be ours only if it is not as we left it.
+            // Statements of ours fail on a file that was checked to be ours, and whose format is this release's, only
+            // if it is not as we left it. A migration has an error of its own.
             Self::Corrupt(reason) | Self::Bug(reason) => Self::Damaged { dir: dir.into(), reason },
             Self::Full => Self::Io(format!("`{}`: there is no space left on the disk", dir.display())),
             Self::Io(text) | Self::ReadOnly(text) if !text.starts_with('`') => {

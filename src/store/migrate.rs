@@ -2,7 +2,11 @@
 //!
 //! In: a connection that has changed nothing yet. Out: a file of format [`FORMAT`] whose tables agree with each
 //! other. The format is SQLite's `user_version`; each step of [`STEPS`] raises it by one, all in one transaction, so
-//! a process that is killed in between leaves the former format.
+//! a process that is killed in between leaves the former format, and so does a step that fails.
+//!
+//! Before the first step a file of a former format is checked wholly, however long that takes: the steps would copy what
+//! is damaged, and afterwards no index would show it. So a step that fails on such a file fails by a fault of ours, unless
+//! the machine's is to blame, and says so: nobody should put a backup in the place of a file that is whole.
 //!
 //! What is checked at every start: that the file is ours (`application_id`) and not newer, that it is as long as its
 //! header says (SQLite's own check), that every relation has its table, and, as far as the time given allows, first the
@@ -89,13 +93,35 @@ pub(super) fn examine(conn: &Connection, path: &Path) -> Result<(), StoreError> 
     Err(StoreError::NotAStore(path.into()))
 }
 
-/// Takes the missing steps.
-pub(super) fn migrate(conn: &mut Connection) -> Result<(), StoreError> {
+/// Takes the missing steps; the path is what messages call the file.
+pub(super) fn migrate(conn: &mut Connection, path: &Path) -> Result<(), StoreError> {
     let found: i64 = conn.pragma_query_value(None, "user_version", |row| row.get(0))?;
     let done = usize::try_from(found).map_err(|_| StoreError::Corrupt(format!("the format is {found}")))?;
     if done == STEPS.len() {
         return Ok(());
     }
+    if done == 0 {
+        return take_steps(conn, done);
+    }
+    ask(conn, "integrity_check", None)?;
+    take_steps(conn, done).map_err(|error| {
+        let reason = match error {
+            // The machine's, or the file's after all.
+            StoreError::Io(_)
+            | StoreError::Corrupt(_)
+            | StoreError::Full
+            | StoreError::ReadOnly(_)
+            | StoreError::Busy => return error,
+            StoreError::Bug(reason) => reason,
+            ours => ours.to_string(),
+        };
+        StoreError::NotMigrated { file: path.into(), found, reason }
+    })
+}
+
+/// Takes the steps that follow the first few, all or none.
+fn take_steps(conn: &mut Connection, done: usize) -> Result<(), StoreError> {
+    // Dropped before it is committed, it is rolled back.
     let transaction = conn.transaction()?;
     for step in STEPS.iter().skip(done) {
         match step {
@@ -114,25 +140,33 @@ pub(super) fn migrate(conn: &mut Connection) -> Result<(), StoreError> {
 /// Format 1 held every id as text, and the name of a relationship in each fact.
 fn compact_values(conn: &Connection) -> Result<(), StoreError> {
     conn.execute_batch("ALTER TABLE relation RENAME COLUMN types TO args")?;
-    let former = Directory::load(conn)?.snapshot(0).relations;
+    let former = Directory::load(conn)?;
+    relation::unnamed(conn, &former)?;
+    let former = former.snapshot(0).relations;
     conn.execute("DELETE FROM relation", [])?;
     let mut directory = Directory::default();
+    let (mut n_read, mut n_kept) = (0_u64, 0);
     for relation in former {
         let mut statement = conn.prepare(&format!("SELECT {} FROM {}", relation.key(), relation.table))?;
         let n_columns = statement.column_count();
         let mut rows = statement.query([])?;
         let mut batch = Vec::new();
         while let Some(row) = rows.next()? {
-            let ids = (0..n_columns).map(|idx| row.get(idx)).collect::<Result<Vec<String>, _>>()?;
+            let ids = (0..n_columns).map(|idx| row.get(idx)).collect::<Result<Vec<String>, _>>();
+            let ids = ids.map_err(|error| StoreError::Corrupt(format!("`{}`: {error}", relation.table)))?;
+            n_read += 1;
             batch.push(relation.fact(ids));
             if batch.len() == MOVED {
-                facts::insert(conn, &mut directory, &std::mem::take(&mut batch))?;
+                n_kept += facts::insert(conn, &mut directory, &std::mem::take(&mut batch))?;
             }
         }
-        facts::insert(conn, &mut directory, &batch)?;
+        n_kept += facts::insert(conn, &mut directory, &batch)?;
         drop(rows);
         drop(statement);
         conn.execute(&format!("DROP TABLE {}", relation.table), [])?;
+    }
+    if n_kept != n_read {
+        return Err(StoreError::Bug(format!("{n_kept} of {n_read} facts were kept")));
     }
     directory.save_counts(conn)
 }

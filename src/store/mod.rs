@@ -22,6 +22,7 @@
 //!
 //! Not here: which facts a policy accepts, and how a question becomes SQL (`engine`).
 
+mod attempt;
 mod backup;
 mod connect;
 mod damage;
@@ -46,13 +47,13 @@ mod writer;
 
 use std::{
     path::{Path, PathBuf},
-    sync::{Arc, atomic::Ordering},
-    time::Duration,
+    sync::Arc,
 };
 
 use rusqlite::Connection;
 
 pub use self::{
+    attempt::Attempt,
     backup::restore,
     connect::StoreOptions,
     digest::KeyDigest,
@@ -72,9 +73,6 @@ use self::{
     transaction::Transaction,
     writer::{Published, Writer},
 };
-
-/// How long a commit takes, about.
-const COMMIT: Duration = Duration::from_micros(500);
 
 /// A handle of an open store; clones share it. The last one closes it, and waits for the writes in its queue.
 #[derive(Clone, Debug)]
@@ -126,7 +124,7 @@ impl Store {
         let mut conn = place.writer()?;
         migrate::examine(&conn, place.path())?;
         connect::prepare_writer(&conn, &place, options)?;
-        migrate::migrate(&mut conn)?;
+        migrate::migrate(&mut conn, place.path())?;
         migrate::check(&mut conn, options.check_time)?;
         policy::check(&conn)?;
         let secret = secret(&conn)?;
@@ -150,25 +148,6 @@ impl Store {
     /// The relations at this moment. Hold the snapshot while statements that name its tables run.
     pub fn relations(&self) -> Arc<Relations> {
         Arc::clone(&self.shared.published.relations.read())
-    }
-
-    /// Runs what takes the relations and then reads, again if a relation came meanwhile: with a batch that puts facts
-    /// into old and new relations it could have seen the former alone.
-    pub async fn whole<T, F>(&self, read: impl Fn() -> F) -> T
-    where
-        F: Future<Output = T>,
-    {
-        let published = &self.shared.published;
-        loop {
-            let generation = published.relations.read().generation;
-            let outcome = read().await;
-            if published.coming.load(Ordering::SeqCst) == generation {
-                return outcome;
-            }
-            while published.coming.load(Ordering::SeqCst) != published.relations.read().generation {
-                tokio::time::sleep(COMMIT).await;
-            }
-        }
     }
 
     /// Applies a batch: all of it in order, or nothing.
@@ -226,27 +205,18 @@ impl Store {
         T: Send + 'static,
         F: FnOnce(&Reader) -> Result<T, StoreError> + Send + 'static,
     {
-        self.shared.pool.run(read).await
-    }
-
-    /// [`Store::read`] for a closure that is nearly always done in no time; one that is not may be run twice.
-    pub async fn read_brief<T, F>(&self, read: F) -> Result<T, StoreError>
-    where
-        T: Send + 'static,
-        F: Fn(&Reader) -> Result<T, StoreError> + Send + 'static,
-    {
-        self.shared.pool.run_brief(read).await
+        self.shared.pool.run(self.shared.pool.deadline(), read).await
     }
 
     /// The stored facts that match, at most `limit` of them.
     pub async fn facts(&self, pattern: FactPattern, limit: usize) -> Result<FactPage, StoreError> {
-        let find = || {
+        self.whole(|attempt| {
             let (relations, pattern) = (self.relations(), pattern.clone());
-            self.read(move |reader| {
+            attempt.read(move |reader| {
                 reader.snapshot(|reader| facts::find(reader, &relations, &pattern, limit))
             })
-        };
-        self.whole(find).await
+        })
+        .await
     }
 
     /// How many facts are stored; reads counters, not facts.

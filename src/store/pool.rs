@@ -53,23 +53,22 @@ impl Pool {
         Self { free: Arc::new(Mutex::new(readers)), turns, limit, waits_for_none }
     }
 
-    /// Runs `read` with one of the readers.
-    pub(super) async fn run<T, F>(&self, read: F) -> Result<T, StoreError>
-    where
-        T: Send + 'static,
-        F: FnOnce(&Reader) -> Result<T, StoreError> + Send + 'static,
-    {
-        let deadline = Instant::now().checked_add(self.limit);
-        self.run_until(deadline, read).await
+    /// How long a question may take.
+    pub(super) fn limit(&self) -> Duration {
+        self.limit
+    }
+
+    /// When a question that is asked now must have ended.
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        Instant::now().checked_add(self.limit)
     }
 
     /// [`Pool::run`] for what is nearly always brief; it may begin twice.
-    pub(super) async fn run_brief<T, F>(&self, read: F) -> Result<T, StoreError>
+    pub(super) async fn run_brief<T, F>(&self, deadline: Option<Instant>, read: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
         F: Fn(&Reader) -> Result<T, StoreError> + Send + 'static,
     {
-        let deadline = Instant::now().checked_add(self.limit);
         if self.waits_for_none {
             let loan = self.lend().await?;
             match loan.run(deadline, Some(BRIEF), &read) {
@@ -77,10 +76,11 @@ impl Pool {
                 outcome => return outcome,
             }
         }
-        self.run_until(deadline, read).await
+        self.run(deadline, read).await
     }
 
-    async fn run_until<T, F>(&self, deadline: Option<Instant>, read: F) -> Result<T, StoreError>
+    /// Runs `read` with one of the readers.
+    pub(super) async fn run<T, F>(&self, deadline: Option<Instant>, read: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
         F: FnOnce(&Reader) -> Result<T, StoreError> + Send + 'static,

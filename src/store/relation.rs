@@ -234,7 +234,13 @@ impl Retired {
 
 /// Drops the tables that a `clear` left behind when the process ended, and checks that no table is missing.
 pub(super) fn reconcile(conn: &Connection) -> Result<(), StoreError> {
-    let directory = Directory::load(conn)?;
+    let mut retired = Retired::default();
+    retired.add(unnamed(conn, &Directory::load(conn)?)?);
+    retired.drop_unused(conn)
+}
+
+/// The tables of facts that no relation names; each relation must have its own.
+pub(super) fn unnamed(conn: &Connection, directory: &Directory) -> Result<Vec<String>, StoreError> {
     let mut statement =
         conn.prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name GLOB 'f[0-9]*'")?;
     let mut tables =
@@ -245,7 +251,5 @@ pub(super) fn reconcile(conn: &Connection) -> Result<(), StoreError> {
     if let Some(lost) = directory.entries.iter().find(|entry| !kept.contains(&entry.relation.table)) {
         return Err(StoreError::Corrupt(format!("table `{}` is missing", lost.relation.table)));
     }
-    let mut retired = Retired::default();
-    retired.add(orphans);
-    retired.drop_unused(conn)
+    Ok(orphans)
 }

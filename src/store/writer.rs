@@ -3,7 +3,7 @@
 //! In: a queue of writes. Out: each is wholly in the file, or has changed nothing and its asker has the error.
 //!
 //! ```text
-//! queue ─▶ take what waits ─▶ BEGIN ─▶ savepoint · run · release ─▶ COMMIT ─▶ publish ─▶ reply to all
+//! queue ─▶ take what waits ─▶ BEGIN ─▶ savepoint · run · release ─▶ read the news ─▶ COMMIT ─▶ publish ─▶ reply to all
 //!                                      └─ an error rolls back to the savepoint only
 //! ```
 //!
@@ -11,7 +11,8 @@
 //! transaction itself fails (a full disk, say), each write is tried again alone: one that is too large for the
 //! disk must not take its neighbours with it.
 //!
-//! Nobody is answered before the commit has reached the disk and readers can see what changed. When the disk fails in
+//! Nobody is answered before the commit has reached the disk and readers can see what changed. What they will see is read
+//! before the commit, as nothing may fail between it and the answer: a write that stands would be told as one that failed. When the disk fails in
 //! the middle of a commit, nobody knows what it holds; the thread then refuses further writes until the store
 //! has been opened again, which reads the log anew.
 //!
@@ -73,6 +74,13 @@ pub(super) struct Published {
     pub(super) coming: AtomicU64,
     /// The keys.
     pub(super) keys: RwLock<Arc<KeyRing>>,
+}
+
+/// What a transaction changes for readers.
+struct News {
+    relations: Option<Arc<Relations>>,
+    keys: Option<Arc<KeyRing>>,
+    retired: Vec<String>,
 }
 
 /// The writing thread and its queue.
@@ -154,7 +162,8 @@ impl State {
             broken: None,
         };
         state.directory.changed = true;
-        state.publish(Pending { keys_changed: true, ..Pending::default() })?;
+        let news = state.news(Pending { keys_changed: true, ..Pending::default() })?;
+        state.publish(news);
         Ok(state)
     }
 
@@ -281,31 +290,33 @@ impl State {
         if self.directory.changed {
             self.published.coming.store(self.generation + 1, Ordering::SeqCst);
         }
+        let news = self.news(pending)?;
         // A transaction that changed nothing writes nothing here, and costs nothing.
         self.conn.prepare_cached("COMMIT")?.execute([])?;
-        if let Err(error) = self.publish(pending) {
-            // The commit stands, but readers would not see it: only opening the file anew helps.
-            self.broken = Some(error.to_string());
-            return Err(error);
-        }
+        self.publish(news);
         Ok(())
     }
 
-    /// Lets readers see what was committed. INVARIANT: runs before any of its writers is answered.
-    fn publish(&mut self, pending: Pending) -> Result<(), StoreError> {
-        if self.directory.changed {
-            self.generation += 1;
-            let snapshot = Arc::new(self.directory.snapshot(self.generation));
-            self.retired.watch(&snapshot);
-            *self.published.relations.write() = snapshot;
+    /// What the open transaction changes for readers, as it sees it.
+    fn news(&self, pending: Pending) -> Result<News, StoreError> {
+        let relations = || Arc::new(self.directory.snapshot(self.generation + 1));
+        let keys = if pending.keys_changed { Some(Arc::new(KeyRing::load(&self.conn)?)) } else { None };
+        Ok(News { relations: self.directory.changed.then(relations), keys, retired: pending.retired })
+    }
+
+    /// Lets readers see what was committed. INVARIANT: runs before any of its writers is answered, and cannot fail.
+    fn publish(&mut self, news: News) {
+        if let Some(relations) = news.relations {
+            self.generation = relations.generation;
+            self.retired.watch(&relations);
+            *self.published.relations.write() = relations;
             self.published.coming.store(self.generation, Ordering::SeqCst);
             self.directory.changed = false;
         }
-        if pending.keys_changed {
-            *self.published.keys.write() = Arc::new(KeyRing::load(&self.conn)?);
+        if let Some(keys) = news.keys {
+            *self.published.keys.write() = keys;
         }
-        self.retired.add(pending.retired);
-        Ok(())
+        self.retired.add(news.retired);
     }
 
     /// Returns to what the file holds.

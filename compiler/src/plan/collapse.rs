@@ -14,8 +14,8 @@
 use super::inclusion::{Inclusions, renamed};
 use crate::ir::{ConstId, Polarity};
 use crate::limits;
+use crate::ordered::{OrderedMap, OrderedSet};
 use crate::specialise::clause::{Adornment, Clause, Goal, RelId, Relation, ScanArg, Specialised, Term};
-use indexmap::{IndexMap, IndexSet};
 use rustc_hash::FxHashSet;
 
 /// A clause's head and goals with something erased, by which like clauses are found.
@@ -79,7 +79,7 @@ fn remove_impossible(program: &mut Specialised) {
     let mut empty: Vec<bool> = program.relations.iter().map(|relation| relation.clauses.is_empty()).collect();
     let mut emptied: Vec<usize> = (0..empty.len()).filter(|rel| empty.get(*rel) == Some(&true)).collect();
     while !emptied.is_empty() {
-        let affected: IndexSet<usize> =
+        let affected: OrderedSet<usize> =
             emptied.drain(..).filter_map(|rel| readers.get(rel)).flatten().copied().collect();
         for rel in affected {
             let Some(relation) =
@@ -155,8 +155,12 @@ fn without_subsumed(
     let unfolded: FxHashSet<RelId> = included.iter().copied().collect();
     let mut clauses: Vec<Clause> = included.iter().flat_map(clauses_of).cloned().collect();
     clauses.retain(|clause| renamed(clause).is_none_or(|rel| !unfolded.contains(&rel)));
+    if let [clause] = clauses.as_mut_slice() {
+        represent(clause, inclusions);
+        return clauses;
+    }
     // Clauses that agree except in the relations they call.
-    let mut buckets: IndexMap<Skeleton, Vec<Clause>> = IndexMap::new();
+    let mut buckets: OrderedMap<Skeleton, Vec<Clause>> = OrderedMap::default();
     for mut clause in clauses {
         represent(&mut clause, inclusions);
         let bucket = buckets.entry(skeleton(&clause)).or_default();
@@ -196,20 +200,20 @@ fn is_subsumed(clause: &Clause, other: &Clause, inclusions: &mut Inclusions) -> 
 /// Merges clauses that differ in one literal of a positive scan.
 fn merge_literals(clauses: Vec<Clause>) -> Vec<Clause> {
     let mut clauses = clauses;
-    let places: IndexSet<(usize, usize)> = clauses
+    let places: OrderedSet<(usize, usize)> = clauses
         .iter()
         .flat_map(|clause| clause.goals.iter().enumerate().flat_map(|(at, goal)| literal_places(at, goal)))
         .take_while(|_| clauses.len() > 1)
         .collect();
     for place in places.into_iter().take(PLACES) {
-        let mut groups: IndexMap<Skeleton, (Clause, IndexSet<ConstId>)> = IndexMap::new();
+        let mut groups: OrderedMap<Skeleton, (Clause, OrderedSet<ConstId>)> = OrderedMap::default();
         let mut others = Vec::new();
         for clause in clauses {
             let mut erased = clause.goals.clone();
             match take_literals(&mut erased, place) {
                 Some(literals) => {
                     let group = groups.entry((clause.head.clone(), erased));
-                    group.or_insert_with(|| (clause, IndexSet::new())).1.extend(literals);
+                    group.or_insert_with(|| (clause, OrderedSet::default())).1.extend(literals);
                 }
                 None => others.push(clause),
             }

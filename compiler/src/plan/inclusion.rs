@@ -10,9 +10,9 @@
 
 use crate::ir::Polarity;
 use crate::limits;
+use crate::ordered::OrderedSet;
 use crate::specialise::clause::{Clause, Goal, RelId, Specialised, Term};
 use crate::strata::graph::components;
-use indexmap::IndexSet;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Relations that include each other.
@@ -20,7 +20,7 @@ struct Group {
     /// Ascending.
     members: Vec<RelId>,
     /// What the members rename, in order.
-    renamed: IndexSet<RelId>,
+    renamed: OrderedSet<RelId>,
 }
 
 /// The inclusions of a program.
@@ -29,7 +29,7 @@ pub(super) struct Inclusions {
     group_of: Vec<usize>,
     groups: Vec<Group>,
     /// For a group all that it includes, itself first.
-    found: FxHashMap<usize, IndexSet<usize>>,
+    found: FxHashMap<usize, OrderedSet<usize>>,
     /// How much more may be found.
     budget: usize,
 }
@@ -94,10 +94,10 @@ impl Inclusions {
     }
 
     /// The groups that the relation's group includes; `None` if that is too much to find.
-    fn find(&mut self, rel: RelId) -> Option<&IndexSet<usize>> {
+    fn find(&mut self, rel: RelId) -> Option<&OrderedSet<usize>> {
         let group = *self.group_of.get(rel.0)?;
         if !self.found.contains_key(&group) {
-            let mut found = IndexSet::from([group]);
+            let mut found = OrderedSet::from_iter([group]);
             let mut at = 0;
             while let Some(next) = found.get_index(at).and_then(|next| self.groups.get(*next)) {
                 self.budget = self.budget.checked_sub(next.renamed.len() + 1)?;

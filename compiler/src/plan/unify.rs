@@ -8,8 +8,8 @@
 //! its number at most `log n` times.
 
 use super::collapse::n_tested;
+use crate::ordered::{OrderedMap, OrderedSet};
 use crate::specialise::clause::{Clause, Goal, RelId, Specialised, Term};
-use indexmap::{IndexMap, IndexSet};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// A relation's clauses, over classes.
@@ -31,7 +31,7 @@ pub(super) fn unify(program: &mut Specialised) {
             }
         }
     }
-    for relation in &mut program.relations {
+    for relation in program.relations.iter_mut().filter(|relation| relation.clauses.len() > 1) {
         let mut kept: FxHashSet<(Vec<Term>, Vec<Goal>)> = FxHashSet::default();
         relation.clauses.retain(|clause| kept.insert((clause.head.clone(), clause.goals.clone())));
     }
@@ -56,10 +56,10 @@ fn readers(program: &Specialised) -> Vec<Vec<usize>> {
 fn refine(program: &Specialised) -> Vec<usize> {
     let readers = readers(program);
     let mut partition = Partition::new(program.relations.iter().map(n_tested));
-    let mut stale: IndexSet<usize> = (0..program.relations.len()).collect();
+    let mut stale: OrderedSet<usize> = (0..program.relations.len()).collect();
     while !stale.is_empty() {
         // The keys of a class were equal: those that may have changed differ from those that have not.
-        let mut parts_of: IndexMap<usize, IndexMap<Key, IndexSet<usize>>> = IndexMap::new();
+        let mut parts_of: OrderedMap<usize, OrderedMap<Key, OrderedSet<usize>>> = OrderedMap::default();
         for rel in &stale {
             if let (Some(relation), Some(class)) = (program.relations.get(*rel), partition.classes.get(*rel))
             {
@@ -82,15 +82,15 @@ struct Partition {
     /// For each relation its class.
     classes: Vec<usize>,
     /// For each class its relations.
-    members: Vec<IndexSet<usize>>,
+    members: Vec<OrderedSet<usize>>,
 }
 
 impl Partition {
     /// Relations with the same number start in the same class.
     fn new(numbers: impl Iterator<Item = usize>) -> Self {
-        let mut known: IndexSet<usize> = IndexSet::new();
+        let mut known: OrderedSet<usize> = OrderedSet::default();
         let classes: Vec<usize> = numbers.map(|number| known.insert_full(number).0).collect();
-        let mut members = vec![IndexSet::new(); known.len()];
+        let mut members = vec![OrderedSet::default(); known.len()];
         for (rel, class) in classes.iter().enumerate() {
             if let Some(members) = members.get_mut(*class) {
                 members.insert(rel);
@@ -101,7 +101,7 @@ impl Partition {
 
     /// Splits disjoint parts of a class from each other and from the rest. The largest part, or the rest,
     /// remains; the relations that leave are added to `renumbered`.
-    fn split(&mut self, class: usize, mut parts: Vec<IndexSet<usize>>, renumbered: &mut Vec<usize>) {
+    fn split(&mut self, class: usize, mut parts: Vec<OrderedSet<usize>>, renumbered: &mut Vec<usize>) {
         let Some(members) = self.members.get_mut(class) else { return };
         for rel in parts.iter().flatten() {
             members.swap_remove(rel);

@@ -3,15 +3,16 @@
 use super::frame::Frame;
 use super::index::SourceArg;
 use super::pattern::{Pattern, PatternArg};
-use super::solve::{Body, Origin, Solution};
-use super::{Choice, Specialiser};
+use super::solve::Body;
+use super::{Answerer, Choice, DirectAnswer, Specialiser};
 use crate::ir::{LiteralKind, Polarity, TypeId};
 use crate::specialise::clause::Adornment;
 use rustc_hash::FxHashSet;
 
 impl<'p> Specialiser<'p> {
     /// The relations of the catalog that answer a pattern by themselves.
-    pub(super) fn source_solutions(&self, pattern: &Pattern, found: &mut Vec<Solution<'p>>) {
+    pub(super) fn source_answers(&self, pattern: &Pattern) -> Vec<DirectAnswer> {
+        let mut found = Vec::new();
         for source in self.sources.of(pattern.pred) {
             let adornment = |(arg, source_arg): (&PatternArg, &SourceArg)| match (*arg, source_arg) {
                 (PatternArg::Literal(literal), SourceArg::Constant(held)) => {
@@ -37,57 +38,69 @@ impl<'p> Specialiser<'p> {
                 (PatternArg::Untyped, SourceArg::Open(_)) => Some(Adornment::Unconstrained(None)),
             };
             let adornments = pattern.args.iter().zip(&source.args).map(adornment).collect::<Option<Vec<_>>>();
-            if let Some(adornments) = adornments {
-                found.push(Solution { adornments, origin: Origin::Source(source.index) });
-            }
+            found.extend(adornments.map(|adornments| (source.index, adornments)));
         }
+        found
     }
 
-    /// Whether a pattern is answered by one relation of the catalog alone, or by none, and needs no table.
-    fn is_direct(&self, pattern: &Pattern) -> bool {
-        let mut found = Vec::new();
+    /// The answers to a pattern that one relation of the catalog answers alone, or none, so that it needs no table.
+    fn direct_answers(&self, pattern: &Pattern) -> Option<Vec<DirectAnswer>> {
         if self.candidates(pattern).len() > 0 {
-            return false;
+            return None;
         }
-        self.source_solutions(pattern, &mut found);
-        let distinct: FxHashSet<&[Adornment]> = found.iter().map(|form| form.adornments.as_slice()).collect();
-        distinct.len() == found.len()
+        let found = self.source_answers(pattern);
+        let distinct: FxHashSet<&[Adornment]> = found.iter().map(|(_, forms)| forms.as_slice()).collect();
+        (distinct.len() == found.len()).then_some(found)
     }
 
-    /// What answers a pattern now.
-    pub(super) fn choices(
-        &mut self,
-        pattern: &Pattern,
-        reader: Option<usize>,
-    ) -> Vec<(Choice, Vec<Adornment>)> {
-        if !self.is_direct(pattern) {
-            let table = self.table(pattern.clone());
-            if let Some(entry) = self.tables.get_mut(table) {
-                entry.readers.extend(reader);
+    /// What answers a call, found or made when it is called first. A table has its reader run again whenever it grows.
+    pub(super) fn call(&mut self, pattern: Pattern, reader: Option<usize>) -> Answerer {
+        let known = self.by_pattern.get(&pattern).copied();
+        let answerer = known.unwrap_or_else(|| self.first_call(pattern));
+        if let Answerer::Table(table) = answerer
+            && let Some(entry) = self.tables.get_mut(table)
+        {
+            entry.readers.extend(reader);
+        }
+        answerer
+    }
+
+    fn first_call(&mut self, pattern: Pattern) -> Answerer {
+        let answerer = match self.direct_answers(&pattern) {
+            Some(answers) => {
+                self.direct.push(answers);
+                Answerer::Direct(self.direct.len() - 1)
             }
-        }
-        self.known_choices(pattern)
+            None => Answerer::Table(self.table(pattern.clone())),
+        };
+        self.by_pattern.insert(pattern, answerer);
+        answerer
     }
 
-    /// What answers a pattern whose table exists already.
-    pub(super) fn known_choices(&self, pattern: &Pattern) -> Vec<(Choice, Vec<Adornment>)> {
-        if self.is_direct(pattern) {
-            let mut found = Vec::new();
-            self.source_solutions(pattern, &mut found);
-            let direct = found.into_iter().filter_map(|solution| match solution.origin {
-                Origin::Source(index) => Some((Choice::Source(index), solution.adornments)),
-                Origin::Rule { .. } => None,
-            });
-            return direct.collect();
-        }
-        let Some(&table) = self.by_pattern.get(pattern) else { return Vec::new() };
-        let Some(entry) = self.tables.get(table) else { return Vec::new() };
-        entry
-            .forms
-            .iter()
-            .enumerate()
-            .map(|(form, forms)| (Choice::Form { table, form }, forms.clone()))
-            .collect()
+    /// The answers of now.
+    pub(super) fn choices(
+        &self,
+        answerer: Answerer,
+    ) -> impl DoubleEndedIterator<Item = (Choice, &[Adornment])> {
+        let (direct, table) = match answerer {
+            Answerer::Direct(place) => (self.direct.get(place), None),
+            Answerer::Table(table) => (None, self.tables.get(table).map(|entry| (table, entry))),
+        };
+        let direct =
+            direct.into_iter().flatten().map(|(source, forms)| (Choice::Source(*source), forms.as_slice()));
+        let table = table.into_iter().flat_map(|(table, entry)| {
+            let forms = entry.forms.iter().enumerate();
+            forms.map(move |(form, forms)| (Choice::Form { table, form }, forms.as_slice()))
+        });
+        direct.chain(table)
+    }
+
+    /// The answers to a call that was made before.
+    pub(super) fn known_choices(
+        &self,
+        pattern: &Pattern,
+    ) -> impl DoubleEndedIterator<Item = (Choice, &[Adornment])> {
+        self.by_pattern.get(pattern).into_iter().flat_map(|answerer| self.choices(*answerer))
     }
 
     /// Makes the tables of the negated atoms, so that they are complete when clauses are emitted.
@@ -95,7 +108,7 @@ impl<'p> Specialiser<'p> {
         for literal in body.literals {
             if let LiteralKind::Atom { polarity: Polarity::Negated, pred, args } = &literal.kind {
                 let pattern = Pattern::of(self.program, frame, *pred, args);
-                self.choices(&pattern, None);
+                self.call(pattern, None);
             }
         }
     }

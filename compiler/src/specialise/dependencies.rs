@@ -3,13 +3,11 @@
 use super::index::Sources;
 use super::pattern::{Pattern, PatternArg};
 use super::solve::Origin;
-use super::{Choice, Specialiser};
+use super::{Answerer, Choice, Specialiser};
 use crate::ir::{LiteralKind, Polarity, Program, Rule, Term, TypeId, VarType};
+use crate::ordered::OrderedSet;
 use crate::question::CompileError;
 use crate::source::Span;
-use indexmap::IndexSet;
-use rustc_hash::FxHashMap;
-use std::collections::VecDeque;
 
 /// One call pattern reads another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -38,25 +36,17 @@ const HEAD_PATTERNS: usize = 64;
 
 /// Returns the dependency graph of all rules, each called with the types and literals of its own head.
 pub(crate) fn dependencies(program: &Program) -> Result<Dependencies, CompileError> {
-    let mut work = Specialiser {
-        program,
-        sources: Sources::of_signatures(program),
-        tables: Vec::new(),
-        by_pattern: FxHashMap::default(),
-        queue: VecDeque::new(),
-        steps: 0,
-    };
+    let mut work = Specialiser::new(program, Sources::of_signatures(program));
     for rule in &program.rules {
         for pattern in head_patterns(program, rule) {
-            work.table(pattern);
+            work.call(pattern, None);
         }
     }
     work.fixpoint()?;
-    let mut edges = IndexSet::new();
-    for table in 0..work.tables.len() {
-        let Some(pattern) = work.tables.get(table).map(|entry| entry.pattern.clone()) else { continue };
-        for solution in work.solutions(&pattern, None)? {
-            let Origin::Rule { rule, frame, choices } = solution.origin else { continue };
+    let mut edges = OrderedSet::default();
+    for (table, entry) in work.tables.iter().enumerate() {
+        for solution in &entry.solutions {
+            let Origin::Rule { rule, frame, choices } = &solution.origin else { continue };
             let Some(rule) = program.rules.get(rule.index()) else { continue };
             for (literal_idx, literal) in rule.body.iter().enumerate() {
                 let LiteralKind::Atom { polarity, pred, args } = &literal.kind else { continue };
@@ -70,7 +60,10 @@ pub(crate) fn dependencies(program: &Program) -> Result<Dependencies, CompileErr
                         })
                     }
                     Polarity::Negated => {
-                        work.by_pattern.get(&Pattern::of(program, &frame, *pred, args)).copied()
+                        match work.by_pattern.get(&Pattern::of(program, frame, *pred, args)) {
+                            Some(Answerer::Table(table)) => Some(*table),
+                            Some(Answerer::Direct(_)) | None => None,
+                        }
                     }
                 };
                 let edge = read.map(|read| Dependency {

@@ -1,7 +1,7 @@
 //! The catalog's relations, resolved to the policy's predicates and types.
 
 use crate::catalog::{Catalog, RelationArg};
-use crate::ir::{ConstId, Constant, PredId, Predicate, Program, SignatureArg, TypeId};
+use crate::ir::{ConstId, Constant, PredId, Program, SignatureArg, TypeId};
 use indexmap::IndexSet;
 use rustc_hash::FxHashMap;
 
@@ -41,10 +41,7 @@ impl Sources {
     pub(super) fn new(program: &Program, catalog: &Catalog) -> Self {
         let mut sources = Self::default();
         for (index, relation) in catalog.relations.iter().enumerate() {
-            let predicate = Predicate { name: relation.predicate.clone(), arity: relation.args.len() };
-            let Some(pred) = program.predicates.get_index_of(&predicate).map(PredId::from_index) else {
-                continue;
-            };
+            let Some(pred) = program.predicate_id(&relation.predicate, relation.args.len()) else { continue };
             let args = relation.args.iter().map(|arg| sources.arg(program, arg)).collect::<Option<Vec<_>>>();
             if let Some(args) = args {
                 sources.add(pred, Source { index, args });
@@ -57,8 +54,7 @@ impl Sources {
     pub(super) fn of_signatures(program: &Program) -> Self {
         let mut sources = Self::default();
         for (index, signature) in program.signatures.iter().enumerate() {
-            let predicate = Predicate { name: signature.predicate.clone(), arity: signature.args.len() };
-            let Some(pred) = program.predicates.get_index_of(&predicate).map(PredId::from_index) else {
+            let Some(pred) = program.predicate_id(&signature.predicate, signature.args.len()) else {
                 continue;
             };
             let args = signature.args.iter().map(|arg| match arg {

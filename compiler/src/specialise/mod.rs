@@ -8,7 +8,7 @@
 //! *call pattern* says of each argument the literal, the type or nothing; its table collects the
 //! *adornments* that the predicate answers with. A table that grows makes its readers run again, until
 //! nothing grows. Then each pair of pattern and adornment becomes a relation, and each way in which a rule
-//! reaches it a clause.
+//! reaches it a clause: those of a table's last run, which has seen all that it reads.
 //!
 //! What a rule leaves unconstrained is decided here, at compile time: no `= x OR IS NULL` is ever emitted.
 //! Negated atoms do not take part in the fixpoint: a head variable that only a negation mentions is
@@ -34,6 +34,7 @@ pub(crate) use terms::{for_each_goal_term, ignore_lonely};
 use crate::catalog::Catalog;
 use crate::ir::{Candidates, Program, RuleId};
 use crate::limits;
+use crate::ordered::OrderedSet;
 use crate::question::{CompileError, Shape};
 use clause::{Adornment, Clause, Relation, Root, Specialised};
 use frame::Frame;
@@ -41,18 +42,33 @@ use index::Sources;
 use indexmap::IndexSet;
 use pattern::Pattern;
 use rustc_hash::FxHashMap;
+use solve::{Origin, Solution};
 use std::collections::VecDeque;
 
 /// A predicate called in one way, with what it answers.
 #[derive(Debug)]
-struct Table {
+struct Table<'p> {
     pattern: Pattern,
     /// The adornments found so far.
-    forms: IndexSet<Vec<Adornment>>,
+    forms: OrderedSet<Vec<Adornment>>,
+    /// Every way to an answer that the last run found. INVARIANT: a table that nothing queued since has no other.
+    solutions: Vec<Solution<'p>>,
     /// The tables that read this one.
-    readers: IndexSet<usize>,
+    readers: OrderedSet<usize>,
     queued: bool,
 }
+
+/// What answers a call.
+#[derive(Clone, Copy, Debug)]
+enum Answerer {
+    /// Relations of the catalog by themselves: a place in [`Specialiser::direct`].
+    Direct(usize),
+    /// A table.
+    Table(usize),
+}
+
+/// A relation of the catalog that answers a call, and what it answers with.
+type DirectAnswer = (usize, Vec<Adornment>);
 
 /// How one positive atom of a rule copy is answered.
 #[derive(Clone, Copy, Debug)]
@@ -67,8 +83,10 @@ enum Choice {
 struct Specialiser<'p> {
     program: &'p Program,
     sources: Sources,
-    tables: Vec<Table>,
-    by_pattern: FxHashMap<Pattern, usize>,
+    tables: Vec<Table<'p>>,
+    /// What answers the calls that need no table.
+    direct: Vec<Vec<DirectAnswer>>,
+    by_pattern: FxHashMap<Pattern, Answerer>,
     queue: VecDeque<usize>,
     steps: usize,
 }
@@ -83,14 +101,6 @@ pub(crate) fn specialise(
     catalog: &Catalog,
     shape: &Shape,
 ) -> Result<Specialised, CompileError> {
-    let mut work = Specialiser {
-        program,
-        sources: Sources::new(program, catalog),
-        tables: Vec::new(),
-        by_pattern: FxHashMap::default(),
-        queue: VecDeque::new(),
-        steps: 0,
-    };
     let Some(question) = asked::QuestionRule::new(program, shape) else {
         return Ok(Specialised {
             relations: Vec::new(),
@@ -99,6 +109,7 @@ pub(crate) fn specialise(
             shared: IndexSet::new(),
         });
     };
+    let mut work = Specialiser::new(program, Sources::new(program, catalog));
     // The question's own solutions depend on the tables it reads: run it until no table grows.
     question.run(&mut work)?;
     work.fixpoint()?;
@@ -115,14 +126,29 @@ pub(crate) fn specialise(
 }
 
 impl<'p> Specialiser<'p> {
-    /// The table of a pattern, made and queued if it is new.
-    fn table(&mut self, pattern: Pattern) -> usize {
-        if let Some(&table) = self.by_pattern.get(&pattern) {
-            return table;
+    /// Nothing was called yet.
+    fn new(program: &'p Program, sources: Sources) -> Self {
+        Self {
+            program,
+            sources,
+            tables: Vec::new(),
+            direct: Vec::new(),
+            by_pattern: FxHashMap::default(),
+            queue: VecDeque::new(),
+            steps: 0,
         }
+    }
+
+    /// A new table, which is queued.
+    fn table(&mut self, pattern: Pattern) -> usize {
         let table = self.tables.len();
-        self.by_pattern.insert(pattern.clone(), table);
-        self.tables.push(Table { pattern, forms: IndexSet::new(), readers: IndexSet::new(), queued: true });
+        self.tables.push(Table {
+            pattern,
+            forms: OrderedSet::default(),
+            solutions: Vec::new(),
+            readers: OrderedSet::default(),
+            queued: true,
+        });
         self.queue.push_back(table);
         table
     }
@@ -138,13 +164,15 @@ impl<'p> Specialiser<'p> {
             let Some(entry) = self.tables.get_mut(table) else { continue };
             entry.queued = false;
             let pattern = entry.pattern.clone();
-            let mut forms = Vec::new();
-            for solution in self.solutions(&pattern, Some(table))? {
-                forms.push(solution.adornments);
-            }
+            let solutions = self.solutions(&pattern, table)?;
             let Some(entry) = self.tables.get_mut(table) else { continue };
             let before = entry.forms.len();
-            entry.forms.extend(forms);
+            for solution in &solutions {
+                if !entry.forms.contains(&solution.adornments) {
+                    entry.forms.insert(solution.adornments.clone());
+                }
+            }
+            entry.solutions = solutions;
             if entry.forms.len() > before {
                 for reader in entry.readers.clone() {
                     if let Some(reader_entry) = self.tables.get_mut(reader)
@@ -165,13 +193,11 @@ impl<'p> Specialiser<'p> {
     }
 
     /// Every way in which the rules and stored relations answer a pattern.
-    fn solutions(
-        &mut self,
-        pattern: &Pattern,
-        reader: Option<usize>,
-    ) -> Result<Vec<solve::Solution<'p>>, CompileError> {
-        let mut found = Vec::new();
-        self.source_solutions(pattern, &mut found);
+    fn solutions(&mut self, pattern: &Pattern, reader: usize) -> Result<Vec<Solution<'p>>, CompileError> {
+        let direct = self.source_answers(pattern).into_iter();
+        let mut found: Vec<Solution<'p>> = direct
+            .map(|(source, adornments)| Solution { adornments, origin: Origin::Source(source) })
+            .collect();
         for rule_id in self.candidates(pattern) {
             self.rule_solutions(pattern, rule_id, reader, &mut found)?;
         }
@@ -182,8 +208,8 @@ impl<'p> Specialiser<'p> {
         &mut self,
         pattern: &Pattern,
         rule_id: RuleId,
-        reader: Option<usize>,
-        found: &mut Vec<solve::Solution<'p>>,
+        reader: usize,
+        found: &mut Vec<Solution<'p>>,
     ) -> Result<(), CompileError> {
         let program = self.program;
         let Some(rule) = program.rules.get(rule_id.index()) else { return Ok(()) };
@@ -197,7 +223,7 @@ impl<'p> Specialiser<'p> {
             locals: self.program.index.rules.locals(rule_id),
             rule: Some(rule_id),
         };
-        self.solve(&body, frame, reader, found)
+        self.solve(&body, frame, Some(reader), found)
     }
 
     /// Counts work against the limit.
@@ -213,32 +239,27 @@ impl<'p> Specialiser<'p> {
     }
 
     /// Turns tables into relations with clauses.
-    fn into_specialised(mut self, roots: Vec<Root>) -> Result<Specialised, CompileError> {
+    fn into_specialised(self, roots: Vec<Root>) -> Result<Specialised, CompileError> {
         let numbering = emit::Numbering::new(&self);
         let mut relations: Vec<Relation> = Vec::new();
-        for table in 0..self.tables.len() {
-            let Some(entry) = self.tables.get(table) else { continue };
-            let pattern = entry.pattern.clone();
-            let forms = entry.forms.clone();
-            let start = relations.len();
-            let mut clauses: Vec<IndexSet<Clause>> = vec![IndexSet::new(); forms.len()];
-            relations.extend(forms.iter().map(|adornments| Relation {
-                pred: pattern.pred,
-                adornments: adornments.clone(),
-                clauses: Vec::new(),
-            }));
-            for solution in self.solutions(&pattern, None)? {
-                let Some(form) = forms.get_index_of(&solution.adornments) else {
-                    return Err(CompileError::Bug("a table grew after the fixpoint".into()));
+        for table in &self.tables {
+            let mut clauses: Vec<OrderedSet<Clause>> = vec![OrderedSet::default(); table.forms.len()];
+            for solution in &table.solutions {
+                let Some(form) = table.forms.get_index_of(&solution.adornments) else {
+                    return Err(CompileError::Bug(
+                        "a table has a solution that it does not answer with".into(),
+                    ));
                 };
-                let clause = emit::clause(&self, &numbering, &solution)?;
+                let clause = emit::clause(&self, &numbering, solution)?;
                 if let (Some(clause), Some(clauses)) = (clause, clauses.get_mut(form)) {
                     clauses.insert(clause);
                 }
             }
-            for (relation, clauses) in relations.iter_mut().skip(start).zip(clauses) {
-                relation.clauses = clauses.into_iter().collect();
-            }
+            relations.extend(table.forms.iter().zip(clauses).map(|(adornments, clauses)| Relation {
+                pred: table.pattern.pred,
+                adornments: adornments.clone(),
+                clauses: clauses.into_iter().collect(),
+            }));
         }
         let extra_constants = self.sources.extra_constants;
         Ok(Specialised { relations, roots, extra_constants, shared: IndexSet::new() })

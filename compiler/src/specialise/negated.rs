@@ -34,7 +34,7 @@ impl<'p> Emitter<'_, 'p> {
         for (choice, forms) in self.work.known_choices(&pattern) {
             let mut frame = self.frame.clone();
             let mut guards = Vec::new();
-            if !self.can_hold(&mut frame, args, &forms, span, &mut guards)? {
+            if !self.can_hold(&mut frame, args, forms, span, &mut guards)? {
                 continue;
             }
             // A local variable that no literal replaced stays inside the negation.
@@ -53,7 +53,7 @@ impl<'p> Emitter<'_, 'p> {
                     Goal::Scan { polarity: Polarity::Negated, source: index, args, guards }
                 }
                 Choice::Form { table, form } => {
-                    let columns = args.iter().zip(&forms).filter(|(_, form)| form.has_column());
+                    let columns = args.iter().zip(forms).filter(|(_, form)| form.has_column());
                     let args = columns.map(|(arg, _)| term(arg)).collect();
                     Goal::Call {
                         polarity: Polarity::Negated,

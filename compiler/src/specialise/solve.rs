@@ -151,10 +151,11 @@ impl<'p> Specialiser<'p> {
             let pattern = Pattern::of(self.program, &frame, pred, args);
             let mut rest = left;
             rest.remove(place);
+            let answerer = self.call(pattern, reader);
             // Last pushed is first tried: keep the order in which the choices are listed.
-            for (choice, forms) in self.choices(&pattern, reader).into_iter().rev() {
+            for (choice, forms) in self.choices(answerer).rev() {
                 let mut next = frame.clone();
-                if self.unify_answer(&mut next, args, &forms).is_ok() {
+                if self.unify_answer(&mut next, args, forms).is_ok() {
                     let mut chosen = choices.clone();
                     chosen.push((literal_idx, choice));
                     open.push((next, chosen, rest.clone()));

@@ -7,25 +7,35 @@
 //! And only the text has all of that: the plan's sources, the subqueries around its arms, rows of values, and the
 //! caller's own queries.
 //!
-//! In: a printed statement. Out: how many cursors there are at the last copy. A word is known by where it stands: a
+//! In: a printed statement. Out: how many cursors there are at the last copy, and how many selects the longest union has,
+//! which SQLite bounds, too. A word is known by where it stands: a
 //! source follows a `FROM`, a `JOIN`, or a comma behind one of them, and a parenthesis that opens a query has sources
 //! of its own. The order is SQLite's: the last select of a union first; of each select the cursors of its sources, then
 //! their queries, then those among its values. Where that order is not certain the count is the larger one.
 
 use super::layout::quoted;
 
-/// The cursors before the last copy of a common table expression, of a statement or a condition in one; none if there is no
-/// copy.
-pub fn cursors(sql: &str) -> Option<usize> {
+/// What SQLite counts of a statement, or of a condition in one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Size {
+    /// The cursors before the last copy of a common table expression; none if there is no copy.
+    pub cursors: Option<usize>,
+    /// The selects of the longest union.
+    pub arms: usize,
+}
+
+/// Counts them.
+pub fn size(sql: &str) -> Size {
     let words = words(sql);
-    let mut reader = Reader { levels: vec![Level::new(Opened::Plain)], has_tables: false };
+    let mut reader = Reader { levels: vec![Level::new(Opened::Plain)], has_tables: false, arms: 1 };
     for (at, word) in words.iter().enumerate() {
         let before = at.checked_sub(1).and_then(|before| words.get(before)).copied();
         let after = words.get(at + 1).copied();
         reader.word(word, before.unwrap_or(""), after.unwrap_or(""));
     }
     reader.levels.truncate(1);
-    reader.levels.pop().and_then(|level| level.finished().whole().looked)
+    let cursors = reader.levels.pop().and_then(|level| level.finished().whole().looked);
+    Size { cursors, arms: reader.arms }
 }
 
 /// The cursors that reading some part of a statement adds.
@@ -182,6 +192,8 @@ struct Reader<'t> {
     levels: Vec<Level<'t>>,
     /// Whether there was a common table expression.
     has_tables: bool,
+    /// The selects of the longest union so far.
+    arms: usize,
 }
 
 impl<'t> Reader<'t> {
@@ -235,6 +247,7 @@ impl<'t> Reader<'t> {
         } else if is_any(&["UNION", "INTERSECT", "EXCEPT"]) {
             level.in_from = false;
             level.before.push(std::mem::take(&mut level.last));
+            self.arms = self.arms.max(level.before.len() + 1);
         } else if is_any(&["WHERE", "GROUP", "HAVING", "WINDOW", "ORDER", "LIMIT"]) {
             level.in_from = false;
             // A union that is sorted by a collation becomes a subquery.
@@ -318,7 +331,7 @@ fn words(sql: &str) -> Vec<&str> {
 
 #[cfg(test)]
 mod tests {
-    use super::cursors;
+    use super::{Size, size};
 
     /// Each number is what SQLite says: the least limit that it takes the statement with, less one.
     #[test]
@@ -338,7 +351,15 @@ mod tests {
                 Some(5),
             ),
         ] {
-            assert_eq!(cursors(sql), expected, "{sql}");
+            assert_eq!(size(sql).cursors, expected, "{sql}");
         }
+    }
+
+    #[test]
+    fn the_longest_union_counts() {
+        let sql = "WITH t AS (SELECT 1 UNION ALL SELECT 2 UNION SELECT 3), u AS (SELECT 1 UNION SELECT 2) \
+                   SELECT 1 FROM t UNION SELECT 'x UNION SELECT y'";
+        assert_eq!(size(sql), Size { cursors: Some(1), arms: 3 });
+        assert_eq!(size("a IN (SELECT 1) OR b").arms, 1);
     }
 }

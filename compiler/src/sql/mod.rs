@@ -70,7 +70,8 @@ pub(crate) fn to_sql(
 }
 
 /// The text of a statement, or of a condition in one, laid out; `comment` gives the comment of a common table expression
-/// by its name. Refused if it becomes more than `most_cursors` in a database that has a bound on them.
+/// by its name. Refused if it becomes more than `most_cursors` in a database that has a bound on them, or a union is longer
+/// than that database takes.
 fn printed(
     node: &impl Display,
     features: &Features,
@@ -78,10 +79,19 @@ fn printed(
     comment: impl Fn(&str) -> Option<String>,
 ) -> Result<String, CompileError> {
     let text = node.to_string();
-    if features.expands_tables && expansion::cursors(&text).is_some_and(|cursors| cursors > most_cursors) {
-        return Err(CompileError::Refused(format!(
-            "the question reads the results of rules in too many places for one statement, which takes {most_cursors}: give its variables types or values, or split the rules",
-        )));
+    if features.expands_tables {
+        let size = expansion::size(&text);
+        if size.cursors.is_some_and(|cursors| cursors > most_cursors) {
+            return Err(CompileError::Refused(format!(
+                "the question reads the results of rules in too many places for one statement, which takes {most_cursors}: give its variables types or values, or split the rules",
+            )));
+        }
+        if size.arms > limits::ARMS {
+            return Err(CompileError::Refused(format!(
+                "the question needs too many alternatives for one statement, which takes {} of one union: give its variables types or values, or split the rules that it reads",
+                limits::ARMS
+            )));
+        }
     }
     Ok(layout::layout(&text, comment))
 }

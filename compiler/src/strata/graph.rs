@@ -1,6 +1,6 @@
 //! Strongly connected components of a dependency graph; the only place that sees petgraph.
 
-use indexmap::IndexSet;
+use crate::ordered::OrderedSet;
 use petgraph::algo::kosaraju_scc;
 use petgraph::graph::{DiGraph, NodeIndex};
 
@@ -19,7 +19,7 @@ pub struct Component {
 /// order of such a graph, which is the order of evaluation; no second sort is needed. Unlike Tarjan's it does
 /// not recurse here, so a chain of rules may be as long as it likes.
 pub fn components(n_nodes: usize, edges: impl IntoIterator<Item = (usize, usize)>) -> Vec<Component> {
-    let edges: IndexSet<(usize, usize)> = edges.into_iter().collect();
+    let edges: OrderedSet<(usize, usize)> = edges.into_iter().collect();
     let mut graph = DiGraph::<(), ()>::with_capacity(n_nodes, edges.len());
     for _ in 0..n_nodes {
         graph.add_node(());

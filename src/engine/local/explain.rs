@@ -3,14 +3,19 @@
 use super::run::Planned;
 use super::{LocalEmbedded, LocalExplanation, LocalRule, notes};
 use crate::engine::{Engine, EngineError};
+use crate::store::Attempt;
 use std::sync::Arc;
 
 impl Engine {
     /// [`Engine::explain_local`] of a planned question.
-    pub(super) async fn told(&self, planned: Planned) -> Result<LocalExplanation, EngineError> {
+    pub(super) async fn told(
+        &self,
+        attempt: Attempt<'_>,
+        planned: Planned,
+    ) -> Result<LocalExplanation, EngineError> {
         let (document, plans) = (Arc::clone(&planned.document), Arc::clone(&planned.plans));
         let program = &plans.policy.program;
-        let (sql, text) = self.local_sql(planned, true).await?;
+        let (sql, text) = self.local_sql(attempt, planned, true).await?;
         let mut rules: Vec<LocalRule> = sql
             .rules
             .iter()

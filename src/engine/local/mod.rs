@@ -132,13 +132,21 @@ impl Engine {
     /// [`EngineError::BadRequest`] for a fault of the bindings, the question or its column, and for a
     /// question that cannot be answered by one statement.
     pub async fn local(&self, request: LocalRequest) -> Result<String, EngineError> {
-        let text = || async { self.local_text(self.plan_local(&request).await?).await };
-        self.store().whole(text).await
+        let request = &request;
+        self.store()
+            .whole(|attempt| async move {
+                self.local_text(attempt, self.plan_local(attempt, request).await?).await
+            })
+            .await
     }
 
     /// [`Engine::local`], and how it came about.
     pub async fn explain_local(&self, request: LocalRequest) -> Result<LocalExplanation, EngineError> {
-        let told = || async { self.told(self.plan_local(&request).await?).await };
-        self.store().whole(told).await
+        let request = &request;
+        self.store()
+            .whole(
+                |attempt| async move { self.told(attempt, self.plan_local(attempt, request).await?).await },
+            )
+            .await
     }
 }

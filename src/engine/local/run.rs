@@ -11,7 +11,7 @@ use crate::engine::catalog::ContextSignature;
 use crate::engine::plans::{KeptPlan, Plans};
 use crate::engine::view::{View, off_the_workers};
 use crate::engine::{Engine, EngineError, questions};
-use crate::store::{Reader, StoreError};
+use crate::store::{Attempt, Reader, StoreError};
 use portcullis_compiler::local::{Asked, Fetched, Form, Likeness, LocalError, LocalSql, Template};
 use portcullis_compiler::question::{Answer, CompileError, Question, Shape, Statement};
 use std::sync::Arc;
@@ -60,10 +60,14 @@ pub(super) struct Planned {
 
 impl Engine {
     /// Plans a question, or finds it planned.
-    pub(super) async fn plan_local(&self, request: &LocalRequest) -> Result<Planned, EngineError> {
+    pub(super) async fn plan_local(
+        &self,
+        attempt: Attempt<'_>,
+        request: &LocalRequest,
+    ) -> Result<Planned, EngineError> {
         let document = self.documents().parse(&request.bindings)?;
         let wanted = request.question.wanted(document.bindings.dialect, self.settings().question_atoms)?;
-        let view = match self.view(&request.context)? {
+        let view = match self.view(attempt, &request.context)? {
             Some(view) => {
                 if matches!(request.question, LocalQuestion::Evaluate { .. }) {
                     let asked = wanted.question.atoms.iter().filter(|atom| !atom.predicate.is_empty());
@@ -73,7 +77,7 @@ impl Engine {
                 }
                 view
             }
-            None => self.view_without_policy()?,
+            None => self.view_without_policy(attempt)?,
         };
         let plans = view.plans();
         let key = LocalKey {
@@ -86,7 +90,8 @@ impl Engine {
             },
         };
         let most_values = self.settings().embedded_values;
-        let plan = if let Some(plan) = self.counted().local_plans.note(plans.known_local(&key)) {
+        let known = self.counted().local_plans.note(attempt.is_first(), plans.known_local(&key));
+        let plan = if let Some(plan) = known {
             plan
         } else {
             let (plans, document) = (Arc::clone(&plans), Arc::clone(&document));
@@ -98,9 +103,13 @@ impl Engine {
     }
 
     /// The SQL of a planned question, as text.
-    pub(super) async fn local_text(&self, planned: Planned) -> Result<String, EngineError> {
+    pub(super) async fn local_text(
+        &self,
+        attempt: Attempt<'_>,
+        planned: Planned,
+    ) -> Result<String, EngineError> {
         let Some(likeness) = planned.plan.plan.likeness(&planned.asked(false)) else {
-            return Ok(self.local_sql(planned, false).await?.1);
+            return Ok(self.local_sql(attempt, planned, false).await?.1);
         };
         let key = TextKey { plan: planned.key.clone(), form: planned.wanted.form.clone(), likeness };
         let template = match planned.plans.known_text(&key) {
@@ -113,6 +122,7 @@ impl Engine {
     /// The SQL of a planned question, with what came of the store, and as text.
     pub(super) async fn local_sql(
         &self,
+        attempt: Attempt<'_>,
         planned: Planned,
         explains: bool,
     ) -> Result<(LocalSql, String), EngineError> {
@@ -130,7 +140,7 @@ impl Engine {
                 })
             })
         };
-        self.read(read).await?
+        attempt.read(read).await?
     }
 }
 

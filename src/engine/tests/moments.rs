@@ -1,7 +1,7 @@
 //! An answer belongs to one moment, also when a table comes in between.
 
-use super::super::Change;
-use super::{Engine, EngineSettings, PolicyOptions, fact, value};
+use super::super::{Change, EngineError, questions};
+use super::{Engine, EngineSettings, PolicyOptions, engine_with, fact, value};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -55,4 +55,25 @@ async fn a_batch_is_never_seen_without_its_new_tables() {
     assert!(n_asked > ROUNDS, "{n_asked} questions in {ROUNDS} rounds");
     let open = engine.authorize(value("User", "u"), "read".into(), value("Doc", "open"), vec![]).await;
     assert!(open.unwrap());
+    let counted = engine.counters().stored_plans;
+    assert_eq!(counted.hits + counted.misses, n_asked as u64 + 1, "a question counts once: {counted:?}");
+}
+
+#[tokio::test]
+async fn what_is_asked_again_counts_once() {
+    let engine = engine_with(POLICY, &[("granted", &["User:u", "Doc:d"])]).await;
+    let question = questions::list(&value("User", "u"), "read", "Doc", false).unwrap();
+    let (engine, question) = (&engine, &question);
+    let asked = engine.store().whole(|attempt| async move {
+        let ids = engine.window(attempt, question, None, &[]).await?;
+        if attempt.is_first() {
+            assert_eq!(ids, ["d"]);
+            let blocked = fact("has_relation", &["Doc:d", "String:n", "Doc:d"]);
+            engine.apply(vec![Change::Insert(vec![blocked])]).await?;
+        }
+        Ok::<_, EngineError>(ids)
+    });
+    assert_eq!(asked.await.unwrap(), [""; 0], "the answer is of the second attempt");
+    let counted = engine.counters().stored_plans;
+    assert_eq!((counted.hits, counted.misses), (0, 1));
 }

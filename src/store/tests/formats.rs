@@ -1,5 +1,7 @@
 //! Files that earlier releases wrote.
 
+use std::fs;
+
 use rusqlite::Connection;
 
 use super::*;
@@ -49,4 +51,53 @@ async fn the_first_format_is_brought_up_to_date() {
             .unwrap();
     }
     assert_eq!(Snapshot::open(dir.path()).unwrap().holdings().unwrap().facts, 4);
+}
+
+/// A store of the first format in a folder, changed by `sql`, and its file's bytes.
+fn first(dir: &Path, sql: &str) -> Vec<u8> {
+    let file = dir.join("store.db");
+    Connection::open(&file).unwrap().execute_batch(&format!("{FIRST} {FACTS} {sql}")).unwrap();
+    fs::read(file).unwrap()
+}
+
+#[tokio::test]
+async fn a_fault_of_ours_in_a_migration_is_told_as_one_and_changes_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    // No release leaves a table of a number that is still to come: it stands for a step of ours that fails in its midst.
+    let before = first(dir.path(), "CREATE TABLE f7 (theirs)");
+    let error = Store::open(dir.path(), &options()).unwrap_err();
+    assert!(matches!(error, StoreError::NotMigrated { found: 1, .. }), "{error}");
+    let file = dir.path().join("store.db");
+    let told = error.to_string();
+    let (start, end) =
+        (format!("`{}` has format 1 of", file.display()), "go on with the earlier release, and report this");
+    assert!(told.starts_with(&start) && told.ends_with(end), "{told}");
+    assert!(told.contains("table f7 already exists") && told.contains("a fault of Portcullis"), "{told}");
+    assert!(!told.contains("damaged") && !told.contains("restore"), "{told}");
+    assert_eq!(fs::read(&file).unwrap(), before, "the file is as it was");
+    let files: Vec<_> = fs::read_dir(dir.path()).unwrap().map(|file| file.unwrap().file_name()).collect();
+    assert_eq!(files.len(), 2, "nothing but the file and the lock: {files:?}");
+
+    // A release without the fault serves it.
+    Connection::open(&file).unwrap().execute_batch("DROP TABLE f7").unwrap();
+    assert_eq!(all(&open(dir.path())).await.len(), 4);
+}
+
+#[test]
+fn a_damaged_file_of_the_first_format_is_damaged_and_not_migrated() {
+    for (sql, reason) in [
+        ("DROP TABLE f2", "table `f2` is missing"),
+        ("INSERT INTO f2 VALUES (x'00', 'reader', '9')", "`f2`: Invalid column type"),
+        (
+            "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = replace(sql, 'a2, a1, a0', 'a1, a2, a0') WHERE name = 'f1r'",
+            "missing from index",
+        ),
+    ] {
+        let dir = tempfile::tempdir().unwrap();
+        let before = first(dir.path(), sql);
+        let error = Store::open(dir.path(), &options()).unwrap_err();
+        assert!(matches!(error, StoreError::Damaged { .. }), "{sql}: {error}");
+        assert!(error.to_string().contains(reason), "{sql}: {error}");
+        assert_eq!(fs::read(dir.path().join("store.db")).unwrap(), before, "{sql}");
+    }
 }

@@ -1,5 +1,6 @@
 //! What the store promises, from the outside.
 
+mod attempts;
 mod backups;
 mod batches;
 mod files;

@@ -1,0 +1,90 @@
+//! Questions that are asked again, as a relation came while they were answered.
+//!
+//! A question takes the relations and then reads. With a batch in between that puts facts into old and new relations it
+//! could see the former alone, so what it saw is thrown away and it is asked again, over the relations of then. A
+//! writer that makes relations without a pause could keep a question from ever being answered: all attempts together have the
+//! time of one question, and then it fails as a slow one does.
+
+use std::{
+    sync::atomic::Ordering,
+    time::{Duration, Instant},
+};
+
+use super::{Reader, Store, StoreError};
+
+/// How long a commit takes, about.
+const COMMIT: Duration = Duration::from_micros(500);
+
+/// One attempt to answer a question.
+#[derive(Clone, Copy, Debug)]
+pub struct Attempt<'s> {
+    store: &'s Store,
+    is_first: bool,
+    /// When the question must have its answer.
+    until: Option<Instant>,
+}
+
+impl Store {
+    /// Runs what takes the relations and then reads, again if a relation came meanwhile.
+    pub async fn whole<'s, T, E, F>(&'s self, read: impl Fn(Attempt<'s>) -> F) -> Result<T, E>
+    where
+        E: From<StoreError>,
+        F: Future<Output = Result<T, E>>,
+    {
+        let published = &self.shared.published;
+        let until = self.shared.pool.deadline();
+        let mut attempt = Attempt { store: self, is_first: true, until };
+        loop {
+            let generation = published.relations.read().generation;
+            let outcome = read(attempt).await;
+            if published.coming.load(Ordering::SeqCst) == generation {
+                return outcome;
+            }
+            attempt.is_first = false;
+            attempt.check_time()?;
+            while published.coming.load(Ordering::SeqCst) != published.relations.read().generation {
+                tokio::time::sleep(COMMIT).await;
+                attempt.check_time()?;
+            }
+        }
+    }
+}
+
+impl Attempt<'_> {
+    /// Whether the question was not asked before.
+    pub fn is_first(self) -> bool {
+        self.is_first
+    }
+
+    /// [`Store::read`] within the time of the question.
+    pub async fn read<T, R>(self, read: R) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        R: FnOnce(&Reader) -> Result<T, StoreError> + Send + 'static,
+    {
+        self.store.shared.pool.run(self.deadline(), read).await
+    }
+
+    /// [`Attempt::read`] for a closure that is nearly always done in no time; one that is not may be run twice.
+    pub async fn read_brief<T, R>(self, read: R) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        R: Fn(&Reader) -> Result<T, StoreError> + Send + 'static,
+    {
+        self.store.shared.pool.run_brief(self.deadline(), read).await
+    }
+
+    /// Of the first attempt each read has the whole time, as compiling does not count.
+    fn deadline(self) -> Option<Instant> {
+        if self.is_first { self.store.shared.pool.deadline() } else { self.until }
+    }
+
+    fn check_time(self) -> Result<(), StoreError> {
+        match self.until {
+            Some(until) if Instant::now() >= until => {
+                Err(StoreError::Timeout(self.store.shared.pool.limit()))
+            }
+            Some(_) | None => Ok(()),
+        }
+    }
+}

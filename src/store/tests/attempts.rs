@@ -1,0 +1,76 @@
+//! Questions that are asked again while a writer makes relations.
+
+use std::{cell::Cell, time::Instant};
+
+use super::*;
+
+const LIMIT: Duration = Duration::from_millis(300);
+
+fn hurried() -> Store {
+    Store::in_memory(&StoreOptions { query_time: LIMIT, ..options() }).unwrap()
+}
+
+async fn make_relation(store: &Store, n: u32) -> Result<(), StoreError> {
+    store.apply(vec![insert(&[fact(&format!("p{n}"), &["T:a"])])]).await.map(drop)
+}
+
+fn is_over(asked: &Result<(), StoreError>) -> bool {
+    matches!(asked, Err(StoreError::Timeout(LIMIT)))
+}
+
+#[tokio::test]
+async fn a_question_is_asked_until_no_relation_comes_meanwhile() {
+    let store = hurried();
+    let n = Cell::new(0);
+    let asked = store.whole(|attempt| {
+        let number = n.replace(n.get() + 1);
+        let store = &store;
+        async move {
+            assert_eq!(attempt.is_first(), number == 0);
+            if number < 3 {
+                make_relation(store, number).await?;
+            }
+            Ok::<_, StoreError>((number, store.relations().relations.len()))
+        }
+    });
+    assert_eq!(asked.await.unwrap(), (3, 3));
+}
+
+#[tokio::test]
+async fn a_writer_without_a_pause_cannot_keep_a_question_beyond_its_limit() {
+    let store = hurried();
+    let (n, start) = (Cell::new(0), Instant::now());
+    let asked = store.whole(|_| make_relation(&store, n.replace(n.get() + 1))).await;
+    assert!(is_over(&asked));
+    assert!(n.get() > 1, "it was asked again");
+    assert!(start.elapsed() >= LIMIT, "and not given up before its limit");
+}
+
+#[tokio::test]
+async fn what_is_asked_again_has_what_is_left_of_the_time() {
+    let store = hurried();
+    let start = Instant::now();
+    let endless = |reader: &crate::store::Reader| loop {
+        reader.decision("SELECT 1", &[])?;
+    };
+    let began = Cell::new(None);
+    let asked = store.whole(|attempt| {
+        let (store, began) = (&store, &began);
+        async move {
+            if attempt.is_first() {
+                make_relation(store, 0).await?;
+                tokio::time::sleep(LIMIT * 2 / 3).await;
+                return Ok(());
+            }
+            began.set(Some(start.elapsed()));
+            attempt.read(endless).await
+        }
+    });
+    assert!(is_over(&asked.await));
+    let (began, ended) = (began.get().unwrap(), start.elapsed());
+    assert!(began >= LIMIT * 2 / 3 && ended >= LIMIT, "{began:?} {ended:?}");
+    assert!(
+        ended < began + LIMIT,
+        "the second attempt, from {began:?} to {ended:?}, had the time of a first one"
+    );
+}
