@@ -200,6 +200,15 @@ pub enum CompileError {
     Bug(String),
 }
 
+impl CompileError {
+    /// The results of rules are read in more places than a statement takes.
+    pub(crate) fn too_many_places(most: usize) -> Self {
+        Self::Refused(format!(
+            "the question reads the results of rules in too many places for one statement, which takes {most}: give its variables types or values, or split the rules"
+        ))
+    }
+}
+
 impl std::fmt::Display for CompileError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {

@@ -108,7 +108,14 @@ impl Plans {
             self.local.catalogs.insert(of_document, Arc::clone(&catalog));
             catalog
         });
-        let planned = local::plan(&self.policy.program, &catalog, &key.shape, form, most_values);
+        let planned = local::plan(
+            &self.policy.program,
+            &catalog,
+            &key.shape,
+            form,
+            document.bindings.dialect,
+            most_values,
+        );
         let planned = planned.map(|plan| Arc::new(KeptPlan { catalog, plan }));
         keep(&self.local.plans, key, planned)
     }

@@ -2,8 +2,8 @@
 //!
 //! A question takes the relations and then reads. With a batch in between that puts facts into old and new relations it
 //! could see the former alone, so what it saw is thrown away and it is asked again, over the relations of then. A
-//! writer that makes relations without a pause could keep a question from ever being answered: all attempts together have the
-//! time of one question, and then it fails as a slow one does.
+//! writer that makes relations without a pause could keep a question from ever being answered: all attempts after the first
+//! together have the time of one question, and then it fails as a slow one does.
 
 use std::{
     sync::atomic::Ordering,
@@ -20,7 +20,7 @@ const COMMIT: Duration = Duration::from_micros(500);
 pub struct Attempt<'s> {
     store: &'s Store,
     is_first: bool,
-    /// When the question must have its answer.
+    /// When the question must have its answer; none for the first attempt.
     until: Option<Instant>,
 }
 
@@ -32,15 +32,16 @@ impl Store {
         F: Future<Output = Result<T, E>>,
     {
         let published = &self.shared.published;
-        let until = self.shared.pool.deadline();
-        let mut attempt = Attempt { store: self, is_first: true, until };
+        let mut attempt = Attempt { store: self, is_first: true, until: None };
         loop {
             let generation = published.relations.read().generation;
             let outcome = read(attempt).await;
             if published.coming.load(Ordering::SeqCst) == generation {
                 return outcome;
             }
-            attempt.is_first = false;
+            if attempt.is_first {
+                attempt = Attempt { store: self, is_first: false, until: self.shared.pool.deadline() };
+            }
             attempt.check_time()?;
             while published.coming.load(Ordering::SeqCst) != published.relations.read().generation {
                 tokio::time::sleep(COMMIT).await;
@@ -74,7 +75,7 @@ impl Attempt<'_> {
         self.store.shared.pool.run_brief(self.deadline(), read).await
     }
 
-    /// Of the first attempt each read has the whole time, as compiling does not count.
+    /// Of the first attempt each read has the time of a question: compiling does not count.
     fn deadline(self) -> Option<Instant> {
         if self.is_first { self.store.shared.pool.deadline() } else { self.until }
     }

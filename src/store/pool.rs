@@ -35,6 +35,9 @@ use super::{error::StoreError, reader::Reader};
 /// others would begin anew just then: beside batches of facts that made the slowest hundredth of checks a sixth slower.
 const BRIEF: u64 = 16_000;
 
+/// How long it may take all the same: where each page comes from a slow disk, few steps take long.
+const PATIENCE: Duration = Duration::from_millis(20);
+
 /// The readers that nobody uses.
 #[derive(Debug)]
 pub(super) struct Pool {
@@ -71,7 +74,8 @@ impl Pool {
     {
         if self.waits_for_none {
             let loan = self.lend().await?;
-            match loan.run(deadline, Some(BRIEF), &read) {
+            let soon = Instant::now().checked_add(PATIENCE);
+            match loan.run(soon.min(deadline), Some(BRIEF), &read) {
                 Err(StoreError::Timeout(_)) => {}
                 outcome => return outcome,
             }

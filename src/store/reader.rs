@@ -119,7 +119,7 @@ impl Reader {
         if self.left.is_late() {
             return Err(StoreError::Timeout(self.limit));
         }
-        let mut statement = self.conn.prepare_cached(sql)?;
+        let mut statement = self.conn.prepare_cached(sql).map_err(|error| self.failure(error))?;
         let n_columns = statement.column_count();
         let mut rows = statement.query(rusqlite::params_from_iter(params))?;
         loop {

@@ -287,10 +287,10 @@ impl State {
                 .prepare_cached("UPDATE meta SET value = ?1 WHERE name = 'offset'")?
                 .execute([self.offset])?;
         }
+        let news = self.news(pending)?;
         if self.directory.changed {
             self.published.coming.store(self.generation + 1, Ordering::SeqCst);
         }
-        let news = self.news(pending)?;
         // A transaction that changed nothing writes nothing here, and costs nothing.
         self.conn.prepare_cached("COMMIT")?.execute([])?;
         self.publish(news);

@@ -24,6 +24,9 @@ const FACTS: usize = 50_000;
 const ROUNDS: usize = 2;
 const OTHERS: usize = 10;
 
+/// More rounds, if no kill has come in the midst.
+const LATE: usize = 10;
+
 /// Kills of a round before it is left alone.
 const KILLS: usize = 3;
 
@@ -170,7 +173,11 @@ fn a_kill_while_an_old_file_is_brought_up_to_date_loses_and_repeats_nothing() {
 
     let rounds = rounds_asked().map_or(ROUNDS, |asked| (asked / OTHERS).max(1));
     let mut kills = Vec::new();
-    for round in 0..rounds {
+    let n = |kills: &[Found], state| kills.iter().filter(|found| **found == state).count();
+    // A kill that comes late because others want the processors, too, shows nothing.
+    let is_enough = |kills: &[Found]| n(kills, Found::Cut) > 0;
+    let mut round = 0;
+    while round < rounds || !is_enough(&kills) && round < rounds + LATE {
         let folder = new_folder();
         for n in 0..KILLS {
             let state = kill(folder.path(), usual, (round + n) % 2 == 0);
@@ -180,14 +187,14 @@ fn a_kill_while_an_old_file_is_brought_up_to_date_loses_and_repeats_nothing() {
             }
         }
         is_whole(Service::start(folder.path(), &[]), folder.path(), &expected);
+        round += 1;
     }
-    let n = |state| kills.iter().filter(|found| **found == state).count();
     println!(
         "{} kills within {usual:.1?} of a start over an old file: {} before the new one, {} within it, {} after it",
         kills.len(),
-        n(Found::Former),
-        n(Found::Cut),
-        n(Found::New)
+        n(&kills, Found::Former),
+        n(&kills, Found::Cut),
+        n(&kills, Found::New)
     );
-    assert!(n(Found::Former) + n(Found::Cut) > 0, "no kill came in time");
+    assert!(is_enough(&kills), "no kill came in time");
 }

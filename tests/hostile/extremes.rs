@@ -126,7 +126,7 @@ fn extremes() -> Vec<Extreme> {
             &[limits::INHERITED],
         ),
         extreme("a ring of 50 types", ring(), first, &[]),
-        extreme("50 types through each other", fifty_types(), first, &[limits::SELECTS, limits::CURSORS]),
+        extreme("50 types through each other", fifty_types(), first, &[limits::CURSORS, limits::ARMS]),
     ]
 }
 

@@ -1,13 +1,14 @@
 //! Why a question may be refused, by what its message says.
 
 /// A part of the message of each kind of refusal. Anything else is none.
-const KINDS: [&str; 8] = [
+const KINDS: [&str; 9] = [
+    "the policy has no predicate",
     // A rule only tests a variable whose values are asked for.
     "cannot be enumerated",
     "recurses through a predicate whose values nothing enumerates",
     "which may be of any type",
     // One statement is not enough.
-    "too many places for one statement",
+    "too many places for one statement, which takes",
     "too many alternatives for one statement",
     "rule copies",
     "in one select, which the database refuses",

@@ -32,7 +32,9 @@ pub use likeness::Likeness;
 
 use crate::bindings::{Bindings, ColumnExpr};
 use crate::catalog::Catalog;
+use crate::dialect::Dialect;
 use crate::ir::{Program, RuleId, TypeId};
+use crate::limits;
 use crate::plan::{self, Aim, Planned};
 use crate::question::{CompileError, Question, Shape, ShapeDomain};
 use variant::Variant;
@@ -123,7 +125,7 @@ pub struct Asked<'a> {
     pub explains: bool,
 }
 
-/// Plans a shape for a caller's database; `most_rows` bounds what is read of each part.
+/// Plans a shape for a caller's `dialect`; `most_rows` bounds what is read of each part.
 ///
 /// # Errors
 /// [`CompileError::Refused`] if the question cannot be answered by one statement.
@@ -132,10 +134,38 @@ pub fn plan(
     catalog: &Catalog,
     shape: &Shape,
     form: &Form,
+    dialect: Dialect,
     most_rows: usize,
 ) -> Result<LocalPlan, CompileError> {
+    if dialect.features().expands_tables {
+        let most_readings = Some(limits::TABLE_READINGS);
+        match plan_within(program, catalog, shape, form, most_readings, most_rows) {
+            Err(CompileError::Refused(_)) => {}
+            planned => return planned,
+        }
+    }
+    // Stored facts may yet decide parts of what is large; then only the text tells.
+    plan_within(program, catalog, shape, form, None, most_rows)
+}
+
+/// Plans a shape with a plan that reads its tables in at most so many places, if that is bounded.
+fn plan_within(
+    program: &Program,
+    catalog: &Catalog,
+    shape: &Shape,
+    form: &Form,
+    most_readings: Option<usize>,
+    most_rows: usize,
+) -> Result<LocalPlan, CompileError> {
+    let measures = most_readings.is_some();
     let variant = |planned: Planned, shape: &Shape, column: Option<usize>| {
-        Variant::new(program, catalog, shape, planned, column, most_rows)
+        let variant = Variant::new(program, catalog, shape, planned, column, most_rows)?;
+        match most_readings {
+            Some(most) if variant.residual.plan.n_readings() > most => {
+                Err(CompileError::too_many_places(most))
+            }
+            Some(_) | None => Ok(variant),
+        }
     };
     let mut make = |mut planned: Planned| {
         let refusal = planned.refusal.take().map(|(plan, message)| {
@@ -146,8 +176,7 @@ pub fn plan(
         });
         Ok((variant(planned, shape, None)?, refusal.transpose()?))
     };
-    // Stored facts may yet decide parts of it, so only the text tells whether it is too large.
-    let asked = plan::plan(program, catalog, shape, Aim { make: &mut make, measures: false });
+    let asked = plan::plan(program, catalog, shape, Aim { make: &mut make, measures });
     let (asked, refusal) = match asked {
         Ok((asked, refusal)) => (Ok(asked), refusal),
         Err(bug @ CompileError::Bug(_)) => return Err(bug),
@@ -167,7 +196,7 @@ pub fn plan(
                 planned.plan.answer.decide();
                 variant(planned, &given, Some(*var)).map(Some)
             };
-            match plan::plan(program, catalog, &given, Aim { make: &mut make, measures: false }) {
+            match plan::plan(program, catalog, &given, Aim { make: &mut make, measures }) {
                 Ok(row) => row,
                 Err(error @ CompileError::Bug(_)) => return Err(error),
                 Err(CompileError::Refused(_)) => None,

@@ -222,5 +222,7 @@ fn finish<T>(
     } else {
         make(first).or_else(|| make(attempt(true)))
     };
-    made.unwrap_or_else(|| Err(CompileError::Refused(refused.unwrap_or_default())))
+    let refused =
+        refused.map_or_else(|| CompileError::Bug("no plan was tried".into()), CompileError::Refused);
+    made.unwrap_or(Err(refused))
 }

@@ -8,8 +8,10 @@
 //! caller's own queries.
 //!
 //! In: a printed statement. Out: how many cursors there are at the last copy, and how many selects the longest union has,
-//! which SQLite bounds, too. A word is known by where it stands: a
-//! source follows a `FROM`, a `JOIN`, or a comma behind one of them, and a parenthesis that opens a query has sources
+//! which SQLite bounds, too. Not counted is what nobody but the database knows, the sources of a view, and a table that is
+//! read before it is defined.
+//!
+//! A word is known by where it stands: a source follows a `FROM`, a `JOIN`, or a comma behind one of them, and a parenthesis that opens a query has sources
 //! of its own. The order is SQLite's: the last select of a union first; of each select the cursors of its sources, then
 //! their queries, then those among its values. Where that order is not certain the count is the larger one.
 
@@ -155,6 +157,10 @@ struct Level<'t> {
     wants_source: bool,
     /// The name of a source came last.
     is_named: bool,
+    /// The rows of a `VALUES` so far; 0 elsewhere.
+    n_rows: usize,
+    /// For how many selects the first of a union counts: a `VALUES` for each of its rows.
+    n_first: usize,
 }
 
 impl Level<'_> {
@@ -168,6 +174,8 @@ impl Level<'_> {
             in_from: false,
             wants_source: false,
             is_named: false,
+            n_rows: 0,
+            n_first: 0,
         }
     }
 
@@ -198,10 +206,12 @@ struct Reader<'t> {
 
 impl<'t> Reader<'t> {
     fn word(&mut self, word: &'t str, before: &str, after: &str) {
-        let is = |keyword: &str| word.eq_ignore_ascii_case(keyword);
+        let Some(level) = self.levels.last_mut() else { return };
+        // Behind a dot or an `AS` that defines no table even a keyword is a name.
+        let is_name = level.with == With::Over && (before == "." || before.eq_ignore_ascii_case("AS"));
+        let is = |keyword: &str| !is_name && word.eq_ignore_ascii_case(keyword);
         let is_any = |keywords: &[&str]| keywords.iter().any(|keyword| is(keyword));
         let begins_query = is_any(&["SELECT", "VALUES", "WITH"]);
-        let Some(level) = self.levels.last_mut() else { return };
         // What stands between a source's parentheses is a query or a join.
         if before == "(" && level.opened == Opened::Source && !begins_query {
             (level.in_from, level.wants_source) = (true, true);
@@ -227,6 +237,12 @@ impl<'t> Reader<'t> {
         level.is_named = level.wants_source;
         if word == "," {
             level.wants_source = level.in_from;
+            if level.n_rows > 0 {
+                level.n_rows += 1;
+                // A later arm of several rows becomes a subquery.
+                let is_second = level.n_rows == 2 && !level.before.is_empty() && self.has_tables;
+                level.last.sources += usize::from(is_second);
+            }
         } else if level.wants_source {
             level.wants_source = after == ".";
             if !level.wants_source {
@@ -235,19 +251,25 @@ impl<'t> Reader<'t> {
         } else if begins_query {
             level.with = if is("WITH") { With::Name } else { With::Over };
             level.in_from = false;
+            level.n_rows = usize::from(is("VALUES"));
             // Several rows become a subquery, unless a `WITH` came before.
             self.has_tables |= is("WITH");
             level.last.sources += usize::from(is("VALUES") && !self.has_tables);
         } else if is("FROM") {
-            // Not the one of `IS DISTINCT FROM`.
-            let is_clause = !before.eq_ignore_ascii_case("DISTINCT");
-            (level.in_from, level.wants_source) = (is_clause, is_clause);
+            // Not the one of `IS DISTINCT FROM`, which may stand in the condition of a join.
+            if !before.eq_ignore_ascii_case("DISTINCT") {
+                (level.in_from, level.wants_source) = (true, true);
+            }
         } else if is("JOIN") {
             level.wants_source = level.in_from;
         } else if is_any(&["UNION", "INTERSECT", "EXCEPT"]) {
             level.in_from = false;
+            if level.before.is_empty() {
+                level.n_first = level.n_rows.max(1);
+            }
+            level.n_rows = 0;
             level.before.push(std::mem::take(&mut level.last));
-            self.arms = self.arms.max(level.before.len() + 1);
+            self.arms = self.arms.max(level.n_first + level.before.len());
         } else if is_any(&["WHERE", "GROUP", "HAVING", "WINDOW", "ORDER", "LIMIT"]) {
             level.in_from = false;
             // A union that is sorted by a collation becomes a subquery.
@@ -350,6 +372,12 @@ mod tests {
                 "WITH RECURSIVE t (x) AS (SELECT 1 UNION SELECT x FROM t UNION SELECT x FROM t, a) SELECT 1 FROM t, t",
                 Some(5),
             ),
+            (
+                "WITH t AS (SELECT 1 FROM a, b) SELECT a.window FROM a JOIN b ON a.x IS DISTINCT FROM b.x JOIN t JOIN t AS with",
+                Some(6),
+            ),
+            ("WITH t AS (SELECT 1 FROM a UNION ALL VALUES (1), (2)) SELECT 1 FROM t, t AS u", Some(4)),
+            ("WITH t AS (SELECT 1 FROM a UNION ALL VALUES (1)) SELECT 1 FROM t, t AS u", Some(3)),
         ] {
             assert_eq!(size(sql).cursors, expected, "{sql}");
         }
@@ -361,5 +389,6 @@ mod tests {
                    SELECT 1 FROM t UNION SELECT 'x UNION SELECT y'";
         assert_eq!(size(sql), Size { cursors: Some(1), arms: 3 });
         assert_eq!(size("a IN (SELECT 1) OR b").arms, 1);
+        assert_eq!(size("WITH t AS (SELECT 1) VALUES (0), (1), (2) UNION ALL SELECT 1 FROM t").arms, 4);
     }
 }

@@ -82,9 +82,7 @@ fn printed(
     if features.expands_tables {
         let size = expansion::size(&text);
         if size.cursors.is_some_and(|cursors| cursors > most_cursors) {
-            return Err(CompileError::Refused(format!(
-                "the question reads the results of rules in too many places for one statement, which takes {most_cursors}: give its variables types or values, or split the rules",
-            )));
+            return Err(CompileError::too_many_places(most_cursors));
         }
         if size.arms > limits::ARMS {
             return Err(CompileError::Refused(format!(

@@ -21,5 +21,6 @@ CREATE TABLE key (
     id TEXT PRIMARY KEY, environment TEXT NOT NULL, name TEXT NOT NULL, access TEXT NOT NULL,
     created INTEGER NOT NULL, revoked INTEGER NOT NULL, hash BLOB NOT NULL
 ) WITHOUT ROWID;
+PRAGMA journal_mode = WAL;
 PRAGMA application_id = 0x5074636c;
 PRAGMA user_version = 1;
