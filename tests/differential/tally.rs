@@ -7,6 +7,7 @@ use crate::support::local::DIALECTS;
 use crate::support::local::split::{Split, Spread};
 use crate::support::notation::{Cell, Value};
 use crate::support::outcome::Outcome;
+use crate::support::sql_limits;
 use portcullis_compiler::Dialect;
 use std::cell::Cell as Counter;
 use std::collections::BTreeSet;
@@ -178,6 +179,9 @@ impl Tally {
         let holds = |part: &Counter<usize>, factor: usize, whole: &Counter<usize>, per: usize| {
             part.get() * factor >= whole.get() * per
         };
+        // Texts with few copies are refused for their depth by a limit that is as low as their cursors.
+        let n_compared = sql_limits::n_compared();
+        assert!(n_compared >= 100, "SQLite counted {n_compared} statements, too few");
         assert!(holds(&self.granted, 40, &self.decisions, 1), "too few questions are answered yes");
         assert!(holds(&self.found, 20, &self.enumerations, 1), "too few enumerations find anything");
         assert!(holds(&self.wildcards, 100, &self.enumerations, 1), "too few answers are wildcards");
