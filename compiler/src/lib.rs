@@ -29,7 +29,7 @@ use ir::Program;
 use plan::{Aim, Planned};
 use question::{CompileError, Domain, Question, Shape, Slot, Statement};
 use source::SourceMap;
-pub use sql::expansion::{Size, size};
+pub use sql::expansion::{StatementSize, statement_size};
 use sql::lower::{Literal, Values};
 
 /// A policy that was read: the program if it has no error, and every finding, sorted by position.

@@ -6,7 +6,9 @@ use crate::support::local::DIALECTS;
 use crate::support::local::asked::{self, Way};
 use crate::support::local::caller::Caller;
 use crate::support::notation::{self, Fact, Value};
+use crate::support::sql_limits;
 use portcullis_compiler::Dialect;
+use rusqlite::Connection;
 
 /// The default bound.
 const MOST: usize = 10_000;
@@ -150,4 +152,23 @@ fn sqlite_takes_each_text() {
         }
     }
     assert_eq!(bounds, [[80, 100], [60, 70]], "more or less is answered than before");
+}
+
+/// What a caller may write in a query is counted as SQLite counts it.
+#[test]
+fn sqlite_counts_the_same() {
+    let connection = Connection::open_in_memory().unwrap();
+    connection.execute_batch("CREATE TABLE a (x, \"window\"); CREATE TABLE b (x)").unwrap();
+    let statements = [
+        "WITH t AS (SELECT 1 FROM a, b) SELECT a.window FROM a JOIN b ON a.x IS DISTINCT FROM b.x JOIN t JOIN t AS with",
+        "WITH t AS (SELECT 1 FROM a UNION ALL VALUES (1), (2)) SELECT 1 FROM t, t AS u, t AS v",
+        "WITH t AS (SELECT 1 FROM a UNION ALL VALUES (1)) SELECT 1 FROM t, t AS u, t AS v",
+        "WITH t AS (SELECT 1 FROM a, b), u AS (SELECT 1 FROM t, (SELECT 1 FROM t) AS n) SELECT 1 FROM u, u AS v",
+        "WITH t AS (WITH t AS (SELECT 1 FROM a) SELECT 1 FROM t, b) SELECT 1 FROM t JOIN t AS u ON TRUE WHERE EXISTS (SELECT 1 FROM t)",
+    ];
+    let before = sql_limits::n_compared();
+    for sql in statements {
+        sql_limits::check_cursors(&connection, sql).unwrap();
+    }
+    assert!(sql_limits::n_compared() - before >= statements.len(), "the limits were too low to tell");
 }

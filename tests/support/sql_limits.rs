@@ -120,7 +120,7 @@ pub(crate) fn measure(sql: &str, dialect: Dialect) -> Result<Sizes, String> {
     };
     let tokens =
         Tokenizer::new(grammar, sql).with_unescape(false).tokenize().map_err(|error| error.to_string())?;
-    let cursors = portcullis_compiler::size(sql).cursors.unwrap_or(0);
+    let cursors = portcullis_compiler::statement_size(sql).cursors.unwrap_or(0);
     let mut found = Sizes { bytes: sql.len(), cursors, ..Sizes::default() };
     let mut levels = vec![Level::default()];
     for token in tokens.iter().filter(|token| !matches!(token, Token::Whitespace(_))) {
@@ -201,7 +201,7 @@ pub(crate) fn check(sql: &str, dialect: Dialect) -> Result<(), String> {
 /// Whether SQLite counts as many cursors as the compiler, which it tells by what it refuses with a lower limit. What a
 /// view reads nobody knows but the database, and an expression may be too deep for a limit so low.
 pub(crate) fn check_cursors(connection: &Connection, sql: &str) -> Result<(), String> {
-    let Some(cursors) = portcullis_compiler::size(sql).cursors else { return Ok(()) };
+    let Some(cursors) = portcullis_compiler::statement_size(sql).cursors else { return Ok(()) };
     let views = "SELECT count(*) FROM (SELECT type FROM sqlite_schema UNION ALL SELECT type FROM sqlite_temp_schema) WHERE type = 'view'";
     let n_views: i64 = connection.query_row(views, [], |row| row.get(0)).unwrap();
     let refusal = |limit: usize| {

@@ -19,7 +19,7 @@ use super::layout::quoted;
 
 /// What SQLite counts of a statement, or of a condition in one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Size {
+pub struct StatementSize {
     /// The cursors before the last copy of a common table expression; none if there is no copy.
     pub cursors: Option<usize>,
     /// The selects of the longest union.
@@ -27,7 +27,7 @@ pub struct Size {
 }
 
 /// Counts them.
-pub fn size(sql: &str) -> Size {
+pub fn statement_size(sql: &str) -> StatementSize {
     let words = words(sql);
     let mut reader = Reader { levels: vec![Level::new(Opened::Plain)], has_tables: false, arms: 1 };
     for (at, word) in words.iter().enumerate() {
@@ -37,7 +37,7 @@ pub fn size(sql: &str) -> Size {
     }
     reader.levels.truncate(1);
     let cursors = reader.levels.pop().and_then(|level| level.finished().whole().looked);
-    Size { cursors, arms: reader.arms }
+    StatementSize { cursors, arms: reader.arms }
 }
 
 /// The cursors that reading some part of a statement adds.
@@ -353,7 +353,7 @@ fn words(sql: &str) -> Vec<&str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Size, size};
+    use super::{StatementSize, statement_size};
 
     /// Each number is what SQLite says: the least limit that it takes the statement with, less one.
     #[test]
@@ -379,7 +379,7 @@ mod tests {
             ("WITH t AS (SELECT 1 FROM a UNION ALL VALUES (1), (2)) SELECT 1 FROM t, t AS u", Some(4)),
             ("WITH t AS (SELECT 1 FROM a UNION ALL VALUES (1)) SELECT 1 FROM t, t AS u", Some(3)),
         ] {
-            assert_eq!(size(sql).cursors, expected, "{sql}");
+            assert_eq!(statement_size(sql).cursors, expected, "{sql}");
         }
     }
 
@@ -387,8 +387,11 @@ mod tests {
     fn the_longest_union_counts() {
         let sql = "WITH t AS (SELECT 1 UNION ALL SELECT 2 UNION SELECT 3), u AS (SELECT 1 UNION SELECT 2) \
                    SELECT 1 FROM t UNION SELECT 'x UNION SELECT y'";
-        assert_eq!(size(sql), Size { cursors: Some(1), arms: 3 });
-        assert_eq!(size("a IN (SELECT 1) OR b").arms, 1);
-        assert_eq!(size("WITH t AS (SELECT 1) VALUES (0), (1), (2) UNION ALL SELECT 1 FROM t").arms, 4);
+        assert_eq!(statement_size(sql), StatementSize { cursors: Some(1), arms: 3 });
+        assert_eq!(statement_size("a IN (SELECT 1) OR b").arms, 1);
+        assert_eq!(
+            statement_size("WITH t AS (SELECT 1) VALUES (0), (1), (2) UNION ALL SELECT 1 FROM t").arms,
+            4
+        );
     }
 }

@@ -80,7 +80,7 @@ fn printed(
 ) -> Result<String, CompileError> {
     let text = node.to_string();
     if features.expands_tables {
-        let size = expansion::size(&text);
+        let size = expansion::statement_size(&text);
         if size.cursors.is_some_and(|cursors| cursors > most_cursors) {
             return Err(CompileError::too_many_places(most_cursors));
         }
