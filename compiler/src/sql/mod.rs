@@ -1,8 +1,8 @@
 //! A plan becomes one SQL statement.
 //!
 //! In: a `Plan`. Out: text and the parameters it needs. The stages: `lower` makes sqlparser's syntax tree for
-//! a dialect, with nodes from `build` alone; `layout` prints it. For a caller's database `template` leaves open
-//! where the question's values stand.
+//! a dialect, with nodes from `build` alone; `expansion` counts what SQLite would make of its text, which may be refused;
+//! `layout` lays the text out. For a caller's database `template` leaves open where the question's values stand.
 
 mod build;
 mod caller;
