@@ -81,9 +81,8 @@ fn text(
     } else {
         (String::new(), String::new())
     };
-    let mut common = Vec::new();
     if let Form::List { .. } | Form::Rows { .. } = asked.form {
-        common = guards::take_common(plan.answer.selects_mut());
+        plan.guard.filter = guards::take_common(plan.answer.selects_mut());
     }
     if let Form::List { .. } = asked.form {
         literals::merge_literals(plan.answer.selects_mut(), &mut embedded);
@@ -130,7 +129,7 @@ fn text(
         }
         Form::List { name } => {
             let columns = [(0, name.clone())];
-            statement.rows(&plan, 1, &columns, true, &common)?
+            statement.rows(&plan, 1, &columns, true)?
         }
         Form::Rows { columns } => {
             if asked.bindings.dialect.features().sets_are_arrays {
@@ -141,7 +140,7 @@ fn text(
                 PlanAnswer::Rows { columns, .. } => columns.len(),
                 PlanAnswer::Decision(_) => 0,
             };
-            statement.rows(&plan, n_columns, &names, false, &common)?
+            statement.rows(&plan, n_columns, &names, false)?
         }
         Form::Filter { var, column } => {
             project(&mut plan, *var)?;

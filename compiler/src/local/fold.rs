@@ -64,7 +64,7 @@ pub(crate) struct Folder<'f, E> {
 impl<E> Folder<'_, E> {
     /// Folds a residual whose question's values are put in.
     pub(crate) fn fold(&mut self, plan: Plan) -> Result<Folded, E> {
-        let Plan { mut tables, mut answer } = plan;
+        let Plan { mut tables, guard, mut answer } = plan;
         let mut known: Vec<Known> = Vec::new();
         for table in &mut tables {
             let body = std::mem::replace(&mut table.body, TableBody::Union(Vec::new()));
@@ -98,7 +98,7 @@ impl<E> Folder<'_, E> {
             (n_rows > 0).then_some((*part, n_rows))
         };
         let read = self.fetched.iter().filter_map(rows).collect();
-        let plan = prune(Plan { tables, answer });
+        let plan = prune(Plan { tables, guard, answer });
         Ok(Folded { plan, embedded: std::mem::take(&mut self.embedded), read })
     }
 

@@ -92,10 +92,7 @@ pub(super) fn is_by_values(residual: &Residual) -> bool {
 
 fn is_ordered_or_timed(plan: &Plan) -> bool {
     let mut found = false;
-    let tables = plan.tables.iter().flat_map(|table| table.body.selects());
-    tables.chain(plan.answer.selects()).for_each(|select| {
-        select.each_expr(&mut |expr| found |= expr == Expr::Now);
-    });
+    plan.selects().for_each(|select| select.each_expr(&mut |expr| found |= expr == Expr::Now));
     for_each_condition(plan, &mut |condition| {
         found |= match condition {
             Condition::Compare { op, .. } => !matches!(op, CompareOp::Equal | CompareOp::NotEqual),

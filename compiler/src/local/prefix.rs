@@ -44,7 +44,7 @@ pub(super) fn share(plan: &mut Plan, catalog: &Catalog, bindings: &Bindings, pre
     for _ in 0..LENGTH {
         let finder = Finder { catalog, bindings, n_made };
         let mut readings: IndexMap<LookUp, usize> = IndexMap::new();
-        for_each_top(plan, &mut |select| {
+        plan.selects_mut().for_each(|select| {
             finder.visit(select, &mut Vec::new(), &mut |_, look_up| {
                 *readings.entry(look_up).or_default() += 1;
             });
@@ -55,7 +55,7 @@ pub(super) fn share(plan: &mut Plan, catalog: &Catalog, bindings: &Bindings, pre
         }
         let look_ups: Vec<LookUp> = readings.into_keys().collect();
         shift_tables(plan, n_made, look_ups.len());
-        for_each_top(plan, &mut |select| {
+        plan.selects_mut().for_each(|select| {
             finder.visit(select, &mut Vec::new(), &mut |from, look_up| {
                 if let Some(at) = look_ups.iter().position(|known| *known == look_up) {
                     from.kind = FromKind::Table(TableRef::Table(n_made + at));
@@ -94,12 +94,6 @@ fn drop_decided(select: &mut Select, look_ups: &[LookUp], n_made: usize) {
     });
 }
 
-/// Visits the selects that stand in no other.
-fn for_each_top(plan: &mut Plan, visit: &mut impl FnMut(&mut Select)) {
-    plan.tables.iter_mut().flat_map(|table| table.body.selects_mut()).for_each(&mut *visit);
-    plan.answer.selects_mut().iter_mut().for_each(visit);
-}
-
 /// Makes room for `n` tables after the first `n_made`.
 fn shift_tables(plan: &mut Plan, n_made: usize, n: usize) {
     fn shift(select: &mut Select, n_made: usize, n: usize) {
@@ -119,7 +113,7 @@ fn shift_tables(plan: &mut Plan, n_made: usize, n: usize) {
             }
         }
     }
-    for_each_top(plan, &mut |select| shift(select, n_made, n));
+    plan.selects_mut().for_each(|select| shift(select, n_made, n));
 }
 
 struct Finder<'f> {

@@ -31,9 +31,7 @@ pub(crate) fn put_values(
         Expr::Tag(tag) => *expr = Expr::Const(intern("", &tag.to_string())),
         Expr::Column { .. } | Expr::Const(_) | Expr::Given(_) | Expr::TypeName(_) | Expr::Unconstrained => {}
     };
-    let tables = plan.tables.iter_mut().flat_map(|table| table.body.selects_mut());
-    tables.for_each(|select| select.for_each_expr(&mut value));
-    plan.answer.selects_mut().iter_mut().for_each(|select| select.for_each_expr(&mut value));
+    plan.selects_mut().for_each(|select| select.for_each_expr(&mut value));
 }
 
 /// The literal's number: the policy's, or one of those beside it.

@@ -47,10 +47,7 @@ pub(crate) fn split(plan: Plan, catalog: &Catalog, column: Option<usize>, most: 
     let mut next_alias = 0;
     let mut plan = plan;
     let mut highest = |alias: &mut usize| next_alias = next_alias.max(*alias);
-    plan.tables.iter_mut().flat_map(|table| table.body.selects_mut()).for_each(|select| {
-        select.for_each_alias(&mut highest);
-    });
-    plan.answer.selects_mut().iter_mut().for_each(|select| select.for_each_alias(&mut highest));
+    plan.selects_mut().for_each(|select| select.for_each_alias(&mut highest));
     let mut stored = Vec::new();
     for table in &plan.tables {
         let is_stored = table.body.selects().all(|select| is_stored_select(select, catalog, &stored, column));
@@ -69,7 +66,7 @@ pub(crate) fn split(plan: Plan, catalog: &Catalog, column: Option<usize>, most: 
     let mut answer = plan.answer.clone();
     answer.selects_mut().iter_mut().for_each(|select| splitter.replace(select, &[]));
     let parts = splitter.parts;
-    Residual { plan: prune(Plan { tables, answer }), parts }
+    Residual { plan: prune(Plan::new(tables, answer)), parts }
 }
 
 fn is_stored_kind(kind: FromKind, catalog: &Catalog, stored: &[bool]) -> bool {
@@ -225,7 +222,7 @@ impl Splitter<'_> {
             let columns = (0..n_columns).map(AnswerColumn::Id).collect();
             PlanAnswer::Rows { selects: vec![select], columns, range: Range::Some(self.most + 1) }
         };
-        let plan = prune(Plan { tables: self.tables.to_vec(), answer });
+        let plan = prune(Plan::new(self.tables.to_vec(), answer));
         let sources = sources(&plan);
         let part = Part { plan, sources };
         if let Some(known) = self.parts.iter().position(|known| *known == part) {
@@ -280,8 +277,7 @@ pub(super) fn for_each_source(plan: &Plan, visit: &mut impl FnMut(FromKind)) {
         let branches = select.filter.iter().flat_map(Condition::branches);
         branches.for_each(|branch| walk(branch, visit));
     }
-    let tables = plan.tables.iter().flat_map(|table| table.body.selects());
-    tables.chain(plan.answer.selects()).for_each(|select| walk(select, visit));
+    plan.selects().for_each(|select| walk(select, visit));
 }
 
 /// Visits every condition of a plan.
@@ -292,8 +288,7 @@ pub(super) fn for_each_condition(plan: &Plan, visit: &mut impl FnMut(&Condition)
             condition.branches().iter().for_each(|branch| walk(branch, visit));
         }
     }
-    let tables = plan.tables.iter().flat_map(|table| table.body.selects());
-    tables.chain(plan.answer.selects()).for_each(|select| walk(select, visit));
+    plan.selects().for_each(|select| walk(select, visit));
 }
 
 /// The sources that conditions connect, each with its conditions. A condition that mentions no source is a

@@ -22,11 +22,8 @@ fn of_variant(variant: &Variant) -> usize {
 }
 
 fn of_plan(plan: &Plan) -> usize {
-    let table = |table: &Table| {
-        let rows = table.body.selects().map(of_select).sum::<usize>();
-        size_of::<Table>() + table.name.len() + table.comment.len() + rows
-    };
-    plan.tables.iter().map(table).sum::<usize>() + plan.answer.selects().iter().map(of_select).sum::<usize>()
+    let table = |table: &Table| size_of::<Table>() + table.name.len() + table.comment.len();
+    plan.tables.iter().map(table).sum::<usize>() + plan.selects().map(of_select).sum::<usize>()
 }
 
 fn of_select(select: &Select) -> usize {

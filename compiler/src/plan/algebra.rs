@@ -13,6 +13,8 @@ use crate::specialise::clause::TableRef;
 pub(crate) struct Plan {
     /// Common table expressions, each after those that it reads.
     pub(crate) tables: Vec<Table>,
+    /// What must hold beside every alternative of the answer: conditions without sources, asked once.
+    pub(crate) guard: Select,
     /// What is answered over them.
     pub(crate) answer: PlanAnswer,
 }
@@ -339,6 +341,23 @@ impl TableBody {
 }
 
 impl Plan {
+    /// An answer over tables, without a guard.
+    pub(crate) fn new(tables: Vec<Table>, answer: PlanAnswer) -> Self {
+        Self { tables, guard: Select::default(), answer }
+    }
+
+    /// All selects that stand in no other: those of the tables, the guard, and those of the answer.
+    pub(crate) fn selects(&self) -> impl Iterator<Item = &Select> {
+        let tables = self.tables.iter().flat_map(|table| table.body.selects());
+        tables.chain(std::iter::once(&self.guard)).chain(self.answer.selects())
+    }
+
+    /// All selects that stand in no other: those of the tables, the guard, and those of the answer.
+    pub(crate) fn selects_mut(&mut self) -> impl Iterator<Item = &mut Select> {
+        let tables = self.tables.iter_mut().flat_map(|table| table.body.selects_mut());
+        tables.chain(std::iter::once(&mut self.guard)).chain(self.answer.selects_mut())
+    }
+
     /// How many sources the statement reads if a database expands each table of its own wherever it is read:
     /// those inside a table are counted each time. None if it has no such table.
     pub(crate) fn n_readings(&self) -> usize {
@@ -360,8 +379,8 @@ impl Plan {
             };
             of_table.push(n_readings);
         }
-        let (PlanAnswer::Decision(selects) | PlanAnswer::Rows { selects, .. }) = &self.answer;
-        readings(selects, &of_table)
+        readings(self.answer.selects(), &of_table)
+            .saturating_add(readings(std::slice::from_ref(&self.guard), &of_table))
     }
 }
 

@@ -29,10 +29,10 @@ pub(super) fn row(shape: &Shape, root: &Root, bound: &[Expr]) -> Vec<Expr> {
 
 /// Removes tables that nothing reads, and numbers the others anew.
 pub(crate) fn prune(plan: Plan) -> Plan {
-    let Plan { tables, mut answer } = plan;
+    let Plan { tables, mut guard, mut answer } = plan;
     let mut needed = vec![false; tables.len()];
     let mut queue = Vec::new();
-    answer.selects_mut().iter_mut().for_each(|select| {
+    answer.selects_mut().iter_mut().chain([&mut guard]).for_each(|select| {
         for_each_table(select, &mut |table| queue.push(*table));
     });
     let mut tables: Vec<Option<Table>> = tables.into_iter().map(Some).collect();
@@ -61,13 +61,14 @@ pub(crate) fn prune(plan: Plan) -> Plan {
             *table = *number;
         }
     };
-    answer.selects_mut().iter_mut().for_each(|select| for_each_table(select, &mut renumber));
+    let readers = answer.selects_mut().iter_mut().chain([&mut guard]);
+    readers.for_each(|select| for_each_table(select, &mut renumber));
     let kept = tables.into_iter().zip(&needed).filter_map(|(table, needed)| table.filter(|_| *needed));
     let tables = kept.map(|mut table| {
         table.body.selects_mut().for_each(|select| for_each_table(select, &mut renumber));
         table
     });
-    Plan { tables: tables.collect(), answer }
+    Plan { tables: tables.collect(), guard, answer }
 }
 
 fn for_each_table(select: &mut Select, visit: &mut impl FnMut(&mut usize)) {

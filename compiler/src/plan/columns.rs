@@ -64,7 +64,7 @@ fn keep(table: &mut Table, read: &IndexSet<usize>) {
 /// Visits the selects that read a table, with the aliases under which they do.
 fn for_each_reader(plan: &mut Plan, index: usize, visit: &mut impl FnMut(&mut Select, &[usize])) {
     let later = plan.tables.iter_mut().skip(index + 1).flat_map(|table| table.body.selects_mut());
-    for select in later.chain(plan.answer.selects_mut()) {
+    for select in later.chain([&mut plan.guard]).chain(plan.answer.selects_mut()) {
         let aliases = aliases_of(select, TableRef::Table(index));
         if !aliases.is_empty() {
             visit(select, &aliases);
@@ -122,7 +122,7 @@ mod tests {
             body: TableBody::Recursive { base, step },
         };
         let reader = reading(3, FromKind::Table(TableRef::Table(0)), Vec::new());
-        let mut plan = Plan { tables: vec![table], answer: PlanAnswer::Decision(vec![reader]) };
+        let mut plan = Plan::new(vec![table], PlanAnswer::Decision(vec![reader]));
         let before = plan.clone();
         drop_unread(&mut plan, 0);
         assert_eq!(plan, before);

@@ -13,7 +13,7 @@
 //! [`super::columns`] drops the column, too. An alternative inside a test is taken out of it where that frees
 //! it of the test's sources.
 
-use super::algebra::{Condition, Expr, From, FromKind, Plan, PlanAnswer, Select, Table, TableBody};
+use super::algebra::{Condition, Expr, From, FromKind, Plan, Select, Table, TableBody};
 use super::columns;
 use super::groups::{Group, groups};
 use crate::ir::CompareOp;
@@ -24,8 +24,8 @@ const ALTERNATIVES: usize = 16;
 
 /// Drops implied sources, and the columns that nobody asks for then, from the answer down to the first table.
 pub(crate) fn drop_implied(plan: &mut Plan) {
-    let Plan { tables, answer } = plan;
-    let (PlanAnswer::Decision(selects) | PlanAnswer::Rows { selects, .. }) = answer;
+    let Plan { tables, answer, .. } = plan;
+    let selects = answer.selects_mut();
     *selects = std::mem::take(selects).into_iter().flat_map(|select| take_out(select, tables)).collect();
     // INVARIANT: a table is read by later ones only, and its rows are those of its planning until its turn.
     for index in (0..plan.tables.len()).rev() {

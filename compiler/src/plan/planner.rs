@@ -241,7 +241,7 @@ impl<'p> Planner<'p> {
         match refusal {
             CompileError::Refused(message) if !always => {
                 let answer = PlanAnswer::Decision(refused.into_iter().map(|(select, _)| select).collect());
-                let plan = super::answer::prune(Plan { tables: self.tables.clone(), answer });
+                let plan = super::answer::prune(Plan::new(self.tables.clone(), answer));
                 Ok(Some((plan, message)))
             }
             error => Err(error),
@@ -250,7 +250,7 @@ impl<'p> Planner<'p> {
 
     /// The plan with the tables that it needs.
     pub(super) fn into_plan(self, answer: PlanAnswer) -> Plan {
-        super::answer::prune(Plan { tables: self.tables, answer })
+        super::answer::prune(Plan::new(self.tables, answer))
     }
 
     /// The refusal that a planning error means for the caller.

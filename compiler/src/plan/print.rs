@@ -166,6 +166,9 @@ impl Names<'_> {
             base.iter().for_each(|select| self.select(&mut text, plan, select, "rows", 1));
             step.into_iter().flatten().for_each(|select| self.select(&mut text, plan, select, kind, 1));
         }
+        if !plan.guard.is_unit() {
+            self.select(&mut text, plan, &plan.guard, "only if", 0);
+        }
         let (selects, kind) = match &plan.answer {
             PlanAnswer::Decision(selects) => (selects, "allowed if"),
             PlanAnswer::Rows { selects, .. } => (selects, "answer"),

@@ -14,7 +14,8 @@ impl Plan {
             return false;
         };
         let is_read = |select: &&Select| n_readings(std::slice::from_ref(*select), index) > 0;
-        let others: usize = self.tables.iter().flat_map(|table| table.body.selects()).filter(is_read).count();
+        let tables = self.tables.iter().flat_map(|table| table.body.selects());
+        let others = tables.chain([&self.guard]).filter(is_read).count();
         let mut readers = selects.iter().filter(is_read);
         let (Some(reader), None) = (readers.next(), readers.next()) else { return false };
         matches!(table.body, TableBody::Union(_))

@@ -93,7 +93,6 @@ impl LocalStatement<'_> {
         n_columns: usize,
         names: &[(usize, String)],
         sorted: bool,
-        common: &[Condition],
     ) -> Result<Template, CompileError> {
         self.statement(plan, |lowering, selects| {
             let all = lowering.arms(&plan.tables, &Sources::default(), selects, n_columns, sorted)?;
@@ -103,8 +102,8 @@ impl LocalStatement<'_> {
             };
             let projection = names.iter().map(column).collect();
             let from = build::joined(vec![build::derived(build::query(all), &r)]);
-            let common = lowering.outer_conditions(&plan.tables, common)?;
-            let distinct = build::query(build::select(true, projection, from, common));
+            let guard = lowering.outer_conditions(&plan.tables, &plan.guard.filter)?;
+            let distinct = build::query(build::select(true, projection, from, guard));
             let Some((_, name)) = names.first().filter(|_| sorted) else { return Ok(distinct) };
             let a = lowering.named("a");
             let value = || build::column(&a, build::ident(name));
