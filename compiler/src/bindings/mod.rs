@@ -42,6 +42,7 @@ pub use column::{column, output_name};
 pub use document::parse;
 use indexmap::IndexMap;
 pub use name::Name;
+pub(crate) use types::{is_uuid, is_whole};
 
 /// A parsed data-bindings document.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -159,16 +160,15 @@ pub struct SqlType {
     pub family: Family,
 }
 
-/// What the values of an SQL type look like.
+/// What the values of an SQL type look like: types of one family compare without a cast.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Family {
-    /// Integers in this range, both ends included.
-    Integer {
-        /// The smallest.
-        min: i64,
-        /// The largest.
-        max: i64,
-    },
+    /// Whole numbers in columns of up to 64 bits.
+    Integer,
+    /// Whole numbers of any size.
+    Numeric,
+    /// Whole numbers of 64 bits, in a column that keeps whatever else it is given as it is (SQLite).
+    IntegerAffinity,
     /// Text of any length; compares byte by byte.
     Text,
     /// Text in a column that pads it with blanks at the end; they are no part of the value.
@@ -177,6 +177,21 @@ pub enum Family {
     Uuid,
     /// Any other type; compared as text.
     Other,
+    /// A name that stands for columns of several families; compared as if it were not told.
+    Ambiguous,
+}
+
+/// How an id compares with the values of a column of some type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Fit {
+    /// As a value of the type.
+    Value,
+    /// As a whole number that no column of 64 bits holds.
+    Wide,
+    /// As text: a column of the type may show it, but it is no value in the type's canonical form.
+    Text,
+    /// With none: no column of the type shows it.
+    Never,
 }
 
 /// Why a document is refused.

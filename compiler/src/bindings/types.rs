@@ -1,18 +1,21 @@
 //! Column types: how the ids of a type are held by the caller's columns.
 //!
-//! An id is a text, and a literal of another type must be written so that the statement can neither fail nor
-//! match another id. So each type has a [`Family`] that says which texts are literals of it, in their one
-//! canonical form: `01` is no id of an integer column.
+//! A declaration decides how to compare, never whether a fact exists. SQL types form families, and a family is
+//! what counts: `smallint`, `integer` and `bigint` are all whole numbers, and an id of one is written bare, so
+//! that it takes the operator and the index of whatever column it meets. Where families meet in one column of
+//! ours, they join upwards: whole numbers of 64 bits, whole numbers of any size, text.
+//!
+//! An id is a text, and one that the family cannot write must be compared in a way that neither fails nor
+//! matches another id. Which way is its [`Fit`].
 //!
 //! The name is what a cast may be written with. It differs from the caller's where a cast would do harm:
-//! `serial` is no type, and `CAST('abcd' AS varchar(3))` cuts the id. `char(n)` is compared as `bpchar` without a
-//! length, which keeps the column's index and cuts nothing; it ignores blanks at the end, and a column's value
-//! never shows them as text, so an id that ends in a blank is no value of it. `char(32)` is what `SQLAlchemy`
-//! writes for a UUID, also of a database that has a type for it: such a column may be either, so it is
-//! compared as one whose type nobody told.
+//! `serial` is no type, `CAST(3000000000 AS integer)` fails, and `CAST('abcd' AS varchar(3))` cuts the id. `char(n)`
+//! is compared as `bpchar` without a length, which keeps the column's index and cuts nothing; it ignores blanks
+//! at the end, and a column's value never shows them as text. `char(32)` is what `SQLAlchemy` writes for a UUID, also of
+//! a database that has a type for it: such a column may be either, so it is compared as one whose type nobody told.
 
 use super::token::{Lexeme, Token, spelled};
-use super::{Family, SqlType, lexer, reader};
+use super::{Family, Fit, SqlType, lexer, reader};
 use crate::dialect::Dialect;
 use crate::dialect::lexis::TypeNames;
 
@@ -36,8 +39,10 @@ impl SqlType {
         let is_array = name.contains('[');
         let known = match lexis.types {
             TypeNames::Exact if is_array => None,
-            TypeNames::Exact if base == "char" && length == "32)" => None,
-            TypeNames::Exact => exact(base),
+            TypeNames::Exact if base == "char" && length == "32)" => {
+                return Ok(Self { name, family: Family::Ambiguous });
+            }
+            TypeNames::Exact => exact(base, &length),
             TypeNames::Affinity => affinity(base),
         };
         if let Some((name, family)) = known {
@@ -56,26 +61,78 @@ impl SqlType {
         Ok(Self { name, family: Family::Other })
     }
 
-    /// Whether a text is the canonical literal of a value of the type. No value has another.
-    pub fn admits(&self, text: &str) -> bool {
+    /// Whole numbers of any size.
+    pub(crate) fn numeric() -> Self {
+        Self { name: "numeric".to_owned(), family: Family::Numeric }
+    }
+
+    /// How an id compares with the values of a column of this type.
+    pub fn fit(&self, text: &str) -> Fit {
         if text.contains('\0') {
-            return false;
+            return Fit::Never;
         }
         match self.family {
-            Family::Integer { min, max } => text
-                .parse::<i64>()
-                .is_ok_and(|number| (min..=max).contains(&number) && number.to_string() == text),
-            Family::Uuid => {
-                text.len() == 36
-                    && text.char_indices().all(|(at, c)| match at {
-                        8 | 13 | 18 | 23 => c == '-',
-                        _ => c.is_ascii_digit() || ('a'..='f').contains(&c),
-                    })
-            }
-            Family::Padded => !text.ends_with(' '),
-            Family::Text | Family::Other => true,
+            Family::Integer | Family::Numeric if text.parse::<i64>().is_ok() && is_whole(text) => Fit::Value,
+            Family::Integer | Family::Numeric if is_whole(text) => Fit::Wide,
+            Family::Integer | Family::Numeric if is_other_number(text) => Fit::Text,
+            Family::Integer | Family::Numeric => Fit::Never,
+            Family::IntegerAffinity if text.parse::<i64>().is_ok() && is_whole(text) => Fit::Value,
+            Family::IntegerAffinity => Fit::Text,
+            Family::Uuid if is_uuid(text) => Fit::Value,
+            Family::Uuid => Fit::Never,
+            Family::Padded if text.ends_with(' ') => Fit::Text,
+            Family::Padded | Family::Text => Fit::Value,
+            Family::Other | Family::Ambiguous => Fit::Text,
         }
     }
+}
+
+impl Family {
+    /// The family of a column into which values of both go; `None` if each must become text first.
+    pub(crate) fn join(self, other: Self) -> Option<Self> {
+        match (self, other) {
+            (Self::Integer | Self::Numeric, Self::Integer | Self::Numeric) => {
+                Some(if self == other { self } else { Self::Numeric })
+            }
+            (Self::IntegerAffinity, Self::IntegerAffinity)
+            | (Self::Text, Self::Text)
+            | (Self::Padded, Self::Padded)
+            | (Self::Uuid, Self::Uuid) => Some(self),
+            (
+                Self::Integer
+                | Self::Numeric
+                | Self::IntegerAffinity
+                | Self::Uuid
+                | Self::Padded
+                | Self::Text
+                | Self::Other
+                | Self::Ambiguous,
+                _,
+            ) => None,
+        }
+    }
+}
+
+/// A whole number of any size in its canonical form: no sign but `-`, no leading zero.
+pub(crate) fn is_whole(text: &str) -> bool {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    text == "0"
+        || !digits.is_empty() && !digits.starts_with('0') && digits.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// A text that a column of numbers may show for a number that is not whole: `5.0`, `1e+30`, `NaN`.
+fn is_other_number(text: &str) -> bool {
+    let is_named = matches!(text, "NaN" | "Infinity" | "-Infinity");
+    is_named || text.contains(['.', 'e']) && text.parse::<f64>().is_ok()
+}
+
+/// A UUID in canonical form.
+pub(crate) fn is_uuid(text: &str) -> bool {
+    text.len() == 36
+        && text.bytes().enumerate().all(|(at, byte)| match at {
+            8 | 13 | 18 | 23 => byte == b'-',
+            _ => matches!(byte, b'0'..=b'9' | b'a'..=b'f'),
+        })
 }
 
 /// Whether tokens can be a type's name: names, then perhaps lengths between brackets and brackets of arrays.
@@ -100,28 +157,29 @@ fn is_type(lexemes: &[Lexeme]) -> bool {
         })
 }
 
-const SMALL: Family = Family::Integer { min: -32_768, max: 32_767 };
-const MIDDLE: Family = Family::Integer { min: -2_147_483_648, max: 2_147_483_647 };
-const BIG: Family = Family::Integer { min: i64::MIN, max: i64::MAX };
-
 /// The types of PostgreSQL whose values we can write as literals, without their lengths.
-fn exact(base: &str) -> Option<(&'static str, Family)> {
+fn exact(base: &str, length: &str) -> Option<(&'static str, Family)> {
     match base {
-        "smallint" | "int2" | "smallserial" | "serial2" => Some(("smallint", SMALL)),
-        "integer" | "int" | "int4" | "serial" | "serial4" => Some(("integer", MIDDLE)),
-        "bigint" | "int8" | "bigserial" | "serial8" => Some(("bigint", BIG)),
-        "text" | "varchar" | "character varying" | "char varying" => Some(("text", Family::Text)),
+        "smallint" | "int2" | "smallserial" | "serial2" | "integer" | "int" | "int4" | "serial"
+        | "serial4" | "bigint" | "int8" | "bigserial" | "serial8" => Some(("bigint", Family::Integer)),
+        "numeric" | "decimal" | "dec" if !has_fraction(length) => Some(("numeric", Family::Numeric)),
+        "text" | "varchar" | "character varying" | "char varying" => Some(("TEXT", Family::Text)),
         "char" | "character" | "bpchar" | "nchar" => Some(("bpchar", Family::Padded)),
         "uuid" => Some(("uuid", Family::Uuid)),
         _ => None,
     }
 }
 
+/// Whether a precision and scale, `10,2)`, leave room for a fraction.
+fn has_fraction(length: &str) -> bool {
+    length.split_once(',').is_some_and(|(_, scale)| scale.trim_end_matches(')') != "0")
+}
+
 /// The affinities of SQLite, by its own rule on a part of the name. It keeps a UUID as the text that was given.
 fn affinity(base: &str) -> Option<(&'static str, Family)> {
     let holds = |part: &str| base.contains(part);
-    if holds("int") {
-        Some(("INTEGER", BIG))
+    if holds("int") || base == "numeric" || base == "decimal" {
+        Some(("INTEGER", Family::IntegerAffinity))
     } else if holds("char") || holds("clob") || holds("text") || base == "uuid" {
         Some(("TEXT", Family::Text))
     } else {

@@ -46,6 +46,9 @@ pub(crate) struct Features {
     pub(crate) fences_alternatives: bool,
     /// How a literal spells what a driver could take for a parameter.
     pub(crate) escapes: Escapes,
+    /// The arms of a union must agree in their columns' types, and a comparison of two types that do not compare
+    /// is an error before any row is read.
+    pub(crate) strict_types: bool,
     /// A truth value is a number, 0 or 1.
     pub(crate) boolean_is_number: bool,
     /// A literal takes the type of the column that it is compared with, whatever that is.
@@ -127,6 +130,7 @@ const SQLITE: Features = Features {
     expands_tables: true,
     fences_alternatives: false,
     escapes: Escapes::Char,
+    strict_types: false,
     boolean_is_number: true,
     literals_are_untyped: false,
     sets_are_arrays: false,
@@ -150,6 +154,7 @@ const POSTGRESQL: Features = Features {
     expands_tables: false,
     fences_alternatives: true,
     escapes: Escapes::EscapeStrings,
+    strict_types: true,
     boolean_is_number: false,
     literals_are_untyped: true,
     sets_are_arrays: true,

@@ -9,10 +9,11 @@
 use super::split::{Residual, for_each_condition};
 use super::variant::Variant;
 use super::{Asked, LocalPlan};
+use crate::bindings::{Fit, is_uuid};
 use crate::ir::{CompareOp, ConstId, Constant, Program};
 use crate::plan::algebra::{Condition, Expr, Plan};
 use crate::question::{Domain, Question, QuestionVar};
-use crate::sql::compare::{is_small_number, is_uuid};
+use crate::sql::compare::is_small_number;
 use crate::sql::template::Place;
 use indexmap::IndexSet;
 
@@ -27,9 +28,9 @@ enum Like {
     Nothing,
     /// The value itself.
     Exactly(String),
-    /// That the value is the same as this variable's, which is the first with it, and which of the types
-    /// admit it.
-    Any { same_as: usize, admitted: Vec<bool> },
+    /// That the value is the same as this variable's, which is the first with it, how it fits each of the types, and
+    /// whether it may be left untyped.
+    Any { same_as: usize, fits: Vec<Fit>, untyped: [bool; 2] },
 }
 
 impl Likeness {
@@ -38,7 +39,7 @@ impl Likeness {
         let like = |like: &Like| match like {
             Like::Nothing => 32,
             Like::Exactly(text) => 32 + text.len(),
-            Like::Any { admitted, .. } => 32 + admitted.len(),
+            Like::Any { fits, .. } => 32 + fits.len(),
         };
         self.0.iter().map(like).sum()
     }
@@ -65,10 +66,8 @@ impl LocalPlan {
             }
             let is_same = |other: &QuestionVar| other.domain == var.domain;
             let same_as = vars.iter().position(is_same).unwrap_or(at);
-            let types = asked.bindings.sql_types.values();
-            let mut admitted: Vec<bool> = types.map(|ty| ty.admits(text)).collect();
-            admitted.extend([is_small_number(text), is_uuid(text)]);
-            Some(Like::Any { same_as, admitted })
+            let fits = asked.bindings.sql_types.values().map(|ty| ty.fit(text)).collect();
+            Some(Like::Any { same_as, fits, untyped: [is_small_number(text), is_uuid(text)] })
         };
         vars.iter().enumerate().map(like).collect::<Option<_>>().map(Likeness)
     }

@@ -38,6 +38,7 @@ mod linearise;
 mod planner;
 pub(crate) mod print;
 mod produce;
+mod readings;
 mod recursion;
 mod repeats;
 mod roles;

@@ -5,7 +5,7 @@
 //! that no comparison excludes it from is tested for it.
 
 use super::build;
-use super::held::{Held, LocalValues};
+use super::held::{Held, LocalValues, compare_natively};
 use super::lower::{Lowering, Sources, column_names};
 use crate::bindings::{BoundQuery, ConditionPart, Name, PlainQuery};
 use crate::catalog::{Relation, RelationSource};
@@ -181,8 +181,10 @@ impl Lowering<'_> {
                 cells.push(match held {
                     Held::Native(ty) if at == 0 => build::cast(self.native(ty, *literal)?, &ty.name),
                     Held::Native(ty) => self.native(ty, *literal)?,
-                    Held::Text | Held::Untold(_) if at == 0 => self.text(self.literal(*literal)?),
-                    Held::Text | Held::Untold(_) => self.literal(*literal)?,
+                    Held::Text | Held::Untold(_) | Held::Opaque(_) if at == 0 => {
+                        self.text(self.literal(*literal)?)
+                    }
+                    Held::Text | Held::Untold(_) | Held::Opaque(_) => self.literal(*literal)?,
                 });
             }
             values.push(cells);
@@ -261,11 +263,9 @@ impl Lowering<'_> {
     ) -> Result<Sql, CompileError> {
         let is_same = |select: &&Select| {
             let output = select.output.first();
-            output.is_some_and(|expr| self.held(&Sources::of(select), *expr) == *held)
+            output.is_some_and(|expr| compare_natively(&self.held(&Sources::of(select), *expr), held))
         };
-        let (same, others): (Vec<&Select>, Vec<&Select>) = selects.iter().partition(is_same);
-        let native = if matches!(held, Held::Native(_)) { same } else { Vec::new() };
-        let text: Vec<&Select> = if native.is_empty() { selects.iter().collect() } else { others };
+        let (native, text): (Vec<&Select>, Vec<&Select>) = selects.iter().partition(is_same);
         let mut any = Vec::new();
         if !native.is_empty() {
             any.push(self.in_arms(tables, outer, value.clone(), held.clone(), &native)?);

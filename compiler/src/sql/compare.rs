@@ -4,9 +4,9 @@
 //! statement never fails over it.
 
 use super::build;
-use super::held::Held;
+use super::held::{Held, compare_natively};
 use super::lower::{Lowering, Sources};
-use crate::bindings::{Family, SqlType};
+use crate::bindings::{Family, Fit, SqlType, is_uuid, is_whole};
 use crate::ir::{CompareOp, ConstId, TypeId};
 use crate::plan::algebra::Expr;
 use crate::question::CompileError;
@@ -48,7 +48,7 @@ impl Lowering<'_> {
         let (left, right) = (self.expr(sources, left)?, self.expr(sources, right)?);
         let (left, right) = match (&held_left, &held_right) {
             (Held::Text, Held::Text) => (left, right),
-            (Held::Native(one), Held::Native(other)) if comparable(one, other) => (left, right),
+            (one, other) if compare_natively(one, other) => (left, right),
             _ => (self.as_text(left, &held_left), self.as_text(right, &held_right)),
         };
         Ok(build::binary(left, operator, right))
@@ -61,47 +61,81 @@ impl Lowering<'_> {
         held: &Held,
         literals: &[ConstId],
     ) -> Result<Sql, CompileError> {
-        let mut list = Vec::with_capacity(literals.len());
-        let value = match held {
-            Held::Native(ty) => {
-                for literal in literals {
-                    if ty.admits(self.literal_text(*literal)?) {
-                        list.push(self.native(ty, *literal)?);
-                    }
-                }
-                value
-            }
+        match held {
+            Held::Native(ty) => self.one_of_type(value, ty, literals),
             Held::Untold(ty) if self.suffice_untyped(*ty, literals)? => {
                 let exact = self.as_text(value.clone(), held);
                 let one = self.one_of(value, &Held::Text, literals)?;
                 let exact = self.one_of(exact, &Held::Text, literals)?;
-                return Ok(build::nested(build::all(vec![one, exact])));
+                Ok(build::nested(build::all(vec![one, exact])))
             }
-            Held::Text | Held::Untold(_) => {
-                for literal in literals {
-                    list.push(self.literal(*literal)?);
-                }
-                self.as_text(value, held)
+            Held::Text | Held::Untold(_) | Held::Opaque(_) => {
+                let list = literals.iter().map(|literal| self.literal(*literal));
+                Ok(build::equals_one(self.as_text(value, held), list.collect::<Result<_, _>>()?))
+            }
+        }
+    }
+
+    /// `value IN (…)`, for a value of an SQL type: each literal in the way in which it fits the type.
+    fn one_of_type(&self, value: Sql, ty: &SqlType, literals: &[ConstId]) -> Result<Sql, CompileError> {
+        let (mut values, mut wide, mut texts, mut fits) = (Vec::new(), Vec::new(), Vec::new(), true);
+        for literal in literals {
+            match ty.fit(self.literal_text(*literal)?) {
+                Fit::Value => values.push(self.native(ty, *literal)?),
+                Fit::Wide => wide.push(self.native(ty, *literal)?),
+                Fit::Text => texts.push(self.literal(*literal)?),
+                Fit::Never => fits = false,
+            }
+        }
+        // A bare number tells the column's family as well; a UUID in quotes takes any.
+        let is_told = ty.family != Family::Uuid && !(values.is_empty() && wide.is_empty());
+        if let Some(first) = values.first_mut() {
+            *first = self.typed(ty, first.clone());
+        }
+        let text = self.as_text(value.clone(), &Held::Native(ty.clone()));
+        let mut any = Vec::new();
+        for (value, list) in [(value.clone(), values), (value.clone(), wide), (text, texts)] {
+            if !list.is_empty() {
+                any.push(build::equals_one(value, list));
+            }
+        }
+        if !fits && !is_told {
+            any.extend(self.never(value, ty));
+        }
+        Ok(build::any(any))
+    }
+
+    /// A text of a type with the type beside it: the bare text would take any other type of its column, and then equal
+    /// another id (`'05'` an integer `5`, `'HR'` a citext `hr`). In a list one is enough.
+    fn typed(&self, ty: &SqlType, literal: Sql) -> Sql {
+        let is_text = matches!(ty.family, Family::Text | Family::Padded);
+        if is_text && self.features.strict_types { build::cast(literal, &ty.name) } else { literal }
+    }
+
+    /// `(value = 0 AND FALSE)`: holds of no row, and is an error where the column is of another family, as what is no
+    /// literal of the declared one may well be a value of that.
+    fn never(&self, value: Sql, ty: &SqlType) -> Option<Sql> {
+        let some = match ty.family {
+            Family::Integer | Family::Numeric => build::number(0),
+            Family::Uuid => build::cast(build::lit("00000000-0000-0000-0000-000000000000"), &ty.name),
+            Family::IntegerAffinity | Family::Text | Family::Padded | Family::Other | Family::Ambiguous => {
+                return None;
             }
         };
-        let mut list = list.into_iter();
-        Ok(match (list.next(), list.len()) {
-            (None, _) => build::boolean(false),
-            (Some(only), 0) => build::binary(value, BinaryOperator::Eq, only),
-            (Some(first), _) => build::in_list(value, std::iter::once(first).chain(list).collect()),
-        })
+        let equal = build::binary(value, BinaryOperator::Eq, some);
+        self.features.strict_types.then(|| build::nested(build::all(vec![equal, build::boolean(false)])))
     }
 
     /// `value <> literal`, for a value held in any way.
     fn unequal(&self, value: Sql, held: &Held, literal: ConstId) -> Result<Sql, CompileError> {
-        Ok(match held {
-            Held::Native(ty) if ty.admits(self.literal_text(literal)?) => {
-                build::binary(value, BinaryOperator::NotEq, self.native(ty, literal)?)
-            }
-            Held::Native(_) => build::boolean(true),
-            Held::Text | Held::Untold(_) => {
-                build::binary(self.as_text(value, held), BinaryOperator::NotEq, self.literal(literal)?)
-            }
+        let unequal = |left, right| build::binary(left, BinaryOperator::NotEq, right);
+        let Held::Native(ty) = held else {
+            return Ok(unequal(self.as_text(value, held), self.literal(literal)?));
+        };
+        Ok(match ty.fit(self.literal_text(literal)?) {
+            Fit::Value | Fit::Wide => unequal(value, self.typed(ty, self.native(ty, literal)?)),
+            Fit::Text => unequal(self.as_text(value, held), self.literal(literal)?),
+            Fit::Never => self.never(value, ty).map_or_else(|| build::boolean(true), build::not),
         })
     }
 
@@ -122,30 +156,9 @@ impl Lowering<'_> {
     }
 }
 
-/// Whether values of two types compare without a cast.
-fn comparable(left: &SqlType, right: &SqlType) -> bool {
-    match (left.family, right.family) {
-        (Family::Integer { .. }, Family::Integer { .. })
-        | (Family::Uuid, Family::Uuid)
-        | (Family::Padded, Family::Padded) => true,
-        (Family::Integer { .. } | Family::Uuid | Family::Padded | Family::Text | Family::Other, _) => false,
-    }
-}
-
 /// A canonical number that every integer type of four bytes holds.
 pub(crate) fn is_small_number(text: &str) -> bool {
-    let digits = text.strip_prefix('-').unwrap_or(text);
-    let canonical = digits == "0" && text == "0" || !digits.is_empty() && !digits.starts_with('0');
-    canonical && digits.len() <= 9 && digits.bytes().all(|byte| byte.is_ascii_digit())
-}
-
-/// A UUID in canonical form.
-pub(crate) fn is_uuid(text: &str) -> bool {
-    text.len() == 36
-        && text.bytes().enumerate().all(|(at, byte)| match at {
-            8 | 13 | 18 | 23 => byte == b'-',
-            _ => matches!(byte, b'0'..=b'9' | b'a'..=b'f'),
-        })
+    is_whole(text) && text.strip_prefix('-').unwrap_or(text).len() <= 9
 }
 
 #[cfg(test)]

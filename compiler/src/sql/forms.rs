@@ -9,7 +9,6 @@ use super::held::{Held, LocalValues};
 use super::lower::{Literal, Lowering, Sources, Values};
 use super::template::Template;
 use crate::bindings::ColumnExpr;
-use crate::bindings::SqlType;
 use crate::catalog::Catalog;
 use crate::dialect::Dialect;
 use crate::ir::{ConstId, Constant, Program};
@@ -63,10 +62,8 @@ impl LocalStatement<'_> {
     /// what an expression makes of it.
     pub(crate) fn column_held(&self, column: &ColumnExpr, ty: &str) -> Held {
         let told = self.values.bindings.sql_types.get(ty).filter(|_| column.name.is_some());
-        match told.map(SqlType::held) {
-            None | Some(Held::Untold(_)) => Held::Untold(self.program.type_id(ty)),
-            Some(held) => held,
-        }
+        let ty = self.program.type_id(ty);
+        told.map_or(Held::Untold(ty), |told| told.held(ty))
     }
 
     /// The statement with a variable whose value is the caller's column.

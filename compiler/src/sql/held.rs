@@ -8,7 +8,7 @@
 use super::build;
 use super::lower::{Lowering, Sources};
 use super::template::Place;
-use crate::bindings::{Bindings, Family, Name, SqlType};
+use crate::bindings::{Bindings, Family, Fit, Name, SqlType};
 use crate::ir::{ConstId, TypeId};
 use crate::plan::algebra::{Embedded, Expr, FromKind, Plan, Select, TableBody};
 use crate::question::CompileError;
@@ -19,10 +19,12 @@ use sqlparser::ast::Expr as Sql;
 /// How a value is held.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Held {
-    /// As text that compares by its bytes.
+    /// As text of our own.
     Text,
     /// As a value of this SQL type.
     Native(SqlType),
+    /// In a column of the caller's whose SQL type is told and compared as text, with values of this type.
+    Opaque(Option<TypeId>),
     /// In a column of the caller's whose SQL type nobody told, with values of this type.
     Untold(Option<TypeId>),
 }
@@ -59,12 +61,17 @@ pub(crate) struct LocalValues<'l> {
 }
 
 impl SqlType {
-    /// How values of this type are held.
-    pub(super) fn held(&self) -> Held {
+    /// How a column of this type holds values of a type of the policy.
+    pub(super) fn held(&self, ty: Option<TypeId>) -> Held {
         match self.family {
-            Family::Integer { .. } | Family::Uuid | Family::Padded => Held::Native(self.clone()),
-            Family::Text => Held::Text,
-            Family::Other => Held::Untold(None),
+            Family::Integer
+            | Family::Numeric
+            | Family::IntegerAffinity
+            | Family::Text
+            | Family::Padded
+            | Family::Uuid => Held::Native(self.clone()),
+            Family::Other => Held::Opaque(ty),
+            Family::Ambiguous => Held::Untold(ty),
         }
     }
 }
@@ -73,10 +80,7 @@ impl Lowering<'_> {
     /// How a caller's columns hold the values of a type.
     pub(crate) fn held_type(&self, ty: Option<TypeId>, name: &str) -> Held {
         let told = self.local.as_ref().and_then(|local| local.bindings.sql_types.get(name));
-        match told.map(SqlType::held) {
-            None | Some(Held::Untold(_)) => Held::Untold(ty),
-            Some(held) => held,
-        }
+        told.map_or(Held::Untold(ty), |told| told.held(ty))
     }
 
     /// How a value is held.
@@ -106,12 +110,17 @@ impl Lowering<'_> {
         }
     }
 
-    /// A literal is a native value if its own type is held so and it is one.
+    /// A literal is a native value if its own type is held so and it is one; a number too wide for the type is one
+    /// of the wider type.
     fn held_literal(&self, literal: ConstId) -> Held {
         let held = constant(self.program, self.extra_constants, literal);
         let name = held.and_then(|held| self.program.types.get(held.ty.index()));
         match (held, name.map(|ty| self.held_type(None, &ty.name))) {
-            (Some(literal), Some(Held::Native(ty))) if ty.admits(&literal.text) => Held::Native(ty),
+            (Some(literal), Some(Held::Native(ty))) => match ty.fit(&literal.text) {
+                Fit::Value => Held::Native(ty),
+                Fit::Wide => Held::Native(SqlType::numeric()),
+                Fit::Text | Fit::Never => Held::Text,
+            },
             _ => Held::Text,
         }
     }
@@ -161,8 +170,10 @@ impl Lowering<'_> {
                     before.get(column).cloned().flatten()
                 }
                 expr => Some(match self.held(&sources, expr) {
-                    Held::Untold(_) => Held::Text,
-                    held => held,
+                    Held::Untold(_) | Held::Opaque(_) => Held::Text,
+                    // As a value of its own type it would equal what differs in blanks, also in a column of another type.
+                    Held::Native(ty) if ty.family == Family::Padded => Held::Text,
+                    held @ (Held::Text | Held::Native(_)) => held,
                 }),
             };
             *slot = match (slot.take(), new) {
@@ -174,9 +185,13 @@ impl Lowering<'_> {
 
     /// A column of the caller's, made to equal only what has the same bytes.
     pub(super) fn exact(&self, column: Sql, held: &Held) -> Sql {
-        match (held, self.features.byte_equality) {
-            (Held::Text | Held::Untold(_), Some(collation)) => build::collate(column, collation),
-            (Held::Text | Held::Untold(_) | Held::Native(_), _) => column,
+        let is_text = match held {
+            Held::Text | Held::Untold(_) | Held::Opaque(_) => true,
+            Held::Native(ty) => ty.family == Family::Text,
+        };
+        match self.features.byte_equality {
+            Some(collation) if is_text => build::collate(column, collation),
+            Some(_) | None => column,
         }
     }
 
@@ -184,22 +199,17 @@ impl Lowering<'_> {
     pub(super) fn as_text(&self, value: Sql, held: &Held) -> Sql {
         match held {
             Held::Text => value,
-            Held::Untold(Some(TypeId::BOOLEAN)) if self.features.boolean_is_number => {
+            Held::Untold(Some(TypeId::BOOLEAN)) | Held::Opaque(Some(TypeId::BOOLEAN))
+                if self.features.boolean_is_number =>
+            {
                 let text = build::cast(value, "TEXT");
                 build::case(text, &[("1", "true"), ("0", "false")])
             }
-            Held::Native(_) | Held::Untold(_) => build::cast(value, "TEXT"),
+            Held::Untold(_) | Held::Opaque(_) => build::cast(value, "TEXT"),
+            Held::Native(ty) if ty.family == Family::Text && !self.features.strict_types => value,
+            // A cast keeps the column's collation.
+            Held::Native(_) => self.exact(build::cast(value, "TEXT"), &Held::Text),
         }
-    }
-
-    /// Whether a value stands in a column of the caller's.
-    fn is_callers(&self, sources: &Sources, expr: Expr) -> bool {
-        if let Expr::Given(var) = expr {
-            let column = self.local.as_ref().and_then(|local| local.column.as_ref());
-            return column.is_some_and(|(column, _, _)| *column == var);
-        }
-        let kind = expr.alias().and_then(|alias| sources.kind(alias));
-        matches!(kind, Some(FromKind::Source(_) | FromKind::Row(_)))
     }
 
     /// A value in the way in which its column is held.
@@ -210,23 +220,26 @@ impl Lowering<'_> {
         wanted: &Held,
     ) -> Result<Sql, CompileError> {
         match (wanted, expr) {
-            (Held::Native(ty), Expr::Const(literal)) => Ok(build::cast(self.native(ty, literal)?, &ty.name)),
+            (Held::Native(ty), Expr::Const(literal)) => match ty.fit(self.literal_text(literal)?) {
+                Fit::Value => Ok(build::cast(self.native(ty, literal)?, &ty.name)),
+                Fit::Wide => Ok(build::cast(self.native(ty, literal)?, &SqlType::numeric().name)),
+                Fit::Text | Fit::Never => {
+                    Err(CompileError::Bug("a literal in a column of another type".into()))
+                }
+            },
             (Held::Native(ty), _) => {
                 let value = self.expr(sources, expr)?;
-                // The arms of a fixpoint must agree to the letter.
                 let is_table = self.local.as_ref().is_some_and(|local| local.current.is_some());
-                Ok(if is_table { build::cast(value, &ty.name) } else { value })
+                // A cast of a text to a number is a number, where it is no error.
+                let is_cast = self.features.strict_types || ty.family == Family::Text;
+                Ok(if is_table && is_cast { build::cast(value, &ty.name) } else { value })
             }
-            (Held::Text | Held::Untold(_), Expr::Column { .. } | Expr::Given(_)) => {
+            (Held::Text | Held::Untold(_) | Held::Opaque(_), Expr::Column { .. } | Expr::Given(_)) => {
                 let held = self.held(sources, expr);
                 let value = self.expr(sources, expr)?;
-                // What counts as text may be declared as another kind of it.
-                if held == Held::Text && self.is_callers(sources, expr) {
-                    return Ok(self.text(value));
-                }
                 Ok(self.as_text(value, &held))
             }
-            (Held::Text | Held::Untold(_), _) => {
+            (Held::Text | Held::Untold(_) | Held::Opaque(_), _) => {
                 let value = self.expr(sources, expr)?;
                 Ok(self.text(value))
             }
@@ -241,8 +254,21 @@ fn held_column(tables: &[Vec<Held>], table: usize, column: usize) -> Held {
 /// How a column is held into which both go.
 fn together(left: Held, right: Held) -> Held {
     match (left, right) {
-        (Held::Native(one), Held::Native(other)) if one == other => Held::Native(one),
+        (Held::Native(one), Held::Native(other)) => match one.family.join(other.family) {
+            Some(family) if family == one.family => Held::Native(one),
+            Some(_) => Held::Native(SqlType::numeric()),
+            None => Held::Text,
+        },
         (Held::Untold(one), Held::Untold(other)) if one == other => Held::Untold(one),
-        (Held::Text | Held::Native(_) | Held::Untold(_), _) => Held::Text,
+        (Held::Opaque(one), Held::Opaque(other)) if one == other => Held::Opaque(one),
+        (Held::Text | Held::Native(_) | Held::Untold(_) | Held::Opaque(_), _) => Held::Text,
+    }
+}
+
+/// Whether values that are held so compare without a cast.
+pub(super) fn compare_natively(left: &Held, right: &Held) -> bool {
+    match (left, right) {
+        (Held::Native(one), Held::Native(other)) => one.family.join(other.family).is_some(),
+        (Held::Text | Held::Native(_) | Held::Untold(_) | Held::Opaque(_), _) => false,
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! The policy's integers are texts of one form each, `7` and never `07`. A column of the caller's may hold
 //! anything; what is no such text is no integer, so its row is no fact: its comparison is NULL, and the
-//! statement never fails over it. A column that is told to be an integer is compared as it is.
+//! statement never fails over it. A column that is told to be an integer of at most 64 bits is compared as it is.
 
 use super::build;
 use super::held::Held;
@@ -35,8 +35,8 @@ impl Lowering<'_> {
         let held = self.held(sources, expr);
         let value = self.expr(sources, expr)?;
         match held {
-            Held::Native(ty) if matches!(ty.family, Family::Integer { .. }) => return Ok(value),
-            Held::Text | Held::Native(_) | Held::Untold(_) => {}
+            Held::Native(ty) if ty.family == Family::Integer => return Ok(value),
+            Held::Text | Held::Native(_) | Held::Untold(_) | Held::Opaque(_) => {}
         }
         if is_ours {
             return Ok(build::cast(value, self.features.integer));
@@ -51,9 +51,13 @@ impl Lowering<'_> {
             IntegerTest::Pattern => {
                 let length = build::call("length", vec![text.clone()]);
                 let is_short = build::binary(length, BinaryOperator::LtEq, build::number(MOST_BYTES));
-                // Twenty digits may be too many for an integer of 64 bits, and compare right all the same.
                 let test = build::all(vec![build::similar(text.clone(), PATTERN), is_short]);
-                build::only_if(test, build::cast(text, "NUMERIC"))
+                // Twenty bytes may still be too much for 64 bits. Only inside the first test does no cast fail.
+                let number = build::cast(text, "NUMERIC");
+                let bound = |op, bound| build::binary(number.clone(), op, build::number(bound));
+                let is_in_range =
+                    vec![bound(BinaryOperator::GtEq, i64::MIN), bound(BinaryOperator::LtEq, i64::MAX)];
+                build::only_if(test, build::only_if(build::all(is_in_range), number))
             }
         })
     }

@@ -103,15 +103,19 @@ impl Lowering<'_> {
         Ok(if self.features.compact_values { build::compact(text) } else { self.lit(text) })
     }
 
-    /// A literal as a value of a type that admits it.
+    /// A literal as a value of a type that it [fits](crate::bindings::Fit), wide or not.
     pub(super) fn native(&self, ty: &SqlType, literal: ConstId) -> Result<Sql, CompileError> {
         match (ty.family, self.place(literal)) {
-            (Family::Integer { .. }, Some(var)) => Ok(build::placeholder(format!("{MARK}n{var}{MARK}"))),
-            (Family::Integer { .. }, None) => {
-                let text = self.literal_text(literal)?;
-                Ok(text.parse().map_or_else(|_| self.lit(text), build::number))
+            (Family::Integer | Family::Numeric | Family::IntegerAffinity, Some(var)) => {
+                Ok(build::placeholder(format!("{MARK}n{var}{MARK}")))
             }
-            (Family::Uuid | Family::Padded | Family::Text | Family::Other, _) => self.literal(literal),
+            (Family::Integer | Family::Numeric | Family::IntegerAffinity, None) => {
+                let number = build::whole(self.literal_text(literal)?);
+                number.ok_or_else(|| CompileError::Bug("a literal that is no number".into()))
+            }
+            (Family::Uuid | Family::Padded | Family::Text | Family::Other | Family::Ambiguous, _) => {
+                self.literal(literal)
+            }
         }
     }
 

@@ -46,10 +46,12 @@ pub(super) enum Kind {
     Caseless,
     /// Text that the column pads with blanks.
     Padded,
-    /// Integers up to this one.
-    Integer {
-        /// The largest.
-        max: i64,
+    /// Whole numbers of at most 64 bits; the width does not matter.
+    Integer,
+    /// Numbers of any size.
+    Numeric {
+        /// Whether they have digits behind the point.
+        has_fraction: bool,
     },
     /// UUIDs.
     Uuid,

@@ -121,13 +121,18 @@ fn sql_type(ty: &str, column: &Column, sql_types: &SqlTypes) -> Option<Finding> 
     let found = &column.ty;
     let Some(declared) = sql_types.get(ty) else { return undeclared(ty, column) };
     let base = |name: &str| name.split('(').next().map(str::to_lowercase);
+    let whole = Kind::Numeric { has_fraction: false };
     let severity = match (declared.kind, found.kind) {
-        _ if base(&declared.name) == base(&found.name) => return None,
-        (_, Kind::Unknown) | (Kind::Text, Kind::Text) => return None,
-        (Kind::Integer { max: declared }, Kind::Integer { max: found }) if declared == found => return None,
-        (Kind::Integer { max: declared }, Kind::Integer { max: found }) if declared > found => {
-            Severity::Warning
+        (_, Kind::Unknown) | (Kind::Text, Kind::Text) | (Kind::Integer, Kind::Integer) => return None,
+        // The same ids are equal, but an index does not serve everywhere.
+        (Kind::Integer, found) if found == whole => Severity::Warning,
+        (Kind::Numeric { .. }, Kind::Integer) => Severity::Warning,
+        (Kind::Numeric { has_fraction: true }, found) if found == whole => Severity::Warning,
+        // `5` equals `5.00` there, and is another id.
+        (Kind::Integer | Kind::Numeric { has_fraction: false }, Kind::Numeric { has_fraction: true }) => {
+            Severity::Error
         }
+        _ if base(&declared.name) == base(&found.name) => return None,
         (_, _) => Severity::Error,
     };
     let (declared, found) = (&declared.name, &found.name);
@@ -140,7 +145,7 @@ fn undeclared(ty: &str, column: &Column) -> Option<Finding> {
     let ColumnType { name, kind } = &column.ty;
     let fits = match (ty, kind) {
         (_, Kind::Unknown) | ("String", _) => true,
-        ("Integer", kind) => matches!(kind, Kind::Integer { .. }),
+        ("Integer", kind) => matches!(kind, Kind::Integer),
         ("Boolean", kind) => matches!(kind, Kind::Boolean),
         (_, kind) => matches!(kind, Kind::Text | Kind::Caseless),
     };
@@ -149,7 +154,9 @@ fn undeclared(ty: &str, column: &Column) -> Option<Finding> {
     }
     let message = if is_entity(ty) {
         let gain = match kind {
-            Kind::Integer { .. } | Kind::Uuid => "indexes serve and an id of another form is no error",
+            Kind::Integer | Kind::Numeric { has_fraction: false } | Kind::Uuid => {
+                "indexes serve and an id of another form is no error"
+            }
             _ => "indexes serve",
         };
         format!("is `{name}`, and compared as text: add `{ty}: {name}` under `sql_types`, so that {gain}")

@@ -61,7 +61,7 @@ impl Postgresql {
                 (Some(_) | None, Some(_) | None) => None,
             };
             let name = self.type_name(column.type_().oid(), column.type_modifier()).await?;
-            let ty = ColumnType { name, kind: kind(column.type_()) };
+            let ty = ColumnType { name, kind: kind(column.type_(), column.type_modifier()) };
             columns.push(Column { name: column.name().to_owned(), ty, origin });
         }
         Ok(columns)
@@ -94,19 +94,19 @@ impl Postgresql {
     }
 }
 
-/// What a type means for ids; a domain is what it is over.
-fn kind(ty: &Type) -> Kind {
+/// What a type means for ids; a domain is what it is over. The server packs precision and scale of a numeric into the
+/// modifier, above the length of a header of four bytes.
+fn kind(ty: &Type, modifier: i32) -> Kind {
     match ty.kind() {
-        PgKind::Domain(base) => return kind(base),
+        PgKind::Domain(base) => return kind(base, modifier),
         PgKind::Enum(_) => return Kind::Enum,
         _ => {}
     }
     match *ty {
         Type::TEXT | Type::VARCHAR | Type::NAME | Type::UNKNOWN => Kind::Text,
         Type::BPCHAR => Kind::Padded,
-        Type::INT2 => Kind::Integer { max: i16::MAX.into() },
-        Type::INT4 => Kind::Integer { max: i32::MAX.into() },
-        Type::INT8 => Kind::Integer { max: i64::MAX },
+        Type::INT2 | Type::INT4 | Type::INT8 => Kind::Integer,
+        Type::NUMERIC => Kind::Numeric { has_fraction: modifier >= 4 && (modifier - 4) & 0x7ff != 0 },
         Type::UUID => Kind::Uuid,
         Type::BOOL => Kind::Boolean,
         _ if ty.name() == "citext" => Kind::Caseless,

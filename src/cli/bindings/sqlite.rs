@@ -98,7 +98,7 @@ impl Sqlite {
         let kind = if word.is_empty() || has("BLOB") {
             Kind::Unknown
         } else if has("INT") {
-            Kind::Integer { max: i64::MAX }
+            Kind::Integer
         } else if has("CHAR") || has("CLOB") || has("TEXT") {
             Kind::Text
         } else if has("BOOL") {

@@ -19,7 +19,7 @@ pub(super) fn notes(bindings: &Bindings, read: &[&Binding]) -> Vec<String> {
                 None => notes.insert(format!(
                     "`sql_types` has no entry for `{ty}`: its ids are compared as text, and an index over a column of another type does not serve"
                 )),
-                Some(sql_type) if sql_type.family == Family::Other => notes.insert(format!(
+                Some(sql_type) if matches!(sql_type.family, Family::Other | Family::Ambiguous) => notes.insert(format!(
                     "ids of `{ty}` are compared as text, since `{}` is no integer, uuid or text type: an index over the column does not serve",
                     sql_type.name
                 )),

@@ -8,7 +8,7 @@ mod query;
 mod quoted;
 
 pub(super) use query::*;
-pub(super) use quoted::{compact, ident, lit, plain_lit, raw};
+pub(super) use quoted::{compact, ident, lit, plain_lit, raw, whole};
 
 use sqlparser::ast::helpers::attached_token::AttachedToken;
 use sqlparser::ast::{
@@ -129,6 +129,16 @@ pub(super) fn not(expr: Expr) -> Expr {
 /// `[NOT] EXISTS (query)`
 pub(super) fn exists(query: Query, negated: bool) -> Expr {
     Expr::Exists { subquery: Box::new(query), negated }
+}
+
+/// `expr = a` of one, `expr IN (a, b, …)` of several, `FALSE` of none.
+pub(super) fn equals_one(expr: Expr, list: Vec<Expr>) -> Expr {
+    let mut list = list.into_iter();
+    match (list.next(), list.len()) {
+        (None, _) => boolean(false),
+        (Some(only), 0) => binary(expr, BinaryOperator::Eq, only),
+        (Some(first), _) => in_list(expr, std::iter::once(first).chain(list).collect()),
+    }
 }
 
 /// `expr IN (a, b, …)`

@@ -5,6 +5,7 @@
 //! before the node is built; the exhaustive test below fails if the printer ever changes.
 
 use super::{binary, call, nested, number};
+use crate::bindings::is_whole;
 use crate::compact::{self, Compact};
 use crate::dialect::Escapes;
 use sqlparser::ast::{BinaryOperator, Expr, Ident, Value};
@@ -14,6 +15,11 @@ use sqlparser::keywords::ALL_KEYWORDS;
 /// read the statement by its length.
 pub(in crate::sql) fn lit(text: &str) -> Expr {
     Expr::Value(Value::SingleQuotedString(text.replace('\'', "''")).into())
+}
+
+/// A whole number from outside, of any size; `None` if the text is none in its canonical form.
+pub(in crate::sql) fn whole(text: &str) -> Option<Expr> {
+    is_whole(text).then(|| Expr::Value(Value::Number(text.to_owned(), false).into()))
 }
 
 /// A text from outside as a literal in its compact form.
