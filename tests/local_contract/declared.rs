@@ -155,7 +155,7 @@ fn caller(dialect: Dialect, (ty, held, _): &Held) -> Caller {
         caller.script(&format!("INSERT INTO docs VALUES ('{id}', {parent})")).unwrap();
     }
     let shown = printed(&caller, "SELECT CAST(id AS TEXT) FROM docs").unwrap();
-    assert_eq!(texts(shown), owned(held.iter()), "{ty}");
+    assert_eq!(texts(&shown), owned(held.iter()), "{ty}");
     caller
 }
 
@@ -189,7 +189,7 @@ fn try_declaration(caller: &Caller, (ty, held, right): &Held, declared: &str, tu
             let filter = service.sql_for(dialect, &question, Way::List, "id");
             let sql = format!("SELECT CAST(id AS TEXT) FROM docs WHERE {filter}");
             match printed(caller, &sql) {
-                Ok(rows) => assert_eq!(texts(rows), answer, "{asked}\n{sql}"),
+                Ok(rows) => assert_eq!(texts(&rows), answer, "{asked}\n{sql}"),
                 Err(error) => may_fail(&error),
             }
             for id in *held {
@@ -207,7 +207,7 @@ fn try_declaration(caller: &Caller, (ty, held, right): &Held, declared: &str, tu
     }
 }
 
-fn texts(rows: Vec<Vec<Option<String>>>) -> BTreeSet<String> {
+fn texts(rows: &[Vec<Option<String>>]) -> BTreeSet<String> {
     rows.concat().into_iter().flatten().collect()
 }
 

@@ -50,7 +50,7 @@ sql_types:                                            # optional; any SQL type t
     assert_eq!(role.query.text, "SELECT user_id, role, org_id FROM memberships");
     assert_eq!((relation.predicate.as_str(), relation.line), ("has_relation", 4));
     assert_eq!(relation.args, [column("Issue"), constant("String", "parent"), column("Repository")]);
-    assert_eq!(bindings.sql_types["Issue"].name, "integer");
+    assert_eq!(bindings.sql_types["Issue"].name, "bigint");
 }
 
 #[test]
