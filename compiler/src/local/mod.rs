@@ -4,7 +4,8 @@
 //! Out, in two steps: a [`LocalPlan`], which depends on the question's shape alone and is worth keeping; and
 //! with a question's values and the store's rows for it the SQL text. Nothing of the caller's is read here.
 //!
-//! 1. `split` separates what the store decides from what is left for the caller's database;
+//! 1. `split` separates what the store decides from what is left for the caller's database; `narrow` lets stored
+//!    facts decide of each other first;
 //! 2. `fold` puts values and rows in, and decides what they decide;
 //! 3. `filter` sorts the alternatives of a filter; `checks`, `prefix`, `sets` and `literals` give the plan the shape
 //!    that the caller's database answers fast;
@@ -13,11 +14,14 @@
 mod anchor;
 mod answer;
 mod checks;
+mod component;
+mod equal;
 mod filter;
 pub(crate) mod fold;
 mod key;
 mod likeness;
 mod literals;
+mod narrow;
 mod prefix;
 mod put;
 mod sets;
