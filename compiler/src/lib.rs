@@ -72,7 +72,12 @@ pub fn compile(
     let features = dialect.features();
     let mut make =
         |planned: Planned| sql::to_sql(program, catalog, &planned.shortened(), features, &Values::Parameters);
-    plan::plan(program, catalog, shape, Aim { make: &mut make, measures: features.expands_tables, ends: Ends::Asked })
+    plan::plan(
+        program,
+        catalog,
+        shape,
+        Aim { make: &mut make, measures: features.expands_tables, ends: Ends::Asked },
+    )
 }
 
 /// Compiles the shape of a question to a statement for the embedded store, whose tables, parameters and answers hold
@@ -99,7 +104,12 @@ pub fn compile_for_store(
             printed => printed,
         }
     };
-    plan::plan(program, catalog, shape, Aim { make: &mut make, measures: dialect::STORE.expands_tables, ends: Ends::Asked })
+    plan::plan(
+        program,
+        catalog,
+        shape,
+        Aim { make: &mut make, measures: dialect::STORE.expands_tables, ends: Ends::Asked },
+    )
 }
 
 /// Compiles a question to a statement with its values as literals; it needs no parameters.

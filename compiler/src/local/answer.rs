@@ -56,11 +56,7 @@ impl LocalPlan {
     }
 }
 
-fn print<E>(
-    ways: &Ways,
-    asked: &Asked<'_>,
-    fetch: Fetch<'_, E>,
-) -> Result<LocalSql, LocalError<E>> {
+fn print<E>(ways: &Ways, asked: &Asked<'_>, fetch: Fetch<'_, E>) -> Result<LocalSql, LocalError<E>> {
     text(ways.fold(asked, fetch)?, asked).map_err(LocalError::Compile)
 }
 

@@ -101,8 +101,7 @@ impl<'a> Anchors<'a> {
     }
 
     fn hold(self, from: &[From], filter: &[Condition], output: &[Expr]) -> bool {
-        let is_value =
-            |expr: Expr| matches!(expr, Expr::Given(_)) && !is_column(expr, self.column);
+        let is_value = |expr: Expr| matches!(expr, Expr::Given(_)) && !is_column(expr, self.column);
         let reads = from.iter().any(|from| match from.kind {
             FromKind::Table(TableRef::Table(table)) => self.tables.get(table).copied().unwrap_or(false),
             FromKind::Values(_) => true,
@@ -150,4 +149,3 @@ pub(super) fn connected(stored: Vec<From>, pure: Vec<Condition>) -> Vec<Componen
     }
     components
 }
-

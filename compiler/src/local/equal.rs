@@ -48,7 +48,11 @@ impl Equals {
     }
 
     /// The pairs of equal values of which one is `left` and the other `right`, one pair a class.
-    pub(super) fn pairs(&self, left: impl Fn(Expr) -> bool, right: impl Fn(Expr) -> bool) -> Vec<(Expr, Expr)> {
+    pub(super) fn pairs(
+        &self,
+        left: impl Fn(Expr) -> bool,
+        right: impl Fn(Expr) -> bool,
+    ) -> Vec<(Expr, Expr)> {
         let pair = |class: &IndexSet<Expr>| {
             let first = |is: &dyn Fn(Expr) -> bool| class.iter().copied().find(|expr| is(*expr));
             Some((first(&left)?, first(&right)?))

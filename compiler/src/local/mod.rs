@@ -242,9 +242,8 @@ fn plan_within(
             let other = has_other_end.then(|| or_none(maker.asked(shape, Ends::Stored { column: None })));
             let other = other.transpose()?.flatten().map(|(made, _)| made);
             let (stored, refusing) = other.map_or((None, None), |(stored, refusal)| (Some(stored), refusal));
-            let refusal = refusal.map(|(asked, message)| {
-                (Ways::new(asked, refusing.map(|(refusing, _)| refusing)), message)
-            });
+            let refusal = refusal
+                .map(|(asked, message)| (Ways::new(asked, refusing.map(|(refusing, _)| refusing)), message));
             (Ok(Ways::new(asked, stored)), refusal)
         }
         Err(bug @ CompileError::Bug(_)) => return Err(bug),

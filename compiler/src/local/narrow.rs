@@ -88,7 +88,8 @@ impl Splitter<'_> {
         let free = free_aliases(condition);
         let mut by: IndexMap<Expr, Option<Expr>> = IndexMap::new();
         condition.each_expr(&mut |expr| {
-            let is_free = expr.alias().is_some_and(|alias| free.contains(&alias)) || is_column(expr, self.column);
+            let is_free =
+                expr.alias().is_some_and(|alias| free.contains(&alias)) || is_column(expr, self.column);
             if is_free && !component.owns(expr) {
                 let is_known = |other: Expr| {
                     component.owns(other) || other.is_static() && !is_column(other, self.column)
