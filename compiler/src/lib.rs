@@ -26,6 +26,7 @@ use catalog::Catalog;
 use diagnostic::{Diagnostic, Severity};
 pub use dialect::Dialect;
 use ir::Program;
+use plan::ends::Ends;
 use plan::{Aim, Planned};
 use question::{CompileError, Domain, Question, Shape, Slot, Statement};
 use source::SourceMap;
@@ -71,7 +72,12 @@ pub fn compile(
     let features = dialect.features();
     let mut make =
         |planned: Planned| sql::to_sql(program, catalog, &planned.shortened(), features, &Values::Parameters);
-    plan::plan(program, catalog, shape, Aim { make: &mut make, measures: features.expands_tables })
+    plan::plan(
+        program,
+        catalog,
+        shape,
+        Aim { make: &mut make, measures: features.expands_tables, ends: Ends::Asked },
+    )
 }
 
 /// Compiles the shape of a question to a statement for the embedded store, whose tables, parameters and answers hold
@@ -98,7 +104,12 @@ pub fn compile_for_store(
             printed => printed,
         }
     };
-    plan::plan(program, catalog, shape, Aim { make: &mut make, measures: dialect::STORE.expands_tables })
+    plan::plan(
+        program,
+        catalog,
+        shape,
+        Aim { make: &mut make, measures: dialect::STORE.expands_tables, ends: Ends::Asked },
+    )
 }
 
 /// Compiles a question to a statement with its values as literals; it needs no parameters.
@@ -131,7 +142,7 @@ pub fn compile_text(
     let features = dialect.features();
     let values = Values::Literals(&value);
     let mut make = |planned: Planned| sql::to_sql(program, catalog, &planned.shortened(), features, &values);
-    let aim = Aim { make: &mut make, measures: features.expands_tables };
+    let aim = Aim { make: &mut make, measures: features.expands_tables, ends: Ends::Asked };
     plan::plan(program, catalog, &Shape::of(program, question), aim)
 }
 
@@ -161,7 +172,7 @@ pub fn explain(
 ) -> Result<Explanation, CompileError> {
     let features = dialect.features();
     let mut make = |planned: Planned| sql::to_sql(program, catalog, &planned, features, &Values::Parameters);
-    let aim = Aim { make: &mut make, measures: features.expands_tables };
+    let aim = Aim { make: &mut make, measures: features.expands_tables, ends: Ends::Asked };
     let (statement, stages) = plan::explain(program, catalog, shape, aim)?;
     Ok(Explanation {
         ir: ir::print::program(program),

@@ -66,6 +66,9 @@ pub const SPLITS: usize = 16;
 /// first, as the text that is counted is made only once the stored facts are known.
 pub const TABLE_READINGS: usize = 960;
 
+/// Values of stored facts in a text that are few: whether another plan needs fewer is not asked.
+pub const FEW_VALUES: usize = 16;
+
 /// Cursors of one statement when its last common table expression is expanded. SQLite refuses a thousand.
 pub const CURSORS: usize = 999;
 

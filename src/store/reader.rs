@@ -5,6 +5,7 @@
 
 use std::{
     borrow::Cow,
+    ops::ControlFlow,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -60,8 +61,30 @@ impl Reader {
                 let columns = (0..n_columns).map(|idx| value::read(row, idx));
                 each(&mut columns.collect::<Result<Vec<_>, _>>()?);
             }
-            Ok(())
+            Ok(ControlFlow::Continue(()))
         })
+    }
+
+    /// Runs one statement and calls `each` with the values of its first rows, as [`rows`](Self::rows) does; whether
+    /// there are more than so many.
+    pub fn first_rows(
+        &self,
+        sql: &str,
+        params: &[Param],
+        most: usize,
+        mut each: impl FnMut(&mut [Option<Cow<'_, str>>]),
+    ) -> Result<bool, StoreError> {
+        let mut n_rows = 0;
+        self.run(sql, params, |row, n_columns| {
+            n_rows += 1;
+            if n_rows > most {
+                return Ok(ControlFlow::Break(()));
+            }
+            let columns = (0..n_columns).map(|idx| value::read(row, idx));
+            each(&mut columns.collect::<Result<Vec<_>, _>>()?);
+            Ok(ControlFlow::Continue(()))
+        })?;
+        Ok(n_rows > most)
     }
 
     /// Runs a statement whose answer is one row with one truth value.
@@ -69,7 +92,7 @@ impl Reader {
         let mut answer = None;
         self.run(sql, params, |row, _| {
             answer = Some(row.get::<_, i64>(0)? != 0);
-            Ok(())
+            Ok(ControlFlow::Continue(()))
         })?;
         answer.ok_or_else(|| StoreError::Bug("a decision has no row".into()))
     }
@@ -114,7 +137,7 @@ impl Reader {
         &self,
         sql: &str,
         params: &[Param],
-        mut each: impl FnMut(&rusqlite::Row<'_>, usize) -> Result<(), StoreError>,
+        mut each: impl FnMut(&rusqlite::Row<'_>, usize) -> Result<ControlFlow<()>, StoreError>,
     ) -> Result<(), StoreError> {
         if self.left.is_late() {
             return Err(StoreError::Timeout(self.limit));
@@ -124,7 +147,11 @@ impl Reader {
         let mut rows = statement.query(rusqlite::params_from_iter(params))?;
         loop {
             match rows.next() {
-                Ok(Some(row)) => each(row, n_columns)?,
+                Ok(Some(row)) => {
+                    if each(row, n_columns)?.is_break() {
+                        return Ok(());
+                    }
+                }
                 Ok(None) => return Ok(()),
                 Err(error) => return Err(self.failure(error)),
             }

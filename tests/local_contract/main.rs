@@ -3,9 +3,9 @@
 //! Each test takes one promise of the contract, runs the SQL as a caller would, and looks at rows, names and
 //! types; `forms` has the four answers, `filters` every place where a filter may stand, `text` what no text
 //! may hold, `types` how ids are compared, `recursion` the same through fixpoints, `ids` what strangers may send,
-//! `alike` which questions share a printed text, `columns` what the caller's columns may hold, `declared` that no declared type
-//! changes an answer, `constants` what the
-//! keys of the bindings name, `limits` how long a text may get. The shape of the most usual texts is kept under
+//! `alike` which questions share a printed text, `columns` what the caller's columns may hold, `declared` that no
+//! declared type changes an answer, `constants` what the keys of the bindings name, `limits` how long a text may get,
+//! `ends` from where stored facts are read. The shape of the most usual texts is kept under
 //! `snapshots/local`.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on should stop where it is")]
@@ -18,6 +18,7 @@ mod alike;
 mod columns;
 mod constants;
 mod declared;
+mod ends;
 mod filters;
 mod forms;
 mod ids;

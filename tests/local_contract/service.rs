@@ -4,7 +4,7 @@ use crate::support::hosted::Hosted;
 use crate::support::local::asked::{self, Way};
 use crate::support::local::caller::{Caller, Returned};
 use crate::support::notation::{self, Fact};
-use portcullis::engine::LocalQuestion;
+use portcullis::engine::{LocalExplanation, LocalQuestion};
 use portcullis_compiler::Dialect;
 use std::path::Path;
 
@@ -141,6 +141,12 @@ impl Service {
     pub(crate) fn refusal(&self, question: &str, way: Way, column: &str) -> String {
         let asked = asked::local(&notation::question(question).unwrap(), way, column);
         self.ask(Dialect::Postgresql, asked, &[]).unwrap_err()
+    }
+
+    /// The SQL for PostgreSQL and how it came about.
+    pub(crate) fn explain(&self, question: &str, way: Way) -> LocalExplanation {
+        let asked = asked::local(&notation::question(question).unwrap(), way, "");
+        self.hosted.explain_local(&format!("dialect: postgresql\n{}", self.document), asked).unwrap()
     }
 
     /// The SQL or why there is none.

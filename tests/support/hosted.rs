@@ -10,8 +10,8 @@ use super::notation::{Cell, Fact, Value};
 use super::order::in_order;
 use super::outcome::{Allow, Outcome, given, ids, is_wanted};
 use portcullis::engine::{
-    Engine, EngineError, EngineSettings, EvaluateQuery, EvaluateVar, LocalQuestion, LocalRequest, Page,
-    PolicyOptions,
+    Engine, EngineError, EngineSettings, EvaluateQuery, EvaluateVar, LocalExplanation, LocalQuestion,
+    LocalRequest, Page, PolicyOptions,
 };
 use portcullis::store::{self, ArgPattern, Change, FactPattern};
 use portcullis_compiler::question::{Domain, Question, QuestionVar};
@@ -151,6 +151,16 @@ impl Hosted {
     ) -> Result<String, String> {
         let request = LocalRequest { bindings: bindings.to_owned(), question, context: stored_all(context) };
         RUNTIME.block_on(self.engine.local(request)).map_err(told)
+    }
+
+    /// SQL for a caller's database, and how it came about.
+    pub(crate) fn explain_local(
+        &self,
+        bindings: &str,
+        question: LocalQuestion,
+    ) -> Result<LocalExplanation, String> {
+        let request = LocalRequest { bindings: bindings.to_owned(), question, context: Vec::new() };
+        RUNTIME.block_on(self.engine.explain_local(request)).map_err(told)
     }
 
     /// The same SQL. It must be what is printed for this question alone, whatever was asked before.

@@ -5,20 +5,20 @@
 
 use super::fold::{Fetched, Folded};
 use super::likeness::places;
-use super::variant::Variant;
+use super::ways::{Fetch, Taken, Ways};
 use super::{Asked, Form, LocalError, LocalPlan, LocalSql, checks, filter, literals, sets, split};
 use crate::catalog::{Catalog, RelationSource};
-use crate::ir::Constant;
 use crate::plan::algebra::{Plan, PlanAnswer};
 use crate::plan::guards;
 use crate::plan::print::Names;
 use crate::question::{AnswerColumn, CompileError, Statement};
 use crate::sql::forms::LocalStatement;
 use crate::sql::held::{Held, LocalValues};
-use indexmap::{IndexMap, IndexSet};
+use indexmap::IndexMap;
 
 impl LocalPlan {
-    /// The SQL of one question; `fetch` runs a part's statement, with the question's values, on the store.
+    /// The SQL of one question; `fetch` runs a part's statement, with the question's values, on the store, and
+    /// says [`Fetched::TooMany`] beyond so many rows.
     ///
     /// # Errors
     /// [`LocalError::Compile`] if the answer would not be whole or the text too large, [`LocalError::Fetch`]
@@ -26,17 +26,17 @@ impl LocalPlan {
     pub fn sql<E>(
         &self,
         asked: &Asked<'_>,
-        fetch: &mut dyn FnMut(&Statement) -> Result<Fetched, E>,
+        fetch: &mut dyn FnMut(&Statement, usize) -> Result<Fetched, E>,
     ) -> Result<LocalSql, LocalError<E>> {
         let incomplete = match &self.refusal {
             None => None,
-            Some((variant, message)) => {
-                let (folded, _) = variant.fold(asked, fetch)?;
+            Some((ways, message)) => {
+                let Taken { folded, .. } = ways.fold(asked, fetch)?;
                 (!folded.plan.answer.selects().is_empty()).then(|| CompileError::Refused(message.clone()))
             }
         };
         match (&self.asked, incomplete) {
-            (Ok(variant), None) => print(variant, asked, fetch),
+            (Ok(ways), None) => print(ways, asked, fetch),
             (Err(error), _) => self.by_row(error.clone(), asked, fetch),
             (Ok(_), Some(error)) => self.by_row(error, asked, fetch),
         }
@@ -47,30 +47,22 @@ impl LocalPlan {
         &self,
         error: CompileError,
         asked: &Asked<'_>,
-        fetch: &mut dyn FnMut(&Statement) -> Result<Fetched, E>,
+        fetch: Fetch<'_, E>,
     ) -> Result<LocalSql, LocalError<E>> {
         match &self.row {
-            Some(variant) => print(variant, asked, fetch),
+            Some(ways) => print(ways, asked, fetch),
             None => Err(LocalError::Compile(error)),
         }
     }
 }
 
-fn print<E>(
-    variant: &Variant,
-    asked: &Asked<'_>,
-    fetch: &mut dyn FnMut(&Statement) -> Result<Fetched, E>,
-) -> Result<LocalSql, LocalError<E>> {
-    let (folded, constants) = variant.fold(asked, fetch)?;
-    text(variant, folded, &constants, asked).map_err(LocalError::Compile)
+fn print<E>(ways: &Ways, asked: &Asked<'_>, fetch: Fetch<'_, E>) -> Result<LocalSql, LocalError<E>> {
+    text(ways.fold(asked, fetch)?, asked).map_err(LocalError::Compile)
 }
 
-fn text(
-    variant: &Variant,
-    folded: Folded,
-    constants: &IndexSet<Constant>,
-    asked: &Asked<'_>,
-) -> Result<LocalSql, CompileError> {
+fn text(taken: Taken<'_>, asked: &Asked<'_>) -> Result<LocalSql, CompileError> {
+    let Taken { variant, folded, constants, end } = taken;
+    let constants = &constants;
     let catalog = asked.catalog;
     let places = places(asked.program, constants, asked.question);
     let Folded { mut plan, mut embedded, read } = folded;
@@ -154,6 +146,7 @@ fn text(
         plan: told.1,
         rules: variant.rules.iter().copied().collect(),
         bindings,
+        end,
         embedded: embedded.collect(),
     })
 }

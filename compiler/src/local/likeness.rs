@@ -8,6 +8,7 @@
 
 use super::split::{Residual, for_each_condition};
 use super::variant::Variant;
+use super::ways::Ways;
 use super::{Asked, LocalPlan};
 use crate::bindings::{Fit, is_uuid};
 use crate::ir::{CompareOp, ConstId, Constant, Program};
@@ -80,7 +81,8 @@ impl LocalPlan {
 
     /// All plans that may make its text.
     pub(super) fn variants(&self) -> impl Iterator<Item = &Variant> {
-        self.asked.iter().chain(self.refusal.as_ref().map(|(variant, _)| variant)).chain(&self.row)
+        let refusal = self.refusal.as_ref().map(|(ways, _)| ways);
+        self.asked.iter().chain(refusal).chain(&self.row).flat_map(Ways::variants)
     }
 }
 

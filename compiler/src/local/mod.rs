@@ -4,8 +4,10 @@
 //! Out, in two steps: a [`LocalPlan`], which depends on the question's shape alone and is worth keeping; and
 //! with a question's values and the store's rows for it the SQL text. Nothing of the caller's is read here.
 //!
-//! 1. `split` separates what the store decides from what is left for the caller's database;
-//! 2. `fold` puts values and rows in, and decides what they decide;
+//! 1. `split` separates what the store decides from what is left for the caller's database; `narrow` lets stored
+//!    facts decide of each other first;
+//! 2. `fold` puts values and rows in, and decides what they decide; of two plans that read stored facts from different
+//!    ends, `ways` takes the one with fewer of their values;
 //! 3. `filter` sorts the alternatives of a filter; `checks`, `prefix`, `sets` and `literals` give the plan the shape
 //!    that the caller's database answers fast;
 //! 4. `sql::forms` prints, with places for the question's values: a `likeness` says which questions share a text.
@@ -13,31 +15,38 @@
 mod anchor;
 mod answer;
 mod checks;
+mod component;
+mod equal;
 mod filter;
 pub(crate) mod fold;
 mod key;
 mod likeness;
 mod literals;
+mod narrow;
 mod prefix;
 mod put;
 mod sets;
 mod split;
 mod types;
 mod variant;
+mod ways;
 mod weight;
 
 pub use crate::sql::template::Template;
 pub use fold::Fetched;
 pub use likeness::Likeness;
+pub use ways::End;
 
 use crate::bindings::{Bindings, ColumnExpr};
 use crate::catalog::Catalog;
 use crate::dialect::Dialect;
 use crate::ir::{Program, RuleId, TypeId};
 use crate::limits;
+use crate::plan::ends::Ends;
 use crate::plan::{self, Aim, Planned};
 use crate::question::{CompileError, Question, Shape, ShapeDomain};
 use variant::Variant;
+use ways::Ways;
 
 /// The form of SQL that is wanted.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -70,11 +79,11 @@ pub enum Form {
 #[derive(Clone, Debug)]
 pub struct LocalPlan {
     /// The question as it was asked.
-    asked: Result<Variant, CompileError>,
+    asked: Result<Ways, CompileError>,
     /// When the rows are not the whole answer, and why.
-    refusal: Option<(Variant, String)>,
+    refusal: Option<(Ways, String)>,
     /// For a filter: the question with the column's value given.
-    row: Option<Variant>,
+    row: Option<Ways>,
 }
 
 /// SQL for a caller's database.
@@ -90,6 +99,8 @@ pub struct LocalSql {
     pub rules: Vec<RuleId>,
     /// The bindings that it reads, by index.
     pub bindings: Vec<usize>,
+    /// From which end stored facts were read, where there are two.
+    pub end: Option<End>,
     /// The stored facts that went into the text or decided parts of it: the predicates that they come from, and
     /// how many rows.
     pub embedded: Vec<(Vec<String>, usize)>,
@@ -148,6 +159,74 @@ pub fn plan(
     plan_within(program, catalog, shape, form, None, most_rows)
 }
 
+/// What one kind of plan becomes: the question as it was asked, and when its rows are not the whole answer.
+type Made = (Variant, Option<(Variant, String)>);
+
+/// Makes the plans of a shape, which read their tables in at most so many places, if that is bounded.
+struct Maker<'m> {
+    program: &'m Program,
+    catalog: &'m Catalog,
+    most_readings: Option<usize>,
+    most_rows: usize,
+}
+
+impl Maker<'_> {
+    fn variant(
+        &self,
+        planned: Planned,
+        shape: &Shape,
+        column: Option<usize>,
+    ) -> Result<Variant, CompileError> {
+        let variant = Variant::new(self.program, self.catalog, shape, planned, column, self.most_rows)?;
+        match self.most_readings {
+            Some(most) if variant.residual.plan.n_readings() > most => {
+                Err(CompileError::too_many_places(most))
+            }
+            Some(_) | None => Ok(variant),
+        }
+    }
+
+    /// The plan from one end of stored facts, and whether there is another.
+    fn asked(&self, shape: &Shape, ends: Ends) -> Result<(Made, bool), CompileError> {
+        let mut make = |mut planned: Planned| {
+            let has_other_end = planned.has_other_end;
+            let refusal = planned.refusal.take().map(|(plan, message)| {
+                let extra_constants = planned.extra_constants.clone();
+                let rules = planned.rules.clone();
+                let refusing = Planned { plan, refusal: None, extra_constants, rules, has_other_end };
+                Ok((self.variant(refusing, shape, None)?, message))
+            });
+            Ok(((self.variant(planned, shape, None)?, refusal.transpose()?), has_other_end))
+        };
+        let measures = self.most_readings.is_some();
+        plan::plan(self.program, self.catalog, shape, Aim { make: &mut make, measures, ends })
+    }
+
+    /// The plan that takes the value of a column as given, from one end of stored facts.
+    fn row(&self, shape: &Shape, column: usize, ends: Ends) -> Result<Option<Variant>, CompileError> {
+        let mut make = |mut planned: Planned| {
+            if planned.refusal.is_some() {
+                return Ok(None);
+            }
+            // One of several values may still be asked for; a row passes with any of them.
+            planned.plan.answer.decide();
+            self.variant(planned, shape, Some(column)).map(Some)
+        };
+        let measures = self.most_readings.is_some();
+        or_none(plan::plan(self.program, self.catalog, shape, Aim { make: &mut make, measures, ends }))
+            .map(Option::flatten)
+    }
+}
+
+/// What was made, or nothing if it was refused.
+fn or_none<T>(made: Result<T, CompileError>) -> Result<Option<T>, CompileError> {
+    match made {
+        Ok(made) => Ok(Some(made)),
+        Err(error @ CompileError::Bug(_)) => Err(error),
+        Err(CompileError::Refused(_)) => Ok(None),
+    }
+}
+
 /// Plans a shape with a plan that reads its tables in at most so many places, if that is bounded.
 fn plan_within(
     program: &Program,
@@ -157,28 +236,16 @@ fn plan_within(
     most_readings: Option<usize>,
     most_rows: usize,
 ) -> Result<LocalPlan, CompileError> {
-    let measures = most_readings.is_some();
-    let variant = |planned: Planned, shape: &Shape, column: Option<usize>| {
-        let variant = Variant::new(program, catalog, shape, planned, column, most_rows)?;
-        match most_readings {
-            Some(most) if variant.residual.plan.n_readings() > most => {
-                Err(CompileError::too_many_places(most))
-            }
-            Some(_) | None => Ok(variant),
+    let maker = Maker { program, catalog, most_readings, most_rows };
+    let (asked, refusal) = match maker.asked(shape, Ends::Asked) {
+        Ok(((asked, refusal), has_other_end)) => {
+            let other = has_other_end.then(|| or_none(maker.asked(shape, Ends::Stored { column: None })));
+            let other = other.transpose()?.flatten().map(|(made, _)| made);
+            let (stored, refusing) = other.map_or((None, None), |(stored, refusal)| (Some(stored), refusal));
+            let refusal = refusal
+                .map(|(asked, message)| (Ways::new(asked, refusing.map(|(refusing, _)| refusing)), message));
+            (Ok(Ways::new(asked, stored)), refusal)
         }
-    };
-    let mut make = |mut planned: Planned| {
-        let refusal = planned.refusal.take().map(|(plan, message)| {
-            let extra_constants = planned.extra_constants.clone();
-            let rules = planned.rules.clone();
-            let refusing = variant(Planned { plan, refusal: None, extra_constants, rules }, shape, None);
-            Ok((refusing?, message))
-        });
-        Ok((variant(planned, shape, None)?, refusal.transpose()?))
-    };
-    let asked = plan::plan(program, catalog, shape, Aim { make: &mut make, measures });
-    let (asked, refusal) = match asked {
-        Ok((asked, refusal)) => (Ok(asked), refusal),
         Err(bug @ CompileError::Bug(_)) => return Err(bug),
         Err(error @ CompileError::Refused(_)) => (Err(error), None),
     };
@@ -188,18 +255,10 @@ fn plan_within(
             if let Some(var) = given.vars.get_mut(*var) {
                 var.domain = ShapeDomain::Given;
             }
-            let mut make = |mut planned: Planned| {
-                if planned.refusal.is_some() {
-                    return Ok(None);
-                }
-                // One of several values may still be asked for; a row passes with any of them.
-                planned.plan.answer.decide();
-                variant(planned, &given, Some(*var)).map(Some)
-            };
-            match plan::plan(program, catalog, &given, Aim { make: &mut make, measures }) {
-                Ok(row) => row,
-                Err(error @ CompileError::Bug(_)) => return Err(error),
-                Err(CompileError::Refused(_)) => None,
+            let ends = Ends::Stored { column: Some(*var) };
+            match maker.row(&given, *var, Ends::Asked)? {
+                Some(row) => Some(Ways::new(row, maker.row(&given, *var, ends)?)),
+                None => None,
             }
         }
         Form::Filter { .. } | Form::Decision { .. } | Form::Rows { .. } | Form::List { .. } => None,

@@ -14,14 +14,17 @@
 //!
 //! A part of a branch is asked only for the rows that agree with the parts around it (a semi-join, Bernstein
 //! and Chiu 1981); the condition itself stays in the residual, so that nothing depends on it but the size.
+//! What else stored facts decide of a part's rows is decided before they are asked for, see `narrow`.
 
+use super::component::{Anchors, Component, connected};
+use super::equal::Equals;
 use crate::catalog::{Catalog, RelationSource};
 use crate::plan::algebra::{Condition, Expr, From, FromKind, Plan, PlanAnswer, Range, Select, Table};
 use crate::plan::aliases::{free_aliases, number_aliases};
 use crate::plan::prune;
 use crate::question::AnswerColumn;
 use crate::specialise::clause::TableRef;
-use indexmap::{IndexMap, IndexSet};
+use indexmap::IndexMap;
 
 /// What the store is asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,18 +56,28 @@ pub(crate) fn split(plan: Plan, catalog: &Catalog, column: Option<usize>, most: 
         let is_stored = table.body.selects().all(|select| is_stored_select(select, catalog, &stored, column));
         stored.push(is_stored);
     }
-    let mut splitter =
-        Splitter { catalog, stored: &stored, tables: &plan.tables, column, most, next_alias, parts: vec![] };
+    let anchored = Anchors::of_tables(&plan.tables, column);
+    let mut splitter = Splitter {
+        catalog,
+        stored: &stored,
+        tables: &plan.tables,
+        anchors: Anchors::new(&anchored, column),
+        column,
+        most,
+        next_alias,
+        parts: vec![],
+    };
+    let around = Around::default();
     let tables = plan.tables.iter().zip(&stored).map(|(table, is_stored)| {
         let mut table = table.clone();
         if !is_stored {
-            table.body.selects_mut().for_each(|select| splitter.replace(select, &[]));
+            table.body.selects_mut().for_each(|select| splitter.replace(select, &around));
         }
         table
     });
     let tables = tables.collect();
     let mut answer = plan.answer.clone();
-    answer.selects_mut().iter_mut().for_each(|select| splitter.replace(select, &[]));
+    answer.selects_mut().iter_mut().for_each(|select| splitter.replace(select, &around));
     let parts = splitter.parts;
     Residual { plan: prune(Plan::new(tables, answer)), parts }
 }
@@ -97,66 +110,46 @@ fn reads_stored(select: &Select, catalog: &Catalog, stored: &[bool]) -> bool {
             .all(|branch| reads_stored(branch, catalog, stored))
 }
 
-fn is_column(expr: Expr, column: Option<usize>) -> bool {
+/// Whether a value is the caller's column.
+pub(super) fn is_column(expr: Expr, column: Option<usize>) -> bool {
     matches!((expr, column), (Expr::Given(var), Some(column)) if var == column)
 }
 
-/// A part in the making: stored sources and the conditions among them.
+/// What surrounds a select.
 #[derive(Clone, Debug, Default)]
-struct Component {
-    from: Vec<From>,
-    filter: Vec<Condition>,
-    /// The columns that the rest needs.
-    wanted: IndexSet<Expr>,
+struct Around {
+    /// The parts of the selects around it.
+    components: Vec<Component>,
+    /// What is equal in their rows.
+    equals: Equals,
 }
 
-impl Component {
-    fn has(&self, alias: usize) -> bool {
-        self.from.iter().any(|from| from.alias == alias)
-    }
-}
-
-struct Splitter<'s> {
+pub(super) struct Splitter<'s> {
     catalog: &'s Catalog,
     /// For each table whether the store alone makes it.
     stored: &'s [bool],
     tables: &'s [Table],
-    column: Option<usize>,
+    pub(super) anchors: Anchors<'s>,
+    pub(super) column: Option<usize>,
     most: usize,
     next_alias: usize,
     parts: Vec<Part>,
 }
 
 impl Splitter<'_> {
-    /// Replaces the stored sources of a select inside others, whose parts are `around`.
-    fn replace(&mut self, select: &mut Select, around: &[Component]) {
-        let is_stored = |from: &From| {
-            from.kind != FromKind::Table(TableRef::Itself)
-                && is_stored_kind(from.kind, self.catalog, self.stored)
-        };
-        let (stored, left): (Vec<From>, Vec<From>) = select.from.iter().partition(|from| is_stored(from));
-        let aliases: Vec<usize> = stored.iter().map(|from| from.alias).collect();
-        let (pure, mut rest): (Vec<Condition>, Vec<Condition>) =
-            std::mem::take(&mut select.filter).into_iter().partition(|condition| {
-                let outside = free_aliases(condition).into_iter().any(|alias| !aliases.contains(&alias));
-                !outside && self.is_pure(condition)
-            });
-        let mut components = connected(stored, pure);
-        // What the rest needs: its own values, and those of its branches.
-        let mut want = |expr: &mut Expr| {
-            let alias = expr.alias();
-            let owner = components.iter_mut().find(|part| alias.is_some_and(|alias| part.has(alias)));
-            if let Some(owner) = owner {
-                owner.wanted.insert(*expr);
-            }
-        };
-        select.output.iter_mut().for_each(&mut want);
-        rest.iter_mut().for_each(|condition| condition.for_each_expr(&mut want));
+    /// Replaces the stored sources of a select inside others.
+    fn replace(&mut self, select: &mut Select, around: &Around) {
+        let equals = around.equals.with(&select.filter);
+        let (mut components, mut rest, left) = self.take_apart(select);
+        self.narrow(&mut components, &mut rest, &mut select.output, &equals);
         for component in &mut components {
-            restrict(component, &rest, around);
+            let is_wide = !self.anchors.hold_component(component);
+            for outer in &around.components {
+                component.restrict(outer, &rest, is_wide.then_some(&equals));
+            }
         }
-        let mut inside: Vec<Component> = around.to_vec();
-        inside.extend(components.iter().cloned());
+        let mut inside = Around { components: around.components.clone(), equals };
+        inside.components.extend(components.iter().cloned());
         for condition in &mut rest {
             self.branches(condition, &inside);
         }
@@ -181,7 +174,23 @@ impl Splitter<'_> {
         });
     }
 
-    fn branches(&mut self, condition: &mut Condition, around: &[Component]) {
+    /// The stored sources of a select with the conditions among them, the other conditions, the other sources.
+    pub(super) fn take_apart(&self, select: &mut Select) -> (Vec<Component>, Vec<Condition>, Vec<From>) {
+        let is_stored = |from: &From| {
+            from.kind != FromKind::Table(TableRef::Itself)
+                && is_stored_kind(from.kind, self.catalog, self.stored)
+        };
+        let (stored, left): (Vec<From>, Vec<From>) = select.from.iter().partition(|from| is_stored(from));
+        let aliases: Vec<usize> = stored.iter().map(|from| from.alias).collect();
+        let (pure, rest): (Vec<Condition>, Vec<Condition>) =
+            std::mem::take(&mut select.filter).into_iter().partition(|condition| {
+                let outside = free_aliases(condition).into_iter().any(|alias| !aliases.contains(&alias));
+                !outside && self.is_pure(condition)
+            });
+        (connected(stored, pure), rest, left)
+    }
+
+    fn branches(&mut self, condition: &mut Condition, around: &Around) {
         match condition {
             Condition::Compare { .. } | Condition::OneOf { .. } => {}
             Condition::In { selects: branches, .. }
@@ -195,7 +204,7 @@ impl Splitter<'_> {
     }
 
     /// Whether the store can decide a condition, once it has the condition's own sources.
-    fn is_pure(&self, condition: &Condition) -> bool {
+    pub(super) fn is_pure(&self, condition: &Condition) -> bool {
         let mut reads_column = false;
         condition.each_expr(&mut |expr| reads_column |= is_column(expr, self.column));
         let is_simple = matches!(condition, Condition::Compare { .. } | Condition::OneOf { .. });
@@ -232,28 +241,9 @@ impl Splitter<'_> {
         self.parts.len() - 1
     }
 
-    fn alias(&mut self) -> usize {
+    pub(super) fn alias(&mut self) -> usize {
         self.next_alias += 1;
         self.next_alias
-    }
-}
-
-/// Asks a part only for what agrees with the parts around it.
-fn restrict(component: &mut Component, rest: &[Condition], around: &[Component]) {
-    for outer in around {
-        let links = rest.iter().filter(|condition| {
-            let aliases = free_aliases(condition);
-            matches!(condition, Condition::Compare { .. })
-                && aliases.iter().any(|alias| outer.has(*alias))
-                && aliases.iter().any(|alias| component.has(*alias))
-                && aliases.iter().all(|alias| outer.has(*alias) || component.has(*alias))
-        });
-        let links: Vec<Condition> = links.cloned().collect();
-        if !links.is_empty() {
-            let filter = outer.filter.iter().cloned().chain(links).collect();
-            let select = Select { from: outer.from.clone(), filter, output: Vec::new() };
-            component.filter.push(Condition::Any(vec![select]));
-        }
     }
 }
 
@@ -289,37 +279,6 @@ pub(super) fn for_each_condition(plan: &Plan, visit: &mut impl FnMut(&Condition)
         }
     }
     plan.selects().for_each(|select| walk(select, visit));
-}
-
-/// The sources that conditions connect, each with its conditions. A condition that mentions no source is a
-/// component of its own.
-fn connected(stored: Vec<From>, pure: Vec<Condition>) -> Vec<Component> {
-    let order: Vec<usize> = stored.iter().map(|from| from.alias).collect();
-    let mut components: Vec<Component> =
-        stored.into_iter().map(|from| Component { from: vec![from], ..Component::default() }).collect();
-    for condition in pure {
-        let aliases = free_aliases(&condition);
-        let touches = |component: &Component| component.from.iter().any(|from| aliases.contains(&from.alias));
-        let Some(first) = components.iter().position(touches) else {
-            components.push(Component { filter: vec![condition], ..Component::default() });
-            continue;
-        };
-        let mut merged = std::mem::take(&mut components);
-        let mut together = merged.remove(first);
-        for component in merged {
-            if touches(&component) {
-                together.from.extend(component.from);
-                together.filter.extend(component.filter);
-            } else {
-                components.push(component);
-            }
-        }
-        // The planner's order of joins stays.
-        together.from.sort_by_key(|from| order.iter().position(|alias| *alias == from.alias));
-        together.filter.push(condition);
-        components.insert(first.min(components.len()), together);
-    }
-    components
 }
 
 fn reads_itself(branches: &[Select]) -> bool {

@@ -9,6 +9,7 @@ use super::likeness;
 use super::put;
 use super::split::{self, Residual};
 use super::types::Types;
+use super::ways::Fetch;
 use super::{Asked, LocalError};
 use crate::catalog::Catalog;
 use crate::dialect;
@@ -58,6 +59,7 @@ impl Variant {
                 refusal: None,
                 extra_constants: constants.clone(),
                 rules: IndexSet::new(),
+                has_other_end: false,
             };
             statements.push(sql::to_sql(program, catalog, &planned, &dialect::STORE, &Values::Parameters)?);
         }
@@ -69,7 +71,7 @@ impl Variant {
     pub(super) fn fold<E>(
         &self,
         asked: &Asked<'_>,
-        fetch: &mut dyn FnMut(&Statement) -> Result<Fetched, E>,
+        fetch: Fetch<'_, E>,
     ) -> Result<(Folded, IndexSet<Constant>), LocalError<E>> {
         let mut constants = self.constants.clone();
         let mut plan = self.residual.plan.clone();
@@ -78,7 +80,7 @@ impl Variant {
             put::intern(asked.program, &mut constants, Constant { ty, text: text.to_owned() })
         });
         let mut part = |part: usize| match self.statements.get(part) {
-            Some(statement) => fetch(statement),
+            Some(statement) => fetch(statement, asked.most_values),
             None => Ok(Fetched::Rows(Vec::new())),
         };
         let mut folder = Folder {

@@ -61,15 +61,33 @@ impl Planner<'_> {
             Some(expr) => Known::Row(expr),
             None => Known::No,
         });
-        let call = Call {
+        let known: Vec<Known> = known.collect();
+        let mut call = Call {
             rel,
             recursion: &recursion,
             exits: &exits,
-            known: known.collect(),
+            known: known.clone(),
             scope,
             select: &build.select,
         };
-        let closed = self.close_call(&call)?;
+        for known in &mut call.known {
+            if let Known::Static(expr) | Known::Row(expr) = *known
+                && self.is_hidden(scope, &build.select, rel, expr)
+            {
+                *known = Known::No;
+            }
+        }
+        let hides = call.known != known;
+        let n_tables = self.tables.len();
+        let closed = match self.close_call(&call) {
+            // Nothing else enumerates what is hidden.
+            Err(PlanError::Unbound { .. } | PlanError::Unseeded) if hides => {
+                self.forget_tables(n_tables);
+                call.known = known;
+                self.close_call(&call)?
+            }
+            closed => closed?,
+        };
         Ok(Goal::Call { polarity: Polarity::Positive, rel: closed, args: args.to_vec(), guards: Vec::new() })
     }
 

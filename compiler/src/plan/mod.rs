@@ -15,7 +15,8 @@
 //! 7. [`absorb`] removes closures inside the same closure;
 //! 8. [`planner`] finds the strata; [`conjunction`] orders each body; [`closure`] closes recursion, with the
 //!    [`recursion`]'s classes of columns, from the demand of the enclosing [`scope`]; [`separable`] are the best
-//!    of them. [`step`] says what is planned next, [`produce`] makes tables of calls;
+//!    of them. [`ends`] are what closures over stored facts start from; [`step`] says what is planned next,
+//!    [`produce`] makes tables of calls;
 //! 9. [`implied`] leaves out what the rows of a table imply, with [`columns`] that nobody reads then; [`guards`] are
 //!    asked once. For a caller's database these wait until it is known what stored facts decide.
 
@@ -28,6 +29,7 @@ mod closure;
 mod collapse;
 mod columns;
 mod conjunction;
+pub(crate) mod ends;
 mod contained;
 pub(crate) mod exempt;
 pub(crate) mod groups;
@@ -57,6 +59,7 @@ use crate::question::{CompileError, Shape};
 use crate::specialise;
 use crate::specialise::clause::{Root, Specialised, Term};
 use algebra::Plan;
+use ends::Ends;
 use indexmap::IndexSet;
 use planner::Planner;
 use print::Names;
@@ -70,6 +73,8 @@ pub(crate) struct Planned {
     pub(crate) extra_constants: IndexSet<Constant>,
     /// The rules that the question could reach.
     pub(crate) rules: IndexSet<RuleId>,
+    /// Whether a plan with other [`Ends`] may differ.
+    pub(crate) has_other_end: bool,
 }
 
 impl Planned {
@@ -97,6 +102,8 @@ pub(crate) struct Aim<'a, T> {
     /// Whether [`make`](Self::make) tells itself what is too large. Otherwise a plan that reads its tables in many
     /// places is taken only if there is no other.
     pub(crate) measures: bool,
+    /// From which end closures over stored facts start.
+    pub(crate) ends: Ends,
 }
 
 /// Plans a question, and makes of the plan what is wanted.
@@ -122,13 +129,13 @@ pub(crate) fn explain<T>(
     let extra_constants = specialised.extra_constants.clone();
     let names = Names { program, catalog, extra_constants: &extra_constants };
     let before = names.specialised(&specialised);
-    let Aim { make, measures } = aim;
+    let Aim { make, measures, ends } = aim;
     let mut make = |planned: Planned| {
         let planned = planned.shortened();
         let plan = names.plan(&planned.plan);
         Ok((make(planned)?, plan))
     };
-    let mut aim = Aim { make: &mut make, measures };
+    let mut aim = Aim { make: &mut make, measures, ends };
     let ((made, plan), settled) = settle_and_finish(program, catalog, shape, specialised, &mut aim)?;
     let collapsed = names.specialised(&settled);
     let strata = names.strata(&settled, &planner::strata(&settled.relations));
@@ -203,10 +210,12 @@ fn finish<T>(
 ) -> Result<T, CompileError> {
     let attempt = |shares_tests: bool| {
         let extra_constants = specialised.extra_constants.clone();
-        let mut planner = Planner::new(program, catalog, specialised.clone(), shares_tests);
+        let mut planner = Planner::new(program, catalog, specialised.clone(), shares_tests, aim.ends);
         let answer = planner.answer(shape, &specialised.roots)?;
         let refusal = planner.take_refusal()?;
-        Ok(Planned { plan: planner.into_plan(answer), refusal, extra_constants, rules: rules.clone() })
+        let has_other_end = planner.has_other_end;
+        let plan = planner.into_plan(answer);
+        Ok(Planned { plan, refusal, extra_constants, rules: rules.clone(), has_other_end })
     };
     let mut refused = None;
     let mut make = |planned: Result<Planned, CompileError>| match planned.and_then(&mut aim.make) {

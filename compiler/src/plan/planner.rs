@@ -3,6 +3,7 @@
 use super::algebra::{Expr, Plan, PlanAnswer, Range, Select, Table, TableBody};
 use super::aliases::number_aliases;
 use super::build::Build;
+use super::ends::Ends;
 use super::scope::Scope;
 use crate::catalog::Catalog;
 use crate::ir::{Program, RuleId, TypeId};
@@ -47,7 +48,7 @@ pub(super) enum Asked {
 /// The state of planning one question.
 pub(super) struct Planner<'p> {
     pub(super) program: &'p Program,
-    catalog: &'p Catalog,
+    pub(super) catalog: &'p Catalog,
     relations: Vec<Relation>,
     /// For each relation of the question's program the recursive component it belongs to.
     component_of: Vec<Option<usize>>,
@@ -68,6 +69,10 @@ pub(super) struct Planner<'p> {
     pub(super) shared: IndexSet<RelId>,
     /// Whether a test becomes a shared table instead of a branch wherever it is made.
     pub(super) shares_tests: bool,
+    /// From which end closures over stored facts start.
+    pub(super) ends: Ends,
+    /// Whether some closure over stored facts was asked for values that only the caller's database knows.
+    pub(super) has_other_end: bool,
     /// Alternatives of the question that cannot be enumerated: what must hold for them, and why. `None`
     /// where the question asks for no values.
     pub(super) refused: Option<Vec<(Select, PlanError)>>,
@@ -82,6 +87,7 @@ impl<'p> Planner<'p> {
         catalog: &'p Catalog,
         specialised: Specialised,
         shares_tests: bool,
+        ends: Ends,
     ) -> Self {
         let relations = specialised.relations;
         let is_decision = specialised
@@ -114,6 +120,8 @@ impl<'p> Planner<'p> {
             refused: None,
             shared: specialised.shared,
             shares_tests,
+            ends,
+            has_other_end: false,
             is_decision,
         }
     }

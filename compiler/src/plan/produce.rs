@@ -18,7 +18,9 @@ impl Planner<'_> {
         let mut outer_args = Vec::new();
         for arg in args {
             let of = match build.expr(*arg) {
-                Some(expr) if expr.is_static() => Asked::Of(expr),
+                Some(expr) if expr.is_static() && !self.is_hidden(&Scope::TOP, &build.select, rel, expr) => {
+                    Asked::Of(expr)
+                }
                 None if !is_wanted(build, None, args, *arg) => Asked::Ignored,
                 Some(_) | None => Asked::Column,
             };
@@ -62,10 +64,34 @@ impl Planner<'_> {
         rel: RelId,
         args: &[Term],
     ) -> Result<Goal, PlanError> {
+        let n_tables = self.tables.len();
+        let known: Vec<Option<Expr>> = args.iter().map(|arg| build.expr(*arg)).collect();
+        let mut seen = known.clone();
+        for expr in &mut seen {
+            *expr = expr.filter(|expr| !self.is_hidden(scope, &build.select, rel, *expr));
+        }
+        match self.supplement_with(scope, build, rel, args, &seen) {
+            // Nothing else enumerates what is hidden.
+            Err(PlanError::Unbound { .. } | PlanError::Unseeded) if seen != known => {
+                self.forget_tables(n_tables);
+                self.supplement_with(scope, build, rel, args, &known)
+            }
+            rows => rows,
+        }
+    }
+
+    fn supplement_with(
+        &mut self,
+        scope: &Scope<'_>,
+        build: &Build,
+        rel: RelId,
+        args: &[Term],
+        known: &[Option<Expr>],
+    ) -> Result<Goal, PlanError> {
         let mut rows: Vec<Expr> = Vec::new();
-        for arg in args {
-            if let Some(expr) = build.expr(*arg).filter(|expr| !expr.is_static() && !rows.contains(expr)) {
-                rows.push(expr);
+        for expr in known.iter().flatten().filter(|expr| !expr.is_static()) {
+            if !rows.contains(expr) {
+                rows.push(*expr);
             }
         }
         let mut inner = Build::default();
@@ -75,9 +101,9 @@ impl Planner<'_> {
         }
         let mut call = Vec::new();
         let mut outer_args = Vec::new();
-        for arg in args {
+        for (arg, known) in args.iter().zip(known) {
             // A known role picks from the table that holds all.
-            let expr = build.expr(*arg).filter(|expr| !matches!(expr, Expr::Const(_)));
+            let expr = known.filter(|expr| !matches!(expr, Expr::Const(_)));
             let term = match expr {
                 Some(expr) => inner.bound(expr),
                 None if *arg == Term::Ignored => Term::Ignored,

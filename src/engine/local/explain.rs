@@ -32,12 +32,14 @@ impl Engine {
         let bound = sql.bindings.iter().filter_map(|index| document.bindings.facts.get(*index));
         let bound: Vec<_> = bound.collect();
         let embedded = sql.embedded.into_iter();
+        let mut notes = notes::notes(&document.bindings, &bound);
+        notes.extend(sql.end.as_ref().map(notes::end));
         Ok(LocalExplanation {
             dialect: document.bindings.dialect.to_string(),
             split: sql.split,
             plan: sql.plan,
             rules,
-            notes: notes::notes(&document.bindings, &bound),
+            notes,
             bindings: bound.iter().map(|binding| binding.key.clone()).collect(),
             embedded: embedded.map(|(predicates, n_rows)| LocalEmbedded { predicates, n_rows }).collect(),
             sql: text,

@@ -1,10 +1,26 @@
-//! What would make a caller's SQL faster, as far as the bindings tell.
+//! What would make a caller's SQL faster, as far as the bindings tell, and from which end stored facts were read.
 
 use portcullis_compiler::bindings::{Binding, BindingArg, Bindings, Family};
+use portcullis_compiler::local::End;
 use std::collections::BTreeSet;
 
 /// The types of the language itself, whose values are compared as what they are.
 const PRIMITIVES: [&str; 3] = ["String", "Integer", "Boolean"];
+
+/// From which end stored facts were read, of two from which they could be.
+pub(super) fn end(end: &End) -> String {
+    let (own, callers) = ("the question's own values", "the rows of your tables");
+    let (taken, left) = if end.is_own { (own, callers) } else { (callers, own) };
+    let other = match (end.n_other, end.is_own) {
+        (Some(n_values), _) => format!("{n_values}"),
+        (None, true) => "not fewer, or was not counted as these are few".to_owned(),
+        (None, false) => "more than may stand there".to_owned(),
+    };
+    format!(
+        "stored facts are followed from {taken}, which puts {} values into the text; from {left} it is {other}",
+        end.n_values
+    )
+}
 
 /// Notes on the bindings that a statement reads, each once.
 pub(super) fn notes(bindings: &Bindings, read: &[&Binding]) -> Vec<String> {

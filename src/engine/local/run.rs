@@ -131,8 +131,8 @@ impl Engine {
             let asked = planned.asked(explains);
             reader.snapshot(|reader| {
                 let mut failed = None;
-                let made = planned.plan.plan.sql(&asked, &mut |statement: &Statement| {
-                    fetch(reader, statement, &binding, &asked, &mut failed)
+                let made = planned.plan.plan.sql(&asked, &mut |statement: &Statement, most| {
+                    fetch(reader, statement, most, &binding, &asked, &mut failed)
                 });
                 Ok(match failed {
                     Some(failed) => Err(failed),
@@ -160,7 +160,7 @@ impl Planned {
 
     /// The text of a plan that asks the store for nothing.
     fn template_of_values(&self) -> Result<Template, EngineError> {
-        let made = self.plan.plan.sql(&self.asked(false), &mut |_| {
+        let made = self.plan.plan.sql(&self.asked(false), &mut |_, _| {
             Err(StoreError::Bug("a plan without parts asks the store".into()))
         });
         Ok(self.settled(made)?.0.template)
@@ -194,10 +194,11 @@ fn refused(error: CompileError, question: &Question) -> EngineError {
     }
 }
 
-/// Asks the store for a part. An error of our own goes into `failed`.
+/// Asks the store for at most so many rows of a part. An error of our own goes into `failed`.
 fn fetch(
     reader: &Reader,
     statement: &Statement,
+    most: usize,
     binding: &Binding<'_>,
     asked: &Asked<'_>,
     failed: &mut Option<EngineError>,
@@ -216,12 +217,12 @@ fn fetch(
         }
         Answer::Rows(_) => {
             let mut rows: Vec<Vec<String>> = Vec::new();
-            reader.rows(&statement.sql, &params, |row| {
+            let is_more = reader.first_rows(&statement.sql, &params, most, |row| {
                 rows.push(
                     row.iter_mut().map(|value| value.take().unwrap_or_default().into_owned()).collect(),
                 );
             })?;
-            if rows.len() > asked.most_values {
+            if is_more {
                 return Ok(Fetched::TooMany);
             }
             // The store's order may differ from one run to the next; the text must not.

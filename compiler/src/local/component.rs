@@ -1,0 +1,151 @@
+//! A part of the store in the making: sources that conditions connect, and what the rest needs of them.
+
+use super::equal::Equals;
+use super::split::is_column;
+use crate::ir::CompareOp;
+use crate::plan::algebra::{Condition, Expr, From, FromKind, Select, Table, TableBody};
+use crate::plan::aliases::free_aliases;
+use crate::specialise::clause::TableRef;
+use indexmap::IndexSet;
+
+/// Stored sources and the conditions among them.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Component {
+    pub(super) from: Vec<From>,
+    pub(super) filter: Vec<Condition>,
+    /// The columns that the rest needs.
+    pub(super) wanted: IndexSet<Expr>,
+}
+
+impl Component {
+    pub(super) fn has(&self, alias: usize) -> bool {
+        self.from.iter().any(|from| from.alias == alias)
+    }
+
+    pub(super) fn owns(&self, expr: Expr) -> bool {
+        expr.alias().is_some_and(|alias| self.has(alias))
+    }
+
+    /// The component as a test of values outside, if it is nothing else: whether it has a row in which the columns
+    /// that the rest needs are equal to `outside`'s.
+    pub(super) fn as_test(&self, outside: impl Fn(Expr) -> Option<Expr>) -> Option<Condition> {
+        let mut filter = self.filter.clone();
+        for own in &self.wanted {
+            filter.push(Condition::Compare { op: CompareOp::Equal, left: *own, right: outside(*own)? });
+        }
+        let select = Select { from: self.from.clone(), filter, output: Vec::new() };
+        (!self.wanted.is_empty()).then(|| Condition::Any(vec![select]))
+    }
+
+    /// Asks only for what agrees with another component, by the conditions of `rest` on both and by what equals.
+    pub(super) fn restrict(&mut self, other: &Self, rest: &[Condition], equals: Option<&Equals>) {
+        let links = rest.iter().filter(|condition| {
+            let aliases = free_aliases(condition);
+            matches!(condition, Condition::Compare { .. })
+                && aliases.iter().any(|alias| other.has(*alias))
+                && aliases.iter().any(|alias| self.has(*alias))
+                && aliases.iter().all(|alias| other.has(*alias) || self.has(*alias))
+        });
+        let mut links: Vec<Condition> = links.cloned().collect();
+        let pairs = equals.map(|equals| equals.pairs(|expr| self.owns(expr), |expr| other.owns(expr)));
+        for (left, right) in pairs.into_iter().flatten() {
+            let link = |left, right| Condition::Compare { op: CompareOp::Equal, left, right };
+            if !links.contains(&link(left, right)) && !links.contains(&link(right, left)) {
+                links.push(link(left, right));
+            }
+        }
+        if !links.is_empty() {
+            let filter = other.filter.iter().cloned().chain(links).collect();
+            let select = Select { from: other.from.clone(), filter, output: Vec::new() };
+            self.filter.push(Condition::Any(vec![select]));
+        }
+    }
+}
+
+/// What leads to few rows: a value of the question, or a table that starts from one.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Anchors<'a> {
+    /// For each table whether it starts from values of the question.
+    tables: &'a [bool],
+    /// The variable whose value is a column of the caller's.
+    column: Option<usize>,
+}
+
+impl<'a> Anchors<'a> {
+    pub(super) fn new(tables: &'a [bool], column: Option<usize>) -> Self {
+        Self { tables, column }
+    }
+
+    /// For each table whether it starts from values of the question.
+    pub(super) fn of_tables(tables: &[Table], column: Option<usize>) -> Vec<bool> {
+        let mut anchored = Vec::new();
+        for table in tables {
+            let anchors = Anchors::new(&anchored, column);
+            let (TableBody::Union(starts)
+            | TableBody::Recursive { base: starts, .. }
+            | TableBody::WholeState { base: starts, .. }) = &table.body;
+            let is_anchored =
+                starts.iter().all(|select| anchors.hold(&select.from, &select.filter, &select.output));
+            anchored.push(is_anchored);
+        }
+        anchored
+    }
+
+    pub(super) fn hold_component(self, component: &Component) -> bool {
+        self.hold(&component.from, &component.filter, &[])
+    }
+
+    /// Whether every branch starts from values of the question.
+    pub(super) fn hold_branches(self, branches: &[Select]) -> bool {
+        branches.iter().all(|branch| self.hold(&branch.from, &branch.filter, &[]))
+    }
+
+    fn hold(self, from: &[From], filter: &[Condition], output: &[Expr]) -> bool {
+        let is_value = |expr: Expr| matches!(expr, Expr::Given(_)) && !is_column(expr, self.column);
+        let reads = from.iter().any(|from| match from.kind {
+            FromKind::Table(TableRef::Table(table)) => self.tables.get(table).copied().unwrap_or(false),
+            FromKind::Values(_) => true,
+            FromKind::Table(TableRef::Itself)
+            | FromKind::Source(_)
+            | FromKind::Embedded(_)
+            | FromKind::Row(_) => false,
+        });
+        let is_row = from.is_empty() && !output.is_empty();
+        let equals = filter.iter().any(|condition| match condition {
+            Condition::Compare { op: CompareOp::Equal, left, right } => is_value(*left) || is_value(*right),
+            _ => false,
+        });
+        reads || is_row || equals
+    }
+}
+
+/// The sources that conditions connect, each with its conditions. A condition that mentions no source is a
+/// component of its own.
+pub(super) fn connected(stored: Vec<From>, pure: Vec<Condition>) -> Vec<Component> {
+    let order: Vec<usize> = stored.iter().map(|from| from.alias).collect();
+    let mut components: Vec<Component> =
+        stored.into_iter().map(|from| Component { from: vec![from], ..Component::default() }).collect();
+    for condition in pure {
+        let aliases = free_aliases(&condition);
+        let touches = |component: &Component| component.from.iter().any(|from| aliases.contains(&from.alias));
+        let Some(first) = components.iter().position(touches) else {
+            components.push(Component { filter: vec![condition], ..Component::default() });
+            continue;
+        };
+        let mut merged = std::mem::take(&mut components);
+        let mut together = merged.remove(first);
+        for component in merged {
+            if touches(&component) {
+                together.from.extend(component.from);
+                together.filter.extend(component.filter);
+            } else {
+                components.push(component);
+            }
+        }
+        // The planner's order of joins stays.
+        together.from.sort_by_key(|from| order.iter().position(|alias| *alias == from.alias));
+        together.filter.push(condition);
+        components.insert(first.min(components.len()), together);
+    }
+    components
+}

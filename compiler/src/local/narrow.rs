@@ -1,0 +1,281 @@
+//! Lets stored facts decide of each other before any of them is asked for.
+//!
+//! In: a select taken apart: its components, which are parts in the making, and its other conditions. Out: the same
+//! rows from smaller parts. A condition that reads stored facts only, of values that equal a component's columns, is
+//! decided where the component is; so is a component that only tests another.
+//!
+//! ```text
+//! docs t1, roles t2 where t2.tenant = t1.tenant and t2.user = given#0, none of suspended t3 where t3.0 = t1.tenant
+//!          └─ the store is asked for the tenants of roles that are not suspended ─┘
+//! ```
+//!
+//! Where the component is inside the branches of another condition, the condition goes into each of them. What is
+//! asked for never grows: a set may only lose rows.
+
+use super::component::Component;
+use super::equal::Equals;
+use super::split::{Splitter, is_column};
+use crate::ir::CompareOp;
+use crate::plan::algebra::{Condition, Expr, Select};
+use crate::plan::aliases::free_aliases;
+use indexmap::{IndexMap, IndexSet};
+
+impl Splitter<'_> {
+    /// Narrows the components of a select, and says what the rest needs of them.
+    pub(super) fn narrow(
+        &mut self,
+        components: &mut Vec<Component>,
+        rest: &mut Vec<Condition>,
+        output: &mut [Expr],
+        equals: &Equals,
+    ) {
+        self.absorb(components, rest, equals, false);
+        want(components, rest, output);
+        self.merge_tests(components, rest, output, equals);
+        self.move_inwards(components, rest, equals);
+        self.absorb(components, rest, equals, true);
+        want(components, rest, output);
+        let all = components.clone();
+        for (at, component) in components.iter_mut().enumerate() {
+            if self.anchors.hold_component(component) {
+                continue;
+            }
+            for (other_at, other) in all.iter().enumerate() {
+                if at != other_at && self.anchors.hold_component(other) {
+                    component.restrict(other, &[], Some(equals));
+                }
+            }
+        }
+    }
+
+    /// Makes conditions over stored facts those of a component that tells all their values. One that leads to fewer
+    /// rows than the component is left for later unless `always`.
+    fn absorb(
+        &self,
+        components: &mut Vec<Component>,
+        rest: &mut Vec<Condition>,
+        equals: &Equals,
+        always: bool,
+    ) {
+        for condition in std::mem::take(rest) {
+            let leads = match &condition {
+                Condition::Any(branches) => self.anchors.hold_branches(branches),
+                _ => false,
+            };
+            let decided = components.iter_mut().find_map(|component| {
+                let takes = always || !leads || self.anchors.hold_component(component);
+                let decided = self.decided(&condition, component, equals).filter(|_| takes)?;
+                Some((component, decided))
+            });
+            match decided {
+                Some((component, decided)) => component.filter.push(decided),
+                None => match self.decided(&condition, &Component::default(), equals) {
+                    Some(decided) => {
+                        components.push(Component { filter: vec![decided], ..Component::default() });
+                    }
+                    None => rest.push(condition),
+                },
+            }
+        }
+    }
+
+    /// A condition over stored facts with a component's columns in the place of the values that equal them, if
+    /// it mentions nothing else then.
+    fn decided(&self, condition: &Condition, component: &Component, equals: &Equals) -> Option<Condition> {
+        if condition.branches().is_empty() {
+            return None;
+        }
+        let free = free_aliases(condition);
+        let mut by: IndexMap<Expr, Option<Expr>> = IndexMap::new();
+        condition.each_expr(&mut |expr| {
+            let is_free =
+                expr.alias().is_some_and(|alias| free.contains(&alias)) || is_column(expr, self.column);
+            if is_free && !component.owns(expr) {
+                let is_known = |other: Expr| {
+                    component.owns(other) || other.is_static() && !is_column(other, self.column)
+                };
+                by.insert(expr, equals.find(expr, is_known));
+            }
+        });
+        let mut decided = condition.clone();
+        if by.values().any(Option::is_none) {
+            return None;
+        }
+        decided.for_each_expr(&mut |expr| {
+            if let Some(Some(known)) = by.get(expr) {
+                *expr = *known;
+            }
+        });
+        let is_told = free_aliases(&decided).into_iter().all(|alias| component.has(alias));
+        (is_told && self.is_pure(&decided)).then_some(decided)
+    }
+
+    /// Makes a component that only tests another a condition of it.
+    fn merge_tests(
+        &mut self,
+        components: &mut Vec<Component>,
+        rest: &mut Vec<Condition>,
+        output: &mut [Expr],
+        equals: &Equals,
+    ) {
+        let mut at = components.len();
+        while at > 0 {
+            at -= 1;
+            let Some(tested) = components.get(at) else { continue };
+            let tests = |tested: &Component, other: &Component| {
+                tested.as_test(|own| equals.find(own, |expr| other.owns(expr))).is_some()
+            };
+            let is_narrow = self.anchors.hold_component(tested);
+            let owners = components.iter().enumerate().filter(|(other_at, other)| {
+                let other_narrow = self.anchors.hold_component(other);
+                // Of two that test each other the narrower stays, or the first.
+                let stays = || other_narrow || !is_narrow && (*other_at < at || !tests(other, tested));
+                *other_at != at && tests(tested, other) && stays()
+            });
+            let Some(owner_at) = owners.map(|(other_at, _)| other_at).next() else { continue };
+            let merged = components.remove(at);
+            let Some(owner) = components.get_mut(owner_at - usize::from(owner_at > at)) else { continue };
+            let of_owner = |own: Expr| equals.find(own, |expr| owner.owns(expr));
+            let by: Vec<(Expr, Expr)> =
+                merged.wanted.iter().filter_map(|own| Some((*own, of_owner(*own)?))).collect();
+            let test = merged.as_test(of_owner);
+            owner.filter.extend(test);
+            replace(rest, output, &by);
+            want(components, rest, output);
+        }
+    }
+
+    /// Moves what stored facts test into the branches whose parts it narrows.
+    fn move_inwards(&mut self, components: &mut Vec<Component>, rest: &mut Vec<Condition>, equals: &Equals) {
+        let stored: IndexSet<usize> =
+            components.iter().flat_map(|component| &component.from).map(|from| from.alias).collect();
+        let column = self.column;
+        let is_outside = |expr: Expr| {
+            expr.alias().is_some_and(|alias| !stored.contains(&alias)) || is_column(expr, column)
+        };
+        let mut at = 0;
+        while let Some(component) = components.get(at) {
+            let is_wide = !self.anchors.hold_component(component);
+            let test = component.as_test(|own| equals.find(own, is_outside)).filter(|_| is_wide);
+            let moved = test.is_some_and(|test| self.move_into_any(&test, rest, None, equals));
+            if moved {
+                let merged = components.remove(at);
+                let by: Vec<(Expr, Expr)> = merged
+                    .wanted
+                    .iter()
+                    .filter_map(|own| Some((*own, equals.find(*own, is_outside)?)))
+                    .collect();
+                replace(rest, &mut [], &by);
+            } else {
+                at += 1;
+            }
+        }
+        let mut at = 0;
+        while let Some(condition) = rest.get(at).cloned() {
+            let moves = match &condition {
+                Condition::None(_) => true,
+                Condition::Any(branches) => !self.anchors.hold_branches(branches),
+                Condition::Compare { .. } | Condition::OneOf { .. } | Condition::In { .. } => false,
+            };
+            if moves && self.move_into_any(&condition, rest, Some(at), equals) {
+                rest.remove(at);
+            } else {
+                at += 1;
+            }
+        }
+    }
+
+    /// Moves a test into the branches of some condition but the one at `own`; whether there is one that takes it.
+    fn move_into_any(
+        &mut self,
+        test: &Condition,
+        rest: &mut [Condition],
+        own: Option<usize>,
+        equals: &Equals,
+    ) -> bool {
+        for (at, condition) in rest.iter_mut().enumerate() {
+            if let Condition::Any(branches) = condition
+                && Some(at) != own
+                && let Some(moved) = self.moved(test, branches, equals)
+            {
+                *branches = moved;
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Branches with a test of stored facts in each, if each has a part that it narrows.
+    fn moved(&mut self, test: &Condition, branches: &[Select], equals: &Equals) -> Option<Vec<Select>> {
+        let mut moved = Vec::new();
+        for branch in branches {
+            let equals = equals.with(&branch.filter);
+            let (components, _, _) = self.take_apart(&mut branch.clone());
+            let takes = |component: &&Component| {
+                let is_narrow = self.anchors.hold_component(component);
+                let narrows = is_narrow || matches!(test, Condition::None(_));
+                !component.from.is_empty() && narrows
+            };
+            let decided = components.iter().filter(takes);
+            let decided = decided.filter_map(|component| self.decided(test, component, &equals)).next();
+            let mut branch = branch.clone();
+            match decided {
+                Some(decided) => {
+                    let decided = self.renamed(decided);
+                    branch.filter.push(decided);
+                }
+                None if self.move_into_any(test, &mut branch.filter, None, &equals) => {}
+                None => return None,
+            }
+            moved.push(branch);
+        }
+        (!moved.is_empty()).then_some(moved)
+    }
+
+    /// A condition whose own sources have aliases that no other has.
+    fn renamed(&mut self, condition: Condition) -> Condition {
+        let free = free_aliases(&condition);
+        let mut select = Select { filter: vec![condition.clone()], ..Select::default() };
+        let mut names: IndexMap<usize, usize> = IndexMap::new();
+        select.for_each_alias(&mut |alias| {
+            if !free.contains(alias) {
+                *alias = *names.entry(*alias).or_insert_with(|| self.alias());
+            }
+        });
+        select.filter.pop().unwrap_or(condition)
+    }
+}
+
+/// Says what the rest needs of each component: its own values, and those of its branches.
+fn want(components: &mut [Component], rest: &mut [Condition], output: &mut [Expr]) {
+    components.iter_mut().for_each(|component| component.wanted.clear());
+    let mut want = |expr: &mut Expr| {
+        if let Some(owner) = components.iter_mut().find(|component| component.owns(*expr)) {
+            owner.wanted.insert(*expr);
+        }
+    };
+    output.iter_mut().for_each(&mut want);
+    rest.iter_mut().for_each(|condition| condition.for_each_expr(&mut want));
+}
+
+/// Replaces values by others that equal them, and drops the comparisons that say nothing more.
+fn replace(rest: &mut Vec<Condition>, output: &mut [Expr], by: &[(Expr, Expr)]) {
+    let mut replace = |expr: &mut Expr| {
+        if let Some((_, by)) = by.iter().find(|(own, _)| own == expr) {
+            *expr = *by;
+        }
+    };
+    output.iter_mut().for_each(&mut replace);
+    let mut left: Vec<Condition> = Vec::new();
+    for mut condition in std::mem::take(rest) {
+        condition.for_each_expr(&mut replace);
+        let is_said = matches!(
+            &condition,
+            Condition::Compare { op: CompareOp::Equal, left, right } if left == right
+        );
+        if !is_said && !left.contains(&condition) {
+            left.push(condition);
+        }
+    }
+    *rest = left;
+}

@@ -1,0 +1,81 @@
+//! From which end a closure over stored facts starts.
+//!
+//! A plan for a caller's database reads two of them. What the store alone decides is asked of the store, if nothing in
+//! it depends on the caller's rows: a walk up from the folder of the caller's document needs all stored folders beside
+//! it, the folders that the actor may see need none. So a plan may take what only the caller's database knows as not
+//! known, wherever a relation is stored as a whole: its table starts from the question's values then, and the
+//! caller's values pick from it.
+
+use super::algebra::{Condition, Expr, FromKind, Select};
+use super::planner::Planner;
+use super::scope::Scope;
+use crate::catalog::RelationSource;
+use crate::specialise::clause::{Goal, RelId, TableRef};
+use rustc_hash::FxHashSet;
+
+/// From which end a closure over stored facts starts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Ends {
+    /// From the values that it is asked for, wherever they are.
+    #[default]
+    Asked,
+    /// From what the question gives and the store knows.
+    Stored {
+        /// The variable whose value is a column of the caller's, if any.
+        column: Option<usize>,
+    },
+}
+
+impl Planner<'_> {
+    /// Whether a value that a call is asked for is taken as not known, as only the caller's database knows it. Notes
+    /// that there is such a value.
+    pub(super) fn is_hidden(&mut self, scope: &Scope<'_>, select: &Select, rel: RelId, expr: Expr) -> bool {
+        if !self.is_callers(scope, select, expr) || !self.is_stored(rel, &mut FxHashSet::default()) {
+            return false;
+        }
+        self.has_other_end = true;
+        self.ends != Ends::Asked
+    }
+
+    /// Whether only the caller's database knows a value.
+    fn is_callers(&self, scope: &Scope<'_>, select: &Select, expr: Expr) -> bool {
+        if let (Expr::Given(var), Ends::Stored { column }) = (expr, self.ends) {
+            return column == Some(var);
+        }
+        !expr.is_static()
+            && scope.demand(select, vec![expr]).from.iter().any(|from| !self.is_stored_source(from.kind))
+    }
+
+    /// Whether a relation is made of stored facts alone.
+    fn is_stored(&self, rel: RelId, seen: &mut FxHashSet<RelId>) -> bool {
+        let is_stored = |goal: &Goal, seen: &mut FxHashSet<RelId>| match goal {
+            Goal::Scan { source, .. } => self.is_stored_source(FromKind::Source(*source)),
+            Goal::Call { rel, .. } => self.is_stored(*rel, seen),
+            Goal::Rows { table, .. } => self.is_stored_source(FromKind::Table(*table)),
+            Goal::Values { .. } | Goal::Compare { .. } => true,
+        };
+        let goals = || self.clauses(rel).iter().flat_map(|clause| &clause.goals);
+        !seen.insert(rel) || goals().all(|goal| is_stored(goal, seen))
+    }
+
+    fn is_stored_source(&self, kind: FromKind) -> bool {
+        match kind {
+            FromKind::Source(source) => {
+                let relation = self.catalog.relations.get(source);
+                relation.is_some_and(|relation| !matches!(relation.source, RelationSource::Bound { .. }))
+            }
+            // A step is of the table that it is in.
+            FromKind::Values(_) | FromKind::Table(TableRef::Itself) => true,
+            FromKind::Table(TableRef::Table(table)) => {
+                let table = self.tables.get(table);
+                table.is_some_and(|table| table.body.selects().all(|select| self.reads_stored(select)))
+            }
+            FromKind::Embedded(_) | FromKind::Row(_) => false,
+        }
+    }
+
+    fn reads_stored(&self, select: &Select) -> bool {
+        select.from.iter().all(|from| self.is_stored_source(from.kind))
+            && select.filter.iter().flat_map(Condition::branches).all(|branch| self.reads_stored(branch))
+    }
+}
