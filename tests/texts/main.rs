@@ -8,6 +8,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop where it is")]
 
 mod bindings;
+mod fixes;
 mod pieces;
 mod policies;
 mod repository;
