@@ -75,7 +75,7 @@ fn local_text(explanation: &LocalExplanation) -> String {
         ("the stored facts in the text, in rows", &embedded.join("\n")),
         ("what the store is asked, and what is left", split),
         ("the plan with values and stored rows", plan),
-        ("what would make it faster", &notes.join("\n")),
+        ("notes", &notes.join("\n")),
         (&format!("the SQL for {dialect}"), sql),
     ])
 }

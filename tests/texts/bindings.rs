@@ -33,6 +33,7 @@ fn in_layout(layout: impl Fn(&str) -> String, compared: impl Fn(Bindings) -> Bin
 /// Bindings without their lines, for layouts that add some.
 fn without_lines(mut bindings: Bindings) -> Bindings {
     bindings.facts.iter_mut().for_each(|bound| bound.line = 0);
+    bindings.sync_keys.iter_mut().for_each(|key| key.line = 0);
     bindings
 }
 

@@ -103,7 +103,7 @@ pub struct LocalExplanation {
     pub bindings: Vec<String>,
     /// Which facts of the store and the request are in the text.
     pub embedded: Vec<LocalEmbedded>,
-    /// What would make it faster.
+    /// What was ignored of the bindings, and what would make it faster.
     pub notes: Vec<String>,
 }
 

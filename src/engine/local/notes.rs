@@ -1,4 +1,4 @@
-//! What would make a caller's SQL faster, as far as the bindings tell.
+//! What the author of bindings should know: what was ignored, and what would make the SQL faster.
 
 use portcullis_compiler::bindings::{Binding, BindingArg, Bindings, Family};
 use std::collections::BTreeSet;
@@ -39,5 +39,5 @@ pub(super) fn notes(bindings: &Bindings, read: &[&Binding]) -> Vec<String> {
             ));
         }
     }
-    notes.into_iter().collect()
+    bindings.sync_note().into_iter().chain(notes).collect()
 }
