@@ -58,8 +58,8 @@ pub(super) fn foreign_source(top: &IndexMap<String, Entry>) -> Option<(usize, St
     let (line, source) = source(top)?;
     let unknown = source.parse::<Dialect>().err().filter(|_| FOREIGN_SOURCES.contains(&source.as_str()))?;
     let message = format!(
-        "this is a sync configuration, `source: {source}`: {unknown}; data bindings are SQL of the database that is \
-         asked: write such queries and leave `source` out, or import the facts"
+        "this is a sync configuration, `source: {source}` ({unknown}): bind queries of the database that is asked and \
+         leave `source` out, or import the facts"
     );
     Some((line, message))
 }

@@ -52,7 +52,7 @@ fn a_source_without_our_sql_is_refused() {
         assert!(said.starts_with("data bindings, line 2: this is a sync configuration"), "{said}");
         assert!(said.contains(&source.to_lowercase()) && said.contains("`postgresql`"), "{said}");
     }
-    assert_snapshot!(wrong("source: mysql\nfacts:\n").join("\n"), @"data bindings, line 1: this is a sync configuration, `source: mysql`, and data bindings are SQL of the database that is asked, which is one of `postgresql`, `sqlite`: write its queries and leave `source` out, or import the facts");
+    assert_snapshot!(wrong("source: mysql\nfacts:\n").join("\n"), @"data bindings, line 1: this is a sync configuration, `source: mysql` (unknown dialect `mysql`: write `postgresql` or `sqlite`): bind queries of the database that is asked and leave `source` out, or import the facts");
 }
 
 #[test]
