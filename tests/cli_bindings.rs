@@ -344,6 +344,31 @@ tables: {Repo: repos.id}
 }
 
 #[test]
+fn a_sync_configuration_is_called_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let database = sqlite(folder.path(), "CREATE TABLE t (id TEXT PRIMARY KEY)");
+    let sync =
+        "dialect: sqlite\ndbs:\n  main: {}\nfacts:\n  p(T:_):\n    db: main\n    query: SELECT id FROM t\n";
+    let (code, out, err) = check(folder.path(), sync, &database, &[]);
+    assert_eq!(code, 0, "{out}{err}");
+    assert!(err.starts_with("note: `bindings.yaml`: this is a sync configuration"), "{err}");
+    assert!(err.contains("`dbs` (line 2), `db` of a fact (line 6)"), "{err}");
+    let mongo = "source: mongodb\nfacts:\n  p(T:_):\n    collection: t\n";
+    let (code, _, err) = check(folder.path(), mongo, &database, &[]);
+    assert!(code == 1 && err.contains("line 1: this is a sync configuration, `source: mongodb`"), "{err}");
+    fs::write(folder.path().join("policy.polar"), "q(x: T) if p(x);").unwrap();
+    fs::write(folder.path().join("bindings.yaml"), sync).unwrap();
+    let mut compile = portcullis(folder.path());
+    let output =
+        compile.args(["compile", "policy.polar", "q(T:?)", "--bindings", "bindings.yaml"]).output().unwrap();
+    assert!(output.status.success() && !output.stdout.is_empty());
+    assert!(
+        String::from_utf8_lossy(&output.stderr)
+            .starts_with("note: `bindings.yaml`: this is a sync configuration")
+    );
+}
+
+#[test]
 fn what_cannot_be_checked_is_said_at_once() {
     let folder = tempfile::tempdir().unwrap();
     let check = |bindings: &str, database: &str| check(folder.path(), bindings, database, &[]);

@@ -33,6 +33,8 @@ const MOST_SECONDS: &str = "300";
 const SUITES: &[(&str, Runner)] = &[
     ("node_2_6_0", Runner::Node { file: "oso-cloud-2.test.js" }),
     ("node_1_6_1", Runner::Node { file: "oso-cloud-1.test.js" }),
+    // The client's own suite, which is in its package.
+    ("node_1_6_1_shipped", Runner::Jest { n_tests: 31 }),
     ("python_2_6_0", Runner::Python { folder: "oso-cloud-2.6.0" }),
     ("python_1_5_1", Runner::Python { folder: "oso-cloud-1.5.1" }),
     ("python_0_9_0", Runner::Python { folder: "oso-cloud-0.9.0" }),
@@ -54,6 +56,8 @@ fn main() -> ExitCode {
 enum Runner {
     /// A file of `tests/clients/node`, with the packages of the lock file there.
     Node { file: &'static str },
+    /// The tests that `package.json` names to jest, as many as must pass.
+    Jest { n_tests: usize },
     /// A folder of `tests/clients/python`, with the packages of its `requirements.txt`.
     Python { folder: &'static str },
 }
@@ -66,9 +70,11 @@ impl Runner {
         command.arg(MOST_SECONDS);
         match self {
             Self::Node { file } => {
-                let folder = clients.join("node");
-                is_installed(&folder.join("package-lock.json"), &folder.join("node_modules/.installed"))?;
-                command.args(["node", file]).current_dir(folder);
+                command.args(["node", file]).current_dir(installed_node(&clients)?);
+            }
+            Self::Jest { .. } => {
+                command.args(["node", "node_modules/jest/bin/jest.js", "--ci", "--runInBand", "--json"]);
+                command.current_dir(installed_node(&clients)?);
             }
             Self::Python { folder } => {
                 let installed = installed_python(folder);
@@ -80,6 +86,24 @@ impl Runner {
         }
         Ok(command)
     }
+
+    /// Whether what a suite printed says that all its tests were run.
+    fn is_complete(self, printed: &str) -> bool {
+        match self {
+            // Both look themselves whether a method was left out.
+            Self::Node { .. } | Self::Python { .. } => true,
+            Self::Jest { n_tests } => ["numPassedTests", "numTotalTests"]
+                .iter()
+                .all(|count| printed.contains(&format!("\"{count}\":{n_tests},"))),
+        }
+    }
+}
+
+/// The folder of the suites in Node, if their packages are there.
+fn installed_node(clients: &Path) -> Result<PathBuf, String> {
+    let folder = clients.join("node");
+    is_installed(&folder.join("package-lock.json"), &folder.join("node_modules/.installed"))?;
+    Ok(folder)
 }
 
 /// The virtual environment of a suite in Python.
@@ -115,10 +139,15 @@ fn run(name: &str, runner: &Runner) -> Result<(), Failed> {
         .env("PGUSER", "postgres")
         .env("PGDATABASE", database);
     let log = server.log.clone();
-    outputs(&mut command).map(drop).map_err(|output| {
+    let printed = outputs(&mut command).map_err(|output| {
         let log = fs::read_to_string(log).unwrap_or_default();
         Failed::from(format!("{output}\nthe server's log:\n{log}"))
-    })
+    })?;
+    if runner.is_complete(&printed) {
+        Ok(())
+    } else {
+        Err(format!("{runner:?}: not all tests ran:\n{printed}").into())
+    }
 }
 
 /// What a command prints, or all of it as an error.

@@ -5,6 +5,9 @@
 
 use std::ops::Range;
 
+/// What ends a line: a line feed, a carriage return, or both after each other.
+pub(crate) const LINE_ENDS: [char; 2] = ['\n', '\r'];
+
 /// A half-open range of bytes in the policy's source.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct Span {
@@ -60,7 +63,9 @@ impl SourceMap {
     /// Takes a policy's file name and text.
     pub fn new(name: impl Into<String>, text: impl Into<String>) -> Self {
         let text = text.into();
-        let line_starts = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
+        let ends = text.match_indices(LINE_ENDS).map(|(at, _)| at + 1);
+        let ends = ends.filter(|&end| text.get(end - 1..=end) != Some("\r\n"));
+        let line_starts = std::iter::once(0).chain(ends).collect();
         Self { name: name.into(), text, line_starts }
     }
 
@@ -99,6 +104,14 @@ mod tests {
         assert_eq!(source.locate(Span::new(8, 11)), Position { line: 2, column: 1 });
         assert_eq!(source.locate(Span::new(5, 6)), Position { line: 1, column: 5 });
         assert_eq!(source.snippet(Span::new(8, 11)), "foo");
+    }
+
+    #[test]
+    fn every_kind_of_line_end_begins_a_line() {
+        let source = SourceMap::new("p", "a\r\nb\rc\n\nd");
+        let lines: Vec<usize> = [0, 3, 5, 8].map(|at| source.locate(Span::new(at, at)).line).into();
+        assert_eq!(lines, [1, 2, 3, 5]);
+        assert_eq!(source.locate(Span::new(5, 6)).column, 1);
     }
 
     #[test]

@@ -8,6 +8,7 @@ use super::local::LocalArgs;
 use super::policy_file::PolicyFile;
 use super::{Verdict, output, serve, tables};
 use crate::engine::{self, notation};
+use portcullis_compiler::bindings;
 use portcullis_compiler::question::{Answer, AnswerColumn, Question};
 use portcullis_compiler::{Dialect, compile_text};
 use std::fmt::Write;
@@ -74,9 +75,12 @@ pub(super) fn run(args: &Args) -> Result<Verdict, CliError> {
 }
 
 /// Prints what the service would answer.
-fn local(args: &Args, bindings: &Path) -> Result<Verdict, CliError> {
+fn local(args: &Args, file: &Path) -> Result<Verdict, CliError> {
     let sql = serve::runtime()?.block_on(async {
-        let (engine, request) = args.local.prepare(&args.policy, &args.question, bindings).await?;
+        let (engine, request) = args.local.prepare(&args.policy, &args.question, file).await?;
+        if let Some(note) = bindings::parse(&request.bindings).ok().and_then(|bound| bound.sync_note()) {
+            output::to_stderr(&format!("note: `{}`: {note}", file.display()));
+        }
         Ok::<_, CliError>(engine.local(request).await?)
     })?;
     let end = if args.local.is_condition() { "" } else { ";" };

@@ -244,6 +244,37 @@ fn what_the_bindings_the_column_or_the_query_get_wrong_is_400() {
 }
 
 #[test]
+fn a_sync_configuration_is_called_one() {
+    let (server, application) = populated();
+    let plain = json!({ "query": list(), "column": "id", "data_bindings": BINDINGS });
+    let sync =
+        format!("version: 1\nsource: postgres\ndbs: {{main: {{connection_string: $DATABASE}}}}\n{BINDINGS}");
+    let body = json!({ "query": list(), "column": "id", "data_bindings": sync });
+    let condition = sql(&server.post("/api/list_query", &body));
+    assert_eq!(
+        filtered(&application, &condition),
+        filtered(&application, &sql(&server.post("/api/list_query", &plain)))
+    );
+    let explained = server.post("/api/explain_query", &body).json();
+    let note = explained["notes"][0].as_str().unwrap();
+    assert!(note.starts_with("this is a sync configuration") && note.contains("sqlite"), "{note}");
+    for ignored in ["`version` (line 1)", "`source` (line 2)", "`dbs` (line 3)"] {
+        assert!(note.contains(ignored), "{note}");
+    }
+    let refused = [
+        ("source: mysql\nfacts:\n", "line 1: this is a sync configuration, `source: mysql`"),
+        (
+            "facts:\n  is_public(Repo:_):\n    collection: repos\n",
+            "line 3: `is_public(Repo:_)` has `collection`",
+        ),
+    ];
+    for (bindings, part) in refused {
+        let body = json!({ "query": list(), "column": "id", "data_bindings": bindings });
+        server.post("/api/list_query", &body).fails(400, part);
+    }
+}
+
+#[test]
 fn an_explanation_says_how_the_sql_came_about() {
     let (server, _) = populated();
     let body = json!({ "query": list(), "column": "id", "data_bindings": BINDINGS });

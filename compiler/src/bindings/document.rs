@@ -1,12 +1,12 @@
 //! The data-bindings document: a tree of YAML to [`Bindings`].
 //!
 //! People keep these files beside others, so what is not ours is passed over: unknown keys at any level,
-//! and bindings of predicates and types that no policy has. What is ours is read strictly, and every error
+//! and bindings of predicates and types that no policy has. A file that was written for a sync is told so ([`sync`]). What is ours is read strictly, and every error
 //! names its key and line; all that can be found are reported at once.
 
 use super::yaml::{self, Content, Entry, Node, at};
 use super::{
-    Binding, BindingArg, Bindings, BindingsError, BoundQuery, RowTable, SqlType, column, key, query,
+    Binding, BindingArg, Bindings, BindingsError, BoundQuery, RowTable, SqlType, column, key, query, sync,
 };
 use crate::dialect::Dialect;
 use crate::limits;
@@ -51,6 +51,11 @@ impl Document {
         if !self.dialect(top.get("dialect"), &mut bindings.dialect) {
             return bindings;
         }
+        if let Some((line, message)) = sync::foreign_source(top) {
+            self.report(line, message);
+            return bindings;
+        }
+        bindings.sync_keys = sync::keys(top);
         let dialect = bindings.dialect;
         let section = |document: &mut Self, name: &str| {
             let entry = top.get(name)?;
@@ -174,6 +179,10 @@ impl Document {
                 return None;
             }
         };
+        if let Some((line, message)) = sync::not_sql(key, fields) {
+            self.report(line, message);
+            return None;
+        }
         let query = fields.get("query");
         if query.is_none() {
             self.report(entry.line, format!("`{key}` has no `query`: write `query: SELECT …` below it"));

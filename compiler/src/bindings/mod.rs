@@ -31,6 +31,7 @@ mod name;
 mod plain;
 mod query;
 mod reader;
+mod sync;
 mod token;
 #[cfg(test)]
 mod tests;
@@ -55,6 +56,19 @@ pub struct Bindings {
     pub sql_types: IndexMap<String, SqlType>,
     /// The table whose rows are the values of a type.
     pub tables: IndexMap<String, RowTable>,
+    /// What was passed over, if the document is the configuration of a sync: keys that mean nothing here.
+    pub sync_keys: Vec<SyncKey>,
+}
+
+/// A key that means something to a sync and nothing to data bindings.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SyncKey {
+    /// Its name.
+    pub key: String,
+    /// The line on which it stands first.
+    pub line: usize,
+    /// How many facts have it; 0 for a key of the document itself.
+    pub facts: usize,
 }
 
 impl Bindings {

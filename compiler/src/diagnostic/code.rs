@@ -112,7 +112,7 @@ codes! {
     // Lints.
     "P0701" SingletonVariable     "singleton-variable"      "a variable that is used once";
     "P0702" MixedAndOr            "mixed-and-or"            "`and` and `or` side by side without parentheses";
-    "P0703" UnusedTerm            "unused-term"             "a role or permission that no rule uses";
+    "P0703" UnusedTerm            "unused-term"             "a role, permission or relation that no rule uses";
     "P0704" NeverMatches          "never-matches"           "a rule that can never match";
     "P0705" BuiltInNearMiss       "built-in-near-miss"      "almost the name or arity of a built-in predicate";
     "P0706" MatchesUndeclared     "matches-undeclared"      "`matches` with a type that is not declared";

@@ -8,10 +8,11 @@
 
 use super::{Diagnostic, Label, Severity};
 use crate::limits;
-use crate::source::{SourceMap, Span};
+use crate::source::{LINE_ENDS, SourceMap, Span};
 use annotate_snippets::{
     Annotation, AnnotationKind, Group, Level, Origin, Patch, Renderer, Snippet, normalize_untrusted_str,
 };
+use std::borrow::Cow;
 use std::ops::Range;
 
 /// Draws one finding; the text does not end in a line break.
@@ -98,9 +99,9 @@ impl Window {
             bytes.start = bytes.start.min(span.range().start);
             bytes.end = bytes.end.max(span.range().end).min(text.len());
         }
-        let start = text.get(..bytes.start).and_then(|before| before.rfind('\n')).map_or(0, |at| at + 1);
-        let end =
-            text.get(bytes.end..).and_then(|after| after.find('\n')).map_or(text.len(), |at| bytes.end + at);
+        let start = text.get(..bytes.start).and_then(|before| before.rfind(LINE_ENDS)).map_or(0, |at| at + 1);
+        let after = text.get(bytes.end..).and_then(|after| after.find(LINE_ENDS));
+        let end = after.map_or(text.len(), |at| bytes.end + at);
         let first_line = source.locate(Span::new(start, start)).line;
         Self { bytes: start..end.max(start), first_line }
     }
@@ -109,7 +110,7 @@ impl Window {
     fn snippet<'a, T: Clone>(&self, source: &'a SourceMap) -> Option<Snippet<'a, T>> {
         let lines = source.text().get(self.bytes.clone())?;
         let short = lines.len() <= limits::DRAWN_BYTES;
-        short.then(|| Snippet::source(lines).line_start(self.first_line).path(source.name()))
+        short.then(|| Snippet::source(line_feeds(lines)).line_start(self.first_line).path(source.name()))
     }
 
     /// A span as offsets into the window.
@@ -117,6 +118,19 @@ impl Window {
         let inside = |at: usize| at.clamp(self.bytes.start, self.bytes.end) - self.bytes.start;
         inside(span.range().start)..inside(span.range().end)
     }
+}
+
+/// The text with a line feed for each carriage return that has none; the renderer knows no other end of a line.
+fn line_feeds(lines: &str) -> Cow<'_, str> {
+    if !lines.contains('\r') {
+        return lines.into();
+    }
+    let mut text = lines.replace('\r', "\n");
+    // The two of a pair are one line end, and no byte may move.
+    for (at, _) in lines.match_indices("\r\n") {
+        text.replace_range(at..=at, "\r");
+    }
+    text.into()
 }
 
 #[cfg(test)]
@@ -158,6 +172,22 @@ mod tests {
         4 |   "reader" if "owner";
           |                   +
         "#);
+    }
+
+    #[test]
+    fn every_kind_of_line_end_is_drawn_as_one() {
+        let source = SourceMap::new("p", "a\rb\r\nc\rd\re");
+        let found = Diagnostic::new(Code::UnexpectedToken, "odd", Span::new(5, 6), "here")
+            .with_label(Span::new(2, 3), "and there");
+        insta::assert_snapshot!(render(&source, &found), @"
+        error[P0110]: odd
+         --> p:3:1
+          |
+        2 | b
+          | - and there
+        3 | c
+          | ^ here
+        ");
     }
 
     #[test]

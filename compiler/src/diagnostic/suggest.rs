@@ -20,6 +20,15 @@ pub fn near<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Op
     best.map(|(_, candidate)| candidate)
 }
 
+/// Returns the first candidate that is a single slip away.
+pub fn one_slip<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let name: Vec<char> = name.chars().take(LONGEST).collect();
+    candidates.into_iter().find(|candidate| {
+        let chars: Vec<char> = candidate.chars().take(LONGEST).collect();
+        chars != name && chars.len().abs_diff(name.len()) < 2 && distance(&name, &chars) == 1
+    })
+}
+
 /// Characters that are compared; the work grows with their square.
 const LONGEST: usize = 64;
 
@@ -79,6 +88,14 @@ mod tests {
         assert_eq!(near("owner", ["owner"]), None);
         assert_eq!(near("größe", ["groesse", "grösse"]), Some("grösse"));
         assert_eq!(near("müller", ["müler"]), Some("müler"));
+    }
+
+    #[test]
+    fn one_slip_is_not_two() {
+        assert_eq!(one_slip("has_roles", ["allow", "has_role"]), Some("has_role"));
+        assert_eq!(one_slip("has_group", ["has_role"]), None);
+        assert_eq!(one_slip("has_role", ["has_role"]), None);
+        assert_eq!(one_slip("Has_Role", ["has_role"]), Some("has_role"));
     }
 
     #[test]

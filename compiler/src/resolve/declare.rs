@@ -67,6 +67,11 @@ impl<'a> Block<'a> {
         let (direct, supers, subs) = (Vec::new(), Vec::new(), Vec::new());
         Self { ast, ty, names: Names::default(), direct, supers, subs }
     }
+
+    /// Whether one of the block's names is declared by a supertype and not by itself.
+    pub(super) fn inherits(&self, declared: &Declared) -> bool {
+        !self.ast.span.range().contains(&(declared.span.start as usize))
+    }
 }
 
 /// All blocks, with the global one apart.

@@ -54,7 +54,8 @@ pub fn resolve(source: &SourceMap, policy: &Policy) -> (Option<Program>, Vec<Dia
     entry::add_implied(&mut tables, policy);
     let declared = signature::declared(&mut tables, policy);
     infer::infer(&mut tables, &blocks, &declared);
-    let signatures = signature::signatures(&tables, &declared);
+    let stated = signature::stated(&mut tables, &blocks);
+    let signatures = signature::signatures(&tables, &declared, &stated);
     // Lints of a policy with mistakes would mostly repeat them: a rule that is refused uses nothing.
     if tables.diagnostics.is_empty() {
         lint::lint(&mut tables, &blocks, policy);

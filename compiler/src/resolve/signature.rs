@@ -1,15 +1,17 @@
-//! Works out what may be stored: every shape of fact that some body, entry point or `declare` consumes.
+//! Works out what may be stored: every shape of fact that some body, entry point or `declare` consumes, that a rule
+//! derives, or that a block declares as a role or relation, read by a rule or not.
 //!
-//! In: the rules, typed. Out: [`Signature`]s, of which each says for each argument a set of concrete types,
+//! In: the blocks, and the rules, typed. Out: [`Signature`]s, of which each says for each argument a set of concrete types,
 //! one String, or anything. Only a String literal narrows: an Integer or Boolean literal counts by its type, as
 //! policies store `is_closed(issue, true)` where the rules read only `is_closed(resource, false)`.
 //!
 //! Shapes that differ in one argument only are joined, so that thousands of calls leave a few signatures
 //! for each predicate; what is accepted stays the same.
 
+use super::declare::{Blocks, Kind};
 use super::entry;
 use super::tables::Tables;
-use crate::ir::{LiteralKind, Rule, Signature, SignatureArg, Term, TypeId, VarType};
+use crate::ir::{ConstId, LiteralKind, PredId, Rule, Signature, SignatureArg, Term, TypeId, VarType};
 use crate::syntax::ast::{Item, Policy};
 use indexmap::{IndexMap, IndexSet};
 use rustc_hash::FxBuildHasher;
@@ -29,6 +31,40 @@ pub(super) fn declared(tables: &mut Tables, policy: &Policy) -> Vec<Signature> {
     signatures
 }
 
+/// A role or relation of a block, as the fact that states it.
+#[derive(Debug)]
+pub(super) struct Stated {
+    pred: PredId,
+    /// The type before the name: who has the role, or which resource has the relation.
+    first: TypeId,
+    name: ConstId,
+    /// The type behind it; a global role has none.
+    last: Option<TypeId>,
+}
+
+/// What the blocks declare.
+pub(super) fn stated(tables: &mut Tables, blocks: &Blocks<'_>) -> Vec<Stated> {
+    let mut found = Vec::new();
+    for block in blocks.list.iter().chain(&blocks.global) {
+        let resource = (block.ty != TypeId::FOREIGN).then_some(block.ty);
+        for (&name, declared) in &block.names {
+            if block.inherits(declared) {
+                // The supertype's declaration admits the subtypes.
+                continue;
+            }
+            let (predicate, first, last) = match (declared.kind, resource) {
+                (Kind::Role, resource) => ("has_role", TypeId::ACTOR, resource),
+                (Kind::Relation(related), Some(resource)) => ("has_relation", resource, Some(related)),
+                // A permission is read by the entry point; the global block has no relations.
+                (Kind::Relation(_), None) | (Kind::Permission, _) => continue,
+            };
+            let pred = tables.predicate(predicate, if last.is_some() { 3 } else { 2 });
+            found.push(Stated { pred, first, name: tables.string(name), last });
+        }
+    }
+    found
+}
+
 /// An argument of a shape, with type sets interned.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Arg {
@@ -46,25 +82,33 @@ struct Shapes {
 }
 
 /// Everything that may be stored.
-pub(super) fn signatures(tables: &Tables, declared: &[Signature]) -> Vec<Signature> {
+pub(super) fn signatures(tables: &Tables, declared: &[Signature], stated: &[Stated]) -> Vec<Signature> {
     let mut shapes = Shapes::default();
-    // By predicate id first: most calls repeat a shape, and names cost more to look up.
-    let mut called: Vec<IndexSet<Vec<Arg>, FxBuildHasher>> =
-        vec![IndexSet::default(); tables.predicates.len()];
+    // By predicate id first: most uses repeat a shape, and names cost more to look up.
+    let mut used: Vec<IndexSet<Vec<Arg>, FxBuildHasher>> = vec![IndexSet::default(); tables.predicates.len()];
     let mut buffer = Vec::new();
+    let mut use_of = |pred: PredId, args: &mut dyn Iterator<Item = Arg>| {
+        buffer.clear();
+        buffer.extend(args);
+        if let Some(set) = used.get_mut(pred.index())
+            && !set.contains(buffer.as_slice())
+        {
+            set.insert(buffer.clone());
+        }
+    };
     for rule in &tables.rules {
+        use_of(rule.head, &mut rule.params.iter().map(|&arg| shapes.arg(tables, rule, arg)));
         for literal in &rule.body {
             let LiteralKind::Atom { pred, args, .. } = &literal.kind else { continue };
-            buffer.clear();
-            buffer.extend(args.iter().map(|&arg| shapes.arg(tables, rule, arg)));
-            if let Some(set) = called.get_mut(pred.index())
-                && !set.contains(buffer.as_slice())
-            {
-                set.insert(buffer.clone());
-            }
+            use_of(*pred, &mut args.iter().map(|&arg| shapes.arg(tables, rule, arg)));
         }
     }
-    for (predicate, set) in tables.predicates.iter().zip(called) {
+    for &Stated { pred, first, name, last } in stated {
+        let first = shapes.one_of(tables.admits(first));
+        let last = last.map(|last| shapes.one_of(tables.admits(last)));
+        use_of(pred, &mut [first, Arg::Literal(name.index())].into_iter().chain(last));
+    }
+    for (predicate, set) in tables.predicates.iter().zip(used) {
         if !set.is_empty() && !predicate.name.starts_with('\'') {
             shapes.by_predicate.insert((predicate.name.clone(), predicate.arity), set);
         }

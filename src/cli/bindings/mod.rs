@@ -75,6 +75,9 @@ pub(super) fn run(args: &Args) -> Result<Verdict, CliError> {
         CliError::Bindings(lines.collect::<Vec<_>>().join("\n"))
     })?;
     let file = args.file.display().to_string();
+    if let Some(note) = bindings.sync_note() {
+        output::to_stderr(&format!("note: `{file}`: {note}"));
+    }
     let report = serve::runtime()?.block_on(check(file, &bindings, &args.database, program.as_ref()))?;
     if args.json {
         output::to_stdout(&format!("{:#}", report.json()))?;

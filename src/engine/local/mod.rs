@@ -103,7 +103,7 @@ pub struct LocalExplanation {
     pub bindings: Vec<String>,
     /// Which facts of the store and the request are in the text.
     pub embedded: Vec<LocalEmbedded>,
-    /// What would make it faster, and from which end stored facts were read.
+    /// What was ignored of the bindings, what would make it faster, and from which end stored facts were read.
     pub notes: Vec<String>,
 }
 

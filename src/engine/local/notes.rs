@@ -1,4 +1,5 @@
-//! What would make a caller's SQL faster, as far as the bindings tell, and from which end stored facts were read.
+//! What the author of bindings should know: what was ignored, what would make the SQL faster, and from which end stored
+//! facts were read.
 
 use portcullis_compiler::bindings::{Binding, BindingArg, Bindings, Family};
 use portcullis_compiler::local::End;
@@ -55,5 +56,5 @@ pub(super) fn notes(bindings: &Bindings, read: &[&Binding]) -> Vec<String> {
             ));
         }
     }
-    notes.into_iter().collect()
+    bindings.sync_note().into_iter().chain(notes).collect()
 }

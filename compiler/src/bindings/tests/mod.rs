@@ -7,6 +7,7 @@ mod plain;
 mod queries;
 mod refusals;
 mod roundtrip;
+mod sync;
 
 use super::{BindingArg, Bindings, BindingsError, BoundQuery, parse, query};
 use crate::Dialect;

@@ -1,7 +1,7 @@
 //! Points at what is allowed but probably not meant.
 //!
 //! In: the syntax tree and the finished rules. Out: warnings, which never refuse a policy: a variable used
-//! once, `and` beside `or` without parentheses, a role or permission that no rule uses, a rule that can never
+//! once, `and` beside `or` without parentheses, a role, permission or relation that no rule uses, a rule that can never
 //! match, almost the name or arity of a built-in predicate, `matches` with a type that no block declares.
 
 mod near_miss;
@@ -32,7 +32,6 @@ pub(super) fn lint(tables: &mut Tables, blocks: &Blocks<'_>, policy: &Policy) {
             }
             Item::Rule(rule) => {
                 singletons(tables, rule);
-                names.check(tables, &rule.name, rule.params.len());
                 if let Some(body) = &rule.body {
                     each_expr(body, &mut |part| expr(tables, &mut names, part));
                 }
@@ -92,7 +91,7 @@ fn expr(tables: &mut Tables, names: &mut NearMisses, part: &Expr) {
                 tables.report(mixed_and_or(span_of(mixed)));
             }
         }
-        Expr::Call(call) => names.check_call(tables, call),
+        Expr::Call(call) => names.check(tables, call),
         Expr::Matches { ty, .. } => undeclared_match(tables, ty),
         Expr::And(..)
         | Expr::Not(..)
@@ -124,7 +123,7 @@ fn short(tables: &mut Tables, names: &mut NearMisses, part: &ShortExpr) {
         }
         ShortExpr::And(parts, _) => parts.iter().for_each(|part| short(tables, names, part)),
         ShortExpr::Not(inner, _) | ShortExpr::Paren(inner, _) => short(tables, names, inner),
-        ShortExpr::Call(call) => names.check_call(tables, call),
+        ShortExpr::Call(call) => names.check(tables, call),
         ShortExpr::Short { .. } | ShortExpr::Global { .. } => {}
     }
 }

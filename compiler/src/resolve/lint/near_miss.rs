@@ -1,8 +1,11 @@
 //! Finds predicates that are almost built in: `has_roles`, or `has_role` with four arguments.
+//!
+//! Only one slip away counts, and only if the policy says nothing else of the predicate: a name that has rules of its
+//! own, a `declare`, or facts in a test is meant as it is written.
 
 use crate::diagnostic::{Code, Diagnostic, suggest};
 use crate::resolve::tables::Tables;
-use crate::syntax::ast::{Call, Item, Name, Policy};
+use crate::syntax::ast::{Call, Item, Name, Policy, Setup};
 use rustc_hash::FxHashSet;
 
 /// The built-in predicates with the numbers of arguments they have.
@@ -16,27 +19,37 @@ pub(super) struct NearMisses {
 }
 
 impl NearMisses {
-    /// Knows what the policy declares on purpose.
+    /// Knows what the policy says on purpose.
     pub(super) fn new(policy: &Policy) -> Self {
-        let mut known = FxHashSet::default();
+        let mut names = Self { known: FxHashSet::default(), reported: FxHashSet::default() };
         for item in &policy.items {
-            // What is declared on purpose is no slip.
-            if let Item::Declare(declare) = item {
-                known.insert((declare.name.value.clone(), declare.types.len()));
+            match item {
+                Item::Declare(declare) => names.know(&declare.name, declare.types.len()),
+                Item::Rule(rule) => names.know(&rule.name, rule.params.len()),
+                Item::Fixture(fixture) => fixture.facts.iter().for_each(|fact| names.know_fact(fact)),
+                Item::Test(test) => test.setup.iter().for_each(|line| match line {
+                    Setup::Fact(fact) => names.know_fact(fact),
+                    Setup::Fixture(_) => {}
+                }),
+                Item::Block(_) => {}
             }
         }
-        Self { known, reported: FxHashSet::default() }
+        names
+    }
+
+    fn know(&mut self, name: &Name, arity: usize) {
+        self.known.insert((name.value.clone(), arity));
+    }
+
+    fn know_fact(&mut self, fact: &Call) {
+        self.know(&fact.name, fact.args.len());
     }
 
     /// Looks at a call.
-    pub(super) fn check_call(&mut self, tables: &mut Tables, call: &Call) {
-        self.check(tables, &call.name, call.args.len());
-    }
-
-    /// Looks at a predicate with this many arguments.
-    pub(super) fn check(&mut self, tables: &mut Tables, name: &Name, arity: usize) {
+    pub(super) fn check(&mut self, tables: &mut Tables, call: &Call) {
+        let (name, arity) = (&call.name, call.args.len());
         let text = name.value.as_str();
-        let near = suggest::near(text, BUILT_IN.map(|(name, _)| name));
+        let near = suggest::one_slip(text, BUILT_IN.map(|(name, _)| name));
         let exact = BUILT_IN.iter().find(|(built_in, _)| *built_in == text);
         let is_right = exact.is_some_and(|(_, arities)| arities.contains(&arity));
         if is_right || (exact.is_none() && near.is_none()) {

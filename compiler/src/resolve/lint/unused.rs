@@ -1,4 +1,4 @@
-//! Finds declared names of which no rule speaks, and rules that can never match.
+//! Finds declared roles and relations that no rule reads, permissions that no rule grants, and rules that can never match.
 
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ir::{ConstId, LiteralKind, PredId, Rule, Term, TypeId, VarType};
@@ -9,27 +9,26 @@ use crate::source::Span;
 use indexmap::IndexMap;
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 
-/// Declared roles and permissions of which no rule speaks.
+/// Declared roles and relations that no rule reads, and permissions that no rule grants.
 pub(super) fn unused_terms(tables: &mut Tables, blocks: &Blocks<'_>) {
     let used = Used::of(tables);
     let mut found = Vec::new();
     for block in blocks.list.iter().chain(&blocks.global) {
         let is_global = block.ty == TypeId::FOREIGN;
         for (&name, declared) in &block.names {
-            let predicate = match declared.kind {
-                Kind::Role => "has_role",
-                Kind::Permission => "has_permission",
-                Kind::Relation(_) => continue,
+            let (predicate, verb) = match declared.kind {
+                Kind::Role => ("has_role", "reads"),
+                Kind::Permission => ("has_permission", "uses"),
+                Kind::Relation(_) => ("has_relation", "reads"),
             };
-            let inherited = !block.ast.span.range().contains(&(declared.span.start as usize));
             let arity = if is_global { 2 } else { 3 };
             let is_used = |ty| used.contains(tables, (predicate, arity), name, ty);
             let subs = block.subs.iter().filter_map(|&at| blocks.list.get(at)).map(|sub| sub.ty);
-            if inherited || is_used(block.ty) || subs.into_iter().any(is_used) {
+            if block.inherits(declared) || is_used(block.ty) || subs.into_iter().any(is_used) {
                 continue;
             }
             let noun = declared.kind.noun();
-            let title = format!("no rule uses the {noun} `{name}` of `{}`", block.ast.name.value);
+            let title = format!("no rule {verb} the {noun} `{name}` of `{}`", block.ast.name.value);
             let label = format!("this {noun} decides nothing");
             found.push(Diagnostic::new(Code::UnusedTerm, title, declared.span, label));
         }
@@ -39,7 +38,7 @@ pub(super) fn unused_terms(tables: &mut Tables, blocks: &Blocks<'_>) {
     }
 }
 
-/// The roles and permissions that rules name, or cover with a variable.
+/// The roles and relations that rules read, and the permissions that they grant or name; a variable covers all.
 #[derive(Default)]
 struct Used {
     by_name: FxHashMap<(PredId, Option<ConstId>), Types>,
@@ -55,38 +54,38 @@ struct Types {
 impl Used {
     fn of(tables: &Tables) -> Self {
         let mut used = Self::default();
-        let preds = |name| [2, 3].map(|arity| tables.find_predicate(name, arity));
-        let (roles, permissions) = (preds("has_role"), preds("has_permission"));
+        let roles = [2, 3].map(|arity| tables.find_predicate("has_role", arity));
+        let permissions = [2, 3].map(|arity| tables.find_predicate("has_permission", arity));
+        let relations = [tables.find_predicate("has_relation", 3)];
         // The implied `allow` reads every permission, which makes none of them useful.
         for rule in tables.rules.iter().filter(|rule| rule.span != Span::default()) {
-            let mut add = |pred: PredId, args: &[Term], counts_variables: bool| {
-                if roles.contains(&Some(pred)) || permissions.contains(&Some(pred)) {
-                    used.add(tables, rule, (pred, args), counts_variables);
-                }
-            };
-            add(rule.head, &rule.params, true);
+            if permissions.contains(&Some(rule.head)) {
+                used.add(tables, rule, (rule.head, &rule.params), 2);
+            }
             for literal in &rule.body {
-                match &literal.kind {
+                let LiteralKind::Atom { pred, args, .. } = &literal.kind else { continue };
+                let called = Some(*pred);
+                if roles.contains(&called) {
+                    used.add(tables, rule, (*pred, args), 2);
+                } else if relations.contains(&called) {
+                    used.add(tables, rule, (*pred, args), 0);
+                } else if permissions.contains(&called) && matches!(args.get(1), Some(Term::Const(_))) {
                     // A rule that reads any permission only passes it on.
-                    LiteralKind::Atom { pred, args, .. } => add(*pred, args, roles.contains(&Some(*pred))),
-                    LiteralKind::Compare { .. }
-                    | LiteralKind::OneOf { .. }
-                    | LiteralKind::NotOfType { .. }
-                    | LiteralKind::False => {}
+                    used.add(tables, rule, (*pred, args), 2);
                 }
             }
         }
         used
     }
 
-    fn add(&mut self, tables: &Tables, rule: &Rule, (pred, args): (PredId, &[Term]), counts_variables: bool) {
+    fn add(&mut self, tables: &Tables, rule: &Rule, (pred, args): (PredId, &[Term]), resource: usize) {
         let name = match args.get(1) {
             Some(Term::Const(name)) => Some(*name),
-            Some(Term::Var(_) | Term::Now) if counts_variables => None,
-            Some(Term::Var(_) | Term::Now) | None => return,
+            Some(Term::Var(_) | Term::Now) => None,
+            None => return,
         };
         let types = self.by_name.entry((pred, name)).or_default();
-        match args.get(2).map(|&resource| term_types(tables, &rule.vars, resource)) {
+        match args.get(resource).map(|&resource| term_types(tables, &rule.vars, resource)) {
             Some(Some(resource)) if !resource.is_empty() => types.types.extend(resource),
             // A rule that can never match has a finding of its own.
             Some(Some(_) | None) | None => types.any = true,

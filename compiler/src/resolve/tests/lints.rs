@@ -22,20 +22,30 @@ fn and_beside_or_wants_parentheses() {
 }
 
 #[test]
-fn a_role_or_permission_without_a_rule_is_pointed_at() {
+fn a_declared_name_without_a_rule_is_pointed_at() {
     let text = r#"actor User {} global { roles = ["ghost", "admin"]; }
         resource R { roles = ["used", "unused", "read_by_longhand"]; permissions = ["granted", "never"]; "granted" if "used" or global "admin"; }
         resource S extends R { roles = ["unused_too"]; }
         p(u: User) if has_role(u, "read_by_longhand", r) and q(r);"#;
     assert_snapshot!(findings(text), @r#"
-    P0703 1:33 ["ghost"] no rule uses the role `ghost` of `global`
-    P0703 2:39 ["unused"] no rule uses the role `unused` of `R`
+    P0703 1:33 ["ghost"] no rule reads the role `ghost` of `global`
+    P0703 2:39 ["unused"] no rule reads the role `unused` of `R`
     P0703 2:96 ["never"] no rule uses the permission `never` of `R`
-    P0703 3:41 ["unused_too"] no rule uses the role `unused_too` of `S`
+    P0703 3:41 ["unused_too"] no rule reads the role `unused_too` of `S`
     "#);
     let by_variable = r#"actor User {} resource R { roles = ["a"]; permissions = ["b"]; }
         has_permission(u: User, p, r: R) if has_role(u, role, r) and grants(role, p);"#;
     assert_snapshot!(findings(by_variable), @"");
+    let derived_only = r#"actor User {} resource R { roles = ["a", "b"]; relations = { x: User, y: R, z: R }; "a" if "b"; "b" if "x"; }
+        has_relation(r: R, "z", s: R) if q(r, s);"#;
+    assert_snapshot!(findings(derived_only), @r#"
+    P0703 1:37 ["a"] no rule reads the role `a` of `R`
+    P0703 1:71 [y] no rule reads the relation `y` of `R`
+    P0703 1:77 [z] no rule reads the relation `z` of `R`
+    "#);
+    let relations = r#"actor User {} resource R { permissions = ["p"]; relations = { a: User, b: User }; "p" if "a"; }
+        resource S extends R {}"#;
+    assert_snapshot!(findings(relations), @"P0703 1:72 [b] no rule reads the relation `b` of `R`");
 }
 
 #[test]
@@ -51,15 +61,27 @@ fn a_rule_that_can_never_match_is_pointed_at() {
 
 #[test]
 fn almost_a_built_in_predicate_is_pointed_at() {
-    let text = r#"has_permision(u: User, "read", r: R) if has_roles(u, "a", r) and has_role(u, "a", r, r) and has_relation(u, r);
-        alow(u: User) if has_rule(u); declare has_rule(User);"#;
-    assert_snapshot!(findings(text), @r"
-    P0705 1:1 [has_permision] `has_permision` is almost the built-in predicate `has_permission` -> has_permission
-    P0705 1:41 [has_roles] `has_roles` is almost the built-in predicate `has_role` -> has_role
-    P0705 1:66 [has_role] `has_role` has 2 or 3 arguments, not 4
-    P0705 1:93 [has_relation] `has_relation` has 3 arguments, not 2
-    P0705 2:9 [alow] `alow` is almost the built-in predicate `allow` -> allow
+    let text = r#"p(u: User) if has_roles(u, "a", r) and has_role(u, "a", r, r) and has_relation(u, r) and alow(u);"#;
+    assert_snapshot!(findings(text), @"
+    P0705 1:15 [has_roles] `has_roles` is almost the built-in predicate `has_role` -> has_role
+    P0705 1:40 [has_role] `has_role` has 2 or 3 arguments, not 4
+    P0705 1:67 [has_relation] `has_relation` has 3 arguments, not 2
+    P0705 1:90 [alow] `alow` is almost the built-in predicate `allow` -> allow
     ");
+}
+
+#[test]
+fn a_name_that_is_meant_is_no_near_miss() {
+    // Two slips away, and documented so.
+    let far = r#"p(u: User, r: R) if has_group(u, g) and grants_permission(g, "read") and has_rules(r);"#;
+    assert_snapshot!(findings(far), @"");
+    let own_rules = r#"has_roles(u: User) if q(u); p(u: User) if has_roles(u); allow(u: User) if q(u);"#;
+    assert_snapshot!(findings(own_rules), @"");
+    assert_snapshot!(findings("p(u: User) if has_roles(u); declare has_roles(User);"), @"");
+    let own_facts = r#"p(u: User) if has_roles(u) and allows(u);
+        test fixture f { has_roles(User{"a"}); }
+        test "t" { setup { fixture f; allows(User{"a"}); } assert p(User{"a"}); }"#;
+    assert_snapshot!(findings(own_facts), @"");
 }
 
 #[test]

@@ -124,6 +124,13 @@ pub(in crate::syntax) fn bare_string(name: &str, span: Span) -> Diagnostic {
     found.with_fix("put it in quotes", span, quoted(name))
 }
 
+/// `"a" on resource`: what stands in a block is about its resource; `on` leads away from it.
+pub(in crate::syntax) fn on_itself(word: Span, clause: Span) -> Diagnostic {
+    let title = "`on` needs a relation of the block, and `resource` is the resource of the block itself";
+    let found = Diagnostic::new(Code::UnexpectedToken, title, word, "a relation in quotes is expected here");
+    found.with_fix("what stands in the block is about its resource already", clause, "")
+}
+
 /// `"a" on "b" on "c"`.
 pub(in crate::syntax) fn second_hop(span: Span) -> Diagnostic {
     let title = "`on` takes one relation only";

@@ -13,6 +13,7 @@ use crate::syntax::token::{Kind, Tokens};
 pub(super) fn diagnostic(text: &str, tokens: &Tokens, at: usize, expected: Expected) -> Diagnostic {
     let ctx = Ctx { text, tokens, at, found: tokens.kind(at), span: tokens.span_at(at), expected };
     let known = [
+        Ctx::quoted_type,
         Ctx::bracket,
         Ctx::reserved_word,
         Ctx::misspelt_keyword,
@@ -79,6 +80,29 @@ impl Ctx<'_> {
         None
     }
 
+    /// Whether more brackets that this one closes are open before this token than closed.
+    fn is_open_outside(&self, closer: Kind) -> bool {
+        let before = self.tokens.kinds.iter().take(self.at);
+        let mut open = 0_usize;
+        for kind in before {
+            if kind.closer() == Some(closer) {
+                open += 1;
+            } else if *kind == closer {
+                open = open.saturating_sub(1);
+            }
+        }
+        open > 0
+    }
+
+    /// `"User"{"ada"}`.
+    fn quoted_type(&self) -> Option<Diagnostic> {
+        let is_object =
+            self.found == Some(Kind::OpenBrace) && self.tokens.kind(self.at + 2) == Some(Kind::CloseBrace);
+        let span = self.span_before();
+        let quoted = is_object && self.kind_before() == Some(Kind::String);
+        quoted.then(|| mistake::quoted_name(self.snippet(span), span))
+    }
+
     /// A bracket that is not closed, closed by another kind, or closes nothing.
     fn bracket(&self) -> Option<Diagnostic> {
         let open = self.open_bracket();
@@ -95,12 +119,14 @@ impl Ctx<'_> {
             let title = format!("`{}` is never closed", opener.text());
             let label = format!("`{closer}` is expected before this");
             let found = Diagnostic::new(Code::UnclosedBracket, title, opener_span, "opened here");
-            let end = self.tokens.end_before(self.at);
-            return Some(found.with_label(self.span, label).with_fix(
-                format!("close it with `{closer}`"),
-                end,
-                closer,
-            ));
+            let found = found.with_label(self.span, label);
+            let help = format!("close it with `{closer}`");
+            // With a closer between the two, what was meant is anybody's guess.
+            let is_plain = found_closer.is_none_or(|closer| self.is_open_outside(closer));
+            return Some(match is_plain {
+                true => found.with_fix(help, self.tokens.end_before(self.at), closer),
+                false => found.with_help(help),
+            });
         }
         let closer = found_closer?;
         if open.is_some() && !self.expected.has_label(Label::Item) {
@@ -137,12 +163,18 @@ impl Ctx<'_> {
             (self.span, &[Kind::Assert, Kind::AssertNot, Kind::Setup][..])
         } else if self.expected.has(Kind::OpenParen) && self.begins_as_keyword() {
             (self.span_before(), &[Kind::Actor, Kind::Resource, Kind::Global, Kind::Declare, Kind::Test][..])
+        } else if self.expected.has(Kind::Fixture) && self.is_before_name() {
+            (self.span, &[Kind::Fixture][..])
         } else {
             return None;
         };
         let word = self.snippet(span);
         let near = suggest::near(word, keywords.iter().map(|kind| kind.text()))?;
         Some(mistake::misspelt_keyword(word, near, span))
+    }
+
+    fn is_before_name(&self) -> bool {
+        self.tokens.kind(self.at + 1).is_some_and(Kind::is_name)
     }
 
     /// Whether the token before begins a statement and is followed by what only follows a keyword.
@@ -164,7 +196,11 @@ impl Ctx<'_> {
             let title = format!("expected {}, found `{}`", self.expected.list(), excerpt(name));
             let found =
                 Diagnostic::new(Code::UnexpectedToken, title, self.span, "a string stands in double quotes");
-            return Some(found.with_fix("put it in quotes", self.span, quoted(name)));
+            // Several words in quotes are one string, whatever stood between them.
+            return Some(match self.is_before_name() {
+                true => found,
+                false => found.with_fix("put it in quotes", self.span, quoted(name)),
+            });
         }
         None
     }

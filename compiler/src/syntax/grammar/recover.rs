@@ -1,6 +1,10 @@
 //! Going on behind a mistake: where statements end, and how to get to the next one.
+//!
+//! All of it belongs to the second reading, [`Reading::Mending`]; in the first, a statement that does not fit ends
+//! the reading, so no guess can change what a text without mistakes means.
 
-use super::{Parse, Source};
+use super::{Parse, Reading, Source};
+use crate::source::LINE_ENDS;
 use crate::syntax::error::{Failure, Input, Label, mistake};
 use crate::syntax::token::Kind;
 use chumsky::input::InputRef;
@@ -66,7 +70,11 @@ pub(super) fn braces<'a, O: 'a>(
 fn inside<'a>(source: Source<'a>, outside: &'static [Kind]) -> impl Parse<'a, ()> {
     custom(move |input: &mut Run<'a, '_>| {
         let at = position(input);
-        if source.begins_outside(at, outside) { Err(Failure::unexpected(at, [])) } else { Ok(()) }
+        if source.mends() && source.begins_outside(at, outside) {
+            Err(Failure::unexpected(at, []))
+        } else {
+            Ok(())
+        }
     })
 }
 
@@ -74,7 +82,7 @@ fn inside<'a>(source: Source<'a>, outside: &'static [Kind]) -> impl Parse<'a, ()
 pub(super) fn skip_item<'a>(source: Source<'a>) -> impl Parse<'a, ()> {
     custom(move |input: &mut Run<'a, '_>| {
         let start = position(input);
-        if source.tokens.kind(start).is_none() {
+        if !source.mends() || source.tokens.kind(start).is_none() {
             return Err(Failure::unexpected(start, []));
         }
         skip_to(input, source.statement_end(start).max(start + 1));
@@ -87,7 +95,7 @@ fn skip_line<'a>(source: Source<'a>, outside: &'static [Kind]) -> impl Parse<'a,
     custom(move |input: &mut Run<'a, '_>| {
         let start = position(input);
         let end = source.statement_end(start);
-        if end == start || source.begins_outside(start, outside) {
+        if !source.mends() || end == start || source.begins_outside(start, outside) {
             return Err(Failure::unexpected(start, []));
         }
         skip_to(input, end);
@@ -114,7 +122,7 @@ pub(super) fn skip_value<'a>(source: Source<'a>) -> impl Parse<'a, ()> {
             }
             at += 1;
         }
-        if at == start {
+        if !source.mends() || at == start {
             return Err(Failure::unexpected(start, []));
         }
         skip_to(input, at);
@@ -123,15 +131,23 @@ pub(super) fn skip_value<'a>(source: Source<'a>) -> impl Parse<'a, ()> {
 }
 
 impl Source<'_> {
+    /// Whether this reading goes on behind mistakes.
+    fn mends(self) -> bool {
+        self.reading != Reading::Straight
+    }
+
     /// Whether a line break stands before a token.
     pub(super) fn on_new_line(self, at: usize) -> bool {
         let before = self.tokens.end_before(at).range().end;
         let start = self.tokens.span_at(at).range().start;
-        self.text.get(before..start).is_some_and(|between| between.contains('\n'))
+        self.text.get(before..start).is_some_and(|between| between.contains(LINE_ENDS))
     }
 
     /// Whether a statement may end before this token although its `;` is missing.
     fn may_end_before(self, at: usize) -> bool {
+        if !self.mends() {
+            return false;
+        }
         let Some(kind) = self.tokens.kind(at) else { return true };
         let begins = kind.is_name()
             || matches!(
@@ -143,11 +159,20 @@ impl Source<'_> {
 
     /// Whether what begins here cannot belong to the braces around it.
     fn begins_outside(self, at: usize, outside: &[Kind]) -> bool {
-        self.begins_item(at) || self.tokens.kind(at).is_some_and(|kind| outside.contains(&kind))
+        // Where every brace has its partner, a line that is not indented is just that.
+        let is_closed = self.reading == Reading::Mending { braces_match: true };
+        self.begins_keyword_item(at)
+            || (!is_closed && self.begins_first_column_rule(at))
+            || self.tokens.kind(at).is_some_and(|kind| outside.contains(&kind))
     }
 
     /// Whether a top-level item begins here, however the text before it ended.
     fn begins_item(self, at: usize) -> bool {
+        self.begins_keyword_item(at) || self.begins_first_column_rule(at)
+    }
+
+    /// Whether a block, a `declare` or a test begins here.
+    fn begins_keyword_item(self, at: usize) -> bool {
         let kind = |offset: usize| self.tokens.kind(at + offset);
         let named = kind(1).is_some_and(Kind::is_name);
         match kind(0) {
@@ -157,13 +182,16 @@ impl Source<'_> {
             Some(Kind::Global) => kind(1) == Some(Kind::OpenBrace),
             Some(Kind::Declare) => named,
             Some(Kind::Test) => matches!(kind(1), Some(Kind::String | Kind::Fixture)),
-            // A rule that is not indented.
-            Some(name) if name.is_name() && kind(1) == Some(Kind::OpenParen) => {
-                let start = self.tokens.span_at(at).range().start;
-                self.text.get(..start).is_some_and(|before| before.ends_with('\n'))
-            }
             Some(_) | None => false,
         }
+    }
+
+    /// Whether a rule, or a fact, begins here in the first column.
+    fn begins_first_column_rule(self, at: usize) -> bool {
+        let is_call = self.tokens.kind(at).is_some_and(Kind::is_name)
+            && self.tokens.kind(at + 1) == Some(Kind::OpenParen);
+        let start = self.tokens.span_at(at).range().start;
+        is_call && self.text.get(..start).is_some_and(|before| before.ends_with(LINE_ENDS))
     }
 
     /// The index behind the statement that holds the token `start`: behind its `;` or its block, or

@@ -63,7 +63,7 @@ fn condition(source: Source<'_>) -> impl Parse<'_, ShortExpr> {
 fn held(source: Source<'_>) -> impl Parse<'_, ShortExpr> {
     let bare = bare_string(source).map(|name| Spanned { value: Short::Name(name.value), span: name.span });
     let relation = string(source).or(bare_string(source));
-    let on = just(Kind::On).ignore_then(relation);
+    let on = just(Kind::On).ignore_then(on_itself(source).or(relation.map(Some)));
     let further = on.clone().map_with(move |_, e| {
         let range: SimpleSpan = e.span();
         e.emit(Failure::mistake(range.start, mistake::second_hop(source.span(range))));
@@ -71,7 +71,23 @@ fn held(source: Source<'_>) -> impl Parse<'_, ShortExpr> {
     let on = on.then_ignore(further.repeated());
     short(source).or(bare).then(on.or_not()).map_with(move |(name, on), e| ShortExpr::Short {
         name,
-        on,
+        on: on.flatten(),
         span: source.span(e.span()),
     })
+}
+
+/// `resource` where the name of a relation belongs, reported; the `on` before it says nothing and is left out.
+fn on_itself(source: Source<'_>) -> impl Parse<'_, Option<Name>> {
+    let resource = just(Kind::Resource).map_with(move |_, e| {
+        let range: SimpleSpan = e.span();
+        let word = source.span(range);
+        let on = range.start.saturating_sub(1);
+        let before = source.tokens.end_before(on).to(source.tokens.span_at(on));
+        // The blanks before it go with the `on`, a comment stays.
+        let blank = source.snippet(before).trim_start_matches([' ', '\t']) == Kind::On.text();
+        let clause = if blank { before } else { source.tokens.span_at(on) };
+        e.emit(Failure::mistake(range.start, mistake::on_itself(word, clause.to(word))));
+        None
+    });
+    resource.labelled(Label::Mistake)
 }

@@ -2,6 +2,7 @@
 
 use super::{Lexer, begins_name, continues_name};
 use crate::diagnostic::{Code, Diagnostic};
+use crate::source::LINE_ENDS;
 use crate::syntax::error::excerpt;
 use crate::syntax::print::quoted;
 use crate::syntax::token::Kind;
@@ -46,7 +47,7 @@ impl Lexer<'_> {
             let ends = !escaped && c == quote;
             escaped = !escaped && c == '\\';
             match c {
-                '\n' => Some(Err(at)),
+                _ if LINE_ENDS.contains(&c) => Some(Err(at)),
                 _ if ends => Some(Ok(at + 1)),
                 _ => None,
             }

@@ -15,7 +15,7 @@ pub(super) use literal::{integer_text, unescape};
 use super::token::{Kind, Tokens};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::limits;
-use crate::source::Span;
+use crate::source::{LINE_ENDS, Span};
 use nesting::{Nesting, Verdict};
 
 /// Splits a policy's text into tokens.
@@ -59,7 +59,7 @@ impl Lexer<'_> {
             if c.is_whitespace() {
                 self.take_while(char::is_whitespace);
             } else if c == '#' {
-                self.take_while(|c| c != '\n');
+                self.take_while(|c| !LINE_ENDS.contains(&c));
             } else if begins_name(c) {
                 self.word();
             } else if c.is_ascii_digit() {

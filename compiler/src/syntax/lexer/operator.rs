@@ -2,6 +2,7 @@
 
 use super::{Lexer, begins_name};
 use crate::diagnostic::{Code, Diagnostic};
+use crate::source::LINE_ENDS;
 use crate::syntax::token::Kind;
 
 /// The punctuation of the language; longer ones first.
@@ -100,7 +101,7 @@ impl Lexer<'_> {
         let start = self.at;
         let fix = if self.take_if("//") {
             let span = self.since(start);
-            self.take_while(|c| c != '\n');
+            self.take_while(|c| !LINE_ENDS.contains(&c));
             Some(span)
         } else if self.take_if("/*") {
             let rest = self.rest();

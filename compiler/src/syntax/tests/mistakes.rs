@@ -128,6 +128,36 @@ fn habits_from_other_languages() {
 }
 
 #[test]
+fn a_mistake_elsewhere_does_not_make_facts_in_the_first_column_wrong() {
+    let test =
+        "test \"t\" {\nsetup {\nf(U{\"a\"});\ng(U{\"a\"} 1);\nh(U{\"a\"});\n}\nassert p(U{\"a\"});\n}\n";
+    assert_snapshot!(findings(&format!("{test}p(x) if f(x) and;\n")), @"
+    P0110 4:10 [1] expected `,` or `)`, found `1`
+    P0110 9:17 [;] expected a condition, found `;`
+    ");
+    assert_snapshot!(findings("test \"t\" {\n  setup {\n    f(U{\"a\"});\n  assert p(U{\"a\"});\np(x) if f(x);\n"), @"
+    P0111 1:10 [{] `{` is never closed
+    P0111 2:9 [{] `{` is never closed
+    ");
+}
+
+#[test]
+fn the_resource_of_a_block_is_no_relation_of_it() {
+    let text = "resource R {\n  \"edit\" if \"creator\" on resource;\n  \"read\" if \"a\" and not \"b\" # why\n    on resource and \"c\" on owner;\n}";
+    assert_snapshot!(findings(text), @r#"
+    P0110 2:26 [resource] `on` needs a relation of the block, and `resource` is the resource of the block itself -> 
+    P0110 4:8 [resource] `on` needs a relation of the block, and `resource` is the resource of the block itself -> 
+    P0110 4:28 [owner] `owner` lacks its quotes -> "owner"
+    "#);
+    assert_snapshot!(reprint(text), @r#"
+    resource R {
+      "edit" if "creator";
+      "read" if "a" and not "b" and "c" on "owner";
+    }
+    "#);
+}
+
+#[test]
 fn a_missing_semicolon_is_reported_where_it_belongs() {
     let text = "p(x)\nq(x) if r(x) # why\n\ndeclare s(T)\nresource R {\n  roles = [\"a\"]\n  \"a\" if \"b\"\n}\ntest \"t\" {\n  setup { f(U{\"a\"}) }\n  assert p(x: T) iff x = T{\"a\"}\n}\nlast(x)";
     assert_snapshot!(findings(text), @"

@@ -1,0 +1,116 @@
+//! Sync configurations: documents that look like data bindings and were written for another tool.
+//!
+//! The hosted product copies facts out of databases (`oso-cloud reconcile`), and the file that tells it how has `facts`
+//! with a `query` each, as data bindings have; beside them it names the databases. People send such files as bindings.
+//! Where every fact has an SQL query they can be read, and [`Bindings::sync_keys`](super::Bindings::sync_keys) says what
+//! was passed over. Where the facts come from something that no SQL reaches, the document is refused here.
+
+use super::yaml::{Content, Entry};
+use super::{Bindings, SyncKey};
+use crate::dialect::Dialect;
+use indexmap::IndexMap;
+use std::fmt::Write;
+
+/// Top-level keys of a sync configuration.
+const TOP: [&str; 4] = ["version", "source", "dbs", "db"];
+
+/// The key of a fact that names one of the databases.
+const OF_FACT: &str = "db";
+
+/// What a fact has instead of SQL if it comes from a collection of documents or a file.
+const INSTEAD_OF_SQL: [&str; 7] = ["collection", "fields", "aggregate", "find", "csv", "file", "path"];
+
+/// Sources whose queries are not SQL that we write.
+const FOREIGN_SOURCES: [&str; 6] = ["mysql", "mariadb", "mongodb", "mongo", "csv", "files"];
+
+/// The keys that mean something to a sync only; none if the document is none.
+pub(super) fn keys(top: &IndexMap<String, Entry>) -> Vec<SyncKey> {
+    let facts = top.get("facts").and_then(mapping).into_iter().flat_map(|facts| facts.values());
+    let mut of_facts = facts.filter_map(|fact| mapping(fact)?.get(OF_FACT));
+    let of_fact = of_facts.next();
+    // Any file may have a version, and say whatever it likes of its source.
+    let is_sync = of_fact.is_some()
+        || ["dbs", "db"].iter().any(|name| top.contains_key(*name))
+        || source(top).is_some_and(|(_, source)| source.parse::<Dialect>().is_ok());
+    if !is_sync {
+        return Vec::new();
+    }
+    let in_top = TOP.iter().filter_map(|name| Some((*name, top.get(*name)?, 0)));
+    let in_facts = of_fact.map(|first| (OF_FACT, first, 1 + of_facts.count()));
+    let key =
+        |(key, entry, facts): (&str, &Entry, usize)| SyncKey { key: key.to_owned(), line: entry.line, facts };
+    let mut found: Vec<SyncKey> = in_top.chain(in_facts).map(key).collect();
+    found.sort_by_key(|key| key.line);
+    found
+}
+
+/// What `source` says, and its line.
+fn source(top: &IndexMap<String, Entry>) -> Option<(usize, String)> {
+    let entry = top.get("source")?;
+    match &entry.value.content {
+        Content::Text { text, .. } => Some((entry.line, text.trim().to_lowercase())),
+        Content::Mapping(_) | Content::Sequence => None,
+    }
+}
+
+/// Why the source of a sync configuration cannot be asked, if it names one that cannot.
+pub(super) fn foreign_source(top: &IndexMap<String, Entry>) -> Option<(usize, String)> {
+    let (line, source) = source(top)?;
+    let unknown = source.parse::<Dialect>().err().filter(|_| FOREIGN_SOURCES.contains(&source.as_str()))?;
+    let message = format!(
+        "this is a sync configuration, `source: {source}` ({unknown}): bind queries of the database that is asked and \
+         leave `source` out, or import the facts"
+    );
+    Some((line, message))
+}
+
+/// What a fact has in place of SQL, if it is one of a sync configuration.
+pub(super) fn not_sql(key: &str, fields: &IndexMap<String, Entry>) -> Option<(usize, String)> {
+    let query = fields.get("query");
+    let is_mapping = query.is_some_and(|query| matches!(query.value.content, Content::Mapping(_)));
+    if query.is_some() && !is_mapping {
+        return None;
+    }
+    let (name, entry) = fields
+        .iter()
+        .find(|(name, _)| INSTEAD_OF_SQL.contains(&name.as_str()))
+        .or_else(|| fields.get_key_value("query"))?;
+    let what = if name == "query" { "a `query` that is no text".to_owned() } else { format!("`{name}`") };
+    let message = format!(
+        "`{key}` has {what}, as in a sync configuration, and no SQL: write `query: SELECT …` for the database that is \
+         asked, or import the facts"
+    );
+    Some((entry.line, message))
+}
+
+fn mapping(entry: &Entry) -> Option<&IndexMap<String, Entry>> {
+    match &entry.value.content {
+        Content::Mapping(entries) => Some(entries),
+        Content::Text { .. } | Content::Sequence => None,
+    }
+}
+
+impl Bindings {
+    /// What the author of a sync configuration should know; none for any other document.
+    pub fn sync_note(&self) -> Option<String> {
+        if self.sync_keys.is_empty() {
+            return None;
+        }
+        let mut keys = String::new();
+        for SyncKey { key, line, facts } in &self.sync_keys {
+            let comma = if keys.is_empty() { "" } else { ", " };
+            let place = match facts {
+                0 => format!("(line {line})"),
+                1 => format!("of a fact (line {line})"),
+                n => format!("of {n} facts (from line {line})"),
+            };
+            // Writing to a String cannot fail.
+            let _ = write!(keys, "{comma}`{key}` {place}");
+        }
+        Some(format!(
+            "this is a sync configuration: its queries are read as data bindings of one {} database, and these keys are \
+             ignored: {keys}",
+            self.dialect
+        ))
+    }
+}
