@@ -70,8 +70,16 @@ pub fn compile(
     dialect: Dialect,
 ) -> Result<Statement, CompileError> {
     let features = dialect.features();
-    let mut make =
-        |planned: Planned| sql::to_sql(program, catalog, &planned.shortened(), features, &Values::Parameters);
+    let mut make = |planned: Planned| {
+        sql::to_sql(
+            program,
+            catalog,
+            shape,
+            &planned.shortened(program, catalog, shape)?,
+            features,
+            &Values::Parameters,
+        )
+    };
     plan::plan(
         program,
         catalog,
@@ -90,10 +98,11 @@ pub fn compile_for_store(
     catalog: &Catalog,
     shape: &Shape,
 ) -> Result<Statement, CompileError> {
-    let print =
-        |planned: &Planned| sql::to_sql(program, catalog, planned, &dialect::STORE, &Values::Parameters);
+    let print = |planned: &Planned| {
+        sql::to_sql(program, catalog, shape, planned, &dialect::STORE, &Values::Parameters)
+    };
     let mut make = |planned: Planned| {
-        let mut planned = planned.shortened();
+        let mut planned = planned.shortened(program, catalog, shape)?;
         let Some(exempting) = plan::exempt::exempt(&planned.plan) else { return print(&planned) };
         let plain = std::mem::replace(&mut planned.plan, exempting);
         match print(&planned) {
@@ -141,9 +150,12 @@ pub fn compile_text(
     };
     let features = dialect.features();
     let values = Values::Literals(&value);
-    let mut make = |planned: Planned| sql::to_sql(program, catalog, &planned.shortened(), features, &values);
+    let shape = &Shape::of(program, question);
+    let mut make = |planned: Planned| {
+        sql::to_sql(program, catalog, shape, &planned.shortened(program, catalog, shape)?, features, &values)
+    };
     let aim = Aim { make: &mut make, measures: features.expands_tables, ends: Ends::Asked };
-    plan::plan(program, catalog, &Shape::of(program, question), aim)
+    plan::plan(program, catalog, shape, aim)
 }
 
 /// What each stage made of a question, as text.
@@ -171,7 +183,8 @@ pub fn explain(
     dialect: Dialect,
 ) -> Result<Explanation, CompileError> {
     let features = dialect.features();
-    let mut make = |planned: Planned| sql::to_sql(program, catalog, &planned, features, &Values::Parameters);
+    let mut make =
+        |planned: Planned| sql::to_sql(program, catalog, shape, &planned, features, &Values::Parameters);
     let aim = Aim { make: &mut make, measures: features.expands_tables, ends: Ends::Asked };
     let (statement, stages) = plan::explain(program, catalog, shape, aim)?;
     Ok(Explanation {

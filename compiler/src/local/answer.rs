@@ -5,12 +5,14 @@
 
 use super::fold::{Fetched, Folded};
 use super::likeness::places;
+use super::variant::widths;
 use super::ways::{Fetch, Taken, Ways};
 use super::{Asked, Form, LocalError, LocalPlan, LocalSql, checks, filter, literals, sets, split};
 use crate::catalog::{Catalog, RelationSource};
 use crate::plan::algebra::{Plan, PlanAnswer};
 use crate::plan::guards;
 use crate::plan::print::Names;
+use crate::plan::verify::Keeps;
 use crate::question::{AnswerColumn, CompileError, Statement};
 use crate::sql::forms::LocalStatement;
 use crate::sql::held::{Held, LocalValues};
@@ -74,11 +76,16 @@ fn text(taken: Taken<'_>, asked: &Asked<'_>) -> Result<LocalSql, CompileError> {
         (String::new(), String::new())
     };
     if let Form::List { .. } | Form::Rows { .. } = asked.form {
-        plan.guard.filter = guards::take_common(plan.answer.selects_mut());
+        let widths = widths(&embedded);
+        variant.verifier(asked, constants, &widths).run("guards", &mut plan, Keeps::Once, |plan| {
+            plan.guard.filter = guards::take_common(plan.answer.selects_mut());
+        })?;
     }
     if let Form::List { .. } = asked.form {
         literals::merge_literals(plan.answer.selects_mut(), &mut embedded);
     }
+    let widths = widths(&embedded);
+    let verifier = variant.verifier(asked, constants, &widths);
     let words = asked.bindings.facts.iter().flat_map(|binding| &binding.query.words);
     let of_column = match asked.form {
         Form::Filter { column, .. } => column.words.as_slice(),
@@ -104,6 +111,7 @@ fn text(taken: Taken<'_>, asked: &Asked<'_>) -> Result<LocalSql, CompileError> {
         read: IndexMap::new(),
     };
     let statement = LocalStatement {
+        verifier,
         program: asked.program,
         catalog,
         constants,
@@ -112,11 +120,11 @@ fn text(taken: Taken<'_>, asked: &Asked<'_>) -> Result<LocalSql, CompileError> {
     };
     let starts_from_rows = matches!(asked.form, Form::Decision { .. } | Form::List { .. });
     if starts_from_rows && asked.bindings.dialect.features().sets_are_arrays {
-        checks::flatten(&mut plan, catalog, asked.bindings, &statement.values.prefix);
+        checks::flatten(&mut plan, verifier, asked.bindings, &statement.values.prefix)?;
     }
     let template = match asked.form {
         Form::Decision { name } => {
-            guards::factor_decision(&mut plan);
+            verifier.run("guards", &mut plan, Keeps::Once, guards::factor_decision)?;
             statement.decision(&plan, name)?
         }
         Form::List { name } => {
@@ -125,14 +133,10 @@ fn text(taken: Taken<'_>, asked: &Asked<'_>) -> Result<LocalSql, CompileError> {
         }
         Form::Rows { columns } => {
             if asked.bindings.dialect.features().sets_are_arrays {
-                sets::to_sets(&mut plan);
+                verifier.run("sets", &mut plan, Keeps::Atoms, sets::to_sets)?;
             }
             let names = output_columns(&plan, columns)?;
-            let n_columns = match &plan.answer {
-                PlanAnswer::Rows { columns, .. } => columns.len(),
-                PlanAnswer::Decision(_) => 0,
-            };
-            statement.rows(&plan, n_columns, &names, false)?
+            statement.rows(&plan, plan.answer.n_columns(), &names, false)?
         }
         Form::Filter { var, column } => {
             project(&mut plan, *var)?;

@@ -12,16 +12,31 @@
 use super::prefix;
 use super::sets::set_tests;
 use crate::bindings::Bindings;
-use crate::catalog::Catalog;
 use crate::plan::algebra::{Condition, FromKind, Plan, Select, TableBody};
 use crate::plan::implied;
+use crate::plan::verify::{Keeps, Verifier};
+use crate::question::CompileError;
 
 /// Rewrites the alternatives and the tables of a plan; `prefix` begins the names of our tables.
-pub(super) fn flatten(plan: &mut Plan, catalog: &Catalog, bindings: &Bindings, prefix: &str) {
+pub(super) fn flatten(
+    plan: &mut Plan,
+    verifier: Verifier<'_>,
+    bindings: &Bindings,
+    prefix: &str,
+) -> Result<(), CompileError> {
     // Rows may come twice; a check asks whether there is one, and a list drops the others.
-    plan.answer.selects_mut().iter_mut().for_each(join_single);
-    implied::drop_implied(plan);
-    prefix::share(plan, catalog, bindings, prefix);
+    verifier.run("joins", plan, Keeps::Atoms, |plan| {
+        plan.answer.selects_mut().iter_mut().for_each(join_single);
+    })?;
+    verifier.run("implied", plan, Keeps::AllButImplied, implied::drop_implied)?;
+    verifier.run("prefix", plan, Keeps::Once, |plan| {
+        prefix::share(plan, verifier.catalog, bindings, prefix);
+    })?;
+    verifier.run("sets", plan, Keeps::Atoms, to_sets)
+}
+
+/// Makes sets in the alternatives and in the tables.
+fn to_sets(plan: &mut Plan) {
     plan.answer.selects_mut().iter_mut().for_each(sets);
     for table in &mut plan.tables {
         // What a fixpoint starts from stays joined: of a set the database does not know how small it is.

@@ -15,6 +15,7 @@ use crate::bindings::{Bindings, ColumnExpr, Name, RowTable};
 use crate::ir::CompareOp;
 use crate::plan::algebra::{Condition, Expr, From, FromKind, Plan, Select, Table, TableBody};
 use crate::plan::guards;
+use crate::plan::verify::Keeps;
 use crate::question::CompileError;
 use crate::specialise::clause::TableRef;
 use crate::sql::forms::{Filter, LocalStatement, column_text};
@@ -36,9 +37,11 @@ pub(super) fn print(
     if given.is_some() {
         return statement.given(var, held).row_test(plan, &text);
     }
+    let verifier = statement.verifier;
     if asked.bindings.dialect.features().sets_are_arrays {
-        sets::tables_to_sets(plan);
+        verifier.run("sets", plan, Keeps::Atoms, sets::tables_to_sets)?;
     }
+    let before = cfg!(debug_assertions).then(|| plan.clone());
     let key = Key::of(asked.bindings, ty, column);
     let mut filter = Filter::default();
     let embedded = statement.values.embedded;
@@ -80,6 +83,9 @@ pub(super) fn print(
     filter.literals.sort_unstable();
     filter.literals.dedup();
     filter.common = take_common(&mut filter);
+    if let Some(before) = before {
+        verifier.account("filter", Keeps::Once, &before, &filter.plan(&plan.tables), &[])?;
+    }
     filter.rows = filter.rows.iter().flat_map(|row| by_arms(row, &plan.tables)).collect();
     let anchors = Anchors { catalog, tables: &plan.tables };
     let is_large = |set: &Select| !anchors.is_anchored(set);

@@ -17,7 +17,8 @@ use crate::ir::{Constant, Program, RuleId, TypeId};
 use crate::plan::Planned;
 use crate::plan::algebra::{Condition, Embedded, FromKind, Plan};
 use crate::plan::print::Names;
-use crate::question::{CompileError, Shape, Statement};
+use crate::plan::verify::{Keeps, Verifier};
+use crate::question::{CompileError, Shape, ShapeVar, Statement};
 use crate::sql;
 use crate::sql::lower::Values;
 use indexmap::IndexSet;
@@ -34,6 +35,8 @@ pub(super) struct Variant {
     pub(super) statements: Vec<Statement>,
     pub(super) constants: IndexSet<Constant>,
     pub(super) rules: IndexSet<RuleId>,
+    /// The question's variables.
+    pub(super) vars: Vec<ShapeVar>,
     /// Whether its text depends on the question's values alone, see [`Likeness`](super::Likeness).
     pub(super) is_by_values: bool,
     /// The variable whose value is the caller's column.
@@ -50,7 +53,17 @@ impl Variant {
         most_rows: usize,
     ) -> Result<Self, CompileError> {
         let constants = planned.extra_constants;
+        let before = cfg!(debug_assertions).then(|| planned.plan.clone());
         let residual = split::split(planned.plan, catalog, column, most_rows);
+        if let Some(before) = before {
+            let verifier = Verifier::of(program, catalog, &constants, &shape.vars);
+            let parts: Vec<&Plan> = residual.parts.iter().map(|part| &part.plan).collect();
+            parts.iter().try_for_each(|part| verifier.check("split", part))?;
+            let embedded: Vec<Option<usize>> =
+                parts.iter().map(|part| Some(part.answer.n_columns())).collect();
+            let verifier = Verifier { embedded: &embedded, ..verifier };
+            verifier.account("split", Keeps::Equals, &before, &residual.plan, &parts)?;
+        }
         let types = Types { program, catalog, constants: &constants, shape }.of_parts(&residual);
         let mut statements = Vec::new();
         for part in &residual.parts {
@@ -61,10 +74,18 @@ impl Variant {
                 rules: IndexSet::new(),
                 has_other_end: false,
             };
-            statements.push(sql::to_sql(program, catalog, &planned, &dialect::STORE, &Values::Parameters)?);
+            statements.push(sql::to_sql(
+                program,
+                catalog,
+                shape,
+                &planned,
+                &dialect::STORE,
+                &Values::Parameters,
+            )?);
         }
         let is_by_values = likeness::is_by_values(&residual);
-        Ok(Self { residual, types, statements, constants, rules: planned.rules, is_by_values, column })
+        let vars = shape.vars.clone();
+        Ok(Self { residual, types, statements, constants, rules: planned.rules, vars, is_by_values, column })
     }
 
     /// Puts values and rows into the plan.
@@ -94,9 +115,28 @@ impl Variant {
                 .map(|part| Embedded { rows: None, part: Some(part) })
                 .collect(),
         };
+        let before = cfg!(debug_assertions).then(|| plan.clone());
         let folded = folder.fold(plan).map_err(LocalError::Fetch)?;
         self.check_size(&folded, asked).map_err(LocalError::Compile)?;
+        if let Some(before) = before {
+            let embedded = widths(&folded.embedded);
+            let verifier = self.verifier(asked, &constants, &embedded);
+            verifier
+                .account("fold", Keeps::Relations, &before, &folded.plan, &[])
+                .map_err(LocalError::Compile)?;
+        }
         Ok((folded, constants))
+    }
+
+    /// What a plan may refer to once values and rows are in it; `embedded` are the widths of its embedded sources.
+    pub(super) fn verifier<'v>(
+        &'v self,
+        asked: &Asked<'v>,
+        constants: &'v IndexSet<Constant>,
+        embedded: &'v [Option<usize>],
+    ) -> Verifier<'v> {
+        let Asked { program, catalog, .. } = *asked;
+        Verifier { program, catalog, constants, vars: &self.vars, embedded, put_in: Some(self.column) }
     }
 
     /// Refuses a plan that holds more values than may stand in a text.
@@ -153,6 +193,11 @@ impl Variant {
         let names: IndexSet<String> = names.map(|relation| relation.predicate.clone()).collect();
         names.into_iter().collect()
     }
+}
+
+/// How many columns each embedded source has, where its rows are known.
+pub(super) fn widths(embedded: &[Embedded]) -> Vec<Option<usize>> {
+    embedded.iter().map(|embedded| embedded.rows.as_ref()?.first().map(Vec::len)).collect()
 }
 
 /// The embedded sources that a plan reads, ascending.

@@ -64,7 +64,7 @@ pub(crate) struct Table {
 pub(crate) enum TableBody {
     /// The rows of all selects, each once but where [`Plan::may_repeat`].
     Union(Vec<Select>),
-    /// A linear fixpoint: each step reads [`TableRef::Itself`] exactly once, as its first source.
+    /// A linear fixpoint: each step reads [`TableRef::Itself`] exactly once, and in none of its branches.
     Recursive {
         /// Where it starts.
         base: Vec<Select>,
@@ -309,6 +309,14 @@ impl PlanAnswer {
     pub(crate) fn selects_mut(&mut self) -> &mut Vec<Select> {
         match self {
             Self::Decision(selects) | Self::Rows { selects, .. } => selects,
+        }
+    }
+
+    /// How many columns its rows have; none if it is a decision.
+    pub(crate) fn n_columns(&self) -> usize {
+        match self {
+            Self::Decision(_) => 0,
+            Self::Rows { columns, .. } => columns.len(),
         }
     }
 

@@ -19,6 +19,8 @@
 //!    [`produce`] makes tables of calls;
 //! 9. [`implied`] leaves out what the rows of a table imply, with [`columns`] that nobody reads then; [`guards`] are
 //!    asked once. For a caller's database these wait until it is known what stored facts decide.
+//!
+//! [`verify`] checks the plan after each of the passes over it.
 
 mod absorb;
 pub(crate) mod algebra;
@@ -49,6 +51,7 @@ mod separable;
 mod step;
 mod unify;
 mod values;
+pub(crate) mod verify;
 
 pub(crate) use answer::prune;
 
@@ -63,6 +66,7 @@ use ends::Ends;
 use indexmap::IndexSet;
 use planner::Planner;
 use print::Names;
+use verify::{Keeps, Verifier};
 
 /// A plan and the literals that it mentions beside the policy's.
 #[derive(Debug)]
@@ -79,10 +83,20 @@ pub(crate) struct Planned {
 
 impl Planned {
     /// The same answers from less: for a plan that one statement runs as it is.
-    pub(crate) fn shortened(mut self) -> Self {
-        implied::drop_implied(&mut self.plan);
-        guards::factor_decision(&mut self.plan);
-        self
+    ///
+    /// # Errors
+    /// [`CompileError::Bug`] if a pass broke the plan.
+    pub(crate) fn shortened(
+        mut self,
+        program: &Program,
+        catalog: &Catalog,
+        shape: &Shape,
+    ) -> Result<Self, CompileError> {
+        let Self { plan, extra_constants, .. } = &mut self;
+        let verifier = Verifier::of(program, catalog, extra_constants, &shape.vars);
+        verifier.run("implied", plan, Keeps::AllButImplied, implied::drop_implied)?;
+        verifier.run("guards", plan, Keeps::Once, guards::factor_decision)?;
+        Ok(self)
     }
 }
 
@@ -131,7 +145,7 @@ pub(crate) fn explain<T>(
     let before = names.specialised(&specialised);
     let Aim { make, measures, ends } = aim;
     let mut make = |planned: Planned| {
-        let planned = planned.shortened();
+        let planned = planned.shortened(program, catalog, shape)?;
         let plan = names.plan(&planned.plan);
         Ok((make(planned)?, plan))
     };
@@ -215,6 +229,11 @@ fn finish<T>(
         let refusal = planner.take_refusal()?;
         let has_other_end = planner.has_other_end;
         let plan = planner.into_plan(answer);
+        if cfg!(debug_assertions) {
+            let verifier = Verifier::of(program, catalog, &extra_constants, &shape.vars);
+            verifier.check("plan", &plan)?;
+            refusal.iter().try_for_each(|(plan, _)| verifier.check("refusal", plan))?;
+        }
         Ok(Planned { plan, refusal, extra_constants, rules: rules.clone(), has_other_end })
     };
     let mut refused = None;

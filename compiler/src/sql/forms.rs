@@ -13,7 +13,8 @@ use crate::catalog::Catalog;
 use crate::dialect::Dialect;
 use crate::ir::{ConstId, Constant, Program};
 use crate::limits;
-use crate::plan::algebra::{Condition, FromKind, Plan, Select, Table, TableBody};
+use crate::plan::algebra::{Condition, FromKind, Plan, PlanAnswer, Select, Table, TableBody};
+use crate::plan::verify::Verifier;
 use crate::question::{CompileError, Slot};
 use crate::specialise::clause::TableRef;
 use indexmap::IndexSet;
@@ -21,6 +22,8 @@ use sqlparser::ast::{Cte, Expr as Sql, Query};
 
 /// What is printed for a caller's database.
 pub(crate) struct LocalStatement<'l> {
+    /// What the plan may refer to.
+    pub(crate) verifier: Verifier<'l>,
     /// The policy.
     pub(crate) program: &'l Program,
     /// What the plan's sources are.
@@ -50,6 +53,18 @@ pub(crate) struct Filter {
     pub(crate) common: Vec<Condition>,
     /// Whether each row is tested anyway, so that sets had better be hashed than looked up by an index.
     pub(crate) hashes: bool,
+}
+
+impl Filter {
+    /// The plan that decides of a row what the filter does; its literals ask nothing more.
+    pub(crate) fn plan(&self, tables: &[Table]) -> Plan {
+        let conditioned = self.conditioned.iter().map(|(_, select)| select);
+        let all = conditioned.chain(&self.rows).chain(&self.set).chain(&self.guards);
+        let literals = self.literals.iter().map(|_| Select::default());
+        let guard = Select { filter: self.common.clone(), ..Select::default() };
+        let answer = PlanAnswer::Decision(all.cloned().chain(literals.take(1)).collect());
+        Plan { guard, ..Plan::new(tables.to_vec(), answer) }
+    }
 }
 
 /// The caller's column as an expression.
@@ -116,6 +131,7 @@ impl LocalStatement<'_> {
         plan: &Plan,
         body: impl FnOnce(&mut Lowering<'_>, &[Select]) -> Result<Query, CompileError>,
     ) -> Result<Template, CompileError> {
+        self.verifier.check("sql", plan)?;
         let mut lowering = self.lowering();
         lowering.hold_tables(plan);
         let (ctes, recursive) = lowering.tables(plan)?;
@@ -134,6 +150,7 @@ impl LocalStatement<'_> {
         column: &Sql,
         held: &Held,
     ) -> Result<Template, CompileError> {
+        self.verifier.check("sql", &filter.plan(tables))?;
         let mut lowering = self.lowering();
         lowering.hold_tables(plan);
         if let Some(local) = &mut lowering.local {
@@ -188,6 +205,7 @@ impl LocalStatement<'_> {
             let given = format!("{}given", self.values.prefix);
             (given.clone(), build::column(&given, build::ident("id")))
         };
+        self.verifier.check("sql", plan)?;
         let mut lowering = self.lowering();
         lowering.hold_tables(plan);
         let (ctes, recursive) = lowering.tables(plan)?;

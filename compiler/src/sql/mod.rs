@@ -24,7 +24,8 @@ use crate::ir::Program;
 use crate::limits;
 use crate::plan::Planned;
 use crate::plan::algebra::Plan;
-use crate::question::{CompileError, Refusal, Slot, Statement};
+use crate::plan::verify::Verifier;
+use crate::question::{CompileError, Refusal, Shape, Slot, Statement};
 use indexmap::IndexSet;
 use lower::{Lowering, Values};
 use std::fmt::Display;
@@ -33,10 +34,12 @@ use std::fmt::Display;
 pub(crate) fn to_sql(
     program: &Program,
     catalog: &Catalog,
+    shape: &Shape,
     planned: &Planned,
     features: &'static Features,
     values: &Values<'_>,
 ) -> Result<Statement, CompileError> {
+    let verifier = Verifier::of(program, catalog, &planned.extra_constants, &shape.vars);
     let commented = matches!(values, Values::Literals(_));
     let mut lowering = Lowering {
         program,
@@ -50,6 +53,7 @@ pub(crate) fn to_sql(
         local: None,
     };
     let print = |lowering: &mut Lowering<'_>, plan: &Plan| {
+        verifier.check("sql", plan)?;
         let (query, answer) = lowering.plan(plan)?;
         let comment = |name: &str| {
             let table = plan.tables.iter().find(|table| commented && table.name == name);
