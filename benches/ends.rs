@@ -14,7 +14,6 @@
     clippy::unwrap_used,
     clippy::print_stdout,
     clippy::indexing_slicing,
-    clippy::cast_precision_loss,
     reason = "a measurement prints, and ends at the first error"
 )]
 

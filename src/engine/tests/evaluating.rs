@@ -109,10 +109,7 @@ near(a: Node, n: Node) if near(a, m) and calm(n) and not edge(m, n);";
         engine.evaluate(query(calls, vars), vec![]).await.unwrap_err().to_string()
     };
     let refused = ask(&["near from to"], &[("from", "Node", None), ("to", "Node", None)]).await;
-    assert!(
-        refused.contains("a value cannot be enumerated: the rule at line 2"),
-        "{refused}"
-    );
+    assert!(refused.contains("a value cannot be enumerated: the rule at line 2"), "{refused}");
     assert!(refused.contains("a value for `from` or `to`"), "{refused}");
     let refused = ask(&["calm what"], &[("what", "Node", None)]).await;
     assert!(refused.contains("`what` cannot be enumerated: the rule at line 2"), "{refused}");
