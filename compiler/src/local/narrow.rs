@@ -216,8 +216,8 @@ impl Splitter<'_> {
                 let narrows = is_narrow || matches!(test, Condition::None(_));
                 !component.from.is_empty() && narrows
             };
-            let decided = components.iter().filter(takes);
-            let decided = decided.filter_map(|component| self.decided(test, component, &equals)).next();
+            let mut narrowed = components.iter().filter(takes);
+            let decided = narrowed.find_map(|component| self.decided(test, component, &equals));
             let mut branch = branch.clone();
             match decided {
                 Some(decided) => {

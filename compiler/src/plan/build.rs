@@ -5,6 +5,9 @@ use crate::ir::{CompareOp, Polarity, RuleId, VarId};
 use crate::specialise::clause::{Clause, Goal, ScanArg, Term};
 use crate::specialise::for_each_goal_term;
 
+/// The name of a variable that nobody wrote.
+pub(super) const UNNAMED: &str = "_";
+
 /// A select in the making.
 #[derive(Clone, Debug)]
 pub(super) struct Build {

@@ -12,8 +12,8 @@
 //!   calls the component twice, on the whole state at once.
 
 use super::algebra::{Expr, Select, TableBody};
-use super::build::Build;
-use super::planner::{PlanError, Planner};
+use super::build::{Build, UNNAMED};
+use super::planner::{PlanError, Planner, Shares};
 use super::recursion::{Classes, Recursion, classes};
 use super::scope::Scope;
 use crate::ir::{Polarity, VarId};
@@ -71,9 +71,15 @@ impl Planner<'_> {
             select: &build.select,
         };
         for known in &mut call.known {
-            if let Known::Static(expr) | Known::Row(expr) = *known
-                && self.is_hidden(scope, &build.select, rel, expr)
-            {
+            // A shared table holds what the question's values lead to, whoever reads it.
+            let is_hidden = match *known {
+                Known::Static(expr) => self.is_hidden(scope, &build.select, rel, expr),
+                Known::Row(expr) => {
+                    self.shares == Shares::Relations || self.is_hidden(scope, &build.select, rel, expr)
+                }
+                Known::No => false,
+            };
+            if is_hidden {
                 *known = Known::No;
             }
         }
@@ -168,7 +174,7 @@ impl Planner<'_> {
                 args: head.clone(),
                 guards: Vec::new(),
             };
-            let var_names = (0..n_columns).map(|column| format!("c{column}")).collect();
+            let var_names = vec![UNNAMED.to_owned(); n_columns];
             base.extend(self.step_selects(&Clause {
                 rule: None,
                 head: padded(member, &head, Term::Tag(0)),
@@ -199,7 +205,7 @@ impl Planner<'_> {
         let table = self.add_table(call.rel, "the whole component", width + 1, body);
         let own = recursion.member(call.rel).ok_or(PlanError::Bug("a call outside its component"))?;
         let n_columns = recursion.widths.get(own).copied().unwrap_or(0);
-        let names: Vec<String> = (0..n_columns).map(|column| format!("c{column}")).collect();
+        let names: Vec<String> = vec![UNNAMED.to_owned(); n_columns];
         let head: Vec<Term> = (0..n_columns).map(|column| Term::Var(VarId::from_index(column))).collect();
         let goals = vec![Goal::Rows { table, args: padded(own, &head, Term::Ignored) }];
         self.relation_for(call, vec![Clause { rule: None, head, goals, var_names: names }])
@@ -208,7 +214,7 @@ impl Planner<'_> {
     /// Plans one clause of a table on its own; its head is what comes out.
     pub(super) fn step_selects(&mut self, clause: &Clause) -> Result<Vec<Select>, PlanError> {
         let mut build = Build::default();
-        let output: Vec<Term> = clause.head.iter().map(|_| build.fresh("c")).collect();
+        let output: Vec<Term> = clause.head.iter().map(|term| build.fresh(clause.name(*term))).collect();
         build.inline(clause, &output);
         build.output = output;
         let recursive =

@@ -8,7 +8,7 @@
 
 use super::algebra::{Condition, FromKind, Select};
 use super::build::Build;
-use super::planner::{PlanError, Planner};
+use super::planner::{PlanError, Planner, Shares};
 use super::scope::Scope;
 use super::step::{Step, for_each_term, is_ready};
 use crate::ir::{CompareOp, ConstId, Polarity};
@@ -132,7 +132,8 @@ impl Planner<'_> {
                         continue;
                     }
                     let alternatives = self.clauses(rel).len();
-                    let nested = self.may_nest(scope) && (!self.shares_tests || args.is_empty());
+                    let nested = self.may_nest(scope) && (self.shares == Shares::Rows || args.is_empty());
+                    let shares_all = self.shares == Shares::Relations && !args.is_empty();
                     match step {
                         Step::Test if !alone && nested => {
                             let goal = Goal::Call { rel, args, polarity, guards };
@@ -146,13 +147,15 @@ impl Planner<'_> {
                         Step::Produce | Step::Enumerate
                             if !(alone
                                 || self.is_decision
+                                    && !shares_all
                                     && build.n_split.saturating_mul(alternatives) <= limits::SPLITS) =>
                         {
                             let rows = self.produce(&build, rel, &args)?;
                             build.goals.insert(at, rows);
                         }
                         Step::Distribute
-                            if build.n_split.saturating_mul(alternatives) > limits::SPLITS * 4 =>
+                            if shares_all && alternatives > 1 && !alone
+                                || build.n_split.saturating_mul(alternatives) > limits::SPLITS * 4 =>
                         {
                             let rows = self.produce(&build, rel, &args)?;
                             build.goals.insert(at, rows);

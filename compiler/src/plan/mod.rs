@@ -64,7 +64,7 @@ use crate::specialise::clause::{Root, Specialised, Term};
 use algebra::Plan;
 use ends::Ends;
 use indexmap::IndexSet;
-use planner::Planner;
+use planner::{Planner, Shares};
 use print::Names;
 use verify::{Keeps, Verifier};
 
@@ -174,20 +174,32 @@ fn settle_and_finish<T>(
 ) -> Result<(T, Specialised), CompileError> {
     let rules = rules(&specialised);
     let shrunk = shrink(specialised);
+    let mut candidates = Vec::new();
     if asks_for_literals(&shrunk) {
         let mut with_roles = shrunk.clone();
         collapse::drop_unreachable(&mut with_roles);
         with_roles.shared = roles::reify(program, catalog, &mut with_roles);
-        let settled = settle(with_roles);
-        match finish(program, catalog, shape, &settled, &rules, aim) {
-            Ok(made) => return Ok((made, settled)),
-            // Whatever picks its roles needs a list of them, and many lists are too much.
-            Err(CompileError::Refused(_)) => {}
-            Err(error @ CompileError::Bug(_)) => return Err(error),
+        // Whatever picks its roles needs a list of them, and many lists are too much.
+        candidates.push(settle(with_roles));
+    }
+    candidates.push(settle(shrunk));
+    let mut refused = CompileError::Bug("no plan was tried".into());
+    for is_last_resort in [false, true] {
+        for settled in &candidates {
+            let made = if is_last_resort {
+                finish_shared(program, catalog, shape, settled, &rules, aim)
+            } else {
+                finish(program, catalog, shape, settled, &rules, aim)
+            };
+            match made {
+                Ok(made) => return Ok((made, settled.clone())),
+                Err(bug @ CompileError::Bug(_)) => return Err(bug),
+                Err(reason @ CompileError::Refused(_)) if !is_last_resort => refused = reason,
+                Err(CompileError::Refused(_)) => {}
+            }
         }
     }
-    let settled = settle(shrunk);
-    Ok((finish(program, catalog, shape, &settled, &rules, aim)?, settled))
+    Err(refused)
 }
 
 /// The passes from shrunk relations to the relations that are planned.
@@ -212,6 +224,43 @@ fn rules(specialised: &Specialised) -> IndexSet<RuleId> {
     roots.chain(clauses).filter_map(|clause| clause.rule).collect()
 }
 
+/// Plans the settled relations with a table for each that has several clauses, which whatever needs it reads: the
+/// smallest plan, and one that takes no account of who asks for what.
+fn finish_shared<T>(
+    program: &Program,
+    catalog: &Catalog,
+    shape: &Shape,
+    specialised: &Specialised,
+    rules: &IndexSet<RuleId>,
+    aim: &mut Aim<'_, T>,
+) -> Result<T, CompileError> {
+    let how = (Shares::Relations, aim.ends);
+    (aim.make)(attempt(program, catalog, shape, specialised, rules, how)?)
+}
+
+/// One plan of the settled relations.
+fn attempt(
+    program: &Program,
+    catalog: &Catalog,
+    shape: &Shape,
+    specialised: &Specialised,
+    rules: &IndexSet<RuleId>,
+    (shares, ends): (Shares, Ends),
+) -> Result<Planned, CompileError> {
+    let extra_constants = specialised.extra_constants.clone();
+    let mut planner = Planner::new(program, catalog, specialised.clone(), shares, ends);
+    let answer = planner.answer(shape, &specialised.roots)?;
+    let refusal = planner.take_refusal()?;
+    let has_other_end = planner.has_other_end;
+    let plan = planner.into_plan(answer);
+    if cfg!(debug_assertions) {
+        let verifier = Verifier::of(program, catalog, &extra_constants, &shape.vars);
+        verifier.check("plan", &plan)?;
+        refusal.iter().try_for_each(|(plan, _)| verifier.check("refusal", plan))?;
+    }
+    Ok(Planned { plan, refusal, extra_constants, rules: rules.clone(), has_other_end })
+}
+
 /// Plans the settled relations: with branches where they are tested, or, if that makes too much of it, with a table
 /// for whatever is tested in several ways.
 fn finish<T>(
@@ -222,20 +271,7 @@ fn finish<T>(
     rules: &IndexSet<RuleId>,
     aim: &mut Aim<'_, T>,
 ) -> Result<T, CompileError> {
-    let attempt = |shares_tests: bool| {
-        let extra_constants = specialised.extra_constants.clone();
-        let mut planner = Planner::new(program, catalog, specialised.clone(), shares_tests, aim.ends);
-        let answer = planner.answer(shape, &specialised.roots)?;
-        let refusal = planner.take_refusal()?;
-        let has_other_end = planner.has_other_end;
-        let plan = planner.into_plan(answer);
-        if cfg!(debug_assertions) {
-            let verifier = Verifier::of(program, catalog, &extra_constants, &shape.vars);
-            verifier.check("plan", &plan)?;
-            refusal.iter().try_for_each(|(plan, _)| verifier.check("refusal", plan))?;
-        }
-        Ok(Planned { plan, refusal, extra_constants, rules: rules.clone(), has_other_end })
-    };
+    let attempt = |shares: Shares| attempt(program, catalog, shape, specialised, rules, (shares, aim.ends));
     let mut refused = None;
     let mut make = |planned: Result<Planned, CompileError>| match planned.and_then(&mut aim.make) {
         Err(CompileError::Refused(reason)) => {
@@ -244,12 +280,12 @@ fn finish<T>(
         }
         made => Some(made),
     };
-    let first = attempt(false);
+    let first = attempt(Shares::Rows);
     let is_large = |planned: &Planned| planned.plan.n_readings() > limits::TABLE_READINGS;
     let made = if !aim.measures && first.as_ref().is_ok_and(is_large) {
-        make(attempt(true)).or_else(|| make(first))
+        make(attempt(Shares::Tests)).or_else(|| make(first))
     } else {
-        make(first).or_else(|| make(attempt(true)))
+        make(first).or_else(|| make(attempt(Shares::Tests)))
     };
     let refused =
         refused.map_or_else(|| CompileError::Bug("no plan was tried".into()), CompileError::Refused);

@@ -2,7 +2,7 @@
 
 use super::algebra::{Expr, Plan, PlanAnswer, Range, Select, Table, TableBody};
 use super::aliases::number_aliases;
-use super::build::Build;
+use super::build::{Build, UNNAMED};
 use super::ends::Ends;
 use super::scope::Scope;
 use crate::catalog::Catalog;
@@ -32,6 +32,18 @@ pub(super) enum PlanError {
     TooLarge,
     /// An invariant did not hold.
     Bug(&'static str),
+}
+
+/// What becomes a table that is made once and read wherever it is needed. The less, the more closely a plan follows
+/// what is asked; the more, the smaller it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Shares {
+    /// What binds values; tests are branches where they are made.
+    Rows,
+    /// Tests too.
+    Tests,
+    /// Every relation with several clauses, for the values of the question and no others.
+    Relations,
 }
 
 /// What a table of a relation holds of one argument.
@@ -67,8 +79,8 @@ pub(super) struct Planner<'p> {
     pub(super) depth: usize,
     /// Relations that many alternatives read, each for other roles.
     pub(super) shared: IndexSet<RelId>,
-    /// Whether a test becomes a shared table instead of a branch wherever it is made.
-    pub(super) shares_tests: bool,
+    /// What becomes a shared table.
+    pub(super) shares: Shares,
     /// From which end closures over stored facts start.
     pub(super) ends: Ends,
     /// Whether some closure over stored facts was asked for values that only the caller's database knows.
@@ -76,6 +88,8 @@ pub(super) struct Planner<'p> {
     /// Alternatives of the question that cannot be enumerated: what must hold for them, and why. `None`
     /// where the question asks for no values.
     pub(super) refused: Option<Vec<(Select, PlanError)>>,
+    /// The names of the variables whose values the question asks for.
+    asked_for: Vec<String>,
     /// Whether the question only asks whether something holds, of values that are all given.
     pub(super) is_decision: bool,
 }
@@ -86,7 +100,7 @@ impl<'p> Planner<'p> {
         program: &'p Program,
         catalog: &'p Catalog,
         specialised: Specialised,
-        shares_tests: bool,
+        shares: Shares,
         ends: Ends,
     ) -> Self {
         let relations = specialised.relations;
@@ -118,8 +132,9 @@ impl<'p> Planner<'p> {
             n_branches: 0,
             depth: 0,
             refused: None,
+            asked_for: Vec::new(),
             shared: specialised.shared,
-            shares_tests,
+            shares,
             ends,
             has_other_end: false,
             is_decision,
@@ -210,6 +225,8 @@ impl<'p> Planner<'p> {
     /// Plans the question's alternatives over the relations.
     pub(super) fn answer(&mut self, shape: &Shape, roots: &[Root]) -> Result<PlanAnswer, CompileError> {
         let columns = columns(shape);
+        let asked_for = shape.vars.iter().filter(|var| var.domain == ShapeDomain::Wanted);
+        self.asked_for = asked_for.map(|var| var.name.clone()).collect();
         let mut selects: Vec<Select> = Vec::new();
         self.refused = (!columns.is_empty()).then(Vec::new);
         for root in roots {
@@ -269,8 +286,23 @@ impl<'p> Planner<'p> {
                 let place = rule.map_or(String::from("the question"), |rule| {
                     format!("the rule at line {}", self.program.source.locate(rule.span).line)
                 });
+                if self.asked_for.contains(&name) {
+                    return CompileError::Refused(format!(
+                        "`{name}` cannot be enumerated: {place} only tests it; give it a value, or bind it in the rule with a fact"
+                    ));
+                }
+                // The name is one of the policy's, which the asker need not know, or nobody's.
+                let what = match name.as_str() {
+                    UNNAMED => "a value".to_owned(),
+                    name => format!("`{name}`, a variable of the policy,"),
+                };
+                let names: Vec<String> = self.asked_for.iter().map(|name| format!("`{name}`")).collect();
+                let given = match names.as_slice() {
+                    [] => String::new(),
+                    names => format!("ask with a value for {}, or ", names.join(" or ")),
+                };
                 CompileError::Refused(format!(
-                    "`{name}` cannot be enumerated: {place} only tests it; give it a value, or bind it in the rule with a fact"
+                    "{what} cannot be enumerated: {place} only tests it; {given}bind it there, or in the rule that asks for it, with a fact"
                 ))
             }
             PlanError::Unseeded => CompileError::Refused(

@@ -97,6 +97,42 @@ async fn a_wrong_query_is_refused_with_the_reason() {
     assert_eq!(answers(&["is_superuser u"], &[("u", "Lab", None)]).await, "");
 }
 
+/// What a rule calls its variable is told as such; what the asker may give a value goes by the name that he gave it.
+#[tokio::test]
+async fn a_refusal_names_what_may_be_given() {
+    let policy = "resource Node {}
+calm(n: Node) if not loud(n);
+near(a: Node, n: Node) if edge(a, n) and calm(n);
+near(a: Node, n: Node) if near(a, m) and calm(n) and not edge(m, n);";
+    let engine = engine_with(policy, &[("edge", &["Node:a", "Node:b"])]).await;
+    let ask = async |calls: &[&str], vars: &[(&str, &str, Option<&[&str]>)]| {
+        engine.evaluate(query(calls, vars), vec![]).await.unwrap_err().to_string()
+    };
+    let refused = ask(&["near from to"], &[("from", "Node", None), ("to", "Node", None)]).await;
+    assert!(refused.contains("a value cannot be enumerated: the rule at line 2"), "{refused}");
+    assert!(refused.contains("a value for `from` or `to`"), "{refused}");
+    let refused = ask(&["calm what"], &[("what", "Node", None)]).await;
+    assert!(refused.contains("`what` cannot be enumerated: the rule at line 2"), "{refused}");
+}
+
+/// Three recursions that read each other, and a question that reads them in so many places that SQLite would refuse the
+/// statement if each place had its own.
+#[tokio::test]
+async fn many_reads_of_three_recursions_share_their_tables() {
+    let page = include_str!("../../../fixtures/conformance/recursion/three-that-read-each-other.md");
+    let policy = page.split("```policy").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+    let facts: [(&str, &[&str]); 3] = [
+        ("has_role", &["User:dan", "String:owner", "Organization:corp"]),
+        ("has_relation", &["Folder:top", "String:organization", "Organization:lab"]),
+        ("has_relation", &["Organization:lab", "String:parent", "Organization:corp"]),
+    ];
+    let engine = engine_with(policy, &facts).await;
+    let vars =
+        [("u", "User", None), ("r", "String", None), ("f", "Folder", None), ("o", "Organization", None)];
+    let answers = engine.evaluate(query(&["has_role u r f", "has_role u r o"], &vars), vec![]).await.unwrap();
+    assert_eq!(answers.len(), 2, "{answers:?}");
+}
+
 #[tokio::test]
 async fn what_only_a_comparison_bounds_cannot_be_listed() {
     let engine = engine_with("big(n: Integer) if n > 3;", &[]).await;
