@@ -14,8 +14,8 @@ use portcullis_compiler::source::SourceMap;
 use portcullis_compiler::syntax::parse;
 use std::collections::BTreeSet;
 
-/// How many slips are tried in all.
-const SLIPS: usize = 6_000;
+/// Of so many slips one is tried.
+const STEP: usize = 23;
 
 fn errors(text: &str) -> Vec<Diagnostic> {
     let mut found = check(&SourceMap::new("policy.polar", text)).diagnostics;
@@ -101,25 +101,25 @@ fn slips(token: &str) -> Vec<String> {
 
 #[test]
 fn fixes_of_a_slip_in_any_token() {
-    let mut tried: Vec<(String, String)> = Vec::new();
-    for found in
-        texts(&WANTED).into_iter().filter(|found| found.text.len() < 4_000 && errors(&found.text).is_empty())
-    {
+    let (mut wrong, mut n_slips, mut n_fixes) = (Vec::new(), 0, 0);
+    let policies = texts(&WANTED).into_iter().filter(|found| found.text.len() < 4_000);
+    for found in policies.filter(|found| errors(&found.text).is_empty()) {
         let Some(pieces) = Pieces::of(&found.text) else { continue };
         for (at, token) in pieces.tokens().enumerate() {
-            tried.extend(slips(token).iter().map(|slip| (found.place.clone(), pieces.with(at, slip))));
+            for slip in slips(token) {
+                n_slips += 1;
+                if n_slips % STEP > 0 {
+                    continue;
+                }
+                let text = pieces.with(at, &slip);
+                let findings = errors(&text);
+                n_fixes += findings.iter().filter(|found| found.fix.is_some()).count();
+                wrong.extend(complaints(&found.place, &text, &findings));
+            }
         }
     }
-    let step = tried.len() / SLIPS + 1;
-    let mut wrong = Vec::new();
-    let mut n_fixes = 0;
-    for (place, text) in tried.iter().step_by(step) {
-        let findings = errors(text);
-        n_fixes += findings.iter().filter(|found| found.fix.is_some()).count();
-        wrong.extend(complaints(place, text, &findings));
-    }
     none(&wrong);
-    assert!(n_fixes > 500, "{n_fixes} fixes of {} slips", tried.len() / step);
+    assert!(n_fixes > 300, "{n_fixes} fixes of {} slips", n_slips / STEP);
 }
 
 /// Whether something that a help shows can be read where it may stand; `…` is anything, or nothing.

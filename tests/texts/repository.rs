@@ -43,7 +43,7 @@ pub(crate) fn texts(wanted: &Wanted) -> Vec<Found> {
         let holds = if place.starts_with(wanted.corpus) || wanted.files.iter().any(|end| name.ends_with(end))
         {
             Holds::Whole
-        } else if name.ends_with(".md") {
+        } else if [".md"].iter().any(|end| name.ends_with(end)) {
             Holds::Markdown
         } else if [".rs", ".js", ".py"].iter().any(|end| name.ends_with(end)) {
             Holds::Strings
@@ -85,10 +85,13 @@ fn blocks(page: &str, words: &[&str]) -> Vec<String> {
     let mut lines = page.lines();
     while let Some(line) = lines.next() {
         let Some(info) = line.strip_prefix("```") else { continue };
-        let block: String =
-            lines.by_ref().take_while(|line| *line != "```").map(|line| format!("{line}\n")).collect();
+        let block: Vec<&str> = lines.by_ref().take_while(|line| *line != "```").chain([""]).collect();
+        let block = block.join("\n");
         match info.split_once(' ').unwrap_or((info, "")) {
-            (word, "+") if words.contains(&word) => found.push(format!("{}{block}", found[0])),
+            (word, "+") if words.contains(&word) => {
+                let whole = found.first().map(|first| first.clone() + &block);
+                found.extend(whole);
+            }
             (word, _) if words.contains(&word) => found.push(block),
             _ => {}
         }

@@ -123,9 +123,10 @@ impl Ctx<'_> {
             let help = format!("close it with `{closer}`");
             // With a closer between the two, what was meant is anybody's guess.
             let is_plain = found_closer.is_none_or(|closer| self.is_open_outside(closer));
-            return Some(match is_plain {
-                true => found.with_fix(help, self.tokens.end_before(self.at), closer),
-                false => found.with_help(help),
+            return Some(if is_plain {
+                found.with_fix(help, self.tokens.end_before(self.at), closer)
+            } else {
+                found.with_help(help)
             });
         }
         let closer = found_closer?;
@@ -197,9 +198,10 @@ impl Ctx<'_> {
             let found =
                 Diagnostic::new(Code::UnexpectedToken, title, self.span, "a string stands in double quotes");
             // Several words in quotes are one string, whatever stood between them.
-            return Some(match self.is_before_name() {
-                true => found,
-                false => found.with_fix("put it in quotes", self.span, quoted(name)),
+            return Some(if self.is_before_name() {
+                found
+            } else {
+                found.with_fix("put it in quotes", self.span, quoted(name))
             });
         }
         None
