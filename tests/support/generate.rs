@@ -202,7 +202,7 @@ impl Frame<'_> {
                     inside[at].push(shorthand::rule(words, &words.blocks[at], style, &mut choices));
                 }
                 6 => {
-                    global.push(choices.of(&["\"g0\" if \"g1\";", "\"q0\" if \"g0\";", "\"q0\" if \"g1\";"]))
+                    global.push(choices.of(&["\"g0\" if \"g1\";", "\"q0\" if \"g0\";", "\"q0\" if \"g1\";"]));
                 }
                 7..12 if words.is_fixed => outside.push(longhand::template(style, &mut choices).to_owned()),
                 7..12 => outside.push(patterns::rule(words, style, &mut choices)),

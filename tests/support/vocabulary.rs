@@ -184,8 +184,8 @@ impl Vocabulary {
                     relations.push((relation, ty));
                 }
             }
-            let roles = ROLES[..1 + choices.below(3)].to_vec();
-            let permissions = PERMISSIONS[..1 + choices.below(3)].to_vec();
+            let roles = ROLES[..=choices.below(3)].to_vec();
+            let permissions = PERMISSIONS[..=choices.below(3)].to_vec();
             blocks.push(Block { head, name, parent: None, roles, permissions, relations });
         }
         let of_group = if choices.rarely(2) { vec![("parent", "Group")] } else { vec![("member", "User")] };

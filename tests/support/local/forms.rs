@@ -33,6 +33,14 @@ pub(crate) fn bound(style: Style, number: usize, table: &Table) -> (Vec<Table>, 
     };
     match style.form(number) {
         Form::Plain => wider(format!("SELECT {list} FROM {from}")),
+        // Ids that differ in their case only would be one.
+        Form::Distinct
+            if columns
+                .iter()
+                .any(|column| matches!(column.ty, ColumnType::Ids(live) if live.ignores_case())) =>
+        {
+            wider(format!("SELECT {list} FROM {from}"))
+        }
         Form::Distinct => {
             let qualified: Vec<String> = names.iter().map(|name| format!("x.{name}")).collect();
             wider(format!("SELECT DISTINCT {} FROM {from} AS x", qualified.join(", ")))

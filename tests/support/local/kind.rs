@@ -56,6 +56,13 @@ pub(crate) struct Live {
     pub(crate) is_enum: bool,
 }
 
+impl Live {
+    /// Whether ids that differ in their case only are one to the column.
+    pub(crate) fn ignores_case(&self) -> bool {
+        self.name.contains("NOCASE") || self.name == "CITEXT"
+    }
+}
+
 const fn number(name: &'static str) -> Live {
     Live { name, domain_of: None, is_number: true, is_enum: false }
 }
@@ -232,9 +239,8 @@ impl Kind {
 
     /// The type of a column that has each id once: one that tells all of them apart.
     pub(crate) fn key_column(self, dialect: Dialect) -> Live {
-        let ignores_case = |live: &Live| live.name.contains("NOCASE") || live.name == "CITEXT";
         let first = self.column(dialect, 0);
-        if ignores_case(&first) { self.column(dialect, 1) } else { first }
+        if first.ignores_case() { self.column(dialect, 1) } else { first }
     }
 
     /// The id of the type's `n`th value; `None` if ids stay as they are.
@@ -242,7 +248,7 @@ impl Kind {
         const WORDS: [&str; 8] = ["a", "A", "7", "07", "b c", "ab", "Ab", "true"];
         let big = i128::try_from(n).unwrap_or(i128::MAX);
         let chosen = |ends: &[i128], others: i128| ends.get(n).copied().unwrap_or(others).to_string();
-        let signed = if n % 2 == 0 { -big } else { 7 * big };
+        let signed = if n.is_multiple_of(2) { -big } else { 7 * big };
         Some(match self.ids {
             Ids::Text => return None,
             // The ends of the ranges are ids too, and none sorts as its text does.
@@ -250,7 +256,7 @@ impl Kind {
             Ids::Middle => chosen(&[i32::MAX.into(), i32::MIN.into(), 0, 32_768, -32_769], signed),
             Ids::Long => chosen(
                 &[3_000_000_000, 5, 2_147_483_648, -2_147_483_649, 0, 1_700_000_000_000],
-                if n % 2 == 0 { 3_000_000_000 + big } else { big },
+                if n.is_multiple_of(2) { 3_000_000_000 + big } else { big },
             ),
             Ids::Big => {
                 chosen(&[i64::MIN.into(), 7, i64::MAX.into(), 2_147_483_648], 9_007_199_254_740_992 + big)
