@@ -37,9 +37,6 @@ const COPIES: [&str; 11] = [
     "ça",
 ];
 
-/// The types of which one is copied.
-const TYPES: [&str; 4] = ["Doc", "Org", "Doc", "Memo"];
-
 /// The largest page.
 const MOST_PAGE: usize = 7;
 
@@ -75,7 +72,10 @@ impl<'c> Crowd<'c> {
         mentioned: &[Value],
         now: i64,
     ) -> Result<Option<Self>, String> {
-        let ty = *TYPES.get(sample.placing % TYPES.len()).unwrap();
+        let types: Vec<&'static str> = sample.words.resources().map(|block| block.name).collect();
+        // The first is copied most often.
+        let at = sample.placing % (types.len() + 1);
+        let ty = *types.get(at).or(types.first()).ok_or("a policy has resources")?;
         let facts = crowded(facts, ty);
         let Some(oracle) = Oracle::patient(program, &facts, mentioned, now, PATIENCE) else {
             return Ok(None);

@@ -67,7 +67,7 @@ pub(crate) fn judge(sample: &Sample, tally: &Tally, only: Option<&str>) -> Resul
         }
         Err(message) => return Err(no_question(sample, &message)),
     };
-    let mut questions = questions(&program, sample.guise);
+    let mut questions = questions(&program, &sample.words, sample.guise);
     let values: Vec<Value> = questions.iter().flat_map(|(_, question)| mentioned(question)).collect();
     questions.retain(|(text, _)| only.is_none_or(|only| only == text));
     let facts = sample.facts(&program);
@@ -85,7 +85,12 @@ pub(crate) fn judge(sample: &Sample, tally: &Tally, only: Option<&str>) -> Resul
     }
     // By chance and not in turn: questions of a kind stand at equal distances.
     let is_chosen = |number: usize| next((number << 16 | sample.placing) as u64).is_multiple_of(STEP);
-    let chosen = questions.iter().enumerate().filter(|(number, _)| only.is_some() || is_chosen(*number));
+    // One list of actions asks about all of them.
+    let is_wide = |question: &Question| matches!(Allow::of(question), Some(Allow::Actions(..)));
+    let chosen = questions
+        .iter()
+        .enumerate()
+        .filter(|(number, (_, question))| only.is_some() || is_wide(question) || is_chosen(*number));
     for (number, (_, (text, question))) in chosen.enumerate() {
         let turn = if only.is_some() { None } else { Some(number + sample.placing) };
         let found = case.ask(question, turn, tally).map_err(|(expected, found)| Found {
@@ -99,7 +104,7 @@ pub(crate) fn judge(sample: &Sample, tally: &Tally, only: Option<&str>) -> Resul
             })?;
         }
         if found {
-            count(&tally.cases);
+            tally.note_case(sample.kinds().into_iter().chain(case.local.kinds()));
         }
     }
     Ok(())
@@ -182,6 +187,7 @@ impl<'c> Case<'c> {
             let is_place = |at, n| turn.is_none_or(|turn| turn / ways.len() % n == at);
             for asked in self.local.ask(question, way, is_place) {
                 match &asked.found {
+                    Expected::Refused(message) if self.local.is_mistaken(message) => count(&tally.mistaken),
                     Expected::Refused(_) => count(&tally.no_sql),
                     Expected::Is(_) => tally.note_local(asked.dialect(), &self.split),
                 }

@@ -9,8 +9,8 @@ use crate::support::notation::{Cell, Value};
 use crate::support::outcome::Outcome;
 use crate::support::sql_limits;
 use portcullis_compiler::Dialect;
-use std::cell::Cell as Counter;
-use std::collections::BTreeSet;
+use std::cell::{Cell as Counter, RefCell};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 /// The most checks in a thousand that the engine may refuse.
@@ -66,6 +66,9 @@ struct Bulks {
     strange: Counter<usize>,
 }
 
+/// One kind of policy or schema in so many cases there must be.
+const KINDS_PER: usize = 50;
+
 /// Counts of a run.
 #[derive(Default)]
 pub(crate) struct Tally {
@@ -85,8 +88,12 @@ pub(crate) struct Tally {
     pub(crate) engine: Counter<usize>,
     /// Questions for which there is no local SQL, rightly.
     pub(crate) no_sql: Counter<usize>,
+    /// Statements that PostgreSQL refused over a mistaken document.
+    pub(crate) mistaken: Counter<usize>,
     /// Answers of the statements themselves.
     pub(crate) statements: Counter<usize>,
+    /// Cases by what is special about their policies and schemas.
+    kinds: RefCell<BTreeMap<&'static str, usize>>,
     /// In the order of [`DIALECTS`].
     local: [OnDatabase; DIALECTS.len()],
     paged: Paged,
@@ -131,6 +138,13 @@ impl Tally {
                 count(&self.refused);
             }
         }
+    }
+
+    /// Counts a case: a question that everybody answered.
+    pub(crate) fn note_case(&self, kinds: impl IntoIterator<Item = (&'static str, bool)>) {
+        count(&self.cases);
+        let mut counts = self.kinds.borrow_mut();
+        kinds.into_iter().for_each(|(name, is_one)| *counts.entry(name).or_default() += usize::from(is_one));
     }
 
     /// Counts an answer of local SQL.
@@ -209,6 +223,9 @@ impl Tally {
                 "{dialect}: too few with facts of the request beside tables"
             );
         }
+        for (name, n) in &*self.kinds.borrow() {
+            assert!(n * KINDS_PER >= self.cases.get(), "too few cases with {name}");
+        }
         let Paged { all, turned, starred } = &self.paged;
         assert!(holds(all, 20, &self.cases, 1), "too few lists are read in pages");
         assert!(!holds(&self.refused_pages, 10, all, 1), "too many lists are refused in pages");
@@ -250,11 +267,21 @@ impl fmt::Display for Tally {
         for (dialect, on) in DIALECTS.iter().zip(&self.local) {
             write!(f, ", {dialect} {on}")?;
         }
-        write!(f, ", without SQL {}, statements {}; ", no_sql.get(), statements.get())?;
+        write!(
+            f,
+            ", without SQL {}, refused over a mistaken type {}, statements {}; ",
+            no_sql.get(),
+            self.mistaken.get(),
+            statements.get()
+        )?;
+        write!(f, "cases with")?;
+        for (name, n) in &*self.kinds.borrow() {
+            write!(f, " {name} {n},")?;
+        }
         let Self { decisions, granted, enumerations, found, wildcards, refused, refused_checks, .. } = self;
         write!(
             f,
-            "{} decisions ({} yes, {} refused), {} enumerations ({} not empty, {} with wildcards, {} refused); ",
+            " {} decisions ({} yes, {} refused), {} enumerations ({} not empty, {} with wildcards, {} refused); ",
             decisions.get(),
             granted.get(),
             refused_checks.get(),

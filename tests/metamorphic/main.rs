@@ -142,7 +142,7 @@ fn try_policies(
         let Ok(program) = policy::program(&sample.policy) else {
             return Err(TestCaseError::reject("a cycle through negation"));
         };
-        let (facts, questions) = (sample.facts(&program), questions(&program, sample.guise));
+        let (facts, questions) = (sample.facts(&program), questions(&program, &sample.words, sample.guise));
         let known = Known { sample: &sample, program, facts, questions };
         if !fits(&known) {
             return Err(TestCaseError::reject("a policy that the test is not about"));
@@ -337,7 +337,7 @@ fn a_filter_passes_the_rows_that_a_list_holds() {
 #[test]
 fn shorthand_is_the_longhand_that_it_stands_for() {
     try_policies((40, 6), 1_000, all, |known, compared| {
-        let longhand = known.sample.guise.policy(&expand::longhand(&known.sample.plain));
+        let longhand = known.sample.guise.policy(&expand::longhand(&known.sample.words, &known.sample.plain));
         let spelled = policy::program(&longhand)?;
         let catalog = policy::tables(&known.facts);
         for (text, question) in known.every(12) {

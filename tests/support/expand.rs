@@ -1,13 +1,13 @@
 //! Longhand for shorthand, as the language's table has it.
 //!
-//! In: a policy as [`generate`](super::generate) lays it out, without a guise. Out: the same policy, with a rule in full in the
+//! In: a policy as [`generate`](super::generate) lays it out, without a guise, and its words. Out: the same policy, with a rule in full in the
 //! place of each shorthand line. Nothing of the compiler is used here: it is the table once more.
 
-use super::generate::{BLOCKS, Block};
+use super::vocabulary::{Block, Vocabulary};
 use std::fmt::Write;
 
 /// The policy without shorthand.
-pub(crate) fn longhand(policy: &str) -> String {
+pub(crate) fn longhand(words: &Vocabulary, policy: &str) -> String {
     let (mut text, mut rules) = (String::new(), String::new());
     // The compiler numbers constants in this order, and lists in statements follow the numbers.
     let (mut global, mut outside) = (String::new(), String::new());
@@ -16,8 +16,8 @@ pub(crate) fn longhand(policy: &str) -> String {
         match (inside, line.split_once(" if ")) {
             (Some(head), Some((left, right))) => {
                 let (left, right) = (left.trim(), right.trim_end_matches(';'));
-                match BLOCKS.iter().find(|block| block.head == head) {
-                    Some(block) => rules.push_str(&rule(block, left, right)),
+                match words.blocks.iter().find(|block| block.head == head) {
+                    Some(block) => rules.push_str(&rule(words, block, left, right)),
                     None => {
                         let _ =
                             writeln!(global, "{} if {};", of_global(left, ": Actor"), of_global(right, ""));
@@ -40,29 +40,28 @@ fn of_global(name: &str, ty: &str) -> String {
 }
 
 /// The rules that a line of a block stands for.
-fn rule(block: &Block, head: &str, body: &str) -> String {
-    let own = |block: &Block| if head == "role" { block.roles } else { block.permissions };
+fn rule(words: &Vocabulary, block: &Block, head: &str, body: &str) -> String {
+    let own = |block: &Block| if head == "role" { block.roles.clone() } else { block.permissions.clone() };
     let mut text = String::new();
     if !matches!(head, "role" | "permission") {
         let name = head.trim_matches('"');
-        write_rule(&mut text, block, block.name, name, body);
+        write_rule(&mut text, words, block, block.name, name, body);
         return text;
     }
-    for name in all(block, own) {
-        write_rule(&mut text, block, block.name, name, body);
+    for name in words.all(block, own) {
+        write_rule(&mut text, words, block, block.name, name, body);
     }
     // What a subtype adds is among every role of the subtype.
-    for subtype in BLOCKS.iter().filter(|other| parent(other).is_some_and(|parent| parent.name == block.name))
-    {
+    for subtype in words.blocks.iter().filter(|other| other.parent == Some(block.name)) {
         for name in own(subtype) {
-            write_rule(&mut text, block, subtype.name, name, body);
+            write_rule(&mut text, words, block, subtype.name, name, body);
         }
     }
     text
 }
 
-fn write_rule(text: &mut String, block: &Block, ty: &str, name: &str, body: &str) {
-    let mut reader = Reader { rest: body, block, head: name, n_related: 0 };
+fn write_rule(text: &mut String, words: &Vocabulary, block: &Block, ty: &str, name: &str, body: &str) {
+    let mut reader = Reader { rest: body, words, block, head: name, n_related: 0 };
     let body = reader.either();
     let predicate = if is_permission(name) { "has_permission" } else { "has_role" };
     let _ = writeln!(text, "{predicate}(actor: Actor, {name:?}, resource: {ty}) if {body};");
@@ -71,6 +70,7 @@ fn write_rule(text: &mut String, block: &Block, ty: &str, name: &str, body: &str
 /// A body that is read.
 struct Reader<'t> {
     rest: &'t str,
+    words: &'t Vocabulary,
     block: &'t Block,
     /// The name that a keyword of the head stands for.
     head: &'t str,
@@ -135,44 +135,35 @@ impl<'t> Reader<'t> {
     /// A name here, or on what a relation leads to; without a name any role.
     fn related(&mut self, name: Option<&str>) -> String {
         if !self.eat(" on ") {
-            return held(self.block, name.unwrap(), "resource");
+            return self.held(self.block, name.unwrap(), "resource");
         }
         let relation = self.name().unwrap();
-        let relations = all(self.block, |block| block.relations);
+        let relations = self.words.all(self.block, |block| block.relations.clone());
         let (_, ty) = relations.into_iter().find(|(known, _)| *known == relation).unwrap();
-        let target = BLOCKS.iter().find(|block| block.name == ty).unwrap();
+        let target = self.words.block(ty).unwrap();
         self.n_related += 1;
         let var = format!("related{}", self.n_related);
-        let names = name.map_or_else(|| all(target, |block| block.roles), |name| vec![name]);
-        let held: Vec<String> = names.into_iter().map(|name| held(target, name, &var)).collect();
+        let names =
+            name.map_or_else(|| self.words.all(target, |block| block.roles.clone()), |name| vec![name]);
+        let held: Vec<String> = names.into_iter().map(|name| self.held(target, name, &var)).collect();
         format!(
             "(has_relation(resource, {relation:?}, {var}) and {var} matches {ty} and ({}))",
             held.join(" or ")
         )
     }
-}
 
-/// What holds of the actor: a role, a permission or a relation, by what the block declares.
-fn held(block: &Block, name: &str, var: &str) -> String {
-    if all(block, |block| block.relations).iter().any(|(known, _)| *known == name) {
-        return format!("has_relation({var}, {name:?}, actor)");
+    /// What holds of the actor: a role, a permission or a relation, by what the block declares.
+    fn held(&self, block: &Block, name: &str, var: &str) -> String {
+        let relations = self.words.all(block, |block| block.relations.clone());
+        if relations.iter().any(|(known, _)| *known == name) {
+            return format!("has_relation({var}, {name:?}, actor)");
+        }
+        let predicate = if is_permission(name) { "has_permission" } else { "has_role" };
+        format!("{predicate}(actor, {name:?}, {var})")
     }
-    let predicate = if is_permission(name) { "has_permission" } else { "has_role" };
-    format!("{predicate}(actor, {name:?}, {var})")
 }
 
 /// In every block permissions begin with one letter and roles with another.
 fn is_permission(name: &str) -> bool {
     name.starts_with('p')
-}
-
-fn parent(block: &Block) -> Option<&'static Block> {
-    let (_, parent) = block.head.split_once(" extends ")?;
-    BLOCKS.iter().find(|block| block.name == parent)
-}
-
-/// What a block declares, and then what it inherits.
-fn all<T: Copy + 'static>(block: &Block, of: impl Fn(&Block) -> &'static [T]) -> Vec<T> {
-    let inherited = parent(block).map_or(&[][..], &of);
-    [of(block), inherited].concat()
 }

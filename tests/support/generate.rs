@@ -2,18 +2,18 @@
 //!
 //! In: bytes that proptest made. Out: a [`Sample`]. Each rule and each fact is decoded from bytes of its own,
 //! one choice a byte, and choice 0 is always the simplest; so that fewer and smaller bytes are a smaller
-//! policy, and shrinking needs no code of ours. The vocabulary is fixed: two types of actors, three of
-//! resources (one extends another), roles, permissions, relations of every kind, a global block, and
-//! predicates that are stored (`f0` …) or derived (`d0` …).
+//! policy, and shrinking needs no code of ours. The words come from a [`Vocabulary`]: types of actors and resources
+//! (one may extend another), roles, permissions, relations of every kind, a global block, and predicates that are
+//! stored (`f0` …) or derived (`d0` …).
 //!
 //! A policy either has no negation, and then anything may refer to anything; or names are levels: a rule
 //! refers to its own level or lower ones, and negates only lower ones. So few policies have a cycle through
-//! negation, which would be refused.
+//! negation, which would be refused. Its [entry point](super::entry) nothing refers to, so it may negate in either.
 
 use super::guise::Guise;
-use super::longhand;
 use super::notation::{Fact, Value};
-use super::shorthand;
+use super::vocabulary::{Predicate, Vocabulary};
+use super::{entry, longhand, patterns, shorthand};
 use portcullis_compiler::ir::{Program, Signature, SignatureArg, TypeId};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
@@ -26,6 +26,8 @@ pub(crate) struct Sample {
     pub(crate) policy: String,
     /// The same in plain texts.
     pub(crate) plain: String,
+    /// Its words.
+    pub(crate) words: Vocabulary,
     /// Chooses where each fact stands, and in what tables.
     pub(crate) placing: usize,
     /// How ids and names are written.
@@ -50,7 +52,11 @@ impl Sample {
         // Most of what is granted is granted by roles on things; chance alone would state few of them.
         let is_role = |shape: &&&Signature| shape.predicate == "has_role" && shape.args.len() == 3;
         let roles: Vec<&Signature> = usable.iter().filter(is_role).copied().collect();
-        let weighted = [usable, roles.repeat(ROLES)].concat();
+        let is_group = |shape: &&&Signature| {
+            !self.words.is_fixed && (shape.predicate == "f0" || shape.predicate == "has_relation")
+        };
+        let groups: Vec<&Signature> = usable.iter().filter(is_group).copied().collect();
+        let weighted = [usable, roles.repeat(ROLES), groups].concat();
         let fact = |bytes: &Vec<u8>| {
             let mut choices = Choices::new(bytes);
             let shape = choices.of(&weighted);
@@ -60,18 +66,38 @@ impl Sample {
         self.facts.iter().map(fact).collect::<BTreeSet<_>>().into_iter().collect()
     }
 
+    /// What is special about the policy, each with whether it is this one's.
+    pub(crate) fn kinds(&self) -> [(&'static str, bool); 4] {
+        let mut entries = self.plain.lines().filter(|line| line.starts_with("allow("));
+        let negates = entries.clone().any(|line| line.contains("not "));
+        let is_long = |predicate: &Predicate| {
+            predicate.types.len() >= 4 && self.plain.contains(&format!("{}(", predicate.name))
+        };
+        [
+            ("words of their own", !self.words.is_fixed),
+            ("an entry point of their own", entries.next().is_some()),
+            ("one that negates", negates),
+            ("predicates of four arguments or more", self.words.predicates.iter().any(is_long)),
+        ]
+    }
+
     fn value_of(&self, program: &Program, arg: &SignatureArg, choices: &mut Choices<'_>) -> Value {
         let name = |ty: &TypeId| program.types[ty.index()].name.as_str();
         let ty = match arg {
             // The policy's own text, which has its guise.
             SignatureArg::Literal(text) => return Value::new("String", text),
             SignatureArg::OneOf(types) => name(&choices.of(types)),
-            SignatureArg::Any => choices.of(&["Doc", "Doc", "User", "Org", "String", "Integer"]),
+            SignatureArg::Any => {
+                let [often, seldom] = [0, 1].map(|at| self.words.blocks[at].name);
+                choices.of(&[often, often, "User", seldom, "String", "Integer"])
+            }
         };
         self.guise.value(&match ty {
             "Integer" => Value::new(ty, choices.of(INTEGERS)),
             "String" => Value::new(ty, choices.of(&["r0", "r1", "g0", "p0", "a"])),
             "Boolean" => Value::new(ty, choices.of(&["true", "false"])),
+            // Of many types each has fewer ids, so that facts meet.
+            ty if !self.words.is_fixed && choices.below(2) == 0 => Value::new(ty, "a"),
             ty => Value::new(ty, id_of(ty, choices)),
         })
     }
@@ -91,70 +117,12 @@ pub(crate) enum Style {
     Layered,
 }
 
-/// A block of every policy.
-pub(crate) struct Block {
-    pub(crate) head: &'static str,
-    pub(crate) name: &'static str,
-    pub(crate) roles: &'static [&'static str],
-    pub(crate) permissions: &'static [&'static str],
-    /// Name and related type.
-    pub(crate) relations: &'static [(&'static str, &'static str)],
-}
-
-/// The blocks, less the global one.
-pub(crate) const BLOCKS: &[Block] = &[
-    Block {
-        head: "resource Doc",
-        name: "Doc",
-        roles: &["r0", "r1", "r2"],
-        permissions: &["p0", "p1", "p2"],
-        relations: &[
-            ("parent", "Doc"),
-            ("org", "Org"),
-            ("owner", "User"),
-            ("team", "Group"),
-            ("any", "Actor"),
-        ],
-    },
-    Block {
-        head: "resource Org",
-        name: "Org",
-        roles: &["r0", "r1"],
-        permissions: &["p0", "p1"],
-        relations: &[("parent", "Org"), ("owner", "User"), ("group", "Group")],
-    },
-    Block {
-        head: "actor Group",
-        name: "Group",
-        roles: &["r0"],
-        permissions: &[],
-        relations: &[("parent", "Group"), ("owner", "User")],
-    },
-    Block {
-        head: "resource Memo extends Doc",
-        name: "Memo",
-        roles: &["r3"],
-        permissions: &["p3"],
-        relations: &[],
-    },
-];
-
 /// How much more often than others a role on something is stated.
 const ROLES: usize = 6;
 
 /// Numbers that facts hold; the ends of the range have no neighbour on one side.
 const INTEGERS: &[&str] =
     &["1", "2", "10", "2", "1", "0", "-3", "9223372036854775807", "-9223372036854775808"];
-
-/// The ids of each type; the last of each is never stored.
-pub(crate) const IDS: &[(&str, &[&str])] = &[
-    ("User", &["a", "b", "zz"]),
-    ("Doc", &["a", "b", "c", "zz"]),
-    ("Org", &["a", "b", "zz"]),
-    ("Group", &["a", "b", "zz"]),
-    ("Memo", &["a", "zz"]),
-    ("Bot", &["a", "zz"]),
-];
 
 /// Bytes as choices.
 pub(crate) struct Choices<'b> {
@@ -191,71 +159,105 @@ impl<'b> Choices<'b> {
 /// Policies with facts.
 pub(crate) fn samples() -> impl Strategy<Value = Sample> {
     let rule = prop::collection::vec(any::<u8>(), 2..40);
-    let fact = prop::collection::vec(any::<u8>(), 8);
+    let fact = prop::collection::vec(any::<u8>(), 12);
     let rules = prop::collection::vec(rule, 3..16);
-    let facts = prop::collection::vec(fact, 0..32);
-    let frame = (any::<bool>(), 0..4_u8, 0..4_u8);
+    let facts = prop::collection::vec(fact, 0..40);
+    let words = prop::collection::vec(any::<u8>(), 64);
+    let entry = prop::collection::vec(any::<u8>(), 0..40);
+    let frame = (any::<bool>(), 0..4_u8, 0..4_u8, words, entry);
     (frame, rules, facts, any::<u16>(), any::<[u8; 4]>()).prop_map(
-        |((is_layered, wired, bots), rules, facts, placing, guise)| {
+        |((is_layered, wired, bots, words, entry), rules, facts, placing, guise)| {
             let style = if is_layered { Style::Layered } else { Style::Tangled };
             let guise = Guise::of(guise);
-            let plain = policy(style, wired > 0, bots == 3, &rules);
-            Sample { policy: guise.policy(&plain), plain, placing: usize::from(placing), guise, facts }
+            let words = Vocabulary::of(&words);
+            let frame = Frame { style, is_wired: wired > 0, has_bots: bots == 3, words: &words };
+            let plain = frame.policy(&rules, &entry);
+            let placing = usize::from(placing);
+            Sample { policy: guise.policy(&plain), plain, words, placing, guise, facts }
         },
     )
 }
 
-fn policy(style: Style, is_wired: bool, has_bots: bool, rules: &[Vec<u8>]) -> String {
-    let mut inside: Vec<Vec<String>> = BLOCKS.iter().map(|_| Vec::new()).collect();
-    if is_wired {
-        // Most policies let roles lead to permissions; chance alone seldom does.
-        inside[0]
-            .extend(["\"p0\" if \"r0\";", "\"p1\" if \"r1\";", "\"p2\" if \"owner\";"].map(str::to_owned));
-        inside[1].extend(["\"p0\" if \"r0\";", "\"p1\" if \"r1\";"].map(str::to_owned));
-    }
-    let mut outside = Vec::new();
-    let mut global = Vec::new();
-    for bytes in rules {
-        let mut choices = Choices::new(bytes);
-        match choices.below(16) {
-            0..6 => {
-                let at = choices.of(&[0, 0, 0, 1, 1, 2, 3]);
-                inside[at].push(shorthand::rule(&BLOCKS[at], style, &mut choices));
+/// What a policy's rules stand in.
+struct Frame<'w> {
+    style: Style,
+    is_wired: bool,
+    has_bots: bool,
+    words: &'w Vocabulary,
+}
+
+impl Frame<'_> {
+    fn policy(&self, rules: &[Vec<u8>], entry: &[u8]) -> String {
+        let Self { style, words, .. } = *self;
+        let mut inside = self.wires();
+        let mut choices = Choices::new(entry);
+        let mut outside = if words.is_fixed { Vec::new() } else { patterns::most(words, &mut choices) };
+        outside.extend(entry::rules(words, &mut choices));
+        let mut global = Vec::new();
+        for bytes in rules {
+            let mut choices = Choices::new(bytes);
+            match choices.below(16) {
+                0..6 => {
+                    let at = words.block_of_rule(&mut choices);
+                    inside[at].push(shorthand::rule(words, &words.blocks[at], style, &mut choices));
+                }
+                6 => {
+                    global.push(choices.of(&["\"g0\" if \"g1\";", "\"q0\" if \"g0\";", "\"q0\" if \"g1\";"]));
+                }
+                7..12 if words.is_fixed => outside.push(longhand::template(style, &mut choices).to_owned()),
+                7..12 => outside.push(patterns::rule(words, style, &mut choices)),
+                _ => outside.push(longhand::rule(words, style, &mut choices)),
             }
-            6 => global.push(choices.of(&["\"g0\" if \"g1\";", "\"q0\" if \"g0\";", "\"q0\" if \"g1\";"])),
-            7..12 => outside.push(longhand::template(style, &mut choices).to_owned()),
-            _ => outside.push(longhand::rule(style, &mut choices)),
         }
-    }
-    let mut text = String::from("actor User {}\n");
-    if has_bots {
-        text.push_str("actor Bot extends User {}\n");
-    }
-    text.push_str("global {\n  roles = [\"g0\", \"g1\"];\n  permissions = [\"q0\"];\n");
-    global.iter().for_each(|rule| text.extend(["  ", rule, "\n"]));
-    text.push_str("}\n");
-    for (block, rules) in BLOCKS.iter().zip(&inside) {
-        let quoted =
-            |names: &[&str]| names.iter().map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", ");
-        let relations: Vec<String> =
-            block.relations.iter().map(|(name, ty)| format!("{name}: {ty}")).collect();
-        let _ = writeln!(text, "{} {{", block.head);
-        let _ = writeln!(text, "  roles = [{}];", quoted(block.roles));
-        if !block.permissions.is_empty() {
-            let _ = writeln!(text, "  permissions = [{}];", quoted(block.permissions));
+        let mut text = String::from("actor User {}\n");
+        if self.has_bots {
+            text.push_str("actor Bot extends User {}\n");
         }
-        if !relations.is_empty() {
-            let _ = writeln!(text, "  relations = {{ {} }};", relations.join(", "));
-        }
-        rules.iter().for_each(|rule| text.extend(["  ", rule, "\n"]));
+        text.push_str("global {\n  roles = [\"g0\", \"g1\"];\n  permissions = [\"q0\"];\n");
+        global.iter().for_each(|rule| text.extend(["  ", rule, "\n"]));
         text.push_str("}\n");
+        for (block, rules) in words.blocks.iter().zip(&inside) {
+            let quoted =
+                |names: &[&str]| names.iter().map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", ");
+            let relations: Vec<String> =
+                block.relations.iter().map(|(name, ty)| format!("{name}: {ty}")).collect();
+            let _ = writeln!(text, "{} {{", block.head);
+            let _ = writeln!(text, "  roles = [{}];", quoted(&block.roles));
+            if !block.permissions.is_empty() {
+                let _ = writeln!(text, "  permissions = [{}];", quoted(&block.permissions));
+            }
+            if !relations.is_empty() {
+                let _ = writeln!(text, "  relations = {{ {} }};", relations.join(", "));
+            }
+            rules.iter().for_each(|rule| text.extend(["  ", rule, "\n"]));
+            text.push_str("}\n");
+        }
+        outside.iter().for_each(|rule| text.extend([rule, "\n"]));
+        text
     }
-    outside.iter().for_each(|rule| text.extend([rule, "\n"]));
-    text
+
+    /// For each block its first rules: most policies let roles lead to permissions, and chance alone seldom does.
+    fn wires(&self) -> Vec<Vec<String>> {
+        let wires = |at: usize| -> &[&str] {
+            let block = &self.words.blocks[at];
+            match (self.is_wired, self.words.is_fixed, at) {
+                (false, ..) | (true, true, 2..) => &[],
+                (true, true, 0) => &["\"p0\" if \"r0\";", "\"p1\" if \"r1\";", "\"p2\" if \"owner\";"],
+                (true, true, 1) => &["\"p0\" if \"r0\";", "\"p1\" if \"r1\";"],
+                (true, false, _) if block.permissions.is_empty() || block.parent.is_some() => &[],
+                (true, false, _) if block.permissions.len() > 1 && block.roles.len() > 1 => {
+                    &["\"p0\" if \"r0\";", "\"p1\" if \"r1\";"]
+                }
+                (true, false, _) => &["\"p0\" if \"r0\";"],
+            }
+        };
+        let of = |at| wires(at).iter().map(|rule| (*rule).to_owned()).collect();
+        (0..self.words.blocks.len()).map(of).collect()
+    }
 }
 
 /// A known id of a type.
 pub(crate) fn id_of(ty: &str, choices: &mut Choices<'_>) -> &'static str {
-    let (_, ids) = IDS.iter().find(|(name, _)| *name == ty).unwrap();
+    let ids = Vocabulary::ids(ty);
     choices.of(&ids[..ids.len() - 1])
 }

@@ -1,33 +1,9 @@
 //! Random rules in full: heads with repeated variables, literals and open variables, and bodies with joins,
 //! negation, comparisons, lists and types.
 
-use super::generate::{BLOCKS, Choices, Style, id_of};
+use super::generate::{Choices, Style, id_of};
+use super::vocabulary::{Block, Vocabulary};
 use std::collections::BTreeSet;
-
-/// The policies' own predicates with their arguments' types: stored ones first, then derived ones.
-pub(crate) const PREDICATES: &[(&str, &[&str])] = &[
-    ("f0", &["Doc"]),
-    ("f1", &["User"]),
-    ("f2", &["Doc", "Doc"]),
-    ("f3", &["User", "Doc"]),
-    ("f4", &["Doc", "Integer"]),
-    ("f5", &["Org"]),
-    ("f6", &["Doc"]),
-    ("f7", &["User", "Doc"]),
-    ("f8", &["User", "String"]),
-    ("f9", &["Doc", "Boolean"]),
-    ("d0", &["Doc"]),
-    ("d1", &["Doc", "Doc"]),
-    ("d2", &["User", "Doc"]),
-    ("d3", &["Org"]),
-    ("d4", &["User", "Org"]),
-    ("d5", &["Doc", "Integer"]),
-    ("d6", &["User", "String"]),
-    ("d7", &[]),
-];
-
-/// The first derived predicate.
-const DERIVED: usize = 10;
 
 /// Rules that random choices would seldom make: recursion of every kind, and what leads from it to the
 /// entry point. Those of the first list fit the levels.
@@ -120,20 +96,21 @@ enum Arg {
 }
 
 /// A rule under construction.
-struct Rule {
+struct Rule<'w> {
+    words: &'w Vocabulary,
     /// The variables that the head or a positive atom binds, with their types.
     bound: BTreeSet<(String, &'static str)>,
 }
 
 /// One rule.
-pub(crate) fn rule(style: Style, choices: &mut Choices<'_>) -> String {
-    let head = head(style, choices);
-    let mut rule = Rule { bound: BTreeSet::new() };
+pub(crate) fn rule(words: &Vocabulary, style: Style, choices: &mut Choices<'_>) -> String {
+    let head = head(words, style, choices);
+    let mut rule = Rule { words, bound: BTreeSet::new() };
     let actor = choices.of(&["User", "User", "Actor"]);
     let params: Vec<String> = head.args.iter().map(|arg| rule.param(arg, actor, choices)).collect();
     let mut body = Vec::new();
     while choices.more() && body.len() < 4 {
-        let atom = shape(style, head.level, choices);
+        let atom = shape(words, style, head.level, choices);
         let args: Vec<String> = atom.args.iter().map(|arg| rule.argument(arg, choices)).collect();
         body.push(format!("{}({})", atom.name, args.join(", ")));
         if choices.rarely(3) {
@@ -164,68 +141,78 @@ pub(crate) fn template(style: Style, choices: &mut Choices<'_>) -> &'static str 
 }
 
 /// What a rule may define. Derived predicates are below roles, roles below permissions.
-fn head(style: Style, choices: &mut Choices<'_>) -> Shape {
+fn head(words: &Vocabulary, style: Style, choices: &mut Choices<'_>) -> Shape {
     match choices.below(8) {
-        0..4 => own(DERIVED + choices.below(PREDICATES.len() - DERIVED)),
-        4 => named("has_permission", "p", choices),
-        5 => named("has_role", "r", choices),
+        0..4 => own(words, words.n_stored + choices.below(words.predicates.len() - words.n_stored)),
+        4 => named(words, "has_permission", "p", choices),
+        5 => named(words, "has_role", "r", choices),
         6 if style == Style::Tangled => Shape {
             name: "has_role",
-            args: vec![Arg::Of("User"), Arg::Of("String"), Arg::Of("Doc")],
+            args: vec![Arg::Of("User"), Arg::Of("String"), Arg::Of(words.resource(choices).name)],
             level: 0,
         },
-        7 if style == Style::Tangled => Shape {
-            name: "has_relation",
-            args: vec![Arg::Of("Doc"), Arg::Text("\"parent\"".into()), Arg::Of("Doc")],
-            level: 0,
+        7 if style == Style::Tangled => match words.edge(choices) {
+            Some((from, relation, to)) => Shape {
+                name: "has_relation",
+                args: vec![Arg::Of(from.name), Arg::Text(format!("{relation:?}")), Arg::Of(to.name)],
+                level: 0,
+            },
+            None => named(words, "has_role", "r", choices),
         },
-        _ => named("has_permission", "p", choices),
+        _ => named(words, "has_permission", "p", choices),
     }
 }
 
 /// An atom that a rule of this level may read.
-fn shape(style: Style, level: usize, choices: &mut Choices<'_>) -> Shape {
+fn shape(words: &Vocabulary, style: Style, level: usize, choices: &mut Choices<'_>) -> Shape {
     let found = match choices.below(13) {
-        0..3 => own(choices.below(DERIVED)),
-        3..6 => own(DERIVED + choices.below(PREDICATES.len() - DERIVED)),
-        6 | 7 => named("has_role", "r", choices),
-        8 => named("has_permission", "p", choices),
-        9 if style == Style::Tangled => Shape {
-            name: "has_role",
-            args: vec![Arg::Of(choices.of(&["User", "Group"])), Arg::Of("String"), Arg::Of("Doc")],
-            level: 0,
-        },
+        0..3 => own(words, choices.below(words.n_stored)),
+        3..6 => own(words, words.n_stored + choices.below(words.predicates.len() - words.n_stored)),
+        6 | 7 => named(words, "has_role", "r", choices),
+        8 => named(words, "has_permission", "p", choices),
+        9 if style == Style::Tangled => {
+            let actor = choices.of(&["User", "Group"]);
+            let on = words.resource(choices).name;
+            Shape { name: "has_role", args: vec![Arg::Of(actor), Arg::Of("String"), Arg::Of(on)], level: 0 }
+        }
         12 => Shape { name: "has_role", args: vec![Arg::Of("User"), Arg::Text("\"g0\"".into())], level: 0 },
         _ => {
-            let block = &BLOCKS[choices.below(3)];
-            let (relation, ty) = choices.of(block.relations);
+            let related: Vec<&Block> =
+                words.blocks.iter().filter(|block| !block.relations.is_empty()).collect();
+            let block = choices.of(&related);
+            let (relation, ty) = choices.of(&block.relations);
             let to = if ty == "Actor" { "User" } else { ty };
             let args = vec![Arg::Of(block.name), Arg::Text(format!("{relation:?}")), Arg::Of(to)];
             Shape { name: "has_relation", args, level: 0 }
         }
     };
-    if style == Style::Layered && found.level > level { own(choices.below(DERIVED)) } else { found }
-}
-
-fn own(number: usize) -> Shape {
-    let (name, types) = PREDICATES[number];
-    Shape {
-        name,
-        args: types.iter().map(|ty| Arg::Of(ty)).collect(),
-        level: number.saturating_sub(DERIVED - 1),
+    if style == Style::Layered && found.level > level {
+        own(words, choices.below(words.n_stored))
+    } else {
+        found
     }
 }
 
-/// A role or a permission by name on a document or an organization.
-fn named(name: &'static str, kind: &str, choices: &mut Choices<'_>) -> Shape {
-    let number = choices.below(2);
+fn own(words: &Vocabulary, number: usize) -> Shape {
+    let predicate = &words.predicates[number];
+    Shape {
+        name: predicate.name,
+        args: predicate.types.iter().map(|ty| Arg::Of(ty)).collect(),
+        level: number.saturating_sub(words.n_stored - 1),
+    }
+}
+
+/// A role or a permission by name on a resource.
+fn named(words: &Vocabulary, name: &'static str, kind: &str, choices: &mut Choices<'_>) -> Shape {
     let actor = choices.of(&["User", "User", "User", "Group"]);
-    let on = choices.of(&["Doc", "Doc", "Org"]);
-    let args = vec![Arg::Of(actor), Arg::Text(format!("\"{kind}{number}\"")), Arg::Of(on)];
+    let on = words.resource(choices);
+    let names = if kind == "p" { &on.permissions } else { &on.roles };
+    let number = choices.below(names.len().min(2));
+    let args = vec![Arg::Of(actor), Arg::Text(format!("{:?}", names[number])), Arg::Of(on.name)];
     Shape { name, args, level: 10 + number + if kind == "p" { 10 } else { 0 } }
 }
 
-impl Rule {
+impl Rule<'_> {
     /// A parameter: a typed variable, a variable for the second time, an open one, or a literal.
     fn param(&mut self, arg: &Arg, actor: &str, choices: &mut Choices<'_>) -> String {
         let ty = match arg {
@@ -240,7 +227,9 @@ impl Rule {
                 let is_new = self.bound.insert((name.clone(), ty));
                 let written = match ty {
                     "User" => actor,
-                    "Doc" => choices.of(&["Doc", "Doc", "Doc", "Doc", "Resource"]),
+                    resource if self.is_resource(resource) => {
+                        choices.of(&[resource, resource, resource, resource, "Resource"])
+                    }
                     other => other,
                 };
                 if is_new { format!("{name}: {written}") } else { name }
@@ -276,6 +265,16 @@ impl Rule {
         }
     }
 
+    fn is_resource(&self, ty: &str) -> bool {
+        self.words.resources().any(|block| block.name == ty && block.parent.is_none())
+    }
+
+    /// A type that extends this one.
+    fn extending(&self, ty: &str) -> Option<&'static str> {
+        let other = self.words.blocks.iter().find(|block| block.parent == Some(ty));
+        other.map(|block| block.name)
+    }
+
     /// A test of a bound variable.
     fn test(&self, choices: &mut Choices<'_>) -> Option<String> {
         let bound: Vec<&(String, &str)> = self.bound.iter().collect();
@@ -294,8 +293,12 @@ impl Rule {
             }
             (1, _) => format!("{name} = {value}"),
             (2, _) => format!("{name} in [{value}, {}]", literal(ty, choices)),
-            (3, "Doc") => format!("{name} {} Doc", choices.of(&["matches", "matches!"])),
-            (4, "Doc") => format!("{name} matches Memo"),
+            (3, resource) if self.is_resource(resource) => {
+                format!("{name} {} {resource}", choices.of(&["matches", "matches!"]))
+            }
+            (4, resource) if self.extending(resource).is_some() => {
+                format!("{name} matches {}", self.extending(resource).unwrap_or_default())
+            }
             (5, _) => {
                 let (other, _) = choices.of(&bound);
                 format!("{name} {} {other}", choices.of(&["!=", "="]))
@@ -309,7 +312,7 @@ impl Rule {
     /// An atom that binds nothing: over bound variables, literals and `own`, which stands for a variable that
     /// nothing else binds.
     fn closed(&self, style: Style, level: usize, own: &str, choices: &mut Choices<'_>) -> String {
-        let lower = shape(style, level, choices);
+        let lower = shape(self.words, style, level, choices);
         let arg = |arg: &Arg, choices: &mut Choices<'_>| match arg {
             Arg::Text(text) => text.clone(),
             Arg::Of(ty) => {
@@ -348,11 +351,15 @@ fn initial(ty: &str) -> char {
     ty.chars().next().unwrap().to_ascii_lowercase()
 }
 
+/// Types of resources may differ in their last letter only.
 fn variable(ty: &str, choices: &mut Choices<'_>) -> String {
-    format!("{}{}", initial(ty), choices.below(3))
+    let number = ty.strip_prefix('R').filter(|number| number.len() == 1).unwrap_or_default();
+    let n = if number.is_empty() { 3 } else { 2 };
+    format!("{}{number}{}", initial(ty), ["0", "1", "2"][choices.below(n)])
 }
 
-fn literal(ty: &str, choices: &mut Choices<'_>) -> String {
+/// A literal of a type.
+pub(crate) fn literal(ty: &str, choices: &mut Choices<'_>) -> String {
     match ty {
         "Integer" => choices.of(&["2", "1", "10", "0", "-3", "9223372036854775807"]).to_owned(),
         "String" => choices.of(&["\"r0\"", "\"r1\"", "\"r2\"", "\"p0\""]).to_owned(),

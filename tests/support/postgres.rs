@@ -35,7 +35,12 @@ impl Server {
         let cluster = Cluster::start_in(place, SETTINGS)?;
         let mut config = Config::new();
         config.host_path(&cluster.folder).user("postgres").dbname("postgres");
-        Ok(Self { config, idle: Mutex::default(), _cluster: cluster })
+        let server = Self { config, idle: Mutex::default(), _cluster: cluster };
+        let client = server.connect()?;
+        WIRE.block_on(client.batch_execute("CREATE EXTENSION citext"))
+            .map_err(|error| format!("no type that ignores case: {error}"))?;
+        server.give_back(client);
+        Ok(server)
     }
 
     fn connect(&self) -> Result<Client, String> {

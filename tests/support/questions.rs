@@ -1,12 +1,12 @@
 //! What is asked about a random policy.
 //!
-//! In: a program made by [`generate`](super::generate), and the guise of its ids. Out: every check over the known
-//! ids and an unknown one, every list and list of actions, and patterns with every kind of variable, each with
+//! In: a program made by [`generate`](super::generate), its words, and the guise of its ids. Out: every check over the
+//! known ids and an unknown one, every list and list of actions, and patterns with every kind of variable, each with
 //! its text.
 
-use super::generate::IDS;
 use super::guise::Guise;
 use super::notation;
+use super::vocabulary::{Predicate, Vocabulary};
 use portcullis_compiler::ir::Program;
 use portcullis_compiler::question::Question;
 
@@ -15,10 +15,12 @@ const ACTORS: [&str; 5] = ["User:a", "User:b", "User:zz", "Group:a", "Bot:a"];
 
 const ACTIONS: [&str; 4] = ["p0", "p1", "p2", "p3"];
 
-/// The types of what is asked about.
-const RESOURCES: [&str; 3] = ["Doc", "Org", "Memo"];
+/// The most ids of a type of random words that are asked about, and of how many types all are.
+const MOST_IDS: usize = 2;
+const WHOLE_TYPES: usize = 1;
 
-/// Questions that are neither checks nor lists of the entry point, and some that are, about everybody.
+/// Questions that are neither checks nor lists of the entry point, and some that are, about everybody: with the fixed
+/// words.
 const PATTERNS: &[&str] = &[
     "allow(User:?, \"p0\", Doc:?)",
     "allow(User:?, \"p1\", Doc:a)",
@@ -69,28 +71,73 @@ const PATTERNS: &[&str] = &[
     "allow(User:[b, zz], \"p0\", Doc:?)",
 ];
 
+/// Such questions with any words.
+const GENERAL: &[&str] = &[
+    "allow(User:?, \"p0\", R0:?)",
+    "allow(User:?, \"p1\", R1:a)",
+    "allow(Group:?, String:?, R0:?)",
+    "allow(User:?, String:?, R1:?)",
+    "allow(User:a, \"q0\")",
+    "has_role(User:?, String:?, R0:a)",
+    "has_role(User:a, \"r1\", R1:?)",
+    "has_role(User:?, String:?)",
+    "has_role(Group:?, \"r0\", R2:_)",
+    "has_relation(R0:?, String:?, R1:?)",
+    "has_permission(User:a, \"p0\", R0:?) and has_role(User:a, \"r0\", R0:?)",
+    "allow(User:?u, \"p0\", R0:a) and allow(User:?u, \"p1\", R0:a)",
+    "allow(User:[a, zz], \"p1\", R1:[a, b, zz])",
+    "allow(User:[b, zz], \"p0\", R2:?)",
+];
+
 /// Every question that the policy can be asked, with its text.
-pub(crate) fn questions(program: &Program, guise: Guise) -> Vec<(String, Question)> {
-    let resources: Vec<String> = RESOURCES
-        .iter()
-        .filter_map(|ty| IDS.iter().find(|(known, _)| known == ty))
-        .flat_map(|(ty, ids)| ids.iter().map(move |id| format!("{ty}:{id}")))
-        .collect();
+pub(crate) fn questions(program: &Program, words: &Vocabulary, guise: Guise) -> Vec<(String, Question)> {
+    let types: Vec<&str> = words.resources().map(|block| block.name).collect();
+    let mut resources: Vec<String> = Vec::new();
+    for (at, ty) in types.iter().enumerate() {
+        let is_whole = words.is_fixed || at < WHOLE_TYPES;
+        let ids = Vocabulary::ids(ty).iter().take(if is_whole { usize::MAX } else { MOST_IDS });
+        resources.extend(ids.map(|id| format!("{ty}:{id}")));
+    }
     let mut texts = Vec::new();
-    for actor in ACTORS {
+    for actor in ACTORS.iter().filter(|actor| words.is_fixed || !actor.ends_with("zz")) {
         for action in ACTIONS {
             texts.extend(resources.iter().map(|resource| format!("allow({actor}, {action:?}, {resource})")));
-            texts.extend(RESOURCES.map(|ty| format!("allow({actor}, {action:?}, {ty}:?)")));
+            texts.extend(types.iter().map(|ty| format!("allow({actor}, {action:?}, {ty}:?)")));
         }
         texts.extend(resources.iter().map(|resource| format!("allow({actor}, String:?, {resource})")));
         texts.push(format!("allow({actor}, String:?)"));
     }
-    texts.extend(PATTERNS.iter().map(|&pattern| pattern.to_owned()));
+    let patterns = if words.is_fixed { PATTERNS } else { GENERAL };
+    texts.extend(patterns.iter().map(|&pattern| pattern.to_owned()));
+    if !words.is_fixed {
+        texts.extend(words.predicates.iter().flat_map(about));
+    }
     let asked = texts.into_iter().map(|text| guise.question(&notation::question(&text).unwrap()));
     asked
         .filter(|question| is_known(program, question))
         .map(|asked| (notation::written(&asked), asked))
         .collect()
+}
+
+/// Questions about a predicate: of all arguments, of all with the first given or the last left open, of some.
+fn about(predicate: &Predicate) -> Vec<String> {
+    let Predicate { name, types } = predicate;
+    let given = |ty: &str| match ty {
+        "Integer" => "2".to_owned(),
+        "String" => "\"r0\"".to_owned(),
+        ty => format!("{ty}:a"),
+    };
+    let call = |arg: &dyn Fn(usize, &str) -> String| {
+        let args: Vec<String> = types.iter().enumerate().map(|(at, ty)| arg(at, ty)).collect();
+        format!("{name}({})", args.join(", "))
+    };
+    let last = types.len().saturating_sub(1);
+    vec![
+        call(&|_, ty| format!("{ty}:?")),
+        call(&|at, ty| if at == 0 { given(ty) } else { format!("{ty}:?") }),
+        call(&|at, ty| if at == last { format!("{ty}:_") } else { format!("{ty}:?") }),
+        call(&|at, ty| if at % 2 == 1 { format!("{ty}:?") } else { given(ty) }),
+    ]
 }
 
 /// Whether the policy has the types and the predicates; those of the language itself it always has.

@@ -155,7 +155,9 @@ async fn run_postgres(session: &Session, sql: &str) -> Result<Returned, String> 
 }
 
 fn told(error: &tokio_postgres::Error) -> String {
-    error.as_db_error().map_or_else(|| format!("{error:?}"), ToString::to_string)
+    error
+        .as_db_error()
+        .map_or_else(|| format!("{error:?}"), |told| format!("{told} [{}]", told.code().code()))
 }
 
 fn run_sqlite(connection: &Connection, sql: &str) -> Result<Returned, String> {

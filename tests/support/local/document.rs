@@ -1,6 +1,6 @@
 //! The data-bindings document of a schema, spelled in the ways that people spell them.
 
-use super::renaming::{Kind, Renaming};
+use super::renaming::Renaming;
 use super::schema::Schema;
 use super::style::Style;
 use portcullis_compiler::Dialect;
@@ -32,20 +32,11 @@ pub(crate) fn document(style: Style, renaming: &Renaming, schema: &Schema) -> St
     if style.n % 4 == 2 {
         text.push_str("  nobody_reads(Nothing:_, String:_):\n    query: SELECT a, b FROM there_is_none\n");
     }
-    let declared: Vec<(&str, Kind)> = renaming.declared().collect();
+    let declared: Vec<(&str, &str)> = renaming.declared().collect();
     if !declared.is_empty() {
         text.push_str("sql_types:\n");
     }
-    for (ty, kind) in declared {
-        let name = match (kind, style.n % 2) {
-            (Kind::Integer, 0) => "INTEGER",
-            (Kind::Integer, _) => "int",
-            (Kind::Bigint, 0) => "bigint",
-            (Kind::Bigint, _) => "BIGINT",
-            (Kind::Uuid, 0) => "UUID",
-            (Kind::Uuid, _) => "uuid",
-            (Kind::Varchar | Kind::Text | Kind::Undeclared, _) => "VARCHAR(255)",
-        };
+    for (ty, name) in declared {
         let _ = writeln!(text, "  {ty}: {name}");
     }
     if !schema.promises.is_empty() {

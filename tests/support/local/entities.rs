@@ -5,7 +5,7 @@
 //! promises that the tables' ids are unique, so a filter over exactly that column may read the row.
 
 use super::renaming::Renaming;
-use super::schema::{Bound, Candidates, Key, Schema, column_type, spelled};
+use super::schema::{Bound, Candidates, Key, Schema, column_type, key_type, spelled};
 use super::style::Style;
 use super::tables::{Column, ColumnType, Row, Table, quoted};
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,7 +28,7 @@ pub(crate) fn place(
             0 => format!("{}s_{number}", word.to_lowercase()),
             _ => quoted(&format!("{word}s")),
         };
-        let id = column_type(style, renaming, ty, "", std::iter::empty());
+        let id = key_type(style, renaming, ty, ids.iter().map(String::as_str));
         let columns = vec![Column { name: ID.to_owned(), ty: id }];
         let rows = ids.iter().map(|id| vec![Some(id.clone())]).collect();
         things.insert(ty.clone(), Table { name, columns, key: Some(0), rows });

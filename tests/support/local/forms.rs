@@ -3,6 +3,7 @@
 //! Around the rows that are facts stand others that are none: rows with NULL, rows that the query's
 //! condition leaves out, and the same row again.
 
+use super::kind::Live;
 use super::style::{Form, Style};
 use super::tables::{Column, ColumnType, Row, Table};
 use portcullis_compiler::Dialect;
@@ -32,6 +33,14 @@ pub(crate) fn bound(style: Style, number: usize, table: &Table) -> (Vec<Table>, 
     };
     match style.form(number) {
         Form::Plain => wider(format!("SELECT {list} FROM {from}")),
+        // Ids that differ in their case only would be one.
+        Form::Distinct
+            if columns
+                .iter()
+                .any(|column| matches!(column.ty, ColumnType::Ids(live) if live.ignores_case())) =>
+        {
+            wider(format!("SELECT {list} FROM {from}"))
+        }
         Form::Distinct => {
             let qualified: Vec<String> = names.iter().map(|name| format!("x.{name}")).collect();
             wider(format!("SELECT DISTINCT {} FROM {from} AS x", qualified.join(", ")))
@@ -78,12 +87,10 @@ pub(crate) fn bound(style: Style, number: usize, table: &Table) -> (Vec<Table>, 
             let cell = |(column, cell): (&Column, &Option<String>)| {
                 let literal = column.ty.literal(cell.as_deref());
                 match column.ty {
-                    ColumnType::Text
-                    | ColumnType::Decoy
-                    | ColumnType::Varchar
-                    | ColumnType::Integer
-                    | ColumnType::Enum { .. } => literal,
-                    ColumnType::Bigint | ColumnType::Uuid | ColumnType::Boolean => {
+                    ColumnType::Text | ColumnType::Decoy | ColumnType::Integer | ColumnType::Enum { .. } => {
+                        literal
+                    }
+                    ColumnType::Bigint | ColumnType::Ids(_) | ColumnType::Boolean => {
                         format!("CAST({literal} AS {})", cast_name(&column.ty, style.dialect))
                     }
                 }
@@ -99,10 +106,12 @@ pub(crate) fn bound(style: Style, number: usize, table: &Table) -> (Vec<Table>, 
     }
 }
 
-/// SQLite reads a type's name in a cast as an affinity, and that of `UUID` is a number's.
+/// SQLite reads a type's name in a cast as an affinity, that of `UUID` is a number's, and without a name there is none.
 fn cast_name(ty: &ColumnType, dialect: Dialect) -> String {
     match (ty, dialect) {
-        (ColumnType::Uuid, Dialect::Sqlite) => "TEXT".into(),
+        (ColumnType::Ids(live), Dialect::Sqlite) => if live.is_number { "INTEGER" } else { "TEXT" }.into(),
+        // A domain is made with its table, and these rows have none.
+        (ColumnType::Ids(Live { domain_of: Some(of), .. }), _) => (*of).into(),
         (ty, dialect) => ty.name(dialect),
     }
 }

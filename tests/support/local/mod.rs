@@ -15,6 +15,7 @@ pub(crate) mod caller;
 mod document;
 mod entities;
 mod forms;
+mod kind;
 pub(crate) mod referee;
 mod renaming;
 mod schema;
@@ -30,6 +31,7 @@ use super::outcome::Outcome;
 use super::policy;
 use asked::Way;
 use caller::{Caller, Returned};
+use kind::Ids;
 use portcullis_compiler::Dialect;
 use portcullis_compiler::catalog::Catalog;
 use portcullis_compiler::ir::{Program, SignatureArg};
@@ -43,6 +45,10 @@ use style::Style;
 
 /// The databases.
 pub(crate) const DIALECTS: [Dialect; 2] = [Dialect::Postgresql, Dialect::Sqlite];
+
+/// How PostgreSQL refuses values of types that do not compare: no such operator, no common type, no literal of the type,
+/// no cast, a number out of range.
+const MISMATCHES: [&str; 5] = ["[42883]", "[42804]", "[22P02]", "[42846]", "[22003]"];
 
 /// One split of facts, ready to be asked.
 pub(crate) struct Local {
@@ -135,7 +141,7 @@ impl Local {
         let engine = Hosted::new(policy)?;
         let stored = renaming.facts(&split.stored);
         engine.store(&stored)?;
-        let empty = if first.binds_empty_tables() { unused(program, split) } else { Vec::new() };
+        let empty = if first.binds_empty_tables() { unbound(program, split) } else { Vec::new() };
         let facts = renaming.facts(&split.local);
         let mut sides = Vec::new();
         for dialect in DIALECTS {
@@ -150,7 +156,9 @@ impl Local {
         tables.relations.extend(sides.iter().take(1).flat_map(|side: &Side| side.schema.relations()));
         let name = format!("{}, style {n}", split.name);
         let request = renaming.facts(&split.request);
-        let is_divided = split.is_divided() || sides.iter().any(|side: &Side| side.schema.binds_in_parts());
+        let is_divided = split.is_divided()
+            || !empty.is_empty()
+            || sides.iter().any(|side: &Side| side.schema.binds_in_parts());
         Ok(Self {
             name,
             engine,
@@ -199,6 +207,21 @@ impl Local {
     /// The values of a type that a filter may let through.
     pub(crate) fn listed<'l>(&'l self, ty: &'l str) -> impl Iterator<Item = &'l Value> {
         self.listed.iter().filter(move |value| value.ty == ty)
+    }
+
+    /// What is special about the types of the caller's columns, each with whether it is so here: declared narrower than
+    /// some ids, and declared as what they are not.
+    pub(crate) fn kinds(&self) -> [(&'static str, bool); 2] {
+        [
+            ("types too narrow for their ids", self.renaming.is_too_narrow()),
+            ("types that are mistaken", self.renaming.is_contradicted()),
+        ]
+    }
+
+    /// Whether the database may refuse a statement in this way: the document says of a type's columns that they are
+    /// what they are not.
+    pub(crate) fn is_mistaken(&self, message: &str) -> bool {
+        self.renaming.is_contradicted() && MISMATCHES.iter().any(|code| message.contains(code))
     }
 
     /// The tables, the document and the SQL of an answer, for a person.
@@ -363,6 +386,8 @@ impl Local {
             let id = match (ty.as_str(), id.as_str()) {
                 ("Boolean", "t") => "true".to_owned(),
                 ("Boolean", "f") => "false".to_owned(),
+                // The database fills short texts of some types with blanks.
+                _ if self.renaming.kind(ty).ids == Ids::Words => id.trim_end().to_owned(),
                 _ => id,
             };
             Some(self.renaming.original(ty, &id))
@@ -371,8 +396,11 @@ impl Local {
     }
 }
 
-/// Facts that the policy reads and nobody states.
-fn unused(program: &Program, split: &Split) -> Vec<Key> {
+/// Facts that no table holds: some that the policy reads and nobody states, and some that are stated elsewhere only.
+fn unbound(program: &Program, split: &Split) -> Vec<Key> {
+    let elsewhere: BTreeSet<split::Signature> =
+        split.stored.iter().chain(&split.request).map(split::signature).collect();
+    let local: BTreeSet<split::Signature> = split.local.iter().map(split::signature).collect();
     let facts = split.stored.iter().chain(&split.local).chain(&split.request);
     let known: BTreeSet<&str> = facts.map(|fact| fact.predicate.as_str()).collect();
     let arg = |arg: &SignatureArg| match arg {
@@ -380,13 +408,18 @@ fn unused(program: &Program, split: &Split) -> Vec<Key> {
         SignatureArg::OneOf(types) => Some((program.types[types.first()?.index()].name.clone(), None)),
         SignatureArg::Any => None,
     };
-    let unused = program
+    let unstated = program
         .signatures
         .iter()
         .filter(|signature| !known.contains(signature.predicate.as_str()) && !signature.args.is_empty());
-    let key = unused.filter_map(|signature| {
+    let unstated = unstated.filter_map(|signature| {
         let args = signature.args.iter().map(arg).collect::<Option<Vec<_>>>()?;
         Some((signature.predicate.clone(), args))
     });
-    key.take(4).collect()
+    let others = elsewhere
+        .difference(&local)
+        .filter(|(_, types)| !types.is_empty() && types.iter().all(|ty| program.type_id(ty).is_some()));
+    let others = others
+        .map(|(predicate, types)| (predicate.clone(), types.iter().map(|ty| (ty.clone(), None)).collect()));
+    unstated.take(4).chain(others.take(3)).collect()
 }

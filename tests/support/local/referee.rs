@@ -3,7 +3,8 @@
 //! The oracle has the last word. A refusal is right where the service itself refuses the question with all
 //! facts in its store; but a filter need not enumerate, so it may answer what a list cannot. And it is right where
 //! the answer can be enumerated only as long as some rows are missing: the service asks its store for them first,
-//! and a text for a caller's database is made before anybody can look into that.
+//! and a text for a caller's database is made before anybody can look into that. A database itself may refuse a
+//! statement where the document is mistaken about a column's type; an answer must be right even then.
 
 use super::Local;
 use super::asked::{Way, asked, filtered};
@@ -44,7 +45,7 @@ impl Referee<'_> {
     /// Whether the answer is right; if not, what it should have been.
     pub(crate) fn judge(&self, local: &Local, way: Way, found: &Outcome) -> Result<(), String> {
         let is_right = match found {
-            Expected::Refused(message) if refusal::kind(message).is_none() => false,
+            Expected::Refused(message) if refusal::kind(message).is_none() => local.is_mistaken(message),
             Expected::Refused(message) => {
                 local.is_divided && TOO_LARGE.iter().any(|reason| message.contains(reason))
                     || self.is_refused()

@@ -6,6 +6,7 @@
 
 use super::entities;
 use super::forms;
+use super::kind::{Ids, Live};
 use super::renaming::Renaming;
 use super::style::{Strings, Style};
 use super::tables::{Column, ColumnType, Row, Table, quoted};
@@ -156,7 +157,8 @@ impl Schema {
             name: own.to_owned(),
             ty: column_type(style, renaming, ty, &format!("candidate {number}"), values),
         };
-        let is_text = matches!(column.ty, ColumnType::Text);
+        let is_text = matches!(column.ty, ColumnType::Text)
+            || matches!(column.ty, ColumnType::Ids(_)) && renaming.kind(ty).ids == Ids::Text;
         let decoys = style.decoys().map(|name| Column { name: name.to_owned(), ty: ColumnType::Decoy });
         let columns: Vec<Column> = std::iter::once(column).chain(decoys).collect();
         let rows = ids.iter().cloned().map(Some).chain([None]).map(|id| vec![id]).collect();
@@ -230,12 +232,36 @@ pub(crate) fn column_type<'v>(
         "Integer" if style.has_typed_primitives() => ColumnType::Bigint,
         "Boolean" if style.has_typed_primitives() => ColumnType::Boolean,
         "String" | "Integer" | "Boolean" => ColumnType::Text,
-        ty => ColumnType::of(renaming.kind(ty)),
+        ty => {
+            let number = name.bytes().fold(0, |sum: usize, byte| sum * 31 % 10_007 + usize::from(byte));
+            of_ids(renaming.kind(ty).column(style.dialect, number), &format!("{ty} {name}"), values)
+        }
     }
+}
+
+/// What the column with a type's ids holds in the table that has each of them once.
+pub(crate) fn key_type<'v>(
+    style: Style,
+    renaming: &Renaming,
+    ty: &str,
+    values: impl Iterator<Item = &'v str>,
+) -> ColumnType {
+    of_ids(renaming.kind(ty).key_column(style.dialect), &format!("{ty} key"), values)
+}
+
+fn of_ids<'v>(live: Live, name: &str, values: impl Iterator<Item = &'v str>) -> ColumnType {
+    if !live.is_enum {
+        return ColumnType::Ids(live);
+    }
+    let labels = values.map(str::to_owned).collect::<BTreeSet<_>>().into_iter().collect();
+    ColumnType::Enum { name: name.to_owned(), labels }
 }
 
 /// The statement that makes a type of the caller's.
 fn declaration(ty: &ColumnType) -> Option<String> {
+    if let ColumnType::Ids(Live { name, domain_of: Some(of), .. }) = ty {
+        return Some(format!("CREATE DOMAIN pg_temp.{name} AS {of};\n"));
+    }
     let ColumnType::Enum { name, labels } = ty else { return None };
     let labels: Vec<String> = labels.iter().map(|label| super::tables::text(label)).collect();
     Some(format!("CREATE TYPE pg_temp.{} AS ENUM ({});\n", quoted(name), labels.join(", ")))

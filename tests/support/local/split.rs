@@ -107,11 +107,14 @@ pub(crate) fn by_number(facts: &[Fact], number: usize) -> Split {
     };
     Split::of(&format!("split {number}"), facts, |_, fact| {
         // Some keep everything in one place. The lower bits choose the style of the caller's tables.
-        let choice = match number / 64 % 8 {
-            0 => return Place::Stored,
-            1 => return Place::Local,
-            2 => return Place::Request,
-            3..6 => together(fact),
+        let choice = match number / 64 % 16 {
+            0 | 1 => return Place::Stored,
+            2 | 3 => return Place::Local,
+            4 => return Place::Request,
+            5..10 => together(fact),
+            10..12 => text_number(fact),
+            // Some signatures are whole, and others divided.
+            _ if together(fact) % 2 == 0 => together(fact) / 2,
             _ => text_number(fact),
         };
         match choice / 7 % 7 {

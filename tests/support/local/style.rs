@@ -3,7 +3,7 @@
 //! A [`Style`] is a number; every choice is read off it, so that a failure names its schema by one number,
 //! and neighbouring numbers differ in everything.
 
-use super::renaming::Kind;
+use super::kind::Kind;
 use super::tables::quoted;
 use portcullis_compiler::Dialect;
 
@@ -95,7 +95,11 @@ pub(crate) struct Style {
 impl Style {
     /// The kind of the `at`th type's ids.
     pub(crate) fn kind(&self, at: usize) -> Kind {
-        if self.n.is_multiple_of(3) { Kind::Text } else { Kind::ALL[(self.n + at) % Kind::ALL.len()] }
+        if self.n.is_multiple_of(4) {
+            return Kind::TEXT;
+        }
+        // Neighbouring types and numbers differ in everything.
+        Kind::of((self.n + 1) * 2_654_435_761 / 97 % 1_000_003 + at * 7_919)
     }
 
     /// Whether ids that are in the store alone keep a form that no column could hold.
@@ -127,9 +131,9 @@ impl Style {
         self.n % 3 != 1
     }
 
-    /// Whether facts that nobody stated are bound to empty tables.
+    /// Whether facts that no table holds are bound to empty tables.
     pub(crate) fn binds_empty_tables(&self) -> bool {
-        self.n % 5 == 2
+        self.n % 5 == 2 || self.n % 5 == 4
     }
 
     /// The form of the `at`th bound query.

@@ -1,6 +1,6 @@
 //! Tables of the caller's: columns of any type, rows with and without values, as text for either database.
 
-use super::renaming::Kind;
+use super::kind::Live;
 use portcullis_compiler::Dialect;
 use std::fmt::Write;
 
@@ -9,14 +9,12 @@ use std::fmt::Write;
 pub(crate) enum ColumnType {
     /// Text of any length.
     Text,
-    /// Text of at most 255 characters.
-    Varchar,
-    /// 32-bit integers.
+    /// Flags and numbers of rows.
     Integer,
     /// 64-bit integers.
     Bigint,
-    /// UUIDs.
-    Uuid,
+    /// Ids of a kind.
+    Ids(Live),
     /// Truth values, where the database has a type for them.
     Boolean,
     /// Text that says `decoy` in every row.
@@ -31,26 +29,15 @@ pub(crate) enum ColumnType {
 }
 
 impl ColumnType {
-    /// The type of a column that holds ids of a kind.
-    pub(crate) fn of(kind: Kind) -> Self {
-        match kind {
-            Kind::Text => Self::Text,
-            Kind::Varchar => Self::Varchar,
-            Kind::Integer | Kind::Undeclared => Self::Integer,
-            Kind::Bigint => Self::Bigint,
-            Kind::Uuid => Self::Uuid,
-        }
-    }
-
     /// The type as the database writes it.
     pub(crate) fn name(&self, dialect: Dialect) -> String {
         match (self, dialect) {
             (Self::Text, _) | (Self::Boolean | Self::Enum { .. }, Dialect::Sqlite) => "TEXT".into(),
             (Self::Decoy, _) => "TEXT DEFAULT 'decoy'".into(),
-            (Self::Varchar, _) => "VARCHAR(255)".into(),
             (Self::Integer, _) => "INTEGER".into(),
             (Self::Bigint, _) => "BIGINT".into(),
-            (Self::Uuid, _) => "UUID".into(),
+            (Self::Ids(Live { name, domain_of: Some(_), .. }), _) => format!("pg_temp.{name}"),
+            (Self::Ids(Live { name, .. }), _) => (*name).into(),
             (Self::Boolean, Dialect::Postgresql) => "BOOLEAN".into(),
             (Self::Enum { name, .. }, Dialect::Postgresql) => format!("pg_temp.{}", quoted(name)),
         }
@@ -61,10 +48,10 @@ impl ColumnType {
         match (self, value) {
             (_, None) => "NULL".into(),
             (Self::Integer | Self::Bigint, Some(value)) => value.to_owned(),
-            (
-                Self::Text | Self::Decoy | Self::Varchar | Self::Uuid | Self::Boolean | Self::Enum { .. },
-                Some(value),
-            ) => text(value),
+            (Self::Ids(live), Some(value)) if live.is_number => value.to_owned(),
+            (Self::Text | Self::Decoy | Self::Ids(_) | Self::Boolean | Self::Enum { .. }, Some(value)) => {
+                text(value)
+            }
         }
     }
 }

@@ -5,7 +5,8 @@
 //! candidates in a column of the type that the document declares.
 
 use super::caller::Caller;
-use super::renaming::{Kind, Renaming};
+use super::kind::Kind;
+use super::renaming::Renaming;
 use super::schema::{Candidates, Schema};
 use super::style::Style;
 use super::tables::{Column, ColumnType, Table};
@@ -31,7 +32,8 @@ impl Local {
         let stored: Vec<Fact> = facts.iter().filter(is_stored).cloned().collect();
         let engine = Hosted::new(policy)?;
         engine.store(&stored)?;
-        let kinds = section(&written.bindings, "sql_types").into_iter().map(|(ty, name)| (ty, kind(&name)));
+        let kinds =
+            section(&written.bindings, "sql_types").into_iter().map(|(ty, name)| (ty, Kind::named(&name)));
         let renaming = Renaming::identity(kinds.collect(), values);
         let promises = section(&written.bindings, "tables");
         let ways = questions.iter().flat_map(|question| {
@@ -62,7 +64,8 @@ impl Local {
                 let held: Vec<&Value> = values.iter().filter(is_listed).collect();
                 listed.extend(held.iter().map(|value| (*value).clone()));
                 let rows = held.iter().map(|value| Some(value.id.clone())).chain([None]).map(|id| vec![id]);
-                let column = Column { name: "id".into(), ty: ColumnType::of(renaming.kind(ty)) };
+                let column =
+                    Column { name: "id".into(), ty: ColumnType::Ids(renaming.kind(ty).column(dialect, 0)) };
                 let name = format!("candidates_{number}");
                 let candidates = Candidates { from: name.clone(), column: format!("{name}.id") };
                 schema.candidates.insert(ty.clone(), vec![candidates]);
@@ -103,13 +106,4 @@ fn section(document: &str, name: &str) -> BTreeMap<String, String> {
         Some((key.to_owned(), value.trim_matches('"').to_owned()))
     };
     entries.filter_map(entry).collect()
-}
-
-fn kind(name: &str) -> Kind {
-    match name.to_lowercase().as_str() {
-        "int" | "integer" => Kind::Integer,
-        "bigint" => Kind::Bigint,
-        "uuid" => Kind::Uuid,
-        _ => Kind::Varchar,
-    }
 }
