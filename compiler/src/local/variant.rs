@@ -17,7 +17,7 @@ use crate::ir::{Constant, Program, RuleId, TypeId};
 use crate::plan::Planned;
 use crate::plan::algebra::{Condition, Embedded, FromKind, Plan};
 use crate::plan::print::Names;
-use crate::plan::verify::{Keeps, Verifier};
+use crate::plan::verify::{Keeps, Open, Verifier};
 use crate::question::{CompileError, Shape, ShapeVar, Statement};
 use crate::sql;
 use crate::sql::lower::Values;
@@ -136,7 +136,7 @@ impl Variant {
         embedded: &'v [Option<usize>],
     ) -> Verifier<'v> {
         let Asked { program, catalog, .. } = *asked;
-        Verifier { program, catalog, constants, vars: &self.vars, embedded, put_in: Some(self.column) }
+        Verifier { program, catalog, constants, vars: &self.vars, embedded, open: Open::Column(self.column) }
     }
 
     /// Refuses a plan that holds more values than may stand in a text.

@@ -13,7 +13,7 @@ pub(crate) fn document(style: Style, renaming: &Renaming, schema: &Schema) -> St
         (Dialect::Sqlite, n) => ["dialect: sqlite\n", "dialect: SQLite\n", "dialect: \"sqlite\"\n"][n],
         (Dialect::Postgresql, n) => ["", "dialect: postgresql\n", "dialect: postgres\n"][n],
     };
-    if schema.bound.is_empty() && dialect.is_empty() && renaming.declared().next().is_none() {
+    if schema.bound.is_empty() && dialect.is_empty() && renaming.declared(style.dialect).next().is_none() {
         return ["", "null\n", "facts:\n", "facts: null\n", "# nothing\n"][style.n / 3 % 5].to_owned();
     }
     if style.n % 2 == 1 {
@@ -32,7 +32,7 @@ pub(crate) fn document(style: Style, renaming: &Renaming, schema: &Schema) -> St
     if style.n % 4 == 2 {
         text.push_str("  nobody_reads(Nothing:_, String:_):\n    query: SELECT a, b FROM there_is_none\n");
     }
-    let declared: Vec<(&str, &str)> = renaming.declared().collect();
+    let declared: Vec<(&str, &str)> = renaming.declared(style.dialect).collect();
     if !declared.is_empty() {
         text.push_str("sql_types:\n");
     }

@@ -130,8 +130,12 @@ const OF_INTEGERS: &[&str] = &[
 const OF_TEXTS: &[&str] =
     &["", "text", "varchar", "varchar(255)", "VARCHAR(2)", "citext", "char(40)", "bpchar", "integer", "uuid"];
 const OF_UUIDS: &[&str] = &["uuid", "", "UUID", "text", "integer"];
+/// An enumeration is no text to the database.
+const OF_WORDS: &[&str] = &["", "citext", "words", "text", "char(8)"];
 /// How many at the end of a list are of another family.
 const OTHERS: usize = 2;
+/// Of those one in so many is taken: over a mistake the database refuses most statements.
+const MISTAKES: usize = 8;
 
 impl Kind {
     /// Ids as they are, of which the document says nothing.
@@ -176,24 +180,32 @@ impl Kind {
 
     /// What the document says, if anything.
     pub(crate) fn declared(self) -> Option<&'static str> {
-        let names = self.declarations();
-        Some(names[self.declared % names.len()]).filter(|name| !name.is_empty())
+        let (names, at) = self.declaration();
+        Some(names[at]).filter(|name| !name.is_empty())
     }
 
-    fn declarations(self) -> &'static [&'static str] {
-        match self.family() {
-            Family::Integers => OF_INTEGERS,
-            Family::Texts => OF_TEXTS,
-            Family::Uuids => OF_UUIDS,
-        }
+    /// The declarations that there are, and which is taken.
+    fn declaration(self) -> (&'static [&'static str], usize) {
+        let names = match (self.ids, self.family()) {
+            (Ids::Words, _) => OF_WORDS,
+            (_, Family::Integers) => OF_INTEGERS,
+            (_, Family::Texts) => OF_TEXTS,
+            (_, Family::Uuids) => OF_UUIDS,
+        };
+        let at = self.declared % names.len();
+        let is_mistake = (self.declared / names.len()).is_multiple_of(MISTAKES);
+        (names, if is_mistake { at } else { at.min(names.len() - OTHERS - 1) })
     }
 
-    /// Whether what the document says is of another family than the columns, or than one of them: an enumeration is
-    /// no text to the database.
+    /// Whether what the document says is of another family than the columns, or than one of them.
     pub(crate) fn is_contradicted(self) -> bool {
-        let names = self.declarations();
-        let is_other = self.declared % names.len() >= names.len() - OTHERS;
-        is_other || self.ids == Ids::Words && self.declared().is_some()
+        let (names, at) = self.declaration();
+        at >= names.len() - OTHERS
+    }
+
+    /// Whether a database would tell that it is: SQLite finds no comparison wrong, and keeps long integers as text.
+    pub(crate) fn is_mistake_unseen(self, dialect: Dialect) -> bool {
+        dialect == Dialect::Sqlite && (self.is_contradicted() || self.ids == Ids::Huge)
     }
 
     /// Whether the document declares integers of fewer bits than this id has.
@@ -245,7 +257,8 @@ impl Kind {
 
     /// The id of the type's `n`th value; `None` if ids stay as they are.
     pub(crate) fn id(self, n: usize) -> Option<String> {
-        const WORDS: [&str; 8] = ["a", "A", "7", "07", "b c", "ab", "Ab", "true"];
+        // Undeclared, `7` is a number to PostgreSQL, which no enumeration has.
+        const WORDS: [&str; 8] = ["a", "A", "7x", "07", "b c", "ab", "Ab", "true"];
         let big = i128::try_from(n).unwrap_or(i128::MAX);
         let chosen = |ends: &[i128], others: i128| ends.get(n).copied().unwrap_or(others).to_string();
         let signed = if n.is_multiple_of(2) { -big } else { 7 * big };

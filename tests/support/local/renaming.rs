@@ -10,6 +10,7 @@
 
 use super::kind::{Ids, Kind};
 use crate::support::notation::{Fact, Value};
+use portcullis_compiler::Dialect;
 use portcullis_compiler::ir::Program;
 use portcullis_compiler::question::{Domain, Question};
 use std::collections::{BTreeMap, BTreeSet};
@@ -88,9 +89,10 @@ impl Renaming {
         self.kinds.get(ty).copied().unwrap_or(Kind::TEXT)
     }
 
-    /// What the document says of which types.
-    pub(crate) fn declared(&self) -> impl Iterator<Item = (&str, &'static str)> {
-        self.kinds.iter().filter_map(|(ty, kind)| Some((ty.as_str(), kind.declared()?)))
+    /// What the document says of which types; no mistake that the database would not see.
+    pub(crate) fn declared(&self, dialect: Dialect) -> impl Iterator<Item = (&str, &'static str)> {
+        let kinds = self.kinds.iter().filter(move |(_, kind)| !kind.is_mistake_unseen(dialect));
+        kinds.filter_map(|(ty, kind)| Some((ty.as_str(), kind.declared()?)))
     }
 
     /// Whether what the document says of a type is a mistake, over which a database may refuse a statement.

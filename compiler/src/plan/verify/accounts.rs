@@ -6,6 +6,7 @@
 use super::atoms::{Alternative, Atom, Atoms, Source, Value};
 use crate::ir::CompareOp;
 use crate::plan::algebra::{Plan, Select, Table, TableBody};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What a pass keeps of a plan's alternatives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -132,14 +133,34 @@ fn asks_as_much(new: &Alternative, old: &Alternative) -> bool {
         });
         denied.collect()
     };
-    let mut left = denied(new);
-    let finds = |old: &Alternative| {
-        let found = left.iter().position(|new| asks_as_much(new, old));
-        found.map(|found| left.swap_remove(found)).is_some()
-    };
     contains(&sources(new), &sources(old))
         && n_comparisons(new) >= n_comparisons(old)
-        && denied(old).iter().all(finds)
+        && each_has_its_own(&denied(new), &denied(old))
+}
+
+/// Whether each old alternative has a new one of its own that asks as much: a matching, made by augmenting paths.
+fn each_has_its_own(new: &[Alternative], old: &[Alternative]) -> bool {
+    fn place(
+        at: usize,
+        fits: &[Vec<usize>],
+        taken: &mut BTreeMap<usize, usize>,
+        tried: &mut BTreeSet<usize>,
+    ) -> bool {
+        fits.get(at).into_iter().flatten().any(|to| {
+            let is_free = tried.insert(*to)
+                && taken.get(to).copied().is_none_or(|other| place(other, fits, taken, tried));
+            if is_free {
+                taken.insert(*to, at);
+            }
+            is_free
+        })
+    }
+    let fits = |old: &Alternative| -> Vec<usize> {
+        (0..new.len()).filter(|at| new.get(*at).is_some_and(|new| asks_as_much(new, old))).collect()
+    };
+    let fits: Vec<Vec<usize>> = old.iter().map(fits).collect();
+    let mut taken = BTreeMap::new();
+    (0..old.len()).all(|at| place(at, &fits, &mut taken, &mut BTreeSet::new()))
 }
 
 fn relations(alternative: &Alternative) -> Vec<&Atom> {

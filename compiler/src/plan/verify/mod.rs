@@ -34,8 +34,17 @@ pub(crate) struct Verifier<'v> {
     pub(crate) vars: &'v [ShapeVar],
     /// For each embedded source how many columns it has; `None` where rows are too many to be printed.
     pub(crate) embedded: &'v [Option<usize>],
-    /// Whether values were put in: then no variable is left but this one, if any.
-    pub(crate) put_in: Option<Option<usize>>,
+    /// Which values are still to come.
+    pub(crate) open: Open,
+}
+
+/// Which values a plan leaves open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Open {
+    /// All that the question gives.
+    Given,
+    /// That of one variable, which is a column of the caller's, or none: the others are put in.
+    Column(Option<usize>),
 }
 
 impl<'v> Verifier<'v> {
@@ -46,7 +55,7 @@ impl<'v> Verifier<'v> {
         constants: &'v IndexSet<Constant>,
         vars: &'v [ShapeVar],
     ) -> Self {
-        Self { program, catalog, constants, vars, embedded: &[], put_in: None }
+        Self { program, catalog, constants, vars, embedded: &[], open: Open::Given }
     }
 
     /// Checks what a plan refers to; `pass` made it.

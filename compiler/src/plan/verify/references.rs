@@ -1,7 +1,7 @@
 //! Whatever a plan names exists: sources, tables made before their readers, aliases in scope, columns within
 //! their source and of the type that they are compared as, literals, and variables of the question.
 
-use super::Verifier;
+use super::{Open, Verifier};
 use crate::ir::{ConstId, TypeId};
 use crate::plan::algebra::{Condition, Expr, From, FromKind, Plan, PlanAnswer, Select, TableBody};
 use crate::question::{ShapeDomain, Slot};
@@ -182,10 +182,9 @@ impl Walk<'_> {
             }
             Expr::Const(literal) => self.literal(literal),
             Expr::Given(var) => self.var(var),
-            Expr::Now if self.verifier.put_in.is_some() => Err("the time is not put in".into()),
-            Expr::Now => Ok(Kind::Of(TypeId::INTEGER)),
-            Expr::Tag(_) if self.verifier.put_in.is_some() => Err("a tag is not put in".into()),
-            Expr::Tag(_) => Ok(Kind::Tag),
+            Expr::Now if self.verifier.open == Open::Given => Ok(Kind::Of(TypeId::INTEGER)),
+            Expr::Tag(_) if self.verifier.open == Open::Given => Ok(Kind::Tag),
+            Expr::Now | Expr::Tag(_) => Err("a value is not put in".into()),
             Expr::TypeName(_) | Expr::Unconstrained => {
                 Err("a wildcard stands where a value is needed".into())
             }
@@ -200,9 +199,9 @@ impl Walk<'_> {
 
     fn var(&self, var: usize) -> Checked<Kind> {
         let known = self.verifier.vars.get(var).ok_or_else(|| format!("no variable {var}"))?;
-        let is_given = match self.verifier.put_in {
-            Some(column) => column == Some(var),
-            None => matches!(known.domain, ShapeDomain::Given | ShapeDomain::Literal(_)),
+        let is_given = match self.verifier.open {
+            Open::Column(column) => column == Some(var),
+            Open::Given => matches!(known.domain, ShapeDomain::Given | ShapeDomain::Literal(_)),
         };
         if is_given { Ok(Kind::of(known.ty)) } else { Err(format!("the variable {var} has no value")) }
     }

@@ -1,6 +1,6 @@
 //! Plans with one fault each: the verifier finds it, and names the pass.
 
-use super::{Keeps, Verifier};
+use super::{Keeps, Open, Verifier};
 use crate::catalog::{Catalog, Relation, RelationArg, RelationSource};
 use crate::check;
 use crate::ir::{CompareOp, ConstId, Constant, Program, TypeId};
@@ -11,6 +11,9 @@ use crate::question::{AnswerColumn, CompileError, ShapeDomain, ShapeVar};
 use crate::source::SourceMap;
 use crate::specialise::clause::TableRef;
 use indexmap::IndexSet;
+
+/// Makes a fault.
+type Change = fn(&mut Plan);
 
 const POLICY: &str = "actor User {} resource Doc { permissions = [\"read\"]; }";
 
@@ -59,12 +62,12 @@ fn program() -> Program {
 }
 
 /// What the verifier says of the plan after it was changed.
-fn fault(put_in: Option<Option<usize>>, change: impl FnOnce(&mut Plan)) -> Option<String> {
+fn fault(open: Open, change: impl FnOnce(&mut Plan)) -> Option<String> {
     let (program, catalog) = (program(), catalog());
     let constants = IndexSet::from([Constant { ty: TypeId::INTEGER, text: "7".into() }]);
     let var = |name: &str, ty: &str, domain| ShapeVar { name: name.into(), ty: program.type_id(ty), domain };
     let vars = [var("user", "User", ShapeDomain::Given), var("doc", "Doc", ShapeDomain::Wanted)];
-    let verifier = Verifier { put_in, ..Verifier::of(&program, &catalog, &constants, &vars) };
+    let verifier = Verifier { open, ..Verifier::of(&program, &catalog, &constants, &vars) };
     let mut plan = sound();
     change(&mut plan);
     match verifier.check("some pass", &plan) {
@@ -90,13 +93,13 @@ fn table(plan: &mut Plan) -> (&mut Select, &mut Select) {
 
 #[test]
 fn a_sound_plan_has_no_fault() {
-    assert_eq!(fault(None, |_| ()), None);
+    assert_eq!(fault(Open::Given, |_| ()), None);
 }
 
 #[test]
 fn a_reference_to_nothing_is_found() {
     let literal = ConstId::from_index(program().constants.len() + 1);
-    let wrong: [(&str, fn(&mut Plan)); 9] = [
+    let wrong: [(&str, Change); 9] = [
         ("t4 has 1 columns, and no column 1", |plan| answer(plan).output = vec![column(4, 1)]),
         ("t9 is not in scope", |plan| answer(plan).output = vec![column(9, 0)]),
         // The source of a branch is not one of the select around it.
@@ -107,19 +110,20 @@ fn a_reference_to_nothing_is_found() {
         ("no rows 0", |plan| answer(plan).from[0].kind = FromKind::Embedded(0)),
         ("no variable 5", |plan| table(plan).0.filter = vec![equal(column(1, 0), Expr::Given(5))]),
         ("the variable 1 has no value", |plan| {
-            table(plan).0.filter = vec![equal(column(1, 1), Expr::Given(1))]
+            table(plan).0.filter = vec![equal(column(1, 1), Expr::Given(1))];
         }),
     ];
     for (expected, change) in wrong {
-        assert!(fault(None, change).is_some_and(|fault| fault.contains(expected)), "{expected}");
+        assert!(fault(Open::Given, change).is_some_and(|fault| fault.contains(expected)), "{expected}");
     }
-    let found = fault(None, |plan| answer(plan).filter.push(equal(column(4, 0), Expr::Const(literal))));
+    let found =
+        fault(Open::Given, |plan| answer(plan).filter.push(equal(column(4, 0), Expr::Const(literal))));
     assert!(found.is_some_and(|fault| fault.contains("no literal")));
 }
 
 #[test]
 fn a_reference_to_something_else_is_found() {
-    let wrong: [(&str, fn(&mut Plan)); 8] = [
+    let wrong: [(&str, Change); 8] = [
         ("t4 is defined twice", |plan| {
             if let Some(Condition::None(branches)) = answer(plan).filter.first_mut() {
                 branches[0].from[0].alias = 4;
@@ -138,13 +142,13 @@ fn a_reference_to_something_else_is_found() {
         ("a wildcard", |plan| answer(plan).filter = vec![equal(column(4, 0), Expr::Unconstrained)]),
     ];
     for (expected, change) in wrong {
-        let found = fault(None, change);
+        let found = fault(Open::Given, change);
         assert!(found.as_ref().is_some_and(|fault| fault.contains(expected)), "{expected}: {found:?}");
     }
     // Once values are in, none is left to come.
-    let found = fault(Some(None), |_| ());
+    let found = fault(Open::Column(None), |_| ());
     assert!(found.is_some_and(|fault| fault.contains("the variable 0 has no value")));
-    assert_eq!(fault(Some(Some(0)), |_| ()), None);
+    assert_eq!(fault(Open::Column(Some(0)), |_| ()), None);
 }
 
 /// What a pass did, as far as its accounts say.
