@@ -197,10 +197,11 @@ impl Kind {
         (names, if is_mistake { at } else { at.min(names.len() - OTHERS - 1) })
     }
 
-    /// Whether what the document says is of another family than the columns, or than one of them.
+    /// Whether what the document says is of another family than the columns, or than one of them; an id that no integer
+    /// type holds cannot be kept as one in a table of the statement's.
     pub(crate) fn is_contradicted(self) -> bool {
         let (names, at) = self.declaration();
-        at >= names.len() - OTHERS
+        at >= names.len() - OTHERS || self.ids == Ids::Huge && self.declared_bits().is_some()
     }
 
     /// Whether a database would tell that it is: SQLite finds no comparison wrong, and keeps long integers as text.
@@ -210,16 +211,19 @@ impl Kind {
 
     /// Whether the document declares integers of fewer bits than this id has.
     pub(crate) fn is_too_narrow(self, id: &str) -> bool {
-        let Some(bits) = self.declared().and_then(|name| match name.to_lowercase().as_str() {
+        let Some(bits) = self.declared_bits() else { return false };
+        let bound = 1_i128 << (bits - 1);
+        self.family() == Family::Integers && id.parse::<i128>().is_ok_and(|n| n < -bound || n >= bound)
+    }
+
+    /// How many bits the declared integers have.
+    fn declared_bits(self) -> Option<u32> {
+        match self.declared()?.to_lowercase().as_str() {
             "smallint" => Some(16),
             "integer" | "int" | "serial" => Some(32),
             "bigint" | "bigserial" => Some(64),
             _ => None,
-        }) else {
-            return false;
-        };
-        let bound = 1_i128 << (bits - 1);
-        self.family() == Family::Integers && id.parse::<i128>().is_ok_and(|n| n < -bound || n >= bound)
+        }
     }
 
     /// What the ids may be compared with.
