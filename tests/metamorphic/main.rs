@@ -282,7 +282,7 @@ fn enumerations_hold_what_checks_allow(
 
 #[test]
 fn a_list_holds_what_checks_allow() {
-    try_policies((32, 3), 1_000, all, |known, compared| {
+    try_policies((64, 3), 1_000, all, |known, compared| {
         enumerations_hold_what_checks_allow(known, compared, |allow| matches!(allow, Allow::List(..)))
     });
 }
@@ -321,6 +321,9 @@ fn a_filter_passes_the_rows_that_a_list_holds() {
                     .map(|value| vec![Cell::Value(value.clone())])
                     .collect();
                 for asked in local.ask(question, way, |_, _| true) {
+                    if matches!(&asked.found, Expected::Refused(message) if local.is_mistaken(message)) {
+                        continue;
+                    }
                     let Some(found) = compared.answer(&asked.found)? else { continue };
                     compared.count(is_something(found));
                     if *found != Answer::Rows(listed.clone()) {
@@ -345,7 +348,10 @@ fn shorthand_is_the_longhand_that_it_stands_for() {
                 let explained = |program| {
                     explain(program, &catalog, &Shape::of(program, question), dialect)
                         .map(|explained| (explained.plan, explained.sql))
-                        .map_err(|error| Expected::<Answer>::Refused(error.to_string()))
+                        // A refusal names the line of a rule, which is another one there.
+                        .map_err(|error| error.to_string())
+                        .map_err(|error| refusal::kind(&error).map_or(error.clone(), str::to_owned))
+                        .map_err(Expected::<Answer>::Refused)
                 };
                 let (short, long) = (explained(&known.program), explained(&spelled));
                 if short != long {

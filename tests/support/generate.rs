@@ -118,7 +118,7 @@ pub(crate) enum Style {
 }
 
 /// How much more often than others a role on something is stated.
-const ROLES: usize = 6;
+const ROLES: usize = 10;
 
 /// Numbers that facts hold; the ends of the range have no neighbour on one side.
 const INTEGERS: &[&str] =
@@ -161,7 +161,7 @@ pub(crate) fn samples() -> impl Strategy<Value = Sample> {
     let rule = prop::collection::vec(any::<u8>(), 2..40);
     let fact = prop::collection::vec(any::<u8>(), 12);
     let rules = prop::collection::vec(rule, 3..16);
-    let facts = prop::collection::vec(fact, 0..40);
+    let facts = prop::collection::vec(fact, 0..64);
     let words = prop::collection::vec(any::<u8>(), 64);
     let entry = prop::collection::vec(any::<u8>(), 0..40);
     let frame = (any::<bool>(), 0..4_u8, 0..4_u8, words, entry);
