@@ -69,7 +69,8 @@ fn compare(keeps: Keeps, old: &[Alternative], new: &[Alternative], plan: Atoms<'
     }
     // Nothing denied: each old alternative asks at least what some new one asks.
     let stays = |old: &Alternative| match keeps {
-        Keeps::Atoms | Keeps::AllButImplied => new.iter().any(|new| contains(old, new)),
+        Keeps::Atoms => new.iter().any(|new| contains(old, new)),
+        Keeps::AllButImplied => new.iter().any(|new| adds_nothing(new, old, plan)),
         Keeps::Once => new.iter().any(|new| is_subset(new, old)),
         // What values decide, and what is implied anyway, is not looked at.
         Keeps::Equals | Keeps::Relations => true,
@@ -168,6 +169,22 @@ fn relations(alternative: &Alternative) -> Vec<&Atom> {
     alternative.iter().filter(is_relation).collect()
 }
 
+/// Whether an alternative asks nothing that the old one did not, but for what is left out inside denials.
+fn adds_nothing(new: &Alternative, old: &Alternative, plan: Atoms<'_>) -> bool {
+    missing(old, new).into_iter().all(|atom| old.iter().any(|old| denies_the_same(atom, old, plan)))
+}
+
+/// Whether two atoms are denials of the same rows: the new one lacks only what its other atoms imply.
+fn denies_the_same(new: &Atom, old: &Atom, plan: Atoms<'_>) -> bool {
+    match (new, old) {
+        (Atom::None(new), Atom::None(old)) => {
+            missing(new, old).into_iter().all(|atom| is_implied(atom, new, plan))
+                && adds_nothing(new, old, plan)
+        }
+        (Atom::Source(_) | Atom::Compare(..) | Atom::OneOf(..) | Atom::None(_), _) => false,
+    }
+}
+
 /// Whether an atom that is left out holds of the rows of a table that the alternative reads: each row of the table
 /// came from such a one, to which an equality tied it.
 fn is_implied(atom: &Atom, alternative: &Alternative, plan: Atoms<'_>) -> bool {
@@ -185,5 +202,6 @@ fn is_implied(atom: &Atom, alternative: &Alternative, plan: Atoms<'_>) -> bool {
     // What the table started from may have been left out there, too, as a table before it implies it.
     is_tie
         || alternative.contains(atom)
+        || alternative.iter().any(|new| denies_the_same(new, atom, plan))
         || bases.any(|base| base.iter().all(|alternative| is_implied(atom, alternative, plan)))
 }
