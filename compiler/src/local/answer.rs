@@ -9,14 +9,14 @@ use super::variant::widths;
 use super::ways::{Fetch, Taken, Ways};
 use super::{Asked, Form, LocalError, LocalPlan, LocalSql, checks, filter, literals, sets, split};
 use crate::catalog::{Catalog, RelationSource};
-use crate::plan::algebra::{Plan, PlanAnswer};
+use crate::plan::algebra::{FromKind, Plan, PlanAnswer};
 use crate::plan::guards;
 use crate::plan::print::Names;
 use crate::plan::verify::Keeps;
 use crate::question::{AnswerColumn, CompileError, Statement};
 use crate::sql::forms::LocalStatement;
 use crate::sql::held::{Held, LocalValues};
-use indexmap::IndexMap;
+use indexmap::{IndexMap, IndexSet};
 
 impl LocalPlan {
     /// The SQL of one question; `fetch` runs a part's statement, with the question's values, on the store, and
@@ -171,6 +171,10 @@ fn project(plan: &mut Plan, var: usize) -> Result<(), CompileError> {
     let place = place.ok_or_else(|| CompileError::Bug("a filter without its variable".into()))?;
     for select in selects {
         select.output = select.output.get(place).copied().into_iter().collect();
+        let mut used = IndexSet::new();
+        select.each_expr(&mut |expr| used.extend(expr.alias()));
+        // Rows of values are some rows, and nothing else was asked of these.
+        select.from.retain(|from| !matches!(from.kind, FromKind::Embedded(_)) || used.contains(&from.alias));
     }
     *columns = vec![AnswerColumn::Id(var)];
     Ok(())

@@ -104,6 +104,11 @@ impl Walk<'_> {
                 }
                 columns = columns.into_iter().zip(kinds).map(|(one, other)| one.join(other)).collect();
             }
+            // Where a column tells the relations of a component apart, the types of the others depend on it.
+            if !step.is_empty() && columns.iter().any(|kind| matches!(kind, Kind::Tag | Kind::Any)) {
+                let open = |kind: &mut Kind| *kind = if *kind == Kind::Tag { Kind::Tag } else { Kind::Any };
+                columns.iter_mut().for_each(open);
+            }
             if columns == self.itself {
                 break;
             }
