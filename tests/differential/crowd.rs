@@ -37,6 +37,9 @@ const COPIES: [&str; 11] = [
     "ça",
 ];
 
+/// Of the lists of other types one in so many is read in pages, too.
+const OTHER_TYPES: usize = 3;
+
 /// The largest page.
 const MOST_PAGE: usize = 7;
 
@@ -94,7 +97,8 @@ impl<'c> Crowd<'c> {
     /// without one it is asked in many ways.
     pub(crate) fn ask(&self, question: &Question, turn: Option<usize>, tally: &Tally) -> Result<(), Wrong> {
         let Some(Allow::List(actor, action, ty)) = Allow::of(question) else { return Ok(()) };
-        if ty != self.ty {
+        // Lists of other types are short, and their pages are few.
+        if ty != self.ty && turn.is_some_and(|turn| !turn.is_multiple_of(OTHER_TYPES)) {
             return Ok(());
         }
         let wrong = |found: String| (answer(&self.oracle, question), found);
