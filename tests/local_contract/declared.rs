@@ -100,7 +100,7 @@ const POSTGRESQL: &[Held] = &[
     ("small_number", &["5", "7"], WHOLE),
     ("UUID", &[UUID], &["uuid"]),
     ("TEXT", &["5", "05", "5 ", "hr", "HR", UUID, CAPITALS, "1e3"], WORDS),
-    ("VARCHAR(40)", &["5", "5.0", "hr", CAPITALS], WORDS),
+    ("VARCHAR(40)", &["5", "5.0", "hr", "hr ", CAPITALS], WORDS),
     ("CHAR(40)", &["5", "hr", UUID], &["char(4)", "character(32)"]),
     ("mood", &["hr", "5"], &["mood"]),
 ];

@@ -46,8 +46,19 @@ impl Lowering<'_> {
         }
         let (held_left, held_right) = (self.held(sources, left), self.held(sources, right));
         let (left, right) = (self.expr(sources, left)?, self.expr(sources, right)?);
+        let is_padded = |held: &Held| matches!(held, Held::Native(ty) if ty.family == Family::Padded);
+        if op == CompareOp::Equal && is_padded(&held_left) && is_padded(&held_right) {
+            let texts = [(left.clone(), &held_left), (right.clone(), &held_right)];
+            let [one, other] = texts.map(|(value, held)| self.as_text(value, held));
+            let same = build::binary(one, BinaryOperator::Eq, other);
+            let equal = build::binary(left, BinaryOperator::Eq, right);
+            return Ok(build::nested(build::all(vec![equal, same])));
+        }
         let (left, right) = match (&held_left, &held_right) {
             (Held::Text, Held::Text) => (left, right),
+            (one, other) if is_padded(one) || is_padded(other) => {
+                (self.as_text(left, one), self.as_text(right, other))
+            }
             (one, other) if compare_natively(one, other) => (left, right),
             _ => (self.as_text(left, &held_left), self.as_text(right, &held_right)),
         };
@@ -79,9 +90,13 @@ impl Lowering<'_> {
     /// `value IN (…)`, for a value of an SQL type: each literal in the way in which it fits the type.
     fn one_of_type(&self, value: Sql, ty: &SqlType, literals: &[ConstId]) -> Result<Sql, CompileError> {
         let (mut values, mut wide, mut texts, mut fits) = (Vec::new(), Vec::new(), Vec::new(), true);
+        let mut exact = Vec::new();
         for literal in literals {
             match ty.fit(self.literal_text(*literal)?) {
-                Fit::Value => values.push(self.native(ty, *literal)?),
+                Fit::Value => {
+                    values.push(self.native(ty, *literal)?);
+                    exact.extend((ty.family == Family::Padded).then(|| self.literal(*literal)).transpose()?);
+                }
                 Fit::Wide => wide.push(self.native(ty, *literal)?),
                 Fit::Text => texts.push(self.literal(*literal)?),
                 Fit::Never => fits = false,
@@ -94,6 +109,12 @@ impl Lowering<'_> {
         }
         let text = self.as_text(value.clone(), &Held::Native(ty.clone()));
         let mut any = Vec::new();
+        if !exact.is_empty() {
+            // The index is for padded values, which ignore blanks, as a VARCHAR beside one would.
+            let same = build::equals_one(text.clone(), exact);
+            let indexed = build::equals_one(value.clone(), std::mem::take(&mut values));
+            any.push(build::nested(build::all(vec![indexed, same])));
+        }
         for (value, list) in [(value.clone(), values), (value.clone(), wide), (text, texts)] {
             if !list.is_empty() {
                 any.push(build::equals_one(value, list));
@@ -133,8 +154,10 @@ impl Lowering<'_> {
             return Ok(unequal(self.as_text(value, held), self.literal(literal)?));
         };
         Ok(match ty.fit(self.literal_text(literal)?) {
-            Fit::Value | Fit::Wide => unequal(value, self.typed(ty, self.native(ty, literal)?)),
-            Fit::Text => unequal(self.as_text(value, held), self.literal(literal)?),
+            Fit::Value | Fit::Wide if ty.family != Family::Padded => {
+                unequal(value, self.typed(ty, self.native(ty, literal)?))
+            }
+            Fit::Value | Fit::Wide | Fit::Text => unequal(self.as_text(value, held), self.literal(literal)?),
             Fit::Never => self.never(value, ty).map_or_else(|| build::boolean(true), build::not),
         })
     }
