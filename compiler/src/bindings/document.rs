@@ -1,8 +1,8 @@
 //! The data-bindings document: a tree of YAML to [`Bindings`].
 //!
-//! People keep these files beside others, so what is not ours is passed over: unknown keys at any level,
-//! and bindings of predicates and types that no policy has. A file that was written for a sync is told so ([`sync`]). What is ours is read strictly, and every error
-//! names its key and line; all that can be found are reported at once.
+//! People keep these files beside others, so foreign parts are ignored: unknown keys at any level, and bindings of
+//! predicates and types that no policy has. A sync configuration is recognized as one ([`sync`]). Our own keys are read
+//! strictly: every error names its key and line, and all errors are reported at once.
 
 use super::yaml::{self, Content, Entry, Node, at};
 use super::{

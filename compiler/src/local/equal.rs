@@ -1,8 +1,7 @@
-//! Which values are equal in every row of a select, those of the selects around it included.
+//! Equality classes: which values are equal in every row of a select and of the selects that enclose it.
 //!
-//! In: the conditions of selects, from the outside inwards. Out: for a value those that equal it. What holds of
-//! one holds of all of them, so that a condition on a column of the caller's may become one on a column of the
-//! store's.
+//! In: the conditions of selects, outermost first. Out: for a value, the values equal to it. A condition on one member
+//! of a class holds for all, so a condition on a caller's column can become a condition on a stored column.
 
 use crate::ir::CompareOp;
 use crate::plan::algebra::{Condition, Expr};

@@ -28,7 +28,7 @@ pub(super) struct Ways {
 pub struct End {
     /// Whether it is the end of the question's own values, not that of the caller's rows.
     pub is_own: bool,
-    /// How many values stand in the text.
+    /// How many values the text embeds.
     pub n_values: usize,
     /// How many it would be from the other end; `None` if they were not counted, or are too many.
     pub n_other: Option<usize>,

@@ -354,13 +354,13 @@ impl Plan {
         Self { tables, guard: Select::default(), answer }
     }
 
-    /// All selects that stand in no other: those of the tables, the guard, and those of the answer.
+    /// All top-level selects: those of the tables, the guard, and those of the answer.
     pub(crate) fn selects(&self) -> impl Iterator<Item = &Select> {
         let tables = self.tables.iter().flat_map(|table| table.body.selects());
         tables.chain(std::iter::once(&self.guard)).chain(self.answer.selects())
     }
 
-    /// All selects that stand in no other: those of the tables, the guard, and those of the answer.
+    /// All top-level selects: those of the tables, the guard, and those of the answer.
     pub(crate) fn selects_mut(&mut self) -> impl Iterator<Item = &mut Select> {
         let tables = self.tables.iter_mut().flat_map(|table| table.body.selects_mut());
         tables.chain(std::iter::once(&mut self.guard)).chain(self.answer.selects_mut())

@@ -71,7 +71,7 @@ impl Planner<'_> {
             select: &build.select,
         };
         for known in &mut call.known {
-            // A shared table holds what the question's values lead to, whoever reads it.
+            // A shared table holds everything that the question's values lead to, for all its readers.
             let is_hidden = match *known {
                 Known::Static(expr) => self.is_hidden(scope, &build.select, rel, expr),
                 Known::Row(expr) => {

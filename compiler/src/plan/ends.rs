@@ -1,10 +1,10 @@
 //! From which end a closure over stored facts starts.
 //!
-//! A plan for a caller's database reads two of them. What the store alone decides is asked of the store, if nothing in
-//! it depends on the caller's rows: a walk up from the folder of the caller's document needs all stored folders beside
-//! it, the folders that the actor may see need none. So a plan may take what only the caller's database knows as not
-//! known, wherever a relation is stored as a whole: its table starts from the question's values then, and the
-//! caller's values pick from it.
+//! In a local check the store answers whatever does not depend on the caller's rows. Suppose folders are stored and
+//! documents are local. A walk up from a document's folder depends on a local row, so all stored folders would have to be
+//! embedded. The folders that the actor may see do not. So where a whole relation is stored, a plan may treat values
+//! that only the caller's database knows as unbound: the closure then starts from the question's values, and the caller's
+//! values select from it.
 
 use super::algebra::{Condition, Expr, FromKind, Select};
 use super::planner::Planner;

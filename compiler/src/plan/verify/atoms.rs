@@ -10,7 +10,7 @@ use crate::plan::algebra::{Condition, Expr, From, FromKind, Plan, Select, TableB
 use crate::question::Slot;
 use crate::specialise::clause::TableRef;
 
-/// The most alternatives of one plan that are told apart.
+/// How many alternatives one plan may have; beyond that its atoms are not accounted for.
 const ALTERNATIVES: usize = 512;
 
 /// What an alternative asks.
@@ -29,7 +29,7 @@ pub(super) enum Atom {
 /// What is read.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Source {
-    /// A relation of the catalog, or the caller's row of it.
+    /// A relation of the catalog, or the current row of the caller's query.
     Relation(usize),
     /// A table, by its name.
     Table(String),
@@ -46,7 +46,7 @@ pub(super) enum Source {
 pub(super) enum Value {
     /// A column of a relation.
     Column(usize, usize),
-    /// Some column of another source: tables lose columns that nobody reads.
+    /// Some column of another source; which one is left out, as unread columns are dropped.
     Of(Source),
     /// A literal.
     Const(ConstId),
@@ -82,7 +82,7 @@ impl<'a> Atoms<'a> {
         product(&self.of_selects(self.plan.answer.selects())?, &guard)
     }
 
-    /// The alternatives of selects that stand in no other; `None` if they are too many.
+    /// The alternatives of top-level selects; `None` if they are too many.
     pub(super) fn of_selects(self, selects: &[Select]) -> Option<Vec<Alternative>> {
         let mut all = Vec::new();
         for select in selects {
