@@ -95,8 +95,11 @@ impl Planner<'_> {
             .all(|(arg, tested)| !tested || build.expr(*arg).is_some() || !self.could_bind(build, *arg))
     }
 
-    /// Whether some goal that is still to plan may bind the variable.
+    /// Whether some goal that is still to plan may bind the variable. An ignored argument is none.
     fn could_bind(&self, build: &Build, term: Term) -> bool {
+        if term == Term::Ignored {
+            return false;
+        }
         build.goals.iter().any(|goal| match goal {
             Goal::Scan { polarity: Polarity::Positive, args, .. } => args.contains(&ScanArg::Term(term)),
             Goal::Call { polarity: Polarity::Positive, rel, args, .. } => {

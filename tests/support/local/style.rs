@@ -141,9 +141,9 @@ impl Style {
         FORMS[(self.n + at) % FORMS.len()]
     }
 
-    /// The name of the `at`th table.
+    /// The name of the `at`th table, short enough for every database to keep whole.
     pub(crate) fn table_name(&self, at: usize, predicate: &str) -> String {
-        let word: String = predicate.chars().filter(char::is_ascii_alphanumeric).collect();
+        let word: String = predicate.chars().filter(char::is_ascii_alphanumeric).take(32).collect();
         match (self.n + at) % 4 {
             0 => format!("facts_of_{}_{at}", word.to_lowercase()),
             1 | 2 => match LIKE_OURS.get((self.n + at) / 4 % LIKE_OURS.len()) {
