@@ -34,18 +34,35 @@ pub(super) fn check_parts(keeps: Keeps, before: &Plan, after: &Plan, parts: &[&P
     let inlines = keeps != Keeps::Relations;
     let old = Atoms { plan: before, parts: &[], inlines };
     let new = Atoms { plan: after, parts, inlines };
-    if let (Some(old), Some(all)) = (old.of_answer(), new.of_answer()) {
+    let counted = |all: Vec<Alternative>| match keeps {
+        Keeps::Once => all.into_iter().map(without_repeats).collect(),
+        Keeps::Atoms | Keeps::AllButImplied | Keeps::Equals | Keeps::Relations => all,
+    };
+    if let (Some(old), Some(all)) = (old.of_answer().map(counted), new.of_answer().map(counted)) {
         compare(keeps, &old, &all, new).map_err(|fault| format!("the answer: {fault}"))?;
     }
     for table in &after.tables {
         let Some(known) = before.tables.iter().find(|known| known.name == table.name) else { continue };
         for part in [base, step] {
-            if let (Some(old), Some(all)) = (old.of_selects(part(known)), new.of_selects(part(table))) {
+            let old = old.of_selects(part(known)).map(counted);
+            if let (Some(old), Some(all)) = (old, new.of_selects(part(table)).map(counted)) {
                 compare(keeps, &old, &all, new).map_err(|fault| format!("{}: {fault}", table.name))?;
             }
         }
     }
     Ok(())
+}
+
+/// The same alternative, with each atom once, those of its denials as well.
+fn without_repeats(mut alternative: Alternative) -> Alternative {
+    for atom in &mut alternative {
+        if let Atom::None(denied) = atom {
+            *denied = without_repeats(std::mem::take(denied));
+        }
+    }
+    alternative.sort();
+    alternative.dedup();
+    alternative
 }
 
 fn base(table: &Table) -> &[Select] {
