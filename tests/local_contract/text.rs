@@ -80,6 +80,40 @@ pub(super) fn faults(sql: &str) -> Vec<String> {
     faults
 }
 
+/// The literals of a bound query are the caller's, and the statement is ours: nobody who runs it shall think of what is in them.
+#[test]
+fn the_texts_of_a_bound_query_are_spelled_as_ours() {
+    let document = DOCUMENT
+        .replace(
+            "SELECT id FROM repositories WHERE public = 1",
+            "SELECT id FROM repositories WHERE public = 1 AND COALESCE(note, 'a:b 5%') = 'a:b 5%' -- 100% :x",
+        )
+        .replace(
+            "SELECT who, repository_id FROM watchers",
+            "SELECT who, repository_id FROM watchers WHERE who LIKE '%d%' OR who || ':x' IN ('$1', '?:x', '{')",
+        );
+    let (usual, service) = (Service::usual(), Service::new(POLICY, FACTS, &document));
+    for dialect in DIALECTS {
+        let caller = super::service::caller(dialect);
+        for (question, way) in QUESTIONS.into_iter().chain([
+            ("allow(User:ada, \"watch\", Repository:?)", Way::List),
+            ("allow(User:?, \"watch\", Repository:1)", Way::Select),
+        ]) {
+            let sql = service.sql_for(dialect, question, way, "id");
+            assert_eq!(faults(&sql), Vec::<String>::new(), "{question}\n{sql}");
+            assert!(!sql.contains('%') && !sql.replace("::", "").contains(':'), "{question}\n{sql}");
+            if matches!(way, Way::List) && question.contains("Repository:?") {
+                let rows = |filter: &str| {
+                    let sql =
+                        format!("SELECT id FROM repositories WHERE {filter} AND id IS NOT NULL ORDER BY id");
+                    super::service::column(&caller, &sql)
+                };
+                assert_eq!(rows(&sql), rows(&usual.sql_for(dialect, question, way, "id")), "{sql}");
+            }
+        }
+    }
+}
+
 /// Whether a filter is one operand: in parentheses from end to end, or a constant.
 fn is_one_operand(filter: &str) -> bool {
     if matches!(filter, "true" | "false") {

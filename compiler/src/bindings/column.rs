@@ -1,12 +1,12 @@
 //! The names that come with a question: the column that a filter looks at, and those of an answer.
 
 use super::grammar::Cursor;
-use super::query::settled;
-use super::token::{Lexeme, Token, spelled, words};
+use super::query::{escaped, settled};
+use super::token::{Lexeme, Token, plainly_spelled, words};
 use super::{ColumnExpr, Name, guard, lexer, reader};
-use crate::dialect::Dialect;
 use crate::dialect::lexis::Lexis;
-use crate::dialect::quote::printed_name;
+use crate::dialect::quote::plain_name;
+use crate::dialect::{Dialect, Escapes};
 use crate::limits;
 
 /// Reads the column of a filter: one expression of the caller's over one row.
@@ -40,28 +40,33 @@ fn read(text: &str, dialect: Dialect) -> Result<ColumnExpr, String> {
             return Err(format!("begins with the reserved word `{word}`: quote it if it is a name"));
         }
     }
-    let settled = settled(&lexemes, lexis)?;
-    reader::expression(&settled, &lexemes, dialect)?;
+    reader::expression(&settled(&lexemes, lexis)?, &lexemes, dialect)?;
+    let escapes = dialect.features().escapes;
+    let text = escaped(&lexemes, lexis, escapes)?;
+    // What an escape made of a text must stand where the text stood.
+    if escapes == Escapes::Char {
+        reader::expression(&text, &lexer::read(&text, lexis)?.lexemes, dialect)?;
+    }
     let words = words(&lexemes, lexis);
     let mut cursor = Cursor::new(&lexemes, lexis);
     if let Some(path) = cursor.path() {
         if cursor.done() {
-            return Ok(ColumnExpr { text: settled, name: Some(Name::all(&path, lexis)), words });
+            return Ok(ColumnExpr { text, name: Some(Name::all(&path, lexis)), words });
         }
-        if let Some(text) = cast(cursor) {
+        if let Some(text) = cast(cursor, escapes) {
             return Ok(ColumnExpr { text, name: None, words });
         }
     }
-    Ok(ColumnExpr { text: format!("({settled})"), name: None, words })
+    Ok(ColumnExpr { text: format!("({text})"), name: None, words })
 }
 
 /// A path that stands before the cursor, with nothing but casts behind it, spelled with `CAST`.
-fn cast(mut cursor: Cursor<'_>) -> Option<String> {
-    let mut text = spelled(cursor.lexemes.get(..cursor.at)?);
+fn cast(mut cursor: Cursor<'_>, escapes: Escapes) -> Option<String> {
+    let mut text = plainly_spelled(cursor.lexemes.get(..cursor.at)?, escapes);
     while cursor.sign(&Token::Cast) {
         let start = cursor.at;
         cursor.data_type().then_some(())?;
-        let data_type = spelled(cursor.lexemes.get(start..cursor.at)?);
+        let data_type = plainly_spelled(cursor.lexemes.get(start..cursor.at)?, escapes);
         text = format!("CAST({text} AS {data_type})");
     }
     cursor.done().then_some(text)
@@ -85,7 +90,7 @@ pub fn output_name(name: &str, dialect: Dialect) -> Result<String, String> {
             "the output column `{shown}` has {} bytes, and {dialect} would cut it to {limit}: shorten it",
             name.len()
         )),
-        _ => Ok(printed_name(name, '"')),
+        _ => Ok(plain_name(name, '"', dialect.features().escapes)),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::grammar::folded;
 use super::token::Token;
+use crate::dialect::Escapes;
 use crate::dialect::lexis::Lexis;
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -17,7 +18,8 @@ pub struct Name {
 impl Name {
     /// The name that a token is.
     pub(super) fn of(token: &Token, lexis: &Lexis) -> Self {
-        Self { spelling: token.to_string(), folded: folded(token, lexis) }
+        let escapes = if lexis.escaped_texts { Escapes::EscapeStrings } else { Escapes::Char };
+        Self { spelling: token.plain(escapes), folded: folded(token, lexis) }
     }
 
     /// The names that tokens are.

@@ -8,11 +8,12 @@
 use super::grammar::{Cursor, folded};
 use super::token::{Lexeme, Token, apart};
 use super::{ConditionPart, Name, PlainQuery};
+use crate::dialect::Escapes;
 use crate::dialect::lexis::Lexis;
 use std::ops::Range;
 
 /// The query's parts, if it is `SELECT column, … FROM table [alias] [WHERE condition]`.
-pub(super) fn plain(lexemes: &[Lexeme], lexis: &'static Lexis) -> Option<PlainQuery> {
+pub(super) fn plain(lexemes: &[Lexeme], lexis: &'static Lexis, escapes: Escapes) -> Option<PlainQuery> {
     let mut cursor = Cursor::new(lexemes, lexis);
     if !cursor.word("select") {
         return None;
@@ -37,7 +38,7 @@ pub(super) fn plain(lexemes: &[Lexeme], lexis: &'static Lexis) -> Option<PlainQu
     let scope = Scope { called: folded(alias.or(table.last().copied())?, lexis), lexis };
     let columns = selected.iter().map(|path| scope.column(path)).collect::<Option<Vec<_>>>()?;
     let condition = if cursor.word("where") {
-        condition(cursor, &scope)?
+        condition(cursor, &scope, escapes)?
     } else if cursor.done() {
         Vec::new()
     } else {
@@ -72,7 +73,7 @@ impl Scope {
 }
 
 /// The rest of the query as a condition; in brackets if an `OR` stands outside of any.
-fn condition(cursor: Cursor<'_>, scope: &Scope) -> Option<Vec<ConditionPart>> {
+fn condition(cursor: Cursor<'_>, scope: &Scope, escapes: Escapes) -> Option<Vec<ConditionPart>> {
     let start = cursor.at;
     let lexemes = cursor.lexemes;
     let mut reader = Condition { cursor, scope, columns: Vec::new(), depth: 0, outer_or: false };
@@ -95,7 +96,7 @@ fn condition(cursor: Cursor<'_>, scope: &Scope) -> Option<Vec<ConditionPart>> {
             at = range.end;
             previous = lexemes.get(at - 1).map(|lexeme| &lexeme.token);
         } else {
-            text.push_str(&lexeme.token.to_string());
+            text.push_str(&lexeme.token.plain(escapes));
             previous = Some(&lexeme.token);
             at += 1;
         }

@@ -7,10 +7,10 @@
 
 use super::grammar::Cursor;
 use super::lexer::Lexed;
-use super::token::{Lexeme, Token, spelled, words};
+use super::token::{Lexeme, Token, plainly_spelled, spelled, words};
 use super::{BoundQuery, guard, lexer, plain, reader};
-use crate::dialect::Dialect;
 use crate::dialect::lexis::Lexis;
+use crate::dialect::{Dialect, Escapes};
 use crate::limits;
 
 /// A bound query that was read.
@@ -41,9 +41,16 @@ pub(super) fn read(text: &str, dialect: Dialect) -> Result<Settled, String> {
     if let Some(table) = table(&lexemes, lexis) {
         lexemes = table;
     }
-    let text = settled(&lexemes, lexis)?;
-    let columns = reader::query(&text, &lexemes, dialect)?;
-    let plain = plain::plain(&lexemes, lexis);
+    let columns = reader::query(&settled(&lexemes, lexis)?, &lexemes, dialect)?;
+    let escapes = dialect.features().escapes;
+    let text = escaped(&lexemes, lexis, escapes)?;
+    // What an escape made of a text must stand where the text stood.
+    if escapes == Escapes::Char
+        && reader::query(&text, &lexer::read(&text, lexis)?.lexemes, dialect)? != columns
+    {
+        return Err(NAMED_BY_TEXT.to_owned());
+    }
+    let plain = plain::plain(&lexemes, lexis, escapes);
     let query = BoundQuery { text, words: words(&lexemes, lexis), plain };
     Ok(Settled { query, columns, line_comments })
 }
@@ -54,13 +61,57 @@ fn is(lexeme: Option<&Lexeme>, word: &str) -> bool {
 
 /// Prints tokens, and makes sure that the print is read as the same tokens.
 pub(super) fn settled(lexemes: &[Lexeme], lexis: &'static Lexis) -> Result<String, String> {
-    let text = spelled(lexemes);
+    same(spelled(lexemes), lexemes, lexis)
+}
+
+/// The text, if it is read as these tokens.
+fn same(text: String, lexemes: &[Lexeme], lexis: &'static Lexis) -> Result<String, String> {
     let again = lexer::read(&text, lexis)?;
     let tokens = |lexemes: &[Lexeme]| lexemes.iter().map(|lexeme| lexeme.token.clone()).collect::<Vec<_>>();
     if tokens(&again.lexemes) == tokens(lexemes) {
         Ok(text)
     } else {
         Err("cannot be printed so that it is read in the same way: write it otherwise".to_owned())
+    }
+}
+
+/// What is said of a text that names something and cannot be spelled by escapes.
+const NAMED_BY_TEXT: &str = "names something by a text with a sign that a driver may take for a parameter: write the name in double quotes";
+
+/// The words of SQLite that an expression follows. Behind another word a text could be a name.
+const BEFORE_EXPRESSIONS: &[&str] = &[
+    "all", "and", "between", "by", "case", "distinct", "else", "escape", "glob", "having", "is", "like",
+    "limit", "match", "not", "offset", "on", "or", "regexp", "select", "then", "when", "where",
+];
+
+/// Prints tokens so that nothing in their quotes looks like the place of a parameter, and reads the same.
+pub(super) fn escaped(lexemes: &[Lexeme], lexis: &'static Lexis, escapes: Escapes) -> Result<String, String> {
+    let text = plainly_spelled(lexemes, escapes);
+    match escapes {
+        // A literal still, which may stand wherever one may.
+        Escapes::EscapeStrings => same(text, lexemes, lexis),
+        // An expression, which may not stand for a name.
+        Escapes::Char => {
+            for (at, _) in lexemes.iter().enumerate().filter(|(_, lexeme)| lexeme.token.is_escaped()) {
+                let before = at.checked_sub(1).and_then(|before| lexemes.get(before));
+                let is_value = before.is_none_or(|before| match &before.token {
+                    Token::Word(word) => BEFORE_EXPRESSIONS.contains(&word.to_ascii_lowercase().as_str()),
+                    Token::Operator(_) | Token::Comma | Token::Open(_) => true,
+                    Token::Name { .. }
+                    | Token::Text(_)
+                    | Token::Bits(_)
+                    | Token::Number(_)
+                    | Token::Cast
+                    | Token::Close(_)
+                    | Token::Period => false,
+                });
+                let goes_on = lexemes.get(at + 1).is_some_and(|next| next.token == Token::Period);
+                if !is_value || goes_on {
+                    return Err(NAMED_BY_TEXT.to_owned());
+                }
+            }
+            Ok(text)
+        }
     }
 }
 

@@ -1,10 +1,11 @@
 //! The tokens of foreign SQL, and their one spelling.
 //!
 //! A literal or a quoted name is held as the text that it stands for, however it was written, and is spelled
-//! by the functions that also print our own. All that reaches a statement goes through [`spelled`].
+//! by the functions that also print our own. All that reaches a statement goes through [`plainly_spelled`].
 
+use crate::dialect::Escapes;
 use crate::dialect::lexis::Lexis;
-use crate::dialect::quote::{printed_literal, printed_name};
+use crate::dialect::quote::{is_risky, plain_literal, plain_name, printed_literal, printed_name};
 use std::collections::BTreeSet;
 use std::fmt;
 
@@ -49,6 +50,20 @@ impl Token {
     /// Whether this is a plain word or a quoted name.
     pub(super) fn is_wordlike(&self) -> bool {
         matches!(self, Self::Word(_) | Self::Name { .. })
+    }
+
+    /// The token as it stands in a statement for the caller: nothing in quotes looks like the place of a parameter.
+    pub(super) fn plain(&self, escapes: Escapes) -> String {
+        match self {
+            Self::Text(text) => plain_literal(text, escapes),
+            Self::Name { text, quote } => plain_name(text, *quote, escapes),
+            other => other.to_string(),
+        }
+    }
+
+    /// Whether this is a text that is spelled by escapes.
+    pub(super) fn is_escaped(&self) -> bool {
+        matches!(self, Self::Text(text) if text.contains(is_risky))
     }
 
     /// The token as sqlparser shows what it has read: like ours, with nothing escaped.
@@ -97,13 +112,22 @@ pub(super) fn apart(previous: Option<&Token>, lexeme: &Lexeme) -> bool {
 
 /// Tokens as text.
 pub(super) fn spelled(lexemes: &[Lexeme]) -> String {
+    joined(lexemes, Token::to_string)
+}
+
+/// Tokens as they stand in a statement for the caller.
+pub(super) fn plainly_spelled(lexemes: &[Lexeme], escapes: Escapes) -> String {
+    joined(lexemes, |token| token.plain(escapes))
+}
+
+fn joined(lexemes: &[Lexeme], spell: impl Fn(&Token) -> String) -> String {
     let mut text = String::new();
     let mut previous = None;
     for lexeme in lexemes {
         if apart(previous, lexeme) {
             text.push(' ');
         }
-        text.push_str(&lexeme.token.to_string());
+        text.push_str(&spell(&lexeme.token));
         previous = Some(&lexeme.token);
     }
     text

@@ -1,6 +1,7 @@
 //! Texts that want more than to be read.
 
 use super::*;
+use crate::dialect::quote::{plain_literal, plain_name};
 use crate::limits;
 
 #[test]
@@ -283,12 +284,15 @@ fn a_text_is_data_in_every_position() {
         let literal = format!("'{}'", inside.replace('\'', "''"));
         for dialect in BOTH {
             let text = format!("SELECT a FROM t WHERE b = {literal} AND c");
-            assert_eq!(read(&text, dialect).unwrap().text, text);
+            let spelled = plain_literal(inside, dialect.features().escapes);
+            let expected = format!("SELECT a FROM t WHERE b = {spelled} AND c");
+            assert_eq!(read(&text, dialect).unwrap().text, expected);
         }
         let name = format!("\"{}\"", inside.replace('"', "\"\""));
         for dialect in BOTH {
             let text = format!("SELECT {name} FROM t");
-            assert_eq!(read(&text, dialect).unwrap().text, text);
+            let spelled = plain_name(inside, '"', dialect.features().escapes);
+            assert_eq!(read(&text, dialect).unwrap().text, format!("SELECT {spelled} FROM t"));
         }
     }
 }

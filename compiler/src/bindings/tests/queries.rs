@@ -19,7 +19,7 @@ fn what_real_files_hold() {
         "SELECT count(*), max(x) FROM t GROUP BY y HAVING count(*) > -1",
         "SELECT coalesce(a, b), row_number() OVER (PARTITION BY a ORDER BY b) FROM t",
         "SELECT id FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.id = t.id)",
-        "SELECT replace(a, 'x', 'y'), a || 'z' FROM t WHERE a LIKE 'x%' ESCAPE '!'",
+        "SELECT replace(a, 'x', 'y'), a || 'z' FROM t WHERE a LIKE 'x_' ESCAPE '!'",
         "SELECT id FROM größen WHERE naïve = 'ünïcödé'",
         "SELECT id FROM t WHERE a % 2 = 0",
     ] {
@@ -35,7 +35,7 @@ fn what_postgresql_has_beyond() {
     for text in [
         "SELECT DISTINCT ON (a) a, b FROM t ORDER BY a, b NULLS LAST",
         "SELECT id FROM t, LATERAL unnest(t.ids) WITH ORDINALITY AS u(id, n)",
-        "SELECT data ->> 'id', data #>> '{a,b}' FROM t WHERE tags @> ARRAY['x'] AND a && b",
+        "SELECT data ->> 'id', data #>> '[a,b]' FROM t WHERE tags @> ARRAY['x'] AND a && b",
         "SELECT id FROM t WHERE name ~* '^a' AND name !~ 'b' AND x IS DISTINCT FROM y",
         "SELECT id FROM t WHERE id = ANY(ARRAY[1, 2]) AND a[1] = 2",
         "SELECT string_agg(a, ',' ORDER BY a) FILTER (WHERE b) FROM t",
@@ -88,15 +88,18 @@ fn a_cast_never_looks_like_a_parameter() {
 fn every_spelling_of_a_text_becomes_one() {
     for (spelled, plain) in [
         ("'it''s'", "'it''s'"),
-        ("'a\\'", "'a\\'"),
-        ("'a\nb'", "'a\nb'"),
-        ("'$1 ? :x @y --'", "'$1 ? :x @y --'"),
+        ("'a\\'", r"E'a\x5c'"),
+        ("'a\nb'", r"E'a\x0ab'"),
+        ("'$1 ? :x @y --'", r"E'\x241 \x3f \x3ax \x40y --'"),
+        ("'5%'", r"E'5\x25'"),
+        ("'{a,b}'", r"E'\x7ba,b}'"),
+        ("'it''s a%'", r"E'it''s a\x25'"),
         ("$$it's$$", "'it''s'"),
-        ("$a$x$$y$b$z$a$", "'x$$y$b$z'"),
+        ("$a$x$$y$b$z$a$", r"E'x\x24\x24y\x24b\x24z'"),
         ("$é_1$x$é_1$", "'x'"),
         ("E'it\\'s'", "'it''s'"),
-        ("e'a\\\\b\\n\\t\\x41\\101\\u00e9\\U0001F600\\q'''", "'a\\b\n\tAAé😀q'''"),
-        ("U&'d\\0061t\\+000061\\\\'", "'data\\'"),
+        ("e'a\\\\b\\n\\t\\x41\\101\\u00e9\\U0001F600\\q'''", r"E'a\x5cb\x0a\x09AAé😀q'''"),
+        ("U&'d\\0061t\\+000061\\\\'", r"E'data\x5c'"),
         ("u&'it''s'", "'it''s'"),
         ("'a'\n  'b' -- x\n  'c'", "'abc'"),
     ] {
@@ -107,6 +110,56 @@ fn every_spelling_of_a_text_becomes_one() {
     }
     becomes("SELECT U&\"d\\0061ta\", \"a\"\"b\" FROM t", "SELECT \"data\", \"a\"\"b\" FROM t");
     becomes("SELECT a FROM t WHERE b = date'2026-01-01'", "SELECT a FROM t WHERE b = date '2026-01-01'");
+}
+
+/// psycopg takes `%s` for the place of a parameter, SQLAlchemy `:x`, others `?` and `$1`, and some of them look into quotes.
+#[test]
+fn nothing_in_quotes_looks_like_a_parameter() {
+    becomes(
+        "SELECT a FROM t WHERE b LIKE 'a%' AND c = ':x'::text AND d IN ('?', '$1') -- 5% :x",
+        r"SELECT a FROM t WHERE b LIKE E'a\x25' AND c = E'\x3ax':: text AND d IN (E'\x3f', E'\x241')",
+    );
+    becomes("SELECT a FROM t WHERE at > date'12:30'", r"SELECT a FROM t WHERE at > date E'12\x3a30'");
+    becomes(
+        r#"SELECT "a:b", "c%" FROM "x?" WHERE "it""s:" = 1"#,
+        r#"SELECT U&"a\003ab", U&"c\0025" FROM U&"x\003f" WHERE U&"it""s\003a" = 1"#,
+    );
+    becomes_in_sqlite(
+        "SELECT a FROM t WHERE b LIKE 'a%' AND c = ':x' AND d IN ('?', '$1') -- 5% :x",
+        "SELECT a FROM t WHERE b LIKE ('a' || char(37)) AND c = (char(58) || 'x') AND d IN ((char(63)), (char(36) || '1'))",
+    );
+    becomes_in_sqlite(
+        "SELECT CASE WHEN a THEN '%' ELSE lower('A:b') END FROM t WHERE x->>'$.a' = '1' ORDER BY a || ':'",
+        "SELECT CASE WHEN a THEN (char(37)) ELSE lower(('A' || char(58) || 'b')) END FROM t \
+         WHERE x->>(char(36) || '.a') = '1' ORDER BY a || (char(58))",
+    );
+    // SQLite has no other spelling of a name, and its own reader looks for no parameters in quotes.
+    becomes_in_sqlite("SELECT \"a:b\" FROM t", "SELECT \"a:b\" FROM t");
+}
+
+/// An expression cannot name anything, so a text that does is refused where it would have to become one.
+#[test]
+fn a_text_that_is_a_name_is_not_spelled_by_escapes() {
+    for text in [
+        "SELECT a AS 'b:c' FROM t",
+        "SELECT a 'b:c' FROM t",
+        "SELECT 'b:c'.a FROM t",
+        "SELECT a FROM 'b:c'",
+        "SELECT a FROM t, 'b:c'",
+        "SELECT a FROM t 'b:c'",
+        "SELECT a FROM t AS 'b:c'",
+        "WITH x ('b:c') AS (SELECT 1) SELECT * FROM x",
+        "SELECT a FROM t JOIN u USING ('b:c')",
+        "SELECT a FROM t ORDER BY a COLLATE 'b:c'",
+        "SELECT CAST(a AS 'b:c') FROM t",
+    ] {
+        let reason = read(text, Dialect::Sqlite).expect_err(text);
+        assert!(
+            reason.contains("by a text with a sign") || reason.contains("cannot be read"),
+            "{text}: {reason}"
+        );
+    }
+    becomes_in_sqlite("SELECT a AS 'b c' FROM t", "SELECT a AS 'b c' FROM t");
 }
 
 #[test]

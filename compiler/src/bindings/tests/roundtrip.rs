@@ -30,6 +30,49 @@ fn tokens(text: &str, dialect: Dialect) -> Vec<Token> {
     lexed.lexemes.into_iter().map(|lexeme| lexeme.token).collect()
 }
 
+/// The tokens with each `('a' || char(58))` as the text that it makes.
+fn collapsed(tokens: Vec<Token>) -> Vec<Token> {
+    let part = |tokens: &[Token]| match tokens {
+        [Token::Text(text), ..] => Some((text.clone(), 1)),
+        [Token::Word(char), Token::Open('('), Token::Number(code), Token::Close(')'), ..]
+            if char == "char" =>
+        {
+            let c = code.parse().ok().and_then(char::from_u32)?;
+            Some((c.to_string(), 4))
+        }
+        _ => None,
+    };
+    let whole = |tokens: &[Token]| {
+        let mut at = 1;
+        let mut made = String::new();
+        loop {
+            let (text, n) = part(tokens.get(at..)?)?;
+            made.push_str(&text);
+            at += n + 1;
+            match tokens.get(at - 1)? {
+                Token::Operator("||") => {}
+                Token::Close(')') => return Some((made, at)),
+                _ => return None,
+            }
+        }
+    };
+    let mut out = Vec::new();
+    let mut at = 0;
+    while let Some(token) = tokens.get(at) {
+        match whole(&tokens[at..]).filter(|_| *token == Token::Open('(')) {
+            Some((text, n)) => {
+                out.push(Token::Text(text));
+                at += n;
+            }
+            None => {
+                out.push(token.clone());
+                at += 1;
+            }
+        }
+    }
+    if out.len() == tokens.len() { out } else { collapsed(out) }
+}
+
 #[test]
 fn what_is_printed_reads_as_the_same_tokens() {
     let mut dice = Dice(3);
@@ -41,7 +84,7 @@ fn what_is_printed_reads_as_the_same_tokens() {
         for dialect in BOTH {
             let Ok(query) = read(&text, dialect) else { continue };
             n_accepted += 1;
-            assert_eq!(tokens(&text, dialect), tokens(&query.text, dialect), "{text}");
+            assert_eq!(collapsed(tokens(&text, dialect)), collapsed(tokens(&query.text, dialect)), "{text}");
             let again = read(&query.text, dialect).unwrap();
             assert_eq!(again.text, query.text, "{text}");
             assert_eq!(again.plain, query.plain, "{text}");

@@ -8,6 +8,7 @@ use super::{binary, call, nested, number};
 use crate::bindings::is_whole;
 use crate::compact::{self, Compact};
 use crate::dialect::Escapes;
+use crate::dialect::quote::{is_risky, plain_literal};
 use sqlparser::ast::{BinaryOperator, Expr, Ident, Value};
 use sqlparser::keywords::ALL_KEYWORDS;
 
@@ -48,19 +49,11 @@ pub(in crate::sql) fn ident(name: &str) -> Ident {
 /// A text as a literal that no driver takes for more: what looks like the place of a parameter to one of them
 /// (`$1`, `?`, `:x`, `%s`) is spelled in another way, and so are backslashes.
 pub(in crate::sql) fn plain_lit(text: &str, escapes: Escapes) -> Expr {
-    let is_risky = |c: char| matches!(c, '$' | '?' | ':' | '%' | '\\' | '@' | '{') || c.is_control();
     if !text.contains(is_risky) {
         return lit(text);
     }
     match escapes {
-        Escapes::EscapeStrings => {
-            let chars = text.chars().map(|c| match c {
-                '\'' => "''".to_owned(),
-                c if is_risky(c) && c.is_ascii() => format!("\\x{:02x}", u32::from(c)),
-                c => c.to_string(),
-            });
-            raw(&format!("E'{}'", chars.collect::<String>()))
-        }
+        Escapes::EscapeStrings => raw(&plain_literal(text, escapes)),
         Escapes::Char => {
             let mut parts: Vec<Expr> = Vec::new();
             let mut plain = String::new();
@@ -110,6 +103,15 @@ mod tests {
             assert_eq!(lit(text).to_string(), format!("'{}'", text.replace('\'', "''")));
             assert_eq!(lit(text).to_string(), printed_literal(text));
         });
+    }
+
+    #[test]
+    fn a_literal_of_ours_and_one_of_the_callers_are_spelled_alike() {
+        for text in ["", "a", "a%", ":x", "it's 5%", "$1?", "\\", "\n", "é:é", "{}", "%'%"] {
+            for escapes in [Escapes::EscapeStrings, Escapes::Char] {
+                assert_eq!(plain_lit(text, escapes).to_string(), plain_literal(text, escapes));
+            }
+        }
     }
 
     #[test]
