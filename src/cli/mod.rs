@@ -4,6 +4,7 @@
 //! 0 says that it was done and all is well, 1 that something was refused or failed, 2 that the arguments are
 //! wrong. A command reads its files, calls the engine or the compiler, and prints; it decides nothing.
 
+mod accept_loss;
 mod backup;
 mod bindings;
 mod compile;
@@ -53,6 +54,7 @@ enum Command {
     Facts(facts::Args),
     Backup(backup::Args),
     Restore(restore::Args),
+    AcceptLoss(accept_loss::Args),
 }
 
 /// How a command that ran ended.
@@ -79,6 +81,7 @@ pub fn run() -> ExitCode {
         Command::Facts(args) => facts::run(args),
         Command::Backup(args) => backup::run(args),
         Command::Restore(args) => restore::run(args),
+        Command::AcceptLoss(args) => accept_loss::run(args),
     };
     match outcome {
         Ok(Verdict::Good) => ExitCode::SUCCESS,

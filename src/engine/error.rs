@@ -76,6 +76,8 @@ impl From<StoreError> for EngineError {
             StoreError::Io(_)
             | StoreError::Corrupt(_)
             | StoreError::Damaged { .. }
+            | StoreError::Lost { .. }
+            | StoreError::Moved(_)
             | StoreError::NotAStore(_)
             | StoreError::Missing(_)
             | StoreError::Exists(_)

@@ -206,6 +206,11 @@ impl Engine {
         self.store().secret()
     }
 
+    /// Why this environment takes no writes any more, if it takes none.
+    pub fn fault(&self) -> Option<EngineError> {
+        self.store().fault().map(EngineError::from)
+    }
+
     fn store(&self) -> &Store {
         &self.shared.store
     }

@@ -56,6 +56,8 @@ pub(super) enum ApiError {
     Unavailable(String),
     /// 503: we can answer but not write; the text is for the log.
     CannotStore(String),
+    /// 503: the same, as the store's files are not where they were; the text is for the log.
+    FilesMoved(String),
 }
 
 impl ApiError {
@@ -71,7 +73,9 @@ impl ApiError {
             Self::UnsupportedMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Self::TooManyRequests { .. } => StatusCode::TOO_MANY_REQUESTS,
             Self::Internal(_) => StatusCode::INTERNAL_SERVER_ERROR,
-            Self::Unavailable(_) | Self::CannotStore(_) => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Unavailable(_) | Self::CannotStore(_) | Self::FilesMoved(_) => {
+                StatusCode::SERVICE_UNAVAILABLE
+            }
         }
     }
 
@@ -94,6 +98,11 @@ impl ApiError {
             Self::CannotStore(_) => "nothing can be stored at the moment: the disk is full or failing; \
                 questions are still answered"
                 .to_owned(),
+            Self::FilesMoved(_) => {
+                "nothing can be stored until the service is started again: files of the store \
+                were removed or replaced; questions are still answered"
+                    .to_owned()
+            }
         }
     }
 
@@ -101,7 +110,7 @@ impl ApiError {
     fn log(&self) {
         match self {
             Self::Internal(cause) => tracing::error!(cause, "request failed"),
-            Self::Unavailable(cause) | Self::CannotStore(cause) => {
+            Self::Unavailable(cause) | Self::CannotStore(cause) | Self::FilesMoved(cause) => {
                 tracing::warn!(cause, "request refused for the moment");
             }
             Self::BadRequest(_)
@@ -121,7 +130,7 @@ impl ApiError {
         self.log();
         let retry = match self {
             Self::TooManyRequests { wait, .. } => Some(whole_seconds(wait)),
-            Self::Unavailable(_) | Self::CannotStore(_) => Some(RETRY_SECONDS),
+            Self::Unavailable(_) | Self::CannotStore(_) | Self::FilesMoved(_) => Some(RETRY_SECONDS),
             _ => None,
         };
         let status = self.status();
@@ -166,9 +175,11 @@ impl From<StoreError> for ApiError {
                 Self::Unavailable(error.to_string())
             }
             StoreError::Full | StoreError::ReadOnly(_) => Self::CannotStore(error.to_string()),
+            StoreError::Moved(_) => Self::FilesMoved(error.to_string()),
             StoreError::Io(_)
             | StoreError::Corrupt(_)
             | StoreError::Damaged { .. }
+            | StoreError::Lost { .. }
             | StoreError::NotAStore(_)
             | StoreError::Missing(_)
             | StoreError::Exists(_)

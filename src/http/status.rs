@@ -5,6 +5,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
+use axum::extract::State;
 use serde::Serialize;
 use utoipa::ToSchema;
 use utoipa_axum::{router::OpenApiRouter, routes};
@@ -24,7 +25,7 @@ pub(super) fn probes() -> OpenApiRouter<Arc<AppState>> {
 #[derive(Debug, Serialize, ToSchema)]
 struct Healthy {}
 
-/// Ask whether the service answers
+/// Ask whether the service answers, and still stores what it is given
 #[utoipa::path(
     get,
     path = "/healthcheck",
@@ -33,8 +34,9 @@ struct Healthy {}
     security(()),
     responses((status = 200, description = "It does", body = Healthy, example = json!({}))),
 )]
-async fn healthcheck() -> Json<Healthy> {
-    Json(Healthy {})
+async fn healthcheck(State(app): State<Arc<AppState>>) -> Result<Json<Healthy>, ApiError> {
+    let fault = app.environments.read().values().find_map(|environment| environment.engine.fault());
+    fault.map_or(Ok(Json(Healthy {})), |fault| Err(fault.into()))
 }
 
 /// Ask whether the service answers

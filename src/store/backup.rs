@@ -24,7 +24,7 @@ use sha2::{Digest, Sha256};
 use super::{
     connect::{DATABASE, lock, open_file, private_file, sync_directory},
     error::StoreError,
-    migrate,
+    mark, migrate, remains,
     snapshot::{Holdings, Snapshot, holdings},
 };
 
@@ -68,6 +68,7 @@ impl Snapshot {
         // One file is all there is: no log beside it.
         copy.pragma_update_and_check(None, "journal_mode", "DELETE", |_| Ok(()))?;
         migrate::check_trees(&mut copy)?;
+        remains::rest(&copy)?;
         let held = holdings(&copy)?;
         copy.close().map_err(|(_, error)| error)?;
         let io = |error: std::io::Error| StoreError::io(part, &error);
@@ -137,7 +138,7 @@ fn unpack(file: &Path, bytes: u64, part: &Path) -> Result<Holdings, StoreError> 
     Ok(held)
 }
 
-/// Leaves a store without a log, so that no log of it meets the file that takes its name.
+/// Leaves a store at rest, so that neither a log nor a mark of it meets the file that takes its name.
 fn retire(database: &Path, former: bool) -> Result<(), StoreError> {
     if former {
         // A damaged store is a good reason for a restore, and has nothing worth a copy.
@@ -147,10 +148,12 @@ fn retire(database: &Path, former: bool) -> Result<(), StoreError> {
         }
     }
     remove(&beside(database, "-wal"))?;
-    remove(&beside(database, "-shm"))
+    remove(&beside(database, "-shm"))?;
+    mark::forget(database.parent().unwrap_or(Path::new(".")))
 }
 
 fn empty_log(conn: Connection) -> Result<(), StoreError> {
+    remains::rest(&conn)?;
     conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
     conn.close().map_err(|(_, error)| error.into())
 }
@@ -173,7 +176,7 @@ fn digest(source: &mut impl Read) -> std::io::Result<String> {
 }
 
 /// The file of this name with an ending.
-fn beside(file: &Path, ending: &str) -> PathBuf {
+pub(super) fn beside(file: &Path, ending: &str) -> PathBuf {
     let mut name = file.as_os_str().to_owned();
     name.push(ending);
     name.into()

@@ -4,6 +4,7 @@
 //! DIR/            0700
 //!   lock          held by the one process that serves DIR; says whether there has been a store
 //!   store.db      0600, SQLite; -wal and -shm beside it inherit the mode
+//!   store.db-mark 0600, how far it has come (`mark`)
 //! ```
 //!
 //! The lock is for who writes. A process that only reads, for a backup say, needs none: SQLite lets it see one moment.
@@ -20,7 +21,7 @@ use std::{
 
 use rusqlite::{Connection, OpenFlags, config::DbConfig, limits::Limit};
 
-use super::error::StoreError;
+use super::{error::StoreError, mark, migrate};
 
 /// How a store is opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,6 +65,9 @@ const READER_CACHE_KIB: i64 = 8 * 1024;
 
 /// The name of the file in its directory.
 pub(super) const DATABASE: &str = "store.db";
+
+/// The name of the file that is locked.
+const LOCK: &str = "lock";
 
 /// Bytes below which a file holds no page, and SQLite takes it for a new one.
 const SMALLEST: u64 = 512;
@@ -126,6 +130,23 @@ impl Place {
         }
     }
 
+    /// The directory, if there is one.
+    pub(super) fn dir(&self) -> Option<&Path> {
+        match self {
+            Self::Directory { database, .. } => database.parent(),
+            Self::Memory { .. } => None,
+        }
+    }
+
+    /// Refuses a file without anything in it where there has been a store: what it held was in a log that is lost.
+    pub(super) fn check_begun(&mut self, conn: &Connection) -> Result<(), StoreError> {
+        let Self::Directory { lock, .. } = self else { return Ok(()) };
+        if migrate::is_new(conn)? && has_begun(lock) {
+            return Err(StoreError::Corrupt(format!("`{DATABASE}` holds nothing, and its log is missing")));
+        }
+        Ok(())
+    }
+
     /// The files that grow with what is stored: the database, its log, and the log's index.
     pub(super) fn files(&self) -> Vec<PathBuf> {
         match self {
@@ -139,6 +160,11 @@ impl Place {
             }
             Self::Memory { .. } => Vec::new(),
         }
+    }
+
+    /// The files beside them that are only read at a start.
+    pub(super) fn notes(&self) -> Vec<PathBuf> {
+        self.dir().map(|dir| vec![dir.join(LOCK), mark::path(dir)]).unwrap_or_default()
     }
 
     /// Opens a connection that has neither read nor changed anything.
@@ -162,6 +188,8 @@ impl Place {
     pub(super) fn writer(&self) -> Result<Connection, StoreError> {
         let conn = self.connect(OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         conn.busy_timeout(super::log::PATIENCE)?;
+        // Closing it copies the log into the file, and whether it belongs there is not known yet.
+        conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
         Ok(conn)
     }
 
@@ -195,7 +223,7 @@ fn settle(conn: &Connection) -> Result<(), StoreError> {
 /// Makes a directory where it is missing, and locks it for as long as the file is open.
 pub(super) fn lock(dir: &Path) -> Result<File, StoreError> {
     create_directory(dir)?;
-    let path = dir.join("lock");
+    let path = dir.join(LOCK);
     let lock = private_file(&path)?;
     match lock.try_lock() {
         Ok(()) => Ok(lock),
@@ -210,12 +238,13 @@ fn has_begun(lock: &mut File) -> bool {
     lock.rewind().and_then(|()| lock.read_to_string(&mut text)).is_ok() && text == BEGUN
 }
 
-/// Makes the writer's connection durable; the file is known to be ours.
+/// Makes the writer's connection durable; the file is known to be ours, and its log to be its own.
 pub(super) fn prepare_writer(
     conn: &Connection,
     place: &Place,
     options: &StoreOptions,
 ) -> Result<(), StoreError> {
+    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)?;
     match place {
         Place::Directory { .. } => {
             conn.pragma_update(None, "page_size", PAGE_BYTES)?;

@@ -10,6 +10,8 @@ use std::{
 
 use rusqlite::ErrorCode;
 
+use super::mark::Loss;
+
 /// A failure of the store; a failed write has changed nothing.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
@@ -30,6 +32,20 @@ pub enum StoreError {
         /// What contradicts what.
         reason: String,
     },
+    /// A directory lacks what was acknowledged, or holds what does not belong to it.
+    #[error(
+        "the store in `{}` is damaged: {loss}; bring back what is missing, or put a backup in its place with `portcullis restore --overwrite`; what is there is told, and served if you can do without the rest, by `portcullis accept-loss`",
+        .dir.display()
+    )]
+    Lost {
+        /// The directory.
+        dir: PathBuf,
+        /// What is wrong.
+        loss: Loss,
+    },
+    /// Files were removed or replaced while the store is open.
+    #[error("the store takes no writes: {0}")]
+    Moved(String),
     /// The file belongs to another program.
     #[error("`{}` is not a Portcullis store", .0.display())]
     NotAStore(PathBuf),

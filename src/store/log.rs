@@ -72,6 +72,11 @@ impl Log {
     }
 }
 
+/// Copies as much of a log into its file as readers allow.
+pub(super) fn copy(conn: &Connection) {
+    checkpoint(conn, "PASSIVE");
+}
+
 /// Whether the whole log has been copied.
 fn checkpoint(conn: &Connection, mode: &str) -> bool {
     match conn.query_row(&format!("PRAGMA wal_checkpoint({mode})"), [], |row| row.get::<_, bool>(0)) {

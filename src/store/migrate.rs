@@ -76,6 +76,12 @@ pub(super) const FORMAT: i64 = 2;
 /// Facts that are moved at a time.
 const MOVED: usize = 10_000;
 
+/// Whether there is nothing in a file yet.
+pub(super) fn is_new(conn: &Connection) -> Result<bool, StoreError> {
+    let application: i64 = conn.pragma_query_value(None, "application_id", |row| row.get(0))?;
+    Ok(application != APPLICATION_ID)
+}
+
 /// Whether a file can be used at all; changes nothing.
 pub(super) fn examine(conn: &Connection, path: &Path) -> Result<(), StoreError> {
     let application: i64 = conn.pragma_query_value(None, "application_id", |row| row.get(0))?;
@@ -185,8 +191,13 @@ pub(super) fn check(conn: &mut Connection, budget: Duration) -> Result<(), Store
 
 /// Checks all trees, however long it takes, and the relations against their tables.
 pub(super) fn check_trees(conn: &mut Connection) -> Result<(), StoreError> {
-    ask(conn, "quick_check", None)?;
+    check_structure(conn)?;
     relation::reconcile(conn)
+}
+
+/// Checks all trees, however long it takes, and changes nothing.
+pub(super) fn check_structure(conn: &mut Connection) -> Result<(), StoreError> {
+    ask(conn, "quick_check", None).map(drop)
 }
 
 /// Runs one of SQLite's checks; whether it came to its end in time.

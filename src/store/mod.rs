@@ -32,17 +32,21 @@ mod fact;
 mod facts;
 mod keys;
 mod log;
+mod mark;
 mod migrate;
 mod policy;
 mod pool;
+mod published;
 mod reader;
 mod relation;
+mod remains;
 mod signature;
 mod snapshot;
 #[cfg(test)]
 mod tests;
 mod transaction;
 mod value;
+mod watch;
 mod writer;
 
 use std::{
@@ -60,18 +64,17 @@ pub use self::{
     error::StoreError,
     fact::{Applied, ArgPattern, Change, Fact, FactPage, FactPattern, Stats, Value},
     keys::{Access, Key, NewKey},
+    mark::Loss,
     policy::{PolicyVersion, StoredPolicy},
     reader::Reader,
     relation::Relations,
+    remains::{Remains, accept_loss},
     signature::{StoredArg, StoredRelation},
     snapshot::{Holdings, Snapshot},
     value::Param,
 };
 use self::{
-    connect::Place,
-    pool::Pool,
-    transaction::Transaction,
-    writer::{Published, Writer},
+    connect::Place, mark::Tally, pool::Pool, published::Published, transaction::Transaction, writer::Writer,
 };
 
 /// A handle of an open store; clones share it. The last one closes it, and waits for the writes in its queue.
@@ -123,18 +126,25 @@ impl Store {
         }
         let mut conn = place.writer()?;
         migrate::examine(&conn, place.path())?;
+        if let Some(dir) = place.dir()
+            && let Some(loss) = mark::Seen::in_directory(dir)?.loss(&conn)?
+        {
+            return Err(StoreError::Lost { dir: dir.into(), loss });
+        }
+        place.check_begun(&conn)?;
         connect::prepare_writer(&conn, &place, options)?;
         migrate::migrate(&mut conn, place.path())?;
         migrate::check(&mut conn, options.check_time)?;
         policy::check(&conn)?;
         let secret = secret(&conn)?;
+        let tally = Tally::begin(&conn, &place)?;
         place.note_store();
         let files = place.files();
         let readers = (0..options.readers.max(1))
             .map(|_| Reader::new(place.reader(options)?, options.query_time))
             .collect::<Result<Vec<_>, StoreError>>()?;
         let published = Arc::new(Published::default());
-        let writer = Writer::start(conn, place, Arc::clone(&published))?;
+        let writer = Writer::start(conn, place, tally, Arc::clone(&published))?;
         // In memory a reader and the writer wait for each other.
         let pool = Pool::new(readers, options.query_time, !files.is_empty());
         Ok(Self { shared: Arc::new(Shared { pool, writer, published, secret, files }) })
@@ -233,6 +243,11 @@ impl Store {
             Ok(files.iter().map(length).sum())
         })
         .await
+    }
+
+    /// Why no write is taken any more, if none is.
+    pub fn fault(&self) -> Option<StoreError> {
+        self.shared.published.fault.read().clone().map(StoreError::from)
     }
 
     /// Stores a policy as the active one.

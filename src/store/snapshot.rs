@@ -9,12 +9,13 @@
 
 use std::{ops::ControlFlow, path::Path, time::Duration};
 
-use rusqlite::{Connection, OpenFlags, backup::Backup, backup::StepResult};
+use rusqlite::{Connection, OpenFlags, backup::Backup, backup::StepResult, config::DbConfig};
 
 use super::{
     connect::{DATABASE, open_file},
     error::StoreError,
     fact::Fact,
+    mark::Seen,
     migrate,
     relation::Directory,
     signature::StoredRelation,
@@ -23,6 +24,10 @@ use super::{
 
 /// How long the one moment is waited for in which a log is set up.
 const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How often a store is looked at again that seems to lack something, and how long is waited before.
+const ATTEMPTS: u32 = 5;
+const PAUSE: Duration = Duration::from_millis(20);
 
 /// Pages that are copied between two reports: 8 MiB.
 const STEP: i32 = 1_024;
@@ -51,11 +56,28 @@ pub struct Holdings {
 impl Snapshot {
     /// The store in a directory as it is now.
     pub fn open(dir: &Path) -> Result<Self, StoreError> {
+        let mut attempts = 0;
+        loop {
+            match Self::try_open(dir) {
+                // Between the two looks it was opened or closed, or the mark was being written.
+                Err(StoreError::Lost { .. }) if attempts < ATTEMPTS => {
+                    attempts += 1;
+                    std::thread::sleep(PAUSE);
+                }
+                opened => return opened,
+            }
+        }
+    }
+
+    fn try_open(dir: &Path) -> Result<Self, StoreError> {
         let database = dir.join(DATABASE);
         if !database.is_file() {
             return Err(StoreError::Missing(dir.into()));
         }
+        // First of all, as it must not be ahead of what is read.
+        let seen = Seen::in_directory(dir)?;
         let conn = open_file(&database, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+        conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
         conn.busy_timeout(PATIENCE)?;
         conn.pragma_update(None, "query_only", true)?;
         conn.execute_batch("BEGIN")?;
@@ -67,6 +89,9 @@ impl Snapshot {
         }
         if format < migrate::FORMAT {
             return Err(StoreError::OlderFormat { found: format });
+        }
+        if let Some(loss) = seen.loss(&conn)? {
+            return Err(StoreError::Lost { dir: dir.into(), loss });
         }
         let relations = Directory::load(&conn)?.snapshot(0).relations;
         Ok(Self { conn, relations })

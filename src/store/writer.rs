@@ -22,16 +22,12 @@
 //! A batch waits a little longer then, instead of every question that meets it.
 
 use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::{Arc, atomic::Ordering},
     thread::{self, JoinHandle},
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
 use flume::RecvTimeoutError;
-use parking_lot::RwLock;
 use rusqlite::Connection;
 
 use super::{
@@ -39,8 +35,11 @@ use super::{
     error::StoreError,
     keys::KeyRing,
     log::Log,
+    mark::Tally,
+    published::{Fault, Published},
     relation::{Directory, Relations, Retired},
     transaction::{Job, Pending, Transaction, Write},
+    watch::Watch,
 };
 
 /// Writes that may wait; more wait where they came from.
@@ -64,18 +63,6 @@ fn give_way() {
     }
 }
 
-/// What readers see of the writer's work.
-#[derive(Debug, Default)]
-pub(super) struct Published {
-    /// The relations that a question may name.
-    pub(super) relations: RwLock<Arc<Relations>>,
-    /// The generation of the relations that hold all facts there are. INVARIANT: it is raised before the commit that
-    /// makes a relation, and so before anybody can read a fact beside it.
-    pub(super) coming: AtomicU64,
-    /// The keys.
-    pub(super) keys: RwLock<Arc<KeyRing>>,
-}
-
 /// What a transaction changes for readers.
 struct News {
     relations: Option<Arc<Relations>>,
@@ -96,15 +83,17 @@ impl Writer {
     pub(super) fn start(
         conn: Connection,
         place: Place,
+        tally: Tally,
         published: Arc<Published>,
     ) -> Result<Self, StoreError> {
         let (queue, jobs) = flume::bounded(QUEUE);
-        let mut state = State::new(conn, place, published)?;
+        let mut state = State::new(conn, place, tally, published)?;
         let thread = thread::Builder::new()
             .name("store-writer".into())
             .spawn(move || {
                 give_way();
                 state.serve(&jobs);
+                state.end();
             })
             .map_err(|error| StoreError::Io(format!("no thread for the writer: {error}")))?;
         Ok(Self { queue: Some(queue), thread: Some(thread) })
@@ -134,31 +123,40 @@ impl Writer {
 struct State {
     // Fields are dropped in this order: the file is closed before the lock is given up.
     conn: Connection,
-    _place: Place,
+    place: Place,
     published: Arc<Published>,
     directory: Directory,
     retired: Retired,
     generation: u64,
     offset: u64,
     log: Log,
+    tally: Tally,
+    watch: Watch,
     /// Why no write is taken any more.
-    broken: Option<String>,
+    broken: Option<Fault>,
 }
 
 impl State {
-    fn new(mut conn: Connection, place: Place, published: Arc<Published>) -> Result<Self, StoreError> {
+    fn new(
+        mut conn: Connection,
+        place: Place,
+        tally: Tally,
+        published: Arc<Published>,
+    ) -> Result<Self, StoreError> {
         let log = Log::watch(&mut conn)?;
         let offset = conn.query_row("SELECT value FROM meta WHERE name = 'offset'", [], |row| row.get(0))?;
         let directory = Directory::load(&conn)?;
         let mut state = Self {
             conn,
-            _place: place,
+            watch: Watch::new(place.files().into_iter().chain(place.notes())),
+            place,
             published,
             directory,
             retired: Retired::default(),
             generation: 0,
             offset,
             log,
+            tally,
             broken: None,
         };
         state.directory.changed = true;
@@ -184,20 +182,52 @@ impl State {
 
     /// The next write; when none has come for a while, the log is emptied.
     fn next(&mut self, jobs: &flume::Receiver<Box<dyn Job>>) -> Option<Box<dyn Job>> {
-        while !self.log.is_empty() {
+        loop {
             match jobs.recv_timeout(IDLE) {
                 Ok(job) => return Some(job),
                 Err(RecvTimeoutError::Disconnected) => return None,
-                Err(RecvTimeoutError::Timeout) => self.log.empty(&self.conn),
+                Err(RecvTimeoutError::Timeout) => {
+                    if self.check_files().is_ok() && !self.log.is_empty() {
+                        self.log.empty(&self.conn);
+                    }
+                }
             }
         }
-        jobs.recv().ok()
+    }
+
+    /// Takes no write any more once files are not where they were.
+    fn check_files(&mut self) -> Result<(), StoreError> {
+        if let Some(reason) = self.watch.missing()
+            && self.broken.is_none()
+        {
+            self.take_no_more(Fault::Moved(reason));
+        }
+        match &self.broken {
+            Some(fault) => Err(fault.clone().into()),
+            None => Ok(()),
+        }
+    }
+
+    fn take_no_more(&mut self, fault: Fault) {
+        tracing::error!(reason = fault.reason(), "the store takes no more writes until it is opened again");
+        *self.published.fault.write() = Some(fault.clone());
+        self.broken = Some(fault);
+    }
+
+    /// Ends in order what was served.
+    fn end(&mut self) {
+        // What took the place of the file is nobody's to change.
+        if self.watch.is_in_place(self.place.path()) {
+            self.tally.end(&self.conn);
+        }
     }
 
     fn run_group(&mut self, mut group: Vec<Box<dyn Job>>) {
-        if let Some(reason) = &self.broken {
+        if self.check_files().is_err()
+            && let Some(fault) = &self.broken
+        {
             for job in group {
-                job.reply(Err(StoreError::ReadOnly(reason.clone())));
+                job.reply(Err(fault.clone().into()));
             }
             return;
         }
@@ -225,7 +255,7 @@ impl State {
 
     fn run_alone(&mut self, mut job: Box<dyn Job>) {
         let outcome = match &self.broken {
-            Some(reason) => Err(StoreError::ReadOnly(reason.clone())),
+            Some(fault) => Err(fault.clone().into()),
             None => self.try_alone(&mut *job),
         };
         if let Err(error) = &outcome {
@@ -287,20 +317,25 @@ impl State {
                 .prepare_cached("UPDATE meta SET value = ?1 WHERE name = 'offset'")?
                 .execute([self.offset])?;
         }
+        let changes = self.offset - offset_before + u64::from(pending.keys_changed);
+        let writes = self.tally.count(&self.conn, changes)?;
         let news = self.news(pending)?;
         if self.directory.changed {
             self.published.coming.store(self.generation + 1, Ordering::SeqCst);
         }
         // A transaction that changed nothing writes nothing here, and costs nothing.
         self.conn.prepare_cached("COMMIT")?.execute([])?;
+        self.tally.note(writes);
         self.publish(news);
-        Ok(())
+        // Files that went meanwhile took the commit with them.
+        self.check_files()
     }
 
     /// What the open transaction changes for readers, as it sees it.
     fn news(&self, pending: Pending) -> Result<News, StoreError> {
         let relations = || Arc::new(self.directory.snapshot(self.generation + 1));
-        let keys = if pending.keys_changed { Some(Arc::new(KeyRing::load(&self.conn)?)) } else { None };
+        let keys =
+            if pending.keys_changed { Some(Arc::new(KeyRing::load(&self.conn)?)) } else { None };
         Ok(News { relations: self.directory.changed.then(relations), keys, retired: pending.retired })
     }
 
@@ -322,13 +357,13 @@ impl State {
     /// Returns to what the file holds.
     fn roll_back(&mut self, error: &StoreError) {
         let restored = self.restore();
-        match (error, restored) {
-            (StoreError::Io(reason) | StoreError::Corrupt(reason), _) => self.broken = Some(reason.clone()),
-            (_, Err(error)) => self.broken = Some(error.to_string()),
-            (_, Ok(())) => {}
-        }
-        if let Some(reason) = &self.broken {
-            tracing::error!(reason, "the store takes no more writes until it is opened again");
+        let reason = match (error, restored) {
+            (StoreError::Io(reason) | StoreError::Corrupt(reason), _) => reason.clone(),
+            (_, Err(error)) => error.to_string(),
+            (_, Ok(())) => return,
+        };
+        if self.broken.is_none() {
+            self.take_no_more(Fault::Failed(reason));
         }
     }
 

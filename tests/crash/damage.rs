@@ -122,6 +122,7 @@ async fn damage_anywhere_in_the_file_is_noticed() {
     let whole = filled(dir).await;
     let file = dir.join("store.db");
     let original = fs::read(&file).unwrap();
+    let mark = fs::read(dir.join("store.db-mark")).unwrap();
     let seed = rand::rng().random();
     let mut random = StdRng::seed_from_u64(seed);
     let mut outcomes: [Outcomes; 3] = Default::default();
@@ -138,6 +139,7 @@ async fn damage_anywhere_in_the_file_is_noticed() {
             _ => changed.truncate(at),
         }
         fs::write(&file, &changed).unwrap();
+        fs::write(dir.join("store.db-mark"), &mark).unwrap();
         outcomes[kind].add(dir, &whole, &format!("seed {seed}, {} at {at}", KINDS[kind])).await;
         for name in ["store.db-wal", "store.db-shm"] {
             let _ = fs::remove_file(dir.join(name));
@@ -168,7 +170,7 @@ async fn a_log_without_its_middle_is_refused() {
     for n in 0..BATCHES {
         store.apply(batch(n)).await.unwrap();
     }
-    let files = ["store.db", "store.db-wal", "lock"];
+    let files = ["store.db", "store.db-wal", "store.db-mark", "lock"];
     let files = files.map(|name| (name, fs::read(dir.path().join("served").join(name)).unwrap()));
     drop(store);
 

@@ -181,7 +181,7 @@ impl World {
 }
 
 /// Writes until the service ends.
-fn write(lane: &mut Lane, caller: &Caller, watch: &Watch) {
+pub(crate) fn write(lane: &mut Lane, caller: &Caller, watch: &Watch) {
     let is_ending = || watch.ending.load(SeqCst);
     while !is_ending() {
         if watch.resting.load(SeqCst) {

@@ -189,6 +189,11 @@ impl Lane {
         });
     }
 
+    /// Whether an environment holds what its steps made, and nothing more of it.
+    pub(crate) fn is_in(&self, held: &Held) -> bool {
+        self.fits(self.done, held)
+    }
+
     /// Takes the next step, and counts it if it is acknowledged.
     pub(crate) fn try_step(&mut self, caller: &Caller) -> Result<(u16, Json), ureq::Error> {
         let (path, body) = self.step(self.done);

@@ -18,6 +18,7 @@ mod executable;
 mod full;
 mod kills;
 mod lanes;
+mod logs;
 mod migration;
 mod minting;
 mod mounts;

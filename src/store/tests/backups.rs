@@ -220,7 +220,7 @@ async fn a_snapshot_reads_the_log_of_a_process_that_was_killed() {
     let store = open(&dir);
     store.apply(vec![insert(&[fact("p", &["T:a"])])]).await.unwrap();
     fs::create_dir(&left).unwrap();
-    for name in ["store.db", "store.db-wal"] {
+    for name in ["store.db", "store.db-wal", "store.db-mark"] {
         fs::copy(dir.join(name), left.join(name)).unwrap();
     }
     let held = Snapshot::open(&left).unwrap().back_up(&folder.path().join("b.db"), false, |_, _| {}).unwrap();

@@ -1,0 +1,371 @@
+//! How far a store has come, told twice: in the file and beside it.
+//!
+//! SQLite reads a database whose log is gone as if there had never been one, and a log of another time or of another store
+//! as if it belonged there. So each write is counted in the table `meta`, in its own transaction, and again after
+//! the commit in `store.db-mark`. At the start, file and log together must have come at least as far as the mark says.
+//!
+//! ```text
+//! meta        session, writes     committed with each write, so in the log before it is in the file
+//! store.db-mark  session, next, writes     written over after each commit, before anybody is answered; 80 bytes
+//! ```
+//!
+//! A session is one time of service, from a start to an end in order; its name is random. At rest the file names none. So
+//! a file that names a session and has no mark beside it is a copy that was made without its log, and a log from elsewhere
+//! shows by the session it names. The mark announces the next session before the file names it, so that a kill
+//! between the two leaves a pair that fits.
+//!
+//! The mark is not synced after a commit: it would take as long as the commit itself. A process that is killed leaves it
+//! whole all the same. After a power failure it may lag behind, and then notices less; it is never ahead of what
+//! is on the disk, as the commit was synced before. So it refuses nothing that is whole.
+
+use std::{
+    fmt,
+    fs::{self, File},
+    io::{ErrorKind, Seek, Write},
+    path::{Path, PathBuf},
+};
+
+use rusqlite::{Connection, OptionalExtension};
+
+use super::{
+    connect::{Place, private_file, sync_directory},
+    error::StoreError,
+    keys, log,
+};
+
+/// The name of the file in its directory.
+const MARK: &str = "store.db-mark";
+
+/// What the file begins with.
+const HEADING: &str = "portcullis mark 1";
+
+/// What stands for no session.
+const AT_REST: &str = "at rest";
+
+/// One time of service.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Session {
+    /// None: the file holds everything.
+    Rest,
+    /// The one of this name: a log may hold more than the file.
+    Open(u64),
+}
+
+impl Session {
+    fn new() -> Result<Self, StoreError> {
+        Ok(Self::Open(u64::from_ne_bytes(keys::random()?)))
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        match text {
+            AT_REST => Some(Self::Rest),
+            name => u64::from_str_radix(name, 16).ok().map(Self::Open),
+        }
+    }
+}
+
+impl fmt::Display for Session {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Rest => write!(f, "{AT_REST:<16}"),
+            Self::Open(name) => write!(f, "{name:016x}"),
+        }
+    }
+}
+
+/// How far a database has come, by its own account.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Progress {
+    pub(super) session: Session,
+    /// Writes that changed something, since the first release that counts them.
+    pub(super) writes: u64,
+}
+
+impl Progress {
+    /// What a database says; nothing if it is new or of a release that did not count.
+    pub(super) fn load(conn: &Connection) -> Result<Option<Self>, StoreError> {
+        let counts = "SELECT count(*) FROM sqlite_schema WHERE name = 'meta'";
+        if conn.query_row(counts, [], |row| row.get::<_, u64>(0))? == 0 {
+            return Ok(None);
+        }
+        let sql =
+            "SELECT (SELECT value FROM meta WHERE name = 'session'), value FROM meta WHERE name = 'writes'";
+        let row = conn.query_row(sql, [], |row| Ok((row.get::<_, String>(0)?, row.get(1)?)));
+        let Some((session, writes)) = row.optional()? else { return Ok(None) };
+        let session = Session::parse(session.trim())
+            .ok_or_else(|| StoreError::Corrupt(format!("a session cannot be named `{session}`")))?;
+        Ok(Some(Self { session, writes }))
+    }
+
+    /// Makes it what the database says.
+    pub(super) fn save(&self, conn: &Connection) -> Result<(), StoreError> {
+        let sql = "INSERT INTO meta VALUES ('session', ?1), ('writes', ?2)
+            ON CONFLICT (name) DO UPDATE SET value = excluded.value";
+        conn.execute(sql, (self.session.to_string(), self.writes))?;
+        Ok(())
+    }
+}
+
+/// How far a database must have come, by the file beside it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Mark {
+    /// The session that the database names, and the one that it may name since.
+    sessions: [Session; 2],
+    writes: u64,
+}
+
+impl Mark {
+    /// The mark in a directory; none if there is none, or if a kill left it empty at the very first start.
+    fn read(dir: &Path) -> Result<Result<Option<Self>, Loss>, StoreError> {
+        let path = dir.join(MARK);
+        match fs::read(&path) {
+            Ok(bytes) if bytes.is_empty() => Ok(Ok(None)),
+            Ok(bytes) => {
+                let mark = std::str::from_utf8(&bytes).ok().and_then(Self::parse);
+                Ok(mark.map(Some).ok_or(Loss::BadMark))
+            }
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(Ok(None)),
+            Err(error) => Err(StoreError::io(&path, &error)),
+        }
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        let mut lines = text.strip_prefix(HEADING)?.strip_prefix('\n')?.lines();
+        let mut value = |name: &str| Some(lines.next()?.strip_prefix(name)?.strip_prefix(' ')?.trim());
+        let writes = value("writes")?.parse().ok()?;
+        let sessions = [Session::parse(value("session")?)?, Session::parse(value("next")?)?];
+        Some(Self { sessions, writes })
+    }
+
+    /// Writes it over the former one, which is as long.
+    fn write(&self, mut file: &File) -> std::io::Result<()> {
+        let Self { sessions: [session, next], writes } = self;
+        file.rewind()?;
+        file.write_all(format!("{HEADING}\nwrites {writes:020}\nsession {session}\nnext {next}\n").as_bytes())
+    }
+}
+
+/// What is missing from a store, or does not belong to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Loss {
+    /// Writes that were acknowledged are not in it.
+    Behind {
+        /// How many are in it.
+        held: u64,
+        /// How many were acknowledged.
+        acknowledged: u64,
+    },
+    /// Its file or its log is that of another store or of another time.
+    Foreign,
+    /// Nothing says how far it had come, and it did not end in order.
+    Unmarked,
+    /// What says how far it had come cannot be read.
+    BadMark,
+}
+
+impl fmt::Display for Loss {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Behind { held, acknowledged } => {
+                let (n, writes) = (acknowledged - held, if acknowledged - held == 1 { "write is" } else { "writes are" });
+                write!(
+                    f,
+                    "{n} acknowledged {writes} not in it, as its log `store.db-wal` or its file is missing, cut or \
+                     of an earlier time"
+                )
+            }
+            Self::Foreign => {
+                f.write_str("its log `store.db-wal` or its file is of another store, or of another time")
+            }
+            Self::Unmarked => f.write_str(
+                "`store.db-mark` is missing beside a file that was in service: it was removed, or the file was copied \
+                 without its log and without `portcullis backup`",
+            ),
+            Self::BadMark => f.write_str("`store.db-mark` is not what was written"),
+        }
+    }
+}
+
+/// What is wrong between a mark and a database.
+fn compare(mark: Option<Mark>, held: Option<Progress>) -> Option<Loss> {
+    match (mark, held) {
+        (None, None | Some(Progress { session: Session::Rest, .. })) => None,
+        (None, Some(Progress { session: Session::Open(_), .. })) => Some(Loss::Unmarked),
+        (Some(_), None) => Some(Loss::Foreign),
+        (Some(mark), Some(held)) if !mark.sessions.contains(&held.session) => Some(Loss::Foreign),
+        (Some(mark), Some(held)) if held.writes < mark.writes => {
+            Some(Loss::Behind { held: held.writes, acknowledged: mark.writes })
+        }
+        (Some(_), Some(_)) => None,
+    }
+}
+
+/// What the mark of a directory said at one time.
+#[derive(Debug)]
+pub(super) struct Seen(Result<Option<Mark>, Loss>);
+
+impl Seen {
+    /// Reads it.
+    pub(super) fn in_directory(dir: &Path) -> Result<Self, StoreError> {
+        Mark::read(dir).map(Self)
+    }
+
+    /// What a database lacks that was looked at no earlier. Changes nothing.
+    pub(super) fn loss(&self, conn: &Connection) -> Result<Option<Loss>, StoreError> {
+        match self.0 {
+            Ok(mark) => Ok(compare(mark, Progress::load(conn)?)),
+            Err(loss) => Ok(Some(loss)),
+        }
+    }
+}
+
+/// Takes away what says how far a store had come: the file beside it stands for itself from now on.
+pub(super) fn forget(dir: &Path) -> Result<(), StoreError> {
+    let path = dir.join(MARK);
+    match fs::remove_file(&path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(StoreError::io(&path, &error)),
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
+
+/// Where the mark of a directory is.
+pub(super) fn path(dir: &Path) -> PathBuf {
+    dir.join(MARK)
+}
+
+/// Counts the writes of a store that is open, in it and beside it.
+#[derive(Debug)]
+pub(super) struct Tally {
+    progress: Progress,
+    /// `None` where nothing outlives the process, and where a full disk had no room for it.
+    mark: Option<File>,
+}
+
+impl Tally {
+    /// Begins a session of a store whose mark was found to fit.
+    pub(super) fn begin(conn: &Connection, place: &Place) -> Result<Self, StoreError> {
+        let held = Progress::load(conn)?;
+        let mut tally =
+            Self { progress: held.unwrap_or(Progress { session: Session::Rest, writes: 0 }), mark: None };
+        let Some(dir) = place.dir() else { return Ok(tally) };
+        match tally.try_begin(conn, dir, held.is_none()) {
+            // A full disk must not keep questions from being answered.
+            Err(StoreError::Full) => {
+                tracing::warn!("the disk is full: if the log is lost, the next start may not notice");
+            }
+            begun => begun?,
+        }
+        Ok(tally)
+    }
+
+    fn try_begin(&mut self, conn: &Connection, dir: &Path, is_first: bool) -> Result<(), StoreError> {
+        if is_first {
+            self.progress.save(conn)?;
+        }
+        let path = dir.join(MARK);
+        let file = private_file(&path)?;
+        let next = match self.progress.session {
+            Session::Rest => Session::new()?,
+            // It was killed, and goes on.
+            open @ Session::Open(_) => open,
+        };
+        let mark = Mark { sessions: [self.progress.session, next], writes: self.progress.writes };
+        let written = mark.write(&file).and_then(|()| file.sync_data());
+        written.map_err(|error| StoreError::io(&path, &error))?;
+        sync_directory(dir)?;
+        self.mark = Some(file);
+        if next != self.progress.session {
+            let progress = Progress { session: next, ..self.progress };
+            progress.save(conn)?;
+            self.progress = progress;
+            // So that the file alone says that it was in service.
+            log::copy(conn);
+        }
+        Ok(())
+    }
+
+    /// Counts writes in the open transaction; returns how many there will be.
+    pub(super) fn count(&self, conn: &Connection, more: u64) -> Result<u64, StoreError> {
+        let writes = self.progress.writes + more;
+        if more > 0 && self.mark.is_some() {
+            conn.prepare_cached("UPDATE meta SET value = ?1 WHERE name = 'writes'")?.execute([writes])?;
+        }
+        Ok(writes)
+    }
+
+    /// Notes what was committed. Nothing fails here: the commit stands.
+    pub(super) fn note(&mut self, writes: u64) {
+        if writes == self.progress.writes {
+            return;
+        }
+        self.progress.writes = writes;
+        let mark = Mark { sessions: [self.progress.session; 2], writes };
+        if let Some(file) = &self.mark
+            && let Err(error) = mark.write(file)
+        {
+            tracing::warn!(%error, "`{MARK}` cannot be written: if the log is lost, the next start may not notice");
+        }
+    }
+
+    /// Ends the session in order: from the next checkpoint on the file stands for itself.
+    pub(super) fn end(&mut self, conn: &Connection) {
+        let Some(file) = &self.mark else { return };
+        let rest = Progress { session: Session::Rest, ..self.progress };
+        let mark = Mark { sessions: [self.progress.session, Session::Rest], writes: self.progress.writes };
+        let announced = mark.write(file).and_then(|()| file.sync_data());
+        // Where it fails, the session goes on at the next start, as after a kill.
+        if let Err(error) = announced {
+            return tracing::warn!(%error, "`{MARK}` cannot be written");
+        }
+        match rest.save(conn) {
+            Ok(()) => self.progress = rest,
+            Err(error) => tracing::warn!(%error, "the store could not be closed in order"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OPEN: Session = Session::Open(0x1234);
+
+    #[test]
+    fn a_mark_is_read_as_it_was_written() {
+        let dir = tempfile::tempdir().unwrap();
+        assert_eq!(Mark::read(dir.path()).unwrap(), Ok(None));
+        let file = private_file(&dir.path().join(MARK)).unwrap();
+        assert_eq!(Mark::read(dir.path()).unwrap(), Ok(None), "killed at the very first start");
+        for mark in [
+            Mark { sessions: [Session::Rest, OPEN], writes: u64::MAX },
+            Mark { sessions: [OPEN, OPEN], writes: 7 },
+            Mark { sessions: [Session::Open(u64::MAX), Session::Rest], writes: 0 },
+        ] {
+            mark.write(&file).unwrap();
+            assert_eq!(Mark::read(dir.path()).unwrap(), Ok(Some(mark)));
+        }
+        file.set_len(40).unwrap();
+        assert_eq!(Mark::read(dir.path()).unwrap(), Err(Loss::BadMark));
+    }
+
+    #[test]
+    fn a_mark_fits_what_a_kill_can_leave_and_nothing_else() {
+        let held = |session, writes| Some(Progress { session, writes });
+        let mark = |session, next, writes| Some(Mark { sessions: [session, next], writes });
+        for (mark, held, expected) in [
+            (None, None, None),
+            (None, held(Session::Rest, 9), None),
+            (None, held(OPEN, 9), Some(Loss::Unmarked)),
+            (mark(Session::Rest, OPEN, 9), held(Session::Rest, 9), None),
+            (mark(Session::Rest, OPEN, 9), held(OPEN, 9), None),
+            (mark(OPEN, OPEN, 9), held(OPEN, 10), None),
+            (mark(OPEN, Session::Rest, 9), held(Session::Rest, 9), None),
+            (mark(OPEN, OPEN, 9), held(OPEN, 8), Some(Loss::Behind { held: 8, acknowledged: 9 })),
+            (mark(OPEN, OPEN, 9), held(Session::Rest, 9), Some(Loss::Foreign)),
+            (mark(OPEN, OPEN, 0), held(Session::Open(1), 9), Some(Loss::Foreign)),
+            (mark(Session::Rest, OPEN, 0), None, Some(Loss::Foreign)),
+        ] {
+            assert_eq!(compare(mark, held), expected, "{mark:?} {held:?}");
+        }
+    }
+}
