@@ -55,7 +55,7 @@ pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
         return Err(CliError::Refused(format!("there is no environment in `{}`", data.display())));
     }
     if into_folder {
-        std::fs::create_dir_all(&args.target).map_err(|error| CliError::file(&args.target, error))?;
+        private_folder(&args.target).map_err(|error| CliError::file(&args.target, error))?;
     }
     for name in names {
         let file = if into_folder { args.target.join(format!("{name}.db")) } else { args.target.clone() };
@@ -67,6 +67,15 @@ pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
         output::to_stdout(&format!("{}: {}", file.display(), described(&name, &held)))?;
     }
     Ok(Verdict::Good)
+}
+
+/// Makes a folder where there is none, for its owner alone.
+fn private_folder(path: &Path) -> std::io::Result<()> {
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path)
 }
 
 /// Whether a path means files in a folder.

@@ -9,7 +9,7 @@ use super::{Verdict, orders, output, serve};
 use crate::control::{ListedKey, Order, Outcome, unknown_key};
 use crate::engine::check_environment_name;
 use crate::http::DEFAULT_ENVIRONMENT;
-use crate::store::{Access, Store, StoreError, StoreOptions};
+use crate::store::{Access, Key, Store, StoreError, StoreOptions};
 use clap::Subcommand;
 use std::path::Path;
 
@@ -48,7 +48,7 @@ enum Action {
         #[arg(long)]
         read_only: bool,
     },
-    /// List all keys, without their secrets
+    /// List all keys, without their secrets: when they were made and used last, by days in UTC
     #[command(after_help = EXPLAINED)]
     List,
     /// Refuse a key from now on
@@ -77,8 +77,8 @@ pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
 
 /// A name that can stand in a list.
 fn one_line(name: &str) -> Result<String, &'static str> {
-    if name.trim().is_empty() || name.chars().any(char::is_control) {
-        return Err("a name is a line of text, and not empty");
+    if name.trim().is_empty() || name.chars().any(char::is_control) || name.chars().count() > 200 {
+        return Err("a name is a line of text, not empty and not over 200 characters");
     }
     Ok(name.to_owned())
 }
@@ -101,8 +101,12 @@ fn carry_out(data: &Path, order: &Order) -> Result<Outcome, CliError> {
             Outcome::KeyCreated { key: made.text }
         }
         Order::ListKeys { environment } => {
-            let keys = open(environment, false)?.keys();
-            Outcome::Keys { keys: keys.into_iter().map(ListedKey::from).collect() }
+            let store = open(environment, false)?;
+            let listed = |key: Key| {
+                let used = store.key_last_used(&key.id);
+                ListedKey::new(key, used)
+            };
+            Outcome::Keys { keys: store.keys().into_iter().map(listed).collect() }
         }
         Order::RevokeKey { environment, id } => {
             let store = open(environment, false)?;
@@ -117,6 +121,12 @@ fn carry_out(data: &Path, order: &Order) -> Result<Outcome, CliError> {
     })
 }
 
+/// The day of a moment in seconds since the epoch, in UTC.
+fn date(seconds: i64) -> String {
+    time::OffsetDateTime::from_unix_timestamp(seconds)
+        .map_or("?".to_owned(), |moment| moment.date().to_string())
+}
+
 fn show(outcome: Outcome) -> Result<Verdict, CliError> {
     match outcome {
         Outcome::KeyCreated { key } => output::to_stdout(&key)?,
@@ -124,7 +134,10 @@ fn show(outcome: Outcome) -> Result<Verdict, CliError> {
             for key in keys {
                 let access = if key.read_only { "read-only " } else { "read-write" };
                 let revoked = if key.revoked { "  revoked" } else { "" };
-                output::to_stdout(&format!("{}  {access}  {}{revoked}", key.id, key.name))?;
+                let (made, used) = (date(key.created), key.used.map_or("never".to_owned(), date));
+                let line =
+                    format!("{}  {access}  made {made}  used {used:<10}  {}{revoked}", key.id, key.name);
+                output::to_stdout(&line)?;
             }
         }
         Outcome::KeyRevoked | Outcome::EnvironmentOpened => {}

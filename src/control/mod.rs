@@ -112,15 +112,20 @@ pub struct ListedKey {
     pub read_only: bool,
     /// Whether it is refused.
     pub revoked: bool,
+    /// When it was made, in seconds since the epoch.
+    pub created: i64,
+    /// When it was used last, if it ever was.
+    pub used: Option<i64>,
 }
 
-impl From<Key> for ListedKey {
-    fn from(key: Key) -> Self {
+impl ListedKey {
+    /// A key, and when it was used last.
+    pub fn new(key: Key, used: Option<i64>) -> Self {
         let read_only = match key.access {
             Access::ReadWrite => false,
             Access::ReadOnly => true,
         };
-        Self { id: key.id, name: key.name, read_only, revoked: key.revoked }
+        Self { id: key.id, name: key.name, read_only, revoked: key.revoked, created: key.created, used }
     }
 }
 

@@ -3,7 +3,7 @@
 use super::{ListedKey, MOST_BYTES, Order, Outcome, folder, socket, unknown_key};
 use crate::engine::{Engine, EngineError, EngineSettings, check_environment_name};
 use crate::http::{AppState, Environment};
-use crate::store::Access;
+use crate::store::{Access, Key};
 use std::fs::{self, DirBuilder, File, Permissions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
@@ -115,8 +115,12 @@ impl Shared {
                 Ok(Outcome::KeyCreated { key: made.text })
             }
             Order::ListKeys { environment } => {
-                let keys = self.environment(&environment, false).await?.keys();
-                Ok(Outcome::Keys { keys: keys.into_iter().map(ListedKey::from).collect() })
+                let engine = self.environment(&environment, false).await?;
+                let listed = |key: Key| {
+                    let used = engine.key_last_used(&key.id);
+                    ListedKey::new(key, used)
+                };
+                Ok(Outcome::Keys { keys: engine.keys().into_iter().map(listed).collect() })
             }
             Order::RevokeKey { environment, id } => {
                 let engine = self.environment(&environment, false).await?;

@@ -186,6 +186,11 @@ impl Engine {
         self.store().keys()
     }
 
+    /// When a key was used last, in seconds since the epoch; `None` if it never was.
+    pub fn key_last_used(&self, id: &str) -> Option<i64> {
+        self.store().key_last_used(id)
+    }
+
     /// Makes a key, which opens its environment at once; its text is known only now.
     pub async fn create_key(
         &self,

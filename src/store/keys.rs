@@ -9,7 +9,14 @@
 //! All keys are held in memory as a [`KeyRing`], so that checking one touches no connection. The writer replaces
 //! it before it acknowledges a change: a revoked key is refused from that moment on.
 
-use std::fmt::Write;
+use std::{
+    fmt::Write,
+    sync::{
+        Arc,
+        atomic::{AtomicI64, Ordering},
+    },
+    time::{SystemTime, UNIX_EPOCH},
+};
 
 use rusqlite::Connection;
 use rustc_hash::FxHashMap;
@@ -18,6 +25,16 @@ use super::{digest::KeyDigest, error::StoreError};
 
 /// Characters of an environment's name.
 const MAX_ENVIRONMENT: usize = 64;
+
+/// Characters of a key's name: a line of a list.
+const MAX_NAME: usize = 200;
+
+/// Seconds between two notes of a key's use in memory, and in the file: a check is no write.
+const NOTED: i64 = 60;
+const SAVED: i64 = 3_600;
+
+/// What stands for a key that was never used.
+const NEVER: i64 = 0;
 
 /// What a key's bearer may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,12 +97,39 @@ impl std::fmt::Debug for NewKey {
 /// All keys, by id.
 #[derive(Debug, Default)]
 pub(super) struct KeyRing {
-    keys: FxHashMap<String, (KeyDigest, Key)>,
+    keys: FxHashMap<String, Held>,
+}
+
+/// A key in memory.
+#[derive(Debug)]
+struct Held {
+    digest: KeyDigest,
+    key: Key,
+    used: Arc<Use>,
+}
+
+/// When a key was used last, to the minute; shared by the rings that follow each other.
+#[derive(Debug, Default)]
+struct Use {
+    noted: AtomicI64,
+    /// What the file says.
+    saved: AtomicI64,
+}
+
+impl Use {
+    fn note(&self) {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+        let now = i64::try_from(now).unwrap_or(i64::MAX);
+        if now - self.noted.load(Ordering::Relaxed) >= NOTED {
+            self.noted.store(now, Ordering::Relaxed);
+        }
+    }
 }
 
 impl KeyRing {
-    /// Reads the table `key`.
-    pub(super) fn load(conn: &Connection) -> Result<Self, StoreError> {
+    /// Reads the tables `key` and `key_use`; what a former ring knows of uses is kept.
+    pub(super) fn load(conn: &Connection, former: &Self) -> Result<Self, StoreError> {
+        let saved = saved_uses(conn)?;
         let mut statement =
             conn.prepare("SELECT id, environment, name, access, created, revoked, hash FROM key")?;
         let mut rows = statement.query([])?;
@@ -99,7 +143,11 @@ impl KeyRing {
                 created: row.get(4)?,
                 revoked: row.get(5)?,
             };
-            ring.keys.insert(key.id.clone(), (row.get(6)?, key));
+            let used = former.keys.get(&key.id).map(|held| Arc::clone(&held.used)).unwrap_or_else(|| {
+                let used = saved.get(&key.id).copied().unwrap_or(NEVER);
+                Arc::new(Use { noted: used.into(), saved: used.into() })
+            });
+            ring.keys.insert(key.id.clone(), Held { digest: row.get(6)?, key, used });
         }
         Ok(ring)
     }
@@ -109,20 +157,82 @@ impl KeyRing {
         let mut parts = text.splitn(4, '_').skip(2);
         let id = parts.next().unwrap_or_default();
         let presented = KeyDigest::of(text);
-        let (expected, key) = match self.keys.get(id) {
-            Some((digest, key)) => (digest, Some(key)),
+        let (expected, held) = match self.keys.get(id) {
+            Some(held) => (&held.digest, Some(held)),
             None => (&KeyDigest::NONE, None),
         };
         let same = presented.is(expected);
-        key.filter(|key| same && !key.revoked).cloned()
+        let held = held.filter(|held| same && !held.key.revoked)?;
+        held.used.note();
+        Some(held.key.clone())
+    }
+
+    /// When a key was used last, in seconds since the epoch and to the minute; `None` if never.
+    pub(super) fn last_used(&self, id: &str) -> Option<i64> {
+        let used = self.keys.get(id)?.used.noted.load(Ordering::Relaxed);
+        (used != NEVER).then_some(used)
+    }
+
+    /// Uses that the file shall know of: all of them at the end, before that those that are long past what it says.
+    fn unsaved(&self, at_end: bool) -> Vec<(String, i64)> {
+        let least = if at_end { 1 } else { SAVED };
+        let unsaved = |(id, held): (&String, &Held)| {
+            let [noted, saved] =
+                [&held.used.noted, &held.used.saved].map(|time| time.load(Ordering::Relaxed));
+            (noted - saved >= least).then(|| (id.clone(), noted))
+        };
+        self.keys.iter().filter_map(unsaved).collect()
+    }
+
+    /// Remembers what the file says now.
+    fn note_saved(&self, uses: &[(String, i64)]) {
+        for (id, used) in uses {
+            if let Some(held) = self.keys.get(id) {
+                held.used.saved.store(*used, Ordering::Relaxed);
+            }
+        }
     }
 
     /// All of them, oldest first.
     pub(super) fn list(&self) -> Vec<Key> {
-        let mut keys: Vec<Key> = self.keys.values().map(|(_, key)| key.clone()).collect();
+        let mut keys: Vec<Key> = self.keys.values().map(|held| held.key.clone()).collect();
         keys.sort_unstable_by(|a, b| (a.created, &a.id).cmp(&(b.created, &b.id)));
         keys
     }
+}
+
+/// When keys were used last, by the file; a file of a former release does not say.
+fn saved_uses(conn: &Connection) -> Result<FxHashMap<String, i64>, StoreError> {
+    let counts = "SELECT count(*) FROM sqlite_schema WHERE name = 'key_use'";
+    if conn.query_row(counts, [], |row| row.get::<_, u64>(0))? == 0 {
+        return Ok(FxHashMap::default());
+    }
+    let mut statement = conn.prepare("SELECT id, used FROM key_use")?;
+    let uses = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    Ok(uses.collect::<Result<_, _>>()?)
+}
+
+/// Writes down when keys were used last. Nobody waits for it, and where it fails the next hour will do.
+pub(super) fn note_uses(conn: &Connection, ring: &KeyRing, at_end: bool) {
+    let uses = ring.unsaved(at_end);
+    if uses.is_empty() {
+        return;
+    }
+    if let Err(error) = save_uses(conn, &uses) {
+        tracing::warn!(%error, "when keys were used last could not be written");
+    }
+    ring.note_saved(&uses);
+}
+
+fn save_uses(conn: &Connection, uses: &[(String, i64)]) -> Result<(), StoreError> {
+    let transaction = conn.unchecked_transaction()?;
+    transaction.execute_batch(
+        "CREATE TABLE IF NOT EXISTS key_use (id TEXT PRIMARY KEY, used INTEGER NOT NULL) WITHOUT ROWID",
+    )?;
+    for used in uses {
+        transaction.execute("INSERT OR REPLACE INTO key_use VALUES (?1, ?2)", (&used.0, used.1))?;
+    }
+    Ok(transaction.commit()?)
 }
 
 /// Makes a key.
@@ -137,6 +247,11 @@ pub(super) fn create(
     if environment.is_empty() || environment.len() > MAX_ENVIRONMENT || !fits {
         return Err(StoreError::Invalid(format!(
             "the environment's name `{environment}` is not 1 to {MAX_ENVIRONMENT} letters, digits and `-`"
+        )));
+    }
+    if name.chars().count() > MAX_NAME || name.chars().any(char::is_control) {
+        return Err(StoreError::Invalid(format!(
+            "the name of a key is one line of at most {MAX_NAME} characters"
         )));
     }
     let id = hex(&random::<8>()?);

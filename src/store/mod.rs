@@ -297,6 +297,12 @@ impl Store {
         self.shared.published.keys.read().list()
     }
 
+    /// When a key was used last, in seconds since the epoch; `None` if it never was. What was used within the last hour
+    /// before a kill may be missing.
+    pub fn key_last_used(&self, id: &str) -> Option<i64> {
+        self.shared.published.keys.read().last_used(id)
+    }
+
     /// The key with this text, unless it is unknown or revoked. Reads memory only.
     pub fn verify_key(&self, text: &str) -> Option<Key> {
         let ring = Arc::clone(&self.shared.published.keys.read());

@@ -33,7 +33,7 @@ use rusqlite::Connection;
 use super::{
     connect::Place,
     error::StoreError,
-    keys::KeyRing,
+    keys::{self, KeyRing},
     log::Log,
     mark::Tally,
     published::{Fault, Published},
@@ -187,8 +187,11 @@ impl State {
                 Ok(job) => return Some(job),
                 Err(RecvTimeoutError::Disconnected) => return None,
                 Err(RecvTimeoutError::Timeout) => {
-                    if self.check_files().is_ok() && !self.log.is_empty() {
-                        self.log.empty(&self.conn);
+                    if self.check_files().is_ok() {
+                        keys::note_uses(&self.conn, &self.published.keys.read().clone(), false);
+                        if !self.log.is_empty() {
+                            self.log.empty(&self.conn);
+                        }
                     }
                 }
             }
@@ -218,6 +221,7 @@ impl State {
     fn end(&mut self) {
         // What took the place of the file is nobody's to change.
         if self.watch.is_in_place(self.place.path()) {
+            keys::note_uses(&self.conn, &self.published.keys.read().clone(), true);
             self.tally.end(&self.conn);
         }
     }
@@ -334,8 +338,9 @@ impl State {
     /// What the open transaction changes for readers, as it sees it.
     fn news(&self, pending: Pending) -> Result<News, StoreError> {
         let relations = || Arc::new(self.directory.snapshot(self.generation + 1));
+        let former = Arc::clone(&self.published.keys.read());
         let keys =
-            if pending.keys_changed { Some(Arc::new(KeyRing::load(&self.conn)?)) } else { None };
+            if pending.keys_changed { Some(Arc::new(KeyRing::load(&self.conn, &former)?)) } else { None };
         Ok(News { relations: self.directory.changed.then(relations), keys, retired: pending.retired })
     }
 

@@ -3,6 +3,7 @@
 use crate::program::{ENVIRONMENT, Service, bad, good, key, note};
 use serde_json::json;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// The batch with this number: two notes, one in place of the former batch's.
@@ -75,6 +76,8 @@ fn a_restored_environment_answers_at_once_and_a_served_one_is_not_replaced() {
     service.note(&key_of_b, "bob", &["two"]);
     let told = good(folder, &["backup", "all/", "--data", "d"]);
     assert_eq!(told.lines().count(), 2, "{told}");
+    let mode = |path: &str| fs::metadata(folder.join(path)).unwrap().permissions().mode() & 0o777;
+    assert_eq!([mode("all"), mode("all/b.db")], [0o700, 0o600], "for their owner alone");
     let exists = bad(folder, &["backup", "all", "--data", "d"]);
     assert!(exists.ends_with("0123456789.db` exists already"), "{exists}");
     good(folder, &["backup", "all", "--data", "d", "--overwrite"]);

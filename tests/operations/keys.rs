@@ -19,8 +19,10 @@ fn a_key_works_at_once_and_a_revoked_one_never_again() {
 
     let id = |key: &str| key.split('_').nth(2).unwrap().to_owned();
     let listed = good(folder, &["keys", "list", "--data", "d"]);
-    assert!(listed.contains(&format!("{}  read-write  test\n", id(&first))), "{listed}");
-    assert!(listed.contains(&format!("{}  read-only   read\n", id(reading))), "{listed}");
+    let today = today();
+    let dates = format!("made {today}  used {today}");
+    assert!(listed.contains(&format!("{}  read-write  {dates}  test\n", id(&first))), "{listed}");
+    assert!(listed.contains(&format!("{}  read-only   {dates}  read\n", id(reading))), "{listed}");
     for _ in 0..3 {
         let short_lived = key(folder, ENVIRONMENT);
         assert_eq!(service.get(&short_lived, "policy").0, 200);
@@ -35,9 +37,16 @@ fn a_key_works_at_once_and_a_revoked_one_never_again() {
     assert!(!folder.join("d/.control/socket").exists());
     let stopped = good(folder, &["keys", "list", "--data", "d"]);
     assert_eq!(stopped.matches("revoked").count(), 3, "{stopped}");
+    assert_eq!(stopped.matches(&dates).count(), 5, "what a service knew outlives it: {stopped}");
     assert_eq!(bad(folder, &["keys", "revoke", "0000", "--data", "d"]), unknown);
     let service = Service::start(folder);
     assert_eq!(service.get(&first, "policy").0, 200);
+}
+
+/// The day in UTC, which had better not end while a test runs.
+fn today() -> String {
+    let date = std::process::Command::new("date").args(["-u", "+%F"]).output().unwrap();
+    String::from_utf8(date.stdout).unwrap().trim().to_owned()
 }
 
 #[test]
@@ -49,7 +58,11 @@ fn a_key_needs_no_name_and_a_name_is_one_line() {
         assert_eq!(run(folder, &["keys", "create", "--data", "d", "--name", name]).0, 2, "{name:?}");
     }
     let listed = good(folder, &["keys", "list", "--data", "d"]);
-    assert!(listed.ends_with("  read-write  unnamed\n") && listed.lines().count() == 1, "{listed}");
+    let line = format!("  read-write  made {}  used never       unnamed\n", today());
+    assert!(listed.ends_with(&line) && listed.lines().count() == 1, "{listed}");
+    let long = "n".repeat(201);
+    assert_eq!(run(folder, &["keys", "create", "--data", "d", "--name", &long]).0, 2);
+    good(folder, &["keys", "create", "--data", "d", "--name", &long[1..]]);
 }
 
 #[test]

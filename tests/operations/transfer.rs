@@ -4,6 +4,7 @@ use crate::program::{ENVIRONMENT, POLICY, Service, bad, good, key, key_file, not
 use serde_json::{Value as Json, json};
 use std::fs;
 use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
 
 const HOSTILE: &[&str] = &[
@@ -63,6 +64,8 @@ fn an_export_imported_elsewhere_gives_equal_facts() {
         let told = good(folder, &["facts", "export", &file, "--url", &service.url, "--key-file", "key"]);
         assert_eq!(told, format!("{file}: 440 facts\n"));
         // The folder is read while it is served, and by the same order.
+        let mode = fs::metadata(folder.join(&file)).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode, 0o600, "for its owner alone");
         let read = good(folder, &["facts", "export", "--format", format, "--data", "d"]);
         assert_eq!(read, fs::read_to_string(folder.join(&file)).unwrap());
 

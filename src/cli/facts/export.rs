@@ -48,7 +48,7 @@ pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
     };
     let part = part(&file);
     let name = format!("`{}`", part.display());
-    let opened = File::create(&part).map_err(|error| CliError::file(&part, error))?;
+    let opened = private_file(&part).map_err(|error| CliError::file(&part, error))?;
     let written = write(&from, format, opened).map_err(|error| error.of(&name));
     if written.is_err() {
         // The first error is the one that explains.
@@ -58,6 +58,20 @@ pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
     fs::rename(&part, &file).map_err(|error| CliError::file(&file, error))?;
     output::to_stdout(&format!("{}: {}", file.display(), plural(n_facts, "fact")))?;
     Ok(Verdict::Good)
+}
+
+/// Makes a file anew, for its owner alone: it holds who may do what.
+fn private_file(path: &Path) -> io::Result<File> {
+    if let Err(error) = fs::remove_file(path)
+        && error.kind() != io::ErrorKind::NotFound
+    {
+        return Err(error);
+    }
+    let mut options = File::options();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
 }
 
 fn part(file: &Path) -> PathBuf {
