@@ -20,6 +20,7 @@ mod local;
 mod orders;
 mod output;
 mod policy_file;
+mod precautions;
 mod progress;
 mod restore;
 mod serve;

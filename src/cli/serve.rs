@@ -3,8 +3,8 @@
 use super::error::CliError;
 use super::flags::SettingFlags;
 use super::telemetry::Telemetry;
-use super::{Verdict, output, policy_file};
-use crate::config::Config;
+use super::{Verdict, output, policy_file, precautions};
+use crate::config::{Config, InForce, Settled};
 use crate::control::Control;
 use crate::engine::{Engine, EngineSettings, PolicyOptions, open_environments};
 use crate::http::{self, AppState, DEFAULT_ENVIRONMENT, DEVELOPMENT_KEY, Environment, Tls};
@@ -35,9 +35,10 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
-    let config = args.settings.settled()?.config;
+    let Settled { config, values } = args.settings.settled()?;
+    precautions::check(&config)?;
     let telemetry = Telemetry::start(&config)?;
-    let served = runtime()?.block_on(serve(config));
+    let served = runtime()?.block_on(serve(config, &values));
     telemetry.finish();
     served
 }
@@ -48,7 +49,7 @@ pub(super) fn runtime() -> Result<Runtime, CliError> {
     built.map_err(|error| CliError::Io { what: "no threads for the runtime".into(), error })
 }
 
-async fn serve(config: Config) -> Result<Verdict, CliError> {
+async fn serve(config: Config, values: &[InForce]) -> Result<Verdict, CliError> {
     let tls = Tls::read(config.tls_cert.as_deref(), config.tls_key.as_deref())?.map(Arc::new);
     let settings = EngineSettings {
         query_time: config.query_time,
@@ -59,11 +60,14 @@ async fn serve(config: Config) -> Result<Verdict, CliError> {
         ..EngineSettings::default()
     };
     let environments = open_environments(&config.data, DEFAULT_ENVIRONMENT, &settings).await?;
+    precautions::warn_of_readable(&config, values);
     if let Some(path) = &config.policy
         && let Some((_, engine)) = environments.first()
     {
         load(engine, path).await?;
     }
+    let has_key =
+        config.dev || config.api_key.is_some() || environments.iter().any(|(_, engine)| is_opened(engine));
     let environments = environments.into_iter().map(|(name, engine)| Environment { name, engine });
     let (listener, address) = listen(config.listen).await?;
     let metrics = match config.metrics_listen {
@@ -71,7 +75,12 @@ async fn serve(config: Config) -> Result<Verdict, CliError> {
         None => None,
     };
     let control = control(&config.data);
-    let welcome = welcome(address, metrics.as_ref().map(|(_, address)| *address), &config);
+    let mut welcome = welcome(address, metrics.as_ref().map(|(_, address)| *address), &config);
+    if !has_key {
+        let data = config.data.display();
+        welcome.push_str("\nthere is no key yet, so nobody can ask anything; make one with\n");
+        welcome.push_str(&format!("  portcullis keys create --data {data}"));
+    }
     let stop = stop_signal();
     reload_on_hangup(tls.clone());
     if let Err(error) = output::to_stdout(&welcome) {
@@ -95,6 +104,11 @@ async fn serve(config: Config) -> Result<Verdict, CliError> {
         () = take_orders(control, state, settings) => {}
     }
     Ok(Verdict::Good)
+}
+
+/// Whether some key opens an environment.
+fn is_opened(engine: &Engine) -> bool {
+    engine.keys().iter().any(|key| !key.revoked)
 }
 
 /// A listener, and where it is: port 0 takes any.

@@ -1,0 +1,146 @@
+//! What a service looks at before it answers anybody: whether strangers could get in with what it was given.
+
+use super::error::CliError;
+use crate::config::{Config, InForce, Origin, Secret};
+use crate::http::DEVELOPMENT_KEY;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+/// Bits that a secret must be worth: nobody tries out as many.
+const BITS: f64 = 128.0;
+
+/// Different characters below which a secret is a pattern, whatever its length.
+const DIFFERENT: usize = 8;
+
+/// What stands for the secret in the sample of the settings.
+const PLACEHOLDER: &str = "replace-me";
+
+/// How to make a good one.
+const REMEDY: &str = "make one with `echo e_0123456789_1_$(openssl rand -hex 32)`";
+
+/// Refuses settings with which strangers could get in.
+pub(super) fn check(config: &Config) -> Result<(), CliError> {
+    if config.dev && !config.listen.ip().to_canonical().is_loopback() {
+        return Err(CliError::Refused(format!(
+            "`dev` accepts a key that everybody knows, so it is for this machine alone, and `listen` is {}: leave `dev` \
+             out and make a key with `portcullis keys create`, or listen on 127.0.0.1",
+            config.listen
+        )));
+    }
+    match &config.api_key {
+        Some(Secret(key)) => check_key(key)
+            .map_err(|reason| CliError::Refused(format!("the `api_key` that is set {reason}: {REMEDY}"))),
+        None => Ok(()),
+    }
+}
+
+/// Why a key of full access would not keep strangers out.
+fn check_key(key: &str) -> Result<(), String> {
+    let secret = key.splitn(4, '_').nth(3).unwrap_or(key);
+    if secret.contains(PLACEHOLDER) {
+        return Err("is the placeholder of the sample".to_owned());
+    }
+    if key == DEVELOPMENT_KEY {
+        return Err("is the development key, which everybody knows".to_owned());
+    }
+    let bits = bits(secret);
+    if bits < BITS {
+        return Err(format!(
+            "is too easy to guess: the part behind its last `_` is worth {bits:.0} bits at most, and {BITS} are needed"
+        ));
+    }
+    Ok(())
+}
+
+/// The most that a text can be worth, if it was made at random out of the kinds of characters in it.
+fn bits(secret: &str) -> f64 {
+    let different: BTreeSet<char> = secret.chars().collect();
+    if different.len() < DIFFERENT {
+        return 0.0;
+    }
+    let has = |kind: fn(&char) -> bool| different.iter().any(kind);
+    let is_hex = different.iter().all(|c| matches!(c, '0'..='9' | 'a'..='f'));
+    let letters = |kind: fn(&char) -> bool| if has(kind) { 26 } else { 0 };
+    let n_others = different.iter().filter(|c| !c.is_ascii_alphanumeric()).count();
+    let n_digits = if has(char::is_ascii_digit) { 10 } else { 0 };
+    let alphabet = match is_hex {
+        true => 16,
+        false => n_digits + letters(char::is_ascii_lowercase) + letters(char::is_ascii_uppercase) + n_others,
+    };
+    let number = |n: usize| f64::from(u32::try_from(n).unwrap_or(u32::MAX));
+    number(secret.chars().count()) * number(alphabet).log2()
+}
+
+/// Warns of files with secrets that everybody on the machine can read.
+pub(super) fn warn_of_readable(config: &Config, values: &[InForce]) {
+    let settings = values.iter().find_map(|value| match (&value.origin, value.name) {
+        (Origin::File { path, .. }, "api_key") => Some(path.clone()),
+        _ => None,
+    });
+    let what = |what: &'static str| move |path: PathBuf| (path, what);
+    let mut files: Vec<(PathBuf, &str)> = Vec::new();
+    files.extend(settings.map(what("the key of full access is in")));
+    files.extend(config.tls_key.clone().map(what("the private key of the certificate is in")));
+    let stores = std::fs::read_dir(&config.data).into_iter().flatten().filter_map(Result::ok);
+    let stores = stores.map(|entry| entry.path().join("store.db"));
+    files.extend(stores.map(what("the facts and the secret of an environment are in")));
+    for (path, what) in files.into_iter().filter(|(path, _)| is_readable(path)) {
+        tracing::warn!(path = %path.display(), "{what} a file that everybody on this machine can read: chmod o= it");
+    }
+}
+
+/// Whether others than a file's owner and group reach and read it.
+#[cfg(unix)]
+fn is_readable(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    let mode = |path: &Path| path.metadata().map_or(0, |found| found.permissions().mode());
+    // A folder that others may not enter keeps what is in it.
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    mode(path) & 0o004 != 0 && mode(folder) & 0o001 != 0
+}
+
+#[cfg(not(unix))]
+fn is_readable(_path: &Path) -> bool {
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_that_can_be_guessed_is_refused() {
+        for (key, reason) in [
+            ("e_0123456789_1_replace-me", "placeholder"),
+            ("e_0123456789_1_hush", "worth 0 bits"),
+            ("e_0123456789_1_correcthorsebattery", "worth 89 bits"),
+            ("e_0123456789_1_0123456789012345678901234567", "worth 112 bits"),
+            ("e_0123456789_1_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "worth 0 bits"),
+            ("secret", "worth 0 bits"),
+            (DEVELOPMENT_KEY, "everybody knows"),
+        ] {
+            let refused = check_key(key).unwrap_err();
+            assert!(refused.contains(reason), "{key}: {refused}");
+            assert!(!refused.contains(key), "a secret is not shown");
+        }
+        for key in [
+            "e_0123456789_1_0f1e2d3c4b5a69788796a5b4c3d2e1f0",
+            "e_0123456789_1_4mXk2Zt9QwLr7Bv1Nc8YpA",
+            "0f1e2d3c4b5a69788796a5b4c3d2e1f00f1e2d3c4b5a69788796a5b4c3d2e1f0",
+        ] {
+            assert_eq!(check_key(key), Ok(()), "{key}");
+        }
+    }
+
+    #[test]
+    fn development_is_for_this_machine_alone() {
+        let listening = |at: &str| Config { dev: true, listen: at.parse().unwrap(), ..Config::default() };
+        for at in ["127.0.0.1:1", "127.9.9.9:1", "[::1]:1", "[::ffff:127.0.0.1]:1"] {
+            assert!(check(&listening(at)).is_ok(), "{at}");
+        }
+        for at in ["0.0.0.0:1", "[::]:1", "192.168.0.1:1", "[::ffff:10.0.0.1]:1"] {
+            assert!(check(&listening(at)).is_err(), "{at}");
+            assert!(check(&Config { dev: false, ..listening(at) }).is_ok(), "{at}");
+        }
+    }
+}
