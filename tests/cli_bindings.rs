@@ -445,3 +445,26 @@ fn what_cannot_be_checked_is_said_at_once() {
     let (code, _, err) = check("facts:\n  p(:\n    query: SELECT 1", &database);
     assert!(code == 1 && err.starts_with("error: `bindings.yaml`: data bindings, line "), "{err}");
 }
+
+/// What an address leaves open is what it is to `psql`.
+#[test]
+fn an_address_is_completed_as_by_the_programs_of_postgresql() {
+    let folder = tempfile::tempdir().unwrap();
+    let address = postgresql("surroundings", TABLES);
+    let socket = address.rsplit_once("host=").unwrap().1;
+    let bindings = "dialect: postgresql\nfacts:\n  is_public(Repo:_):\n    query: SELECT id FROM repos\n";
+    fs::write(folder.path().join("bindings.yaml"), bindings).unwrap();
+    let check = |address: &str, variables: &[(&str, &str)]| {
+        let mut command = portcullis(folder.path());
+        command.args(["bindings", "check", "bindings.yaml", "--database", address]);
+        let output = command.envs(variables.iter().copied()).output().unwrap();
+        (output.status.code().unwrap(), String::from_utf8(output.stderr).unwrap())
+    };
+    let here = [("PGHOST", socket), ("PGUSER", "postgres"), ("PGDATABASE", "surroundings")];
+    assert_eq!(check("postgresql:///surroundings", &here[..2]), (0, String::new()));
+    assert_eq!(check("postgresql://", &here), (0, String::new()));
+    let (code, err) = check("postgresql:///surroundings", &[("PGHOST", "/nowhere"), ("PGPORT", "7")]);
+    assert!(code == 1 && err.contains("at /nowhere port 7"), "{err}");
+    let (code, err) = check("postgresql:///surroundings", &[here[0], here[1], ("PGSSLMODE", "verify-full")]);
+    assert!(code == 1 && err.contains("TLS"), "{err}");
+}

@@ -79,7 +79,8 @@ const PLACES: &[(&str, &[&str])] = &[
             "src/cli/facts/input.rs",
         ],
     ),
-    ("std::env", &["src/config.rs"]),
+    // Settings of ours, and what the programs of a caller's database read.
+    ("std::env", &["src/config.rs", "src/cli/bindings/libpq.rs"]),
     ("toml::de", &["src/config/file.rs"]),
     ("prometheus", &["src/http/metrics/"]),
     ("tokio_rustls", &["src/http/tls.rs"]),

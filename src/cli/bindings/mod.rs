@@ -12,6 +12,7 @@
 
 mod database;
 mod judge;
+mod libpq;
 mod policy;
 mod postgresql;
 mod report;
@@ -46,16 +47,20 @@ Errors are queries that the database refuses, columns that do not fit the key, t
 `sql_types` says, and tables whose column is not unique. Warnings are what keeps indexes from
 being used. Exit code 1 if there is an error; warnings alone are no reason.
 
-The connection to a PostgreSQL is not encrypted: for a database elsewhere use a tunnel.
+What an address of a PostgreSQL leaves open is what it is to psql: PGHOST, PGPORT, PGUSER, PGDATABASE,
+PGPASSWORD and ~/.pgpass say it, else the socket of this machine and your own name.
+The connection is not encrypted: for a database elsewhere use a tunnel.
 
 Examples:
+  portcullis bindings check bindings.yaml --database postgresql:///app           # the socket of this machine
+  portcullis bindings check bindings.yaml --database 'postgresql:///app?host=/run/elsewhere'
   portcullis bindings check bindings.yaml --database postgresql://app@localhost/app
   portcullis bindings check bindings.yaml --database sqlite:app.db --policy policy.polar
   portcullis bindings check bindings.yaml --database postgresql://app@localhost/app --json")]
 struct CheckArgs {
     /// The data bindings
     file: PathBuf,
-    /// The database: postgresql://USER:PASSWORD@HOST:PORT/NAME, or sqlite:FILE
+    /// The database: postgresql://[USER[:PASSWORD]@][HOST[:PORT]]/[NAME], or sqlite:FILE
     #[arg(long, value_name = "URL")]
     database: String,
     /// Also say which bound facts this policy has no use for

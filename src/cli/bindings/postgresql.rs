@@ -4,9 +4,11 @@
 //! none of its functions. Each stands behind a savepoint, so that a refused one does not end the transaction.
 
 use super::database::{Collation, Column, ColumnType, Kind, Origin};
+use super::libpq::{self, Connection};
 use crate::cli::error::CliError;
+use tokio_postgres::config::{Host, SslMode};
 use tokio_postgres::types::{Kind as PgKind, Type};
-use tokio_postgres::{Client, Error, NoTls, Statement};
+use tokio_postgres::{Client, Config, Error, NoTls, Statement};
 
 /// Nothing here takes long, unless somebody holds a lock.
 const BEGIN: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL statement_timeout = '10s'";
@@ -33,9 +35,14 @@ pub(super) struct Postgresql {
 }
 
 impl Postgresql {
-    /// Connects.
+    /// Connects. What the address leaves open is what it would be to PostgreSQL's own programs.
     pub(super) async fn open(url: &str) -> Result<Self, CliError> {
-        let (client, connection) = tokio_postgres::connect(url, NoTls).await.map_err(failed)?;
+        let config = completed(url.parse().map_err(failed)?).map_err(CliError::Database)?;
+        let connected = config.connect(NoTls).await;
+        let (client, connection) = connected.map_err(|error| match failed(error) {
+            CliError::Database(reason) => CliError::Database(format!("{reason}, at {}", places(&config))),
+            other => other,
+        })?;
         tokio::spawn(connection);
         client.batch_execute(BEGIN).await.map_err(failed)?;
         Ok(Self { client })
@@ -96,6 +103,60 @@ impl Postgresql {
         let row = self.client.query_one("SELECT format_type($1, $2)", &[&oid, &modifier]).await?;
         row.try_get(0)
     }
+}
+
+/// The configuration with what the surroundings say where it is silent.
+fn completed(mut config: Config) -> Result<Config, String> {
+    let mut hosts: Vec<String> = config.get_hosts().iter().map(place).collect();
+    hosts.extend(config.get_hostaddrs().iter().map(ToString::to_string));
+    let named_hosts = hosts.len();
+    let given = Connection {
+        hosts,
+        ports: config.get_ports().to_vec(),
+        user: config.get_user().map(str::to_owned),
+        database: config.get_dbname().map(str::to_owned),
+        password: config.get_password().map(|bytes| String::from_utf8_lossy(bytes).into_owned()),
+    };
+    let Connection { hosts, ports, user, database, password } = given.complete(libpq::variable)?;
+    for host in hosts.iter().skip(named_hosts) {
+        config.host(host);
+    }
+    for port in ports.iter().skip(config.get_ports().len()) {
+        config.port(*port);
+    }
+    if let Some(user) = user {
+        config.user(user);
+    }
+    if let Some(database) = database {
+        config.dbname(database);
+    }
+    if let Some(password) = password.filter(|_| config.get_password().is_none()) {
+        config.password(password);
+    }
+    // What demands encryption must not be connected to without.
+    let demanded =
+        libpq::variable("PGSSLMODE").is_some_and(|mode| mode == "require" || mode.starts_with("verify"));
+    if demanded && config.get_ssl_mode() == SslMode::Prefer {
+        config.ssl_mode(SslMode::Require);
+    }
+    Ok(config)
+}
+
+/// A host as it is written in an address.
+fn place(host: &Host) -> String {
+    match host {
+        Host::Tcp(name) => name.clone(),
+        #[cfg(unix)]
+        Host::Unix(folder) => folder.display().to_string(),
+    }
+}
+
+/// Where a server was looked for.
+fn places(config: &Config) -> String {
+    let mut places: Vec<String> = config.get_hosts().iter().map(place).collect();
+    places.extend(config.get_hostaddrs().iter().map(ToString::to_string));
+    let ports: Vec<String> = config.get_ports().iter().map(ToString::to_string).collect();
+    format!("{} port {}", places.join(", "), ports.join(", "))
 }
 
 /// What a type means for ids; a domain is what it is over. The server packs precision and scale of a numeric into the

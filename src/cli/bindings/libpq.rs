@@ -1,0 +1,178 @@
+//! What an address leaves open, filled in as PostgreSQL's own programs do: from their variables, from the password file and
+//! with the sockets of this machine.
+//!
+//! So `postgresql:///codehost` means here what it means to `psql`. See "Environment Variables" and "The Password File"
+//! in the manual of libpq.
+
+use std::path::{Path, PathBuf};
+
+/// Where servers on this machine put their sockets: Debian's packages, others, and those built from source.
+const SOCKETS: [&str; 3] = ["/var/run/postgresql", "/run/postgresql", "/tmp"];
+
+/// The port where neither address nor variable has one.
+const PORT: u16 = 5432;
+
+/// What an address says of a connection; nothing where it is silent.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Connection {
+    /// Names, addresses or folders of sockets.
+    pub(super) hosts: Vec<String>,
+    pub(super) ports: Vec<u16>,
+    pub(super) user: Option<String>,
+    pub(super) database: Option<String>,
+    pub(super) password: Option<String>,
+}
+
+impl Connection {
+    /// The same with what the surroundings say where it is silent.
+    pub(super) fn complete(self, variable: impl Fn(&str) -> Option<String>) -> Result<Self, String> {
+        let given = |name: &str| variable(name).filter(|text| !text.is_empty());
+        let list = |text: String| text.split(',').map(str::to_owned).collect::<Vec<_>>();
+        let ports = match given("PGPORT") {
+            Some(text) if self.ports.is_empty() => {
+                let read = list(text).iter().map(|port| port.trim().parse()).collect::<Result<Vec<u16>, _>>();
+                read.map_err(|_| "PGPORT is no number of a port".to_owned())?
+            }
+            _ if self.ports.is_empty() => vec![PORT],
+            _ => self.ports,
+        };
+        let hosts = match given("PGHOSTADDR").or_else(|| given("PGHOST")) {
+            _ if !self.hosts.is_empty() => self.hosts,
+            Some(text) => list(text),
+            None => vec![socket(ports.first().copied().unwrap_or(PORT), |file| file.exists())],
+        };
+        let user = self.user.or_else(|| given("PGUSER")).or_else(|| given("USER"));
+        let database = self.database.or_else(|| given("PGDATABASE")).or_else(|| user.clone());
+        let mut connection =
+            Self { hosts, ports, user, database, password: self.password.or_else(|| given("PGPASSWORD")) };
+        if connection.password.is_none() {
+            let home = || Some(PathBuf::from(given("HOME")?).join(".pgpass"));
+            let file = given("PGPASSFILE").map(PathBuf::from).or_else(home);
+            let text =
+                file.filter(|file| is_private(file)).and_then(|file| std::fs::read_to_string(file).ok());
+            connection.password = text.and_then(|text| connection.password_in(&text));
+        }
+        Ok(connection)
+    }
+
+    /// The first password of the file that fits.
+    fn password_in(&self, text: &str) -> Option<String> {
+        let host = self.hosts.first().map_or("localhost", String::as_str);
+        let host = if SOCKETS.contains(&host) { "localhost" } else { host };
+        let port = self.ports.first().copied().unwrap_or(PORT).to_string();
+        let wanted = [host, &port, self.database.as_deref()?, self.user.as_deref()?];
+        text.lines().filter(|line| !line.starts_with('#')).find_map(|line| {
+            let mut fields = fields(line).into_iter();
+            let fits = wanted.iter().all(|wanted| {
+                fields.next().is_some_and(|field| field == "*" || field.replace('\0', "") == *wanted)
+            });
+            fits.then(|| fields.next()).flatten().map(|password| password.replace('\0', ""))
+        })
+    }
+}
+
+/// The fields of a line, between colons. A NUL stands before what a backslash was before, so that `\*` is no `*`.
+fn fields(line: &str) -> Vec<String> {
+    let mut fields = vec![String::new()];
+    let mut chars = line.chars();
+    while let Some(c) = chars.next() {
+        match (c, fields.last_mut()) {
+            (':', _) => fields.push(String::new()),
+            ('\\', Some(field)) => {
+                field.push('\0');
+                field.extend(chars.next());
+            }
+            (c, Some(field)) => field.push(c),
+            (_, None) => {}
+        }
+    }
+    fields
+}
+
+/// The folder of the socket of the server on this machine, or its name in the network if there is none.
+fn socket(port: u16, exists: impl Fn(&Path) -> bool) -> String {
+    let found = SOCKETS.iter().find(|folder| exists(&Path::new(folder).join(format!(".s.PGSQL.{port}"))));
+    found.map_or("localhost", |folder| *folder).to_owned()
+}
+
+/// Whether nobody but its owner can look into a file; the password file of others is left alone.
+#[cfg(unix)]
+fn is_private(file: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    file.metadata().is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o077 == 0)
+}
+
+#[cfg(not(unix))]
+fn is_private(file: &Path) -> bool {
+    file.is_file()
+}
+
+/// A variable of this process.
+pub(super) fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn completed(given: Connection, variables: &[(&str, &str)]) -> Connection {
+        let find =
+            |name: &str| variables.iter().find(|(key, _)| *key == name).map(|(_, text)| (*text).to_owned());
+        given.complete(find).unwrap()
+    }
+
+    #[test]
+    fn an_address_wins_over_variables_and_they_over_defaults() {
+        let given = Connection {
+            hosts: vec!["db".into()],
+            ports: vec![1],
+            user: Some("ada".into()),
+            database: Some("app".into()),
+            password: Some("open".into()),
+        };
+        let variables = [
+            ("PGHOST", "/run/here"),
+            ("PGPORT", "6543"),
+            ("PGUSER", "bob"),
+            ("PGDATABASE", "other"),
+            ("PGPASSWORD", "sesame"),
+        ];
+        assert_eq!(completed(given.clone(), &variables), given);
+        let found = completed(Connection::default(), &variables);
+        assert_eq!((found.hosts, found.ports), (vec!["/run/here".to_owned()], vec![6543]));
+        assert_eq!((found.user.unwrap(), found.database.unwrap()), ("bob".to_owned(), "other".to_owned()));
+        assert_eq!(found.password.unwrap(), "sesame");
+        let found = completed(Connection::default(), &[("USER", "cyd")]);
+        assert_eq!(
+            (found.ports, found.user.unwrap(), found.database.unwrap()),
+            (vec![5432], "cyd".into(), "cyd".into())
+        );
+        let find = |name: &str| (name == "PGPORT").then(|| "x".to_owned());
+        assert!(Connection::default().complete(find).unwrap_err().contains("PGPORT"));
+    }
+
+    #[test]
+    fn the_socket_of_this_machine_is_found() {
+        assert_eq!(socket(5432, |file| file == Path::new("/tmp/.s.PGSQL.5432")), "/tmp");
+        assert_eq!(socket(1, |_| true), "/var/run/postgresql");
+        assert_eq!(socket(1, |_| false), "localhost");
+    }
+
+    #[test]
+    fn the_first_line_of_the_password_file_that_fits_counts() {
+        let text = "# db:1:app:ada:comment\nelse:*:*:*:no\ndb:1:app:bob:no\ndb:2:*:ada:no\n\
+                    \\*:*:*:*:no\ndb:*:app:ada:a\\:b\\\\c\n*:*:*:*:late\n";
+        let connection = |host: &str, user: &str| Connection {
+            hosts: vec![host.to_owned()],
+            ports: vec![1],
+            user: Some(user.to_owned()),
+            database: Some("app".into()),
+            password: None,
+        };
+        assert_eq!(connection("db", "ada").password_in(text).unwrap(), "a:b\\c");
+        assert_eq!(connection("x", "ada").password_in(text).unwrap(), "late");
+        assert_eq!(connection("/tmp", "ada").password_in("localhost:1:app:ada:socket").unwrap(), "socket");
+        assert_eq!(connection("x", "ada").password_in("y:*:*:*:no\nx:1\n"), None);
+    }
+}
