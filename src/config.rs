@@ -162,8 +162,8 @@ settings! {
     /// How long a connection may take to send the head of its next request, idle time included; so
     /// neither a slow client nor a forgotten connection holds anything for longer.
     header_time: Duration = Duration::from_secs(15);
-    /// Connections at once, within the 1,024 files that a process may usually open; a connection beyond
-    /// them waits in the kernel's queue.
+    /// Connections at once, within the 1,024 files that a process may usually open, and fewer if it may not
+    /// even open as many; for one beyond them that which was idle for longest is closed.
     max_connections: usize = 900;
     /// Requests at work at once; beyond that an immediate 503 serves the client better than a queue
     /// in which its request times out.

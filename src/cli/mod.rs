@@ -17,6 +17,7 @@ mod facts_file;
 mod flags;
 mod keys;
 mod local;
+mod open_files;
 mod orders;
 mod output;
 mod policy_file;

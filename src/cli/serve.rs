@@ -3,7 +3,7 @@
 use super::error::CliError;
 use super::flags::SettingFlags;
 use super::telemetry::Telemetry;
-use super::{Verdict, output, policy_file, precautions};
+use super::{Verdict, open_files, output, policy_file, precautions};
 use crate::config::{Config, InForce, Settled};
 use crate::control::Control;
 use crate::engine::{Engine, EngineSettings, PolicyOptions, open_environments};
@@ -38,6 +38,7 @@ pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
     let Settled { config, values } = args.settings.settled()?;
     precautions::check(&config)?;
     let telemetry = Telemetry::start(&config)?;
+    open_files::raise_limit();
     let served = runtime()?.block_on(serve(config, &values));
     telemetry.finish();
     served
@@ -49,7 +50,7 @@ pub(super) fn runtime() -> Result<Runtime, CliError> {
     built.map_err(|error| CliError::Io { what: "no threads for the runtime".into(), error })
 }
 
-async fn serve(config: Config, values: &[InForce]) -> Result<Verdict, CliError> {
+async fn serve(mut config: Config, values: &[InForce]) -> Result<Verdict, CliError> {
     let tls = Tls::read(config.tls_cert.as_deref(), config.tls_key.as_deref())?.map(Arc::new);
     let settings = EngineSettings {
         query_time: config.query_time,
@@ -61,6 +62,7 @@ async fn serve(config: Config, values: &[InForce]) -> Result<Verdict, CliError> 
     };
     let environments = open_environments(&config.data, DEFAULT_ENVIRONMENT, &settings).await?;
     precautions::warn_of_readable(&config, values);
+    open_files::fit_connections(&mut config);
     if let Some(path) = &config.policy
         && let Some((_, engine)) = environments.first()
     {

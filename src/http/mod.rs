@@ -22,6 +22,7 @@
 //! its duration. There is one layer around all routes, `edge`, and the rest are extractors: a check costs
 //! a handful of allocations on its way to the engine.
 
+mod accept;
 mod auth;
 mod checks;
 mod error;
@@ -38,6 +39,7 @@ mod policy;
 mod queries;
 mod rate;
 mod refusal;
+mod seats;
 mod serve;
 mod status;
 mod tls;

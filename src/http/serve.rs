@@ -1,6 +1,6 @@
 //! Connections: a listener in, answers out, and nobody can hold more than a moment of them.
 //!
-//! Every connection is a task. The head of a request has to arrive in time and its answer has to be taken in
+//! Every connection is a task, with a seat (`seats`). The head of a request has to arrive in time and its answer has to be taken in
 //! time, a half-closed connection still gets its answer, pipelined requests are answered in order. After `shutdown` no connection is
 //! accepted, those at rest are closed, and those with a request at work get their answer first.
 //!
@@ -30,19 +30,22 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
     net::{TcpListener, TcpStream},
-    sync::{OwnedSemaphorePermit, Semaphore, watch},
+    sync::watch,
     time::{Instant, Sleep},
 };
 use tower::Service;
 
-use super::{AppState, Tls, metrics::Metrics, refusal};
+use super::{
+    AppState, Tls,
+    accept::Failures,
+    metrics::Metrics,
+    refusal,
+    seats::{Leave, Seat, Seats},
+};
 
 /// How long a closed connection lingers, and how long of that without hearing anything.
 const LINGER_TIME: Duration = Duration::from_secs(5);
 const LINGER_QUIET: Duration = Duration::from_secs(1);
-
-/// After a failed accept (out of file descriptors) it waits so long for connections to end.
-const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
 /// Connections of a scraper or two.
 const METRICS_CONNECTIONS: usize = 16;
@@ -88,7 +91,8 @@ impl Door {
         // Without `pipeline_flush`: it keeps an answer back while bytes are unread, those of a broken body
         // included, which nobody will ever read.
         protocol.timer(TokioTimer::new()).header_read_timeout(config.header_time).half_close(true);
-        let seats = Arc::new(Semaphore::new(self.max_connections.min(Semaphore::MAX_PERMITS)));
+        let seats = Seats::new(self.max_connections);
+        let mut failures = Failures::new();
         let (stop, stopping) = watch::channel(());
 
         let mut shutdown = std::pin::pin!(shutdown);
@@ -99,17 +103,11 @@ impl Door {
             };
             match accepted {
                 Ok((stream, seat)) => {
-                    let stream = Patient::new(stream, config.answer_time, stopping.clone());
-                    let talk = self.talk(protocol.clone(), stream, stopping.clone());
-                    tokio::spawn(async move {
-                        talk.await;
-                        drop(seat);
-                    });
+                    failures.end();
+                    let stream = Patient::new(stream, config.answer_time, stopping.clone(), seat.leave());
+                    tokio::spawn(self.talk(protocol.clone(), stream, stopping.clone(), seat));
                 }
-                Err(error) => {
-                    tracing::warn!(%error, "cannot accept a connection");
-                    tokio::time::sleep(ACCEPT_PAUSE).await;
-                }
+                Err(error) => tokio::time::sleep(failures.add(&error)).await,
             }
         }
 
@@ -127,22 +125,25 @@ impl Door {
         protocol: http1::Builder,
         stream: Patient,
         mut stopping: watch::Receiver<()>,
+        seat: Seat,
     ) -> impl Future<Output = ()> + Send + use<> {
         let (router, metrics) = (self.router.clone(), self.metrics.clone());
         let acceptor = self.tls.as_ref().map(|tls| tls.acceptor());
         let handshake_time = self.app.config.header_time;
         async move {
             let _open = metrics.as_ref().map(Metrics::connected);
+            let leave = seat.leave();
             let Some(acceptor) = acceptor else {
-                return converse(protocol, stream, router, stopping).await;
+                return converse(protocol, stream, router, stopping, seat).await;
             };
             let handshake = tokio::time::timeout(handshake_time, acceptor.accept(stream));
             let shaken = tokio::select! {
                 shaken = handshake => shaken.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into())),
                 _ = stopping.changed() => return,
+                () = leave.asked() => return,
             };
             match shaken {
-                Ok(stream) => converse(protocol, stream, router, stopping).await,
+                Ok(stream) => converse(protocol, stream, router, stopping, seat).await,
                 Err(error) => {
                     tracing::debug!(%error, "a connection ended in its handshake");
                     if let Some(metrics) = metrics {
@@ -155,12 +156,9 @@ impl Door {
 }
 
 /// The next connection, as soon as there is a seat for it.
-async fn accept(
-    listener: &TcpListener,
-    seats: &Arc<Semaphore>,
-) -> io::Result<(TcpStream, OwnedSemaphorePermit)> {
-    let seat = Arc::clone(seats).acquire_owned().await.map_err(io::Error::other)?;
+async fn accept(listener: &TcpListener, seats: &Arc<Seats>) -> io::Result<(TcpStream, Seat)> {
     let (stream, _) = listener.accept().await?;
+    let seat = seats.take().await;
     // Answers are small and written whole: waiting for more to send would only delay them.
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(%error, "a connection went away at once");
@@ -174,10 +172,19 @@ async fn converse(
     stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
     router: Router,
     mut stopping: watch::Receiver<()>,
+    seat: Seat,
 ) {
+    let leave = seat.leave();
+    let seat = &seat;
     let service = service_fn(move |request: hyper::Request<Incoming>| {
+        seat.work();
         let answer = router.clone().call(request);
-        async move { answer.await.map_err(|never: Infallible| never) }
+        async move {
+            let answer = answer.await.map_err(|never: Infallible| never);
+            // Its last bytes may still be on their way; a connection that gives way sends them.
+            seat.rest();
+            answer
+        }
     });
     let mut connection = std::pin::pin!(protocol.serve_connection(TokioIo::new(stream), service));
     let ended = tokio::select! {
@@ -185,6 +192,15 @@ async fn converse(
         _ = stopping.changed() => {
             connection.as_mut().graceful_shutdown();
             connection.await
+        }
+        () = leave.asked() => {
+            if seat.is_heard() {
+                connection.as_mut().graceful_shutdown();
+                connection.await
+            } else {
+                // Nobody waits for an answer on it.
+                Ok(())
+            }
         }
     };
     if let Err(error) = ended {
@@ -201,6 +217,7 @@ struct Patient {
     write_time: Duration,
     stalled: Option<Pin<Box<Sleep>>>,
     stopping: watch::Receiver<()>,
+    leave: Arc<Leave>,
     refusal: Option<Refusal>,
     rest: Option<Rest>,
 }
@@ -218,8 +235,13 @@ struct Rest {
 }
 
 impl Patient {
-    fn new(stream: TcpStream, write_time: Duration, stopping: watch::Receiver<()>) -> Self {
-        Self { stream, write_time, stalled: None, stopping, refusal: None, rest: None }
+    fn new(
+        stream: TcpStream,
+        write_time: Duration,
+        stopping: watch::Receiver<()>,
+        leave: Arc<Leave>,
+    ) -> Self {
+        Self { stream, write_time, stalled: None, stopping, leave, refusal: None, rest: None }
     }
 
     /// The outcome of a write, or the error that it has waited long enough.
@@ -264,8 +286,8 @@ impl Patient {
     }
 
     fn poll_drop_rest(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        // A shutdown waits for answers, not for clients that are in no hurry to hang up.
-        if self.stopping.has_changed().unwrap_or(true) {
+        // A shutdown waits for answers, not for clients that are in no hurry to hang up; nor does who needs the seat.
+        if self.leave.is_asked() || self.stopping.has_changed().unwrap_or(true) {
             return Poll::Ready(());
         }
         let rest = self.rest.get_or_insert_with(|| Rest {

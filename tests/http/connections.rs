@@ -98,6 +98,58 @@ fn a_slow_head_holds_nothing() {
     }
 }
 
+/// With all seats taken by heads that never end and by connections at rest, whoever has something to say gets one.
+#[test]
+fn idle_connections_and_slow_heads_give_way() {
+    let server = Server::with(Config { max_connections: 4, ..Config::default() });
+    let begin = b"GET /health HTTP/1.1\r\nX-Slow: ";
+    let heard = || {
+        let mut stream = server.connect();
+        stream.write_all(wire("GET", "/health", "").as_bytes()).unwrap();
+        assert_eq!(read_answer(&mut stream).status, 200);
+        stream
+    };
+    let has_ended = |stream: &mut TcpStream| {
+        stream.set_read_timeout(Some(Duration::from_millis(300))).unwrap();
+        match stream.read(&mut [0; 8]) {
+            Ok(n) => n == 0,
+            // It was closed before its first bytes were looked at.
+            Err(error) => error.kind() == std::io::ErrorKind::ConnectionReset,
+        }
+    };
+    let began = Instant::now();
+    let mut at_rest = [heard(), heard()];
+    // A request whose body is on its way is at work, and keeps its seat.
+    let body = question("a", "b", "c").to_string();
+    let whole = wire("POST", "/api/authorize", &body);
+    let (head, rest) = whole.split_at(whole.len() - 5);
+    let mut busy = server.connect();
+    busy.write_all(head.as_bytes()).unwrap();
+    std::thread::sleep(Duration::from_millis(300));
+    let mut slow: Vec<TcpStream> = Vec::new();
+    for _ in 0..30 {
+        let mut stream = server.connect();
+        stream.write_all(begin).unwrap();
+        slow.push(stream);
+    }
+    std::thread::sleep(Duration::from_millis(300));
+    let (oldest, newest) = slow.split_at_mut(29);
+    let ended: Vec<bool> = oldest.iter_mut().map(has_ended).collect();
+    assert!(!ended.contains(&false), "the oldest that never sent a request go first: {ended:?}");
+    assert!(!has_ended(&mut newest[0]) && !has_ended(&mut at_rest[0]) && !has_ended(&mut at_rest[1]));
+    // Then those at rest, the oldest first.
+    let newer: Vec<TcpStream> = (0..2).map(|_| heard()).collect();
+    assert!(has_ended(&mut newest[0]) && has_ended(&mut at_rest[0]) && !has_ended(&mut at_rest[1]));
+    busy.write_all(rest.as_bytes()).unwrap();
+    assert_eq!(read_answer(&mut busy).status, 200);
+    assert!(
+        began.elapsed() < Duration::from_secs(14),
+        "nobody waited for the time of a head: {:?}",
+        began.elapsed()
+    );
+    drop(newer);
+}
+
 #[test]
 fn a_client_that_does_not_read_holds_nothing() {
     let config = Config { answer_time: Duration::from_millis(300), max_connections: 1, ..Config::default() };

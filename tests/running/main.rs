@@ -9,6 +9,7 @@
 #[path = "../support/executable.rs"]
 mod executable;
 mod files;
+mod limits;
 mod logs;
 mod precautions;
 mod service;

@@ -32,8 +32,28 @@ impl Service {
     /// Starts it on a free port.
     pub(crate) fn start(args: &[&str]) -> Self {
         let folder = tempfile::tempdir().unwrap();
+        let command = portcullis(folder.path());
+        Self::start_by(command, folder, args)
+    }
+
+    /// The same after these commands of a shell.
+    pub(crate) fn start_within(before: &str, args: &[&str]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let program = portcullis(folder.path());
+        let mut command = Command::new("sh");
+        command.args(["-c", &format!("{before}; exec \"$@\""), "sh"]).arg(program.get_program());
+        for (name, value) in program.get_envs() {
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
+        }
+        command.current_dir(folder.path());
+        Self::start_by(command, folder, args)
+    }
+
+    fn start_by(mut command: Command, folder: tempfile::TempDir, args: &[&str]) -> Self {
         let log = File::create(folder.path().join("log")).unwrap();
-        let mut command = portcullis(folder.path());
         command.args(["serve", "--dev", "--listen", "127.0.0.1:0", "--data", "d"]).args(args);
         let mut child = command.stdout(Stdio::piped()).stderr(log).spawn().unwrap();
         let mut stdout = BufReader::new(child.stdout.take().unwrap());
@@ -62,6 +82,11 @@ impl Service {
             request = request.header(*name, *value);
         }
         request.header("Authorization", format!("Bearer {key}")).send_json(body).unwrap().status().as_u16()
+    }
+
+    /// Its process id.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
     }
 
     /// What it has logged so far.
