@@ -43,10 +43,12 @@ pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
         format!("there is: {}", described(&environment, &remains.held)),
     ];
     lines.extend(remains.aside.map(|aside| format!("a log that is not its own goes to {}", aside.display())));
-    lines.push(match yes {
-        true => "it can be served again, without what is missing".to_owned(),
-        false => "nothing was changed: --yes goes on with what there is".to_owned(),
-    });
+    let outcome = if yes {
+        "it can be served again, without what is missing"
+    } else {
+        "nothing was changed: --yes goes on with what there is"
+    };
+    lines.push(outcome.to_owned());
     output::to_stdout(&lines.join("\n"))?;
     Ok(if yes { Verdict::Good } else { Verdict::Bad })
 }

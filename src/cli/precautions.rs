@@ -63,9 +63,10 @@ fn bits(secret: &str) -> f64 {
     let letters = |kind: fn(&char) -> bool| if has(kind) { 26 } else { 0 };
     let n_others = different.iter().filter(|c| !c.is_ascii_alphanumeric()).count();
     let n_digits = if has(char::is_ascii_digit) { 10 } else { 0 };
-    let alphabet = match is_hex {
-        true => 16,
-        false => n_digits + letters(char::is_ascii_lowercase) + letters(char::is_ascii_uppercase) + n_others,
+    let alphabet = if is_hex {
+        16
+    } else {
+        n_digits + letters(char::is_ascii_lowercase) + letters(char::is_ascii_uppercase) + n_others
     };
     let number = |n: usize| f64::from(u32::try_from(n).unwrap_or(u32::MAX));
     number(secret.chars().count()) * number(alphabet).log2()

@@ -79,9 +79,12 @@ async fn serve(mut config: Config, values: &[InForce]) -> Result<Verdict, CliErr
     let control = control(&config.data);
     let mut welcome = welcome(address, metrics.as_ref().map(|(_, address)| *address), &config);
     if !has_key {
-        let data = config.data.display();
-        welcome.push_str("\nthere is no key yet, so nobody can ask anything; make one with\n");
-        welcome.push_str(&format!("  portcullis keys create --data {data}"));
+        let lines = [
+            "\nthere is no key yet, so nobody can ask anything; make one with",
+            "\n  portcullis keys create --data ",
+        ];
+        lines.iter().for_each(|line| welcome.push_str(line));
+        welcome.push_str(&config.data.display().to_string());
     }
     let stop = stop_signal();
     reload_on_hangup(tls.clone());

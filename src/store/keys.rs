@@ -143,7 +143,8 @@ impl KeyRing {
                 created: row.get(4)?,
                 revoked: row.get(5)?,
             };
-            let used = former.keys.get(&key.id).map(|held| Arc::clone(&held.used)).unwrap_or_else(|| {
+            let used = former.keys.get(&key.id).map(|held| Arc::clone(&held.used));
+            let used = used.unwrap_or_else(|| {
                 let used = saved.get(&key.id).copied().unwrap_or(NEVER);
                 Arc::new(Use { noted: used.into(), saved: used.into() })
             });

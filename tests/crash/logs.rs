@@ -108,11 +108,10 @@ fn a_log_that_is_lost_is_never_lost_in_silence() {
     for n in 0..rounds {
         let mut service = Service::start(folder, &[]);
         for lane in &mut lanes {
-            match n {
-                0 => {
-                    assert_eq!(service.caller.post(&lane.key, "policy", &json!({ "src": policy(0) })).0, 200)
-                }
-                _ => lane.settle(&held(&service.caller, &lane.key)),
+            if n == 0 {
+                assert_eq!(service.caller.post(&lane.key, "policy", &json!({ "src": policy(0) })).0, 200);
+            } else {
+                lane.settle(&held(&service.caller, &lane.key));
             }
         }
         let (watch, url) = (Watch::default(), service.caller.url.clone());

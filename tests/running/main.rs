@@ -1,10 +1,5 @@
 //! The program as whoever runs it sees it: settings, logs, traces, signals, and the files in docs/operations.
-#![expect(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a test that cannot go on should stop where it is"
-)]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on should stop where it is")]
 
 #[path = "../support/executable.rs"]
 mod executable;

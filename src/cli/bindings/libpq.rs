@@ -39,7 +39,7 @@ impl Connection {
         let hosts = match given("PGHOSTADDR").or_else(|| given("PGHOST")) {
             _ if !self.hosts.is_empty() => self.hosts,
             Some(text) => list(text),
-            None => vec![socket(ports.first().copied().unwrap_or(PORT), |file| file.exists())],
+            None => vec![socket(ports.first().copied().unwrap_or(PORT), Path::exists)],
         };
         let user = self.user.or_else(|| given("PGUSER")).or_else(|| given("USER"));
         let database = self.database.or_else(|| given("PGDATABASE")).or_else(|| user.clone());
@@ -99,7 +99,7 @@ fn socket(port: u16, exists: impl Fn(&Path) -> bool) -> String {
 #[cfg(unix)]
 fn is_private(file: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt;
-    file.metadata().is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o077 == 0)
+    file.metadata().is_ok_and(|found| found.is_file() && found.permissions().mode().trailing_zeros() >= 6)
 }
 
 #[cfg(not(unix))]

@@ -112,7 +112,7 @@ fn every_spelling_of_a_text_becomes_one() {
     becomes("SELECT a FROM t WHERE b = date'2026-01-01'", "SELECT a FROM t WHERE b = date '2026-01-01'");
 }
 
-/// psycopg takes `%s` for the place of a parameter, SQLAlchemy `:x`, others `?` and `$1`, and some of them look into quotes.
+/// One driver takes `%s` for the place of a parameter, another `:x`, others `?` and `$1`, and some of them look into quotes.
 #[test]
 fn nothing_in_quotes_looks_like_a_parameter() {
     becomes(

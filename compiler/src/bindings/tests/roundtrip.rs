@@ -31,7 +31,7 @@ fn tokens(text: &str, dialect: Dialect) -> Vec<Token> {
 }
 
 /// The tokens with each `('a' || char(58))` as the text that it makes.
-fn collapsed(tokens: Vec<Token>) -> Vec<Token> {
+fn collapsed(tokens: &[Token]) -> Vec<Token> {
     let part = |tokens: &[Token]| match tokens {
         [Token::Text(text), ..] => Some((text.clone(), 1)),
         [Token::Word(char), Token::Open('('), Token::Number(code), Token::Close(')'), ..]
@@ -59,18 +59,15 @@ fn collapsed(tokens: Vec<Token>) -> Vec<Token> {
     let mut out = Vec::new();
     let mut at = 0;
     while let Some(token) = tokens.get(at) {
-        match whole(&tokens[at..]).filter(|_| *token == Token::Open('(')) {
-            Some((text, n)) => {
-                out.push(Token::Text(text));
-                at += n;
-            }
-            None => {
-                out.push(token.clone());
-                at += 1;
-            }
+        if let Some((text, n)) = whole(&tokens[at..]).filter(|_| *token == Token::Open('(')) {
+            out.push(Token::Text(text));
+            at += n;
+        } else {
+            out.push(token.clone());
+            at += 1;
         }
     }
-    if out.len() == tokens.len() { out } else { collapsed(out) }
+    if out.len() == tokens.len() { out } else { collapsed(&out) }
 }
 
 #[test]
@@ -84,7 +81,11 @@ fn what_is_printed_reads_as_the_same_tokens() {
         for dialect in BOTH {
             let Ok(query) = read(&text, dialect) else { continue };
             n_accepted += 1;
-            assert_eq!(collapsed(tokens(&text, dialect)), collapsed(tokens(&query.text, dialect)), "{text}");
+            assert_eq!(
+                collapsed(&tokens(&text, dialect)),
+                collapsed(&tokens(&query.text, dialect)),
+                "{text}"
+            );
             let again = read(&query.text, dialect).unwrap();
             assert_eq!(again.text, query.text, "{text}");
             assert_eq!(again.plain, query.plain, "{text}");
