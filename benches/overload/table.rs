@@ -1,0 +1,83 @@
+//! The table that a run prints, and whether a row meets its targets.
+
+use super::attacks::Attack;
+use super::probe::Felt;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// What a check may take beside any attack.
+const SLOWEST: Duration = Duration::from_millis(50);
+
+/// The most memory, in MB.
+const MEMORY: f64 = 1_024.0;
+
+/// What one attack did.
+#[derive(Debug)]
+pub(crate) struct Row {
+    pub(crate) felt: Felt,
+    /// The most that the service took, in MB.
+    pub(crate) memory: f64,
+    /// How the attackers were answered; 0 is a connection that was cut or never served.
+    pub(crate) statuses: BTreeMap<u16, usize>,
+}
+
+pub(crate) fn head() {
+    println!("| attack | checks | p50 | p99 | longest | memory | the attackers were answered | |");
+    println!("| --- | --- | --- | --- | --- | --- | --- | --- |");
+}
+
+impl Row {
+    /// Prints the row; whether it meets the targets.
+    pub(crate) fn print(&self, attack: &Attack) -> bool {
+        let faults = self.faults(attack);
+        let felt = &self.felt;
+        println!(
+            "| {} | {} | {:.1?} | {:.1?} | {:.1?} | {:.0} MB | {} | {} |",
+            attack.name,
+            felt.times.len(),
+            felt.quantile(500),
+            felt.quantile(990),
+            felt.quantile(1_000),
+            self.memory,
+            told(&self.statuses),
+            if faults.is_empty() { "met".to_owned() } else { faults.join("; ") },
+        );
+        faults.is_empty()
+    }
+
+    fn faults(&self, attack: &Attack) -> Vec<String> {
+        let mut faults = Vec::new();
+        if self.felt.wrong > 0 {
+            faults.push(format!("{} WRONG ANSWERS", self.felt.wrong));
+        }
+        if !self.felt.refused.is_empty() {
+            faults.push(format!("checks refused: {}", told(&self.felt.refused)));
+        }
+        if self.felt.quantile(990) > SLOWEST {
+            faults.push(format!("p99 over {SLOWEST:?}"));
+        }
+        if self.memory > MEMORY {
+            faults.push(format!("memory over {MEMORY} MB"));
+        }
+        let failed = |status: &u16| *status >= 500 && *status != 503;
+        if self.statuses.keys().any(failed) {
+            faults.push("an attacker got a 5xx other than 503".to_owned());
+        }
+        let is_served = self.statuses.keys().any(|status| (200..300).contains(status));
+        if attack.is_served && !is_served {
+            faults.push("nobody of them was served".to_owned());
+        }
+        faults
+    }
+}
+
+fn told(statuses: &BTreeMap<u16, usize>) -> String {
+    if statuses.is_empty() {
+        return "–".to_owned();
+    }
+    let told = statuses.iter().map(|(status, n)| match status {
+        0 => format!("{n} × cut"),
+        status => format!("{n} × {status}"),
+    });
+    told.collect::<Vec<_>>().join(", ")
+}
