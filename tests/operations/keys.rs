@@ -62,7 +62,7 @@ fn a_key_needs_no_name_and_a_name_is_one_line() {
     assert!(listed.ends_with(&line) && listed.lines().count() == 1, "{listed}");
     let long = "n".repeat(201);
     assert_eq!(run(folder, &["keys", "create", "--data", "d", "--name", &long]).0, 2);
-    good(folder, &["keys", "create", "--data", "d", "--name", &long[1..]]);
+    good(folder, &["keys", "create", "--data", "d", "--name", &"n".repeat(200)]);
 }
 
 #[test]
