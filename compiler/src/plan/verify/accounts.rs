@@ -6,7 +6,6 @@
 use super::atoms::{Alternative, Atom, Atoms, Source, Value, WORK};
 use crate::ir::CompareOp;
 use crate::plan::algebra::{Plan, Select, Table, TableBody};
-use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What a pass keeps of a plan's alternatives.
@@ -33,21 +32,23 @@ pub(super) fn check(keeps: Keeps, before: &Plan, after: &Plan) -> Result<(), Str
 /// Checks what a pass made of a plan, some sources of which now stand for parts of it.
 pub(super) fn check_parts(keeps: Keeps, before: &Plan, after: &Plan, parts: &[&Plan]) -> Result<(), String> {
     let inlines = keeps != Keeps::Relations;
-    let left = &Cell::new(WORK);
-    let old = Atoms { plan: before, parts: &[], inlines, left };
-    let new = Atoms { plan: after, parts, inlines, left };
+    let mut left = WORK;
+    let old = Atoms { plan: before, parts: &[], inlines };
+    let new = Atoms { plan: after, parts, inlines };
     let counted = |all: Vec<Alternative>| match keeps {
         Keeps::Once => all.into_iter().map(without_repeats).collect(),
         Keeps::Atoms | Keeps::AllButImplied | Keeps::Equals | Keeps::Relations => all,
     };
-    if let (Some(old), Some(all)) = (old.of_answer().map(counted), new.of_answer().map(counted)) {
+    if let (Some(old), Some(all)) =
+        (old.of_answer(&mut left).map(counted), new.of_answer(&mut left).map(counted))
+    {
         compare(keeps, &old, &all, new).map_err(|fault| format!("the answer: {fault}"))?;
     }
     for table in &after.tables {
         let Some(known) = before.tables.iter().find(|known| known.name == table.name) else { continue };
         for part in [base, step] {
-            let old = old.of_selects(part(known)).map(counted);
-            if let (Some(old), Some(all)) = (old, new.of_selects(part(table)).map(counted)) {
+            let old = old.of_selects(part(known), &mut left).map(counted);
+            if let (Some(old), Some(all)) = (old, new.of_selects(part(table), &mut left).map(counted)) {
                 compare(keeps, &old, &all, new).map_err(|fault| format!("{}: {fault}", table.name))?;
             }
         }
@@ -217,7 +218,7 @@ fn is_implied(atom: &Atom, alternative: &Alternative, plan: Atoms<'_>) -> bool {
         Atom::Source(Source::Table(name)) => plan.plan.tables.iter().find(|table| table.name == *name),
         _ => None,
     });
-    let mut bases = read.map(|table| plan.of_selects(base(table)));
+    let mut bases = read.map(|table| plan.of_selects(base(table), &mut { WORK }));
     // What the table started from may have been left out there, too, as a table before it implies it.
     is_tie
         || alternative.contains(atom)

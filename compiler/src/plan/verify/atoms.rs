@@ -9,7 +9,6 @@ use crate::ir::{CompareOp, ConstId, TypeId};
 use crate::plan::algebra::{Condition, Expr, From, FromKind, Plan, Select, TableBody};
 use crate::question::Slot;
 use crate::specialise::clause::TableRef;
-use std::cell::Cell;
 
 /// How many alternatives one plan may have; beyond that its atoms are not accounted for.
 const ALTERNATIVES: usize = 512;
@@ -77,41 +76,41 @@ pub(super) struct Atoms<'a> {
     pub(super) parts: &'a [&'a Plan],
     /// Whether a table of one select counts as what that select asks.
     pub(super) inlines: bool,
-    /// How many atoms may still be laid out.
-    pub(super) left: &'a Cell<usize>,
 }
 
 impl<'a> Atoms<'a> {
-    /// The alternatives of the answer, each with the guard; `None` if they are too many.
-    pub(super) fn of_answer(self) -> Option<Vec<Alternative>> {
-        let guard = self.alternatives(&self.plan.guard, &[])?;
-        self.product(&self.of_selects(self.plan.answer.selects())?, &guard)
+    /// The alternatives of the answer, each with the guard; `None` if they are too many. `left` is how many atoms may
+    /// still be laid out.
+    pub(super) fn of_answer(self, left: &mut usize) -> Option<Vec<Alternative>> {
+        let guard = self.alternatives(&self.plan.guard, &[], left)?;
+        let all = self.of_selects(self.plan.answer.selects(), left)?;
+        product(&all, &guard, left)
     }
 
     /// The alternatives of top-level selects; `None` if they are too many.
-    pub(super) fn of_selects(self, selects: &[Select]) -> Option<Vec<Alternative>> {
+    pub(super) fn of_selects(self, selects: &[Select], left: &mut usize) -> Option<Vec<Alternative>> {
         let mut all = Vec::new();
         for select in selects {
-            all.extend(self.alternatives(select, &[])?);
+            all.extend(self.alternatives(select, &[], left)?);
         }
         Some(all)
     }
 
-    fn alternatives(self, select: &Select, around: &[From]) -> Option<Vec<Alternative>> {
+    fn alternatives(self, select: &Select, around: &[From], left: &mut usize) -> Option<Vec<Alternative>> {
         let mut scope = around.to_vec();
         scope.extend(&select.from);
         let mut all = vec![Vec::new()];
         for from in &select.from {
-            all = self.product(&all, &self.behind(from.kind)?)?;
+            all = product(&all, &self.behind(from.kind, left)?, left)?;
         }
         for condition in &select.filter {
-            all = self.product(&all, &self.condition(condition, &scope)?)?;
+            all = product(&all, &self.condition(condition, &scope, left)?, left)?;
         }
         all.iter_mut().for_each(|alternative| alternative.sort());
         Some(all)
     }
 
-    fn condition(self, condition: &Condition, scope: &[From]) -> Option<Vec<Alternative>> {
+    fn condition(self, condition: &Condition, scope: &[From], left: &mut usize) -> Option<Vec<Alternative>> {
         Some(match condition {
             Condition::Compare { op, left, right } => {
                 vec![vec![compare(*op, self.value(*left, scope), self.value(*right, scope))]]
@@ -128,14 +127,14 @@ impl<'a> Atoms<'a> {
                     let shown =
                         select.output.first().map_or(Value::Unconstrained, |expr| self.value(*expr, &inside));
                     let equal = vec![vec![compare(CompareOp::Equal, value.clone(), shown)]];
-                    all.extend(self.product(&self.alternatives(select, scope)?, &equal)?);
+                    all.extend(product(&self.alternatives(select, scope, left)?, &equal, left)?);
                 }
                 all
             }
             Condition::Any(branches) => {
                 let mut all = Vec::new();
                 for branch in branches {
-                    all.extend(self.alternatives(branch, scope)?);
+                    all.extend(self.alternatives(branch, scope, left)?);
                 }
                 all
             }
@@ -143,7 +142,7 @@ impl<'a> Atoms<'a> {
                 // Each alternative of each branch denies by itself.
                 let mut none = Vec::new();
                 for branch in branches {
-                    none.extend(self.alternatives(branch, scope)?.into_iter().map(Atom::None));
+                    none.extend(self.alternatives(branch, scope, left)?.into_iter().map(Atom::None));
                 }
                 vec![none]
             }
@@ -151,9 +150,9 @@ impl<'a> Atoms<'a> {
     }
 
     /// The atoms behind a source.
-    fn behind(self, kind: FromKind) -> Option<Vec<Alternative>> {
+    fn behind(self, kind: FromKind, left: &mut usize) -> Option<Vec<Alternative>> {
         if let Some((select, inner)) = self.only_select(kind) {
-            return inner.alternatives(select, &[]);
+            return inner.alternatives(select, &[], left);
         }
         Some(vec![vec![Atom::Source(self.source(kind))]])
     }
@@ -184,7 +183,7 @@ impl<'a> Atoms<'a> {
             FromKind::Embedded(part) => {
                 let plan = *self.parts.get(part)?;
                 match plan.answer.selects() {
-                    [only] => Some((only, Atoms { plan, parts: &[], inlines: true, left: self.left })),
+                    [only] => Some((only, Atoms { plan, parts: &[], inlines: true })),
                     _ => None,
                 }
             }
@@ -218,29 +217,28 @@ impl<'a> Atoms<'a> {
             Expr::Unconstrained => Value::Unconstrained,
         }
     }
-
-    /// Every alternative of one with every alternative of the other; `None` if they are too many.
-    fn product(self, one: &[Alternative], other: &[Alternative]) -> Option<Vec<Alternative>> {
-        let n_atoms = |all: &[Alternative]| all.iter().map(Vec::len).sum::<usize>();
-        let work = n_atoms(one) * other.len() + n_atoms(other) * one.len();
-        self.left.set(self.left.get().checked_sub(work)?);
-        if one.len().saturating_mul(other.len()) > ALTERNATIVES {
-            return None;
-        }
-        let mut all = Vec::with_capacity(one.len() * other.len());
-        for left in one {
-            for right in other {
-                let mut both = left.clone();
-                both.extend(right.iter().cloned());
-                both.sort();
-                all.push(both);
-            }
-        }
-        Some(all)
-    }
 }
 
 fn compare(op: CompareOp, left: Value, right: Value) -> Atom {
     let turns = matches!(op, CompareOp::Equal | CompareOp::NotEqual);
     if turns && right < left { Atom::Compare(op, right, left) } else { Atom::Compare(op, left, right) }
+}
+
+/// Every alternative of one with every alternative of the other; `None` if they are too many.
+fn product(one: &[Alternative], other: &[Alternative], left: &mut usize) -> Option<Vec<Alternative>> {
+    let n_atoms = |all: &[Alternative]| all.iter().map(Vec::len).sum::<usize>();
+    *left = left.checked_sub(n_atoms(one) * other.len() + n_atoms(other) * one.len())?;
+    if one.len().saturating_mul(other.len()) > ALTERNATIVES {
+        return None;
+    }
+    let mut all = Vec::with_capacity(one.len() * other.len());
+    for first in one {
+        for second in other {
+            let mut both = first.clone();
+            both.extend(second.iter().cloned());
+            both.sort();
+            all.push(both);
+        }
+    }
+    Some(all)
 }
