@@ -16,6 +16,7 @@ mod facts;
 mod headers;
 mod keys;
 mod local;
+mod long;
 mod metrics;
 mod pages;
 mod parity;
