@@ -10,6 +10,7 @@ use crate::engine::{Engine, EngineSettings, PolicyOptions, open_environments};
 use crate::http::{self, AppState, DEFAULT_ENVIRONMENT, DEVELOPMENT_KEY, Environment, Tls};
 use std::io::IsTerminal;
 use std::net::SocketAddr;
+use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::Arc;
 use tokio::net::TcpListener;
@@ -37,7 +38,10 @@ pub(super) struct Args {
 pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
     let config = args.settings.settled()?.config;
     let telemetry = Telemetry::start(&config)?;
-    let served = runtime()?.block_on(serve(config));
+    let (runtime, end_time) = (runtime()?, config.end_time());
+    let served = runtime.block_on(serve(config));
+    // Threads that compute without an end do not keep the process: what was acknowledged is on the disk.
+    runtime.shutdown_timeout(end_time / 2);
     telemetry.finish();
     served
 }
@@ -52,6 +56,10 @@ async fn serve(config: Config) -> Result<Verdict, CliError> {
     let tls = Tls::read(config.tls_cert.as_deref(), config.tls_key.as_deref())?.map(Arc::new);
     let settings = EngineSettings {
         query_time: config.query_time,
+        query_wait: config.query_wait,
+        readers: config.readers.map(NonZeroUsize::get),
+        long_readers: config.long_readers.map(NonZeroUsize::get),
+        policy_test_time: config.policy_test_time,
         context_facts: config.max_context_facts,
         batch_facts: config.max_batch,
         delete_reach: config.max_delete,

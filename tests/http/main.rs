@@ -27,3 +27,4 @@ mod raw;
 mod server;
 mod status;
 mod tls;
+mod uploads;
