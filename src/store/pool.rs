@@ -82,7 +82,8 @@ impl Pool {
         let all = brief.iter().chain(&long).map(Reader::end).collect();
         Self {
             brief: Lane::new(brief),
-            long: Turns::new(long),
+            // Where all questions are long ones, none has to give way.
+            long: Turns::new(long, waits_for_none),
             limit: options.query_time,
             wait: options.query_wait,
             waits_for_none,
