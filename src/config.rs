@@ -22,7 +22,7 @@ mod value;
 
 use std::{
     net::{Ipv4Addr, SocketAddr},
-    num::NonZeroU32,
+    num::{NonZeroU32, NonZeroUsize},
     path::PathBuf,
     time::Duration,
 };
@@ -151,6 +151,12 @@ settings! {
     embedded_values: usize = 10_000;
     /// How long one question may run; as published. A question over it is the asker's, so it gets 400.
     query_time: Duration = Duration::from_secs(20);
+    /// How long a question that is not brief may wait for its turn before that; as long as one may run, so that one more
+    /// turn passes whatever is asked. A question that had none is not the asker's fault, so it gets 503.
+    query_wait: Duration = Duration::from_secs(20);
+    /// How long the check and the tests of an uploaded policy may take, all together; thousands of tests take less. Other
+    /// uploads wait as long for their turn, and then get 503.
+    policy_test_time: Duration = Duration::from_secs(20);
     /// How long a request may take in all; the query time, plus waiting for a reader or the writer.
     request_time: Duration = Duration::from_mins(1);
     /// How long a body may take to arrive; 10 MiB in this time is a slow line, not a stalled client.
@@ -168,6 +174,12 @@ settings! {
     /// Requests at work at once; beyond that an immediate 503 serves the client better than a queue
     /// in which its request times out.
     max_requests: usize = 512;
+    /// Readers of brief questions, single checks above all, in each environment: nothing else uses them. None given is as
+    /// many as processors, but four, as brief questions seldom wait for anything but a processor.
+    readers: Option<NonZeroUsize> = None;
+    /// Readers of questions that are not brief, in each environment. Keys share them in turns, and no key has all of them.
+    /// None given is one more than processors, so that a key that is alone can use all of those.
+    long_readers: Option<NonZeroUsize> = None;
     /// The most requests a second of one key, beyond which it gets 429; none, because a check is made for
     /// every page that an application shows, all of them with one key, and how many are too many only its
     /// owner knows. What protects the service itself is the limit on requests at work.
@@ -175,7 +187,8 @@ settings! {
     /// The most requests of one key at once, before the rate counts; as many as in a second, so that one
     /// setting is enough. Without a rate it has no effect.
     rate_burst: Option<NonZeroU32> = None;
-    /// How long a shutdown waits for accepted requests; the time such a request may take at most.
+    /// How long a shutdown may take: so long accepted requests have to end, except that the last second, or a quarter if
+    /// that is less, is for ending what is still at work. As long as a request may take at most.
     shutdown_time: Duration = Duration::from_mins(1);
     ["What it tells"]
     /// Which events are logged, as a filter like `info,portcullis::store=debug`.
@@ -197,6 +210,11 @@ impl Config {
         // Text that is not UTF-8 is replaced, not dropped: a setting must not vanish silently.
         let variable = |name: &str| std::env::var_os(name).map(|text| text.to_string_lossy().into_owned());
         Self::settle(sources::Given::collect(file, flags, &variable)?)
+    }
+
+    /// How much of the time of a shutdown is for ending what is still at work.
+    pub fn end_time(&self) -> Duration {
+        Duration::from_secs(1).min(self.shutdown_time / 4)
     }
 
     /// How the address of a service with these settings begins.

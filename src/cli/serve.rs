@@ -10,6 +10,7 @@ use crate::engine::{Engine, EngineSettings, PolicyOptions, open_environments};
 use crate::http::{self, AppState, DEFAULT_ENVIRONMENT, DEVELOPMENT_KEY, Environment, Tls};
 use std::io::IsTerminal;
 use std::net::SocketAddr;
+use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::Arc;
 use tokio::net::TcpListener;
@@ -39,7 +40,10 @@ pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
     precautions::check(&config)?;
     let telemetry = Telemetry::start(&config)?;
     open_files::raise_limit();
-    let served = runtime()?.block_on(serve(config, &values));
+    let (runtime, end_time) = (runtime()?, config.end_time());
+    let served = runtime.block_on(serve(config, &values));
+    // Threads that compute without an end do not keep the process: what was acknowledged is on the disk.
+    runtime.shutdown_timeout(end_time / 2);
     telemetry.finish();
     served
 }
@@ -54,6 +58,10 @@ async fn serve(mut config: Config, values: &[InForce]) -> Result<Verdict, CliErr
     let tls = Tls::read(config.tls_cert.as_deref(), config.tls_key.as_deref())?.map(Arc::new);
     let settings = EngineSettings {
         query_time: config.query_time,
+        query_wait: config.query_wait,
+        readers: config.readers.map(NonZeroUsize::get),
+        long_readers: config.long_readers.map(NonZeroUsize::get),
+        policy_test_time: config.policy_test_time,
         context_facts: config.max_context_facts,
         batch_facts: config.max_batch,
         delete_reach: config.max_delete,

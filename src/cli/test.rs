@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use std::fmt::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Run the tests that policy files hold
 #[derive(Debug, clap::Args)]
@@ -48,7 +49,10 @@ pub(super) fn run(args: &Args) -> Result<Verdict, CliError> {
         let report = match file.program.take() {
             None => TestReport::default(),
             Some(program) => runtime.block_on(async {
-                let engine = Engine::in_memory(EngineSettings::default()).await?;
+                // Who waits here can end it.
+                let settings =
+                    EngineSettings { policy_test_time: Duration::MAX, ..EngineSettings::default() };
+                let engine = Engine::in_memory(settings).await?;
                 engine.test_policy(&Arc::new(program), args.fail_fast).await
             })?,
         };

@@ -4,7 +4,7 @@ use std::{
     borrow::Cow,
     fmt,
     net::SocketAddr,
-    num::NonZeroU32,
+    num::{NonZeroU32, NonZeroUsize},
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -152,6 +152,7 @@ counts! {
     usize: "a whole number",
     u64: "a whole number",
     NonZeroU32: "a whole number above zero",
+    NonZeroUsize: "a whole number above zero",
 }
 
 impl Value for Duration {

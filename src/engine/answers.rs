@@ -6,10 +6,26 @@
 use super::EngineError;
 use super::catalog::{self, Context};
 use super::plans::Plans;
-use crate::store::{Param, Reader, StoreError};
+use crate::store::{Attempt, Param, Reader, StoreError};
 use portcullis_compiler::question::{Answer, AnswerColumn, Domain, Question, Slot, Statement};
 use std::borrow::Cow;
 use std::sync::Arc;
+
+/// Bytes of a statement and its values beyond which a question is not tried as a brief one: reading them alone may take a
+/// millisecond.
+const BRIEF_BYTES: usize = 64 << 10;
+
+/// Steps of the store's machine that take as long as making an answer of a row.
+pub(super) const STEPS_PER_ANSWER: usize = 20;
+
+/// Runs what reads, first as a brief question unless it is heavy.
+pub(super) async fn read<T, R>(attempt: Attempt<'_>, is_heavy: bool, read: R) -> Result<T, StoreError>
+where
+    T: Send + 'static,
+    R: Fn(&Reader) -> Result<T, StoreError> + Send + 'static,
+{
+    if is_heavy { attempt.read(read).await } else { attempt.read_brief(read).await }
+}
 
 /// A statement and the values for its parameters: ready to run on any reader.
 #[derive(Clone, Debug)]
@@ -116,23 +132,37 @@ impl Prepared {
         reader.decision(&self.statement.sql, &self.params)
     }
 
-    /// Every answer, distinct; the columns are those of [`Prepared::columns`].
+    /// [`Prepared::rows`], or of a decision that holds one row without columns.
+    pub(super) fn answers(&self, reader: &Reader) -> Result<Vec<Row>, StoreError> {
+        if !self.is_decision() {
+            return self.rows(reader);
+        }
+        let holds = self.decision(reader)?;
+        Ok(if holds { vec![Row::new()] } else { Vec::new() })
+    }
+
+    /// Whether there is an answer, be it one that cannot be enumerated.
+    pub(super) fn has_answers(&self, reader: &Reader) -> Result<bool, StoreError> {
+        if let Some(refusal) = &self.statement.refusal
+            && reader.decision(&refusal.sql, &self.refusal_params)?
+        {
+            return Ok(true);
+        }
+        if self.is_decision() {
+            return self.decision(reader);
+        }
+        reader.first_rows(&self.statement.sql, &self.params, 0, |_| ())
+    }
+
+    /// Every answer, distinct; the columns are those of [`Prepared::columns`]. Nothing is read beyond the limit.
     pub(super) fn rows(&self, reader: &Reader) -> Result<Vec<Row>, StoreError> {
         let mut rows = Vec::new();
-        let mut over = false;
-        self.enumerable(reader, |reader| {
-            reader.rows(&self.statement.sql, &self.params, |row| {
-                if rows.len() < self.max_rows {
-                    rows.push(row.iter_mut().map(|value| value.take().map(Cow::into_owned)).collect());
-                } else {
-                    over = true;
-                }
+        let is_over = self.enumerable(reader, |reader| {
+            reader.first_rows(&self.statement.sql, &self.params, self.max_rows, |row| {
+                rows.push(row.iter_mut().map(|value| value.take().map(Cow::into_owned)).collect());
             })
         })?;
-        if over {
-            return Err(StoreError::TooLarge(format!("the answer has more than {} rows", self.max_rows)));
-        }
-        Ok(rows)
+        if is_over { Err(too_many(self.max_rows)) } else { Ok(rows) }
     }
 
     /// The answers of a question with one wanted variable.
@@ -154,6 +184,22 @@ impl Prepared {
         }
     }
 
+    /// Whether reading the statement and its values alone may take long.
+    pub(super) fn is_heavy(&self) -> bool {
+        let params = self.params.iter().chain(&self.refusal_params);
+        self.statement.sql.len() + params.map(Param::n_bytes).sum::<usize>() > BRIEF_BYTES
+    }
+
+    /// Fails if the question must be refused.
+    pub(super) fn check_enumerable(&self, reader: &Reader) -> Result<(), StoreError> {
+        self.enumerable(reader, |_| Ok(()))
+    }
+
+    /// How many rows an answer may have.
+    pub(super) fn max_rows(&self) -> usize {
+        self.max_rows
+    }
+
     /// Whether the statement never refuses.
     pub(super) fn is_enumerable(&self) -> bool {
         self.statement.refusal.is_none()
@@ -163,4 +209,9 @@ impl Prepared {
     pub(super) fn is_decision(&self) -> bool {
         matches!(self.statement.answer, Answer::Decision)
     }
+}
+
+/// Refuses an answer with more rows than this.
+pub(super) fn too_many(max_rows: usize) -> StoreError {
+    StoreError::TooLarge(format!("the answer has more than {max_rows} rows"))
 }

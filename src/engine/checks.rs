@@ -5,7 +5,7 @@
 //! open; [`super::pages`] leaves the resource open. What nobody ever mentioned is not an error: the answer is
 //! no, or empty. A bulk is answered in one read transaction.
 
-use super::answers::Prepared;
+use super::answers::{Prepared, read};
 use super::view::View;
 use super::{ANY, Engine, EngineError, facts, questions};
 use crate::store::{Attempt, Fact, Reader, Value};
@@ -52,7 +52,8 @@ impl Engine {
         let version = view.as_ref().map(View::version);
         let (Some(view), Some(question)) = (view, question) else { return Ok((version, false)) };
         let prepared = view.prepare(question).await?;
-        Ok((version, attempt.read_brief(move |reader| prepared.decision(reader)).await?))
+        let is_heavy = prepared.is_heavy();
+        Ok((version, read(attempt, is_heavy, move |reader| prepared.decision(reader)).await?))
     }
 
     /// Those of the resources that the actor may do this to; order and duplicates are kept.
@@ -104,20 +105,21 @@ impl Engine {
                 }
             }
         }
+        let is_heavy = asked.iter().any(|(_, prepared)| prepared.is_heavy());
         let decide = move |reader: &Reader| {
             reader.snapshot(|reader| {
                 let mut allowed = Vec::new();
-                for (resources, prepared) in asked {
+                for (resources, prepared) in &asked {
                     if !prepared.is_decision() {
                         allowed.extend(among(resources, prepared.ids(reader)?));
                     } else if prepared.decision(reader)? {
-                        allowed.extend(resources);
+                        allowed.extend(resources.iter().cloned());
                     }
                 }
                 Ok(allowed)
             })
         };
-        Ok((Some(view.version()), attempt.read(decide).await?))
+        Ok((Some(view.version()), read(attempt, is_heavy, decide).await?))
     }
 
     /// The actions that the actor may do to the resource, sorted; [`ANY`] for every action.
@@ -158,16 +160,17 @@ impl Engine {
                 None => None,
             });
         }
+        let is_heavy = prepared.iter().flatten().any(Prepared::is_heavy);
         let answer_all = move |reader: &Reader| {
             reader.snapshot(|reader| {
-                let answer = |prepared: Option<Prepared>| match prepared {
+                let answer = |prepared: &Option<Prepared>| match prepared {
                     Some(prepared) => Ok(sorted(prepared.ids(reader)?)),
                     None => Ok(Vec::new()),
                 };
-                prepared.into_iter().map(answer).collect()
+                prepared.iter().map(answer).collect()
             })
         };
-        Ok(attempt.read(answer_all).await?)
+        Ok(read(attempt, is_heavy, answer_all).await?)
     }
 }
 
@@ -192,9 +195,9 @@ impl View {
 }
 
 /// Those of the resources with one of these ids, in their order; `None` among the ids stands for all.
-fn among(resources: Vec<Value>, ids: Vec<Option<String>>) -> Vec<Value> {
-    let Some(ids) = ids.into_iter().collect::<Option<BTreeSet<String>>>() else { return resources };
-    resources.into_iter().filter(|resource| ids.contains(&resource.id)).collect()
+fn among(resources: &[Value], ids: Vec<Option<String>>) -> Vec<Value> {
+    let Some(ids) = ids.into_iter().collect::<Option<BTreeSet<String>>>() else { return resources.to_vec() };
+    resources.iter().filter(|resource| ids.contains(&resource.id)).cloned().collect()
 }
 
 /// Ids as they go over the wire: in the store's order, in which they come, with [`ANY`] in its place for a row of any

@@ -89,6 +89,7 @@ impl From<StoreError> for EngineError {
             | StoreError::Full
             | StoreError::ReadOnly(_)
             | StoreError::Busy
+            | StoreError::Overloaded(_)
             | StoreError::Closed => Self::Store(error),
         }
     }

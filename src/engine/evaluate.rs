@@ -5,7 +5,7 @@
 //! value*. Variables are renamed by position before the shape is looked up: clients invent names a request,
 //! and two questions that differ in names alone share their statement.
 
-use super::answers::{Prepared, Row};
+use super::answers::{Row, STEPS_PER_ANSWER, read};
 use super::{Engine, EngineError, facts, questions};
 use crate::store::{ArgPattern, Attempt, Fact, FactPattern, Reader, Value};
 use portcullis_compiler::question::{AnswerColumn, Domain, Question, QuestionAtom, QuestionVar};
@@ -59,7 +59,7 @@ impl Engine {
         context: &[Fact],
     ) -> Result<Vec<Assignment>, EngineError> {
         let Some(view) = self.view(attempt, context)? else { return Ok(Vec::new()) };
-        let (names, question) = query.question();
+        let (_, question) = query.question();
         questions::check_predicates(view.program(), &question)?;
         if query.vars.values().any(|var| var.ids.as_ref().is_some_and(Vec::is_empty)) {
             return Ok(Vec::new());
@@ -70,29 +70,11 @@ impl Engine {
             }
             error => error,
         };
-        let prepared = view.prepare(&questions::by_position(&question)).await.map_err(named)?;
-        let (prepared, rows) = answer(attempt, prepared).await.map_err(named)?;
-        let mut answers: Vec<Assignment> = Vec::with_capacity(rows.len());
-        for row in rows {
-            let mut of_row = vec![Assignment::new()];
-            for (place, (name, var)) in names.iter().zip(&question.vars).enumerate() {
-                let column = prepared.columns().iter().position(|column| *column == AnswerColumn::Id(place));
-                let found = column.and_then(|column| row.get(column).cloned()).flatten();
-                let ids = match (found, &var.domain) {
-                    (Some(id), _) => vec![Some(id)],
-                    (None, Domain::Given(id)) => vec![Some(id.clone())],
-                    // Any value will do, of those it was given.
-                    (None, Domain::GivenOneOf(ids)) => ids.iter().cloned().map(Some).collect(),
-                    (None, Domain::Wanted | Domain::Ignored) => vec![None],
-                };
-                of_row = extended(of_row, name, &ids);
-            }
-            answers.extend(of_row);
-        }
-        query.add_unused(&mut answers);
-        answers.sort_unstable();
-        answers.dedup();
-        Ok(answers)
+        let whole = view.prepare(&questions::by_position(&question)).await.map_err(named)?;
+        let conjunction = view.conjunction(whole, &question, query.unused()).await.map_err(named)?;
+        let is_heavy = conjunction.is_heavy();
+        let asked = read(attempt, is_heavy, move |reader| conjunction.answers(reader)).await;
+        asked.map_err(|error| named(error.into()))
     }
 
     /// The facts, stored or derived, that match a pattern.
@@ -119,32 +101,22 @@ impl Engine {
         questions::check_predicate(view.program(), predicate, pattern.args.len())?;
         let Some(question) = questions::matching(predicate, pattern) else { return Ok(Vec::new()) };
         let prepared = view.prepare(&question).await?;
-        let (prepared, rows) = answer(attempt, prepared).await?;
-        let mut answers: Vec<AnsweredFact> = rows
-            .into_iter()
-            .map(|row| AnsweredFact {
-                predicate: predicate.to_owned(),
-                args: answered_args(&pattern.args, prepared.columns(), row),
-            })
-            .collect();
-        answers.sort_unstable();
-        answers.dedup();
-        Ok(answers)
-    }
-}
-
-/// Runs a question; a decision that holds is one row without columns.
-async fn answer(attempt: Attempt<'_>, prepared: Prepared) -> Result<(Prepared, Vec<Row>), EngineError> {
-    let answer = move |reader: &Reader| {
-        let rows = if prepared.is_decision() {
-            let holds = prepared.decision(reader)?;
-            if holds { vec![Row::new()] } else { Vec::new() }
-        } else {
-            prepared.rows(reader)?
+        let is_heavy = prepared.is_heavy();
+        let (predicate, pattern) = (predicate.to_owned(), pattern.args.clone());
+        let answers = move |reader: &Reader| {
+            let rows = prepared.answers(reader)?;
+            reader.count(rows.len().saturating_mul(STEPS_PER_ANSWER))?;
+            let answered = |row| AnsweredFact {
+                predicate: predicate.clone(),
+                args: answered_args(&pattern, prepared.columns(), row),
+            };
+            let mut answers: Vec<AnsweredFact> = rows.into_iter().map(answered).collect();
+            answers.sort_unstable();
+            answers.dedup();
+            Ok(answers)
         };
-        Ok((prepared, rows))
-    };
-    Ok(attempt.read(answer).await?)
+        Ok(read(attempt, is_heavy, answers).await?)
+    }
 }
 
 impl EvaluateQuery {
@@ -195,33 +167,16 @@ impl EvaluateQuery {
         (names, question)
     }
 
-    /// Adds the variables that no call uses: each of their ids will do, or any.
-    fn add_unused(&self, answers: &mut Vec<Assignment>) {
+    /// The variables that no call uses, each with what it may be: one of its ids, or any.
+    fn unused(&self) -> Vec<(String, Vec<Option<String>>)> {
         let used: BTreeSet<&String> = self.atoms.iter().flat_map(|(_, args)| args).collect();
-        for (name, var) in self.vars.iter().filter(|(name, _)| !used.contains(name)) {
-            let ids: Vec<Option<String>> = match &var.ids {
-                None => vec![None],
-                Some(ids) => ids.iter().cloned().map(Some).collect(),
-            };
-            *answers = extended(std::mem::take(answers), name, &ids);
-        }
+        let unused = self.vars.iter().filter(|(name, _)| !used.contains(name));
+        let values = |var: &EvaluateVar| match &var.ids {
+            None => vec![None],
+            Some(ids) => ids.iter().collect::<BTreeSet<_>>().into_iter().cloned().map(Some).collect(),
+        };
+        unused.map(|(name, var)| (name.clone(), values(var))).collect()
     }
-}
-
-/// Each assignment with each of the ids for one more variable.
-fn extended(mut answers: Vec<Assignment>, name: &str, ids: &[Option<String>]) -> Vec<Assignment> {
-    if let [id] = ids {
-        for answer in &mut answers {
-            answer.insert(name.to_owned(), id.clone());
-        }
-        return answers;
-    }
-    let with = |answer: &Assignment, id: &Option<String>| {
-        let mut answer = answer.clone();
-        answer.insert(name.to_owned(), id.clone());
-        answer
-    };
-    answers.iter().flat_map(|answer| ids.iter().map(move |id| with(answer, id))).collect()
 }
 
 impl EvaluateVar {

@@ -16,6 +16,7 @@ mod answers;
 mod candidates;
 mod catalog;
 mod checks;
+mod conjunctions;
 mod counters;
 mod environments;
 mod error;
@@ -37,7 +38,7 @@ mod tests;
 mod versions;
 mod view;
 
-pub use crate::store::{ArgPattern, Change, Fact, FactPattern, Value};
+pub use crate::store::{ArgPattern, Asker, Change, Fact, FactPattern, Usage, Value};
 pub use checks::ActionsQuestion;
 pub use counters::{Counters, Decided, Lookups};
 pub use environments::{check_name as check_environment_name, environment_names, open_environments};
@@ -59,7 +60,7 @@ use parking_lot::RwLock;
 use plans::Plans;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, watch};
 use versions::Active;
 
 /// How a result names *any value*: every resource, every action.
@@ -72,20 +73,22 @@ const MANY_FACTS: usize = 5_000;
 #[derive(Clone, Debug)]
 pub struct Engine {
     shared: Arc<Shared>,
+    store: Store,
 }
 
 #[derive(Debug)]
 struct Shared {
-    store: Store,
     settings: EngineSettings,
     /// The active policy with its compiled questions; `None` before the first policy.
     plans: RwLock<Option<Arc<Plans>>>,
     /// What answers before that: no rule, over no relation.
     without_policy: OnceLock<Arc<Plans>>,
-    /// Held while the active policy is replaced.
-    uploads: Mutex<()>,
+    /// Held while the active policy is replaced, by whoever works on that.
+    uploads: Arc<Mutex<()>>,
     documents: Documents,
     counted: Arc<Counted>,
+    /// Set when nothing is answered any more.
+    ending: watch::Sender<bool>,
 }
 
 /// How much an environment holds.
@@ -115,20 +118,37 @@ impl Engine {
         let stored = store.policy(None).await?;
         let documents = Documents::new(settings.plan_bytes / 4);
         let shared = Shared {
-            store,
             settings,
             plans: RwLock::new(None),
             without_policy: OnceLock::new(),
-            uploads: Mutex::new(()),
+            uploads: Arc::default(),
             documents,
             counted: Arc::default(),
+            ending: watch::Sender::default(),
         };
-        let engine = Self { shared: Arc::new(shared) };
+        let engine = Self { shared: Arc::new(shared), store };
         if let Some(policy) = stored {
             let active = view::off_the_workers(move || Active::of(&policy)).await??;
             engine.activate(Some(Arc::new(active)));
         }
         Ok(engine)
+    }
+
+    /// The same environment, for questions of this asker: long ones take turns by it.
+    #[must_use]
+    pub fn asked_by(&self, asker: Asker) -> Self {
+        Self { shared: Arc::clone(&self.shared), store: self.store.asked_by(asker) }
+    }
+
+    /// How many questions run and wait.
+    pub fn usage(&self) -> Usage {
+        self.store().usage()
+    }
+
+    /// Ends the questions and the tests that run, and answers no more; writes go on.
+    pub fn end_questions(&self) {
+        self.shared.ending.send_replace(true);
+        self.store().end_questions();
     }
 
     /// Applies changes in their order, all or none, and returns the store's offset; durable once this returns.
@@ -217,7 +237,7 @@ impl Engine {
     }
 
     fn store(&self) -> &Store {
-        &self.shared.store
+        &self.store
     }
 
     fn settings(&self) -> &EngineSettings {
@@ -233,7 +253,7 @@ impl Engine {
         &self.shared.counted
     }
 
-    fn uploads(&self) -> &Mutex<()> {
+    fn uploads(&self) -> &Arc<Mutex<()>> {
         &self.shared.uploads
     }
 
@@ -275,5 +295,12 @@ impl Engine {
 }
 
 fn options(settings: &EngineSettings) -> StoreOptions {
-    StoreOptions { query_time: settings.query_time, ..StoreOptions::default() }
+    let defaults = StoreOptions::default();
+    StoreOptions {
+        readers: settings.readers.unwrap_or(defaults.readers),
+        long_readers: settings.long_readers.unwrap_or(defaults.long_readers),
+        query_time: settings.query_time,
+        query_wait: settings.query_wait,
+        ..defaults
+    }
 }

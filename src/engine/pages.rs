@@ -7,7 +7,7 @@
 //! A rule that grants every resource answers [`ANY`](super::ANY) beside the concrete ids. A statement in pages gives it as
 //! that very text, so it has its place among the ids and comes on one page, once.
 
-use super::answers::Window;
+use super::answers::{Window, read};
 use super::checks::sorted;
 use super::{Engine, EngineError, facts, questions};
 use crate::store::{Attempt, Fact, Value};
@@ -67,6 +67,7 @@ impl Engine {
     ) -> Result<Vec<String>, EngineError> {
         let Some(view) = self.view(attempt, context)? else { return Ok(Vec::new()) };
         let prepared = view.prepare_window(question, window).await?;
-        Ok(sorted(attempt.read(move |reader| prepared.ids(reader)).await?))
+        let is_heavy = prepared.is_heavy();
+        Ok(read(attempt, is_heavy, move |reader| Ok(sorted(prepared.ids(reader)?))).await?)
     }
 }

@@ -8,18 +8,20 @@
 //!         └▶ Validation          └▶ Tests (unless forced)
 //! ```
 //!
-//! Once begun, an upload runs to its end even if the request that brought it goes away: a version that was
-//! stored but does not answer would come to life at the next start.
+//! Checking and testing have one time limit together, and end with the request that brought the policy. Storing runs to
+//! its end even if that goes away: a version that was stored but does not answer would come to life at the next start.
 
 use super::error::PolicyRefusal;
 use super::versions::Active;
-use super::view::off_the_workers;
-use super::{Engine, EngineError};
+use super::{Engine, EngineError, policy_tests};
+use crate::store::{Reader, StoreError, aside};
 use portcullis_compiler::diagnostic::{Diagnostic, Severity, render};
 use portcullis_compiler::ir::Program;
 use portcullis_compiler::source::SourceMap;
 use portcullis_compiler::{Checked, check};
 use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::OwnedMutexGuard;
 
 /// How a policy is uploaded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -62,18 +64,7 @@ impl Engine {
         filename: String,
         options: PolicyOptions,
     ) -> Result<PolicyOutcome, EngineError> {
-        let engine = self.clone();
-        let upload = tokio::spawn(async move { engine.upload(src, filename, options).await });
-        upload.await.map_err(|error| EngineError::Bug(error.to_string()))?
-    }
-
-    async fn upload(
-        &self,
-        src: String,
-        filename: String,
-        options: PolicyOptions,
-    ) -> Result<PolicyOutcome, EngineError> {
-        let _one_at_a_time = self.uploads().lock().await;
+        let turn = self.turn().await?;
         let active = self.plans().map(|plans| Arc::clone(&plans.policy));
         let same = |active: &Arc<Active>| {
             let source = &active.program.source;
@@ -83,20 +74,34 @@ impl Engine {
             return Ok(active.outcome(PolicyChange::Unchanged, options, self.offset().await?));
         }
         let source = SourceMap::new(&*filename, &*src);
-        let checked = off_the_workers(move || examine(&source)).await?;
-        let (program, lints) = checked.map_err(EngineError::Policy)?;
-        let program = Arc::new(program);
-        if !options.force {
-            let report = self.test_policy(&program, options.fail_fast).await?;
-            if !report.success() {
-                let refusal = PolicyRefusal::Tests { message: report.message(), report };
-                return Err(EngineError::Policy(refusal));
-            }
-        }
-        let version = self.store().put_policy(src, filename).await?.id;
-        let active = Arc::new(Active { version, program, lints });
-        self.activate(Some(Arc::clone(&active)));
-        Ok(active.outcome(PolicyChange::Updated, options, self.offset().await?))
+        let time = self.settings().policy_test_time;
+        // Its turn ends with the work, which may be a moment after nobody waits for it any more.
+        let examined = aside(time, move |reader| Ok((examine(&source, options, reader), turn)));
+        let mut ending = self.shared.ending.subscribe();
+        let (examined, turn) = tokio::select! {
+            examined = examined => examined?,
+            _ = ending.wait_for(|is_ending| *is_ending) => return Err(StoreError::Closed.into()),
+        };
+        let (program, lints) = examined.map_err(|error| match error {
+            EngineError::Timeout(_) => too_long(time),
+            error => error,
+        })?;
+        let engine = self.clone();
+        let stored = tokio::spawn(async move {
+            let _turn = turn;
+            let version = engine.store().put_policy(src, filename).await?.id;
+            let active = Arc::new(Active { version, program: Arc::new(program), lints });
+            engine.activate(Some(Arc::clone(&active)));
+            Ok(active.outcome(PolicyChange::Updated, options, engine.offset().await?))
+        });
+        stored.await.map_err(|error| EngineError::Bug(error.to_string()))?
+    }
+
+    /// Waits until nobody else replaces the policy, as long as one may take for that.
+    async fn turn(&self) -> Result<OwnedMutexGuard<()>, EngineError> {
+        let turn = Arc::clone(self.uploads()).lock_owned();
+        let turn = tokio::time::timeout(self.settings().policy_test_time, turn).await;
+        turn.map_err(|_| StoreError::Busy.into())
     }
 
     /// The number of the last change.
@@ -106,9 +111,9 @@ impl Engine {
 
     /// Removes every fact, and the policy; returns the store's offset.
     pub async fn clear(&self) -> Result<u64, EngineError> {
-        let engine = self.clone();
+        let (engine, turn) = (self.clone(), self.turn().await?);
         let clear = tokio::spawn(async move {
-            let _one_at_a_time = engine.uploads().lock().await;
+            let _turn = turn;
             let cleared = engine.store().clear().await?;
             engine.activate(None);
             Ok(cleared.offset)
@@ -134,13 +139,31 @@ impl Active {
     }
 }
 
-/// Checks a policy: its program and lints, or why it is refused.
-fn examine(source: &SourceMap) -> Result<(Program, Vec<Diagnostic>), PolicyRefusal> {
+/// Checks a policy and runs its tests: its program and lints, or why it is refused.
+fn examine(
+    source: &SourceMap,
+    options: PolicyOptions,
+    reader: &Reader,
+) -> Result<(Program, Vec<Diagnostic>), EngineError> {
     let Checked { program, diagnostics } = check(source);
     let (errors, lints): (Vec<_>, Vec<_>) =
         diagnostics.into_iter().partition(|diagnostic| diagnostic.severity() == Severity::Error);
-    program.map(|program| (program, lints)).ok_or_else(|| {
+    let Some(program) = program else {
         let errors: Vec<String> = errors.iter().map(|error| render::render(source, error)).collect();
-        PolicyRefusal::Validation { message: errors.join("\n\n"), errors }
-    })
+        return Err(EngineError::Policy(PolicyRefusal::Validation { message: errors.join("\n\n"), errors }));
+    };
+    if !options.force {
+        let report = policy_tests::run_all(&program, options.fail_fast, reader)?;
+        if !report.success() {
+            return Err(EngineError::Policy(PolicyRefusal::Tests { message: report.message(), report }));
+        }
+    }
+    Ok((program, lints))
+}
+
+/// Refuses a policy whose tests take too long.
+fn too_long(time: Duration) -> EngineError {
+    EngineError::Timeout(format!(
+        "the tests of the policy take longer than {time:?}, which is the limit for all of them together: make them fewer, or upload with `force`, which does not run them"
+    ))
 }

@@ -2,7 +2,8 @@
 //!
 //! In: a checked program. Out: a [`TestReport`]. A test runs exactly like a hosted check with context facts:
 //! its facts are the only relations of its catalog, its assertions are compiled to SQL and run on the embedded
-//! engine. Stored facts are never seen.
+//! engine. Stored facts are never seen, and nobody who asks about them waits: tests have a thread and a reader of their
+//! own. All tests of a policy have one time limit together, compiling included.
 //!
 //! An assertion with a variable is decided value by value: both its query and its `iff` expression are asked
 //! of every candidate, which is every value that could be told apart from the others (see
@@ -21,7 +22,7 @@ use super::catalog::{self, Context};
 use super::report::{TestOutcome, TestReport};
 use super::view::unix_time;
 use super::{Engine, EngineError, questions};
-use crate::store::{Fact, Param, Reader, StoreError, Value};
+use crate::store::{Fact, Param, Reader, StoreError, Value, aside};
 use portcullis_compiler::catalog::Catalog;
 use portcullis_compiler::compile_for_store;
 use portcullis_compiler::ir::{Assertion, PredId, Program, Test, TypeId};
@@ -33,35 +34,38 @@ use std::sync::Arc;
 const SHOWN: usize = 5;
 
 impl Engine {
-    /// Runs the tests of a policy, which need not be the active one.
+    /// Runs the tests of a policy, which need not be the active one, within the time that they have together.
     pub async fn test_policy(
         &self,
         program: &Arc<Program>,
         fail_fast: bool,
     ) -> Result<TestReport, EngineError> {
-        let mut report = TestReport::default();
-        for test_idx in 0..program.tests.len() {
-            let program = Arc::clone(program);
-            // One test at a time: each has the time limit of a question, and others may read between two.
-            let outcome = self.store().read(move |reader| Ok(run(&program, test_idx, reader))).await?;
-            let Some((outcome, errors)) = outcome? else { continue };
-            report.tests.push(outcome);
-            report.errors.extend(errors);
-            if fail_fast && !report.success() {
-                break;
-            }
-        }
-        Ok(report)
+        let program = Arc::clone(program);
+        let time = self.settings().policy_test_time;
+        aside(time, move |reader| Ok(run_all(&program, fail_fast, reader))).await?
     }
 }
 
-/// Runs one test: how it ended, and a line for each assertion that failed.
-fn run(
+/// Runs the tests of a policy one after the other, until one fails if that is enough.
+pub(super) fn run_all(
     program: &Program,
-    test_idx: usize,
+    fail_fast: bool,
     reader: &Reader,
-) -> Result<Option<(TestOutcome, Vec<String>)>, EngineError> {
-    let Some(test) = program.tests.get(test_idx) else { return Ok(None) };
+) -> Result<TestReport, EngineError> {
+    let mut report = TestReport::default();
+    for test in &program.tests {
+        let (outcome, errors) = run(program, test, reader)?;
+        report.tests.push(outcome);
+        report.errors.extend(errors);
+        if fail_fast && !report.success() {
+            break;
+        }
+    }
+    Ok(report)
+}
+
+/// Runs one test: how it ended, and a line for each assertion that failed.
+fn run(program: &Program, test: &Test, reader: &Reader) -> Result<(TestOutcome, Vec<String>), EngineError> {
     let bench = Bench::new(program, test, reader)?;
     let mut errors = Vec::new();
     for assertion in &test.assertions {
@@ -78,7 +82,7 @@ fn run(
         }
     }
     let total = test.assertions.len();
-    Ok(Some((TestOutcome { name: test.name.clone(), passed: total - errors.len(), total }, errors)))
+    Ok((TestOutcome { name: test.name.clone(), passed: total - errors.len(), total }, errors))
 }
 
 /// Why an assertion has no outcome.
@@ -195,6 +199,8 @@ impl<'a> Bench<'a> {
     }
 
     fn prepare(&self, question: &Question) -> Result<(Statement, Vec<Param>), Trouble> {
+        // Compiling takes longer than most tests, and counts.
+        self.reader.check()?;
         let shape = Shape::of(self.program, question);
         let statement = compile_for_store(self.program, &self.catalog, &shape)?;
         if let Some(refusal) = statement.refusal {

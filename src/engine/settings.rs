@@ -8,8 +8,16 @@ use std::time::Duration;
 /// The bounds of one engine.
 #[derive(Clone, Debug)]
 pub struct EngineSettings {
-    /// The longest that a question may take.
+    /// The longest that a question may run.
     pub query_time: Duration,
+    /// The longest that a long question may wait for its turn before.
+    pub query_wait: Duration,
+    /// Readers of brief questions; `None` for as many as fit the processors.
+    pub readers: Option<usize>,
+    /// Readers of long questions; `None` for as many as fit the processors.
+    pub long_readers: Option<usize>,
+    /// The longest that the tests of a policy may run, all of them and its check together.
+    pub policy_test_time: Duration,
     /// Context facts of one request: each is sent to the statement as a parameter.
     pub context_facts: usize,
     /// Facts and patterns of one batch; `None` leaves the bound to the size of the body.
@@ -32,6 +40,10 @@ impl Default for EngineSettings {
     fn default() -> Self {
         Self {
             query_time: Duration::from_secs(20),
+            query_wait: Duration::from_secs(20),
+            readers: None,
+            long_readers: None,
+            policy_test_time: Duration::from_secs(20),
             context_facts: 100,
             batch_facts: None,
             delete_reach: None,

@@ -10,7 +10,10 @@
 //! lives as long as the process, and is kept hashed as well. Digests are compared in constant time. Where keys
 //! have a rate, a request over it is refused here too (429).
 
-use std::sync::Arc;
+use std::{
+    hash::{DefaultHasher, Hash, Hasher},
+    sync::Arc,
+};
 
 use axum::{
     extract::FromRequestParts,
@@ -18,7 +21,10 @@ use axum::{
 };
 
 use super::{AppState, Environment, error::ApiError};
-use crate::store::{Access, KeyDigest};
+use crate::{
+    engine::Asker,
+    store::{Access, KeyDigest},
+};
 
 /// The key that the clients' own test suites use; accepted in development mode only.
 pub const DEVELOPMENT_KEY: &str = "e_0123456789_12345_osotesttoken01xiIn";
@@ -67,7 +73,7 @@ impl FromRequestParts<Arc<AppState>> for WriteAccess {
     }
 }
 
-/// The environment and the access of the request's key.
+/// The environment, as this key asks it, and the access of the request's key.
 fn authenticate(headers: &HeaderMap, app: &AppState) -> Result<(Arc<Environment>, Access), ApiError> {
     let key = sent_key(headers).ok_or(ApiError::Unauthorized(
         "no API key: the header `Authorization: Bearer <API_KEY>` is expected",
@@ -84,7 +90,16 @@ fn authenticate(headers: &HeaderMap, app: &AppState) -> Result<(Arc<Environment>
     if let Some(rates) = &app.rates {
         rates.count(&KeyDigest::of(key).into_map_key())?;
     }
-    Ok(found)
+    let (environment, access) = found;
+    let engine = environment.engine.asked_by(asker(key));
+    Ok((Arc::new(Environment { name: environment.name.clone(), engine }), access))
+}
+
+/// A number for the key, by which its long questions take turns. Should two keys have the same, they share their turns.
+fn asker(key: &str) -> Asker {
+    let mut hasher = DefaultHasher::new();
+    key.hash(&mut hasher);
+    Asker(hasher.finish())
 }
 
 /// What a key of the configuration opens; all of them are compared, whichever fits.

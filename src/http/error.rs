@@ -171,7 +171,7 @@ impl From<StoreError> for ApiError {
             StoreError::Timeout(_) => Self::BadRequest(error.to_string()),
             StoreError::TooDeep => Self::BadRequest(error.to_string()),
             StoreError::TooLarge(_) | StoreError::Reach { .. } => Self::TooLarge(error.to_string()),
-            StoreError::Busy | StoreError::Closed | StoreError::Locked(_) => {
+            StoreError::Busy | StoreError::Overloaded(_) | StoreError::Closed | StoreError::Locked(_) => {
                 Self::Unavailable(error.to_string())
             }
             StoreError::Full | StoreError::ReadOnly(_) => Self::CannotStore(error.to_string()),

@@ -148,6 +148,11 @@ impl AppState {
         self.environments.write().insert(environment.name.clone(), Arc::new(environment));
     }
 
+    /// Ends what the environments work at, for a shutdown that has waited long enough.
+    fn end_questions(&self) {
+        self.environments.read().values().for_each(|environment| environment.engine.end_questions());
+    }
+
     /// The environment of this name.
     pub fn environment(&self, name: &str) -> Option<Arc<Environment>> {
         self.environments.read().get(name).cloned()

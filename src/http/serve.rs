@@ -4,6 +4,9 @@
 //! time, a half-closed connection still gets its answer, pipelined requests are answered in order. After `shutdown` no connection is
 //! accepted, those at rest are closed, and those with a request at work get their answer first.
 //!
+//! A client that closes its side may still read, or be gone: nobody can tell before something is written. So it has a moment
+//! for its answer, and then what it asked for ends.
+//!
 //! An answer may be ready before the body is read, for instance 401 or 413. Closing a socket with unread
 //! bytes in it resets the connection, and the client loses the answer that explains everything. So a
 //! closed connection lingers: what still comes is read and dropped, for a bounded time.
@@ -18,9 +21,9 @@
 use std::{
     convert::Infallible,
     io,
-    pin::Pin,
+    pin::{Pin, pin},
     sync::Arc,
-    task::{Context, Poll, ready},
+    task::{Context, Poll, Waker, ready},
     time::Duration,
 };
 
@@ -28,7 +31,7 @@ use axum::Router;
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::{
-    io::{AsyncRead, AsyncWrite, ReadBuf},
+    io::{AsyncRead, AsyncWrite, Interest, ReadBuf},
     net::{TcpListener, TcpStream},
     sync::watch,
     time::{Instant, Sleep},
@@ -46,6 +49,9 @@ use super::{
 /// How long a closed connection lingers, and how long of that without hearing anything.
 const LINGER_TIME: Duration = Duration::from_secs(5);
 const LINGER_QUIET: Duration = Duration::from_secs(1);
+
+/// How long a client that has closed its side may wait for its answer.
+const HALF_CLOSED_TIME: Duration = Duration::from_secs(2);
 
 /// Connections of a scraper or two.
 const METRICS_CONNECTIONS: usize = 16;
@@ -114,8 +120,13 @@ impl Door {
         // From here on new connections are refused; each open one sees the signal, and ends its receiver.
         drop((listener, stopping));
         stop.send_replace(());
-        if tokio::time::timeout(config.shutdown_time, stop.closed()).await.is_err() {
+        let end_time = config.end_time();
+        let patience = config.shutdown_time.saturating_sub(end_time);
+        if tokio::time::timeout(patience, stop.closed()).await.is_err() {
             tracing::warn!("requests were still at work when the time of the shutdown was over");
+            self.app.end_questions();
+            // Those that waited for an answer of the store have one now. The rest is cut.
+            let _ = tokio::time::timeout(end_time / 2, stop.closed()).await;
         }
     }
 
@@ -216,6 +227,8 @@ struct Patient {
     stream: TcpStream,
     write_time: Duration,
     stalled: Option<Pin<Box<Sleep>>>,
+    /// Until when its other side, which has closed, may wait.
+    leaves: Option<Pin<Box<Sleep>>>,
     stopping: watch::Receiver<()>,
     leave: Arc<Leave>,
     refusal: Option<Refusal>,
@@ -241,7 +254,25 @@ impl Patient {
         stopping: watch::Receiver<()>,
         leave: Arc<Leave>,
     ) -> Self {
-        Self { stream, write_time, stalled: None, stopping, leave, refusal: None, rest: None }
+        Self { stream, write_time, stalled: None, leaves: None, stopping, leave, refusal: None, rest: None }
+    }
+
+    /// Ready once the other side has closed and has waited long enough. Polled whenever there is nothing to write, which is
+    /// while a request is at work.
+    fn poll_gone(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        if self.leaves.is_none() {
+            // What is there to read is not taken: it may be the next request.
+            if !matches!(ready!(self.stream.poll_read_ready(context)), Ok(())) {
+                return Poll::Ready(());
+            }
+            let state = pin!(self.stream.ready(Interest::READABLE));
+            match state.poll(&mut Context::from_waker(Waker::noop())) {
+                Poll::Ready(Ok(state)) if state.is_read_closed() => {}
+                Poll::Ready(_) | Poll::Pending => return Poll::Pending,
+            }
+        }
+        let leaves = || Box::pin(tokio::time::sleep(HALF_CLOSED_TIME));
+        self.leaves.get_or_insert_with(leaves).as_mut().poll(context)
     }
 
     /// The outcome of a write, or the error that it has waited long enough.
@@ -252,6 +283,7 @@ impl Patient {
     ) -> Poll<io::Result<usize>> {
         if written.is_ready() {
             self.stalled = None;
+            self.leaves = None;
             return written;
         }
         let limit = self.write_time;
@@ -355,6 +387,9 @@ impl AsyncWrite for Patient {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if self.poll_gone(context).is_ready() {
+            return Poll::Ready(Err(io::ErrorKind::ConnectionAborted.into()));
+        }
         Pin::new(&mut self.stream).poll_flush(context)
     }
 

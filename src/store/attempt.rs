@@ -20,7 +20,8 @@ const COMMIT: Duration = Duration::from_micros(500);
 pub struct Attempt<'s> {
     store: &'s Store,
     is_first: bool,
-    /// When the question must have its answer; none for the first attempt.
+    /// When the question must have its answer, what it waits for a reader aside. None for the first attempt, each read of
+    /// which has the time of a question: compiling does not count.
     until: Option<Instant>,
 }
 
@@ -63,21 +64,16 @@ impl Attempt<'_> {
         T: Send + 'static,
         R: FnOnce(&Reader) -> Result<T, StoreError> + Send + 'static,
     {
-        self.store.shared.pool.run(self.deadline(), read).await
+        self.store.shared.pool.run(self.store.asker, self.until, read).await
     }
 
-    /// [`Attempt::read`] for a closure that is nearly always done in no time; one that is not may be run twice.
+    /// [`Attempt::read`] for a closure that is probably done in no time; one that is not is run again.
     pub async fn read_brief<T, R>(self, read: R) -> Result<T, StoreError>
     where
         T: Send + 'static,
         R: Fn(&Reader) -> Result<T, StoreError> + Send + 'static,
     {
-        self.store.shared.pool.run_brief(self.deadline(), read).await
-    }
-
-    /// Of the first attempt each read has the time of a question: compiling does not count.
-    fn deadline(self) -> Option<Instant> {
-        if self.is_first { self.store.shared.pool.deadline() } else { self.until }
+        self.store.shared.pool.run_brief(self.store.asker, self.until, read).await
     }
 
     fn check_time(self) -> Result<(), StoreError> {

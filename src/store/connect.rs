@@ -26,11 +26,15 @@ use super::{error::StoreError, mark, migrate};
 /// How a store is opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoreOptions {
-    /// Connections that read at the same time, each on its own thread. More than there are processors keeps
-    /// short questions from waiting behind long ones.
+    /// Connections that answer brief questions, and nothing else.
     pub readers: usize,
-    /// How long a question may wait and run.
+    /// Connections that answer long questions, each on a thread that gives way to those of brief ones. Who asks gets all
+    /// but one of them at most, so that with one more than there are processors nobody is slowed down while alone.
+    pub long_readers: usize,
+    /// How long a question may run.
     pub query_time: Duration,
+    /// How long a long question may wait for its turn before that.
+    pub query_wait: Duration,
     /// How long the check of the file's structure may take at the start; zero leaves it out.
     pub check_time: Duration,
     /// Bytes of the file that readers map into memory. Reading mapped pages costs no system call; a disk that fails
@@ -45,7 +49,9 @@ impl Default for StoreOptions {
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         Self {
             readers: processors.max(4),
+            long_readers: processors.max(2) + 1,
             query_time: Duration::from_secs(20),
+            query_wait: Duration::from_secs(20),
             check_time: Duration::from_secs(2),
             mapped_bytes: 1 << 32,
             max_bytes: None,

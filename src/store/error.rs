@@ -101,9 +101,12 @@ pub enum StoreError {
     /// The store takes no writes, for the reason given; it still answers.
     #[error("the store takes no writes: {0}")]
     ReadOnly(String),
-    /// A query ran, or waited for its turn, longer than it may.
+    /// A query ran longer than it may.
     #[error("the query exceeded its time limit of {0:?}")]
     Timeout(Duration),
+    /// A long query had no turn within this time, or others had more right to wait.
+    #[error("too many long queries: this one had no turn, for which it may wait {0:?}")]
+    Overloaded(Duration),
     /// Readers or a checkpoint kept the file longer than a write may wait.
     #[error("the store is busy")]
     Busy,

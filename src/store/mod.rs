@@ -7,7 +7,7 @@
 //! apply, clear, put_policy, keys ──▶ queue ──▶ writer thread ──▶ store.db (+ log)
 //!                                                 │ publishes        ▲
 //! relations() ◀──────────── Arc<Relations> ◀──────┘                  │ one snapshot each
-//! read(closure) ──▶ a free reader ───────────────────────────────────┘
+//! read(closure) ──▶ brief, or long and in turns ──▶ a reader ────────┘
 //! ```
 //!
 //! What holds:
@@ -22,6 +22,7 @@
 //!
 //! Not here: which facts a policy accepts, and how a question becomes SQL (`engine`).
 
+mod aside;
 mod attempt;
 mod backup;
 mod connect;
@@ -45,6 +46,7 @@ mod snapshot;
 #[cfg(test)]
 mod tests;
 mod transaction;
+mod turns;
 mod value;
 mod watch;
 mod writer;
@@ -57,6 +59,7 @@ use std::{
 use rusqlite::Connection;
 
 pub use self::{
+    aside::aside,
     attempt::Attempt,
     backup::restore,
     connect::StoreOptions,
@@ -66,11 +69,13 @@ pub use self::{
     keys::{Access, Key, NewKey},
     mark::Loss,
     policy::{PolicyVersion, StoredPolicy},
+    pool::Usage,
     reader::Reader,
     relation::Relations,
     remains::{Remains, accept_loss},
     signature::{StoredArg, StoredRelation},
     snapshot::{Holdings, Snapshot},
+    turns::Asker,
     value::Param,
 };
 use self::{
@@ -81,6 +86,7 @@ use self::{
 #[derive(Clone, Debug)]
 pub struct Store {
     shared: Arc<Shared>,
+    asker: Asker,
 }
 
 #[derive(Debug)]
@@ -140,14 +146,33 @@ impl Store {
         let tally = Tally::begin(&conn, &place)?;
         place.note_store();
         let files = place.files();
-        let readers = (0..options.readers.max(1))
-            .map(|_| Reader::new(place.reader(options)?, options.query_time))
-            .collect::<Result<Vec<_>, StoreError>>()?;
+        let readers = |n: usize| {
+            let reader = |_| Reader::new(place.reader(options)?, options.query_time);
+            (0..n.max(1)).map(reader).collect::<Result<Vec<_>, StoreError>>()
+        };
+        let (brief, long) = (readers(options.readers)?, readers(options.long_readers)?);
         let published = Arc::new(Published::default());
         let writer = Writer::start(conn, place, tally, Arc::clone(&published))?;
         // In memory a reader and the writer wait for each other.
-        let pool = Pool::new(readers, options.query_time, !files.is_empty());
-        Ok(Self { shared: Arc::new(Shared { pool, writer, published, secret, files }) })
+        let pool = Pool::new(brief, long, options, !files.is_empty());
+        let shared = Shared { pool, writer, published, secret, files };
+        Ok(Self { shared: Arc::new(shared), asker: Asker::default() })
+    }
+
+    /// The same store, for questions of this asker.
+    #[must_use]
+    pub fn asked_by(&self, asker: Asker) -> Self {
+        Self { shared: Arc::clone(&self.shared), asker }
+    }
+
+    /// How many questions run and wait.
+    pub fn usage(&self) -> Usage {
+        self.shared.pool.usage()
+    }
+
+    /// Ends the questions that run, and answers no more; writes go on.
+    pub fn end_questions(&self) {
+        self.shared.pool.end();
     }
 
     /// A random secret made with the store; page tokens are authenticated with it.
@@ -209,20 +234,29 @@ impl Store {
         .await
     }
 
-    /// Runs a closure with a connection, on a thread that may block.
+    /// Runs a closure that may take long with a connection, on a thread that may block.
     pub async fn read<T, F>(&self, read: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
         F: FnOnce(&Reader) -> Result<T, StoreError> + Send + 'static,
     {
-        self.shared.pool.run(self.shared.pool.deadline(), read).await
+        self.shared.pool.run(self.asker, None, read).await
+    }
+
+    /// [`Store::read`] for a closure that is probably done in no time; one that is not is run again.
+    pub async fn read_brief<T, F>(&self, read: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: Fn(&Reader) -> Result<T, StoreError> + Send + 'static,
+    {
+        self.shared.pool.run_brief(self.asker, None, read).await
     }
 
     /// The stored facts that match, at most `limit` of them.
     pub async fn facts(&self, pattern: FactPattern, limit: usize) -> Result<FactPage, StoreError> {
         self.whole(|attempt| {
             let (relations, pattern) = (self.relations(), pattern.clone());
-            attempt.read(move |reader| {
+            attempt.read_brief(move |reader| {
                 reader.snapshot(|reader| facts::find(reader, &relations, &pattern, limit))
             })
         })
@@ -231,13 +265,13 @@ impl Store {
 
     /// How many facts are stored; reads counters, not facts.
     pub async fn stats(&self) -> Result<Stats, StoreError> {
-        self.read(|reader| reader.with(facts::stats)).await
+        self.read_brief(|reader| reader.with(facts::stats)).await
     }
 
     /// How many bytes the store's files have; none in memory.
     pub async fn bytes(&self) -> Result<u64, StoreError> {
         let files = self.shared.files.clone();
-        self.read(move |_| {
+        self.read_brief(move |_| {
             // The log is there only while somebody has the store open, and may go at any time.
             let length = |path: &PathBuf| path.metadata().map_or(0, |found| found.len());
             Ok(files.iter().map(length).sum())
@@ -261,12 +295,12 @@ impl Store {
 
     /// The policy with this id, or the active one.
     pub async fn policy(&self, id: Option<u64>) -> Result<Option<StoredPolicy>, StoreError> {
-        self.read(move |reader| reader.with(|conn| policy::get(conn, id))).await
+        self.read_brief(move |reader| reader.with(|conn| policy::get(conn, id))).await
     }
 
     /// All policies, oldest first, without their texts.
     pub async fn policy_versions(&self) -> Result<Vec<PolicyVersion>, StoreError> {
-        self.read(|reader| reader.with(policy::versions)).await
+        self.read_brief(|reader| reader.with(policy::versions)).await
     }
 
     /// Makes a key; its text is known only now.

@@ -1,7 +1,8 @@
 //! Runs statements that only read, each within its time limit.
 //!
-//! A [`Reader`] owns one connection, which cannot write, and keeps its statements prepared. It lives on
-//! one thread of the pool and is lent to one closure at a time.
+//! A [`Reader`] owns one connection, which cannot write, and keeps its statements prepared. It is lent to one closure
+//! at a time. What the closure may still take is counted in [`Left`], into which others may look: whoever holds its
+//! [`Running`] ends it from any thread.
 
 use std::{
     borrow::Cow,
@@ -128,9 +129,39 @@ impl Reader {
         }
     }
 
-    /// From now on statements fail once `deadline` has passed, or after about so many steps.
-    pub(super) fn allow(&self, deadline: Option<Instant>, n_steps: Option<u64>) {
-        self.left.set(deadline, n_steps);
+    /// Fails if the closure must end: its time is over, or nobody waits for it any more.
+    pub fn check(&self) -> Result<(), StoreError> {
+        if self.left.is_ended() {
+            Err(StoreError::Closed)
+        } else if self.left.is_late() {
+            Err(StoreError::Timeout(self.limit))
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Counts work beside statements, which takes as long as so many steps, as [`check`](Self::check) counts time. A brief
+    /// question must not do more of it than statements.
+    pub fn count(&self, n_steps: usize) -> Result<(), StoreError> {
+        self.left.take(n_steps as u64);
+        if self.is_spent() { Err(StoreError::Timeout(self.limit)) } else { self.check() }
+    }
+
+    /// From now on, until the next call, statements fail once `deadline` has passed, after about so many steps, or when
+    /// what is returned is dropped.
+    pub(super) fn allow(&self, deadline: Option<Instant>, n_steps: Option<u64>) -> Running {
+        let question = self.left.set(deadline, n_steps);
+        Running { left: Arc::clone(&self.left), question }
+    }
+
+    /// Whether the last closure had no step left.
+    pub(super) fn is_spent(&self) -> bool {
+        self.left.looks.load(Ordering::Relaxed) == 0
+    }
+
+    /// What ends every closure that this reader runs, now and later.
+    pub(super) fn end(&self) -> Running {
+        Running { left: Arc::clone(&self.left), question: u64::MAX }
     }
 
     fn run(
@@ -139,9 +170,7 @@ impl Reader {
         params: &[Param],
         mut each: impl FnMut(&rusqlite::Row<'_>, usize) -> Result<ControlFlow<()>, StoreError>,
     ) -> Result<(), StoreError> {
-        if self.left.is_late() {
-            return Err(StoreError::Timeout(self.limit));
-        }
+        self.check()?;
         let mut statement = self.conn.prepare_cached(sql).map_err(|error| self.failure(error))?;
         let n_columns = statement.column_count();
         let mut rows = statement.query(rusqlite::params_from_iter(params))?;
@@ -161,9 +190,24 @@ impl Reader {
     /// The reader knows which limit an interrupted statement exceeded.
     fn failure(&self, error: rusqlite::Error) -> StoreError {
         match error.sqlite_error_code() {
+            Some(rusqlite::ErrorCode::OperationInterrupted) if self.left.is_ended() => StoreError::Closed,
             Some(rusqlite::ErrorCode::OperationInterrupted) => StoreError::Timeout(self.limit),
             _ => error.into(),
         }
+    }
+}
+
+/// A closure that a reader runs; dropping it ends the closure, if it still runs.
+#[derive(Debug)]
+pub(super) struct Running {
+    left: Arc<Left>,
+    question: u64,
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // One that is late must not take back what ended a later closure.
+        self.left.ended.fetch_max(self.question, Ordering::Relaxed);
     }
 }
 
@@ -178,18 +222,36 @@ struct Left {
     nanos: AtomicU64,
     /// How often SQLite may still look here.
     looks: AtomicU64,
+    /// Which of its closures the reader runs, counted from 1.
+    question: AtomicU64,
+    /// The last closure that must end, and with it all before.
+    ended: AtomicU64,
 }
 
 impl Left {
     fn new() -> Self {
-        Self { start: Instant::now(), nanos: AtomicU64::new(u64::MAX), looks: AtomicU64::new(u64::MAX) }
+        Self {
+            start: Instant::now(),
+            nanos: AtomicU64::new(u64::MAX),
+            looks: AtomicU64::new(u64::MAX),
+            question: AtomicU64::new(1),
+            ended: AtomicU64::new(0),
+        }
     }
 
-    fn set(&self, deadline: Option<Instant>, n_steps: Option<u64>) {
+    /// Begins a new closure, and returns its number.
+    fn set(&self, deadline: Option<Instant>, n_steps: Option<u64>) -> u64 {
         let nanos = deadline.map_or(u64::MAX, |at| nanos(at.saturating_duration_since(self.start)));
         self.nanos.store(nanos, Ordering::Relaxed);
-        let looks = n_steps.map_or(u64::MAX, |steps| steps / u64::from(STEPS_PER_LOOK.unsigned_abs()));
-        self.looks.store(looks, Ordering::Relaxed);
+        self.looks.store(n_steps.map_or(u64::MAX, looks), Ordering::Relaxed);
+        // Only the thread that has the reader begins one.
+        self.question.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    /// Takes steps that SQLite did not make.
+    fn take(&self, n_steps: u64) {
+        let left = self.looks.load(Ordering::Relaxed);
+        self.looks.store(left.saturating_sub(looks(n_steps)), Ordering::Relaxed);
     }
 
     /// Whether nothing is left; called each time that so many steps were made.
@@ -197,12 +259,21 @@ impl Left {
         let looks = self.looks.load(Ordering::Relaxed);
         // Only the thread that has the reader counts.
         self.looks.store(looks.saturating_sub(1), Ordering::Relaxed);
-        looks == 0 || self.is_late()
+        looks == 0 || self.is_late() || self.is_ended()
     }
 
     fn is_late(&self) -> bool {
         nanos(self.start.elapsed()) > self.nanos.load(Ordering::Relaxed)
     }
+
+    fn is_ended(&self) -> bool {
+        self.ended.load(Ordering::Relaxed) >= self.question.load(Ordering::Relaxed)
+    }
+}
+
+/// How often SQLite looks in so many steps.
+fn looks(n_steps: u64) -> u64 {
+    n_steps / u64::from(STEPS_PER_LOOK.unsigned_abs())
 }
 
 fn nanos(duration: Duration) -> u64 {

@@ -26,6 +26,16 @@ pub enum Param {
     Integer(i64),
 }
 
+impl Param {
+    /// How many bytes of text it is.
+    pub fn n_bytes(&self) -> usize {
+        match self {
+            Self::Value(text) | Self::Json(text) => text.len(),
+            Self::Least | Self::Integer(_) => 0,
+        }
+    }
+}
+
 impl ToSql for Param {
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
         Ok(match self {

@@ -48,7 +48,7 @@ const QUEUE: usize = 1024;
 /// Facts and patterns at which a shared transaction is full.
 const GROUP_WEIGHT: usize = 10_000;
 
-/// How nice the writer is, from 0 to 19: at 10 it has a tenth of the share of a thread that answers, if both want all.
+/// How nice such a thread is, from 0 to 19: at 10 it has a tenth of the share of a thread that answers, if both want all.
 #[cfg(target_os = "linux")]
 const NICENESS: i32 = 10;
 
@@ -56,10 +56,10 @@ const NICENESS: i32 = 10;
 const IDLE: Duration = Duration::from_secs(1);
 
 /// Lowers the priority of this thread. Elsewhere than on Linux it would be that of the process.
-fn give_way() {
+pub(super) fn give_way() {
     #[cfg(target_os = "linux")]
     if let Err(error) = rustix::process::setpriority_process(None, NICENESS) {
-        tracing::warn!(%error, "the writer keeps the priority of the others");
+        tracing::warn!(%error, "a thread keeps the priority of the others");
     }
 }
 

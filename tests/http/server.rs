@@ -3,6 +3,7 @@
 use std::{
     io::{Read, Write},
     net::{SocketAddr, TcpStream},
+    num::NonZeroUsize,
     sync::Arc,
     thread::JoinHandle,
     time::Duration,
@@ -87,6 +88,10 @@ impl Server {
             tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
         let settings = EngineSettings {
             query_time: config.query_time,
+            query_wait: config.query_wait,
+            readers: config.readers.map(NonZeroUsize::get),
+            long_readers: config.long_readers.map(NonZeroUsize::get),
+            policy_test_time: config.policy_test_time,
             context_facts: config.max_context_facts,
             batch_facts: config.max_batch,
             delete_reach: config.max_delete,

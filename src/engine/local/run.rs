@@ -140,7 +140,7 @@ impl Engine {
                 })
             })
         };
-        attempt.read(read).await?
+        attempt.read_brief(read).await?
     }
 }
 

@@ -1,6 +1,9 @@
 //! Questions over any predicate.
 
-use super::super::{ArgPattern, Assignment, EvaluateQuery, EvaluateVar, FactPattern};
+use super::super::{
+    ArgPattern, Assignment, Change, Engine, EngineSettings, EvaluateQuery, EvaluateVar, FactPattern,
+    PolicyOptions,
+};
 use super::{engine_with, fact, repositories, value};
 
 /// Calls written `predicate var var`, and variables as name, type and ids.
@@ -74,6 +77,90 @@ async fn calls_are_joined_by_their_variables() {
         answers(&["has_role u admin o", "has_relation r rel o"], &[user, org, repo, admin, rel]).await,
         "admin=admin o=acme r=anvils rel=org u=ada; admin=admin o=acme r=rockets rel=org u=ada"
     );
+}
+
+#[tokio::test]
+async fn calls_that_share_no_variable_are_multiplied() {
+    let (user, org, repo) = (("u", "User", None), ("o", "Org", None), ("r", "Repo", None));
+    let admin = ("admin", "String", Some(&["admin"] as &[&str]));
+    let rel = ("rel", "String", Some(&["org"] as &[&str]));
+    assert_eq!(
+        answers(&["has_relation r rel o", "is_superuser u"], &[user, org, repo, rel]).await,
+        "o=acme r=anvils rel=org u=root; o=acme r=rockets rel=org u=root"
+    );
+    let ada = ("v", "User", Some(&["ada", "bob"] as &[&str]));
+    let acme = ("o", "Org", Some(&["acme"] as &[&str]));
+    assert_eq!(
+        answers(
+            &["has_role v admin o", "has_relation r rel o", "is_public s"],
+            &[ada, admin, acme, rel, repo, ("s", "Repo", None)]
+        )
+        .await,
+        "admin=admin o=acme r=anvils rel=org s=site v=ada; admin=admin o=acme r=rockets rel=org s=site v=ada"
+    );
+    // What holds or not without a variable to find bounds all of it, and so does a part that has no answer.
+    let root = ("w", "User", Some(&["root"] as &[&str]));
+    let nobody = ("w", "User", Some(&["nobody"] as &[&str]));
+    let asked = ["is_superuser u", "is_superuser w", "is_public r"];
+    assert_eq!(answers(&asked, &[user, root, repo]).await, "r=site u=root w=root");
+    assert_eq!(answers(&asked, &[user, nobody, repo]).await, "");
+    let none = ("x", "Repo", Some(&["no", "such"] as &[&str]));
+    assert_eq!(answers(&["is_superuser u", "is_public x", "is_public r"], &[user, none, repo]).await, "");
+    // A part may hold for any value.
+    assert_eq!(
+        answers(&["allow w read r", "is_public s"], &[root, READ, repo, ("s", "Repo", None)]).await,
+        "r=any read=read s=site w=root; r=site read=read s=site w=root"
+    );
+}
+
+/// As long as nothing is public there is no answer, whatever else is asked.
+#[tokio::test]
+async fn what_cannot_be_enumerated_is_refused_beside_parts_that_have_answers() {
+    let policy = r#"
+        actor User {} resource Doc {}
+        allow(u: User, "read", d: Doc) if is_admin(u) and not hidden(d);
+        allow(u: User, "read", d: Doc) if owns(u, d);
+        declare is_public(Doc);
+    "#;
+    let vars = [("u", "User", Some(&["ada"] as &[&str])), READ, ("d", "Doc", None), ("p", "Doc", None)];
+    let asked = query(&["allow u read d", "is_public p"], &vars);
+    let facts: [(&str, &[&str]); 3] =
+        [("is_admin", &["User:ada"]), ("hidden", &["Doc:h"]), ("owns", &["User:bob", "Doc:b"])];
+    let engine = engine_with(policy, &facts).await;
+    assert_eq!(engine.evaluate(asked.clone(), vec![]).await.unwrap(), []);
+    let public = vec![fact("is_public", &["Doc:p"])];
+    let refused = engine.evaluate(asked.clone(), public.clone()).await.unwrap_err().to_string();
+    assert!(refused.contains("`d` cannot be enumerated"), "{refused}");
+    let vars = [("u", "User", Some(&["bob"] as &[&str])), vars[1], vars[2], vars[3]];
+    let asked = query(&["allow u read d", "is_public p"], &vars);
+    let answers = engine.evaluate(asked, public).await.unwrap();
+    assert_eq!(answers.len(), 1, "{answers:?}");
+}
+
+#[tokio::test]
+async fn a_product_over_the_limit_is_refused() {
+    let n =
+        |predicate: &str| (0..40).map(|n| fact(predicate, &[&format!("Integer:{n}")])).collect::<Vec<_>>();
+    let settings = EngineSettings { answer_rows: 1_000, ..EngineSettings::default() };
+    let engine = Engine::in_memory(settings).await.unwrap();
+    let policy = "declare a(Integer); declare b(Integer); declare c(Integer);
+        pair(x: Integer, y: Integer) if a(x) and b(y);";
+    engine.set_policy(policy.into(), "test.polar".into(), PolicyOptions::default()).await.unwrap();
+    engine.apply(vec![Change::Insert([n("a"), n("b")].concat())]).await.unwrap();
+    let ask = async |calls: &[&str], vars: &[(&str, &str, Option<&[&str]>)]| {
+        engine.evaluate(query(calls, vars), vec![]).await.map_err(|error| error.to_string())
+    };
+    let (x, y, z) = (("x", "Integer", None), ("y", "Integer", None), ("z", "Integer", None));
+    let refused = Err("the answer has more than 1000 rows".to_owned());
+    assert_eq!(ask(&["a x", "b y"], &[x, y]).await, refused);
+    assert_eq!(ask(&["pair x y"], &[x, y]).await, refused);
+    assert_eq!(ask(&["a x", "b y", "c z"], &[x, y, z]).await.unwrap(), []);
+    let few = ("y", "Integer", Some(&["1", "2", "99"] as &[&str]));
+    assert_eq!(ask(&["a x", "b y"], &[x, few]).await.unwrap().len(), 80);
+    let unused: Vec<String> = (0..26).map(|n| n.to_string()).collect();
+    let unused: Vec<&str> = unused.iter().map(String::as_str).collect();
+    assert_eq!(ask(&["a x"], &[x, ("y", "Integer", Some(&unused))]).await, refused);
+    assert_eq!(ask(&["a x"], &[x, ("y", "Integer", Some(&unused[..25]))]).await.unwrap().len(), 1_000);
 }
 
 #[tokio::test]

@@ -9,7 +9,7 @@ use prometheus::{IntCounterVec, IntGaugeVec, Opts, Registry, TextEncoder};
 
 use super::{Metrics, kept};
 use crate::{
-    engine::{Counters, EngineError, EngineStats},
+    engine::{Counters, EngineError, EngineStats, Usage},
     http::{Environment, error::ApiError},
 };
 
@@ -21,6 +21,7 @@ pub(super) async fn text(metrics: &Metrics, environments: &[Arc<Environment>]) -
         let (stats, bytes) = (engine.stats().await?, engine.bytes().await?);
         series.stored(&environment.name, &stats, bytes);
         series.counted(&environment.name, &engine.counters());
+        series.used(&environment.name, engine.usage());
     }
     let mut families = metrics.registry.gather();
     families.extend(series.registry.gather());
@@ -34,6 +35,7 @@ struct Series {
     facts: IntGaugeVec,
     bytes: IntGaugeVec,
     version: IntGaugeVec,
+    questions: IntGaugeVec,
     lookups: IntCounterVec,
     decisions: IntCounterVec,
     batches: IntCounterVec,
@@ -43,9 +45,10 @@ struct Series {
 impl Series {
     fn new() -> Self {
         let registry = Registry::new();
-        let gauge = |name: &str, help: &str| {
-            kept(&registry, IntGaugeVec::new(Opts::new(name, help), &["environment"]))
+        let gauges = |name: &str, help: &str, labels: &[&str]| {
+            kept(&registry, IntGaugeVec::new(Opts::new(name, help), labels))
         };
+        let gauge = |name: &str, help: &str| gauges(name, help, &["environment"]);
         let counter = |name: &str, help: &str, labels: &[&str]| {
             kept(&registry, IntCounterVec::new(Opts::new(name, help), labels))
         };
@@ -53,6 +56,11 @@ impl Series {
             facts: gauge("portcullis_facts", "Facts that are stored."),
             bytes: gauge("portcullis_store_bytes", "Bytes of the store's files, its log included."),
             version: gauge("portcullis_policy_version", "The version of the active policy; 0 without one."),
+            questions: gauges(
+                "portcullis_questions",
+                "Questions that a reader works at, brief ones and long ones, and long ones that wait for their turn.",
+                &["environment", "kind", "state"],
+            ),
             lookups: counter(
                 "portcullis_plan_cache_lookups_total",
                 "Look-ups of compiled questions, to the store (hosted) and to a caller's database (local).",
@@ -83,6 +91,19 @@ impl Series {
             [(&self.facts, stats.facts.total), (&self.bytes, bytes), (&self.version, version)]
         {
             if let Ok(gauge) = gauge.get_metric_with_label_values(&[environment]) {
+                gauge.set(i64::try_from(value).unwrap_or(i64::MAX));
+            }
+        }
+    }
+
+    fn used(&self, environment: &str, usage: Usage) {
+        let Usage { brief_running, long_running, long_waiting } = usage;
+        for (kind, state, value) in [
+            ("brief", "running", brief_running),
+            ("long", "running", long_running),
+            ("long", "waiting", long_waiting),
+        ] {
+            if let Ok(gauge) = self.questions.get_metric_with_label_values(&[environment, kind, state]) {
                 gauge.set(i64::try_from(value).unwrap_or(i64::MAX));
             }
         }

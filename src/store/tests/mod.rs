@@ -7,6 +7,7 @@ mod files;
 mod formats;
 mod reading;
 mod records;
+mod turns;
 mod values;
 
 use std::{path::Path, time::Duration};

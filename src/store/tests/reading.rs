@@ -133,30 +133,9 @@ async fn what_is_not_brief_begins_once_more_and_ends_at_the_same_limit() {
     assert!(start.elapsed() < 2 * limit);
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn waiting_counts_towards_the_limit() {
-    let limit = Duration::from_millis(200);
-    let store = Store::in_memory(&StoreOptions { readers: 1, query_time: limit, ..options() }).unwrap();
-    let long = tokio::spawn({
-        let store = store.clone();
-        async move {
-            store
-                .read(|_| {
-                    std::thread::sleep(Duration::from_millis(400));
-                    Ok(())
-                })
-                .await
-        }
-    });
-    tokio::time::sleep(Duration::from_millis(50)).await;
-    let error = store.read(|reader| reader.decision("SELECT 1", &[])).await.unwrap_err();
-    assert!(matches!(error, StoreError::Timeout(_)), "{error}");
-    long.await.unwrap().unwrap();
-}
-
 #[tokio::test]
 async fn a_panicking_question_harms_nobody_else() {
-    let store = Store::in_memory(&StoreOptions { readers: 1, ..options() }).unwrap();
+    let store = Store::in_memory(&StoreOptions { long_readers: 1, ..options() }).unwrap();
     let error = store
         .read(|reader| reader.snapshot(|_| -> Result<(), StoreError> { panic!("as the test wants") }))
         .await

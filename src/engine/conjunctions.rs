@@ -1,0 +1,256 @@
+//! Answers a conjunction whose calls have nothing to do with each other part by part.
+//!
+//! In: a prepared conjunction. Out: its assignments. Calls that share no variable but given ones hold independently, so
+//! the answer is the product of the answers of such parts. A database would make all of the product to find that it has
+//! more rows than an answer may have; here the rows of the parts are counted first.
+//!
+//! ```text
+//! a(x), b(x, y), c(z) ─split─▶ [a(x), b(x, y)]  [c(z)] ─rows of each, in one snapshot─▶ product, or refused
+//! ```
+//!
+//! Whether the conjunction can be enumerated is asked of the whole, as one part may be empty for which another need not be.
+
+use super::answers::{Prepared, Row, STEPS_PER_ANSWER, too_many};
+use super::evaluate::Assignment;
+use super::view::View;
+use super::{EngineError, questions};
+use crate::store::{Reader, StoreError};
+use portcullis_compiler::question::{AnswerColumn, Domain, Question, QuestionAtom};
+
+/// A conjunction that can be run.
+#[derive(Debug)]
+pub(super) struct Conjunction {
+    /// All calls as one question.
+    whole: Prepared,
+    /// Those that share a variable, each with the others. None if `whole` has the answer.
+    parts: Vec<Part>,
+    /// What the answer shows of `whole`.
+    shown: Vec<Shown>,
+    /// Variables of no call, each with the values that it may have.
+    unused: Vec<(String, Vec<Option<String>>)>,
+}
+
+/// A part of a conjunction.
+#[derive(Debug)]
+struct Part {
+    prepared: Prepared,
+    shown: Vec<Shown>,
+}
+
+/// A variable in an answer.
+#[derive(Debug)]
+struct Shown {
+    name: String,
+    /// The column that has its value.
+    column: Option<usize>,
+    /// Which values are meant where the row has none.
+    otherwise: Vec<Option<String>>,
+}
+
+impl View {
+    /// Splits a conjunction that was prepared as a whole.
+    pub(super) async fn conjunction(
+        &self,
+        whole: Prepared,
+        question: &Question,
+        unused: Vec<(String, Vec<Option<String>>)>,
+    ) -> Result<Conjunction, EngineError> {
+        let mut parts = Vec::new();
+        for part in split(question) {
+            match self.prepare(&questions::by_position(&part)).await {
+                Ok(prepared) => {
+                    let shown = shown(&part, &prepared);
+                    parts.push(Part { prepared, shown });
+                }
+                // The whole is known to be better.
+                Err(EngineError::BadRequest(_)) => {
+                    parts.clear();
+                    break;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        let shown = shown(question, &whole);
+        Ok(Conjunction { whole, parts, shown, unused })
+    }
+}
+
+/// The parts that share no variable but given ones; none if there are not several.
+fn split(question: &Question) -> Vec<Question> {
+    let is_open = |var: &usize| match question.vars.get(*var).map(|var| &var.domain) {
+        Some(Domain::Given(_)) | None => false,
+        Some(Domain::GivenOneOf(_) | Domain::Wanted | Domain::Ignored) => true,
+    };
+    let mut parts: Vec<Vec<&QuestionAtom>> = Vec::new();
+    let mut closed = Vec::new();
+    for atom in &question.atoms {
+        if !atom.args.iter().any(is_open) {
+            closed.push(atom);
+            continue;
+        }
+        let shares = |part: &Vec<&QuestionAtom>| {
+            part.iter().any(|other| other.args.iter().any(|var| is_open(var) && atom.args.contains(var)))
+        };
+        let (joined, apart): (Vec<_>, Vec<_>) = parts.into_iter().partition(shares);
+        parts = apart;
+        parts.push(joined.into_iter().flatten().chain([atom]).collect());
+    }
+    if parts.len() < 2 {
+        return Vec::new();
+    }
+    // What has no variable left to find bounds one part as well as another.
+    if let Some(first) = parts.first_mut() {
+        first.append(&mut closed);
+    }
+    parts.iter().map(|atoms| part_of(question, atoms)).collect()
+}
+
+/// The question of some of its calls.
+fn part_of(question: &Question, atoms: &[&QuestionAtom]) -> Question {
+    let mut places: Vec<usize> = Vec::new();
+    let mut place = |var: &usize| {
+        places.iter().position(|known| known == var).unwrap_or_else(|| {
+            places.push(*var);
+            places.len() - 1
+        })
+    };
+    let atom = |atom: &&QuestionAtom| QuestionAtom {
+        predicate: atom.predicate.clone(),
+        args: atom.args.iter().map(&mut place).collect(),
+    };
+    let atoms = atoms.iter().map(atom).collect();
+    let vars = places.iter().filter_map(|var| question.vars.get(*var).cloned()).collect();
+    Question { atoms, vars, paged: false }
+}
+
+/// Where the variables of a question are in its rows.
+fn shown(question: &Question, prepared: &Prepared) -> Vec<Shown> {
+    let vars = question.vars.iter().enumerate();
+    let shown = vars.map(|(place, var)| Shown {
+        name: var.name.clone(),
+        column: prepared.columns().iter().position(|column| *column == AnswerColumn::Id(place)),
+        otherwise: match &var.domain {
+            Domain::Given(id) => vec![Some(id.clone())],
+            // Any value will do, of those it was given.
+            Domain::GivenOneOf(ids) => ids.iter().cloned().map(Some).collect(),
+            Domain::Wanted | Domain::Ignored => vec![None],
+        },
+    });
+    shown.collect()
+}
+
+impl Conjunction {
+    /// Whether reading its statements and values alone may take long.
+    pub(super) fn is_heavy(&self) -> bool {
+        self.whole.is_heavy() || self.parts.iter().any(|part| part.prepared.is_heavy())
+    }
+
+    /// The assignments, sorted, each once.
+    pub(super) fn answers(&self, reader: &Reader) -> Result<Vec<Assignment>, StoreError> {
+        let most = self.whole.max_rows();
+        let factors = if self.parts.is_empty() {
+            vec![(self.whole.answers(reader)?, &self.shown)]
+        } else {
+            let rows = reader.snapshot(|reader| self.rows_of_parts(reader))?;
+            rows.into_iter().zip(self.parts.iter().map(|part| &part.shown)).collect()
+        };
+        let mut answers = vec![Assignment::new()];
+        for (rows, shown) in factors {
+            reader.count(rows.len().saturating_mul(STEPS_PER_ANSWER))?;
+            let mut of_rows = Vec::with_capacity(rows.len());
+            for row in &rows {
+                let mut of_row = vec![Assignment::new()];
+                for var in shown {
+                    let found = var.column.and_then(|column| row.get(column)).and_then(Option::as_ref);
+                    match found {
+                        Some(id) => extend(&mut of_row, &var.name, &[Some(id.clone())], most, reader)?,
+                        None => extend(&mut of_row, &var.name, &var.otherwise, most, reader)?,
+                    }
+                }
+                of_rows.append(&mut of_row);
+            }
+            answers = product(&answers, of_rows, most, reader)?;
+        }
+        for (name, values) in &self.unused {
+            extend(&mut answers, name, values, most, reader)?;
+        }
+        answers.sort_unstable();
+        answers.dedup();
+        Ok(answers)
+    }
+
+    /// The rows of each part; none at all if one part has none.
+    fn rows_of_parts(&self, reader: &Reader) -> Result<Vec<Vec<Row>>, StoreError> {
+        self.whole.check_enumerable(reader)?;
+        let most = self.whole.max_rows();
+        let (mut all, mut n_rows, mut refused) = (Vec::new(), 1_usize, None);
+        for Part { prepared, .. } in &self.parts {
+            if refused.is_some() {
+                if !prepared.has_answers(reader)? {
+                    return Ok(vec![Vec::new()]);
+                }
+                continue;
+            }
+            match prepared.answers(reader) {
+                Ok(rows) if rows.is_empty() => return Ok(vec![rows]),
+                Ok(rows) => {
+                    n_rows = n_rows.saturating_mul(rows.len());
+                    all.push(rows);
+                    refused = (n_rows > most).then(|| too_many(most));
+                }
+                Err(error @ (StoreError::TooLarge(_) | StoreError::Invalid(_))) => refused = Some(error),
+                Err(error) => return Err(error),
+            }
+        }
+        match refused {
+            Some(error) => Err(error),
+            None => Ok(all),
+        }
+    }
+}
+
+/// Gives each assignment one more variable, with each of the values.
+fn extend(
+    answers: &mut Vec<Assignment>,
+    name: &str,
+    values: &[Option<String>],
+    most: usize,
+    reader: &Reader,
+) -> Result<(), StoreError> {
+    if let [value] = values {
+        for answer in answers {
+            answer.insert(name.to_owned(), value.clone());
+        }
+        return Ok(());
+    }
+    let of_value = |value: &Option<String>| Assignment::from([(name.to_owned(), value.clone())]);
+    *answers = product(answers, values.iter().map(of_value).collect(), most, reader)?;
+    Ok(())
+}
+
+/// Each of these with each of those, unless that is more than an answer may have.
+fn product(
+    left: &[Assignment],
+    right: Vec<Assignment>,
+    most: usize,
+    reader: &Reader,
+) -> Result<Vec<Assignment>, StoreError> {
+    let n_answers = left.len().saturating_mul(right.len());
+    if n_answers > most {
+        return Err(too_many(most));
+    }
+    if let [only] = left
+        && only.is_empty()
+    {
+        return Ok(right);
+    }
+    reader.count(n_answers.saturating_mul(STEPS_PER_ANSWER))?;
+    let mut all = Vec::with_capacity(n_answers);
+    for answer in left {
+        for other in &right {
+            let both = answer.iter().chain(other).map(|(name, value)| (name.clone(), value.clone()));
+            all.push(both.collect());
+        }
+    }
+    Ok(all)
+}
