@@ -211,6 +211,64 @@ fn columns_in_which_different_ids_are_equal_are_named() {
 }
 
 #[test]
+fn a_collation_over_which_recursions_are_refused_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let tables = r#"CREATE TABLE folders (id text COLLATE "C" PRIMARY KEY, parent_id text NOT NULL);
+                    CREATE INDEX ON folders (parent_id);"#;
+    let bindings =
+        "facts:\n  has_relation(Folder:_, parent, Folder:_):\n    query: SELECT id, parent_id FROM folders\n";
+    let (code, found) = findings(folder.path(), bindings, &postgresql("collated", tables), &[]);
+    let expected = "warning has_relation(Folder:_, parent, Folder:_) id: has the collation `C`: PostgreSQL refuses a \
+                    recursion over it, and a comparison with a column of another collation; if a question is refused so, \
+                    select `id COLLATE \"default\"`";
+    assert_eq!((code, found), (0, vec![expected.to_owned()]));
+}
+
+#[test]
+fn an_integer_over_numeric_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let tables = "CREATE TABLE docs (id text PRIMARY KEY, size numeric NOT NULL);";
+    let bindings = "facts:\n  weighs(Doc:_, Integer:_):\n    query: SELECT id, size FROM docs\nsql_types: {Integer: bigint}\n";
+    let (code, found) = findings(folder.path(), bindings, &postgresql("weighed", tables), &[]);
+    let expected = "error weighs(Doc:_, Integer:_) size: is `numeric` where `sql_types` says `bigint`: write \
+                    `Integer: numeric` there";
+    assert_eq!((code, found), (1, vec![expected.to_owned()]));
+}
+
+#[test]
+fn what_sqlite_converts_to_no_declared_type_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let database = sqlite(folder.path(), "CREATE TABLE marks (user TEXT NOT NULL, doc NOT NULL);
+                                          CREATE INDEX of_user ON marks (user); CREATE INDEX of_doc ON marks (doc);");
+    let bindings = "dialect: sqlite
+facts:
+  marked(User:_, Doc:_):
+    query: SELECT user, doc FROM marks
+  weighed(Doc:_, Integer:_):
+    query: SELECT doc || '', length(user) FROM marks
+sql_types: {Doc: integer, Integer: integer, User: text}
+";
+    let (code, found) = findings(folder.path(), bindings, &database, &[]);
+    let remedy = |what: &str, ty: &str| {
+        format!(
+            "{what}, so SQLite compares whatever it holds as it is, and not as `integer`: select a column that is declared \
+             so, or leave `{ty}` out of `sql_types`"
+        )
+    };
+    for wrong in [
+        format!("error marked(User:_, Doc:_) doc: {}", remedy("has no declared type", "Doc")),
+        format!("error weighed(Doc:_, Integer:_) doc || '': {}", remedy("is computed", "Doc")),
+        format!("error weighed(Doc:_, Integer:_) length(user): {}", remedy("is computed", "Integer")),
+    ] {
+        assert!(found.contains(&wrong), "{wrong}\n{found:#?}");
+    }
+    let untold =
+        bindings.lines().filter(|line| !line.starts_with("sql_types")).collect::<Vec<_>>().join("\n");
+    let (untold, _) = findings(folder.path(), &untold, &database, &[]);
+    assert_eq!((code, untold), (1, 0));
+}
+
+#[test]
 fn what_no_index_serves_and_what_may_be_null_is_no_error() {
     let folder = tempfile::tempdir().unwrap();
     let bindings = format!(

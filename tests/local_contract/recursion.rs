@@ -4,7 +4,7 @@
 use super::service::{Service, column};
 use crate::support::local::DIALECTS;
 use crate::support::local::asked::Way;
-use crate::support::local::caller::Caller;
+use crate::support::local::caller::{Caller, printed};
 use portcullis_compiler::Dialect;
 
 const POLICY: &str = r#"
@@ -104,6 +104,48 @@ fn a_cast_column_beside_a_type() {
         for question in ["allow(User:ada, \"read\", Doc:?)", "allow(User:ada, \"open\", Doc:?)"] {
             let found = ids(&service, Dialect::Postgresql, question, name);
             assert!(found.starts_with("10 11"), "{found}");
+        }
+    }
+}
+
+/// PostgreSQL compares and recurses over texts of one collation only, and nobody tells us which a column has.
+#[test]
+fn another_collation_is_refused_until_the_query_names_the_default() {
+    const FOLDERS: &str = r#"
+actor User {}
+resource Folder {
+  roles = ["reader"];
+  permissions = ["read"];
+  relations = { parent: Folder };
+  "reader" if "reader" on "parent";
+  "read" if "reader";
+}
+"#;
+    let caller = Caller::new(Dialect::Postgresql).unwrap();
+    caller
+        .script(
+            "CREATE TEMPORARY TABLE folders (id TEXT COLLATE \"C\", parent_id TEXT COLLATE \"POSIX\");
+             INSERT INTO folders VALUES ('a', NULL), ('b', 'a'), ('c', 'b'), ('d', NULL);",
+        )
+        .unwrap();
+    for (query, is_refused) in [
+        ("SELECT id, parent_id FROM folders", true),
+        (r#"SELECT id COLLATE "default" AS id, parent_id COLLATE "default" AS up FROM folders"#, false),
+    ] {
+        let document = format!("facts:\n  has_relation(Folder:_, parent, Folder:_):\n    query: {query}\n");
+        let service = Service::new(FOLDERS, "has_role(User:ada, \"reader\", Folder:a)\n", &document);
+        for (id, answer) in [("c", "true"), ("d", "false")] {
+            let question = format!("allow(User:ada, \"read\", Folder:{id})");
+            let sql = service.sql_for(Dialect::Postgresql, &question, Way::Authorize, "");
+            let refusal = printed(&caller, &sql).err();
+            assert_eq!(
+                refusal.as_ref().is_some_and(|refusal| refusal.contains("collation")),
+                is_refused,
+                "{sql}"
+            );
+            if !is_refused {
+                assert_eq!(column(&caller, &sql), answer, "{sql}");
+            }
         }
     }
 }

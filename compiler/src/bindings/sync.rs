@@ -14,6 +14,9 @@ use std::fmt::Write;
 /// Top-level keys of a sync configuration.
 const TOP: [&str; 4] = ["version", "source", "dbs", "db"];
 
+/// Keys of a database of `dbs` that tell what it is.
+const KIND_OF_DATABASE: [&str; 2] = ["kind", "source"];
+
 /// The key of a fact that names one of the databases.
 const OF_FACT: &str = "db";
 
@@ -46,22 +49,33 @@ pub(super) fn keys(top: &IndexMap<String, Entry>) -> Vec<SyncKey> {
 
 /// What `source` says, and its line.
 fn source(top: &IndexMap<String, Entry>) -> Option<(usize, String)> {
-    let entry = top.get("source")?;
+    word(top.get("source")?)
+}
+
+/// The text of an entry, in lower case, and its line.
+fn word(entry: &Entry) -> Option<(usize, String)> {
     match &entry.value.content {
         Content::Text { text, .. } => Some((entry.line, text.trim().to_lowercase())),
         Content::Mapping(_) | Content::Sequence => None,
     }
 }
 
-/// Why the source of a sync configuration cannot be asked, if it names one that cannot.
+/// Why a source of a sync configuration cannot be asked, if it names one that cannot.
 pub(super) fn foreign_source(top: &IndexMap<String, Entry>) -> Option<(usize, String)> {
-    let (line, source) = source(top)?;
-    let unknown = source.parse::<Dialect>().err().filter(|_| FOREIGN_SOURCES.contains(&source.as_str()))?;
-    let message = format!(
-        "this is a sync configuration, `source: {source}` ({unknown}): bind queries of the database that is asked and \
-         leave `source` out, or import the facts"
-    );
-    Some((line, message))
+    let of_top = top.get_key_value("source").into_iter();
+    let databases = top.get("dbs").and_then(mapping).into_iter().flat_map(|databases| databases.values());
+    let of_databases = databases
+        .filter_map(mapping)
+        .flat_map(|database| KIND_OF_DATABASE.into_iter().filter_map(|name| database.get_key_value(name)));
+    of_top.chain(of_databases).find_map(|(name, entry)| {
+        let (line, source) = word(entry)?;
+        let unknown = source.parse::<Dialect>().err().filter(|_| FOREIGN_SOURCES.contains(&source.as_str()))?;
+        let message = format!(
+            "this is a sync configuration, `{name}: {source}` ({unknown}): bind queries of the database that is asked \
+             and leave `{name}` out, or import the facts"
+        );
+        Some((line, message))
+    })
 }
 
 /// What a fact has in place of SQL, if it is one of a sync configuration.

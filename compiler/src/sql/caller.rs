@@ -7,7 +7,7 @@
 use super::build;
 use super::held::{Held, LocalValues, compare_natively};
 use super::lower::{Lowering, Sources, column_names};
-use crate::bindings::{BoundQuery, ConditionPart, Name, PlainQuery};
+use crate::bindings::{BoundQuery, ConditionPart, Family, Name, PlainQuery};
 use crate::catalog::{Relation, RelationSource};
 use crate::ir::CompareOp;
 use crate::plan::algebra::{Condition, Expr, FromKind, Select, Table};
@@ -268,7 +268,16 @@ impl Lowering<'_> {
         let (native, text): (Vec<&Select>, Vec<&Select>) = selects.iter().partition(is_same);
         let mut any = Vec::new();
         if !native.is_empty() {
-            any.push(self.in_arms(tables, outer, value.clone(), held.clone(), &native)?);
+            let indexed = self.in_arms(tables, outer, value.clone(), held.clone(), &native)?;
+            let is_padded = matches!(held, Held::Native(ty) if ty.family == Family::Padded);
+            any.push(if is_padded {
+                // Padded values ignore blanks at the end, which a VARCHAR among those of the set may have.
+                let value = self.as_text(value.clone(), held);
+                let exact = self.in_arms(tables, outer, value, Held::Text, &native)?;
+                build::nested(build::all(vec![indexed, exact]))
+            } else {
+                indexed
+            });
         }
         if !text.is_empty() {
             let value = self.as_text(value, held);

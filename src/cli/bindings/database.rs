@@ -78,8 +78,17 @@ pub(super) struct Origin {
     pub(super) indexed: Option<bool>,
     /// Whether no two rows share a value.
     pub(super) unique: Option<bool>,
-    /// The collation by which different texts are equal, where statements do not overrule it.
-    pub(super) loose: Option<String>,
+    /// Its collation, unless it is the database's own or statements overrule it.
+    pub(super) collation: Option<Collation>,
+}
+
+/// By what order the texts of a column compare.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Collation {
+    /// Its name.
+    pub(super) name: String,
+    /// Whether different texts may be equal.
+    pub(super) is_loose: bool,
 }
 
 impl Database {

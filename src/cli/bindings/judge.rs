@@ -4,7 +4,7 @@
 //! the service's SQL fail or answer wrongly, a warning what makes it slow or fragile, and a note what the
 //! author may not have thought of. Nothing here asks the database.
 
-use super::database::{Column, ColumnType, Kind, Origin};
+use super::database::{Collation, Column, ColumnType, Kind, Origin};
 use portcullis_compiler::bindings::{Binding, BindingArg, ConditionPart};
 use std::collections::BTreeMap;
 
@@ -64,7 +64,7 @@ pub(super) fn binding(binding: &Binding, columns: &[Column], sql_types: &SqlType
     let mut findings = Vec::new();
     for (position, (ty, column)) in types.into_iter().zip(columns).enumerate() {
         findings.extend(sql_type(ty, column, sql_types));
-        findings.extend(loose(column));
+        findings.extend(collation(column));
         findings.extend(may_be_null(binding, position, column));
         if is_entity(ty) {
             findings.extend(index(column));
@@ -95,7 +95,7 @@ pub(super) fn row_table(ty: &str, column: &Column, sql_types: &SqlTypes) -> Vec<
         findings.push(Finding::of(Severity::Error, column, "may be NULL: declare it NOT NULL"));
     }
     findings.extend(sql_type(ty, column, sql_types));
-    findings.extend(loose(column));
+    findings.extend(collation(column));
     findings
 }
 
@@ -123,7 +123,10 @@ fn sql_type(ty: &str, column: &Column, sql_types: &SqlTypes) -> Option<Finding> 
     let base = |name: &str| name.split('(').next().map(str::to_lowercase);
     let whole = Kind::Numeric { has_fraction: false };
     let severity = match (declared.kind, found.kind) {
-        (_, Kind::Unknown) | (Kind::Text, Kind::Text) | (Kind::Integer, Kind::Integer) => return None,
+        (_, Kind::Unknown) => return untyped(ty, column, declared),
+        (Kind::Text, Kind::Text) | (Kind::Integer, Kind::Integer) => return None,
+        // A number of more than 64 bits, or with a fraction, is no Integer, and would take part in a comparison.
+        (Kind::Integer, found) if found == whole && ty == "Integer" => Severity::Error,
         // The same ids are equal, but an index does not serve everywhere.
         (Kind::Integer, found) if found == whole => Severity::Warning,
         (Kind::Numeric { .. }, Kind::Integer) => Severity::Warning,
@@ -138,6 +141,23 @@ fn sql_type(ty: &str, column: &Column, sql_types: &SqlTypes) -> Option<Finding> 
     let (declared, found) = (&declared.name, &found.name);
     let message = format!("is `{found}` where `sql_types` says `{declared}`: write `{ty}: {found}` there");
     Some(Finding::of(severity, column, message))
+}
+
+/// SQLite converts nothing for a column without a type: there `5` and `'5'` differ, whatever `sql_types` says.
+fn untyped(ty: &str, column: &Column, declared: &ColumnType) -> Option<Finding> {
+    if !is_entity(ty) && ty != "Integer" {
+        return None;
+    }
+    let what = match &column.origin {
+        None => "is computed",
+        Some(_) => "has no declared type",
+    };
+    let message = format!(
+        "{what}, so SQLite compares whatever it holds as it is, and not as `{}`: select a column that is declared so, or \
+         leave `{ty}` out of `sql_types`",
+        declared.name
+    );
+    Some(Finding::of(Severity::Error, column, message))
 }
 
 /// Without an entry in `sql_types` ids are compared as text.
@@ -167,12 +187,21 @@ fn undeclared(ty: &str, column: &Column) -> Option<Finding> {
 }
 
 /// PostgreSQL compares text by the column's collation, and another would cost its index.
-fn loose(column: &Column) -> Option<Finding> {
-    let collation = column.origin.as_ref()?.loose.as_ref()?;
-    let message = format!(
-        "has the collation `{collation}`, by which different ids are equal: give it a deterministic one"
-    );
-    Some(Finding::of(Severity::Error, column, message))
+fn collation(column: &Column) -> Option<Finding> {
+    let Collation { name, is_loose } = column.origin.as_ref()?.collation.as_ref()?;
+    Some(if *is_loose {
+        let message = format!(
+            "has the collation `{name}`, by which different ids are equal: give it a deterministic one"
+        );
+        Finding::of(Severity::Error, column, message)
+    } else {
+        let own = &column.name;
+        let message = format!(
+            "has the collation `{name}`: PostgreSQL refuses a recursion over it, and a comparison with a column of \
+             another collation; if a question is refused so, select `{own} COLLATE \"default\"`"
+        );
+        Finding::of(Severity::Warning, column, message)
+    })
 }
 
 fn may_be_null(binding: &Binding, position: usize, column: &Column) -> Option<Finding> {

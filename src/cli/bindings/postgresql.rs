@@ -3,7 +3,7 @@
 //! A query is prepared and never executed: the server parses it, resolves its names and types, and calls
 //! none of its functions. Each stands behind a savepoint, so that a refused one does not end the transaction.
 
-use super::database::{Column, ColumnType, Kind, Origin};
+use super::database::{Collation, Column, ColumnType, Kind, Origin};
 use crate::cli::error::CliError;
 use tokio_postgres::types::{Kind as PgKind, Type};
 use tokio_postgres::{Client, Error, NoTls, Statement};
@@ -22,9 +22,9 @@ const ORIGIN: &str = "
     )
     SELECT t.oid::regclass::text, a.attname::text, t.relkind IN ('r', 'p', 'm'), a.attnotnull,
            EXISTS (SELECT FROM usable), EXISTS (SELECT FROM usable WHERE is_unique),
-           (SELECT l.collname::text FROM pg_collation l
-            WHERE l.oid = a.attcollation AND NOT l.collisdeterministic)
+           l.collname::text, NOT l.collisdeterministic
     FROM pg_class t JOIN pg_attribute a ON a.attrelid = t.oid
+      LEFT JOIN pg_collation l ON l.oid = a.attcollation AND l.collname <> 'default'
     WHERE t.oid = $1 AND a.attnum = $2";
 
 /// A connection in a transaction that cannot write.
@@ -71,13 +71,17 @@ impl Postgresql {
         let Some(row) = self.client.query_opt(ORIGIN, &[&table, &column]).await? else { return Ok(None) };
         let holds_rows: bool = row.try_get(2)?;
         let told = |promised: bool| holds_rows.then_some(promised);
+        let collation = match (row.try_get(6)?, row.try_get(7)?) {
+            (Some(name), Some(is_loose)) => Some(Collation { name, is_loose }),
+            (_, _) => None,
+        };
         Ok(Some(Origin {
             table: row.try_get(0)?,
             column: row.try_get(1)?,
             not_null: told(row.try_get(3)?),
             indexed: told(row.try_get(4)?),
             unique: told(row.try_get(5)?),
-            loose: row.try_get(6)?,
+            collation,
         }))
     }
 

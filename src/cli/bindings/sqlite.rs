@@ -86,7 +86,7 @@ impl Sqlite {
             indexed: Some(indexed || is_rowid),
             unique: Some(unique || is_rowid),
             // Statements for SQLite name the collation that they compare by.
-            loose: None,
+            collation: None,
         };
         Ok(Some((Self::ty(&declared), origin)))
     }

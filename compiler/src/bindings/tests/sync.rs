@@ -52,6 +52,11 @@ fn a_source_without_our_sql_is_refused() {
         assert!(said.starts_with("data bindings, line 2: this is a sync configuration"), "{said}");
         assert!(said.contains(&source.to_lowercase()) && said.contains("`postgresql`"), "{said}");
     }
+    for database in ["{kind: MongoDB, uri: x}", "{name: a, source: mysql}"] {
+        let said =
+            wrong(&format!("dbs:\n  main: {database}\nfacts:\n  p(A:_):\n    query: '{{}}'\n")).join("\n");
+        assert!(said.starts_with("data bindings, line 2: this is a sync configuration"), "{said}");
+    }
     assert_snapshot!(wrong("source: mysql\nfacts:\n").join("\n"), @"data bindings, line 1: this is a sync configuration, `source: mysql` (unknown dialect `mysql`: write `postgresql` or `sqlite`): bind queries of the database that is asked and leave `source` out, or import the facts");
 }
 

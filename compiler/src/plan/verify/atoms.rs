@@ -9,9 +9,13 @@ use crate::ir::{CompareOp, ConstId, TypeId};
 use crate::plan::algebra::{Condition, Expr, From, FromKind, Plan, Select, TableBody};
 use crate::question::Slot;
 use crate::specialise::clause::TableRef;
+use std::cell::Cell;
 
 /// How many alternatives one plan may have; beyond that its atoms are not accounted for.
 const ALTERNATIVES: usize = 512;
+
+/// How many atoms are laid out for one check; a plan that needs more is not accounted for. Tables of tables multiply.
+pub(super) const WORK: usize = 200_000;
 
 /// What an alternative asks.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -73,13 +77,15 @@ pub(super) struct Atoms<'a> {
     pub(super) parts: &'a [&'a Plan],
     /// Whether a table of one select counts as what that select asks.
     pub(super) inlines: bool,
+    /// How many atoms may still be laid out.
+    pub(super) left: &'a Cell<usize>,
 }
 
 impl<'a> Atoms<'a> {
     /// The alternatives of the answer, each with the guard; `None` if they are too many.
     pub(super) fn of_answer(self) -> Option<Vec<Alternative>> {
         let guard = self.alternatives(&self.plan.guard, &[])?;
-        product(&self.of_selects(self.plan.answer.selects())?, &guard)
+        self.product(&self.of_selects(self.plan.answer.selects())?, &guard)
     }
 
     /// The alternatives of top-level selects; `None` if they are too many.
@@ -96,10 +102,10 @@ impl<'a> Atoms<'a> {
         scope.extend(&select.from);
         let mut all = vec![Vec::new()];
         for from in &select.from {
-            all = product(&all, &self.behind(from.kind)?)?;
+            all = self.product(&all, &self.behind(from.kind)?)?;
         }
         for condition in &select.filter {
-            all = product(&all, &self.condition(condition, &scope)?)?;
+            all = self.product(&all, &self.condition(condition, &scope)?)?;
         }
         all.iter_mut().for_each(|alternative| alternative.sort());
         Some(all)
@@ -122,7 +128,7 @@ impl<'a> Atoms<'a> {
                     let shown =
                         select.output.first().map_or(Value::Unconstrained, |expr| self.value(*expr, &inside));
                     let equal = vec![vec![compare(CompareOp::Equal, value.clone(), shown)]];
-                    all.extend(product(&self.alternatives(select, scope)?, &equal)?);
+                    all.extend(self.product(&self.alternatives(select, scope)?, &equal)?);
                 }
                 all
             }
@@ -178,7 +184,7 @@ impl<'a> Atoms<'a> {
             FromKind::Embedded(part) => {
                 let plan = *self.parts.get(part)?;
                 match plan.answer.selects() {
-                    [only] => Some((only, Atoms { plan, parts: &[], inlines: true })),
+                    [only] => Some((only, Atoms { plan, parts: &[], inlines: true, left: self.left })),
                     _ => None,
                 }
             }
@@ -212,26 +218,29 @@ impl<'a> Atoms<'a> {
             Expr::Unconstrained => Value::Unconstrained,
         }
     }
+
+    /// Every alternative of one with every alternative of the other; `None` if they are too many.
+    fn product(self, one: &[Alternative], other: &[Alternative]) -> Option<Vec<Alternative>> {
+        let n_atoms = |all: &[Alternative]| all.iter().map(Vec::len).sum::<usize>();
+        let work = n_atoms(one) * other.len() + n_atoms(other) * one.len();
+        self.left.set(self.left.get().checked_sub(work)?);
+        if one.len().saturating_mul(other.len()) > ALTERNATIVES {
+            return None;
+        }
+        let mut all = Vec::with_capacity(one.len() * other.len());
+        for left in one {
+            for right in other {
+                let mut both = left.clone();
+                both.extend(right.iter().cloned());
+                both.sort();
+                all.push(both);
+            }
+        }
+        Some(all)
+    }
 }
 
 fn compare(op: CompareOp, left: Value, right: Value) -> Atom {
     let turns = matches!(op, CompareOp::Equal | CompareOp::NotEqual);
     if turns && right < left { Atom::Compare(op, right, left) } else { Atom::Compare(op, left, right) }
-}
-
-/// Every alternative of one with every alternative of the other; `None` if they are too many.
-fn product(one: &[Alternative], other: &[Alternative]) -> Option<Vec<Alternative>> {
-    if one.len().saturating_mul(other.len()) > ALTERNATIVES {
-        return None;
-    }
-    let mut all = Vec::with_capacity(one.len() * other.len());
-    for left in one {
-        for right in other {
-            let mut both = left.clone();
-            both.extend(right.iter().cloned());
-            both.sort();
-            all.push(both);
-        }
-    }
-    Some(all)
 }

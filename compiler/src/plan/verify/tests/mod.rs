@@ -217,3 +217,16 @@ fn the_same_question_in_another_form_is_no_loss() {
         }
     }
 }
+
+#[test]
+fn what_is_read_again_inside_a_negation_is_no_loss() {
+    let again = |plan: &mut Plan| {
+        if let Some(Condition::None(branches)) = answer(plan).filter.first_mut() {
+            let branch = &mut branches[0];
+            branch.from.push(From { alias: 9, ..branch.from[0] });
+            branch.filter.extend(branch.filter.clone());
+        }
+    };
+    assert_eq!(loss(Keeps::Once, again), None);
+    assert!(loss(Keeps::Atoms, again).is_some());
+}
