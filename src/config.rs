@@ -168,6 +168,11 @@ settings! {
     /// Requests at work at once; beyond that an immediate 503 serves the client better than a queue
     /// in which its request times out.
     max_requests: usize = 512;
+    /// The bytes that large bodies, what they decode to, and large answers may take together; enough for a dozen
+    /// of the largest bodies, and little beside what the store keeps in memory. Beyond it a request gets 503. One
+    /// request may take half of it, and one key as much as is still free, so that nobody takes all. What has at most
+    /// 64 KiB is not counted.
+    max_memory: usize = 256 * 1024 * 1024;
     /// The most requests a second of one key, beyond which it gets 429; none, because a check is made for
     /// every page that an application shows, all of them with one key, and how many are too many only its
     /// owner knows. What protects the service itself is the limit on requests at work.

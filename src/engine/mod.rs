@@ -52,6 +52,7 @@ pub use report::{TestOutcome, TestReport};
 pub use settings::EngineSettings;
 pub use view::unix_time;
 
+use crate::share::{Account, Asker, Turns};
 use crate::store::{Access, Key, NewKey, Stats, Store, StoreOptions};
 use counters::Counted;
 use local::Documents;
@@ -65,13 +66,15 @@ use versions::Active;
 /// How a result names *any value*: every resource, every action.
 pub const ANY: &str = "*";
 
-/// Facts whose check is worth a thread of its own: some milliseconds.
-const MANY_FACTS: usize = 5_000;
+/// Facts or rows whose handling is worth a turn beside the workers: about a millisecond.
+const MANY: usize = 2_000;
 
 /// One environment: a store of facts and the policy that decides over them. Cloning shares it.
 #[derive(Clone, Debug)]
 pub struct Engine {
     shared: Arc<Shared>,
+    /// The account of the request for which it answers; none for the service itself.
+    account: Option<Arc<Account>>,
 }
 
 #[derive(Debug)]
@@ -123,12 +126,23 @@ impl Engine {
             documents,
             counted: Arc::default(),
         };
-        let engine = Self { shared: Arc::new(shared) };
+        let engine = Self { shared: Arc::new(shared), account: None };
         if let Some(policy) = stored {
             let active = view::off_the_workers(move || Active::of(&policy)).await??;
             engine.activate(Some(Arc::new(active)));
         }
         Ok(engine)
+    }
+
+    /// The same engine for one request, which takes what it needs of memory and processors in the name of its asker.
+    #[must_use]
+    pub fn on_account(&self, account: Arc<Account>) -> Self {
+        Self { shared: Arc::clone(&self.shared), account: Some(account) }
+    }
+
+    /// Where its long work waits its turn.
+    pub fn turns(&self) -> &Arc<Turns> {
+        &self.settings().turns
     }
 
     /// Applies changes in their order, all or none, and returns the store's offset; durable once this returns.
@@ -148,10 +162,19 @@ impl Engine {
             let program = plans.as_ref().map(|plans| &*plans.policy.program);
             facts::check_changes(program, &changes).map(|()| changes)
         };
-        let changes = if n > MANY_FACTS { view::off_the_workers(check).await?? } else { check()? };
-        let applied = self.store().apply_within(changes, self.settings().delete_reach).await?;
-        self.counted().wrote(applied.inserted, applied.deleted);
-        Ok(applied.offset)
+        let changes = if n > MANY { self.in_turn(check).await?? } else { check()? };
+        let (engine, reach) = (self.clone(), self.settings().delete_reach);
+        // The facts wait in the writer's queue, in the request's name, even if nobody waits for the answer any more.
+        let write = async move {
+            let applied = engine.store().apply_within(changes, reach).await?;
+            engine.counted().wrote(applied.inserted, applied.deleted);
+            Ok::<_, EngineError>(applied.offset)
+        };
+        if self.account.as_ref().is_some_and(|account| account.bytes() > 0) {
+            tokio::spawn(write).await.map_err(|error| EngineError::Bug(error.to_string()))?
+        } else {
+            write.await
+        }
     }
 
     /// The stored facts that match a pattern.
@@ -217,6 +240,16 @@ impl Engine {
     /// The data-bindings documents that were sent last.
     fn documents(&self) -> &Documents {
         &self.shared.documents
+    }
+
+    /// Does work that only computes, but for long, when the asker's turn comes.
+    async fn in_turn<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, EngineError> {
+        let asker = self.account.as_ref().map_or(Asker::default(), |account| account.asker());
+        let done = self.turns().run(asker, work).await;
+        done.map_err(|lost| EngineError::Bug(lost.to_string()))
     }
 
     fn counted(&self) -> &Arc<Counted> {

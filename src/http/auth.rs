@@ -14,11 +14,14 @@ use std::sync::Arc;
 
 use axum::{
     extract::FromRequestParts,
-    http::{HeaderMap, header::AUTHORIZATION, request::Parts},
+    http::{Extensions, HeaderMap, header::AUTHORIZATION, request::Parts},
 };
 
 use super::{AppState, Environment, error::ApiError};
-use crate::store::{Access, KeyDigest};
+use crate::{
+    share::{Account, Asker},
+    store::{Access, KeyDigest},
+};
 
 /// The key that the clients' own test suites use; accepted in development mode only.
 pub const DEVELOPMENT_KEY: &str = "e_0123456789_12345_osotesttoken01xiIn";
@@ -48,7 +51,7 @@ impl FromRequestParts<Arc<AppState>> for ReadAccess {
     type Rejection = ApiError;
 
     async fn from_request_parts(head: &mut Parts, app: &Arc<AppState>) -> Result<Self, ApiError> {
-        let (environment, access) = authenticate(&head.headers, app)?;
+        let (environment, access) = authenticate(head, app)?;
         match access {
             Access::ReadWrite | Access::ReadOnly => Ok(Self(environment)),
         }
@@ -59,7 +62,7 @@ impl FromRequestParts<Arc<AppState>> for WriteAccess {
     type Rejection = ApiError;
 
     async fn from_request_parts(head: &mut Parts, app: &Arc<AppState>) -> Result<Self, ApiError> {
-        let (environment, access) = authenticate(&head.headers, app)?;
+        let (environment, access) = authenticate(head, app)?;
         match access {
             Access::ReadWrite => Ok(Self(environment)),
             Access::ReadOnly => Err(ApiError::Forbidden),
@@ -67,9 +70,9 @@ impl FromRequestParts<Arc<AppState>> for WriteAccess {
     }
 }
 
-/// The environment and the access of the request's key.
-fn authenticate(headers: &HeaderMap, app: &AppState) -> Result<(Arc<Environment>, Access), ApiError> {
-    let key = sent_key(headers).ok_or(ApiError::Unauthorized(
+/// The environment, as it answers this request, and the access of the request's key.
+fn authenticate(head: &Parts, app: &AppState) -> Result<(Arc<Environment>, Access), ApiError> {
+    let key = sent_key(&head.headers).ok_or(ApiError::Unauthorized(
         "no API key: the header `Authorization: Bearer <API_KEY>` is expected",
     ))?;
     let stored = || {
@@ -84,7 +87,16 @@ fn authenticate(headers: &HeaderMap, app: &AppState) -> Result<(Arc<Environment>
     if let Some(rates) = &app.rates {
         rates.count(&KeyDigest::of(key).into_map_key())?;
     }
-    Ok(found)
+    let (environment, access) = found;
+    let account = account(&head.extensions, app);
+    account.belongs_to(Asker::new(&environment.name, key));
+    let engine = environment.engine.on_account(account);
+    Ok((Arc::new(Environment { name: environment.name.clone(), engine }), access))
+}
+
+/// The account that a request came with.
+pub(super) fn account(extensions: &Extensions, app: &AppState) -> Arc<Account> {
+    extensions.get().cloned().unwrap_or_else(|| Arc::new(Account::new(&app.budget)))
 }
 
 /// What a key of the configuration opens; all of them are compared, whichever fits.

@@ -7,12 +7,13 @@
 //! the fields in their order, which nobody means to send.
 //!
 //! A body is decoded straight into its type. Only if that fails it is decoded a second time with the
-//! path tracked, so that good requests do not pay for good messages.
+//! path tracked, so that good requests do not pay for good messages. What is large, on the way in or out, is left
+//! to `large`.
 
 use std::{fmt, marker::PhantomData, sync::Arc};
 
 use axum::{
-    body::{Body, to_bytes},
+    body::Body,
     extract::{FromRequest, Request},
     http::{HeaderMap, HeaderValue, StatusCode, header::CONTENT_TYPE},
     response::{IntoResponse, Response},
@@ -24,49 +25,51 @@ use serde::{
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-use super::{AppState, error::ApiError};
+use super::{AppState, auth::account, error::ApiError, large};
+use crate::share::SMALL;
 
 /// A body of type `T`.
 #[derive(Debug)]
 pub(super) struct Json<T>(pub(super) T);
 
-impl<T: DeserializeOwned> FromRequest<Arc<AppState>> for Json<T> {
+impl<T: DeserializeOwned + Send + 'static> FromRequest<Arc<AppState>> for Json<T> {
     type Rejection = ApiError;
 
     async fn from_request(request: Request, app: &Arc<AppState>) -> Result<Self, ApiError> {
         let (head, body) = request.into_parts();
         is_json(&head.headers)?;
-        let limit = app.config.max_body;
-        let declared = head.headers.get("content-length").and_then(|text| text.to_str().ok()?.parse().ok());
-        if declared.is_some_and(|length: u64| length > limit as u64) {
-            return Err(too_large(limit));
-        }
-        let Ok(read) = tokio::time::timeout(app.config.body_time, to_bytes(body, limit)).await else {
+        let account = account(&head.extensions, app);
+        let arriving = large::received(body, app.config.max_body, &account);
+        let Ok(received) = tokio::time::timeout(app.config.body_time, arriving).await else {
             return Err(ApiError::SlowBody(app.config.body_time));
         };
-        let bytes = read.map_err(|error| match std::error::Error::source(&error) {
-            Some(cause) if cause.is::<http_body_util::LengthLimitError>() => too_large(limit),
-            Some(_) | None => ApiError::BadRequest(format!("the body ended early: {error}")),
-        })?;
-        decode(&bytes).map(Json)
+        let bytes = received?;
+        if bytes.len() <= SMALL {
+            return decode(&bytes).map(Json);
+        }
+        large::decoded(bytes, account, &app.turns, decode).await.map(Json)
     }
 }
 
-impl<T: Serialize> IntoResponse for Json<T> {
+impl<T: Serialize + Send + 'static> IntoResponse for Json<T> {
     fn into_response(self) -> Response {
-        match serde_json::to_vec(&self.0) {
-            Ok(text) => {
-                let mut response = Response::new(Body::from(text));
-                response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-                response
-            }
-            Err(error) => ApiError::Internal(format!("an answer does not encode: {error}")).into_response(),
+        match large::encode_brief(&self.0) {
+            Ok(Some(text)) => of_json(Body::from(text)),
+            Ok(None) => large::left_for_later(of_json(Body::empty()), self.0),
+            Err(error) => error.into_response(),
         }
     }
+}
+
+/// An answer of JSON.
+pub(super) fn of_json(body: Body) -> Response {
+    let mut response = Response::new(body);
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response
 }
 
 /// A `T` with a status other than 200.
-pub(super) fn with_status(status: StatusCode, body: impl Serialize) -> Response {
+pub(super) fn with_status(status: StatusCode, body: impl Serialize + Send + 'static) -> Response {
     let mut response = Json(body).into_response();
     if response.status() == StatusCode::OK {
         *response.status_mut() = status;
@@ -116,10 +119,6 @@ fn is_json(headers: &HeaderMap) -> Result<(), ApiError> {
     } else {
         Err(ApiError::UnsupportedMediaType)
     }
-}
-
-fn too_large(limit: usize) -> ApiError {
-    ApiError::TooLarge(format!("the body is larger than the limit of {limit} bytes"))
 }
 
 /// A `T` that must be written as a JSON object.

@@ -28,6 +28,7 @@ mod error;
 mod facts;
 mod headers;
 mod json;
+mod large;
 mod local;
 mod metrics;
 mod openapi;
@@ -80,6 +81,7 @@ use self::{
 use crate::{
     config::{Config, Secret},
     engine::Engine,
+    share::{Account, Budget, Turns},
 };
 
 /// The path of every endpoint but the two probes starts with this.
@@ -109,6 +111,9 @@ pub struct AppState {
     environments: RwLock<FxHashMap<String, Arc<Environment>>>,
     fixed_keys: Vec<FixedKey>,
     seats: Semaphore,
+    budget: Arc<Budget>,
+    /// Where long work waits its turn, here and in the engines.
+    turns: Arc<Turns>,
     rates: Option<Rates>,
     decisions: Decisions,
     metrics: Arc<Metrics>,
@@ -119,6 +124,9 @@ impl AppState {
     /// The state of a service with these environments; the configuration's keys open the first.
     pub fn new(config: Config, environments: impl IntoIterator<Item = Environment>) -> Self {
         let environments: Vec<_> = environments.into_iter().map(Arc::new).collect();
+        let turns = environments.first().map(|first| Arc::clone(first.engine.turns()));
+        let turns = turns.unwrap_or_else(|| Arc::new(Turns::beside_others()));
+        let budget = Arc::new(Budget::new(config.max_memory));
         let configured = config.api_key.as_ref().map(|Secret(key)| key.as_str());
         let development = config.dev.then_some(DEVELOPMENT_KEY);
         let keys = configured.into_iter().chain(development);
@@ -132,7 +140,7 @@ impl AppState {
         let environments = RwLock::new(environments);
         let rates = config.rate_limit.map(|each_second| Rates::new(each_second, config.rate_burst));
         let (decisions, metrics) = (Decisions::default(), Arc::new(Metrics::new()));
-        Self { config, environments, fixed_keys, seats, rates, decisions, metrics, tls: None }
+        Self { config, environments, fixed_keys, seats, budget, turns, rates, decisions, metrics, tls: None }
     }
 
     /// The same, spoken to over TLS.
@@ -208,12 +216,14 @@ async fn edge(State(app): State<Arc<AppState>>, mut request: Request, next: Next
 }
 
 /// The handler's answer, or the one of a limit or a panic that came first.
-async fn within_limits(app: &AppState, request: Request, next: Next) -> Response {
+async fn within_limits(app: &AppState, mut request: Request, next: Next) -> Response {
     let Ok(_seat) = app.seats.try_acquire() else {
         app.metrics.refused(Refused::Concurrency);
         return ApiError::Unavailable("too many requests at once".to_owned()).into_response();
     };
-    let mut handler = pin!(next.run(request));
+    let account = Arc::new(Account::new(&app.budget));
+    request.extensions_mut().insert(Arc::clone(&account));
+    let mut handler = pin!(async { large::encoded(next.run(request).await, app, account).await });
     let guarded = std::future::poll_fn(|context| {
         // A handler that panicked is never polled again, so nobody sees what it left half done.
         match catch_unwind(AssertUnwindSafe(|| handler.as_mut().poll(context))) {
