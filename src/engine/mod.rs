@@ -37,7 +37,7 @@ mod tests;
 mod versions;
 mod view;
 
-pub use crate::store::{ArgPattern, Change, Fact, FactPattern, Value};
+pub use crate::store::{ArgPattern, Change, Fact, FactPattern, FactReading, Value};
 pub use checks::ActionsQuestion;
 pub use counters::{Counters, Decided, Lookups};
 pub use environments::{check_name as check_environment_name, environment_names, open_environments};
@@ -66,7 +66,10 @@ use versions::Active;
 /// How a result names *any value*: every resource, every action.
 pub const ANY: &str = "*";
 
-/// Facts or rows whose handling is worth a turn beside the workers: about a millisecond.
+/// Facts that are read at once; more are read a part at a time.
+const FEW_FACTS: usize = 1_000;
+
+/// Facts whose handling is worth a turn beside the workers: about a millisecond.
 const MANY: usize = 2_000;
 
 /// One environment: a store of facts and the policy that decides over them. Cloning shares it.
@@ -89,6 +92,15 @@ struct Shared {
     uploads: Mutex<()>,
     documents: Documents,
     counted: Arc<Counted>,
+}
+
+/// The stored facts that match a pattern.
+#[derive(Debug)]
+pub enum FoundFacts {
+    /// All of them.
+    Few(Vec<Fact>),
+    /// So many that they are read a part at a time.
+    Many(FactReading),
 }
 
 /// How much an environment holds.
@@ -181,6 +193,20 @@ impl Engine {
     pub async fn facts(&self, pattern: FactPattern) -> Result<Vec<Fact>, EngineError> {
         facts::check_pattern(&pattern)?;
         Ok(self.store().facts(pattern, usize::MAX).await?.facts)
+    }
+
+    /// The stored facts that match a pattern, those of one moment however many they are.
+    pub async fn find_facts(&self, pattern: FactPattern) -> Result<FoundFacts, EngineError> {
+        facts::check_pattern(&pattern)?;
+        let page = self.store().facts(pattern.clone(), FEW_FACTS).await?;
+        if !page.more {
+            return Ok(FoundFacts::Few(page.facts));
+        }
+        let (engine, open) = (self.clone(), pattern.clone());
+        match self.in_turn(move || engine.store().reading(open)).await?? {
+            Some(reading) => Ok(FoundFacts::Many(reading)),
+            None => self.facts(pattern).await.map(FoundFacts::Few),
+        }
     }
 
     /// How much is stored.

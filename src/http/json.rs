@@ -82,7 +82,7 @@ fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
     // All of it: the decoder alone would not look into fields that it skips.
     let text = std::str::from_utf8(bytes)
         .map_err(|error| ApiError::BadRequest(format!("malformed JSON: the body is not UTF-8, {error}")))?;
-    serde_json::from_str(text).map_err(|quick| ApiError::BadRequest(explain::<T>(text, &quick)))
+    serde_json::from_str(text).map_err(|quick| ApiError::BadRequest(in_plain_words(explain::<T>(text, &quick))))
 }
 
 /// Says what is wrong with a body, and where.
@@ -100,13 +100,40 @@ fn explain<T: DeserializeOwned>(text: &str, quick: &serde_json::Error) -> String
     }
 }
 
+/// What decoders call the forms of JSON and the types of Rust, and what everybody else calls them.
+const PLAIN_WORDS: &[(&str, &str)] = &[
+    ("a sequence", "an array"),
+    ("a map", "an object"),
+    ("a boolean", "true or false"),
+    ("a tuple of size 2", "an array of 2 elements"),
+    ("u8", "a whole number from 0 on"),
+    ("u64", "a whole number from 0 on"),
+    ("usize", "a whole number from 0 on"),
+];
+
+/// A decoder's message in words that a client's author knows. What was sent is quoted before what was expected, and
+/// stays as it is.
+fn in_plain_words(message: String) -> String {
+    let Some((found, rest)) = message.rsplit_once(", expected ") else { return message };
+    let (expected, place) = rest.find(" at line ").map_or((rest, ""), |at| rest.split_at(at));
+    let plain = PLAIN_WORDS.iter().find(|(word, _)| *word == expected).map_or(expected, |(_, plain)| plain);
+    let plain = if plain.starts_with("struct ") { "an object" } else { plain };
+    let (start, form) = found.rsplit_once("invalid type: ").unwrap_or((found, ""));
+    let found = match form {
+        "sequence" => format!("{start}invalid type: array"),
+        "map" => format!("{start}invalid type: object"),
+        _ => found.to_owned(),
+    };
+    format!("{found}, expected {plain}{place}")
+}
+
 /// Decodes a body whose fields were looked at first; the error names the field.
 pub(super) fn decode_fields<T: DeserializeOwned>(fields: Map<String, Value>) -> Result<T, ApiError> {
     serde_path_to_error::deserialize(Value::Object(fields)).map_err(|error| {
-        ApiError::BadRequest(match error.path().iter().len() {
+        ApiError::BadRequest(in_plain_words(match error.path().iter().len() {
             0 => error.inner().to_string(),
             _ => format!("`{}`: {}", error.path(), error.inner()),
-        })
+        }))
     })
 }
 
@@ -181,10 +208,26 @@ mod tests {
     fn a_message_names_the_field() {
         assert_eq!(
             message(r#"{"name":"a","parts":[1,"x"]}"#),
-            "`parts[1]`: invalid type: string \"x\", expected u8 at line 1 column 26"
+            "`parts[1]`: invalid type: string \"x\", expected a whole number from 0 on at line 1 column 26"
         );
         assert_eq!(message(r#"{"parts":[]}"#), "missing field `name` at line 1 column 12");
-        assert_eq!(message(r#"["a",[1]]"#), "invalid type: sequence, expected an object at line 1 column 0");
+        assert_eq!(message(r#"["a",[1]]"#), "invalid type: array, expected an object at line 1 column 0");
+    }
+
+    #[test]
+    fn a_message_speaks_of_json_and_quotes_what_was_sent() {
+        let told = |body: &str| match decode::<Vec<(String, Vec<usize>)>>(body.as_bytes()) {
+            Err(ApiError::BadRequest(message)) => message,
+            other => format!("{other:?}"),
+        };
+        assert_eq!(told("{}"), "invalid type: object, expected an array at line 1 column 0");
+        assert!(told("[{}]").ends_with("invalid type: object, expected an array of 2 elements at line 1 column 1"));
+        assert!(told(r#"[["a"]]"#).ends_with("invalid length 1, expected an array of 2 elements at line 1 column 6"));
+        assert!(told(r#"[["a",[-1]]]"#).contains("integer `-1`, expected a whole number from 0 on at line"));
+        let quoted = r#"[["a",["invalid type: map, expected usize"]]]"#;
+        assert!(told(quoted).contains(
+            r#"string "invalid type: map, expected usize", expected a whole number from 0 on at line"#
+        ));
     }
 
     #[test]
@@ -192,7 +235,7 @@ mod tests {
         assert_eq!(message(""), "a JSON body is expected");
         assert!(message(r#"{"name":"a""#).starts_with("malformed JSON: EOF"));
         assert!(message(r#"{"name":"a","parts":[]} x"#).starts_with("malformed JSON: trailing characters"));
-        assert!(message(&"[".repeat(100_000)).contains("invalid type: sequence"));
+        assert!(message(&"[".repeat(100_000)).contains("invalid type: array"));
     }
 
     #[test]

@@ -36,6 +36,7 @@ mod migrate;
 mod policy;
 mod pool;
 mod reader;
+mod reading;
 mod relation;
 mod signature;
 mod snapshot;
@@ -62,6 +63,7 @@ pub use self::{
     keys::{Access, Key, NewKey},
     policy::{PolicyVersion, StoredPolicy},
     reader::Reader,
+    reading::FactReading,
     relation::Relations,
     signature::{StoredArg, StoredRelation},
     snapshot::{Holdings, Snapshot},
@@ -217,6 +219,15 @@ impl Store {
             })
         })
         .await
+    }
+
+    /// The stored facts that match now, to be read a part at a time; none in memory, where a reader keeps the writer
+    /// waiting. Blocks for a moment.
+    pub fn reading(&self, pattern: FactPattern) -> Result<Option<FactReading>, StoreError> {
+        let Some(dir) = self.shared.files.first().and_then(|database| database.parent()) else {
+            return Ok(None);
+        };
+        self.shared.published.readings.begin(dir, pattern).map(Some)
     }
 
     /// How many facts are stored; reads counters, not facts.
