@@ -145,7 +145,19 @@ impl AppState {
         let environments = RwLock::new(environments);
         let rates = config.rate_limit.map(|each_second| Rates::new(each_second, config.rate_burst));
         let (decisions, metrics) = (Decisions::default(), Arc::new(Metrics::new()));
-        Self { config, environments, fixed_keys, seats, budget, streams, turns, rates, decisions, metrics, tls: None }
+        Self {
+            config,
+            environments,
+            fixed_keys,
+            seats,
+            budget,
+            streams,
+            turns,
+            rates,
+            decisions,
+            metrics,
+            tls: None,
+        }
     }
 
     /// The same, spoken to over TLS.

@@ -40,7 +40,8 @@ fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
 
 /// A batch whose body has about so many bytes.
 fn batch(bytes: usize) -> String {
-    let facts: Vec<_> = (0..bytes / 120).map(|n| fact_json(&["is_public", &format!("Repo:{n:064}")])).collect();
+    let facts: Vec<_> =
+        (0..bytes / 120).map(|n| fact_json(&["is_public", &format!("Repo:{n:064}")])).collect();
     json!([{ "inserts": facts }]).to_string()
 }
 
@@ -91,9 +92,7 @@ fn a_length_that_is_only_announced_holds_nothing() {
     let announced: Vec<TcpStream> = (0..50).map(|_| begin(&server, &body, 10)).collect();
     let mut small = server.connect();
     let asked = question("ada", "read", "a").to_string();
-    small
-        .write_all(crate::connections::wire("POST", "/api/authorize", &asked).as_bytes())
-        .unwrap();
+    small.write_all(crate::connections::wire("POST", "/api/authorize", &asked).as_bytes()).unwrap();
     read_answer(&mut small).is(200, &json!({ "allowed": false }));
     assert_eq!(held(&server), (0, 0));
     drop(announced);

@@ -63,8 +63,7 @@ fn a_long_list_holds_every_fact_once_and_in_order() {
         singly.extend(few.json().as_array().unwrap().iter().cloned());
     }
     assert_eq!(listed[..3], singly);
-    let mut ids: Vec<&str> =
-        listed[3..].iter().map(|fact| fact["args"][0]["id"].as_str().unwrap()).collect();
+    let mut ids: Vec<&str> = listed[3..].iter().map(|fact| fact["args"][0]["id"].as_str().unwrap()).collect();
     for (at, fact) in listed[3..].iter().enumerate().step_by(997) {
         assert_eq!(fact, &fact_json(&["is_public", &format!("Repo:{}", ids[at])]));
     }
@@ -91,14 +90,16 @@ impl serde::Serialize for Ordered<'_> {
             predicate: &'a Json,
             args: Vec<Value<'a>>,
         }
-        serializer.collect_seq(self.0.iter().map(|fact| Fact {
-            predicate: &fact["predicate"],
-            args: fact["args"]
-                .as_array()
-                .unwrap()
-                .iter()
-                .map(|arg| Value { r#type: &arg["type"], id: &arg["id"] })
-                .collect(),
+        serializer.collect_seq(self.0.iter().map(|fact| {
+            Fact {
+                predicate: &fact["predicate"],
+                args: fact["args"]
+                    .as_array()
+                    .unwrap()
+                    .iter()
+                    .map(|arg| Value { r#type: &arg["type"], id: &arg["id"] })
+                    .collect(),
+            }
         }))
     }
 }
