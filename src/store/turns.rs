@@ -16,6 +16,7 @@ use std::{collections::VecDeque, sync::Arc, thread, time::Duration};
 use parking_lot::{Condvar, Mutex};
 
 use super::{error::StoreError, reader::Reader, writer};
+use crate::share::Asker;
 
 /// Questions that may wait: half of the requests that may be at work, unless the settings say otherwise. Who waits here asks
 /// nothing else meanwhile, which costs less than refusing it over and over.
@@ -26,10 +27,6 @@ const THREAD: &str = "store-question";
 
 /// How long closing waits for questions to notice that they have ended: many times what one takes for that.
 const PATIENCE: Duration = Duration::from_secs(1);
-
-/// Who asks, as far as turns are concerned.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Asker(pub u64);
 
 /// What is done with a reader.
 pub(super) type Job = Box<dyn FnOnce(&Reader) + Send>;
@@ -45,6 +42,8 @@ struct Shared {
     state: Mutex<State>,
     /// Told when a reader comes back.
     back: Condvar,
+    /// Whether the threads leave the processors to others first.
+    gives_way: bool,
 }
 
 #[derive(Debug)]
@@ -90,10 +89,11 @@ struct Turn {
 
 impl Turns {
     /// Takes the readers.
-    pub(super) fn new(free: Vec<Reader>) -> Self {
+    pub(super) fn new(free: Vec<Reader>, gives_way: bool) -> Self {
         let n_readers = free.len();
         let state = State { free, n_readers, lines: VecDeque::new(), n_asked: 0, is_closed: false };
-        Self { shared: Arc::new(Shared { state: Mutex::new(state), back: Condvar::new() }) }
+        let (state, back) = (Mutex::new(state), Condvar::new());
+        Self { shared: Arc::new(Shared { state, back, gives_way }) }
     }
 
     /// Queues a job. One that is dropped without a turn has lost its place to another asker's, or the store closes.
@@ -198,7 +198,9 @@ impl State {
 impl Turn {
     /// Runs a job, and then those that wait.
     fn serve(mut self, mut job: Job) {
-        writer::give_way();
+        if self.turns.shared.gives_way {
+            writer::give_way();
+        }
         while let Some(reader) = self.reader.take() {
             job(&reader);
             let (closed, next) = {

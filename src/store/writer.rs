@@ -39,6 +39,7 @@ use super::{
     error::StoreError,
     keys::KeyRing,
     log::Log,
+    reading::Readings,
     relation::{Directory, Relations, Retired},
     transaction::{Job, Pending, Transaction, Write},
 };
@@ -74,6 +75,8 @@ pub(super) struct Published {
     pub(super) coming: AtomicU64,
     /// The keys.
     pub(super) keys: RwLock<Arc<KeyRing>>,
+    /// What keeps the log from starting over until it has been read, or cut.
+    pub(super) readings: Readings,
 }
 
 /// What a transaction changes for readers.
@@ -345,6 +348,9 @@ impl State {
 
     /// What can wait until everybody is answered.
     fn tidy(&mut self) {
+        if self.log.is_full() {
+            self.published.readings.cut();
+        }
         self.log.keep_small(&self.conn);
         if let Err(error) = self.retired.drop_unused(&self.conn) {
             tracing::warn!(%error, "cleared tables stay until the next start");
