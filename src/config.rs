@@ -180,6 +180,11 @@ settings! {
     /// Readers of questions that are not brief, in each environment. Keys share them in turns, and no key has all of them.
     /// None given is one more than processors, so that a key that is alone can use all of those.
     long_readers: Option<NonZeroUsize> = None;
+    /// The bytes that large bodies, what they decode to, and large answers may take together; enough for a dozen
+    /// of the largest bodies, and little beside what the store keeps in memory. Beyond it a request gets 503. One
+    /// request may take half of it, and one key as much as is still free, so that nobody takes all. What has at most
+    /// 64 KiB is not counted.
+    max_memory: usize = 256 * 1024 * 1024;
     /// The most requests a second of one key, beyond which it gets 429; none, because a check is made for
     /// every page that an application shows, all of them with one key, and how many are too many only its
     /// owner knows. What protects the service itself is the limit on requests at work.

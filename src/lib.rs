@@ -7,6 +7,7 @@
 //! cli ─→ config ─→ http ─→ engine ─┬→ portcullis_compiler   (text in, statement out)
 //!                                  └→ store                 (facts and policy versions, runs statements)
 //!        └→ control ─→ http, engine       (orders from commands on the same machine)
+//!                       http, engine ─→ share          (memory and processors, which requests share)
 //! ```
 
 pub mod cli;
@@ -14,6 +15,7 @@ pub mod config;
 pub mod control;
 pub mod engine;
 pub mod http;
+pub mod share;
 pub mod store;
 
 use std::sync::Arc;

@@ -33,9 +33,10 @@ const COMPILER: &[(&str, &[&str])] = &[
 /// The same for the service. Of the store, `http` sees the errors and what a key may do, no more.
 const SERVICE: &[(&str, &[&str])] = &[
     ("config", &[]),
-    ("store", &[]),
-    ("engine", &["store"]),
-    ("http", &["config", "store", "engine"]),
+    ("share", &[]),
+    ("store", &["share"]),
+    ("engine", &["share", "store"]),
+    ("http", &["config", "share", "store", "engine"]),
     ("control", &["store", "engine", "http"]),
     ("cli", &["config", "store", "engine", "http", "control"]),
 ];

@@ -6,9 +6,11 @@
 use super::EngineError;
 use super::catalog::{self, Context};
 use super::plans::Plans;
+use crate::share::{Account, Meter, NoRoom};
 use crate::store::{Attempt, Param, Reader, StoreError};
 use portcullis_compiler::question::{Answer, AnswerColumn, Domain, Question, Slot, Statement};
 use std::borrow::Cow;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 /// Bytes of a statement and its values beyond which a question is not tried as a brief one: reading them alone may take a
@@ -27,6 +29,10 @@ where
     if is_heavy { attempt.read(read).await } else { attempt.read_brief(read).await }
 }
 
+/// About how many bytes an answer takes beside its values: for itself, and for each of them.
+const ROW_BYTES: usize = 24;
+const VALUE_BYTES: usize = 64;
+
 /// A statement and the values for its parameters: ready to run on any reader.
 #[derive(Clone, Debug)]
 pub(super) struct Prepared {
@@ -35,6 +41,7 @@ pub(super) struct Prepared {
     /// Those of the statement that says whether the answer must be refused.
     refusal_params: Vec<Param>,
     max_rows: usize,
+    account: Option<Arc<Account>>,
     /// INVARIANT: the store keeps the tables that the statement names while its relations are held.
     _plans: Arc<Plans>,
 }
@@ -95,6 +102,26 @@ impl Binding<'_> {
 /// One answer, a value a column; `None` stands for any.
 pub(super) type Row = Vec<Option<String>>;
 
+/// About how many bytes an answer with these values takes.
+fn row_bytes(row: &[Option<Cow<'_, str>>]) -> usize {
+    row.iter().flatten().map(|value| value.len()).sum::<usize>() + ROW_BYTES + VALUE_BYTES * row.len()
+}
+
+/// Says that an answer is over the limit of rows.
+pub(super) fn too_many_rows(most: usize) -> StoreError {
+    StoreError::TooLarge(format!("the answer has more than {most} rows"))
+}
+
+/// Says that an answer finds no room in memory.
+pub(super) fn no_room(refused: NoRoom) -> StoreError {
+    match refused {
+        NoRoom::Now => StoreError::Busy,
+        NoRoom::Ever(most) => {
+            StoreError::TooLarge(format!("the answer takes more than the {most} bytes that one request may"))
+        }
+    }
+}
+
 impl Prepared {
     /// Fills the values of a question into its statement.
     pub(super) fn new(
@@ -103,13 +130,14 @@ impl Prepared {
         question: &Question,
         binding: &Binding<'_>,
         max_rows: usize,
+        account: Option<Arc<Account>>,
     ) -> Result<Self, EngineError> {
         let params = binding.params(question, &statement.slots)?;
         let refusal_params = match &statement.refusal {
             Some(refusal) => binding.params(question, &refusal.slots)?,
             None => Vec::new(),
         };
-        Ok(Self { statement, params, refusal_params, max_rows, _plans: plans })
+        Ok(Self { statement, params, refusal_params, max_rows, account, _plans: plans })
     }
 
     /// Runs `body` in a snapshot in which the rows are the whole answer, or refuses the question.
@@ -157,20 +185,29 @@ impl Prepared {
     /// Every answer, distinct; the columns are those of [`Prepared::columns`]. Nothing is read beyond the limit.
     pub(super) fn rows(&self, reader: &Reader) -> Result<Vec<Row>, StoreError> {
         let mut rows = Vec::new();
-        let is_over = self.enumerable(reader, |reader| {
-            reader.first_rows(&self.statement.sql, &self.params, self.max_rows, |row| {
+        let mut meter = Meter::new(self.account.as_ref());
+        self.enumerable(reader, |reader| {
+            reader.rows_until(&self.statement.sql, &self.params, |row| {
+                if rows.len() == self.max_rows {
+                    return Err(too_many_rows(self.max_rows));
+                }
+                meter.grow(row_bytes(row)).map_err(no_room)?;
                 rows.push(row.iter_mut().map(|value| value.take().map(Cow::into_owned)).collect());
+                Ok(ControlFlow::Continue(()))
             })
         })?;
-        if is_over { Err(too_many(self.max_rows)) } else { Ok(rows) }
+        Ok(rows)
     }
 
     /// The answers of a question with one wanted variable.
     pub(super) fn ids(&self, reader: &Reader) -> Result<Vec<Option<String>>, StoreError> {
         let mut ids = Vec::new();
+        let mut meter = Meter::new(self.account.as_ref());
         self.enumerable(reader, |reader| {
-            reader.rows(&self.statement.sql, &self.params, |row| {
+            reader.rows_until(&self.statement.sql, &self.params, |row| {
+                meter.grow(row_bytes(row)).map_err(no_room)?;
                 ids.push(row.first_mut().and_then(Option::take).map(Cow::into_owned));
+                Ok(ControlFlow::Continue(()))
             })
         })?;
         Ok(ids)
@@ -209,9 +246,4 @@ impl Prepared {
     pub(super) fn is_decision(&self) -> bool {
         matches!(self.statement.answer, Answer::Decision)
     }
-}
-
-/// Refuses an answer with more rows than this.
-pub(super) fn too_many(max_rows: usize) -> StoreError {
-    StoreError::TooLarge(format!("the answer has more than {max_rows} rows"))
 }

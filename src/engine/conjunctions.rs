@@ -10,7 +10,7 @@
 //!
 //! Whether the conjunction can be enumerated is asked of the whole, as one part may be empty for which another need not be.
 
-use super::answers::{Prepared, Row, STEPS_PER_ANSWER, too_many};
+use super::answers::{Prepared, Row, STEPS_PER_ANSWER, too_many_rows};
 use super::evaluate::Assignment;
 use super::view::View;
 use super::{EngineError, questions};
@@ -196,7 +196,7 @@ impl Conjunction {
                 Ok(rows) => {
                     n_rows = n_rows.saturating_mul(rows.len());
                     all.push(rows);
-                    refused = (n_rows > most).then(|| too_many(most));
+                    refused = (n_rows > most).then(|| too_many_rows(most));
                 }
                 Err(error @ (StoreError::TooLarge(_) | StoreError::Invalid(_))) => refused = Some(error),
                 Err(error) => return Err(error),
@@ -237,7 +237,7 @@ fn product(
 ) -> Result<Vec<Assignment>, StoreError> {
     let n_answers = left.len().saturating_mul(right.len());
     if n_answers > most {
-        return Err(too_many(most));
+        return Err(too_many_rows(most));
     }
     if let [only] = left
         && only.is_empty()

@@ -22,6 +22,7 @@ mod environments;
 mod error;
 mod evaluate;
 mod facts;
+mod fitness;
 #[cfg(test)]
 mod fixture;
 mod local;
@@ -38,7 +39,7 @@ mod tests;
 mod versions;
 mod view;
 
-pub use crate::store::{ArgPattern, Asker, Change, Fact, FactPattern, Usage, Value};
+pub use crate::store::{ArgPattern, Change, Fact, FactPattern, FactReading, Usage, Value};
 pub use checks::ActionsQuestion;
 pub use counters::{Counters, Decided, Lookups};
 pub use environments::{check_name as check_environment_name, environment_names, open_environments};
@@ -53,6 +54,7 @@ pub use report::{TestOutcome, TestReport};
 pub use settings::EngineSettings;
 pub use view::unix_time;
 
+use crate::share::{Account, Asker, Turns};
 use crate::store::{Access, Key, NewKey, Stats, Store, StoreOptions};
 use counters::Counted;
 use local::Documents;
@@ -66,14 +68,19 @@ use versions::Active;
 /// How a result names *any value*: every resource, every action.
 pub const ANY: &str = "*";
 
-/// Facts whose check is worth a thread of its own: some milliseconds.
-const MANY_FACTS: usize = 5_000;
+/// Facts that are read at once; more are read a part at a time.
+const FEW_FACTS: usize = 1_000;
+
+/// Facts whose handling is worth a turn beside the workers: about a millisecond.
+const MANY: usize = 2_000;
 
 /// One environment: a store of facts and the policy that decides over them. Cloning shares it.
 #[derive(Clone, Debug)]
 pub struct Engine {
     shared: Arc<Shared>,
     store: Store,
+    /// The account of the request for which it answers; none for the service itself.
+    account: Option<Arc<Account>>,
 }
 
 #[derive(Debug)]
@@ -89,6 +96,15 @@ struct Shared {
     counted: Arc<Counted>,
     /// Set when nothing is answered any more.
     ending: watch::Sender<bool>,
+}
+
+/// The stored facts that match a pattern.
+#[derive(Debug)]
+pub enum FoundFacts {
+    /// All of them.
+    Few(Vec<Fact>),
+    /// So many that they are read a part at a time.
+    Many(FactReading),
 }
 
 /// How much an environment holds.
@@ -126,7 +142,7 @@ impl Engine {
             counted: Arc::default(),
             ending: watch::Sender::default(),
         };
-        let engine = Self { shared: Arc::new(shared), store };
+        let engine = Self { shared: Arc::new(shared), store, account: None };
         if let Some(policy) = stored {
             let active = view::off_the_workers(move || Active::of(&policy)).await??;
             engine.activate(Some(Arc::new(active)));
@@ -134,10 +150,17 @@ impl Engine {
         Ok(engine)
     }
 
-    /// The same environment, for questions of this asker: long ones take turns by it.
+    /// The same engine for one request, which takes what it needs of memory, processors and readers in the name of its
+    /// asker.
     #[must_use]
-    pub fn asked_by(&self, asker: Asker) -> Self {
-        Self { shared: Arc::clone(&self.shared), store: self.store.asked_by(asker) }
+    pub fn on_account(&self, account: Arc<Account>) -> Self {
+        let store = self.store.asked_by(account.asker());
+        Self { shared: Arc::clone(&self.shared), store, account: Some(account) }
+    }
+
+    /// Where its long work waits its turn.
+    pub fn turns(&self) -> &Arc<Turns> {
+        &self.settings().turns
     }
 
     /// How many questions run and wait.
@@ -163,21 +186,49 @@ impl Engine {
                 "the batch has {n} facts, at most {limit} are allowed"
             )));
         }
-        let plans = self.plans();
+        let (plans, account) = (self.plans(), self.account.clone());
         let check = move || {
             let program = plans.as_ref().map(|plans| &*plans.policy.program);
-            facts::check_changes(program, &changes).map(|()| changes)
+            facts::check_changes(program, &changes)?;
+            // What they take was guessed before.
+            if let Some(account) = account.filter(|account| account.bytes() > 0) {
+                account.shrink_to(changes.iter().map(facts::bytes).sum());
+            }
+            Ok::<_, EngineError>(changes)
         };
-        let changes = if n > MANY_FACTS { view::off_the_workers(check).await?? } else { check()? };
-        let applied = self.store().apply_within(changes, self.settings().delete_reach).await?;
-        self.counted().wrote(applied.inserted, applied.deleted);
-        Ok(applied.offset)
+        let changes = if n > MANY { self.in_turn(check).await?? } else { check()? };
+        let (engine, reach) = (self.clone(), self.settings().delete_reach);
+        // The facts wait in the writer's queue, in the request's name, even if nobody waits for the answer any more.
+        let write = async move {
+            let applied = engine.store().apply_within(changes, reach).await?;
+            engine.counted().wrote(applied.inserted, applied.deleted);
+            Ok::<_, EngineError>(applied.offset)
+        };
+        if self.account.as_ref().is_some_and(|account| account.bytes() > 0) {
+            tokio::spawn(write).await.map_err(|error| EngineError::Bug(error.to_string()))?
+        } else {
+            write.await
+        }
     }
 
     /// The stored facts that match a pattern.
     pub async fn facts(&self, pattern: FactPattern) -> Result<Vec<Fact>, EngineError> {
         facts::check_pattern(&pattern)?;
         Ok(self.store().facts(pattern, usize::MAX).await?.facts)
+    }
+
+    /// The stored facts that match a pattern, those of one moment however many they are.
+    pub async fn find_facts(&self, pattern: FactPattern) -> Result<FoundFacts, EngineError> {
+        facts::check_pattern(&pattern)?;
+        let page = self.store().facts(pattern.clone(), FEW_FACTS).await?;
+        if !page.more {
+            return Ok(FoundFacts::Few(page.facts));
+        }
+        let (engine, open) = (self.clone(), pattern.clone());
+        match self.in_turn(move || engine.store().reading(open)).await?? {
+            Some(reading) => Ok(FoundFacts::Many(reading)),
+            None => self.facts(pattern).await.map(FoundFacts::Few),
+        }
     }
 
     /// How much is stored.
@@ -247,6 +298,16 @@ impl Engine {
     /// The data-bindings documents that were sent last.
     fn documents(&self) -> &Documents {
         &self.shared.documents
+    }
+
+    /// Does work that only computes, but for long, when the asker's turn comes.
+    async fn in_turn<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, EngineError> {
+        let asker = self.account.as_ref().map_or(Asker::default(), |account| account.asker());
+        let done = self.turns().run(asker, work).await;
+        done.map_err(|lost| EngineError::Bug(lost.to_string()))
     }
 
     fn counted(&self) -> &Arc<Counted> {

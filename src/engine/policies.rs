@@ -64,6 +64,22 @@ impl Engine {
         filename: String,
         options: PolicyOptions,
     ) -> Result<PolicyOutcome, EngineError> {
+        let mut outcome = self.upload(src, filename, options).await?;
+        if options.show_suggestions
+            && let Some(reason) = self.unfit().await?
+        {
+            let lint = format!("\n\nwarning: no check of this policy can be answered: {reason}");
+            outcome.message.push_str(&lint);
+        }
+        Ok(outcome)
+    }
+
+    async fn upload(
+        &self,
+        src: String,
+        filename: String,
+        options: PolicyOptions,
+    ) -> Result<PolicyOutcome, EngineError> {
         let turn = self.turn().await?;
         let active = self.plans().map(|plans| Arc::clone(&plans.policy));
         let same = |active: &Arc<Active>| {

@@ -3,6 +3,8 @@
 //! `config` fills these in from the command line and the environment; the defaults are those of the
 //! published contract.
 
+use crate::share::Turns;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The bounds of one engine.
@@ -34,6 +36,8 @@ pub struct EngineSettings {
     pub answer_rows: usize,
     /// Values of stored facts for one condition in the SQL of a local check: a text is sent, parsed and planned each time.
     pub embedded_values: usize,
+    /// Where long work waits its turn; environments with the same settings share it.
+    pub turns: Arc<Turns>,
 }
 
 impl Default for EngineSettings {
@@ -51,6 +55,7 @@ impl Default for EngineSettings {
             question_atoms: 32,
             answer_rows: 1_000_000,
             embedded_values: 10_000,
+            turns: Arc::new(Turns::beside_others()),
         }
     }
 }

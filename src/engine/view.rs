@@ -8,6 +8,7 @@ use super::catalog::Context;
 use super::counters::Counted;
 use super::plans::{PlanKey, Plans};
 use super::{Engine, EngineError, facts};
+use crate::share::Account;
 use crate::store::{Attempt, Fact};
 use portcullis_compiler::ir::Program;
 use portcullis_compiler::question::Question;
@@ -24,6 +25,7 @@ pub(super) struct View {
     context: Context,
     now: i64,
     max_rows: usize,
+    account: Option<Arc<Account>>,
 }
 
 impl Engine {
@@ -48,6 +50,7 @@ impl Engine {
             context: Context::of(context),
             now: unix_time(),
             max_rows,
+            account: self.account.clone(),
         }))
     }
 
@@ -57,7 +60,8 @@ impl Engine {
         let plans = self.plans_without_policy()?;
         let counted = Arc::clone(self.counted());
         let is_first = attempt.is_first();
-        Ok(View { plans, counted, is_first, context: Context::default(), now: unix_time(), max_rows })
+        let (context, now, account) = (Context::default(), unix_time(), self.account.clone());
+        Ok(View { plans, counted, is_first, context, now, max_rows, account })
     }
 }
 
@@ -109,7 +113,8 @@ impl View {
             off_the_workers(move || plans.compile(key)).await?
         };
         let binding = Binding { context: &self.context, now: self.now, window };
-        Prepared::new(Arc::clone(&self.plans), compiled?, question, &binding, self.max_rows)
+        let (plans, account) = (Arc::clone(&self.plans), self.account.clone());
+        Prepared::new(plans, compiled?, question, &binding, self.max_rows, account)
     }
 }
 

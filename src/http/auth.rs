@@ -10,19 +10,16 @@
 //! lives as long as the process, and is kept hashed as well. Digests are compared in constant time. Where keys
 //! have a rate, a request over it is refused here too (429).
 
-use std::{
-    hash::{DefaultHasher, Hash, Hasher},
-    sync::Arc,
-};
+use std::sync::Arc;
 
 use axum::{
     extract::FromRequestParts,
-    http::{HeaderMap, header::AUTHORIZATION, request::Parts},
+    http::{Extensions, HeaderMap, header::AUTHORIZATION, request::Parts},
 };
 
 use super::{AppState, Environment, error::ApiError};
 use crate::{
-    engine::Asker,
+    share::{Account, Asker},
     store::{Access, KeyDigest},
 };
 
@@ -54,7 +51,7 @@ impl FromRequestParts<Arc<AppState>> for ReadAccess {
     type Rejection = ApiError;
 
     async fn from_request_parts(head: &mut Parts, app: &Arc<AppState>) -> Result<Self, ApiError> {
-        let (environment, access) = authenticate(&head.headers, app)?;
+        let (environment, access) = authenticate(head, app)?;
         match access {
             Access::ReadWrite | Access::ReadOnly => Ok(Self(environment)),
         }
@@ -65,7 +62,7 @@ impl FromRequestParts<Arc<AppState>> for WriteAccess {
     type Rejection = ApiError;
 
     async fn from_request_parts(head: &mut Parts, app: &Arc<AppState>) -> Result<Self, ApiError> {
-        let (environment, access) = authenticate(&head.headers, app)?;
+        let (environment, access) = authenticate(head, app)?;
         match access {
             Access::ReadWrite => Ok(Self(environment)),
             Access::ReadOnly => Err(ApiError::Forbidden),
@@ -73,9 +70,9 @@ impl FromRequestParts<Arc<AppState>> for WriteAccess {
     }
 }
 
-/// The environment, as this key asks it, and the access of the request's key.
-fn authenticate(headers: &HeaderMap, app: &AppState) -> Result<(Arc<Environment>, Access), ApiError> {
-    let key = sent_key(headers).ok_or(ApiError::Unauthorized(
+/// The environment, as it answers this request, and the access of the request's key.
+fn authenticate(head: &Parts, app: &AppState) -> Result<(Arc<Environment>, Access), ApiError> {
+    let key = sent_key(&head.headers).ok_or(ApiError::Unauthorized(
         "no API key: the header `Authorization: Bearer <API_KEY>` is expected",
     ))?;
     let stored = || {
@@ -91,15 +88,15 @@ fn authenticate(headers: &HeaderMap, app: &AppState) -> Result<(Arc<Environment>
         rates.count(&KeyDigest::of(key).into_map_key())?;
     }
     let (environment, access) = found;
-    let engine = environment.engine.asked_by(asker(key));
+    let account = account(&head.extensions, app);
+    account.belongs_to(Asker::new(&environment.name, key));
+    let engine = environment.engine.on_account(account);
     Ok((Arc::new(Environment { name: environment.name.clone(), engine }), access))
 }
 
-/// A number for the key, by which its long questions take turns. Should two keys have the same, they share their turns.
-fn asker(key: &str) -> Asker {
-    let mut hasher = DefaultHasher::new();
-    key.hash(&mut hasher);
-    Asker(hasher.finish())
+/// The account that a request came with.
+pub(super) fn account(extensions: &Extensions, app: &AppState) -> Arc<Account> {
+    extensions.get().cloned().unwrap_or_else(|| Arc::new(Account::new(&app.budget)))
 }
 
 /// What a key of the configuration opens; all of them are compared, whichever fits.

@@ -140,7 +140,7 @@ struct ListIn {
     /// at most, whatever is asked for.
     #[schema(value_type = Option<u64>, minimum = 10_000)]
     page_size: Option<usize>,
-    /// The `next_page_token` of the page before; its page size counts then.
+    /// The `next_page_token` of the page before, whose page size counts then; none if empty or null.
     page_token: Option<String>,
     /// Facts that count for this request alone.
     #[schema(value_type = Option<Vec<FactIn>>)]
@@ -192,7 +192,9 @@ async fn list(
         context: &context,
     };
     let secret = environment.engine.secret();
-    let place = match (&asked.page_token, asked.page_size) {
+    // An empty token is none, as some clients write it.
+    let token = asked.page_token.as_ref().filter(|token| !token.is_empty());
+    let place = match (token, asked.page_size) {
         (Some(token), _) => Some(bound.open(secret, token)?),
         (None, Some(size)) => Some(Place::first(size)?),
         (None, None) => None,

@@ -23,6 +23,7 @@ use super::{
 };
 use crate::{
     engine::{EngineError, PolicyRefusal},
+    share::{Lost, NoRoom},
     store::StoreError,
 };
 
@@ -126,7 +127,7 @@ impl ApiError {
     }
 
     /// The answer, whose body is made from the message.
-    fn answer<B: Serialize>(self, body: impl FnOnce(String) -> B) -> Response {
+    fn answer<B: Serialize + Send + 'static>(self, body: impl FnOnce(String) -> B) -> Response {
         self.log();
         let retry = match self {
             Self::TooManyRequests { wait, .. } => Some(whole_seconds(wait)),
@@ -148,6 +149,23 @@ impl ApiError {
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         self.answer(|message| Message { message })
+    }
+}
+
+impl From<NoRoom> for ApiError {
+    fn from(refused: NoRoom) -> Self {
+        match refused {
+            NoRoom::Now => Self::Unavailable("requests hold as much memory as they may".to_owned()),
+            NoRoom::Ever(most) => {
+                Self::TooLarge(format!("the request takes more than the {most} bytes of memory that one may"))
+            }
+        }
+    }
+}
+
+impl From<Lost> for ApiError {
+    fn from(lost: Lost) -> Self {
+        Self::Internal(lost.to_string())
     }
 }
 

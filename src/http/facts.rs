@@ -5,7 +5,12 @@
 
 use std::sync::Arc;
 
-use axum::http::Uri;
+use axum::{
+    Extension,
+    extract::State,
+    http::Uri,
+    response::{IntoResponse, Response},
+};
 use serde::Deserialize;
 use utoipa::ToSchema;
 use utoipa_axum::{router::OpenApiRouter, routes};
@@ -18,9 +23,13 @@ use super::{
     json::{Json, Message, Object},
     openapi::BatchItem,
     params::{FactsQuery, MAX_ARGS, pairs},
+    stream,
     values::{FactIn, FactOut, FactsIn, PatternIn, PatternsIn, facts, patterns},
 };
-use crate::engine::{ArgPattern, Change, Fact, FactPattern, Value};
+use crate::{
+    engine::{ArgPattern, Change, Fact, FactPattern, FoundFacts, Value},
+    share::Account,
+};
 
 /// The answer of every mutation but one.
 type Done = Result<(Offset, Json<Message>), ApiError>;
@@ -221,9 +230,18 @@ async fn done(WriteAccess(environment): WriteAccess, changes: Vec<Change>) -> Do
         {"predicate": "is_public", "args": [{"type": "Repository", "id": "docs"}]},
     ]))),
 )]
-async fn read(ReadAccess(environment): ReadAccess, uri: Uri) -> Result<Json<Vec<FactOut>>, ApiError> {
-    let facts = environment.engine.facts(pattern(&pairs(&uri)?)?).await?;
-    Ok(Json(facts.into_iter().map(FactOut::from).collect()))
+async fn read(
+    ReadAccess(environment): ReadAccess,
+    State(app): State<Arc<AppState>>,
+    Extension(account): Extension<Arc<Account>>,
+    uri: Uri,
+) -> Result<Response, ApiError> {
+    match environment.engine.find_facts(pattern(&pairs(&uri)?)?).await? {
+        FoundFacts::Few(facts) => {
+            Ok(Json(facts.into_iter().map(FactOut::from).collect::<Vec<_>>()).into_response())
+        }
+        FoundFacts::Many(reading) => stream::facts(reading, &app, &account).await,
+    }
 }
 
 /// The pattern that `?predicate=P&args.0.type=T&args.0.id=I&args.1.…` describes.

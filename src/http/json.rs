@@ -7,12 +7,13 @@
 //! the fields in their order, which nobody means to send.
 //!
 //! A body is decoded straight into its type. Only if that fails it is decoded a second time with the
-//! path tracked, so that good requests do not pay for good messages.
+//! path tracked, so that good requests do not pay for good messages. What is large, on the way in or out, is left
+//! to `large`.
 
 use std::{fmt, marker::PhantomData, sync::Arc};
 
 use axum::{
-    body::{Body, to_bytes},
+    body::Body,
     extract::{FromRequest, Request},
     http::{HeaderMap, HeaderValue, StatusCode, header::CONTENT_TYPE},
     response::{IntoResponse, Response},
@@ -24,49 +25,51 @@ use serde::{
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-use super::{AppState, error::ApiError};
+use super::{AppState, auth::account, error::ApiError, large};
+use crate::share::SMALL;
 
 /// A body of type `T`.
 #[derive(Debug)]
 pub(super) struct Json<T>(pub(super) T);
 
-impl<T: DeserializeOwned> FromRequest<Arc<AppState>> for Json<T> {
+impl<T: DeserializeOwned + Send + 'static> FromRequest<Arc<AppState>> for Json<T> {
     type Rejection = ApiError;
 
     async fn from_request(request: Request, app: &Arc<AppState>) -> Result<Self, ApiError> {
         let (head, body) = request.into_parts();
         is_json(&head.headers)?;
-        let limit = app.config.max_body;
-        let declared = head.headers.get("content-length").and_then(|text| text.to_str().ok()?.parse().ok());
-        if declared.is_some_and(|length: u64| length > limit as u64) {
-            return Err(too_large(limit));
-        }
-        let Ok(read) = tokio::time::timeout(app.config.body_time, to_bytes(body, limit)).await else {
+        let account = account(&head.extensions, app);
+        let arriving = large::received(body, app.config.max_body, &account);
+        let Ok(received) = tokio::time::timeout(app.config.body_time, arriving).await else {
             return Err(ApiError::SlowBody(app.config.body_time));
         };
-        let bytes = read.map_err(|error| match std::error::Error::source(&error) {
-            Some(cause) if cause.is::<http_body_util::LengthLimitError>() => too_large(limit),
-            Some(_) | None => ApiError::BadRequest(format!("the body ended early: {error}")),
-        })?;
-        decode(&bytes).map(Json)
+        let bytes = received?;
+        if bytes.len() <= SMALL {
+            return decode(&bytes).map(Json);
+        }
+        large::decoded(bytes, account, &app.turns, decode).await.map(Json)
     }
 }
 
-impl<T: Serialize> IntoResponse for Json<T> {
+impl<T: Serialize + Send + 'static> IntoResponse for Json<T> {
     fn into_response(self) -> Response {
-        match serde_json::to_vec(&self.0) {
-            Ok(text) => {
-                let mut response = Response::new(Body::from(text));
-                response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-                response
-            }
-            Err(error) => ApiError::Internal(format!("an answer does not encode: {error}")).into_response(),
+        match large::encode_brief(&self.0) {
+            Ok(Some(text)) => of_json(Body::from(text)),
+            Ok(None) => large::left_for_later(of_json(Body::empty()), self.0),
+            Err(error) => error.into_response(),
         }
     }
+}
+
+/// An answer of JSON.
+pub(super) fn of_json(body: Body) -> Response {
+    let mut response = Response::new(body);
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response
 }
 
 /// A `T` with a status other than 200.
-pub(super) fn with_status(status: StatusCode, body: impl Serialize) -> Response {
+pub(super) fn with_status(status: StatusCode, body: impl Serialize + Send + 'static) -> Response {
     let mut response = Json(body).into_response();
     if response.status() == StatusCode::OK {
         *response.status_mut() = status;
@@ -79,7 +82,8 @@ fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
     // All of it: the decoder alone would not look into fields that it skips.
     let text = std::str::from_utf8(bytes)
         .map_err(|error| ApiError::BadRequest(format!("malformed JSON: the body is not UTF-8, {error}")))?;
-    serde_json::from_str(text).map_err(|quick| ApiError::BadRequest(explain::<T>(text, &quick)))
+    serde_json::from_str(text)
+        .map_err(|quick| ApiError::BadRequest(in_plain_words(explain::<T>(text, &quick))))
 }
 
 /// Says what is wrong with a body, and where.
@@ -97,13 +101,40 @@ fn explain<T: DeserializeOwned>(text: &str, quick: &serde_json::Error) -> String
     }
 }
 
+/// What decoders call the forms of JSON and the types of Rust, and what everybody else calls them.
+const PLAIN_WORDS: &[(&str, &str)] = &[
+    ("a sequence", "an array"),
+    ("a map", "an object"),
+    ("a boolean", "true or false"),
+    ("a tuple of size 2", "an array of 2 elements"),
+    ("u8", "a whole number from 0 on"),
+    ("u64", "a whole number from 0 on"),
+    ("usize", "a whole number from 0 on"),
+];
+
+/// A decoder's message in words that a client's author knows. What was sent is quoted before what was expected, and
+/// stays as it is.
+fn in_plain_words(message: String) -> String {
+    let Some((found, rest)) = message.rsplit_once(", expected ") else { return message };
+    let (expected, place) = rest.find(" at line ").map_or((rest, ""), |at| rest.split_at(at));
+    let plain = PLAIN_WORDS.iter().find(|(word, _)| *word == expected).map_or(expected, |(_, plain)| plain);
+    let plain = if plain.starts_with("struct ") { "an object" } else { plain };
+    let (start, form) = found.rsplit_once("invalid type: ").unwrap_or((found, ""));
+    let found = match form {
+        "sequence" => format!("{start}invalid type: array"),
+        "map" => format!("{start}invalid type: object"),
+        _ => found.to_owned(),
+    };
+    format!("{found}, expected {plain}{place}")
+}
+
 /// Decodes a body whose fields were looked at first; the error names the field.
 pub(super) fn decode_fields<T: DeserializeOwned>(fields: Map<String, Value>) -> Result<T, ApiError> {
     serde_path_to_error::deserialize(Value::Object(fields)).map_err(|error| {
-        ApiError::BadRequest(match error.path().iter().len() {
+        ApiError::BadRequest(in_plain_words(match error.path().iter().len() {
             0 => error.inner().to_string(),
             _ => format!("`{}`: {}", error.path(), error.inner()),
-        })
+        }))
     })
 }
 
@@ -116,10 +147,6 @@ fn is_json(headers: &HeaderMap) -> Result<(), ApiError> {
     } else {
         Err(ApiError::UnsupportedMediaType)
     }
-}
-
-fn too_large(limit: usize) -> ApiError {
-    ApiError::TooLarge(format!("the body is larger than the limit of {limit} bytes"))
 }
 
 /// A `T` that must be written as a JSON object.
@@ -182,10 +209,32 @@ mod tests {
     fn a_message_names_the_field() {
         assert_eq!(
             message(r#"{"name":"a","parts":[1,"x"]}"#),
-            "`parts[1]`: invalid type: string \"x\", expected u8 at line 1 column 26"
+            "`parts[1]`: invalid type: string \"x\", expected a whole number from 0 on at line 1 column 26"
         );
         assert_eq!(message(r#"{"parts":[]}"#), "missing field `name` at line 1 column 12");
-        assert_eq!(message(r#"["a",[1]]"#), "invalid type: sequence, expected an object at line 1 column 0");
+        assert_eq!(message(r#"["a",[1]]"#), "invalid type: array, expected an object at line 1 column 0");
+    }
+
+    #[test]
+    fn a_message_speaks_of_json_and_quotes_what_was_sent() {
+        let told = |body: &str| match decode::<Vec<(String, Vec<usize>)>>(body.as_bytes()) {
+            Err(ApiError::BadRequest(message)) => message,
+            other => format!("{other:?}"),
+        };
+        assert_eq!(told("{}"), "invalid type: object, expected an array at line 1 column 0");
+        assert!(
+            told("[{}]")
+                .ends_with("invalid type: object, expected an array of 2 elements at line 1 column 1")
+        );
+        assert!(
+            told(r#"[["a"]]"#)
+                .ends_with("invalid length 1, expected an array of 2 elements at line 1 column 6")
+        );
+        assert!(told(r#"[["a",[-1]]]"#).contains("integer `-1`, expected a whole number from 0 on at line"));
+        let quoted = r#"[["a",["invalid type: map, expected usize"]]]"#;
+        assert!(told(quoted).contains(
+            r#"string "invalid type: map, expected usize", expected a whole number from 0 on at line"#
+        ));
     }
 
     #[test]
@@ -193,7 +242,7 @@ mod tests {
         assert_eq!(message(""), "a JSON body is expected");
         assert!(message(r#"{"name":"a""#).starts_with("malformed JSON: EOF"));
         assert!(message(r#"{"name":"a","parts":[]} x"#).starts_with("malformed JSON: trailing characters"));
-        assert!(message(&"[".repeat(100_000)).contains("invalid type: sequence"));
+        assert!(message(&"[".repeat(100_000)).contains("invalid type: array"));
     }
 
     #[test]

@@ -29,6 +29,7 @@ mod error;
 mod facts;
 mod headers;
 mod json;
+mod large;
 mod local;
 mod metrics;
 mod openapi;
@@ -42,6 +43,7 @@ mod refusal;
 mod seats;
 mod serve;
 mod status;
+mod stream;
 mod tls;
 mod traces;
 mod values;
@@ -57,6 +59,7 @@ use std::{
 use axum::{
     Router,
     extract::{MatchedPath, Request, State},
+    http::Method,
     middleware::{Next, from_fn_with_state},
     response::{IntoResponse, Response},
 };
@@ -73,7 +76,7 @@ pub use self::{
 };
 use self::{
     auth::FixedKey,
-    error::ApiError,
+    error::{ApiError, PolicyError},
     headers::RequestId,
     metrics::{Metrics, Refused, UNKNOWN_PATH},
     parity::Decisions,
@@ -82,6 +85,7 @@ use self::{
 use crate::{
     config::{Config, Secret},
     engine::Engine,
+    share::{Account, Budget, Turns},
 };
 
 /// The path of every endpoint but the two probes starts with this.
@@ -111,6 +115,11 @@ pub struct AppState {
     environments: RwLock<FxHashMap<String, Arc<Environment>>>,
     fixed_keys: Vec<FixedKey>,
     seats: Semaphore,
+    budget: Arc<Budget>,
+    /// Answers that are read from the store while they are sent; one key may have as many as are left to others.
+    streams: Arc<Budget>,
+    /// Where long work waits its turn, here and in the engines.
+    turns: Arc<Turns>,
     rates: Option<Rates>,
     decisions: Decisions,
     metrics: Arc<Metrics>,
@@ -121,6 +130,10 @@ impl AppState {
     /// The state of a service with these environments; the configuration's keys open the first.
     pub fn new(config: Config, environments: impl IntoIterator<Item = Environment>) -> Self {
         let environments: Vec<_> = environments.into_iter().map(Arc::new).collect();
+        let turns = environments.first().map(|first| Arc::clone(first.engine.turns()));
+        let turns = turns.unwrap_or_else(|| Arc::new(Turns::beside_others()));
+        let budget = Arc::new(Budget::new(config.max_memory));
+        let streams = Arc::new(Budget::new(stream::MOST));
         let configured = config.api_key.as_ref().map(|Secret(key)| key.as_str());
         let development = config.dev.then_some(DEVELOPMENT_KEY);
         let keys = configured.into_iter().chain(development);
@@ -134,7 +147,19 @@ impl AppState {
         let environments = RwLock::new(environments);
         let rates = config.rate_limit.map(|each_second| Rates::new(each_second, config.rate_burst));
         let (decisions, metrics) = (Decisions::default(), Arc::new(Metrics::new()));
-        Self { config, environments, fixed_keys, seats, rates, decisions, metrics, tls: None }
+        Self {
+            config,
+            environments,
+            fixed_keys,
+            seats,
+            budget,
+            streams,
+            turns,
+            rates,
+            decisions,
+            metrics,
+            tls: None,
+        }
     }
 
     /// The same, spoken to over TLS.
@@ -198,7 +223,11 @@ async fn edge(State(app): State<Arc<AppState>>, mut request: Request, next: Next
         tracing::info_span!("request", request_id = id.as_str(), environment = Empty)
     };
 
-    let mut response = within_limits(&app, request, next).instrument(span.clone()).await;
+    let is_upload = method == Method::POST && path.as_ref().is_some_and(|path| policy::is_at(path.as_str()));
+    let outcome = within_limits(&app, request, next).instrument(span.clone()).await;
+    let mut response = outcome.unwrap_or_else(|error| {
+        if is_upload { PolicyError::from(error).into_response() } else { error.into_response() }
+    });
     let took = started.elapsed();
     span.in_scope(|| {
         let path = path.as_ref().map_or(UNKNOWN_PATH, MatchedPath::as_str);
@@ -215,22 +244,24 @@ async fn edge(State(app): State<Arc<AppState>>, mut request: Request, next: Next
 }
 
 /// The handler's answer, or the one of a limit or a panic that came first.
-async fn within_limits(app: &AppState, request: Request, next: Next) -> Response {
+async fn within_limits(app: &AppState, mut request: Request, next: Next) -> Result<Response, ApiError> {
     let Ok(_seat) = app.seats.try_acquire() else {
         app.metrics.refused(Refused::Concurrency);
-        return ApiError::Unavailable("too many requests at once".to_owned()).into_response();
+        return Err(ApiError::Unavailable("too many requests at once".to_owned()));
     };
-    let mut handler = pin!(next.run(request));
+    let account = Arc::new(Account::new(&app.budget));
+    request.extensions_mut().insert(Arc::clone(&account));
+    let mut handler = pin!(async { large::encoded(next.run(request).await, app, account).await });
     let guarded = std::future::poll_fn(|context| {
         // A handler that panicked is never polled again, so nobody sees what it left half done.
         match catch_unwind(AssertUnwindSafe(|| handler.as_mut().poll(context))) {
-            Ok(poll) => poll,
-            Err(_) => Poll::Ready(ApiError::Internal("a handler panicked".to_owned()).into_response()),
+            Ok(poll) => poll.map(Ok),
+            Err(_) => Poll::Ready(Err(ApiError::Internal("a handler panicked".to_owned()))),
         }
     });
     tokio::time::timeout(app.config.request_time, guarded).await.unwrap_or_else(|_| {
         app.metrics.refused(Refused::Time);
-        ApiError::Unavailable("a request took longer than its time".to_owned()).into_response()
+        Err(ApiError::Unavailable("a request took longer than its time".to_owned()))
     })
 }
 

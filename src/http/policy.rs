@@ -15,7 +15,7 @@ use utoipa::ToSchema;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
-    AppState,
+    AppState, PREFIX,
     auth::{ReadAccess, WriteAccess},
     error::{ApiError, PolicyError, PolicyErrorBody},
     headers::Offset,
@@ -27,6 +27,11 @@ use crate::engine::{PolicyChange, PolicyOptions};
 
 pub(super) fn router() -> OpenApiRouter<Arc<AppState>> {
     OpenApiRouter::new().routes(routes!(read, replace)).routes(routes!(metadata))
+}
+
+/// Whether this is the path of a policy, where errors have a form of their own.
+pub(super) fn is_at(path: &str) -> bool {
+    path.strip_prefix(PREFIX) == Some("/policy")
 }
 
 #[derive(Debug, Deserialize, ToSchema)]

@@ -188,6 +188,27 @@ impl FactOut {
     }
 }
 
+/// A stored fact in an answer; its text is that of a [`FactOut`].
+#[derive(Debug, Serialize)]
+pub(super) struct FactText<'a> {
+    predicate: &'a str,
+    args: Vec<ValueText<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+struct ValueText<'a> {
+    #[serde(rename = "type")]
+    ty: &'a str,
+    id: &'a str,
+}
+
+impl<'a> From<&'a Fact> for FactText<'a> {
+    fn from(fact: &'a Fact) -> Self {
+        let args = fact.args.iter().map(|arg| ValueText { ty: &arg.ty, id: &arg.id });
+        Self { predicate: &fact.predicate, args: args.collect() }
+    }
+}
+
 impl From<Fact> for FactOut {
     fn from(fact: Fact) -> Self {
         Self::new(fact.predicate, fact.args)

@@ -78,7 +78,7 @@ pub(super) fn delete(
 }
 
 /// The `WHERE` of a pattern within a relation that it covers, and its parameters.
-fn condition(relation: &StoredRelation, pattern: &FactPattern) -> (String, Vec<Param>) {
+pub(super) fn condition(relation: &StoredRelation, pattern: &FactPattern) -> (String, Vec<Param>) {
     let mut tests = Vec::new();
     let mut values = Vec::new();
     for (idx, column) in relation.columns() {

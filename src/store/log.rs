@@ -51,10 +51,15 @@ impl Log {
         self.pages.load(Ordering::Relaxed) == 0
     }
 
+    /// Whether writes wait until readers let go of it.
+    pub(super) fn is_full(&self) -> bool {
+        self.pages.load(Ordering::Relaxed) >= LIMIT
+    }
+
     /// Copies it into the file if it is large.
     pub(super) fn keep_small(&self, conn: &Connection) {
         let pages = self.pages.load(Ordering::Relaxed);
-        if pages >= LIMIT {
+        if self.is_full() {
             checkpoint(conn, "RESTART");
         } else if pages >= TARGET {
             checkpoint(conn, "PASSIVE");

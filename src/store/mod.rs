@@ -39,6 +39,7 @@ mod policy;
 mod pool;
 mod published;
 mod reader;
+mod reading;
 mod relation;
 mod remains;
 mod signature;
@@ -71,16 +72,17 @@ pub use self::{
     policy::{PolicyVersion, StoredPolicy},
     pool::Usage,
     reader::Reader,
+    reading::FactReading,
     relation::Relations,
     remains::{Remains, accept_loss},
     signature::{StoredArg, StoredRelation},
     snapshot::{Holdings, Snapshot},
-    turns::Asker,
     value::Param,
 };
 use self::{
     connect::Place, mark::Tally, pool::Pool, published::Published, transaction::Transaction, writer::Writer,
 };
+use crate::share::Asker;
 
 /// A handle of an open store; clones share it. The last one closes it, and waits for the writes in its queue.
 #[derive(Clone, Debug)]
@@ -261,6 +263,15 @@ impl Store {
             })
         })
         .await
+    }
+
+    /// The stored facts that match now, to be read a part at a time; none in memory, where a reader keeps the writer
+    /// waiting. Blocks for a moment.
+    pub fn reading(&self, pattern: FactPattern) -> Result<Option<FactReading>, StoreError> {
+        let Some(dir) = self.shared.files.first().and_then(|database| database.parent()) else {
+            return Ok(None);
+        };
+        self.shared.published.readings.begin(dir, pattern).map(Some)
     }
 
     /// How many facts are stored; reads counters, not facts.

@@ -31,8 +31,9 @@ use super::{
     connect::StoreOptions,
     error::StoreError,
     reader::{Reader, Running},
-    turns::{Asker, Turns},
+    turns::Turns,
 };
+use crate::share::Asker;
 
 /// How many steps of SQLite's machine a question may keep a worker from its other tasks: less than a millisecond; pages that
 /// must come from the disk, and a statement's preparation, come on top. Not a time, or a worker that lost its processor to

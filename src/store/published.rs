@@ -4,7 +4,7 @@ use std::sync::{Arc, atomic::AtomicU64};
 
 use parking_lot::RwLock;
 
-use super::{error::StoreError, keys::KeyRing, relation::Relations};
+use super::{error::StoreError, keys::KeyRing, reading::Readings, relation::Relations};
 
 /// What readers see of the writer's work.
 #[derive(Debug, Default)]
@@ -16,6 +16,8 @@ pub(super) struct Published {
     pub(super) coming: AtomicU64,
     /// The keys.
     pub(super) keys: RwLock<Arc<KeyRing>>,
+    /// What keeps the log from starting over until it has been read, or cut.
+    pub(super) readings: Readings,
     /// Why no write is taken any more.
     pub(super) fault: RwLock<Option<Fault>>,
 }

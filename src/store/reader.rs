@@ -51,18 +51,30 @@ impl Reader {
         params: &[Param],
         mut each: impl FnMut(&mut [Option<Cow<'_, str>>]),
     ) -> Result<(), StoreError> {
+        self.rows_until(sql, params, |row| {
+            each(row);
+            Ok(ControlFlow::Continue(()))
+        })
+    }
+
+    /// [`rows`](Self::rows) until `each` wants no more or fails.
+    pub fn rows_until(
+        &self,
+        sql: &str,
+        params: &[Param],
+        mut each: impl FnMut(&mut [Option<Cow<'_, str>>]) -> Result<ControlFlow<()>, StoreError>,
+    ) -> Result<(), StoreError> {
         self.run(sql, params, |row, n_columns| {
             let mut small = [const { None }; SMALL_ROW];
             if let Some(columns) = small.get_mut(..n_columns) {
                 for (idx, column) in columns.iter_mut().enumerate() {
                     *column = value::read(row, idx)?;
                 }
-                each(columns);
+                each(columns)
             } else {
                 let columns = (0..n_columns).map(|idx| value::read(row, idx));
-                each(&mut columns.collect::<Result<Vec<_>, _>>()?);
+                each(&mut columns.collect::<Result<Vec<_>, _>>()?)
             }
-            Ok(ControlFlow::Continue(()))
         })
     }
 

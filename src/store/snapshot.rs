@@ -97,6 +97,16 @@ impl Snapshot {
         Ok(Self { conn, relations })
     }
 
+    /// The relations, ordered by predicate, then arguments.
+    pub(super) fn relations(&self) -> &[StoredRelation] {
+        &self.relations
+    }
+
+    /// The connection, whose statements see that moment.
+    pub(super) fn connection(&self) -> &Connection {
+        &self.conn
+    }
+
     /// How much there is.
     pub fn holdings(&self) -> Result<Holdings, StoreError> {
         holdings(&self.conn)

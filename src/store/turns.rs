@@ -16,6 +16,7 @@ use std::{collections::VecDeque, sync::Arc, thread, time::Duration};
 use parking_lot::{Condvar, Mutex};
 
 use super::{error::StoreError, reader::Reader, writer};
+use crate::share::Asker;
 
 /// Questions that may wait: half of the requests that may be at work, unless the settings say otherwise. Who waits here asks
 /// nothing else meanwhile, which costs less than refusing it over and over.
@@ -26,10 +27,6 @@ const THREAD: &str = "store-question";
 
 /// How long closing waits for questions to notice that they have ended: many times what one takes for that.
 const PATIENCE: Duration = Duration::from_secs(1);
-
-/// Who asks, as far as turns are concerned.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Asker(pub u64);
 
 /// What is done with a reader.
 pub(super) type Job = Box<dyn FnOnce(&Reader) + Send>;

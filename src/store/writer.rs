@@ -385,6 +385,9 @@ impl State {
 
     /// What can wait until everybody is answered.
     fn tidy(&mut self) {
+        if self.log.is_full() {
+            self.published.readings.cut();
+        }
         self.log.keep_small(&self.conn);
         if let Err(error) = self.retired.drop_unused(&self.conn) {
             tracing::warn!(%error, "cleared tables stay until the next start");

@@ -53,7 +53,7 @@ fn a_batch_item_is_one_of_two_things() {
         let answer = server.post("/api/batch", &json!([item]));
         assert_eq!(answer.status, 400, "{item} gave {}", answer.text);
     }
-    server.post("/api/batch", &json!({ "inserts": [] })).fails(400, "expected a sequence");
+    server.post("/api/batch", &json!({ "inserts": [] })).fails(400, "expected an array");
     let item = json!([{ "inserts": [], "comment": "newer clients send more" }]);
     assert_eq!(server.post("/api/batch", &item).status, 200);
 }

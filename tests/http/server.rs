@@ -290,7 +290,7 @@ impl Answer {
     }
 }
 
-/// Reads one answer; its body is as long as its head says.
+/// Reads one answer; its body is as long as its head says, or ends with an empty chunk.
 pub(crate) fn read_answer(stream: &mut impl Read) -> Answer {
     try_read_answer(stream).unwrap()
 }
@@ -313,9 +313,29 @@ pub(crate) fn try_read_answer(stream: &mut impl Read) -> Option<Answer> {
         .map(|(name, value)| (name.to_owned(), value.to_owned()))
         .collect();
     let mut answer = Answer { status, headers, text: String::new() };
-    let length = answer.header("content-length").map_or(0, |length| length.parse().unwrap());
-    let mut body = vec![0; length];
-    stream.read_exact(&mut body).unwrap();
+    let mut body = Vec::new();
+    if answer.header("transfer-encoding") == Some("chunked") {
+        while read_chunk(stream, &mut body)? {}
+    } else {
+        let length = answer.header("content-length").map_or(0, |length| length.parse().unwrap());
+        body.resize(length, 0);
+        stream.read_exact(&mut body).unwrap();
+    }
     answer.text = String::from_utf8(body).unwrap();
     Some(answer)
+}
+
+/// Reads one chunk; whether it was not the last, or nothing if the connection ends before it.
+fn read_chunk(stream: &mut impl Read, body: &mut Vec<u8>) -> Option<bool> {
+    let mut line = Vec::new();
+    let mut byte = [0];
+    while !line.ends_with(b"\r\n") {
+        stream.read_exact(&mut byte).ok()?;
+        line.push(byte[0]);
+    }
+    let length = usize::from_str_radix(std::str::from_utf8(&line).unwrap().trim_end(), 16).unwrap();
+    let mut chunk = vec![0; length + 2];
+    stream.read_exact(&mut chunk).ok()?;
+    body.extend_from_slice(chunk.strip_suffix(b"\r\n").unwrap());
+    Some(length > 0)
 }

@@ -1,14 +1,18 @@
 //! Parsed data-bindings documents, kept by their text.
 //!
 //! In: a document's text. Out: its [`Document`], with a number that stands for the text in other keys. A
-//! caller sends the same document with every request, so the cache is small and bounded by the texts' bytes.
+//! caller sends the same document with every request, so the cache is small and bounded by the texts' bytes. One that
+//! is new is parsed in its turn beside the async workers, and so is one too long to be looked up in passing.
 
-use crate::engine::EngineError;
+use crate::engine::{Engine, EngineError};
 use portcullis_compiler::bindings::{self, BindingArg, Bindings};
 use portcullis_compiler::catalog::{Relation, RelationArg, RelationSource};
 use quick_cache::{Weighter, sync::Cache};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Bytes of a document whose hash is made in passing.
+const BRIEF: usize = 64 * 1024;
 
 /// A parsed document.
 #[derive(Debug)]
@@ -54,7 +58,7 @@ impl Documents {
     }
 
     /// Parses a text, or finds it parsed.
-    pub(super) fn parse(&self, text: &str) -> Result<Arc<Document>, EngineError> {
+    fn parse(&self, text: &str) -> Result<Arc<Document>, EngineError> {
         if let Some(known) = self.cache.get(text) {
             return Ok(known);
         }
@@ -66,6 +70,19 @@ impl Documents {
         let document = Arc::new(Document { number, bindings });
         self.cache.insert(text.to_owned(), Arc::clone(&document));
         Ok(document)
+    }
+}
+
+impl Engine {
+    /// A document, parsed now or before.
+    pub(super) async fn document(&self, text: &str) -> Result<Arc<Document>, EngineError> {
+        if text.len() <= BRIEF
+            && let Some(known) = self.documents().cache.get(text)
+        {
+            return Ok(known);
+        }
+        let (engine, text) = (self.clone(), text.to_owned());
+        self.in_turn(move || engine.documents().parse(&text)).await?
     }
 }
 

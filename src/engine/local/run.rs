@@ -9,7 +9,7 @@ use super::{LocalQuestion, LocalRequest};
 use crate::engine::answers::Binding;
 use crate::engine::catalog::ContextSignature;
 use crate::engine::plans::{KeptPlan, Plans};
-use crate::engine::view::{View, off_the_workers};
+use crate::engine::view::View;
 use crate::engine::{Engine, EngineError, questions};
 use crate::store::{Attempt, Reader, StoreError};
 use portcullis_compiler::local::{Asked, Fetched, Form, Likeness, LocalError, LocalSql, Template};
@@ -65,7 +65,7 @@ impl Engine {
         attempt: Attempt<'_>,
         request: &LocalRequest,
     ) -> Result<Planned, EngineError> {
-        let document = self.documents().parse(&request.bindings)?;
+        let document = self.document(&request.bindings).await?;
         let wanted = request.question.wanted(document.bindings.dialect, self.settings().question_atoms)?;
         let view = match self.view(attempt, &request.context)? {
             Some(view) => {
@@ -96,7 +96,7 @@ impl Engine {
         } else {
             let (plans, document) = (Arc::clone(&plans), Arc::clone(&document));
             let (key, form) = (key.clone(), wanted.form.clone());
-            off_the_workers(move || plans.plan_local(key, &document, &form, most_values)).await?
+            self.in_turn(move || plans.plan_local(key, &document, &form, most_values)).await?
         };
         let plan = plan.map_err(|error| refused(error, &wanted.question))?;
         Ok(Planned { document, plans, plan, key, wanted, view, most_values })
@@ -112,11 +112,16 @@ impl Engine {
             return Ok(self.local_sql(attempt, planned, false).await?.1);
         };
         let key = TextKey { plan: planned.key.clone(), form: planned.wanted.form.clone(), likeness };
-        let template = match planned.plans.known_text(&key) {
-            Some(template) => template,
-            None => planned.plans.keep_text(key, planned.template_of_values()?),
+        let known = planned.plans.known_text(&key);
+        let is_known = known.is_some();
+        let make = move || {
+            let template = match known {
+                Some(template) => template,
+                None => planned.plans.keep_text(key, planned.template_of_values()?),
+            };
+            text(&template, &planned.wanted.question)
         };
-        text(&template, &planned.wanted.question)
+        if is_known { make() } else { self.in_turn(make).await? }
     }
 
     /// The SQL of a planned question, with what came of the store, and as text.

@@ -66,7 +66,7 @@ async fn of_the_key(
     ReadAccess(environment): ReadAccess,
     State(app): State<Arc<AppState>>,
 ) -> Result<Response, ApiError> {
-    Ok(in_text(scrape::text(&app.metrics, &[environment]).await?))
+    Ok(in_text(scrape::text(&app, &[environment]).await?))
 }
 
 /// Read the numbers of the process, and of all environments
@@ -84,7 +84,7 @@ async fn of_the_key(
 async fn of_all(State(app): State<Arc<AppState>>) -> Result<Response, ApiError> {
     let mut environments: Vec<_> = app.environments.read().values().cloned().collect();
     environments.sort_unstable_by(|left, right| left.name.cmp(&right.name));
-    Ok(in_text(scrape::text(&app.metrics, &environments).await?))
+    Ok(in_text(scrape::text(&app, &environments).await?))
 }
 
 fn in_text(text: String) -> Response {

@@ -5,17 +5,19 @@
 
 use std::sync::Arc;
 
-use prometheus::{IntCounterVec, IntGaugeVec, Opts, Registry, TextEncoder};
+use prometheus::{IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts, Registry, TextEncoder};
 
-use super::{Metrics, kept};
+use super::kept;
 use crate::{
     engine::{Counters, EngineError, EngineStats, Usage},
-    http::{Environment, error::ApiError},
+    http::{AppState, Environment, error::ApiError},
+    share::Budget,
 };
 
 /// Everything about these environments, and what happens to all of them together.
-pub(super) async fn text(metrics: &Metrics, environments: &[Arc<Environment>]) -> Result<String, ApiError> {
+pub(super) async fn text(app: &AppState, environments: &[Arc<Environment>]) -> Result<String, ApiError> {
     let series = Series::new();
+    series.shared(&app.budget);
     for environment in environments {
         let engine = &environment.engine;
         let (stats, bytes) = (engine.stats().await?, engine.bytes().await?);
@@ -23,15 +25,17 @@ pub(super) async fn text(metrics: &Metrics, environments: &[Arc<Environment>]) -
         series.counted(&environment.name, &engine.counters());
         series.used(&environment.name, engine.usage());
     }
-    let mut families = metrics.registry.gather();
+    let mut families = app.metrics.registry.gather();
     families.extend(series.registry.gather());
     let text = TextEncoder::new().encode_to_string(&families);
     text.map_err(|error| EngineError::Bug(format!("the metrics have no text form: {error}")).into())
 }
 
-/// The series of environments.
+/// The series of environments, and of what all of them share.
 struct Series {
     registry: Registry,
+    memory: IntGauge,
+    memory_refused: IntCounter,
     facts: IntGaugeVec,
     bytes: IntGaugeVec,
     version: IntGaugeVec,
@@ -52,7 +56,13 @@ impl Series {
         let counter = |name: &str, help: &str, labels: &[&str]| {
             kept(&registry, IntCounterVec::new(Opts::new(name, help), labels))
         };
+        let memory = "Bytes that large bodies and answers hold at the moment.";
+        let memory = IntGauge::new("portcullis_memory_bytes", memory);
+        let refused = "Requests that were refused because large bodies and answers held all they may.";
+        let refused = IntCounter::new("portcullis_memory_refused_total", refused);
         Self {
+            memory: kept(&registry, memory),
+            memory_refused: kept(&registry, refused),
             facts: gauge("portcullis_facts", "Facts that are stored."),
             bytes: gauge("portcullis_store_bytes", "Bytes of the store's files, its log included."),
             version: gauge("portcullis_policy_version", "The version of the active policy; 0 without one."),
@@ -83,6 +93,11 @@ impl Series {
             ),
             registry,
         }
+    }
+
+    fn shared(&self, budget: &Budget) {
+        self.memory.set(i64::try_from(budget.held()).unwrap_or(i64::MAX));
+        self.memory_refused.inc_by(budget.refused());
     }
 
     fn stored(&self, environment: &str, stats: &EngineStats, bytes: u64) {

@@ -8,10 +8,14 @@ use std::{
 use tokio::task::JoinHandle;
 
 use super::*;
-use crate::store::{Asker, Reader};
+use crate::{share::Asker, store::Reader};
 
 const ENDLESS: &str =
     "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) = 0 FROM n";
+
+fn asker(n: u64) -> Asker {
+    Asker::new("", &n.to_string())
+}
 
 /// Long enough for what is asked to have begun.
 const MOMENT: Duration = Duration::from_millis(100);
@@ -78,12 +82,12 @@ async fn each_asker_has_one_turn_whatever_the_others_ask() {
     let held = sleep(&store, 3 * MOMENT);
     tokio::time::sleep(MOMENT).await;
     let mut asked = Vec::new();
-    for asker in [1, 1, 1, 1, 2, 3, 1, 2] {
-        let (store, order) = (store.asked_by(Asker(asker)), Arc::clone(&order));
+    for n in [1, 1, 1, 1, 2, 3, 1, 2] {
+        let (store, order) = (store.asked_by(asker(n)), Arc::clone(&order));
         asked.push(tokio::spawn(async move {
             store
                 .read(move |_| {
-                    order.lock().unwrap().push(asker);
+                    order.lock().unwrap().push(n);
                     Ok(())
                 })
                 .await
@@ -102,13 +106,13 @@ async fn each_asker_has_one_turn_whatever_the_others_ask() {
 async fn no_asker_has_all_readers() {
     let dir = tempfile::tempdir().unwrap();
     let store = with(dir.path(), 3, Duration::from_secs(20));
-    let greedy = store.asked_by(Asker(1));
+    let greedy = store.asked_by(asker(1));
     let held: Vec<_> = (0..5).map(|_| sleep(&greedy, 4 * MOMENT)).collect();
     tokio::time::sleep(MOMENT).await;
     let usage = store.usage();
     assert_eq!((usage.long_running, usage.long_waiting), (2, 3));
     let start = Instant::now();
-    assert!(store.asked_by(Asker(2)).read(one).await.unwrap());
+    assert!(store.asked_by(asker(2)).read(one).await.unwrap());
     assert!(start.elapsed() < MOMENT, "{:?}", start.elapsed());
     for each in held {
         each.await.unwrap().unwrap();
@@ -121,8 +125,8 @@ async fn where_too_many_wait_the_longest_line_loses_its_last() {
     let store = with(dir.path(), 1, Duration::from_secs(20));
     let held = sleep(&store, 6 * MOMENT);
     tokio::time::sleep(MOMENT).await;
-    let ask = |asker| {
-        let store = store.asked_by(Asker(asker));
+    let ask = |n| {
+        let store = store.asked_by(asker(n));
         tokio::spawn(async move { store.read(one).await })
     };
     let mut greedy = Vec::new();

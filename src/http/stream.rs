@@ -1,0 +1,186 @@
+//! A long list of facts that is read from the store while it is sent.
+//!
+//! ```text
+//! reading ─part, in its turn─▶ text of some facts ─▶ connection ─▶ client takes it ─▶ the next part
+//! ```
+//!
+//! A part is read only when the connection has room for it, so a client that reads slowly keeps a moment of the store
+//! and nothing else. Nobody can take a list that was cut for a whole one: on an error the connection ends without the
+//! last chunk, and without the bracket that closes the list.
+
+use std::{
+    ops::ControlFlow,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll, ready},
+    time::{Duration, Instant},
+};
+
+use axum::{
+    body::{Body, Bytes, HttpBody},
+    response::Response,
+};
+use hyper::body::Frame;
+
+use super::{AppState, error::ApiError, json::of_json, values::FactText};
+use crate::{
+    engine::FactReading,
+    share::{Account, Asker, Turns},
+    store::StoreError,
+};
+
+/// How many lists are sent at once: each has a connection to its store.
+pub(super) const MOST: usize = 16;
+
+/// About how many bytes are read at once: some milliseconds.
+const PART: usize = 128 * 1024;
+
+/// What a list takes of memory: its parts on the way, and pages of the store.
+const STREAM_BYTES: usize = 2 << 20;
+
+/// Why a list was cut.
+#[derive(Debug, thiserror::Error)]
+enum Cut {
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error("a fact does not encode: {0}")]
+    Encoding(#[from] serde_json::Error),
+    #[error(transparent)]
+    Lost(#[from] crate::share::Lost),
+    #[error("the client took longer than {0:?} for a part")]
+    Slow(Duration),
+}
+
+/// Some of the list, and whether there may be more.
+type Part = Result<(Bytes, bool), Cut>;
+
+/// The answer with all facts of a reading. The first part is read before, so that a store that fails is an error.
+pub(super) async fn facts(
+    reading: FactReading,
+    app: &AppState,
+    account: &Arc<Account>,
+) -> Result<Response, ApiError> {
+    let seat = Account::new(&app.streams);
+    seat.belongs_to(account.asker());
+    seat.hold(1)?;
+    account.hold(STREAM_BYTES)?;
+    let list = List { reading, turns: Arc::clone(&app.turns), asker: account.asker() };
+    let list = Arc::new(list);
+    let first = Arc::clone(&list).part(true).await.map_err(|cut| match cut {
+        Cut::Store(error) => error.into(),
+        cut => ApiError::Internal(cut.to_string()),
+    })?;
+    let account = Arc::clone(account);
+    let patience = app.config.answer_time;
+    let next = Next::Ready(first.0, first.1);
+    Ok(of_json(Body::new(Stream { list, next, patience, taken: Instant::now(), _held: (account, seat) })))
+}
+
+/// A list that is read.
+struct List {
+    reading: FactReading,
+    turns: Arc<Turns>,
+    asker: Asker,
+}
+
+impl List {
+    /// The next part.
+    async fn part(self: Arc<Self>, is_first: bool) -> Part {
+        let (turns, asker) = (Arc::clone(&self.turns), self.asker);
+        turns.run(asker, move || self.read(is_first)).await?
+    }
+
+    fn read(&self, is_first: bool) -> Part {
+        let mut text = Vec::with_capacity(PART + PART / 8);
+        if is_first {
+            text.push(b'[');
+        }
+        let mut is_first = is_first;
+        let mut failed = None;
+        let more = self.reading.part(|fact| {
+            if !std::mem::take(&mut is_first) {
+                text.push(b',');
+            }
+            failed = serde_json::to_writer(&mut text, &FactText::from(fact)).err();
+            if failed.is_some() || text.len() >= PART {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            }
+        })?;
+        if let Some(error) = failed {
+            return Err(error.into());
+        }
+        if !more {
+            text.push(b']');
+        }
+        Ok((text.into(), more))
+    }
+}
+
+/// What comes next of a list.
+enum Next {
+    /// This text, and perhaps more.
+    Ready(Bytes, bool),
+    /// What is read once there is room for it.
+    Due,
+    /// What is being read.
+    Reading(Pin<Box<dyn Future<Output = Part> + Send>>),
+    /// Nothing.
+    End,
+}
+
+/// The body of a list.
+struct Stream {
+    list: Arc<List>,
+    next: Next,
+    /// How long a client may take for a part.
+    patience: Duration,
+    /// When the last part was handed over.
+    taken: Instant,
+    _held: (Arc<Account>, Account),
+}
+
+impl Stream {
+    /// Ends the list before its end.
+    fn cut(&mut self, why: Cut) -> Box<dyn std::error::Error + Send + Sync> {
+        self.next = Next::End;
+        tracing::warn!(cause = %why, "a list of facts was cut");
+        why.into()
+    }
+}
+
+impl HttpBody for Stream {
+    type Data = Bytes;
+    type Error = Box<dyn std::error::Error + Send + Sync>;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
+        let this = &mut *self;
+        if let Next::Due = this.next {
+            if this.taken.elapsed() > this.patience {
+                return Poll::Ready(Some(Err(this.cut(Cut::Slow(this.patience)))));
+            }
+            this.next = Next::Reading(Box::pin(Arc::clone(&this.list).part(false)));
+        }
+        let part = match &mut this.next {
+            Next::Due | Next::End => return Poll::Ready(None),
+            Next::Ready(text, more) => Ok((std::mem::take(text), *more)),
+            Next::Reading(part) => ready!(part.as_mut().poll(context)),
+        };
+        match part {
+            Ok((text, more)) => {
+                this.taken = Instant::now();
+                this.next = if more { Next::Due } else { Next::End };
+                Poll::Ready(Some(Ok(Frame::data(text))))
+            }
+            Err(cut) => Poll::Ready(Some(Err(this.cut(cut)))),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        matches!(self.next, Next::End)
+    }
+}

@@ -1,0 +1,58 @@
+//! What grows piece by piece, put down to an account in steps.
+
+use std::sync::Arc;
+
+use super::budget::{Account, NoRoom, SMALL};
+
+/// Bytes that are held ahead of what comes, so that not every piece asks the budget.
+const STEP: usize = 1 << 20;
+
+/// Something that grows. What it takes stays on its account, and the first [`SMALL`] bytes are not counted.
+#[derive(Debug)]
+pub struct Meter {
+    account: Option<Arc<Account>>,
+    /// Bytes that may come before the account holds more.
+    ahead: usize,
+}
+
+impl Meter {
+    /// Nothing yet. Without an account nothing is counted.
+    pub fn new(account: Option<&Arc<Account>>) -> Self {
+        Self { account: account.cloned(), ahead: SMALL }
+    }
+
+    /// Grows by so many bytes.
+    ///
+    /// # Errors
+    /// There is no room for them.
+    pub fn grow(&mut self, more: usize) -> Result<(), NoRoom> {
+        if more > self.ahead
+            && let Some(account) = &self.account
+        {
+            let step = more.max(STEP);
+            account.hold(step)?;
+            self.ahead += step;
+        }
+        self.ahead = self.ahead.saturating_sub(more);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::budget::Budget;
+    use super::*;
+
+    #[test]
+    fn what_is_small_is_not_counted_and_the_rest_in_steps() {
+        let budget = Arc::new(Budget::new(8 * STEP));
+        let account = Arc::new(Account::new(&budget));
+        let mut meter = Meter::new(Some(&account));
+        assert_eq!((meter.grow(SMALL), budget.held()), (Ok(()), 0));
+        assert_eq!((meter.grow(1), budget.held()), (Ok(()), STEP));
+        assert_eq!((meter.grow(STEP - 1), budget.held()), (Ok(()), STEP));
+        assert_eq!((meter.grow(2 * STEP), budget.held()), (Ok(()), 3 * STEP));
+        assert_eq!((meter.grow(2 * STEP), budget.held()), (Err(NoRoom::Ever(4 * STEP)), 3 * STEP));
+        assert_eq!(Meter::new(None).grow(usize::MAX), Ok(()));
+    }
+}

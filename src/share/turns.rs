@@ -1,0 +1,204 @@
+//! Long work that only computes: beside the async workers, on fewer threads than there are processors, in fair turns.
+//!
+//! In: a closure, and who asks for it. Out: what it returns. Work that has no thread yet waits. The next turn goes to the
+//! environment that has waited longest for one, within it to the key that has, and of that to what came first: however
+//! much one key sends, another one waits for one piece of work of each. Work that runs is not interrupted, and work
+//! whose asker has gone before its turn is not begun.
+
+use std::hash::{BuildHasher, BuildHasherDefault};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use rustc_hash::{FxHashMap, FxHasher};
+use tokio::{sync::oneshot, task};
+
+/// Who asks: a key of an environment. By default nobody in particular, as when the service itself has something to do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Asker {
+    environment: u64,
+    key: u64,
+}
+
+impl Asker {
+    /// The bearer of a key.
+    pub fn new(environment: &str, key: &str) -> Self {
+        // Both are known to be good, so nobody can choose them for their hash.
+        let hash = BuildHasherDefault::<FxHasher>::default();
+        Self { environment: hash.hash_one(environment), key: hash.hash_one(key) }
+    }
+}
+
+/// The work was not done: it panicked, or the process ends.
+#[derive(Debug, thiserror::Error)]
+#[error("work beside the workers was lost: {0}")]
+pub struct Lost(#[from] task::JoinError);
+
+/// Threads for long work, and who waits for one.
+#[derive(Debug)]
+pub struct Turns {
+    queue: Mutex<Queue>,
+}
+
+#[derive(Debug, Default)]
+struct Queue {
+    /// How many more may work at once.
+    free: usize,
+    /// In the order in which they came.
+    waiting: Vec<Waiting>,
+    /// How many turns were given.
+    n_turns: u64,
+    /// The latest turn of each environment, and of each key; never more than there are keys.
+    of_environment: FxHashMap<u64, u64>,
+    of_key: FxHashMap<Asker, u64>,
+}
+
+#[derive(Debug)]
+struct Waiting {
+    asker: Asker,
+    turn: oneshot::Sender<Turn>,
+}
+
+/// Leave to work, which goes to the next when it is dropped.
+#[derive(Debug)]
+struct Turn(Option<Arc<Turns>>);
+
+impl Turns {
+    /// So many pieces of work at once.
+    pub fn new(at_once: usize) -> Self {
+        Self { queue: Mutex::new(Queue { free: at_once.max(1), ..Queue::default() }) }
+    }
+
+    /// One fewer than there are processors, so that work never keeps brief questions from all of them.
+    pub fn beside_others() -> Self {
+        Self::new(std::thread::available_parallelism().map_or(1, usize::from) - 1)
+    }
+
+    /// Does some work when its turn comes.
+    ///
+    /// # Errors
+    /// The work panicked.
+    pub async fn run<T: Send + 'static>(
+        self: &Arc<Self>,
+        asker: Asker,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, Lost> {
+        let turn = self.turn(asker).await;
+        let working = task::spawn_blocking(move || {
+            let _turn = turn;
+            work()
+        });
+        Ok(working.await?)
+    }
+
+    async fn turn(self: &Arc<Self>, asker: Asker) -> Turn {
+        let coming = {
+            let mut queue = self.queue.lock();
+            if queue.free > 0 {
+                queue.free -= 1;
+                queue.note(asker);
+                return Turn(Some(Arc::clone(self)));
+            }
+            let (turn, coming) = oneshot::channel();
+            queue.waiting.push(Waiting { asker, turn });
+            coming
+        };
+        // Whoever waits is in the queue until a turn is sent, so the channel does not end before.
+        coming.await.unwrap_or(Turn(None))
+    }
+}
+
+impl Queue {
+    fn note(&mut self, asker: Asker) {
+        self.n_turns += 1;
+        self.of_environment.insert(asker.environment, self.n_turns);
+        self.of_key.insert(asker, self.n_turns);
+    }
+
+    /// Takes out who has waited longest for a turn.
+    fn next(&mut self) -> Option<Waiting> {
+        self.waiting.retain(|waiting| !waiting.turn.is_closed());
+        let latest = |waiting: &Waiting| {
+            let of_environment = self.of_environment.get(&waiting.asker.environment).copied();
+            (of_environment.unwrap_or_default(), self.of_key.get(&waiting.asker).copied().unwrap_or_default())
+        };
+        let (idx, _) = self.waiting.iter().enumerate().min_by_key(|(_, waiting)| latest(waiting))?;
+        let next = self.waiting.remove(idx);
+        self.note(next.asker);
+        Some(next)
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        let Some(turns) = self.0.take() else { return };
+        let mut queue = turns.queue.lock();
+        while let Some(next) = queue.next() {
+            match next.turn.send(Turn(Some(Arc::clone(&turns)))) {
+                Ok(()) => return,
+                // It went away just now; its turn is not dropped under the lock.
+                Err(mut turn) => turn.0 = None,
+            }
+        }
+        queue.free += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    fn asker(environment: &str, key: &str) -> Asker {
+        Asker::new(environment, key)
+    }
+
+    /// The order in which work is done that was asked for in this order while other work ran.
+    async fn order(asked: &[(&'static str, &'static str)]) -> Vec<usize> {
+        let turns = Arc::new(Turns::new(1));
+        let done = Arc::new(Mutex::new(Vec::new()));
+        let first = turns.turn(asker("a", "1")).await;
+        let mut waiting = Vec::new();
+        for (at, (environment, key)) in asked.iter().enumerate() {
+            let (ours, done) = (Arc::clone(&turns), Arc::clone(&done));
+            let asker = asker(environment, key);
+            waiting.push(tokio::spawn(async move { ours.run(asker, move || done.lock().push(at)).await }));
+            while turns.queue.lock().waiting.len() <= at {
+                tokio::task::yield_now().await;
+            }
+        }
+        drop(first);
+        for each in waiting {
+            each.await.expect("no panic").expect("work that is done");
+        }
+        let done = done.lock().clone();
+        done
+    }
+
+    #[tokio::test]
+    async fn environments_take_turns_and_within_them_keys() {
+        let asked = [("a", "1"), ("a", "1"), ("a", "2"), ("a", "1"), ("b", "1"), ("b", "1")];
+        assert_eq!(order(&asked).await, [4, 2, 5, 0, 1, 3]);
+    }
+
+    #[tokio::test]
+    async fn who_has_gone_gets_no_turn() {
+        let turns = Arc::new(Turns::new(1));
+        let first = turns.turn(Asker::default()).await;
+        let gone = tokio::time::timeout(Duration::from_millis(1), turns.run(Asker::default(), || ()));
+        assert!(gone.await.is_err());
+        drop(first);
+        assert_eq!(turns.queue.lock().free, 1);
+        assert_eq!(turns.run(Asker::default(), || 7).await.ok(), Some(7));
+    }
+
+    #[tokio::test]
+    async fn work_that_panics_gives_its_turn_on() {
+        let turns = Arc::new(Turns::new(1));
+        for _ in 0..3 {
+            let lost = turns.run(Asker::default(), || std::panic::resume_unwind(Box::new(()))).await;
+            assert!(lost.is_err());
+        }
+        assert_eq!(turns.run(Asker::default(), || 7).await.ok(), Some(7));
+    }
+}

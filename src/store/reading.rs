@@ -1,0 +1,138 @@
+//! Facts of one moment, read a part at a time, for an answer that is sent while it is read.
+//!
+//! In: a pattern. Out: every fact that matches at that moment, in the order of [`FactPage`](super::FactPage). Between two
+//! parts no thread and none of the store's readers is held, only a [`Snapshot`]: each part goes on after the last fact of
+//! the part before. A reading may take as long as its client does, and the log cannot start over meanwhile. So when
+//! the log reaches its limit all readings are cut: writes never wait for who reads slowly.
+
+use std::{
+    ops::ControlFlow,
+    path::Path,
+    sync::{Arc, Weak},
+};
+
+use parking_lot::Mutex;
+use rusqlite::params_from_iter;
+
+use super::{
+    error::StoreError,
+    fact::{ArgPattern, Fact, FactPattern},
+    facts,
+    signature::StoredRelation,
+    snapshot::Snapshot,
+    value::{self, Param},
+};
+
+/// Facts that are read a part at a time.
+#[derive(Debug)]
+pub struct FactReading(Arc<Mutex<Option<Cursor>>>);
+
+/// All readings that may be cut.
+#[derive(Debug, Default)]
+pub(super) struct Readings(Mutex<Vec<Weak<Mutex<Option<Cursor>>>>>);
+
+/// Where a reading stands.
+#[derive(Debug)]
+struct Cursor {
+    snapshot: Snapshot,
+    pattern: FactPattern,
+    /// The relation that is read.
+    idx: usize,
+    /// The values of the last fact where the pattern leaves them open; `None` at the start of a relation.
+    after: Option<Vec<String>>,
+}
+
+impl Readings {
+    /// Begins to read the facts of now.
+    pub(super) fn begin(&self, dir: &Path, pattern: FactPattern) -> Result<FactReading, StoreError> {
+        let cursor = Cursor { snapshot: Snapshot::open(dir)?, pattern, idx: 0, after: None };
+        let cursor = Arc::new(Mutex::new(Some(cursor)));
+        let mut all = self.0.lock();
+        all.retain(|reading| reading.strong_count() > 0);
+        all.push(Arc::downgrade(&cursor));
+        Ok(FactReading(cursor))
+    }
+
+    /// Ends all readings, once the parts that are read now are done.
+    pub(super) fn cut(&self) {
+        let all: Vec<_> = self.0.lock().drain(..).collect();
+        let n_cut = all.iter().filter_map(Weak::upgrade).filter_map(|reading| reading.lock().take()).count();
+        if n_cut > 0 {
+            tracing::warn!(n_cut, "lists of facts that were being read were cut, as the log must start over");
+        }
+    }
+}
+
+impl FactReading {
+    /// Hands over facts until `each` has enough; whether there may be more.
+    ///
+    /// # Errors
+    /// [`StoreError::Busy`] if the reading was cut: what was handed over is not all.
+    pub fn part(&self, each: impl FnMut(&Fact) -> ControlFlow<()>) -> Result<bool, StoreError> {
+        self.0.lock().as_mut().ok_or(StoreError::Busy)?.part(each)
+    }
+}
+
+impl Cursor {
+    fn part(&mut self, mut each: impl FnMut(&Fact) -> ControlFlow<()>) -> Result<bool, StoreError> {
+        while let Some(relation) = self.snapshot.relations().get(self.idx) {
+            if self.pattern.covers(relation)
+                && let Some(last) = self.rest(relation, &mut each)?
+            {
+                self.after = Some(last);
+                return Ok(true);
+            }
+            self.idx += 1;
+            self.after = None;
+        }
+        Ok(false)
+    }
+
+    /// Hands over the rest of a relation, or as much as is wanted: then the last values where the pattern is open.
+    fn rest(
+        &self,
+        relation: &StoredRelation,
+        each: &mut impl FnMut(&Fact) -> ControlFlow<()>,
+    ) -> Result<Option<Vec<String>>, StoreError> {
+        let is_open = |idx: usize| !matches!(self.pattern.args.get(idx), Some(ArgPattern::Exact(_)));
+        let open: Vec<(usize, String)> = relation.columns().filter(|(idx, _)| is_open(*idx)).collect();
+        let (sql, params) = statement(relation, &self.pattern, &open, self.after.as_deref());
+        let mut statement = self.snapshot.connection().prepare_cached(&sql)?;
+        let n_columns = statement.column_count();
+        let mut rows = statement.query(params_from_iter(params))?;
+        while let Some(row) = rows.next()? {
+            let id = |idx| Ok(value::read(row, idx)?.unwrap_or_default().into_owned());
+            let ids: Vec<String> = (0..n_columns).map(id).collect::<Result<_, StoreError>>()?;
+            let fact = relation.fact(ids);
+            if each(&fact).is_break() {
+                let last = open.iter().filter_map(|(idx, _)| fact.args.get(*idx));
+                return Ok(Some(last.map(|value| value.id.clone()).collect()));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// Reads what matches in a relation, after these values of the open columns.
+fn statement(
+    relation: &StoredRelation,
+    pattern: &FactPattern,
+    open: &[(usize, String)],
+    after: Option<&[String]>,
+) -> (String, Vec<Param>) {
+    let (mut condition, mut params) = facts::condition(relation, pattern);
+    let names: Vec<&str> = open.iter().map(|(_, column)| column.as_str()).collect();
+    let names = names.join(", ");
+    if let Some(after) = after {
+        let first = params.len() + 1;
+        params.extend(after.iter().cloned().map(Param::Value));
+        let marks: Vec<String> = (first..=params.len()).map(|n| format!("?{n}")).collect();
+        let lead = if condition.is_empty() { " WHERE " } else { " AND " };
+        // With every column given there was one fact at most, and it has been read.
+        let rest =
+            if open.is_empty() { "FALSE".to_owned() } else { format!("({names}) > ({})", marks.join(", ")) };
+        condition = format!("{condition}{lead}{rest}");
+    }
+    let order = if open.is_empty() { String::new() } else { format!(" ORDER BY {names}") };
+    (format!("SELECT {} FROM {}{condition}{order}", relation.key(), relation.table), params)
+}
