@@ -34,7 +34,7 @@ impl Relation {
 }
 
 /// One argument of a relation's facts.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RelationArg {
     /// A column of never-NULL text that holds the id.
     Column {

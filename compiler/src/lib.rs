@@ -119,6 +119,7 @@ pub fn compile_for_store(
         shape,
         Aim { make: &mut make, measures: dialect::STORE.expands_tables, ends: Ends::Asked },
     )
+    .map_err(|error| error.fitting(shape))
 }
 
 /// Compiles a question to a statement with its values as literals; it needs no parameters.
@@ -155,7 +156,7 @@ pub fn compile_text(
         sql::to_sql(program, catalog, shape, &planned.shortened(program, catalog, shape)?, features, &values)
     };
     let aim = Aim { make: &mut make, measures: features.expands_tables, ends: Ends::Asked };
-    plan::plan(program, catalog, shape, aim)
+    plan::plan(program, catalog, shape, aim).map_err(|error| error.fitting(shape))
 }
 
 /// What each stage made of a question, as text.

@@ -200,12 +200,32 @@ pub enum CompileError {
     Bug(String),
 }
 
+/// What may help a question that is too large, if it has variables that are still open.
+const NARROWER: &str = "give its variables types or values, or ";
+
 impl CompileError {
+    /// The question needs more than a statement takes; what to split is said to whoever writes the policy.
+    pub(crate) fn too_large(what: impl std::fmt::Display, split: &str) -> Self {
+        Self::Refused(format!("{what}: {NARROWER}split {split}"))
+    }
+
     /// The results of rules are read in more places than a statement takes.
     pub(crate) fn too_many_places(most: usize) -> Self {
-        Self::Refused(format!(
-            "the question reads the results of rules in too many places for one statement, which takes {most}: give its variables types or values, or split the rules"
-        ))
+        let what = "the question reads the results of rules in too many places for one statement";
+        Self::too_large(format_args!("{what}, which takes {most}"), "the rules")
+    }
+
+    /// The same for a question of this shape: where no variable is open, none is spoken of.
+    pub(crate) fn fitting(self, shape: &Shape) -> Self {
+        let is_open = |var: &ShapeVar| {
+            var.ty.is_none() || matches!(var.domain, ShapeDomain::Wanted | ShapeDomain::Ignored)
+        };
+        match self {
+            Self::Refused(message) if !shape.vars.iter().any(is_open) => {
+                Self::Refused(message.replace(NARROWER, ""))
+            }
+            error => error,
+        }
     }
 }
 
@@ -219,3 +239,23 @@ impl std::fmt::Display for CompileError {
 }
 
 impl std::error::Error for CompileError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_for_size_speaks_of_variables_only_where_one_is_open() {
+        let told = |ty, domain| {
+            let var = ShapeVar { name: "actor".into(), ty, domain };
+            let shape = Shape { atoms: vec![("allow".into(), vec![0])], vars: vec![var], paged: false };
+            CompileError::too_large("the question is too large", "the rules").fitting(&shape).to_string()
+        };
+        let narrower = "the question is too large: give its variables types or values, or split the rules";
+        assert_eq!(told(None, ShapeDomain::Given), narrower);
+        assert_eq!(told(Some(TypeId::FOREIGN), ShapeDomain::Wanted), narrower);
+        for domain in [ShapeDomain::Given, ShapeDomain::GivenOneOf] {
+            assert_eq!(told(Some(TypeId::FOREIGN), domain), "the question is too large: split the rules");
+        }
+    }
+}

@@ -70,7 +70,7 @@ impl From<StoreError> for EngineError {
             StoreError::Invalid(text) => Self::BadRequest(text),
             // The compiler counts what SQLite does and refuses before; this is for what it would overlook.
             StoreError::TooDeep => Self::BadRequest(
-                "the question reads the results of rules in too many places for one statement: give its variables types or values, or split the rules".into(),
+                "the question reads the results of rules in too many places for one statement: split the rules, or ask with more values given".into(),
             ),
             StoreError::Bug(text) => Self::Bug(text),
             StoreError::Io(_)

@@ -13,7 +13,7 @@ use crate::plan::algebra::{FromKind, Plan, PlanAnswer};
 use crate::plan::guards;
 use crate::plan::print::Names;
 use crate::plan::verify::Keeps;
-use crate::question::{AnswerColumn, CompileError, Statement};
+use crate::question::{AnswerColumn, CompileError, Shape, Statement};
 use crate::sql::forms::LocalStatement;
 use crate::sql::held::{Held, LocalValues};
 use indexmap::{IndexMap, IndexSet};
@@ -53,13 +53,17 @@ impl LocalPlan {
     ) -> Result<LocalSql, LocalError<E>> {
         match &self.row {
             Some(ways) => print(ways, asked, fetch),
-            None => Err(LocalError::Compile(error)),
+            None => Err(refused(error, asked)),
         }
     }
 }
 
 fn print<E>(ways: &Ways, asked: &Asked<'_>, fetch: Fetch<'_, E>) -> Result<LocalSql, LocalError<E>> {
-    text(ways.fold(asked, fetch)?, asked).map_err(LocalError::Compile)
+    text(ways.fold(asked, fetch)?, asked).map_err(|error| refused(error, asked))
+}
+
+fn refused<E>(error: CompileError, asked: &Asked<'_>) -> LocalError<E> {
+    LocalError::Compile(error.fitting(&Shape::of(asked.program, asked.question)))
 }
 
 fn text(taken: Taken<'_>, asked: &Asked<'_>) -> Result<LocalSql, CompileError> {

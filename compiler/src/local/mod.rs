@@ -156,7 +156,7 @@ pub fn plan(
         }
     }
     // Stored facts may yet decide parts of what is large; then only the text tells.
-    plan_within(program, catalog, shape, form, None, most_rows)
+    plan_within(program, catalog, shape, form, None, most_rows).map_err(|error| error.fitting(shape))
 }
 
 /// What one kind of plan becomes: the question as it was asked, and when its rows are not the whole answer.

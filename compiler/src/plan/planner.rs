@@ -308,10 +308,12 @@ impl<'p> Planner<'p> {
             PlanError::Unseeded => CompileError::Refused(
                 "the question recurses through a predicate whose values nothing enumerates: give its variables values".into(),
             ),
-            PlanError::TooLarge => CompileError::Refused(format!(
-                "the question needs too many alternatives for one statement, which takes {} of one condition, {} in all and {} tables: give its variables types or values, or split the rules that it reads",
-                limits::SELECTS, limits::BRANCHES, limits::TABLES
-            )),
+            PlanError::TooLarge => {
+                let what = "the question needs too many alternatives for one statement";
+                let (selects, branches, tables) = (limits::SELECTS, limits::BRANCHES, limits::TABLES);
+                let most = format_args!("{selects} of one condition, {branches} in all and {tables} tables");
+                CompileError::too_large(format_args!("{what}, which takes {most}"), "the rules that it reads")
+            }
             PlanError::Bug(text) => CompileError::Bug(text.into()),
         }
     }

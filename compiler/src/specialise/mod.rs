@@ -230,10 +230,9 @@ impl<'p> Specialiser<'p> {
     fn step(&mut self) -> Result<(), CompileError> {
         self.steps += 1;
         if self.steps > limits::SPECIALISATION_STEPS {
-            return Err(CompileError::Refused(format!(
-                "the question needs more than {} rule copies: give its variables types or values, or split the rules that it reads",
-                limits::SPECIALISATION_STEPS
-            )));
+            let what =
+                format_args!("the question needs more than {} rule copies", limits::SPECIALISATION_STEPS);
+            return Err(CompileError::too_large(what, "the rules that it reads"));
         }
         Ok(())
     }

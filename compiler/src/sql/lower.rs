@@ -337,7 +337,6 @@ impl<'l> Lowering<'l> {
 
 /// The refusal of a statement that the database would refuse.
 pub(super) fn too_large(what: &str, limit: usize) -> CompileError {
-    CompileError::Refused(format!(
-        "the question needs more than {limit} {what} in one select, which the database refuses: split the rule, or give its variables types or values"
-    ))
+    let needs = format_args!("the question needs more than {limit} {what} in one select");
+    CompileError::too_large(format_args!("{needs}, which the database refuses"), "the rule")
 }

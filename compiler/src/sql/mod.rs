@@ -89,10 +89,9 @@ fn printed(
             return Err(CompileError::too_many_places(most_cursors));
         }
         if size.arms > limits::ARMS {
-            return Err(CompileError::Refused(format!(
-                "the question needs too many alternatives for one statement, which takes {} of one union: give its variables types or values, or split the rules that it reads",
-                limits::ARMS
-            )));
+            let what = "the question needs too many alternatives for one statement";
+            let what = format_args!("{what}, which takes {} of one union", limits::ARMS);
+            return Err(CompileError::too_large(what, "the rules that it reads"));
         }
     }
     Ok(layout::layout(&text, comment))
