@@ -21,6 +21,7 @@ mod environments;
 mod error;
 mod evaluate;
 mod facts;
+mod fitness;
 #[cfg(test)]
 mod fixture;
 mod local;
@@ -169,10 +170,15 @@ impl Engine {
                 "the batch has {n} facts, at most {limit} are allowed"
             )));
         }
-        let plans = self.plans();
+        let (plans, account) = (self.plans(), self.account.clone());
         let check = move || {
             let program = plans.as_ref().map(|plans| &*plans.policy.program);
-            facts::check_changes(program, &changes).map(|()| changes)
+            facts::check_changes(program, &changes)?;
+            // What they take was guessed before.
+            if let Some(account) = account.filter(|account| account.bytes() > 0) {
+                account.shrink_to(changes.iter().map(facts::bytes).sum());
+            }
+            Ok::<_, EngineError>(changes)
         };
         let changes = if n > MANY { self.in_turn(check).await?? } else { check()? };
         let (engine, reach) = (self.clone(), self.settings().delete_reach);

@@ -64,7 +64,14 @@ impl Engine {
     ) -> Result<PolicyOutcome, EngineError> {
         let engine = self.clone();
         let upload = tokio::spawn(async move { engine.upload(src, filename, options).await });
-        upload.await.map_err(|error| EngineError::Bug(error.to_string()))?
+        let mut outcome = upload.await.map_err(|error| EngineError::Bug(error.to_string()))??;
+        if options.show_suggestions
+            && let Some(reason) = self.unfit().await?
+        {
+            let lint = format!("\n\nwarning: no check of this policy can be answered: {reason}");
+            outcome.message.push_str(&lint);
+        }
+        Ok(outcome)
     }
 
     async fn upload(

@@ -112,6 +112,29 @@ async fn suggestions_are_added_on_request() {
 }
 
 #[tokio::test]
+async fn a_policy_that_no_check_fits_is_accepted_with_a_lint() {
+    let engine = engine().await;
+    let policy = |n: usize| {
+        let ways: Vec<String> = (0..n).map(|way| format!("way{way}(user, doc)")).collect();
+        let ways = ways.join(" or ");
+        format!(
+            "actor User {{}} resource Doc {{ permissions = [\"read\"]; }}
+             has_permission(user: User, \"read\", doc: Doc) if {ways};"
+        )
+    };
+    let options = PolicyOptions { show_suggestions: true, ..PolicyOptions::default() };
+    let outcome = engine.set_policy(policy(10), "test.polar".into(), options).await.unwrap();
+    assert_eq!(outcome.message, "The policy was updated.");
+    let outcome = engine.set_policy(policy(1_000), "test.polar".into(), options).await.unwrap();
+    let lint = "The policy was updated.\n\nwarning: no check of this policy can be answered: the question";
+    assert!(outcome.message.starts_with(lint), "{}", outcome.message);
+    assert!(!outcome.message.contains("variables"), "a check has none: {}", outcome.message);
+    let outcome =
+        engine.set_policy(policy(1_000), "test.polar".into(), PolicyOptions::default()).await.unwrap();
+    assert_eq!(outcome.message, "The policy was not updated because it is unchanged.");
+}
+
+#[tokio::test]
 async fn a_restart_reloads_the_policy_and_old_versions_stay_readable() {
     let data = tempfile::tempdir().unwrap();
     let open = async || Engine::open(data.path(), EngineSettings::default()).await.unwrap();

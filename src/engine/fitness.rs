@@ -1,0 +1,86 @@
+//! Whether checks under the active policy can be answered at all.
+//!
+//! A policy may be right and yet so large that no check of it fits one statement: it is accepted, and once its facts
+//! are stored every check is refused. Whoever uploads it hears of that at once. Here checks are compiled as if there
+//! were a fact of every kind that the policy reads.
+
+use super::{Engine, EngineError, questions};
+use crate::store::Value;
+use portcullis_compiler::catalog::{Catalog, Relation, RelationArg, RelationSource};
+use portcullis_compiler::compile_for_store;
+use portcullis_compiler::ir::{Program, Signature, SignatureArg, TypeKind};
+use portcullis_compiler::question::{CompileError, Question, Shape};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// How many checks are tried; the first that fits is enough.
+const MOST_TRIED: usize = 16;
+
+impl Engine {
+    /// Why every check under the active policy is refused; `None` if one fits, or if there is nothing to check.
+    pub(super) async fn unfit(&self) -> Result<Option<String>, EngineError> {
+        let Some(plans) = self.plans() else { return Ok(None) };
+        let program = Arc::clone(&plans.policy.program);
+        self.in_turn(move || refusal(&program)).await
+    }
+}
+
+fn refusal(program: &Program) -> Option<String> {
+    let catalog = every_kind(program);
+    let mut refused = None;
+    for question in checks(program).take(MOST_TRIED) {
+        match compile_for_store(program, &catalog, &Shape::of(program, &question)) {
+            Err(CompileError::Refused(reason)) => refused = Some(reason),
+            Ok(_) | Err(CompileError::Bug(_)) => return None,
+        }
+    }
+    refused
+}
+
+/// A check for every kind of actor and of resource, of the first permission that the resource has.
+fn checks(program: &Program) -> impl Iterator<Item = Question> {
+    let actors = program.types.iter().filter(|ty| ty.kind == TypeKind::Actor);
+    actors.flat_map(|actor| {
+        program.blocks.iter().filter(|block| block.name != "global").filter_map(|block| {
+            let actor = Value::new(&actor.name, "someone");
+            let resource = Value::new(&block.name, "something");
+            questions::authorize(&actor, block.permissions.first()?, &resource)
+        })
+    })
+}
+
+/// Tables for facts of every kind; of arguments that may have several types, for the first.
+fn every_kind(program: &Program) -> Catalog {
+    let kinds: BTreeSet<_> = program.signatures.iter().filter_map(|each| kind(program, each)).collect();
+    let relation = |(at, (predicate, args)): (usize, (&str, Vec<RelationArg>))| Relation {
+        predicate: predicate.to_owned(),
+        args,
+        source: RelationSource::Table { name: format!("f{at}") },
+    };
+    Catalog { relations: kinds.into_iter().enumerate().map(relation).collect() }
+}
+
+/// A predicate with its arguments; none if nothing is known of one of them.
+fn kind<'p>(program: &Program, signature: &'p Signature) -> Option<(&'p str, Vec<RelationArg>)> {
+    let arg = |(idx, arg): (usize, &SignatureArg)| {
+        let ty = match arg {
+            // The names of relations have tables of their own.
+            SignatureArg::Literal(text) if signature.predicate == "has_relation" => {
+                return Some(RelationArg::Constant { ty: "String".to_owned(), text: text.clone() });
+            }
+            SignatureArg::Literal(_) => "String",
+            SignatureArg::OneOf(types) => {
+                let first = types.first()?;
+                program
+                    .types
+                    .iter()
+                    .map(|ty| ty.name.as_str())
+                    .find(|name| program.type_id(name) == Some(*first))?
+            }
+            SignatureArg::Any => return None,
+        };
+        Some(RelationArg::Column { ty: ty.to_owned(), column: format!("a{idx}") })
+    };
+    let args = signature.args.iter().enumerate().map(arg).collect::<Option<_>>()?;
+    Some((&signature.predicate, args))
+}
