@@ -112,6 +112,29 @@ pub(super) fn size(change: &Change) -> usize {
     }
 }
 
+/// About how many bytes of memory a change takes.
+pub(super) fn bytes(change: &Change) -> usize {
+    let of_value = |value: &Value| value.ty.capacity() + value.id.capacity();
+    let of_arg = |arg: &ArgPattern| match arg {
+        ArgPattern::Any => 0,
+        ArgPattern::Typed(ty) => ty.capacity(),
+        ArgPattern::Exact(value) => of_value(value),
+    };
+    let of_fact = |fact: &Fact| {
+        let args = size_of::<Value>() * fact.args.capacity() + fact.args.iter().map(of_value).sum::<usize>();
+        size_of::<Fact>() + fact.predicate.capacity() + args
+    };
+    let of_pattern = |pattern: &FactPattern| {
+        let args = size_of::<ArgPattern>() * pattern.args.capacity();
+        let args = args + pattern.args.iter().map(of_arg).sum::<usize>();
+        size_of::<FactPattern>() + pattern.predicate.as_ref().map_or(0, String::capacity) + args
+    };
+    match change {
+        Change::Insert(facts) => facts.iter().map(of_fact).sum(),
+        Change::Delete(patterns) => patterns.iter().map(of_pattern).sum(),
+    }
+}
+
 /// Refuses a pattern with a value that no fact can have in that form.
 pub(super) fn check_pattern(pattern: &FactPattern) -> Result<(), EngineError> {
     pattern.predicate.iter().try_for_each(|name| check_predicate_name(name))?;

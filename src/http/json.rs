@@ -82,7 +82,8 @@ fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
     // All of it: the decoder alone would not look into fields that it skips.
     let text = std::str::from_utf8(bytes)
         .map_err(|error| ApiError::BadRequest(format!("malformed JSON: the body is not UTF-8, {error}")))?;
-    serde_json::from_str(text).map_err(|quick| ApiError::BadRequest(in_plain_words(explain::<T>(text, &quick))))
+    serde_json::from_str(text)
+        .map_err(|quick| ApiError::BadRequest(in_plain_words(explain::<T>(text, &quick))))
 }
 
 /// Says what is wrong with a body, and where.
@@ -221,8 +222,14 @@ mod tests {
             other => format!("{other:?}"),
         };
         assert_eq!(told("{}"), "invalid type: object, expected an array at line 1 column 0");
-        assert!(told("[{}]").ends_with("invalid type: object, expected an array of 2 elements at line 1 column 1"));
-        assert!(told(r#"[["a"]]"#).ends_with("invalid length 1, expected an array of 2 elements at line 1 column 6"));
+        assert!(
+            told("[{}]")
+                .ends_with("invalid type: object, expected an array of 2 elements at line 1 column 1")
+        );
+        assert!(
+            told(r#"[["a"]]"#)
+                .ends_with("invalid length 1, expected an array of 2 elements at line 1 column 6")
+        );
         assert!(told(r#"[["a",[-1]]]"#).contains("integer `-1`, expected a whole number from 0 on at line"));
         let quoted = r#"[["a",["invalid type: map, expected usize"]]]"#;
         assert!(told(quoted).contains(

@@ -44,8 +44,7 @@ pub(super) async fn received(mut body: Body, limit: usize, account: &Account) ->
     let most = body.size_hint().upper().map_or(limit, |upper| usize::try_from(upper).unwrap_or(limit));
     let mut bytes: Vec<u8> = Vec::new();
     while let Some(frame) = body.frame().await {
-        let frame =
-            frame.map_err(|error| ApiError::BadRequest(format!("the body ended early: {error}")))?;
+        let frame = frame.map_err(|error| ApiError::BadRequest(format!("the body ended early: {error}")))?;
         let Ok(part) = frame.into_data() else { continue };
         let length = bytes.len().saturating_add(part.len());
         if length > limit {
@@ -154,7 +153,7 @@ pub(super) async fn encoded(mut response: Response, app: &AppState, account: Arc
     let work = move || {
         let text = encode(&account)?;
         // The value is gone, and so is what the request was made of.
-        account.release(account.bytes().saturating_sub(text.capacity()));
+        account.shrink_to(text.capacity());
         Ok::<_, ApiError>(Sending { text: text.into(), _account: account })
     };
     match app.turns.run(asker, work).await.map_err(ApiError::from).flatten() {

@@ -16,6 +16,7 @@
 //!
 //! ```text
 //! connection (serve) ─→ edge: id, span, seat, time, panics ─→ key (auth), rate ─→ body (json) ─→ handler ─→ engine
+//!                                                    what is large, in and out (large, stream): memory, turns
 //! ```
 //!
 //! Afterwards every answer is JSON, every error has a `message`, and every answer has a request id and
@@ -145,7 +146,19 @@ impl AppState {
         let environments = RwLock::new(environments);
         let rates = config.rate_limit.map(|each_second| Rates::new(each_second, config.rate_burst));
         let (decisions, metrics) = (Decisions::default(), Arc::new(Metrics::new()));
-        Self { config, environments, fixed_keys, seats, budget, streams, turns, rates, decisions, metrics, tls: None }
+        Self {
+            config,
+            environments,
+            fixed_keys,
+            seats,
+            budget,
+            streams,
+            turns,
+            rates,
+            decisions,
+            metrics,
+            tls: None,
+        }
     }
 
     /// The same, spoken to over TLS.

@@ -102,7 +102,11 @@ impl List {
                 text.push(b',');
             }
             failed = serde_json::to_writer(&mut text, &FactText::from(fact)).err();
-            if failed.is_some() || text.len() >= PART { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            if failed.is_some() || text.len() >= PART {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            }
         })?;
         if let Some(error) = failed {
             return Err(error.into());

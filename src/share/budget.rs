@@ -55,11 +55,6 @@ impl Budget {
         self.held.lock().all
     }
 
-    /// How many bytes may be held.
-    pub fn total(&self) -> usize {
-        self.total
-    }
-
     /// How often there was no room.
     pub fn refused(&self) -> u64 {
         self.refused.load(Ordering::Relaxed)
@@ -128,8 +123,16 @@ impl Account {
         Ok(())
     }
 
+    /// Holds no more than so many bytes.
+    pub fn shrink_to(&self, bytes: usize) {
+        self.release(self.bytes().saturating_sub(bytes));
+    }
+
     /// Holds so many bytes less.
     pub fn release(&self, less: usize) {
+        if less == 0 {
+            return;
+        }
         let asker = self.asker();
         let mut held = self.budget.held.lock();
         let less = less.min(self.bytes());
@@ -146,9 +149,7 @@ impl Account {
 
 impl Drop for Account {
     fn drop(&mut self) {
-        if self.bytes() > 0 {
-            self.release(self.bytes());
-        }
+        self.shrink_to(0);
     }
 }
 

@@ -129,11 +129,8 @@ fn statement(
         let marks: Vec<String> = (first..=params.len()).map(|n| format!("?{n}")).collect();
         let lead = if condition.is_empty() { " WHERE " } else { " AND " };
         // With every column given there was one fact at most, and it has been read.
-        let rest = if open.is_empty() {
-            "FALSE".to_owned()
-        } else {
-            format!("({names}) > ({})", marks.join(", "))
-        };
+        let rest =
+            if open.is_empty() { "FALSE".to_owned() } else { format!("({names}) > ({})", marks.join(", ")) };
         condition = format!("{condition}{lead}{rest}");
     }
     let order = if open.is_empty() { String::new() } else { format!(" ORDER BY {names}") };

@@ -192,6 +192,10 @@ fn a_policy_over_its_limit_is_413() {
 #[test]
 fn beyond_the_seats_it_is_503_with_a_time_to_come_back() {
     let server = Server::with(Config { max_requests: 0, ..Config::default() });
+    let upload = server.post("/api/policy", &json!({ "src": "" }));
+    upload.fails(503, "not available");
+    assert_eq!(upload.json()["error_type"], "Generic");
+    assert!(server.get("/api/policy").json().get("error_type").is_none());
     let answer = server.get("/health");
     answer.fails(503, "not available");
     let seconds: u64 = answer.header("retry-after").unwrap().parse().unwrap();

@@ -117,8 +117,7 @@ fn a_foreign_or_damaged_token_is_400() {
     flipped[12] ^= 1;
     let flipped = String::from_utf8(flipped).unwrap();
     let halved: String = token.chars().take(token.len() / 2).collect();
-    for damaged in [flipped, halved, format!("{token}A"), "r09999".to_owned(), "ü".to_owned()]
-    {
+    for damaged in [flipped, halved, format!("{token}A"), "r09999".to_owned(), "ü".to_owned()] {
         server.post("/api/list", &with(ask(), "page_token", json!(damaged))).fails(400, "page_token");
     }
     // The same question, another store.
