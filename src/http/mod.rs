@@ -16,6 +16,7 @@
 //!
 //! ```text
 //! connection (serve) ─→ edge: id, span, seat, time, panics ─→ key (auth), rate ─→ body (json) ─→ handler ─→ engine
+//!                                                    what is large, in and out (large, stream): memory, turns
 //! ```
 //!
 //! Afterwards every answer is JSON, every error has a `message`, and every answer has a request id and

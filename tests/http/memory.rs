@@ -20,13 +20,13 @@ fn with_memory(max_memory: usize) -> Server {
 }
 
 /// What requests hold, and how often there was no room.
-fn held(server: &Server) -> (usize, u64) {
+fn held(server: &Server) -> (u64, u64) {
     let text = server.get("/metrics").text;
     let of = |name: &str| {
         let line = text.lines().find_map(|line| line.strip_prefix(name)).unwrap();
         line.trim().parse::<u64>().unwrap()
     };
-    (of("portcullis_memory_bytes ") as usize, of("portcullis_memory_refused_total "))
+    (of("portcullis_memory_bytes "), of("portcullis_memory_refused_total "))
 }
 
 #[track_caller]
@@ -53,7 +53,7 @@ fn begin(server: &Server, body: &str, sent: usize) -> TcpStream {
         "POST /api/batch HTTP/1.1\r\nHost: x\r\n{key}\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n"
     );
     stream.write_all(head.as_bytes()).unwrap();
-    stream.write_all(body[..sent].as_bytes()).unwrap();
+    stream.write_all(&body.as_bytes()[..sent]).unwrap();
     stream
 }
 
@@ -64,7 +64,7 @@ fn bodies_that_do_not_end_leave_room_for_checks_and_give_theirs_back() {
     let sent = body.len() - 1;
     // Half of the memory is for one key, whatever it begins.
     let unfinished: Vec<TcpStream> = (0..7).map(|_| begin(&server, &body, sent)).collect();
-    wait_until("what arrived is held", || held(&server).0 >= 7 * sent);
+    wait_until("what arrived is held", || held(&server).0 >= 7 * sent as u64);
     let refused = server.send(
         "POST",
         "/api/batch",

@@ -32,6 +32,19 @@ fn fill(server: &Server, n: usize) {
     }
 }
 
+/// A server with more facts than the buffers of a connection hold: 30 MB of text.
+fn full() -> Server {
+    let server = Server::start();
+    let facts: Vec<Json> =
+        (0..N_FULL).map(|n| fact_json(&["is_public", &format!("Repo:{n:0370}")])).collect();
+    for part in facts.chunks(20_000) {
+        assert_eq!(server.post("/api/batch", &json!([{ "inserts": part }])).status, 200);
+    }
+    server
+}
+
+const N_FULL: usize = 70_000;
+
 /// Ids that a careless writer of JSON or SQL would spoil, numbers among them.
 fn id(n: usize) -> String {
     match n % 4 {
@@ -155,7 +168,7 @@ fn a_long_list_is_of_the_moment_at_which_it_was_asked_for() {
 #[test]
 fn a_list_that_is_cut_does_not_look_whole() {
     let config = Config { answer_time: Duration::from_millis(200), dev: true, ..Config::default() };
-    let server = Server::over(config, populated(150_000).into_folder());
+    let server = Server::over(config, full().into_folder());
     let mut slow = server.connect();
     slow.write_all(wire("GET", "/api/facts", "").as_bytes()).unwrap();
     let mut first = [0; 1];
@@ -163,12 +176,12 @@ fn a_list_that_is_cut_does_not_look_whole() {
     std::thread::sleep(Duration::from_secs(1));
     assert!(try_read_answer(&mut first.chain(slow)).is_none(), "the last chunk is missing");
     // Nothing of it stays behind.
-    assert_eq!(server.get("/api/facts").json().as_array().unwrap().len(), 150_003);
+    assert_eq!(server.get("/api/facts").json().as_array().unwrap().len(), N_FULL);
 }
 
 #[test]
 fn slow_readers_leave_lists_and_writes_to_others() {
-    let server = populated(100_000);
+    let server = full();
     let mut slow: Vec<_> = (0..12).map(|_| server.connect()).collect();
     let mut statuses = Vec::new();
     for stream in &mut slow {
@@ -182,5 +195,5 @@ fn slow_readers_leave_lists_and_writes_to_others() {
     assert_eq!((n_answered, n_refused), (8, 4), "one key has half of the lists that may be sent at once");
     server.add(&[&["is_public", "Repo:new"]]);
     assert!(server.may("eve", "read", "new"));
-    assert_eq!(server.get("/api/facts?predicate=age").json().as_array().unwrap().len(), 1);
+    assert_eq!(server.get("/api/facts?predicate=has_role").json(), json!([]));
 }
