@@ -171,8 +171,7 @@ mod tests {
         for each in waiting {
             each.await.expect("no panic").expect("work that is done");
         }
-        let done = done.lock().clone();
-        done
+        done.lock().clone()
     }
 
     #[tokio::test]
