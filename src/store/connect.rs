@@ -75,6 +75,9 @@ pub(super) const DATABASE: &str = "store.db";
 /// The name of the file that is locked.
 const LOCK: &str = "lock";
 
+/// The longest that a reader waits for a log that is being set up; SQLite takes no more than some weeks.
+const LONGEST_WAIT: Duration = Duration::from_hours(1);
+
 /// Bytes below which a file holds no page, and SQLite takes it for a new one.
 const SMALLEST: u64 = 512;
 
@@ -202,7 +205,7 @@ impl Place {
     /// Opens a connection that cannot write.
     pub(super) fn reader(&self, options: &StoreOptions) -> Result<Connection, StoreError> {
         let conn = self.connect(OpenFlags::SQLITE_OPEN_READ_ONLY)?;
-        conn.busy_timeout(options.query_time)?;
+        conn.busy_timeout(options.query_time.min(LONGEST_WAIT))?;
         conn.pragma_update(None, "query_only", true)?;
         conn.pragma_update(None, "cache_size", -READER_CACHE_KIB)?;
         let mapped = i64::try_from(options.mapped_bytes).unwrap_or(i64::MAX);
