@@ -15,7 +15,11 @@ use std::{
 
 use axum::{
     extract::FromRequestParts,
-    http::{HeaderMap, HeaderName, HeaderValue, request::Parts},
+    http::{
+        HeaderMap, HeaderName, HeaderValue,
+        header::{CONNECTION, CONTENT_LENGTH, TRANSFER_ENCODING},
+        request::Parts,
+    },
     response::{IntoResponseParts, Response, ResponseParts},
 };
 
@@ -69,6 +73,21 @@ impl<S: Sync> FromRequestParts<S> for RequestId {
 
 fn fits_a_log(id: &[u8]) -> bool {
     (1..=LONGEST_ID).contains(&id.len()) && id.iter().all(u8::is_ascii_graphic)
+}
+
+/// Bytes of a body that have arrived with the head, about.
+const BESIDE_HEAD: u64 = 8 * 1024;
+
+/// Whether the body of a request may still be on its way when the answer is ready.
+pub(super) fn is_large(headers: &HeaderMap) -> bool {
+    let length = || headers.get(CONTENT_LENGTH)?.to_str().ok()?.parse::<u64>().ok();
+    headers.contains_key(TRANSFER_ENCODING) || length().is_some_and(|length| length > BESIDE_HEAD)
+}
+
+/// Tells the client to send nothing more on this connection: it ends if the body was not read, and a client that reused it
+/// would lose a request.
+pub(super) fn end_connection(response: &mut Response) {
+    response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
 }
 
 /// Writes the headers that every answer has.

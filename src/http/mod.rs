@@ -224,6 +224,7 @@ async fn edge(State(app): State<Arc<AppState>>, mut request: Request, next: Next
         tracing::info_span!("request", request_id = id.as_str(), environment = Empty)
     };
 
+    let is_large = headers::is_large(request.headers());
     let is_upload = method == Method::POST && path.as_ref().is_some_and(|path| policy::is_at(path.as_str()));
     let outcome = within_limits(&app, request, next).instrument(span.clone()).await;
     let mut response = outcome.unwrap_or_else(|error| {
@@ -241,6 +242,9 @@ async fn edge(State(app): State<Arc<AppState>>, mut request: Request, next: Next
         tracing::info!(target: REQUEST_LOG, %method, path, status, took_us, "answered");
     });
     headers::stamp(&mut response, id, took);
+    if is_large && !response.status().is_success() {
+        headers::end_connection(&mut response);
+    }
     response
 }
 

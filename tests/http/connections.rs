@@ -213,7 +213,10 @@ fn a_chunked_body_is_a_body() {
     for _ in 0..11 {
         write!(stream, "{:x}\r\n{chunk}\r\n", chunk.len()).unwrap();
     }
-    read_answer(&mut stream).fails(413, "10485760");
+    let refused = read_answer(&mut stream);
+    refused.fails(413, "10485760");
+    // What was not read ends the connection, and a client must not send its next request there.
+    assert_eq!(refused.header("connection"), Some("close"));
 }
 
 #[test]

@@ -144,7 +144,8 @@ fn a_key_with_many_long_questions_does_not_stop_that_of_another() {
 
 #[test]
 fn a_product_over_the_limit_is_refused_before_it_is_made() {
-    let (server, _) = numbered(Config::default());
+    // Enough memory for as many rows as an answer may have.
+    let (server, _) = numbered(Config { max_memory: 1 << 30, ..Config::default() });
     for calls in [
         // Calls that have nothing to do with each other, and a rule that has nothing else to say.
         &["n x", "n y"] as &[_],
