@@ -102,8 +102,14 @@ impl Attack {
             let (stage, stop, held) = (Arc::clone(stage), Arc::clone(stop), (self.what, self.n_attackers));
             return vec![std::thread::spawn(move || hold(&stage, held, &stop))];
         }
+        // Made once and beforehand: the attackers should not need the processors.
+        let batch = match self.what {
+            What::Batches => Arc::new(request("POST", "/batch", &stage.writer, &batch())),
+            _ => Arc::default(),
+        };
         let start = |number| {
-            let attacker = Attacker { what: self.what, number, stage: Arc::clone(stage) };
+            let batch = Arc::clone(&batch);
+            let attacker = Attacker { what: self.what, number, stage: Arc::clone(stage), batch };
             let (stop, statuses) = (Arc::clone(stop), Arc::clone(statuses));
             std::thread::spawn(move || {
                 for round in (0_usize..).take_while(|_| !stop.load(Ordering::Relaxed)) {
@@ -141,12 +147,14 @@ struct Attacker {
     what: What,
     number: usize,
     stage: Arc<Stage>,
+    /// A large batch, if it sends such.
+    batch: Arc<Vec<u8>>,
 }
 
 impl Attacker {
     /// One request; the status of its answer.
     fn attack(&self, round: usize) -> u16 {
-        let Stage { address, reader, stranger, writer, .. } = &*self.stage;
+        let Stage { address, reader, stranger, .. } = &*self.stage;
         let post = |path: &str, key: &str, body: &str| request("POST", path, key, body);
         let request = match self.what {
             What::Nothing | What::Silent | What::Unfinished => return 0,
@@ -164,7 +172,7 @@ impl Attacker {
                 return 0;
             }
             What::ReadBack => super::client::request("GET", "/facts?predicate=large", reader, ""),
-            What::Batches => post("/batch", writer, &batch(self.number)),
+            What::Batches => return ask(*address, &self.batch).map_or(0, |(status, _)| status),
             What::Bindings(n) => {
                 let body = json!({
                     "query": { "actor_type": "User", "actor_id": "ada", "action": "read",
@@ -200,9 +208,9 @@ fn slow_policy() -> String {
     src
 }
 
-/// A batch that is nearly as large as a body may be, and the same each time.
-fn batch(number: usize) -> String {
-    let id = |n: usize| format!("an-item-with-a-long-id-{number}-{n}");
+/// A batch that is nearly as large as a body may be.
+fn batch() -> String {
+    let id = |n: usize| format!("an-item-with-a-long-id-{n}");
     let one = fact("large", &id(0)).to_string().len() + 1;
     let facts: Vec<Json> = (0..LARGE_BODY / (one + 6)).map(|n| fact("large", &id(n))).collect();
     json!([{ "inserts": facts }]).to_string()
