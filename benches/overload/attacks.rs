@@ -90,7 +90,7 @@ impl Statuses {
 }
 
 impl Attack {
-    /// Starts the attackers, who go on until they are told to stop.
+    /// Starts the attackers. They run until `stop` is set.
     pub(crate) fn start(
         &self,
         stage: &Arc<Stage>,
@@ -132,7 +132,7 @@ fn hold(stage: &Stage, (what, n): (What, usize), stop: &AtomicBool) {
         {
             let _ = stream.set_write_timeout(Some(Duration::from_millis(200)));
             if what == What::Unfinished {
-                // Whoever is refused finds the connection closed.
+                // A refused write fails, which is fine.
                 let _ = stream.write_all(&unfinished[..unfinished.len() - 1]);
             }
             held.push(stream);

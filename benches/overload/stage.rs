@@ -83,7 +83,7 @@ impl Stage {
         assert_eq!(status, 200, "{path}: {}", String::from_utf8_lossy(&answer));
     }
 
-    /// Looks at the service's memory until it is told to stop; the most that it took, in MB.
+    /// Samples the service's memory until `stop` is set. Returns the peak, in MB.
     pub(crate) fn watch_memory(&self, stop: &Arc<AtomicBool>) -> JoinHandle<f64> {
         let (process, stop) = (self.service.process(), Arc::clone(stop));
         std::thread::spawn(move || {
@@ -97,7 +97,7 @@ impl Stage {
         })
     }
 
-    /// Swaps the policy each second until it is told to stop; how often it did.
+    /// Replaces the policy once a second until `stop` is set. Returns how many times.
     pub(crate) fn swap_policies(self: &Arc<Self>, stop: &Arc<AtomicBool>) -> JoinHandle<usize> {
         let (stage, stop) = (Arc::clone(self), Arc::clone(stop));
         std::thread::spawn(move || {

@@ -204,7 +204,7 @@ pub enum CompileError {
 const NARROWER: &str = "give its variables types or values, or ";
 
 impl CompileError {
-    /// The question needs more than a statement takes; what to split is said to whoever writes the policy.
+    /// The question needs more than one statement can hold. `split` tells the policy's author what to split.
     pub(crate) fn too_large(what: impl std::fmt::Display, split: &str) -> Self {
         Self::Refused(format!("{what}: {NARROWER}split {split}"))
     }

@@ -52,7 +52,7 @@ impl Token {
         matches!(self, Self::Word(_) | Self::Name { .. })
     }
 
-    /// The token as it stands in a statement for the caller: nothing in quotes looks like the place of a parameter.
+    /// The token's spelling in the SQL that the caller runs, where no driver finds a parameter inside quotes.
     pub(super) fn plain(&self, escapes: Escapes) -> String {
         match self {
             Self::Text(text) => plain_literal(text, escapes),
@@ -115,7 +115,7 @@ pub(super) fn spelled(lexemes: &[Lexeme]) -> String {
     joined(lexemes, Token::to_string)
 }
 
-/// Tokens as they stand in a statement for the caller.
+/// The tokens' spelling in the SQL that the caller runs.
 pub(super) fn plainly_spelled(lexemes: &[Lexeme], escapes: Escapes) -> String {
     joined(lexemes, |token| token.plain(escapes))
 }

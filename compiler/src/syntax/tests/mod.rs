@@ -2,6 +2,7 @@
 
 mod accepted;
 mod mistakes;
+mod mistakes_in_blocks;
 mod printing;
 mod robustness;
 
