@@ -26,8 +26,10 @@ use crate::tally::{Tally, count};
 use portcullis_compiler::ir::Program;
 use portcullis_compiler::question::Question;
 
-/// Of a policy's questions one in so many is asked: another policy shows more than the other questions.
-const STEP: u64 = 2;
+/// Of a policy's questions one in so many is asked: another policy shows more than the other questions. One list of
+/// actions asks about all of them, so more of those are.
+const STEP: u64 = 5;
+const STEP_OF_ACTIONS: u64 = 2;
 
 /// One question in so many is put to the engine in every way.
 const EVERY_WAY: usize = 7;
@@ -87,13 +89,15 @@ pub(crate) fn judge(sample: &Sample, tally: &Tally, only: Option<&str>) -> Resul
         count(&tally.endless_crowds);
     }
     // By chance and not in turn: questions of a kind stand at equal distances.
-    let is_chosen = |number: usize| next((number << 16 | sample.placing) as u64).is_multiple_of(STEP);
-    // One list of actions asks about all of them.
-    let is_wide = |question: &Question| matches!(Allow::of(question), Some(Allow::Actions(..)));
+    let is_chosen = |number: usize, question: &Question| {
+        let is_wide = matches!(Allow::of(question), Some(Allow::Actions(..)));
+        let step = if is_wide { STEP_OF_ACTIONS } else { STEP };
+        next((number << 16 | sample.placing) as u64).is_multiple_of(step)
+    };
     let chosen = questions
         .iter()
         .enumerate()
-        .filter(|(number, (_, question))| only.is_some() || is_wide(question) || is_chosen(*number));
+        .filter(|(number, (_, question))| only.is_some() || is_chosen(*number, question));
     for (number, (_, (text, question))) in chosen.enumerate() {
         let turn = if only.is_some() { None } else { Some(number + sample.placing) };
         let found = case.ask(question, turn, tally).map_err(|(expected, found)| Found {

@@ -10,10 +10,10 @@ use super::vocabulary::Vocabulary;
 
 /// The rules of `allow`; without any the policy has the usual one.
 pub(crate) fn rules(words: &Vocabulary, choices: &mut Choices<'_>) -> Vec<String> {
-    if choices.below(5) < 2 {
+    if choices.below(5) == 0 {
         return Vec::new();
     }
-    let n = 1 + usize::from(choices.rarely(4));
+    let n = 1 + usize::from(choices.rarely(6));
     (0..n).map(|_| rule(words, choices)).collect()
 }
 
@@ -51,17 +51,17 @@ fn guard(words: &Vocabulary, about: &str, there: &str, choices: &mut Choices<'_>
         let related = words.block(about).map_or_else(Vec::new, |block| words.related(block));
         (!related.is_empty()).then(|| choices.of(&related))
     };
-    match choices.below(16) {
-        0..5 => format!("not {}", role(words, about, choices)),
-        5..8 => format!("not {}", shorthand::fitting(words, about, choices)),
-        8 => {
+    match choices.below(20) {
+        0..9 => format!("not {}", role(words, about, choices)),
+        9..12 => format!("not {}", shorthand::fitting(words, about, choices)),
+        12 => {
             let [left, right] = [(); 2].map(|()| role(words, about, choices));
             format!("not ({left} or {right})")
         }
-        9 => {
+        13 => {
             format!("not ({} and {})", role(words, about, choices), shorthand::fitting(words, about, choices))
         }
-        10 => match relation(choices) {
+        14 => match relation(choices) {
             Some((name, to)) => {
                 let role = choices.of(&to.roles);
                 format!(
@@ -70,16 +70,16 @@ fn guard(words: &Vocabulary, about: &str, there: &str, choices: &mut Choices<'_>
             }
             None => role(words, about, choices),
         },
-        11 => match relation(choices) {
+        15 => match relation(choices) {
             Some((name, to)) => {
                 let guard = shorthand::fitting(words, to.name, choices).replace("resource", there);
                 format!("has_relation(resource, {name:?}, {there}) and not {guard}")
             }
             None => shorthand::fitting(words, about, choices),
         },
-        12 => "not has_role(actor, \"g0\")".to_owned(),
-        13 => "not has_permission(actor, \"p1\", resource)".to_owned(),
-        14 => {
+        16 => "not has_role(actor, \"g0\")".to_owned(),
+        17 => "not has_permission(actor, \"p1\", resource)".to_owned(),
+        18 => {
             choices.of(&["action != \"p1\"", "actor matches User", "not resource matches Group"]).to_owned()
         }
         _ => shorthand::fitting(words, about, choices),

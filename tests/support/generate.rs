@@ -191,7 +191,8 @@ impl Frame<'_> {
         let Self { style, words, .. } = *self;
         let mut inside = self.wires();
         let mut choices = Choices::new(entry);
-        let mut outside = if words.is_fixed { Vec::new() } else { patterns::most(words, &mut choices) };
+        let mut outside =
+            if words.is_fixed { Vec::new() } else { patterns::most(words, style, &mut choices) };
         outside.extend(entry::rules(words, &mut choices));
         let mut global = Vec::new();
         for bytes in rules {

@@ -8,11 +8,14 @@ use super::vocabulary::{Predicate, Vocabulary};
 /// The role of a group is that of its members, on anything.
 const OF_GROUPS: &str = "has_role(user: User, role: String, resource: Resource) if group matches Group and f0(user, group) and has_role(group, role, resource);";
 
-/// Rules that most policies have: groups, and a permission from another thing's.
-pub(crate) fn most(words: &Vocabulary, choices: &mut Choices<'_>) -> Vec<String> {
+/// Rules that most policies have: groups, what containers hand on, and a permission from another thing's.
+pub(crate) fn most(words: &Vocabulary, style: Style, choices: &mut Choices<'_>) -> Vec<String> {
     let mut rules = Vec::new();
     if choices.below(3) > 0 {
         rules.push(OF_GROUPS.to_owned());
+    }
+    if choices.below(2) > 0 {
+        rules.push(handed_on(words, style, choices));
     }
     if choices.below(2) > 0 {
         let at = words.resource(choices);

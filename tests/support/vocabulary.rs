@@ -184,8 +184,12 @@ impl Vocabulary {
                     relations.push((relation, ty));
                 }
             }
-            let roles = ROLES[..=choices.below(3)].to_vec();
-            let permissions = PERMISSIONS[..=choices.below(3)].to_vec();
+            // Most have two.
+            let some = |names: [&'static str; 3], choices: &mut Choices<'_>| {
+                names[..=choices.of(&[0, 1, 2, 1])].to_vec()
+            };
+            let roles = some(ROLES, choices);
+            let permissions = some(PERMISSIONS, choices);
             blocks.push(Block { head, name, parent: None, roles, permissions, relations });
         }
         let of_group = if choices.rarely(2) { vec![("parent", "Group")] } else { vec![("member", "User")] };

@@ -44,7 +44,7 @@ use crate::ir::{Program, RuleId, TypeId};
 use crate::limits;
 use crate::plan::ends::Ends;
 use crate::plan::{self, Aim, Planned};
-use crate::question::{CompileError, Question, Shape, ShapeDomain};
+use crate::question::{CompileError, Question, Shape, ShapeDomain, ShapeVar};
 use variant::Variant;
 use ways::Ways;
 
@@ -148,15 +148,19 @@ pub fn plan(
     dialect: Dialect,
     most_rows: usize,
 ) -> Result<LocalPlan, CompileError> {
+    let plan = |most_readings| plan_within(program, catalog, shape, form, most_readings, most_rows);
     if dialect.features().expands_tables {
-        let most_readings = Some(limits::TABLE_READINGS);
-        match plan_within(program, catalog, shape, form, most_readings, most_rows) {
+        match plan(Some(limits::TABLE_READINGS)) {
             Err(CompileError::Refused(_)) => {}
+            // Perhaps only the plan that tests each row is too large.
+            Ok(small) if small.lacks_row(shape, form).is_some() => {
+                return Ok(or_none(plan(None))?.filter(|large| large.row.is_some()).unwrap_or(small));
+            }
             planned => return planned,
         }
     }
     // Stored facts may yet decide parts of what is large; then only the text tells.
-    plan_within(program, catalog, shape, form, None, most_rows).map_err(|error| error.fitting(shape))
+    plan(None).map_err(|error| error.fitting(shape))
 }
 
 /// What one kind of plan becomes: the question as it was asked, and when its rows are not the whole answer.
@@ -249,29 +253,31 @@ fn plan_within(
         Err(bug @ CompileError::Bug(_)) => return Err(bug),
         Err(error @ CompileError::Refused(_)) => (Err(error), None),
     };
-    let row = match form {
-        Form::Filter { var, .. } if is_told_by_row(shape, *var) && (asked.is_err() || refusal.is_some()) => {
-            let mut given = shape.clone();
-            if let Some(var) = given.vars.get_mut(*var) {
-                var.domain = ShapeDomain::Given;
-            }
-            let ends = Ends::Stored { column: Some(*var) };
-            match maker.row(&given, *var, Ends::Asked)? {
-                Some(row) => Some(Ways::new(row, maker.row(&given, *var, ends)?)),
-                None => None,
-            }
+    let mut planned = LocalPlan { asked, refusal, row: None };
+    if let Some(var) = planned.lacks_row(shape, form) {
+        let mut given = shape.clone();
+        if let Some(var) = given.vars.get_mut(var) {
+            var.domain = ShapeDomain::Given;
         }
-        Form::Filter { .. } | Form::Decision { .. } | Form::Rows { .. } | Form::List { .. } => None,
-    };
-    match asked {
-        Err(error) if row.is_none() => Err(error),
-        asked => Ok(LocalPlan { asked, refusal, row }),
+        let ends = Ends::Stored { column: Some(var) };
+        if let Some(row) = maker.row(&given, var, Ends::Asked)? {
+            planned.row = Some(Ways::new(row, maker.row(&given, var, ends)?));
+        }
+    }
+    match planned.asked {
+        Err(error) if planned.row.is_none() => Err(error),
+        _ => Ok(planned),
     }
 }
 
-/// Whether each row may tell the value of a variable: it is asked for, and it is no String, for whose values
-/// rules are copied.
-fn is_told_by_row(shape: &Shape, var: usize) -> bool {
-    let var = shape.vars.get(var);
-    var.is_some_and(|var| var.domain == ShapeDomain::Wanted && var.ty != Some(TypeId::STRING))
+impl LocalPlan {
+    /// The variable of a filter that nothing enumerates in full and that no plan tests row by row. Each row may tell
+    /// a value that is asked for, unless it is a String, for whose values rules are copied.
+    fn lacks_row(&self, shape: &Shape, form: &Form) -> Option<usize> {
+        let Form::Filter { var, .. } = *form else { return None };
+        let ShapeVar { domain, ty, .. } = shape.vars.get(var)?;
+        let may_be_told = *domain == ShapeDomain::Wanted && *ty != Some(TypeId::STRING);
+        let is_lacking = self.row.is_none() && (self.asked.is_err() || self.refusal.is_some());
+        (may_be_told && is_lacking).then_some(var)
+    }
 }

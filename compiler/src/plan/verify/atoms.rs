@@ -14,7 +14,7 @@ use crate::specialise::clause::TableRef;
 const ALTERNATIVES: usize = 512;
 
 /// How many atoms are laid out for one check; a plan that needs more is not accounted for. Tables of tables multiply.
-pub(super) const WORK: usize = 200_000;
+pub(super) const WORK: usize = 50_000;
 
 /// What an alternative asks.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -84,7 +84,9 @@ impl<'a> Atoms<'a> {
     pub(super) fn of_answer(self, left: &mut usize) -> Option<Vec<Alternative>> {
         let guard = self.alternatives(&self.plan.guard, &[], left)?;
         let all = self.of_selects(self.plan.answer.selects(), left)?;
-        product(&all, &guard, left)
+        let mut guarded = product(&all, &guard, left)?;
+        guarded.iter_mut().for_each(|alternative| alternative.sort());
+        Some(guarded)
     }
 
     /// The alternatives of top-level selects; `None` if they are too many.
@@ -224,7 +226,7 @@ fn compare(op: CompareOp, left: Value, right: Value) -> Atom {
     if turns && right < left { Atom::Compare(op, right, left) } else { Atom::Compare(op, left, right) }
 }
 
-/// Every alternative of one with every alternative of the other; `None` if they are too many.
+/// Every alternative of one with every alternative of the other, not sorted; `None` if they are too many.
 fn product(one: &[Alternative], other: &[Alternative], left: &mut usize) -> Option<Vec<Alternative>> {
     let n_atoms = |all: &[Alternative]| all.iter().map(Vec::len).sum::<usize>();
     *left = left.checked_sub(n_atoms(one) * other.len() + n_atoms(other) * one.len())?;
@@ -234,10 +236,7 @@ fn product(one: &[Alternative], other: &[Alternative], left: &mut usize) -> Opti
     let mut all = Vec::with_capacity(one.len() * other.len());
     for first in one {
         for second in other {
-            let mut both = first.clone();
-            both.extend(second.iter().cloned());
-            both.sort();
-            all.push(both);
+            all.push([first.as_slice(), second].concat());
         }
     }
     Some(all)
