@@ -54,7 +54,7 @@ pub use report::{TestOutcome, TestReport};
 pub use settings::EngineSettings;
 pub use view::unix_time;
 
-use crate::share::{Account, Asker, Turns};
+use crate::share::{Account, Turns};
 use crate::store::{Access, Key, NewKey, Stats, Store, StoreOptions};
 use counters::Counted;
 use local::Documents;
@@ -305,9 +305,7 @@ impl Engine {
         &self,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, EngineError> {
-        let asker = self.account.as_ref().map_or(Asker::default(), |account| account.asker());
-        let done = self.turns().run(asker, work).await;
-        done.map_err(|lost| EngineError::Bug(lost.to_string()))
+        view::in_turn(self.turns(), self.account.as_deref(), work).await
     }
 
     fn counted(&self) -> &Arc<Counted> {

@@ -38,6 +38,9 @@ pub struct EngineSettings {
     pub embedded_values: usize,
     /// Where long work waits its turn; environments with the same settings share it.
     pub turns: Arc<Turns>,
+    /// Where a question that is asked for the first time waits to be compiled, shared in the same way: one takes a
+    /// millisecond, seldom a second, and does not wait for long work.
+    pub compiling: Arc<Turns>,
 }
 
 impl Default for EngineSettings {
@@ -56,6 +59,7 @@ impl Default for EngineSettings {
             answer_rows: 1_000_000,
             embedded_values: 10_000,
             turns: Arc::new(Turns::beside_others()),
+            compiling: Arc::new(Turns::for_each_processor()),
         }
     }
 }

@@ -8,7 +8,7 @@ use super::catalog::Context;
 use super::counters::Counted;
 use super::plans::{PlanKey, Plans};
 use super::{Engine, EngineError, facts};
-use crate::share::Account;
+use crate::share::{Account, Asker, Turns};
 use crate::store::{Attempt, Fact};
 use portcullis_compiler::ir::Program;
 use portcullis_compiler::question::Question;
@@ -26,6 +26,7 @@ pub(super) struct View {
     now: i64,
     max_rows: usize,
     account: Option<Arc<Account>>,
+    compiling: Arc<Turns>,
 }
 
 impl Engine {
@@ -51,6 +52,7 @@ impl Engine {
             now: unix_time(),
             max_rows,
             account: self.account.clone(),
+            compiling: Arc::clone(&self.settings().compiling),
         }))
     }
 
@@ -61,7 +63,8 @@ impl Engine {
         let counted = Arc::clone(self.counted());
         let is_first = attempt.is_first();
         let (context, now, account) = (Context::default(), unix_time(), self.account.clone());
-        Ok(View { plans, counted, is_first, context, now, max_rows, account })
+        let compiling = Arc::clone(&self.settings().compiling);
+        Ok(View { plans, counted, is_first, context, now, max_rows, account, compiling })
     }
 }
 
@@ -110,7 +113,7 @@ impl View {
             compiled
         } else {
             let plans = Arc::clone(&self.plans);
-            off_the_workers(move || plans.compile(key)).await?
+            in_turn(&self.compiling, self.account.as_deref(), move || plans.compile(key)).await?
         };
         let binding = Binding { context: &self.context, now: self.now, window };
         let (plans, account) = (Arc::clone(&self.plans), self.account.clone());
@@ -118,7 +121,17 @@ impl View {
     }
 }
 
-/// Runs work that only computes, but for long, beside the async workers.
+/// Runs work that only computes, but for long, when its asker's turn comes.
+pub(super) async fn in_turn<T: Send + 'static>(
+    turns: &Arc<Turns>,
+    account: Option<&Account>,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, EngineError> {
+    let asker = account.map_or(Asker::default(), Account::asker);
+    turns.run(asker, work).await.map_err(|lost| EngineError::Bug(lost.to_string()))
+}
+
+/// Runs work that only computes, but for long, beside the async workers; for what the service itself has to do.
 pub(super) async fn off_the_workers<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, EngineError> {

@@ -70,7 +70,12 @@ impl Turns {
 
     /// One fewer than there are processors, so that work never keeps brief questions from all of them.
     pub fn beside_others() -> Self {
-        Self::new(std::thread::available_parallelism().map_or(1, usize::from) - 1)
+        Self::new(n_processors() - 1)
+    }
+
+    /// As many as there are processors: more threads would only divide them.
+    pub fn for_each_processor() -> Self {
+        Self::new(n_processors())
     }
 
     /// Does some work when its turn comes.
@@ -105,6 +110,10 @@ impl Turns {
         // Whoever waits is in the queue until a turn is sent, so the channel does not end before.
         coming.await.unwrap_or(Turn(None))
     }
+}
+
+fn n_processors() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 impl Queue {

@@ -26,13 +26,13 @@ impl Model {
         }
     }
 
-    /// The atoms that may match: those that agree in the first argument that has a value.
+    /// The atoms that may match: those that agree in the argument whose value is the rarest.
     pub(crate) fn candidates(&self, pred: usize, args: &[Option<usize>]) -> Vec<&Tuple> {
         let Some(rows) = self.rows.get(&pred) else { return Vec::new() };
-        match args.iter().enumerate().find_map(|(at, arg)| arg.map(|value| (at, value))) {
-            Some((at, value)) => {
-                self.index.get(&(pred, at, value)).into_iter().flatten().map(|&row| &rows[row]).collect()
-            }
+        let known = args.iter().enumerate().filter_map(|(at, arg)| arg.map(|value| (at, value)));
+        let with = |(at, value)| self.index.get(&(pred, at, value)).map_or(&[][..], Vec::as_slice);
+        match known.map(with).min_by_key(|found| found.len()) {
+            Some(found) => found.iter().map(|&row| &rows[row]).collect(),
             None => rows.iter().collect(),
         }
     }

@@ -15,7 +15,7 @@ use super::domain::ActiveDomain;
 use super::join::Join;
 use super::model::{Model, Tuple};
 use super::notation::{Cell, Fact, Value};
-use portcullis_compiler::ir::{LiteralKind, Polarity, Program, Term, VarId, VarType};
+use portcullis_compiler::ir::{Constant, LiteralKind, Polarity, Program, Term, VarId, VarType};
 use portcullis_compiler::question::{Domain, Question};
 use std::cell::Cell as Counter;
 use std::collections::BTreeSet;
@@ -28,6 +28,8 @@ pub(crate) struct Oracle<'p> {
     predicates: Vec<(String, usize)>,
     facts: Vec<Fact>,
     domain: ActiveDomain,
+    /// The policy's literals.
+    literals: Vec<usize>,
     now: usize,
     model: Model,
     /// How many more assignments may be tried.
@@ -59,7 +61,12 @@ impl<'p> Oracle<'p> {
         let predicates = declared.chain(stored).collect();
         let now = domain.number(&clock);
         let patience = Counter::new(patience);
-        let mut oracle = Self { program, predicates, facts, domain, now, model: Model::default(), patience };
+        let number = |literal: &Constant| {
+            domain.number(&Value::new(&program.types[literal.ty.index()].name, &literal.text))
+        };
+        let literals = program.constants.iter().map(number).collect();
+        let model = Model::default();
+        let mut oracle = Self { program, predicates, facts, domain, literals, now, model, patience };
         oracle.model = oracle.alternating_fixpoint();
         let is_done = oracle.patience.replace(u64::MAX) > 0;
         is_done.then_some(oracle)
@@ -161,11 +168,11 @@ impl<'p> Oracle<'p> {
             let pred = self.number_of(&fact.predicate, fact.args.len()).unwrap();
             model.insert(pred, fact.args.iter().map(|arg| self.domain.number(arg)).collect());
         }
+        let rules: Vec<_> = self.program.rules.iter().map(|rule| (rule, Join::of(rule))).collect();
         loop {
             let mut derived = Vec::new();
-            for rule in &self.program.rules {
-                let join = Join::of(rule);
-                self.solve(&join, 0, &mut vec![None; rule.vars.len()], &model, &mut |env| {
+            for (rule, join) in &rules {
+                self.solve(join, 0, &mut vec![None; rule.vars.len()], &model, &mut |env| {
                     if rule.body.iter().all(|literal| self.holds(&literal.kind, &join.vars, env, denied)) {
                         derived.push((rule.head, self.terms(&rule.params, env)));
                     }
@@ -244,11 +251,7 @@ impl<'p> Oracle<'p> {
     fn term(&self, term: Term, env: &Env) -> Option<usize> {
         match term {
             Term::Var(var) => env[var.index()],
-            Term::Const(id) => {
-                let literal = &self.program.constants[id.index()];
-                let ty = &self.program.types[literal.ty.index()].name;
-                Some(self.domain.number(&Value::new(ty, &literal.text)))
-            }
+            Term::Const(id) => Some(self.literals[id.index()]),
             Term::Now => Some(self.now),
         }
     }

@@ -2,6 +2,11 @@
 
 use super::super::{ActionsQuestion, Change, FactPattern, Page};
 use super::{engine, engine_with, fact, repositories, value};
+use crate::share::Asker;
+use std::sync::{Arc, mpsc};
+use std::thread;
+use std::time::Duration;
+use tokio::time::timeout;
 
 #[tokio::test]
 async fn before_the_first_policy_nothing_is_granted_and_nothing_accepted() {
@@ -197,4 +202,37 @@ async fn ids_of_every_form_have_one_order_and_each_its_own_answer() {
         let mine = engine.authorize(value("User", "eve"), "read".into(), repo.clone(), context).await;
         assert!(mine.unwrap(), "{} by a fact of the request", repo.id);
     }
+}
+
+/// However many questions are new at once, they are compiled in turns; what is compiled waits for none.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn new_questions_wait_to_be_compiled() {
+    let engine = repositories().await;
+    let may = async |action: &str| {
+        engine.authorize(value("User", "ada"), action.into(), value("Repo", "anvils"), vec![]).await.unwrap()
+    };
+    assert!(may("write").await);
+    let turns = Arc::clone(&engine.settings().compiling);
+    let (ends, ended): (Vec<_>, Vec<_>) =
+        (0..thread::available_parallelism().unwrap().get()).map(|_| mpsc::channel::<()>()).unzip();
+    let busy: Vec<_> = ended
+        .into_iter()
+        .map(|ended| {
+            let turns = Arc::clone(&turns);
+            tokio::spawn(async move { turns.run(Asker::default(), move || ended.recv()).await })
+        })
+        .collect();
+    let list_within = async |most: Duration| {
+        let list = engine.list(value("User", "ada"), "write".into(), "Repo".into(), None, vec![]);
+        timeout(most, list).await.is_ok()
+    };
+    // Until all of them are busy, it may be compiled; then a policy that takes its place makes it new again.
+    while list_within(Duration::from_millis(50)).await {
+        engine.activate(engine.plans().map(|plans| Arc::clone(&plans.policy)));
+    }
+    drop(ends);
+    for each in busy {
+        each.await.unwrap().unwrap().unwrap_err();
+    }
+    assert!(list_within(Duration::from_secs(60)).await);
 }
