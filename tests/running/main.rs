@@ -1,4 +1,5 @@
-//! The program as whoever runs it sees it: settings, logs, traces, signals, and the files in docs/operations.
+//! The program as whoever runs it sees it: settings, logs, traces, signals, the first steps of README.md, and the files in
+//! docs/operations.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on should stop where it is")]
 
 #[path = "../support/executable.rs"]
@@ -7,6 +8,7 @@ mod files;
 mod limits;
 mod logs;
 mod precautions;
+mod readme;
 mod service;
 mod settings;
 mod signals;
