@@ -26,9 +26,7 @@ use crate::tally::{Tally, count};
 use portcullis_compiler::ir::Program;
 use portcullis_compiler::question::Question;
 
-/// Of a policy's questions one in so many is asked: another policy shows more than the other questions. One list of
-/// actions asks about all of them, so more of those are.
-const STEP: u64 = 5;
+/// Of a policy's lists of actions one in so many is asked: each asks about all of them.
 const STEP_OF_ACTIONS: u64 = 2;
 
 /// One question in so many is put to the engine in every way.
@@ -91,7 +89,7 @@ pub(crate) fn judge(sample: &Sample, tally: &Tally, only: Option<&str>) -> Resul
     // By chance and not in turn: questions of a kind stand at equal distances.
     let is_chosen = |number: usize, question: &Question| {
         let is_wide = matches!(Allow::of(question), Some(Allow::Actions(..)));
-        let step = if is_wide { STEP_OF_ACTIONS } else { STEP };
+        let step = if is_wide { STEP_OF_ACTIONS } else { tally.step };
         next((number << 16 | sample.placing) as u64).is_multiple_of(step)
     };
     let chosen = questions

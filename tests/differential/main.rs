@@ -47,6 +47,9 @@ const CASES: usize = 6_000;
 /// The seed if nobody says.
 const SEED: u64 = 1;
 
+/// Of a policy's questions one in so many is asked if nobody says: another policy shows more than the other questions.
+const STEP: u64 = 5;
+
 /// How often a run that lasts tells how far it is.
 const TOLD: Duration = Duration::from_secs(10);
 
@@ -56,7 +59,8 @@ fn all_judges_answer_what_the_oracle_answers() {
     let cases = wanted("PORTCULLIS_CASES").unwrap_or(if minutes.is_some() { usize::MAX } else { CASES });
     let start = Instant::now();
     let end = minutes.map(|minutes| start + Duration::from_secs_f64(minutes * 60.0));
-    let tally = Tally::default();
+    let step = wanted("PORTCULLIS_STEP").unwrap_or(STEP);
+    let tally = Tally::of(step);
     let mut seed = wanted("PORTCULLIS_SEED").unwrap_or(SEED);
     let mut told = start;
     while tally.cases.get() < cases && end.is_none_or(|end| Instant::now() < end) {

@@ -72,6 +72,8 @@ const KINDS_PER: usize = 50;
 /// Counts of a run.
 #[derive(Default)]
 pub(crate) struct Tally {
+    /// Of a policy's questions one in so many is asked.
+    pub(crate) step: u64,
     /// Policies.
     pub(crate) policies: Counter<usize>,
     /// Policies that are refused for a cycle through negation.
@@ -113,6 +115,11 @@ pub(crate) fn count(counter: &Counter<usize>) {
 }
 
 impl Tally {
+    /// Nothing yet, in a run that asks one in so many of a policy's questions.
+    pub(crate) fn of(step: u64) -> Self {
+        Self { step, ..Self::default() }
+    }
+
     /// Counts an answer of the engine.
     pub(crate) fn note(&self, found: &Outcome, is_check: bool) {
         count(&self.engine);
