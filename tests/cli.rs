@@ -199,6 +199,36 @@ fn test_runs_the_tests_of_a_policy() {
     let (code, out, _) = run(&["test", "invalid.polar", "--format", "json"]);
     let json: serde_json::Value = serde_json::from_str(&out).unwrap();
     assert!(code == 1 && json[0]["invalid"][0].as_str().unwrap().contains("raeder"), "{out}");
+    assert_eq!(json[0]["code"], "invalid_policy");
+}
+
+/// Whether some document is open is asked of all documents, and nothing enumerates those that are not closed.
+const REFUSED: &str = r#"actor User {}
+resource Doc { relations = { folder: Doc }; }
+open(doc: Doc) if not closed(doc);
+busy(user: User) if known(user) and doc matches Doc and open(doc);
+test "t" {
+  setup { known(User{"ada"}); }
+  assert known(User{"ada"});
+  assert busy(User{"ada"});
+}
+"#;
+
+#[test]
+fn an_assertion_that_cannot_be_decided_has_the_code_of_its_refusal() {
+    let folder = folder();
+    fs::write(folder.path().join("refused.polar"), REFUSED).unwrap();
+    let args = ["test", "good.polar", "failing.polar", "refused.polar", "--format", "json"];
+    let (code, out, _) = ended(&portcullis(folder.path()).args(args).output().unwrap());
+    let json: serde_json::Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(code, 1);
+    let codes: Vec<_> = json.as_array().unwrap().iter().map(|file| file["code"].as_str()).collect();
+    assert_eq!(codes, [None, Some("policy_tests_failed"), Some("policy_tests_failed")], "{out}");
+    let refused = &json[2]["refused"][0];
+    assert_eq!((&refused["line"], &refused["code"]), (&8.into(), &"not_enumerable".into()), "{out}");
+    let message = refused["message"].as_str().unwrap();
+    assert!(message.contains("the rule at line 3 only tests it"), "{message}");
+    assert!(json[2]["failures"][0].as_str().unwrap().ends_with(&format!("cannot be decided: {message}")));
 }
 
 #[test]

@@ -84,7 +84,7 @@ impl<'c> Run<'c> {
                 (Expected::Is(()), Err(message)) => {
                     self.complaints.push(format!("{who} refuses the policy: {message}"));
                 }
-                (Expected::Refused(part), Err(message)) if !message.contains(part) => {
+                (Expected::Refused(part), Err(message)) if !message.contains(&**part) => {
                     self.complaints.push(format!("{who} refuses without `{part}`: {message}"));
                 }
                 (Expected::Refused(_), Ok(())) => self.complaints.push(format!("{who} accepts the policy")),
@@ -264,7 +264,7 @@ impl<'c> Run<'c> {
             let sql = match compiled {
                 Ok(statement) => statement.sql,
                 Err(error) => {
-                    self.complaints.push(format!("{text} for {dialect}: {error}"));
+                    self.complaints.push(format!("{text} for {dialect}: {error:?}"));
                     continue;
                 }
             };
@@ -288,7 +288,7 @@ impl<'c> Run<'c> {
 fn is_expected(expected: &Outcome, found: &Outcome) -> bool {
     match (expected, found) {
         (Expected::Refused(part), Expected::Refused(message)) => {
-            !message.starts_with(FAULT) && message.contains(part)
+            !message.starts_with(FAULT) && message.contains(&**part)
         }
         (Expected::Is(expected), Expected::Is(found)) => expected == found,
         (Expected::Is(_), Expected::Refused(_)) | (Expected::Refused(_), Expected::Is(_)) => false,

@@ -15,6 +15,7 @@ pub mod local;
 mod ordered;
 mod plan;
 pub mod question;
+pub mod refusal;
 pub mod resolve;
 pub mod source;
 mod specialise;
@@ -106,7 +107,7 @@ pub fn compile_for_store(
         let Some(exempting) = plan::exempt::exempt(&planned.plan) else { return print(&planned) };
         let plain = std::mem::replace(&mut planned.plan, exempting);
         match print(&planned) {
-            Err(CompileError::Refused(_)) => {
+            Err(error) if error.another_plan_may_help() => {
                 planned.plan = plain;
                 print(&planned)
             }
@@ -119,7 +120,6 @@ pub fn compile_for_store(
         shape,
         Aim { make: &mut make, measures: dialect::STORE.expands_tables, ends: Ends::Asked },
     )
-    .map_err(|error| error.fitting(shape))
 }
 
 /// Compiles a question to a statement with its values as literals; it needs no parameters.
@@ -156,7 +156,7 @@ pub fn compile_text(
         sql::to_sql(program, catalog, shape, &planned.shortened(program, catalog, shape)?, features, &values)
     };
     let aim = Aim { make: &mut make, measures: features.expands_tables, ends: Ends::Asked };
-    plan::plan(program, catalog, shape, aim).map_err(|error| error.fitting(shape))
+    plan::plan(program, catalog, shape, aim)
 }
 
 /// What each stage made of a question, as text.
@@ -177,17 +177,21 @@ pub struct Explanation {
 }
 
 /// Compiles a question and tells what each stage made of it.
+///
+/// # Errors
+/// As [`compile`].
 pub fn explain(
     program: &Program,
     catalog: &Catalog,
-    shape: &Shape,
+    question: &Question,
     dialect: Dialect,
 ) -> Result<Explanation, CompileError> {
     let features = dialect.features();
+    let shape = &Shape::of(program, question);
     let mut make =
         |planned: Planned| sql::to_sql(program, catalog, shape, &planned, features, &Values::Parameters);
     let aim = Aim { make: &mut make, measures: features.expands_tables, ends: Ends::Asked };
-    let (statement, stages) = plan::explain(program, catalog, shape, aim)?;
+    let (statement, stages) = plan::explain(program, catalog, question, shape, aim)?;
     Ok(Explanation {
         ir: ir::print::program(program),
         specialised: stages.specialised,

@@ -6,6 +6,7 @@
 //! serves every question of the shape; the [`Statement`] says which value goes into which parameter.
 
 use crate::ir::{ConstId, Program, TypeId};
+use crate::refusal::{Limit, Refusal};
 
 /// A question with its values.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,7 +73,7 @@ impl Question {
     }
 }
 
-/// A question without the values that do not change its statement: the key of a plan cache.
+/// A question without the names and values that do not change its statement: the key of a plan cache.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Shape {
     /// The atoms: predicate name and variables.
@@ -86,8 +87,6 @@ pub struct Shape {
 /// A variable of a shape.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ShapeVar {
-    /// How messages name it.
-    pub name: String,
     /// Its concrete type ([`TypeId::FOREIGN`] if the policy does not mention it); `None` for any type.
     pub ty: Option<TypeId>,
     /// What is known or asked.
@@ -123,7 +122,7 @@ impl Shape {
                 Domain::Wanted => ShapeDomain::Wanted,
                 Domain::Ignored => ShapeDomain::Ignored,
             };
-            ShapeVar { name: var.name.clone(), ty, domain }
+            ShapeVar { ty, domain }
         });
         let atoms = question.atoms.iter().map(|atom| (atom.predicate.clone(), atom.args.clone()));
         Self { atoms: atoms.collect(), vars: vars.collect(), paged: question.paged }
@@ -157,20 +156,20 @@ pub struct Statement {
     /// What comes out.
     pub answer: Answer,
     /// When the rows would not be the whole answer.
-    pub refusal: Option<Refusal>,
+    pub refused_if: Option<RefusedIf>,
 }
 
 /// The condition under which an answer cannot be enumerated: some rule then holds of values that it only
 /// tests ("everything but what is banned").
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refusal {
+pub struct RefusedIf {
     /// A statement with one row and one column: must the question be refused? Ask it in the snapshot of the
     /// statement that it belongs to.
     pub sql: String,
     /// What to bind.
     pub slots: Vec<Slot>,
-    /// Why; names the variable, the rule and the remedy.
-    pub message: String,
+    /// Why.
+    pub refusal: Refusal,
 }
 
 /// What a statement's rows mean.
@@ -194,51 +193,52 @@ pub enum AnswerColumn {
 /// Why a question has no statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CompileError {
-    /// The answer cannot be enumerated, bound or expressed; the text names variable, rule and remedy.
-    Refused(String),
+    /// The answer cannot be enumerated, bound or expressed.
+    Refused(Refusal),
     /// An internal invariant did not hold; never the caller's fault.
     Bug(String),
 }
 
-/// What may help a question that is too large, if it has variables that are still open.
-const NARROWER: &str = "give its variables types or values, or ";
-
 impl CompileError {
-    /// The question needs more than one statement can hold. `split` tells the policy's author what to split.
-    pub(crate) fn too_large(what: impl std::fmt::Display, split: &str) -> Self {
-        Self::Refused(format!("{what}: {NARROWER}split {split}"))
+    /// The question needs more than one statement can hold.
+    pub(crate) fn too_large(limit: Limit) -> Self {
+        Self::Refused(Refusal::TooLarge(limit))
     }
 
-    /// The results of rules are read in more places than a statement takes.
-    pub(crate) fn too_many_places(most: usize) -> Self {
-        let what = "the question reads the results of rules in too many places for one statement";
-        Self::too_large(format_args!("{what}, which takes {most}"), "the rules")
-    }
-
-    /// The same for a question of this shape: where no variable is open, none is spoken of.
-    pub(crate) fn fitting(self, shape: &Shape) -> Self {
-        let is_open = |var: &ShapeVar| {
-            var.ty.is_none() || matches!(var.domain, ShapeDomain::Wanted | ShapeDomain::Ignored)
-        };
+    /// Whether another plan of the same question may be answered.
+    pub(crate) fn another_plan_may_help(&self) -> bool {
         match self {
-            Self::Refused(message) if !shape.vars.iter().any(is_open) => {
-                Self::Refused(message.replace(NARROWER, ""))
-            }
-            error => error,
+            Self::Refused(refusal) => refusal.another_plan_may_help(),
+            Self::Bug(_) => false,
         }
     }
 }
 
-impl std::fmt::Display for CompileError {
+impl Question {
+    /// A refusal of this question in words, with its own names of its variables.
+    pub fn refused(&self, refusal: Refusal) -> RefusedQuestion {
+        let name = |var: usize| self.vars.get(var).map_or("_", |var| var.name.as_str());
+        let is_open =
+            |var: &QuestionVar| var.ty.is_none() || matches!(var.domain, Domain::Wanted | Domain::Ignored);
+        let message = refusal.message(&name, self.vars.iter().any(is_open));
+        RefusedQuestion { refusal, message }
+    }
+}
+
+/// A refusal, and what it says to the one who asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RefusedQuestion {
+    /// Why.
+    pub refusal: Refusal,
+    /// The same in words, with the names that the caller gave to the question's variables.
+    pub message: String,
+}
+
+impl std::fmt::Display for RefusedQuestion {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Refused(text) => f.write_str(text),
-            Self::Bug(text) => write!(f, "internal error: {text}"),
-        }
+        f.write_str(&self.message)
     }
 }
-
-impl std::error::Error for CompileError {}
 
 #[cfg(test)]
 mod tests {
@@ -246,16 +246,18 @@ mod tests {
 
     #[test]
     fn a_refusal_for_size_speaks_of_variables_only_where_one_is_open() {
-        let told = |ty, domain| {
-            let var = ShapeVar { name: "actor".into(), ty, domain };
-            let shape = Shape { atoms: vec![("allow".into(), vec![0])], vars: vec![var], paged: false };
-            CompileError::too_large("the question is too large", "the rules").fitting(&shape).to_string()
+        let told = |ty: Option<&str>, domain| {
+            let var = QuestionVar { name: "actor".into(), ty: ty.map(Into::into), domain };
+            let refusal = Refusal::TooLarge(Limit::RuleCopies { most: 9 });
+            Question::atom("allow", vec![var]).refused(refusal).message
         };
-        let narrower = "the question is too large: give its variables types or values, or split the rules";
-        assert_eq!(told(None, ShapeDomain::Given), narrower);
-        assert_eq!(told(Some(TypeId::FOREIGN), ShapeDomain::Wanted), narrower);
-        for domain in [ShapeDomain::Given, ShapeDomain::GivenOneOf] {
-            assert_eq!(told(Some(TypeId::FOREIGN), domain), "the question is too large: split the rules");
+        let given = Domain::Given("ada".into());
+        let narrower = "the question needs more than 9 rule copies: give its variables types or values, or split the rules that it reads";
+        assert_eq!(told(None, given.clone()), narrower);
+        assert_eq!(told(Some("User"), Domain::Wanted), narrower);
+        for domain in [given, Domain::GivenOneOf(vec!["ada".into()])] {
+            let split = "the question needs more than 9 rule copies: split the rules that it reads";
+            assert_eq!(told(Some("User"), domain), split);
         }
     }
 }

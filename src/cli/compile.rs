@@ -7,9 +7,9 @@ use super::error::CliError;
 use super::local::LocalArgs;
 use super::policy_file::PolicyFile;
 use super::{Verdict, output, serve, tables};
-use crate::engine::{self, notation};
+use crate::engine::{self, EngineError, notation};
 use portcullis_compiler::bindings;
-use portcullis_compiler::question::{Answer, AnswerColumn, Question};
+use portcullis_compiler::question::{Answer, AnswerColumn, Question, RefusedIf};
 use portcullis_compiler::{Dialect, compile_text};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -61,12 +61,12 @@ pub(super) fn run(args: &Args) -> Result<Verdict, CliError> {
     engine::check_predicates(&program, &question)?;
     let catalog = tables::catalog(&program)?;
     let now = engine::unix_time();
-    let statement = compile_text(&program, &catalog, &question, args.dialect, now)?;
-    let refusal = statement.refusal.as_ref().map_or_else(String::new, |refusal| {
-        let message = refusal.message.replace('\n', " ");
+    let statement = compile_text(&program, &catalog, &question, args.dialect, now)
+        .map_err(|error| EngineError::uncompiled(error, &question))?;
+    let refusal = statement.refused_if.map_or_else(String::new, |RefusedIf { sql, refusal, .. }| {
+        let message = question.refused(refusal).message.replace('\n', " ");
         format!(
-            "-- the second statement is the whole answer only if this one is false:\n-- {message}\n{};\n\n",
-            refusal.sql
+            "-- the second statement is the whole answer only if this one is false:\n-- {message}\n{sql};\n\n"
         )
     });
     let legend = legend(&question, &statement.answer);

@@ -6,7 +6,6 @@ use crate::engine::EngineError;
 use crate::engine::notation::NotationError;
 use crate::http::TlsError;
 use crate::store::StoreError;
-use portcullis_compiler::question::CompileError;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -93,9 +92,6 @@ pub(super) enum CliError {
     /// A database of the caller's does not answer.
     #[error("the database does not answer: {0}")]
     Database(String),
-    /// The question cannot be compiled.
-    #[error(transparent)]
-    Compile(#[from] CompileError),
     /// The engine refused or failed.
     #[error(transparent)]
     Engine(EngineError),
@@ -124,6 +120,10 @@ impl From<EngineError> for CliError {
         match error {
             EngineError::Policy(refusal) => Self::Policy(refusal.to_string()),
             EngineError::BadRequest(_)
+            | EngineError::Refused(_)
+            | EngineError::TooDeep
+            | EngineError::UnknownPredicate { .. }
+            | EngineError::Bindings(_)
             | EngineError::NotFound(_)
             | EngineError::TooLarge(_)
             | EngineError::Timeout(_)
@@ -156,7 +156,6 @@ impl CliError {
             | Self::Input { .. }
             | Self::OtherDatabase { .. }
             | Self::Database(_)
-            | Self::Compile(_)
             | Self::Engine(_)
             | Self::Store(_)
             | Self::Config(_)

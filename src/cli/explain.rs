@@ -6,8 +6,7 @@ use super::error::CliError;
 use super::local::LocalArgs;
 use super::policy_file::PolicyFile;
 use super::{Verdict, compile, output, serve, tables};
-use crate::engine::{self, LocalEmbedded, LocalExplanation, LocalRule};
-use portcullis_compiler::question::Shape;
+use crate::engine::{self, EngineError, LocalEmbedded, LocalExplanation, LocalRule};
 use portcullis_compiler::{Dialect, Explanation, explain};
 use std::path::PathBuf;
 
@@ -42,8 +41,8 @@ pub(super) fn run(args: &Args) -> Result<Verdict, CliError> {
     let question = compile::question(&args.question)?;
     let program = PolicyFile::program(&args.policy)?;
     engine::check_predicates(&program, &question)?;
-    let shape = Shape::of(&program, &question);
-    let explanation = explain(&program, &tables::catalog(&program)?, &shape, args.dialect)?;
+    let explanation = explain(&program, &tables::catalog(&program)?, &question, args.dialect)
+        .map_err(|error| EngineError::uncompiled(error, &question))?;
     output::to_stdout(&text(&explanation))?;
     Ok(Verdict::Good)
 }

@@ -5,7 +5,8 @@ use super::output::{self, Format};
 use super::policy_file::PolicyFile;
 use super::validate::plural;
 use super::{Verdict, serve};
-use crate::engine::{Engine, EngineSettings, TestReport};
+use crate::engine::{Engine, EngineSettings, RefusedAssertion, RefusedQuestion, TestReport};
+use crate::http::ErrorCode;
 use portcullis_compiler::diagnostic::Severity;
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -78,7 +79,7 @@ fn show(tested: &Tested) -> Result<(), CliError> {
             plural(tested.invalid.len(), "error")
         ));
     }
-    let TestReport { errors, tests } = &tested.report;
+    let TestReport { errors, tests, .. } = &tested.report;
     let mut text = format!("{}\n", tested.file);
     let width = tests.iter().map(|test| test.name.chars().count()).max().unwrap_or(0);
     for test in tests {
@@ -95,10 +96,23 @@ fn show(tested: &Tested) -> Result<(), CliError> {
 }
 
 fn as_json(tested: &Tested) -> Value {
-    let TestReport { errors, tests } = &tested.report;
+    let TestReport { errors, tests, refused } = &tested.report;
     let tests: Vec<Value> = tests
         .iter()
         .map(|test| json!({ "name": test.name, "passed": test.passed, "total": test.total }))
         .collect();
-    json!({ "file": tested.file, "invalid": tested.invalid, "tests": tests, "failures": errors })
+    let refused = refused.iter().map(|RefusedAssertion { test, line, question }| {
+        let RefusedQuestion { refusal, message } = question;
+        json!({ "test": test, "line": line, "code": refusal.code(), "message": message })
+    });
+    let refused: Vec<Value> = refused.collect();
+    let code = match (tested.invalid.is_empty(), errors.is_empty()) {
+        (false, _) => Some(ErrorCode::InvalidPolicy),
+        (true, false) => Some(ErrorCode::PolicyTestsFailed),
+        (true, true) => None,
+    };
+    json!({
+        "file": tested.file, "code": code, "invalid": tested.invalid, "tests": tests, "failures": errors,
+        "refused": refused,
+    })
 }

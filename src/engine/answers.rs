@@ -8,7 +8,9 @@ use super::catalog::{self, Context};
 use super::plans::Plans;
 use crate::share::{Account, Meter, NoRoom};
 use crate::store::{Attempt, Param, Reader, StoreError};
-use portcullis_compiler::question::{Answer, AnswerColumn, Domain, Question, Slot, Statement};
+use portcullis_compiler::question::{
+    Answer, AnswerColumn, Domain, Question, RefusedIf, RefusedQuestion, Slot, Statement,
+};
 use std::borrow::Cow;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -20,13 +22,34 @@ const BRIEF_BYTES: usize = 64 << 10;
 /// Steps of the store's machine that take as long as making an answer of a row.
 pub(super) const STEPS_PER_ANSWER: usize = 20;
 
+/// Why reading gave no answer.
+#[derive(Debug)]
+pub(super) enum Unanswered {
+    /// The rows would not be the whole answer.
+    Refused(Box<RefusedQuestion>),
+    /// The store failed.
+    Store(StoreError),
+}
+
+impl From<StoreError> for Unanswered {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
 /// Runs what reads, first as a brief question unless it is heavy.
-pub(super) async fn read<T, R>(attempt: Attempt<'_>, is_heavy: bool, read: R) -> Result<T, StoreError>
+pub(super) async fn read<T, R>(attempt: Attempt<'_>, is_heavy: bool, read: R) -> Result<T, EngineError>
 where
     T: Send + 'static,
-    R: Fn(&Reader) -> Result<T, StoreError> + Send + 'static,
+    R: Fn(&Reader) -> Result<T, Unanswered> + Send + 'static,
 {
-    if is_heavy { attempt.read(read).await } else { attempt.read_brief(read).await }
+    let read = move |reader: &Reader| match read(reader) {
+        Ok(answer) => Ok(Ok(answer)),
+        Err(Unanswered::Refused(refused)) => Ok(Err(refused)),
+        Err(Unanswered::Store(error)) => Err(error),
+    };
+    let answered = if is_heavy { attempt.read(read).await? } else { attempt.read_brief(read).await? };
+    answered.map_err(EngineError::Refused)
 }
 
 /// About how many bytes an answer takes beside its values: for itself, and for each of them.
@@ -38,8 +61,8 @@ const VALUE_BYTES: usize = 64;
 pub(super) struct Prepared {
     statement: Arc<Statement>,
     params: Vec<Param>,
-    /// Those of the statement that says whether the answer must be refused.
-    refusal_params: Vec<Param>,
+    /// If the answer may have to be refused: the values for the statement that says so, and the refusal.
+    refused_if: Option<(Vec<Param>, Box<RefusedQuestion>)>,
     max_rows: usize,
     account: Option<Arc<Account>>,
     /// INVARIANT: the store keeps the tables that the statement names while its relations are held.
@@ -133,11 +156,13 @@ impl Prepared {
         account: Option<Arc<Account>>,
     ) -> Result<Self, EngineError> {
         let params = binding.params(question, &statement.slots)?;
-        let refusal_params = match &statement.refusal {
-            Some(refusal) => binding.params(question, &refusal.slots)?,
-            None => Vec::new(),
+        let refused_if = match &statement.refused_if {
+            Some(RefusedIf { slots, refusal, .. }) => {
+                Some((binding.params(question, slots)?, Box::new(question.refused(refusal.clone()))))
+            }
+            None => None,
         };
-        Ok(Self { statement, params, refusal_params, max_rows, account, _plans: plans })
+        Ok(Self { statement, params, refused_if, max_rows, account, _plans: plans })
     }
 
     /// Runs `body` in a snapshot in which the rows are the whole answer, or refuses the question.
@@ -145,14 +170,23 @@ impl Prepared {
         &self,
         reader: &Reader,
         body: impl FnOnce(&Reader) -> Result<T, StoreError>,
-    ) -> Result<T, StoreError> {
-        let Some(refusal) = &self.statement.refusal else { return body(reader) };
-        reader.snapshot(|reader| {
-            if reader.decision(&refusal.sql, &self.refusal_params)? {
-                return Err(StoreError::Invalid(refusal.message.clone()));
-            }
-            body(reader)
+    ) -> Result<T, Unanswered> {
+        if self.refused_if.is_none() {
+            return Ok(body(reader)?);
+        }
+        reader.snapshot(|reader| match self.refused(reader)? {
+            Some(refused) => Err(Unanswered::Refused(Box::new(refused.clone()))),
+            None => Ok(body(reader)?),
         })
+    }
+
+    /// Why the question must be refused over the facts of this moment, if it must.
+    fn refused(&self, reader: &Reader) -> Result<Option<&RefusedQuestion>, StoreError> {
+        let (Some(refused_if), Some((params, refused))) = (&self.statement.refused_if, &self.refused_if)
+        else {
+            return Ok(None);
+        };
+        Ok(reader.decision(&refused_if.sql, params)?.then_some(&**refused))
     }
 
     /// Whether the question has an answer.
@@ -161,7 +195,7 @@ impl Prepared {
     }
 
     /// [`Prepared::rows`], or of a decision that holds one row without columns.
-    pub(super) fn answers(&self, reader: &Reader) -> Result<Vec<Row>, StoreError> {
+    pub(super) fn answers(&self, reader: &Reader) -> Result<Vec<Row>, Unanswered> {
         if !self.is_decision() {
             return self.rows(reader);
         }
@@ -171,9 +205,7 @@ impl Prepared {
 
     /// Whether there is an answer, be it one that cannot be enumerated.
     pub(super) fn has_answers(&self, reader: &Reader) -> Result<bool, StoreError> {
-        if let Some(refusal) = &self.statement.refusal
-            && reader.decision(&refusal.sql, &self.refusal_params)?
-        {
+        if self.refused(reader)?.is_some() {
             return Ok(true);
         }
         if self.is_decision() {
@@ -183,7 +215,7 @@ impl Prepared {
     }
 
     /// Every answer, distinct; the columns are those of [`Prepared::columns`]. Nothing is read beyond the limit.
-    pub(super) fn rows(&self, reader: &Reader) -> Result<Vec<Row>, StoreError> {
+    pub(super) fn rows(&self, reader: &Reader) -> Result<Vec<Row>, Unanswered> {
         let mut rows = Vec::new();
         let mut meter = Meter::new(self.account.as_ref());
         self.enumerable(reader, |reader| {
@@ -200,7 +232,7 @@ impl Prepared {
     }
 
     /// The answers of a question with one wanted variable.
-    pub(super) fn ids(&self, reader: &Reader) -> Result<Vec<Option<String>>, StoreError> {
+    pub(super) fn ids(&self, reader: &Reader) -> Result<Vec<Option<String>>, Unanswered> {
         let mut ids = Vec::new();
         let mut meter = Meter::new(self.account.as_ref());
         self.enumerable(reader, |reader| {
@@ -223,12 +255,13 @@ impl Prepared {
 
     /// Whether reading the statement and its values alone may take long.
     pub(super) fn is_heavy(&self) -> bool {
-        let params = self.params.iter().chain(&self.refusal_params);
+        let refusing = self.refused_if.iter().flat_map(|(params, _)| params);
+        let params = self.params.iter().chain(refusing);
         self.statement.sql.len() + params.map(Param::n_bytes).sum::<usize>() > BRIEF_BYTES
     }
 
     /// Fails if the question must be refused.
-    pub(super) fn check_enumerable(&self, reader: &Reader) -> Result<(), StoreError> {
+    pub(super) fn check_enumerable(&self, reader: &Reader) -> Result<(), Unanswered> {
         self.enumerable(reader, |_| Ok(()))
     }
 
@@ -239,7 +272,7 @@ impl Prepared {
 
     /// Whether the statement never refuses.
     pub(super) fn is_enumerable(&self) -> bool {
-        self.statement.refusal.is_none()
+        self.statement.refused_if.is_none()
     }
 
     /// Whether the statement answers with one yes or no.

@@ -53,7 +53,7 @@ impl Engine {
         let (Some(view), Some(question)) = (view, question) else { return Ok((version, false)) };
         let prepared = view.prepare(question).await?;
         let is_heavy = prepared.is_heavy();
-        Ok((version, read(attempt, is_heavy, move |reader| prepared.decision(reader)).await?))
+        Ok((version, read(attempt, is_heavy, move |reader| Ok(prepared.decision(reader)?)).await?))
     }
 
     /// Those of the resources that the actor may do this to; order and duplicates are kept.
@@ -170,7 +170,7 @@ impl Engine {
                 prepared.iter().map(answer).collect()
             })
         };
-        Ok(read(attempt, is_heavy, answer_all).await?)
+        read(attempt, is_heavy, answer_all).await
     }
 }
 
@@ -188,7 +188,7 @@ impl View {
         match self.prepare(&question).await {
             Ok(prepared) => Ok(prepared.is_enumerable().then_some(prepared)),
             // Whether something may be done to one of them can always be told.
-            Err(EngineError::BadRequest(_)) => Ok(None),
+            Err(EngineError::Refused(_)) => Ok(None),
             Err(error) => Err(error),
         }
     }

@@ -10,10 +10,10 @@
 //!
 //! Whether the conjunction can be enumerated is asked of the whole, as one part may be empty for which another need not be.
 
-use super::answers::{Prepared, Row, STEPS_PER_ANSWER, too_many_rows};
+use super::EngineError;
+use super::answers::{Prepared, Row, STEPS_PER_ANSWER, Unanswered, too_many_rows};
 use super::evaluate::Assignment;
 use super::view::View;
-use super::{EngineError, questions};
 use crate::store::{Reader, StoreError};
 use portcullis_compiler::question::{AnswerColumn, Domain, Question, QuestionAtom};
 
@@ -57,13 +57,13 @@ impl View {
     ) -> Result<Conjunction, EngineError> {
         let mut parts = Vec::new();
         for part in split(question) {
-            match self.prepare(&questions::by_position(&part)).await {
+            match self.prepare(&part).await {
                 Ok(prepared) => {
                     let shown = shown(&part, &prepared);
                     parts.push(Part { prepared, shown });
                 }
                 // The whole is known to be better.
-                Err(EngineError::BadRequest(_)) => {
+                Err(EngineError::Refused(_)) => {
                     parts.clear();
                     break;
                 }
@@ -146,7 +146,7 @@ impl Conjunction {
     }
 
     /// The assignments, sorted, each once.
-    pub(super) fn answers(&self, reader: &Reader) -> Result<Vec<Assignment>, StoreError> {
+    pub(super) fn answers(&self, reader: &Reader) -> Result<Vec<Assignment>, Unanswered> {
         let most = self.whole.max_rows();
         let factors = if self.parts.is_empty() {
             vec![(self.whole.answers(reader)?, &self.shown)]
@@ -180,7 +180,7 @@ impl Conjunction {
     }
 
     /// The rows of each part; none at all if one part has none.
-    fn rows_of_parts(&self, reader: &Reader) -> Result<Vec<Vec<Row>>, StoreError> {
+    fn rows_of_parts(&self, reader: &Reader) -> Result<Vec<Vec<Row>>, Unanswered> {
         self.whole.check_enumerable(reader)?;
         let most = self.whole.max_rows();
         let (mut all, mut n_rows, mut refused) = (Vec::new(), 1_usize, None);
@@ -196,9 +196,11 @@ impl Conjunction {
                 Ok(rows) => {
                     n_rows = n_rows.saturating_mul(rows.len());
                     all.push(rows);
-                    refused = (n_rows > most).then(|| too_many_rows(most));
+                    refused = (n_rows > most).then(|| too_many_rows(most).into());
                 }
-                Err(error @ (StoreError::TooLarge(_) | StoreError::Invalid(_))) => refused = Some(error),
+                Err(error @ (Unanswered::Refused(_) | Unanswered::Store(StoreError::TooLarge(_)))) => {
+                    refused = Some(error);
+                }
                 Err(error) => return Err(error),
             }
         }

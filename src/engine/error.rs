@@ -6,7 +6,7 @@
 
 use super::report::TestReport;
 use crate::store::StoreError;
-use portcullis_compiler::question::CompileError;
+use portcullis_compiler::question::{CompileError, Question, RefusedQuestion};
 
 /// Why the engine refused or failed.
 #[derive(Debug, thiserror::Error)]
@@ -14,6 +14,25 @@ pub enum EngineError {
     /// The request is wrong, 400; the text says how.
     #[error("{0}")]
     BadRequest(String),
+    /// The question cannot be answered under the policy, 400.
+    #[error("{0}")]
+    Refused(Box<RefusedQuestion>),
+    /// The question needs more of the store than it can do, 400, which the compiler overlooked.
+    #[error(
+        "the question reads the results of rules in too many places for one statement: split the rules, or ask with more values given"
+    )]
+    TooDeep,
+    /// The question is about a predicate that neither a rule nor a fact can have, 400.
+    #[error("the policy has no predicate `{name}` with {arity} {}", if *.arity == 1 { "argument" } else { "arguments" })]
+    UnknownPredicate {
+        /// As it was asked about.
+        name: String,
+        /// How many arguments it was given.
+        arity: usize,
+    },
+    /// The data bindings are wrong, 400; every finding, a line each.
+    #[error("{0}")]
+    Bindings(String),
     /// What was asked for does not exist, 404.
     #[error("{0}")]
     NotFound(String),
@@ -68,10 +87,7 @@ impl From<StoreError> for EngineError {
             StoreError::TooLarge(text) => Self::TooLarge(text),
             StoreError::Reach { .. } => Self::TooLarge(error.to_string()),
             StoreError::Invalid(text) => Self::BadRequest(text),
-            // The compiler counts what SQLite does and refuses before; this is for what it would overlook.
-            StoreError::TooDeep => Self::BadRequest(
-                "the question reads the results of rules in too many places for one statement: split the rules, or ask with more values given".into(),
-            ),
+            StoreError::TooDeep => Self::TooDeep,
             StoreError::Bug(text) => Self::Bug(text),
             StoreError::Io(_)
             | StoreError::Corrupt(_)
@@ -95,10 +111,11 @@ impl From<StoreError> for EngineError {
     }
 }
 
-impl From<CompileError> for EngineError {
-    fn from(error: CompileError) -> Self {
+impl EngineError {
+    /// Why a question has no statement, in the words of the one who asked.
+    pub(crate) fn uncompiled(error: CompileError, question: &Question) -> Self {
         match error {
-            CompileError::Refused(text) => Self::BadRequest(text),
+            CompileError::Refused(refusal) => Self::Refused(Box::new(question.refused(refusal))),
             CompileError::Bug(text) => Self::Bug(text),
         }
     }

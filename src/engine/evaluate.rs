@@ -2,8 +2,7 @@
 //!
 //! In: predicate calls over named variables, each with its exact type and perhaps its ids; or, for the older
 //! form, one fact with wildcards. Out: the assignments under which all of it holds, sorted, `None` for *any
-//! value*. Variables are renamed by position before the shape is looked up: clients invent names a request,
-//! and two questions that differ in names alone share their statement.
+//! value*.
 
 use super::answers::{Row, STEPS_PER_ANSWER, read};
 use super::{Engine, EngineError, facts, questions};
@@ -64,17 +63,10 @@ impl Engine {
         if query.vars.values().any(|var| var.ids.as_ref().is_some_and(Vec::is_empty)) {
             return Ok(Vec::new());
         }
-        let named = |error| match error {
-            EngineError::BadRequest(message) => {
-                EngineError::BadRequest(questions::with_names(&message, &question))
-            }
-            error => error,
-        };
-        let whole = view.prepare(&questions::by_position(&question)).await.map_err(named)?;
-        let conjunction = view.conjunction(whole, &question, query.unused()).await.map_err(named)?;
+        let whole = view.prepare(&question).await?;
+        let conjunction = view.conjunction(whole, &question, query.unused()).await?;
         let is_heavy = conjunction.is_heavy();
-        let asked = read(attempt, is_heavy, move |reader| conjunction.answers(reader)).await;
-        asked.map_err(|error| named(error.into()))
+        read(attempt, is_heavy, move |reader| conjunction.answers(reader)).await
     }
 
     /// The facts, stored or derived, that match a pattern.
@@ -115,7 +107,7 @@ impl Engine {
             answers.dedup();
             Ok(answers)
         };
-        Ok(read(attempt, is_heavy, answers).await?)
+        read(attempt, is_heavy, answers).await
     }
 }
 

@@ -30,7 +30,7 @@ fn refusal(program: &Program) -> Option<String> {
     let mut refused = None;
     for question in checks(program).take(MOST_TRIED) {
         match compile_for_store(program, &catalog, &Shape::of(program, &question)) {
-            Err(CompileError::Refused(reason)) => refused = Some(reason),
+            Err(CompileError::Refused(refusal)) => refused = Some(question.refused(refusal).message),
             Ok(_) | Err(CompileError::Bug(_)) => return None,
         }
     }

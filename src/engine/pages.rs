@@ -68,6 +68,6 @@ impl Engine {
         let Some(view) = self.view(attempt, context)? else { return Ok(Vec::new()) };
         let prepared = view.prepare_window(question, window).await?;
         let is_heavy = prepared.is_heavy();
-        Ok(read(attempt, is_heavy, move |reader| Ok(sorted(prepared.ids(reader)?))).await?)
+        read(attempt, is_heavy, move |reader| Ok(sorted(prepared.ids(reader)?))).await
     }
 }

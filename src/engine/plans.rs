@@ -208,13 +208,13 @@ impl Weighter<TextKey, Arc<Template>> for Bytes {
 
 fn of_shape(shape: &Shape) -> usize {
     let atoms = shape.atoms.iter().map(|(name, args)| name.len() + 8 * args.len() + 48);
-    let vars = shape.vars.iter().map(|var| var.name.len() + 48);
-    atoms.chain(vars).sum()
+    atoms.sum::<usize>() + 24 * shape.vars.len()
 }
 
 fn of_refusal(refusal: &CompileError) -> usize {
     match refusal {
-        CompileError::Refused(reason) | CompileError::Bug(reason) => reason.len(),
+        CompileError::Refused(refusal) => refusal.n_bytes(),
+        CompileError::Bug(text) => text.len(),
     }
 }
 

@@ -19,14 +19,14 @@
 use super::answers::Binding;
 use super::candidates::{Candidate, candidates};
 use super::catalog::{self, Context};
-use super::report::{TestOutcome, TestReport};
+use super::report::{RefusedAssertion, TestOutcome, TestReport};
 use super::view::unix_time;
 use super::{Engine, EngineError, questions};
 use crate::store::{Fact, Param, Reader, StoreError, Value, aside};
 use portcullis_compiler::catalog::Catalog;
 use portcullis_compiler::compile_for_store;
 use portcullis_compiler::ir::{Assertion, PredId, Program, Test, TypeId};
-use portcullis_compiler::question::{CompileError, Question, Shape, Statement};
+use portcullis_compiler::question::{CompileError, Question, RefusedIf, RefusedQuestion, Shape, Statement};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -54,9 +54,7 @@ pub(super) fn run_all(
 ) -> Result<TestReport, EngineError> {
     let mut report = TestReport::default();
     for test in &program.tests {
-        let (outcome, errors) = run(program, test, reader)?;
-        report.tests.push(outcome);
-        report.errors.extend(errors);
+        run(program, test, reader, &mut report)?;
         if fail_fast && !report.success() {
             break;
         }
@@ -64,31 +62,38 @@ pub(super) fn run_all(
     Ok(report)
 }
 
-/// Runs one test: how it ended, and a line for each assertion that failed.
-fn run(program: &Program, test: &Test, reader: &Reader) -> Result<(TestOutcome, Vec<String>), EngineError> {
+/// Runs one test, and reports how it ended.
+fn run(program: &Program, test: &Test, reader: &Reader, report: &mut TestReport) -> Result<(), EngineError> {
     let bench = Bench::new(program, test, reader)?;
-    let mut errors = Vec::new();
+    let total = test.assertions.len();
+    let mut passed = total;
     for assertion in &test.assertions {
+        let line = program.source.locate(assertion.span).line;
         let found = match bench.decide(assertion) {
             Ok(found) => found,
-            Err(Trouble::Refused(text)) => Some(format!("cannot be decided: {text}")),
+            Err(Trouble::Refused(question)) => {
+                let found = format!("cannot be decided: {question}");
+                let test = test.name.clone();
+                report.refused.push(RefusedAssertion { test, line, question: *question });
+                Some(found)
+            }
             Err(Trouble::Failed(error)) => return Err(error),
         };
         if let Some(found) = found {
-            let line = program.source.locate(assertion.span).line;
+            passed -= 1;
             let written = program.source.snippet(assertion.span).trim_end_matches(';');
             let written = written.split_whitespace().collect::<Vec<_>>().join(" ");
-            errors.push(format!("test `{}`, line {line}: `{written}` {found}", test.name));
+            report.errors.push(format!("test `{}`, line {line}: `{written}` {found}", test.name));
         }
     }
-    let total = test.assertions.len();
-    Ok((TestOutcome { name: test.name.clone(), passed: total - errors.len(), total }, errors))
+    report.tests.push(TestOutcome { name: test.name.clone(), passed, total });
+    Ok(())
 }
 
 /// Why an assertion has no outcome.
 enum Trouble {
     /// The compiler cannot express its query.
-    Refused(String),
+    Refused(Box<RefusedQuestion>),
     /// Something of ours failed.
     Failed(EngineError),
 }
@@ -102,15 +107,6 @@ impl From<StoreError> for Trouble {
 impl From<EngineError> for Trouble {
     fn from(error: EngineError) -> Self {
         Self::Failed(error)
-    }
-}
-
-impl From<CompileError> for Trouble {
-    fn from(error: CompileError) -> Self {
-        match error {
-            CompileError::Refused(text) => Self::Refused(text),
-            CompileError::Bug(text) => Self::Failed(EngineError::Bug(text)),
-        }
     }
 }
 
@@ -202,10 +198,13 @@ impl<'a> Bench<'a> {
         // Compiling takes longer than most tests, and counts.
         self.reader.check()?;
         let shape = Shape::of(self.program, question);
-        let statement = compile_for_store(self.program, &self.catalog, &shape)?;
-        if let Some(refusal) = statement.refusal {
-            return Err(CompileError::Refused(refusal.message).into());
-        }
+        let refused = |refusal| Trouble::Refused(Box::new(question.refused(refusal)));
+        let statement = match compile_for_store(self.program, &self.catalog, &shape) {
+            Ok(Statement { refused_if: Some(RefusedIf { refusal, .. }), .. })
+            | Err(CompileError::Refused(refusal)) => return Err(refused(refusal)),
+            Ok(statement) => statement,
+            Err(CompileError::Bug(text)) => return Err(Trouble::Failed(EngineError::Bug(text))),
+        };
         let binding = Binding { context: &self.context, now: self.now, window: None };
         let params = binding.params(question, &statement.slots)?;
         Ok((statement, params))

@@ -67,31 +67,6 @@ pub(super) fn holds_of(predicate: &str, ty: &str, ids: Vec<String>) -> Question 
     Question::atom(predicate, vec![var])
 }
 
-/// The same question with its variables named by position: two that differ in names alone are compiled once.
-pub(super) fn by_position(question: &Question) -> Question {
-    let mut question = question.clone();
-    for (position, var) in question.vars.iter_mut().enumerate() {
-        // No variable of a policy has such a name.
-        var.name = format!("?{position}");
-    }
-    question
-}
-
-/// A message about [`by_position`] with the names that the caller gave.
-pub(super) fn with_names(message: &str, question: &Question) -> String {
-    let mut parts = message.split("`?");
-    let mut named = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        let position = part.split_once('`').and_then(|(number, rest)| Some((number.parse().ok()?, rest)));
-        let known = position.and_then(|(at, rest): (usize, &str)| Some((question.vars.get(at)?, rest)));
-        match known {
-            Some((var, rest)) => named.extend(["`", &var.name, "`", rest]),
-            None => named.extend(["`?", part]),
-        }
-    }
-    named
-}
-
 /// Refuses a question over a predicate that neither a rule nor a fact of this policy can have.
 pub fn check_predicates(program: &Program, question: &Question) -> Result<(), EngineError> {
     question.atoms.iter().try_for_each(|atom| check_predicate(program, &atom.predicate, atom.args.len()))
@@ -113,8 +88,7 @@ pub(super) fn check_predicate(program: &Program, name: &str, arity: usize) -> Re
     if !generated && (BUILT_IN.contains(&(name, arity)) || program.predicate_id(name, arity).is_some()) {
         return Ok(());
     }
-    let arguments = if arity == 1 { "argument" } else { "arguments" };
-    Err(EngineError::BadRequest(format!("the policy has no predicate `{name}` with {arity} {arguments}")))
+    Err(EngineError::UnknownPredicate { name: name.to_owned(), arity })
 }
 
 /// Whether a type is `Actor` or `Resource`, which is no value's own type.
@@ -134,17 +108,6 @@ mod tests {
         assert!(authorize(&value("Actor", "alice"), "read", &repo).is_none());
         assert!(list(&alice, "read", "Resource", false).is_none());
         assert!(actions(&alice, &value("Resource", "r")).is_none());
-    }
-
-    #[test]
-    fn a_message_names_the_variables_of_the_caller() {
-        let vars = ["v1", "?0"].map(|name| QuestionVar::wanted(name, None)).to_vec();
-        let question = Question::atom("p", vars);
-        let renamed = by_position(&question);
-        let [first, second] = &*renamed.vars else { panic!("two variables") };
-        let message =
-            format!("`{}`, `{}`, and `v0`, `v1`, `?2` and `?` of the policy", first.name, second.name);
-        assert_eq!(with_names(&message, &question), "`v1`, `?0`, and `v0`, `v1`, `?2` and `?` of the policy");
     }
 
     #[test]

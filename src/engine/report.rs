@@ -1,5 +1,7 @@
 //! How the tests of a policy ended, as data.
 
+use portcullis_compiler::question::RefusedQuestion;
+
 /// How the tests of a policy ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TestReport {
@@ -7,6 +9,19 @@ pub struct TestReport {
     pub errors: Vec<String>,
     /// Each test that ran, in the policy's order.
     pub tests: Vec<TestOutcome>,
+    /// The assertions that failed because their questions are refused.
+    pub refused: Vec<RefusedAssertion>,
+}
+
+/// An assertion that cannot be decided.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RefusedAssertion {
+    /// The test's name.
+    pub test: String,
+    /// The assertion's line, from 1.
+    pub line: usize,
+    /// Why.
+    pub question: RefusedQuestion,
 }
 
 /// How one test ended.

@@ -116,8 +116,9 @@ impl View {
             in_turn(&self.compiling, self.account.as_deref(), move || plans.compile(key)).await?
         };
         let binding = Binding { context: &self.context, now: self.now, window };
+        let compiled = compiled.map_err(|error| EngineError::uncompiled(error, question))?;
         let (plans, account) = (Arc::clone(&self.plans), self.account.clone());
-        Prepared::new(plans, compiled?, question, &binding, self.max_rows, account)
+        Prepared::new(plans, compiled, question, &binding, self.max_rows, account)
     }
 }
 

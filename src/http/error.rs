@@ -1,7 +1,7 @@
 //! Every way in which a request can fail, and the answer it gets.
 //!
-//! One enum, a variant a status. Every answer is JSON with a text `message`: the clients read that field
-//! without looking. What is the requester's to know is said in full; what is ours (500, 503) goes to the
+//! One enum, whose variants have the codes of [`ErrorCode`]. Every answer is JSON with a text `message`, which the
+//! clients read without looking, and a `code`, by which a program tells errors apart. What is the requester's to know is said in full; what is ours (500, 503) goes to the
 //! log, inside the span that carries the request's id, and the answer says no more than that it is ours.
 //! `POST /policy` has a wider form, with `error_type`, in [`PolicyError`].
 
@@ -17,12 +17,9 @@ use axum::{
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{
-    json::{Message, with_status},
-    rate::whole_seconds,
-};
+use super::{code::ErrorCode, json::with_status, rate::whole_seconds};
 use crate::{
-    engine::{EngineError, PolicyRefusal},
+    engine::{EngineError, PolicyRefusal, RefusedQuestion},
     share::{Lost, NoRoom},
     store::StoreError,
 };
@@ -33,8 +30,22 @@ const RETRY_SECONDS: u64 = 1;
 /// Why a request failed.
 #[derive(Debug)]
 pub(super) enum ApiError {
-    /// 400: the body, a parameter or a value is wrong, or the question cannot be answered.
+    /// 400: the body is not JSON.
+    InvalidJson(String),
+    /// 400: a field, a parameter or a value is wrong.
     BadRequest(String),
+    /// 400: the question cannot be answered under the policy.
+    Refused(Box<RefusedQuestion>),
+    /// 400: the question needs more of the store than it can do.
+    TooDeep(String),
+    /// 400: the question is about a predicate that the policy does not have.
+    UnknownPredicate(String),
+    /// 400: the question took longer than its limit.
+    Timeout(String),
+    /// 400: the data bindings are wrong.
+    InvalidBindings(String),
+    /// 400: the policy is wrong, or its tests fail.
+    InvalidPolicy(PolicyRefusal),
     /// 401: no key, or none that is known.
     Unauthorized(&'static str),
     /// 403: a read-only key on a mutation.
@@ -62,28 +73,45 @@ pub(super) enum ApiError {
 }
 
 impl ApiError {
-    fn status(&self) -> StatusCode {
+    /// Which of the errors of the interface it is; that says its status.
+    fn code(&self) -> ErrorCode {
         match self {
-            Self::BadRequest(_) => StatusCode::BAD_REQUEST,
-            Self::Unauthorized(_) => StatusCode::UNAUTHORIZED,
-            Self::Forbidden => StatusCode::FORBIDDEN,
-            Self::NotFound(_) => StatusCode::NOT_FOUND,
-            Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
-            Self::SlowBody(_) => StatusCode::REQUEST_TIMEOUT,
-            Self::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
-            Self::UnsupportedMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
-            Self::TooManyRequests { .. } => StatusCode::TOO_MANY_REQUESTS,
-            Self::Internal(_) => StatusCode::INTERNAL_SERVER_ERROR,
-            Self::Unavailable(_) | Self::CannotStore(_) | Self::FilesMoved(_) => {
-                StatusCode::SERVICE_UNAVAILABLE
-            }
+            Self::InvalidJson(_) => ErrorCode::InvalidJson,
+            Self::BadRequest(_) => ErrorCode::InvalidRequest,
+            Self::Refused(refused) => (&refused.refusal).into(),
+            Self::TooDeep(_) => ErrorCode::QuestionTooLarge,
+            Self::UnknownPredicate(_) => ErrorCode::UnknownPredicate,
+            Self::Timeout(_) => ErrorCode::Timeout,
+            Self::InvalidBindings(_) => ErrorCode::InvalidBindings,
+            Self::InvalidPolicy(refusal) => refusal.into(),
+            Self::Unauthorized(_) => ErrorCode::Unauthorized,
+            Self::Forbidden => ErrorCode::ReadOnlyKey,
+            Self::NotFound(_) => ErrorCode::NotFound,
+            Self::MethodNotAllowed => ErrorCode::MethodNotAllowed,
+            Self::SlowBody(_) => ErrorCode::SlowBody,
+            Self::TooLarge(_) => ErrorCode::LimitExceeded,
+            Self::UnsupportedMediaType => ErrorCode::UnsupportedMediaType,
+            Self::TooManyRequests { .. } => ErrorCode::RateLimited,
+            Self::Internal(_) => ErrorCode::InternalError,
+            Self::Unavailable(_) => ErrorCode::Unavailable,
+            Self::CannotStore(_) => ErrorCode::CannotStore,
+            Self::FilesMoved(_) => ErrorCode::FilesMoved,
         }
     }
 
     /// What the requester may know.
     fn into_message(self) -> String {
         match self {
-            Self::BadRequest(text) | Self::NotFound(text) | Self::TooLarge(text) => text,
+            Self::InvalidJson(text)
+            | Self::BadRequest(text)
+            | Self::TooDeep(text)
+            | Self::UnknownPredicate(text)
+            | Self::Timeout(text)
+            | Self::InvalidBindings(text)
+            | Self::NotFound(text)
+            | Self::TooLarge(text) => text,
+            Self::Refused(refused) => refused.message,
+            Self::InvalidPolicy(refusal) => refusal.to_string(),
             Self::Unauthorized(text) => text.to_owned(),
             Self::Forbidden => "this API key is read-only".to_owned(),
             Self::MethodNotAllowed => "this path has no such method".to_owned(),
@@ -114,7 +142,14 @@ impl ApiError {
             Self::Unavailable(cause) | Self::CannotStore(cause) | Self::FilesMoved(cause) => {
                 tracing::warn!(cause, "request refused for the moment");
             }
-            Self::BadRequest(_)
+            Self::InvalidJson(_)
+            | Self::BadRequest(_)
+            | Self::Refused(_)
+            | Self::TooDeep(_)
+            | Self::UnknownPredicate(_)
+            | Self::Timeout(_)
+            | Self::InvalidBindings(_)
+            | Self::InvalidPolicy(_)
             | Self::Unauthorized(_)
             | Self::Forbidden
             | Self::NotFound(_)
@@ -127,15 +162,16 @@ impl ApiError {
     }
 
     /// The answer, whose body is made from the message.
-    fn answer<B: Serialize + Send + 'static>(self, body: impl FnOnce(String) -> B) -> Response {
+    fn answer<B: Serialize + Send + 'static>(self, body: impl FnOnce(ErrorCode, String) -> B) -> Response {
         self.log();
         let retry = match self {
             Self::TooManyRequests { wait, .. } => Some(whole_seconds(wait)),
             Self::Unavailable(_) | Self::CannotStore(_) | Self::FilesMoved(_) => Some(RETRY_SECONDS),
             _ => None,
         };
-        let status = self.status();
-        let mut response = with_status(status, body(self.into_message()));
+        let code = self.code();
+        let status = code.status();
+        let mut response = with_status(status, body(code, self.into_message()));
         if let Some(seconds) = retry {
             response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
         }
@@ -146,9 +182,16 @@ impl ApiError {
     }
 }
 
+/// The body of an error.
+#[derive(Debug, Serialize)]
+struct ErrorBody {
+    message: String,
+    code: ErrorCode,
+}
+
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
-        self.answer(|message| Message { message })
+        self.answer(|code, message| ErrorBody { message, code })
     }
 }
 
@@ -172,10 +215,15 @@ impl From<Lost> for ApiError {
 impl From<EngineError> for ApiError {
     fn from(error: EngineError) -> Self {
         match error {
-            EngineError::BadRequest(text) | EngineError::Timeout(text) => Self::BadRequest(text),
+            EngineError::BadRequest(text) => Self::BadRequest(text),
+            EngineError::Refused(refused) => Self::Refused(refused),
+            EngineError::TooDeep => Self::TooDeep(error.to_string()),
+            EngineError::UnknownPredicate { .. } => Self::UnknownPredicate(error.to_string()),
+            EngineError::Bindings(text) => Self::InvalidBindings(text),
+            EngineError::Timeout(text) => Self::Timeout(text),
             EngineError::NotFound(text) => Self::NotFound(text),
             EngineError::TooLarge(text) => Self::TooLarge(text),
-            EngineError::Policy(refusal) => Self::BadRequest(refusal.to_string()),
+            EngineError::Policy(refusal) => Self::InvalidPolicy(refusal),
             EngineError::Bug(text) => Self::Internal(text),
             EngineError::Store(error) => error.into(),
         }
@@ -186,8 +234,8 @@ impl From<StoreError> for ApiError {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::Invalid(text) => Self::BadRequest(text),
-            StoreError::Timeout(_) => Self::BadRequest(error.to_string()),
-            StoreError::TooDeep => Self::BadRequest(error.to_string()),
+            StoreError::Timeout(_) => Self::Timeout(error.to_string()),
+            StoreError::TooDeep => Self::TooDeep(error.to_string()),
             StoreError::TooLarge(_) | StoreError::Reach { .. } => Self::TooLarge(error.to_string()),
             StoreError::Busy | StoreError::Overloaded(_) | StoreError::Closed | StoreError::Locked(_) => {
                 Self::Unavailable(error.to_string())
@@ -230,6 +278,10 @@ impl From<EngineError> for PolicyError {
         match error {
             EngineError::Policy(refusal) => Self::Refused(refusal),
             EngineError::BadRequest(_)
+            | EngineError::Refused(_)
+            | EngineError::TooDeep
+            | EngineError::UnknownPredicate { .. }
+            | EngineError::Bindings(_)
             | EngineError::NotFound(_)
             | EngineError::TooLarge(_)
             | EngineError::Timeout(_)
@@ -270,14 +322,17 @@ pub(super) struct TestResults {
 pub(super) enum PolicyErrorBody {
     Generic {
         message: String,
+        code: ErrorCode,
     },
     #[serde(rename = "Validation")]
     Invalid {
         message: String,
+        code: ErrorCode,
         errors: Vec<ValidationFailure>,
     },
     TestsFailed {
         message: String,
+        code: ErrorCode,
         test_results: TestResults,
     },
 }
@@ -285,8 +340,11 @@ pub(super) enum PolicyErrorBody {
 impl IntoResponse for PolicyError {
     fn into_response(self) -> Response {
         let body = match self {
-            Self::Generic(error) => return error.answer(|message| PolicyErrorBody::Generic { message }),
+            Self::Generic(error) => {
+                return error.answer(|code, message| PolicyErrorBody::Generic { code, message });
+            }
             Self::Refused(PolicyRefusal::Validation { message, errors }) => PolicyErrorBody::Invalid {
+                code: ErrorCode::InvalidPolicy,
                 message,
                 errors: errors
                     .into_iter()
@@ -294,6 +352,7 @@ impl IntoResponse for PolicyError {
                     .collect(),
             },
             Self::Refused(PolicyRefusal::Tests { message, report }) => PolicyErrorBody::TestsFailed {
+                code: ErrorCode::PolicyTestsFailed,
                 message,
                 test_results: TestResults {
                     success: false,

@@ -81,24 +81,23 @@ pub(super) fn with_status(status: StatusCode, body: impl Serialize + Send + 'sta
 fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
     // All of it: the decoder alone would not look into fields that it skips.
     let text = std::str::from_utf8(bytes)
-        .map_err(|error| ApiError::BadRequest(format!("malformed JSON: the body is not UTF-8, {error}")))?;
-    serde_json::from_str(text)
-        .map_err(|quick| ApiError::BadRequest(in_plain_words(explain::<T>(text, &quick))))
+        .map_err(|error| ApiError::InvalidJson(format!("malformed JSON: the body is not UTF-8, {error}")))?;
+    serde_json::from_str(text).map_err(|quick| explain::<T>(text, &quick))
 }
 
 /// Says what is wrong with a body, and where.
-fn explain<T: DeserializeOwned>(text: &str, quick: &serde_json::Error) -> String {
+fn explain<T: DeserializeOwned>(text: &str, quick: &serde_json::Error) -> ApiError {
     if text.is_empty() {
-        return "a JSON body is expected".to_owned();
+        return ApiError::InvalidJson("a JSON body is expected".to_owned());
     }
     if quick.is_syntax() || quick.is_eof() {
-        return format!("malformed JSON: {quick}");
+        return ApiError::InvalidJson(format!("malformed JSON: {quick}"));
     }
     let mut json = serde_json::Deserializer::from_str(text);
-    match serde_path_to_error::deserialize::<_, T>(&mut json) {
+    ApiError::BadRequest(in_plain_words(match serde_path_to_error::deserialize::<_, T>(&mut json) {
         Err(error) if error.path().iter().len() > 0 => format!("`{}`: {}", error.path(), error.inner()),
         Err(_) | Ok(_) => quick.to_string(),
-    }
+    }))
 }
 
 /// What decoders call the forms of JSON and the types of Rust, and what everybody else calls them.
@@ -200,7 +199,7 @@ mod tests {
 
     fn message(body: &str) -> String {
         match decode::<Object<Pair>>(body.as_bytes()) {
-            Err(ApiError::BadRequest(message)) => message,
+            Err(ApiError::BadRequest(message) | ApiError::InvalidJson(message)) => message,
             other => format!("{other:?}"),
         }
     }

@@ -26,6 +26,7 @@
 mod accept;
 mod auth;
 mod checks;
+mod code;
 mod error;
 mod facts;
 mod headers;
@@ -72,6 +73,7 @@ use utoipa_axum::router::OpenApiRouter;
 
 pub use self::{
     auth::DEVELOPMENT_KEY,
+    code::ErrorCode,
     serve::{serve, serve_metrics},
     tls::{Tls, TlsError},
 };
@@ -302,6 +304,7 @@ mod tests {
         let (status, body) = answered(Config::default(), "/faulty").await;
         assert_eq!(status, StatusCode::INTERNAL_SERVER_ERROR);
         assert!(body.starts_with(r#"{"message":"internal error"#) && !body.contains("fault"), "{body}");
+        assert!(body.ends_with(r#","code":"internal_error"}"#), "{body}");
     }
 
     #[tokio::test]

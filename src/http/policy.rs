@@ -67,6 +67,7 @@ struct PolicyIn {
         (status = 202, description = "The policy was active before", body = Message, example = json!({"message": "The policy was not updated because it is unchanged."})),
         (status = 400, description = "The policy is refused, or the request is wrong", body = PolicyErrorBody, example = json!({
             "error_type": "Generic", "message": "malformed JSON: EOF while parsing an object at line 1 column 1",
+            "code": "invalid_json",
         })),
     ),
 )]

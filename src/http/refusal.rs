@@ -5,7 +5,7 @@
 //! it is to write: an answer without a body and without a request id, which every answer of ours has, is one of
 //! hyper's, the last one on its connection. It is replaced by one of the same status that says what was wrong.
 
-use super::headers::RequestId;
+use super::{code::ErrorCode, headers::RequestId};
 
 /// What ends the head of an answer.
 const END: &[u8] = b"\r\n\r\n";
@@ -25,14 +25,14 @@ pub(super) fn instead_of(bytes: &[u8]) -> Option<Vec<u8>> {
     if has("x-request-id:") || !has("content-length: 0") {
         return None;
     }
-    let message = match refused.get(..2)? {
-        "14" => "the request's path and parameters are too long",
-        "31" => "the request's headers are too many or too large",
-        _ => "the request is not valid HTTP",
+    let (code, message) = match refused.get(..2)? {
+        "14" => (ErrorCode::UriTooLong, "the request's path and parameters are too long"),
+        "31" => (ErrorCode::HeadersTooLarge, "the request's headers are too many or too large"),
+        _ => (ErrorCode::InvalidHttp, "the request is not valid HTTP"),
     };
     let id = RequestId::fresh();
     tracing::debug!(id = id.as_str(), status, "refused what is no request");
-    let body = format!(r#"{{"message":"{message}"}}"#);
+    let body = format!(r#"{{"message":"{message}","code":"{}"}}"#, code.as_str());
     let length = body.len();
     let mut answer = before.to_vec();
     let kept = fields.iter().filter(|field| !field.to_ascii_lowercase().starts_with("content-length:"));
@@ -66,7 +66,10 @@ mod tests {
         assert!(answer.starts_with("HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\n"));
         let (head, body) = answer.split_once("\r\n\r\n").unwrap();
         assert!(head.contains(&format!("content-length: {}\r\n", body.len())) && !head.contains("length: 0"));
-        assert_eq!(body, r#"{"message":"the request's headers are too many or too large"}"#);
+        assert_eq!(
+            body,
+            r#"{"message":"the request's headers are too many or too large","code":"headers_too_large"}"#
+        );
     }
 
     #[test]

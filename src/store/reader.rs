@@ -113,11 +113,12 @@ impl Reader {
     /// Runs `body` in one read transaction: all its statements see the same facts.
     ///
     /// The relations that its statements name must have been taken before. Within a snapshot it runs `body`.
-    pub fn snapshot<T>(&self, body: impl FnOnce(&Self) -> Result<T, StoreError>) -> Result<T, StoreError> {
+    pub fn snapshot<T, E: From<StoreError>>(&self, body: impl FnOnce(&Self) -> Result<T, E>) -> Result<T, E> {
         if !self.conn.is_autocommit() {
             return body(self);
         }
-        self.conn.prepare_cached("BEGIN")?.execute([])?;
+        let begun = self.conn.prepare_cached("BEGIN").and_then(|mut begin| begin.execute([]));
+        begun.map_err(StoreError::from)?;
         let outcome = body(self);
         self.end_snapshot();
         outcome

@@ -5,7 +5,7 @@
 //! and resources, known ones and others, are checked as one request. The oracle is told of the copies and asked about
 //! each of them alone.
 
-use crate::judge::{REASONS, Wrong};
+use crate::judge::{Wrong, may_be_refused};
 use crate::next;
 use crate::page::answer;
 use crate::support::domain::FOREIGN;
@@ -17,6 +17,7 @@ use crate::support::notation::{Fact, Value};
 use crate::support::oracle::Oracle;
 use crate::support::order::is_in_order;
 use crate::support::outcome::{Allow, ids};
+use crate::support::refusal::Told;
 use crate::tally::{Tally, count};
 use portcullis_compiler::ir::Program;
 use portcullis_compiler::question::{Question, QuestionVar};
@@ -155,15 +156,13 @@ impl<'c> Crowd<'c> {
         tally.note_bulk(asked, found.as_ref().ok().map(Vec::len));
         let is_right = match &found {
             Ok(found) => *found == expected,
-            Err(message) => {
-                !message.starts_with(FAULT) && REASONS.iter().any(|reason| message.contains(reason))
-            }
+            Err(told) => told.kind.is_some_and(may_be_refused),
         };
         if is_right {
             return Ok(());
         }
         let [asked, expected] = [asked, &expected].map(shown);
-        let found = found.as_deref().map_or_else(Clone::clone, shown);
+        let found = found.as_deref().map_or_else(Told::to_string, shown);
         Err(format!("of the resources {asked} there pass {found}, and not {expected}"))
     }
 

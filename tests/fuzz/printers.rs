@@ -164,7 +164,7 @@ fn statement(text: &str, dialect: Dialect) -> String {
     let catalog = Catalog { relations: vec![relation] };
     let question = Question::atom("allow", vars);
     let compiled = compile_text(&PROGRAM, &catalog, &question, dialect, 0);
-    compiled.unwrap_or_else(|told| panic!("{told}")).sql
+    compiled.unwrap_or_else(|told| panic!("{told:?}")).sql
 }
 
 /// As ids and as the name of a column, in SQL for a caller's database.

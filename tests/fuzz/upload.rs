@@ -142,8 +142,8 @@ async fn query(engine: &Engine, program: &Program, facts: &[Fact]) {
                 Ok(statement) => {
                     assert_eq!(reparse::check(&statement.sql, dialect), Ok(()));
                 }
-                Err(CompileError::Refused(message)) => assert!(!message.is_empty()),
-                Err(bug @ CompileError::Bug(_)) => panic!("{bug}"),
+                Err(CompileError::Refused(refusal)) => assert!(!question.refused(refusal).message.is_empty()),
+                Err(CompileError::Bug(text)) => panic!("{text}"),
             }
         }
     }

@@ -71,7 +71,15 @@ fn facts() -> Vec<Fact> {
 pub(crate) fn unless_refused<T>(answer: Result<T, EngineError>) -> Option<T> {
     match answer {
         Ok(answer) => Some(answer),
-        Err(refused @ (EngineError::BadRequest(_) | EngineError::TooLarge(_) | EngineError::Timeout(_))) => {
+        Err(
+            refused @ (EngineError::BadRequest(_)
+            | EngineError::Refused(_)
+            | EngineError::TooDeep
+            | EngineError::UnknownPredicate { .. }
+            | EngineError::Bindings(_)
+            | EngineError::TooLarge(_)
+            | EngineError::Timeout(_)),
+        ) => {
             assert!(!refused.to_string().is_empty(), "a refusal without a reason");
             None
         }

@@ -168,9 +168,12 @@ fn a_deletion_over_its_reach_is_413_and_deletes_nothing() {
     server.add(&[&["is_public", "Repo:a"], &["is_public", "Repo:b"], &["is_public", "Repo:c"]]);
     let all = json!({ "predicate": "is_public", "args": [null] });
     let one = json!({ "predicate": "is_public", "args": [{ "type": "Repo", "id": "a" }] });
-    server
-        .post("/api/bulk_delete", &json!([one, all]))
-        .is(413, &json!({ "message": "a pattern to delete matches 2 facts, at most 1 are allowed" }));
+    server.post("/api/bulk_delete", &json!([one, all])).is(
+        413,
+        &json!({
+            "message": "a pattern to delete matches 2 facts, at most 1 are allowed", "code": "limit_exceeded",
+        }),
+    );
     // The counters were put back as well.
     assert_eq!(server.get("/api/stats").json()["facts"]["total"], 3);
     assert_eq!(server.stored().len(), 3);

@@ -35,7 +35,7 @@ fn refused(server: &Server, bytes: &[u8], status: u16) {
     let shown = String::from_utf8_lossy(&bytes[..bytes.len().min(200)]).into_owned();
     let answer = answered(server, bytes).unwrap_or_else(|| panic!("no answer to {shown:?}"));
     assert_eq!(answer.status, status, "{shown:?} gave {}", answer.text);
-    assert!(!answer.message().is_empty());
+    assert!(!answer.message().is_empty() && !answer.code().is_empty());
     assert_eq!(answer.header("content-type"), Some("application/json"), "{shown:?}");
     assert!(answer.header("x-request-id").is_some_and(|id| !id.is_empty()), "{shown:?}");
     assert!(answer.header("server-timing").is_some_and(|timing| timing.starts_with("oso;dur=")), "{shown:?}");

@@ -12,7 +12,7 @@ use std::{
 use portcullis::{
     config::Config,
     engine::{Engine, EngineSettings},
-    http::{self, AppState, DEFAULT_ENVIRONMENT, DEVELOPMENT_KEY, Environment, Tls},
+    http::{self, AppState, DEFAULT_ENVIRONMENT, DEVELOPMENT_KEY, Environment, ErrorCode, Tls},
 };
 use serde_json::Value as Json;
 use tokio::sync::oneshot;
@@ -95,6 +95,7 @@ impl Server {
             context_facts: config.max_context_facts,
             batch_facts: config.max_batch,
             delete_reach: config.max_delete,
+            embedded_values: config.embedded_values,
             ..EngineSettings::default()
         };
         let engine = runtime.block_on(Engine::open(folder.path(), settings)).unwrap();
@@ -282,9 +283,19 @@ impl Answer {
         assert_eq!((self.status, &self.json()), (status, body));
     }
 
+    /// The code of an error, which is one of the interface and has this status.
+    pub(crate) fn code(&self) -> &'static str {
+        let body = self.json();
+        let known = ErrorCode::ALL.iter().find(|code| body["code"] == code.as_str());
+        let code = known.unwrap_or_else(|| panic!("no code in {body}"));
+        assert_eq!(code.status().as_u16(), self.status, "{body}");
+        code.as_str()
+    }
+
     /// Checks that this is an error whose message has this part.
     pub(crate) fn fails(&self, status: u16, part: &str) {
         assert_eq!(self.status, status, "{}", self.text);
+        self.code();
         assert!(self.message().contains(part), "{:?} has no {part:?}", self.message());
         assert_eq!(self.header("content-type"), Some("application/json"));
     }

@@ -4,6 +4,7 @@ use crate::support::hosted::Hosted;
 use crate::support::local::asked::{self, Way};
 use crate::support::local::caller::{Caller, Returned};
 use crate::support::notation::{self, Fact};
+use crate::support::refusal::Told;
 use portcullis::engine::{LocalExplanation, LocalQuestion};
 use portcullis_compiler::Dialect;
 use std::path::Path;
@@ -157,7 +158,7 @@ impl Service {
         context: &[Fact],
     ) -> Result<String, String> {
         let document = format!("dialect: {dialect}\n{}", self.document);
-        self.hosted.local(&document, question, context)
+        self.hosted.local(&document, question, context).map_err(Told::into_message)
     }
 }
 

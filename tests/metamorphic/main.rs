@@ -10,7 +10,7 @@
 mod support;
 
 use portcullis_compiler::ir::{LiteralKind, Polarity, Program, TypeId};
-use portcullis_compiler::question::{Question, Shape};
+use portcullis_compiler::question::{CompileError, Question};
 use portcullis_compiler::{Dialect, explain};
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
 use std::cell::Cell as Counter;
@@ -25,8 +25,9 @@ use support::notation::{Cell, Fact, Value};
 use support::oracle::Oracle;
 use support::outcome::{Allow, Outcome, mentioned};
 use support::questions::questions;
+use support::refusal::{self, Kind};
 use support::reorder::{mixed, reordered};
-use support::{expand, policy, refusal};
+use support::{expand, policy};
 
 /// A random policy with its facts and what is asked about it.
 struct Known<'s> {
@@ -100,11 +101,11 @@ impl Compared {
     fn answer<'o>(&self, found: &'o Outcome) -> Result<Option<&'o Answer>, String> {
         match found {
             Expected::Is(answer) => Ok(Some(answer)),
-            Expected::Refused(message) if refusal::kind(message).is_some() => {
+            Expected::Refused(told) if told.kind.is_some() => {
                 self.refused.set(self.refused.get() + 1);
                 Ok(None)
             }
-            Expected::Refused(message) => Err(format!("neither an answer nor a refusal: {message}")),
+            Expected::Refused(told) => Err(format!("neither an answer nor a refusal: {told}")),
         }
     }
 
@@ -171,10 +172,10 @@ fn same(left: &Outcome, right: &Outcome, compared: &Compared) -> Result<bool, St
 }
 
 /// Why a question is refused.
-fn kind(found: &Outcome) -> Option<&'static str> {
+fn kind(found: &Outcome) -> Option<Kind> {
     match found {
         Expected::Is(_) => None,
-        Expected::Refused(message) => refusal::kind(message),
+        Expected::Refused(told) => told.kind,
     }
 }
 
@@ -346,12 +347,13 @@ fn shorthand_is_the_longhand_that_it_stands_for() {
         for (text, question) in known.every(12) {
             for dialect in [Dialect::Sqlite, Dialect::Postgresql] {
                 let explained = |program| {
-                    explain(program, &catalog, &Shape::of(program, question), dialect)
+                    explain(program, &catalog, question, dialect)
                         .map(|explained| (explained.plan, explained.sql))
                         // A refusal names the line of a rule, which is another one there.
-                        .map_err(|error| error.to_string())
-                        .map_err(|error| refusal::kind(&error).map_or(error.clone(), str::to_owned))
-                        .map_err(Expected::<Answer>::Refused)
+                        .map_err(|error| match error {
+                            CompileError::Refused(refusal) => Ok(refusal::kind(&refusal)),
+                            CompileError::Bug(text) => Err(text),
+                        })
                 };
                 let (short, long) = (explained(&known.program), explained(&spelled));
                 if short != long {
@@ -359,7 +361,8 @@ fn shorthand_is_the_longhand_that_it_stands_for() {
                 }
                 match &short {
                     Ok((_, sql)) => compared.count(sql.contains(" FROM ")),
-                    Err(refused) => drop(compared.answer(refused)?),
+                    Err(Ok(_)) => compared.refused.set(compared.refused.get() + 1),
+                    Err(Err(fault)) => return Err(format!("neither a plan nor a refusal: {fault}")),
                 }
             }
         }

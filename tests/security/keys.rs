@@ -5,7 +5,6 @@
 
 use crate::executable::portcullis;
 use crate::program::{Program, key};
-use serde_json::json;
 use std::fs;
 
 /// Neither kind of key is kept as it is.
@@ -33,7 +32,8 @@ fn what_is_nearly_a_key_is_no_key() {
     command.env("PORTCULLIS_API_KEY", FIXED);
     let service = Program::spawn_as(command, folder, "d", &[]).answering().unwrap();
     let status = |key: &str| service.caller.send(key, "GET /api/stats", &[], None).unwrap();
-    let refusal = (401, json!({ "message": "the API key is unknown or was revoked" }).to_string());
+    let refusal =
+        (401, r#"{"message":"the API key is unknown or was revoked","code":"unauthorized"}"#.to_owned());
     for whole in [FIXED, &stored, &other] {
         assert_eq!(status(whole).0, 200, "{whole}");
         let parts: Vec<&str> = whole.splitn(4, '_').collect();

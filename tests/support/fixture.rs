@@ -22,6 +22,7 @@
 //! heading that checks nothing.
 
 use super::notation::{self, Cell, Fact};
+use super::refusal::Told;
 use portcullis_compiler::question::{Domain, Question};
 use std::collections::BTreeSet;
 
@@ -76,7 +77,7 @@ pub(crate) enum Expected<T> {
     /// This.
     Is(T),
     /// A message with this text.
-    Refused(String),
+    Refused(Told),
 }
 
 /// What a question answers.
@@ -285,7 +286,7 @@ impl Page {
             "accepts" | "refuses" => section.case.storable.push((notation::fact(rest)?, word == "accepts")),
             "upload" => {
                 let outcome = match rest.strip_prefix("refused: ") {
-                    Some(message) => Expected::Refused(message.to_owned()),
+                    Some(message) => Expected::Refused(message.to_owned().into()),
                     None if rest == "accepted" => Expected::Is(()),
                     None => return Err("an upload is `accepted` or `refused: part of the message`".into()),
                 };
@@ -354,7 +355,7 @@ fn answer(question: &Question, text: &str) -> Result<Expected<Answer>, String> {
         .map(|var| var.ty.as_deref())
         .collect();
     if let Some(message) = text.strip_prefix("refused: ") {
-        return Ok(Expected::Refused(message.to_owned()));
+        return Ok(Expected::Refused(message.to_owned().into()));
     }
     match text {
         "yes" | "no" if asked.is_empty() => return Ok(Expected::Is(Answer::Decision(text == "yes"))),

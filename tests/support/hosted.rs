@@ -9,6 +9,7 @@ use super::local::asked::twin;
 use super::notation::{Cell, Fact, Value};
 use super::order::in_order;
 use super::outcome::{Allow, Outcome, given, ids, is_wanted};
+use super::refusal::Told;
 use portcullis::engine::{
     Engine, EngineError, EngineSettings, EvaluateQuery, EvaluateVar, LocalExplanation, LocalQuestion,
     LocalRequest, Page, PolicyOptions,
@@ -111,14 +112,14 @@ impl Hosted {
         (actor, action, ty): (&Value, &str, &str),
         size: usize,
         context: &[Fact],
-    ) -> Result<Vec<Vec<String>>, String> {
+    ) -> Result<Vec<Vec<String>>, Told> {
         let mut pages = Vec::new();
         let mut after = None;
         loop {
             let page = Page { size, after };
             let (actor, context) = (stored(actor), stored_all(context));
             let list = self.engine.list(actor, action.to_owned(), ty.to_owned(), Some(page), context);
-            let page = RUNTIME.block_on(list).map_err(told)?;
+            let page = RUNTIME.block_on(list).map_err(Told::from)?;
             pages.push(page.ids);
             if page.next_after.is_none() {
                 return Ok(pages);
@@ -134,11 +135,11 @@ impl Hosted {
         action: &str,
         resources: &[Value],
         context: &[Fact],
-    ) -> Result<Vec<Value>, String> {
+    ) -> Result<Vec<Value>, Told> {
         let resources = resources.iter().map(stored).collect();
         let filter =
             self.engine.authorize_resources(stored(actor), action.to_owned(), resources, stored_all(context));
-        let passed = RUNTIME.block_on(filter).map_err(told)?;
+        let passed = RUNTIME.block_on(filter).map_err(Told::from)?;
         Ok(passed.into_iter().map(|value| Value::new(&value.ty, &value.id)).collect())
     }
 
@@ -148,9 +149,9 @@ impl Hosted {
         bindings: &str,
         question: LocalQuestion,
         context: &[Fact],
-    ) -> Result<String, String> {
+    ) -> Result<String, Told> {
         let request = LocalRequest { bindings: bindings.to_owned(), question, context: stored_all(context) };
-        RUNTIME.block_on(self.engine.local(request)).map_err(told)
+        RUNTIME.block_on(self.engine.local(request)).map_err(Told::from)
     }
 
     /// SQL for a caller's database, and how it came about.
@@ -158,9 +159,9 @@ impl Hosted {
         &self,
         bindings: &str,
         question: LocalQuestion,
-    ) -> Result<LocalExplanation, String> {
+    ) -> Result<LocalExplanation, Told> {
         let request = LocalRequest { bindings: bindings.to_owned(), question, context: Vec::new() };
-        RUNTIME.block_on(self.engine.explain_local(request)).map_err(told)
+        RUNTIME.block_on(self.engine.explain_local(request)).map_err(Told::from)
     }
 
     /// The same SQL. It must be what is printed for this question alone, whatever was asked before.
@@ -169,19 +170,19 @@ impl Hosted {
         bindings: &str,
         question: LocalQuestion,
         context: &[Fact],
-    ) -> Result<String, String> {
+    ) -> Result<String, Told> {
         let request =
             |question| LocalRequest { bindings: bindings.to_owned(), question, context: stored_all(context) };
         RUNTIME.block_on(async {
             // Its own answer does not matter, and it may be refused.
             let _ = self.engine.local(request(twin(&question))).await;
-            let sql = self.engine.local(request(question.clone())).await.map_err(told)?;
-            let alone = self.engine.explain_local(request(question.clone())).await.map_err(told)?.sql;
+            let sql = self.engine.local(request(question.clone())).await.map_err(Told::from)?;
+            let alone = self.engine.explain_local(request(question.clone())).await.map_err(Told::from)?.sql;
             // A text may hold the time, which has gone on.
             if sql == alone || self.engine.local(request(question)).await.is_ok_and(|again| again == alone) {
                 return Ok(alone);
             }
-            Err(format!("{FAULT}{sql}\nis not what is printed\n{alone}"))
+            Err(Told::fault(format!("{sql}\nis not what is printed\n{alone}")))
         })
     }
 
@@ -258,19 +259,10 @@ fn conjunction(question: &Question) -> Option<EvaluateQuery> {
 /// How a refusal begins that is none: a fault of ours.
 pub(crate) const FAULT: &str = "a fault of the engine: ";
 
-/// Only what the asker did wrong is a refusal; anything else is our fault.
 fn outcome(result: Result<Answer, EngineError>) -> Outcome {
     match result {
         Ok(answer) => Outcome::Is(answer),
-        Err(EngineError::BadRequest(message)) => Outcome::Refused(message),
-        Err(other) => Outcome::Refused(format!("{FAULT}{other}")),
-    }
-}
-
-fn told(error: EngineError) -> String {
-    match error {
-        EngineError::BadRequest(message) => message,
-        other => format!("{FAULT}{other}"),
+        Err(error) => Outcome::Refused(error.into()),
     }
 }
 

@@ -1,22 +1,122 @@
-//! Why a question may be refused, by what its message says.
+//! Refusals as the asker is told of them, and what kinds there are.
 
-/// A part of the message of each kind of refusal. Anything else is none.
-const KINDS: [&str; 9] = [
-    "the policy has no predicate",
-    // A rule only tests a variable whose values are asked for.
-    "cannot be enumerated",
-    "recurses through a predicate whose values nothing enumerates",
-    "which may be of any type",
-    // One statement is not enough.
-    "too many places for one statement, which takes",
-    "too many alternatives for one statement",
-    "rule copies",
-    "in one select, which the database refuses",
-    "values of stored facts in its SQL",
-];
+use super::hosted::FAULT;
+use portcullis::engine::EngineError;
+use portcullis_compiler::question::Question;
+use portcullis_compiler::refusal::{Limit, Refusal};
+use std::fmt;
+use std::ops::Deref;
 
-/// The kind of a refusal; `None` if it is none, but a fault of ours.
-pub(crate) fn kind(message: &str) -> Option<&'static str> {
-    let is_fault = message.starts_with(super::hosted::FAULT);
-    KINDS.into_iter().find(|kind| !is_fault && message.contains(kind))
+/// What an asker is told instead of an answer; reads as its message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Told {
+    /// What kind of refusal it is; `None` for a fault of ours and for what is wrong with a request.
+    pub(crate) kind: Option<Kind>,
+    message: String,
+}
+
+/// A kind of refusal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// The policy has no such predicate.
+    UnknownPredicate,
+    /// A rule only tests a variable whose values are asked for.
+    NotEnumerable,
+    /// A rule tests a variable of any type.
+    Untyped,
+    /// A recursion starts from values that nothing enumerates.
+    Unseeded,
+    /// Too many copies of rules.
+    RuleCopies,
+    /// Too many alternatives for one statement.
+    Alternatives,
+    /// The results of rules are read in too many places for one statement.
+    Readings,
+    /// Too much in one select.
+    Select,
+    /// Too many values of stored facts for one text.
+    Values,
+}
+
+impl Kind {
+    /// Whether one statement is not enough for a question. Facts of one signature may stand in several places, and
+    /// each is read by each rule.
+    pub(crate) fn is_too_large(self) -> bool {
+        matches!(self, Self::Alternatives | Self::Readings)
+    }
+}
+
+impl Told {
+    /// A refusal of a question.
+    pub(crate) fn refused(question: &Question, refusal: Refusal) -> Self {
+        let kind = Some(kind(&refusal));
+        Self { kind, message: question.refused(refusal).message }
+    }
+
+    /// A fault of ours.
+    pub(crate) fn fault(message: impl fmt::Display) -> Self {
+        Self { kind: None, message: format!("{FAULT}{message}") }
+    }
+
+    /// The message.
+    pub(crate) fn into_message(self) -> String {
+        self.message
+    }
+}
+
+impl From<EngineError> for Told {
+    /// Only what the asker did wrong is a refusal; anything else is our fault.
+    fn from(error: EngineError) -> Self {
+        match error {
+            EngineError::BadRequest(message) | EngineError::Bindings(message) => message.into(),
+            EngineError::Refused(refused) => {
+                Self { kind: Some(kind(&refused.refusal)), message: refused.message }
+            }
+            EngineError::UnknownPredicate { .. } => {
+                Self { kind: Some(Kind::UnknownPredicate), message: error.to_string() }
+            }
+            EngineError::TooDeep => error.to_string().into(),
+            EngineError::Policy(_)
+            | EngineError::NotFound(_)
+            | EngineError::TooLarge(_)
+            | EngineError::Timeout(_)
+            | EngineError::Store(_)
+            | EngineError::Bug(_) => Self::fault(error),
+        }
+    }
+}
+
+impl From<String> for Told {
+    /// What is wrong with a request, or how a page says that it should be told.
+    fn from(message: String) -> Self {
+        Self { kind: None, message }
+    }
+}
+
+impl Deref for Told {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.message
+    }
+}
+
+impl fmt::Display for Told {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+/// The kind of a refusal.
+pub(crate) fn kind(refusal: &Refusal) -> Kind {
+    match refusal {
+        Refusal::NotEnumerable { .. } => Kind::NotEnumerable,
+        Refusal::Untyped { .. } => Kind::Untyped,
+        Refusal::Unseeded => Kind::Unseeded,
+        Refusal::TooLarge(Limit::RuleCopies { .. }) => Kind::RuleCopies,
+        Refusal::TooLarge(Limit::Alternatives { .. } | Limit::UnionArms { .. }) => Kind::Alternatives,
+        Refusal::TooLarge(Limit::Readings { .. }) => Kind::Readings,
+        Refusal::TooLarge(Limit::SelectAlternatives { .. } | Limit::JoinedRelations { .. }) => Kind::Select,
+        Refusal::TooManyValues { .. } => Kind::Values,
+    }
 }

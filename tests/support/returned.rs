@@ -6,17 +6,17 @@
 //! once, and pages must add up to the whole.
 
 use super::fixture::Answer;
-use super::hosted::FAULT;
 use super::notation::{Cell, Fact, Value};
 use super::outcome::{Outcome, is_wanted};
 use super::placed::{Layout, Placed, Rows};
 use super::postgres::{Session, WIRE};
+use super::refusal::Told;
 use super::reparse;
 use super::sql_limits;
 use portcullis_compiler::catalog::RelationArg;
 use portcullis_compiler::ir::Program;
 use portcullis_compiler::question::{
-    self, AnswerColumn, CompileError, Domain, Question, Shape, Slot, Statement,
+    self, AnswerColumn, CompileError, Domain, Question, RefusedIf, Shape, Slot, Statement,
 };
 use portcullis_compiler::{Dialect, compile, compile_for_store, compile_text};
 use rusqlite::Connection;
@@ -120,7 +120,7 @@ impl<'p> Returned<'p> {
             asked.push(("PostgreSQL, pages", self.ask_pages(question)));
         }
         if let Err(fault) = self.fits_the_store(question) {
-            asked.push(("SQLite, for the store", Outcome::Refused(format!("{FAULT}{fault}"))));
+            asked.push(("SQLite, for the store", Outcome::Refused(Told::fault(fault))));
         }
         let mut texts = vec![
             ("SQLite, text", &self.tables, Dialect::Sqlite),
@@ -144,7 +144,7 @@ impl<'p> Returned<'p> {
             let shape = Shape::of(self.program, question);
             let compiled = compile_for_store(self.program, &placed.catalog, &shape);
             let Ok(statement) = compiled else { continue };
-            let refusal = statement.refusal.as_ref().map(|refusal| refusal.sql.as_str());
+            let refusal = statement.refused_if.as_ref().map(|refused_if| refused_if.sql.as_str());
             for sql in [statement.sql.as_str()].into_iter().chain(refusal) {
                 sql_limits::check(sql, Dialect::Sqlite)?;
                 self.sqlite.prepare(sql).map_err(|error| format!("{error}\n{sql}"))?;
@@ -157,10 +157,10 @@ impl<'p> Returned<'p> {
     /// `None` if the rows may not be the whole answer: a text cannot ask first.
     fn ask_text(&self, question: &Question, placed: &Placed, dialect: Dialect) -> Option<Outcome> {
         let compiled = compile_text(self.program, &placed.catalog, question, dialect, self.now);
-        if compiled.as_ref().is_ok_and(|statement| statement.refusal.is_some()) {
+        if compiled.as_ref().is_ok_and(|statement| statement.refused_if.is_some()) {
             return None;
         }
-        Some(outcome(&compiled, |statement| {
+        Some(outcome(question, &compiled, |statement| {
             reparse::check(&statement.sql, dialect)?;
             sql_limits::check(&statement.sql, dialect)?;
             if !statement.slots.is_empty() {
@@ -179,7 +179,7 @@ impl<'p> Returned<'p> {
     fn ask_with_parameters(&self, question: &Question, placed: &Placed) -> Outcome {
         let shape = Shape::of(self.program, question);
         let compiled = compile(self.program, &placed.catalog, &shape, Dialect::Postgresql);
-        let answered = outcome(&compiled, |statement| {
+        let answered = outcome(question, &compiled, |statement| {
             reparse::check(&statement.sql, Dialect::Postgresql)?;
             sql_limits::check(&statement.sql, Dialect::Postgresql)?;
             let values = self.values(question, placed, &statement.slots, "");
@@ -197,16 +197,18 @@ impl<'p> Returned<'p> {
         compiled: &Result<Statement, CompileError>,
         answered: Outcome,
     ) -> Outcome {
-        let Ok(Statement { refusal: Some(refusal), .. }) = compiled else { return answered };
-        let values = self.values(question, placed, &refusal.slots, "");
-        let asked = reparse::check(&refusal.sql, Dialect::Postgresql)
-            .and_then(|()| self.run_postgres(&refusal.sql, &question::Answer::Decision, &values));
+        let Ok(Statement { refused_if: Some(RefusedIf { sql, slots, refusal }), .. }) = compiled else {
+            return answered;
+        };
+        let values = self.values(question, placed, slots, "");
+        let asked = reparse::check(sql, Dialect::Postgresql)
+            .and_then(|()| self.run_postgres(sql, &question::Answer::Decision, &values));
         match asked.as_deref() {
             Ok([row]) if row.as_slice() == [Some("1".to_owned())] => {
-                Outcome::Refused(refusal.message.clone())
+                Outcome::Refused(Told::refused(question, refusal.clone()))
             }
             Ok([row]) if row.as_slice() == [Some("0".to_owned())] => answered,
-            other => Outcome::Refused(format!("{FAULT}{other:?}")),
+            other => Outcome::Refused(Told::fault(format!("{other:?}"))),
         }
     }
 
@@ -215,7 +217,7 @@ impl<'p> Returned<'p> {
         let paged = Question { paged: true, ..question.clone() };
         let shape = Shape::of(self.program, &paged);
         let compiled = compile(self.program, &self.tables.catalog, &shape, Dialect::Postgresql);
-        let answered = outcome(&compiled, |statement| {
+        let answered = outcome(question, &compiled, |statement| {
             let mut all: Vec<Cells> = Vec::new();
             loop {
                 let after = all.last().and_then(|row| row[0].clone()).unwrap_or_default();
@@ -334,16 +336,17 @@ fn is_list(question: &Question) -> bool {
 
 /// A refusal is the compiler's alone; whatever the database refuses is a fault of ours.
 fn outcome(
+    question: &Question,
     compiled: &Result<Statement, CompileError>,
     run: impl FnOnce(&Statement) -> Result<Answer, String>,
 ) -> Outcome {
     match compiled {
         Ok(statement) => match run(statement) {
             Ok(answer) => Outcome::Is(answer),
-            Err(message) => Outcome::Refused(format!("{FAULT}{message}")),
+            Err(message) => Outcome::Refused(Told::fault(message)),
         },
-        Err(CompileError::Refused(message)) => Outcome::Refused(message.clone()),
-        Err(bug @ CompileError::Bug(_)) => Outcome::Refused(format!("{FAULT}{bug}")),
+        Err(CompileError::Refused(refusal)) => Outcome::Refused(Told::refused(question, refusal.clone())),
+        Err(CompileError::Bug(text)) => Outcome::Refused(Told::fault(text)),
     }
 }
 

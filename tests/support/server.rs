@@ -53,7 +53,7 @@ impl Server {
             Allow::List(actor, action, ty) => self.list(actor, action, ty, context),
             Allow::Actions(actor, resource) => self.actions(actor, resource, context),
         };
-        answered.map_or_else(Outcome::Refused, Outcome::Is)
+        answered.map_or_else(|message| Outcome::Refused(message.into()), Outcome::Is)
     }
 
     fn decide(

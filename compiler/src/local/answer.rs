@@ -13,7 +13,8 @@ use crate::plan::algebra::{FromKind, Plan, PlanAnswer};
 use crate::plan::guards;
 use crate::plan::print::Names;
 use crate::plan::verify::Keeps;
-use crate::question::{AnswerColumn, CompileError, Shape, Statement};
+use crate::question::{AnswerColumn, CompileError, Statement};
+use crate::refusal::Refusal;
 use crate::sql::forms::LocalStatement;
 use crate::sql::held::{Held, LocalValues};
 use indexmap::{IndexMap, IndexSet};
@@ -32,38 +33,33 @@ impl LocalPlan {
     ) -> Result<LocalSql, LocalError<E>> {
         let incomplete = match &self.refusal {
             None => None,
-            Some((ways, message)) => {
+            Some((ways, refusal)) => {
                 let Taken { folded, .. } = ways.fold(asked, fetch)?;
-                (!folded.plan.answer.selects().is_empty()).then(|| CompileError::Refused(message.clone()))
+                (!folded.plan.answer.selects().is_empty()).then_some(refusal)
             }
         };
         match (&self.asked, incomplete) {
             (Ok(ways), None) => print(ways, asked, fetch),
-            (Err(error), _) => self.by_row(error.clone(), asked, fetch),
-            (Ok(_), Some(error)) => self.by_row(error, asked, fetch),
+            (Err(refusal), _) | (Ok(_), Some(refusal)) => self.by_row(refusal, asked, fetch),
         }
     }
 
     /// A filter that tests each row, where the values that pass cannot be enumerated.
     fn by_row<E>(
         &self,
-        error: CompileError,
+        refusal: &Refusal,
         asked: &Asked<'_>,
         fetch: Fetch<'_, E>,
     ) -> Result<LocalSql, LocalError<E>> {
         match &self.row {
             Some(ways) => print(ways, asked, fetch),
-            None => Err(refused(error, asked)),
+            None => Err(LocalError::Compile(CompileError::Refused(refusal.clone()))),
         }
     }
 }
 
 fn print<E>(ways: &Ways, asked: &Asked<'_>, fetch: Fetch<'_, E>) -> Result<LocalSql, LocalError<E>> {
-    text(ways.fold(asked, fetch)?, asked).map_err(|error| refused(error, asked))
-}
-
-fn refused<E>(error: CompileError, asked: &Asked<'_>) -> LocalError<E> {
-    LocalError::Compile(error.fitting(&Shape::of(asked.program, asked.question)))
+    text(ways.fold(asked, fetch)?, asked).map_err(LocalError::Compile)
 }
 
 fn text(taken: Taken<'_>, asked: &Asked<'_>) -> Result<LocalSql, CompileError> {
@@ -74,7 +70,12 @@ fn text(taken: Taken<'_>, asked: &Asked<'_>) -> Result<LocalSql, CompileError> {
     let Folded { mut plan, mut embedded, read } = folded;
     let bindings = bindings(&plan, catalog);
     let told = if asked.explains {
-        let names = Names { program: asked.program, catalog, extra_constants: constants };
+        let names = Names {
+            program: asked.program,
+            catalog,
+            extra_constants: constants,
+            asked: &asked.question.vars,
+        };
         (variant.told(asked.program, catalog), names.plan(&plan))
     } else {
         (String::new(), String::new())

@@ -45,6 +45,7 @@ use crate::limits;
 use crate::plan::ends::Ends;
 use crate::plan::{self, Aim, Planned};
 use crate::question::{CompileError, Question, Shape, ShapeDomain, ShapeVar};
+use crate::refusal::{Limit, Refusal};
 use variant::Variant;
 use ways::Ways;
 
@@ -79,9 +80,9 @@ pub enum Form {
 #[derive(Clone, Debug)]
 pub struct LocalPlan {
     /// The question as it was asked.
-    asked: Result<Ways, CompileError>,
+    asked: Result<Ways, Refusal>,
     /// When the rows are not the whole answer, and why.
-    refusal: Option<(Ways, String)>,
+    refusal: Option<(Ways, Refusal)>,
     /// For a filter: the question with the column's value given.
     row: Option<Ways>,
 }
@@ -149,22 +150,27 @@ pub fn plan(
     most_rows: usize,
 ) -> Result<LocalPlan, CompileError> {
     let plan = |most_readings| plan_within(program, catalog, shape, form, most_readings, most_rows);
-    if dialect.features().expands_tables {
-        match plan(Some(limits::TABLE_READINGS)) {
-            Err(CompileError::Refused(_)) => {}
-            // Perhaps only the plan that tests each row is too large.
-            Ok(small) if small.lacks_row(shape, form).is_some() => {
-                return Ok(or_none(plan(None))?.filter(|large| large.row.is_some()).unwrap_or(small));
-            }
-            planned => return planned,
-        }
+    if !dialect.features().expands_tables {
+        return plan(None)?.plan.whole();
+    }
+    let small = plan(Some(limits::TABLE_READINGS))?;
+    if !small.lacks_larger {
+        return small.plan.whole();
     }
     // Stored facts may yet decide parts of what is large; then only the text tells.
-    plan(None).map_err(|error| error.fitting(shape))
+    let large = plan(None)?.plan;
+    if small.plan.asked.is_ok() && large.row.is_none() { Ok(small.plan) } else { large.whole() }
+}
+
+/// The plans that were made within a bound.
+struct Bounded {
+    plan: LocalPlan,
+    /// Whether nothing answers, or nothing tests a row that must be tested, for want of a plan that is too large.
+    lacks_larger: bool,
 }
 
 /// What one kind of plan becomes: the question as it was asked, and when its rows are not the whole answer.
-type Made = (Variant, Option<(Variant, String)>);
+type Made = (Variant, Option<(Variant, Refusal)>);
 
 /// Makes the plans of a shape, which read their tables in at most so many places, if that is bounded.
 struct Maker<'m> {
@@ -184,7 +190,7 @@ impl Maker<'_> {
         let variant = Variant::new(self.program, self.catalog, shape, planned, column, self.most_rows)?;
         match self.most_readings {
             Some(most) if variant.residual.plan.n_readings() > most => {
-                Err(CompileError::too_many_places(most))
+                Err(CompileError::too_large(Limit::Readings { most }))
             }
             Some(_) | None => Ok(variant),
         }
@@ -194,11 +200,11 @@ impl Maker<'_> {
     fn asked(&self, shape: &Shape, ends: Ends) -> Result<(Made, bool), CompileError> {
         let mut make = |mut planned: Planned| {
             let has_other_end = planned.has_other_end;
-            let refusal = planned.refusal.take().map(|(plan, message)| {
+            let refusal = planned.refusal.take().map(|(plan, reason)| {
                 let extra_constants = planned.extra_constants.clone();
                 let rules = planned.rules.clone();
                 let refusing = Planned { plan, refusal: None, extra_constants, rules, has_other_end };
-                Ok((self.variant(refusing, shape, None)?, message))
+                Ok((self.variant(refusing, shape, None)?, reason))
             });
             Ok(((self.variant(planned, shape, None)?, refusal.transpose()?), has_other_end))
         };
@@ -217,21 +223,20 @@ impl Maker<'_> {
             self.variant(planned, shape, Some(column)).map(Some)
         };
         let measures = self.most_readings.is_some();
-        or_none(plan::plan(self.program, self.catalog, shape, Aim { make: &mut make, measures, ends }))
-            .map(Option::flatten)
+        plan::plan(self.program, self.catalog, shape, Aim { make: &mut make, measures, ends })
     }
 }
 
-/// What was made, or nothing if it was refused.
-fn or_none<T>(made: Result<T, CompileError>) -> Result<Option<T>, CompileError> {
+/// What was made, or why it was refused.
+fn or_refused<T>(made: Result<T, CompileError>) -> Result<Result<T, Refusal>, CompileError> {
     match made {
-        Ok(made) => Ok(Some(made)),
-        Err(error @ CompileError::Bug(_)) => Err(error),
-        Err(CompileError::Refused(_)) => Ok(None),
+        Ok(made) => Ok(Ok(made)),
+        Err(CompileError::Refused(refusal)) => Ok(Err(refusal)),
+        Err(bug @ CompileError::Bug(_)) => Err(bug),
     }
 }
 
-/// Plans a shape with a plan that reads its tables in at most so many places, if that is bounded.
+/// Plans a shape with plans that read their tables in at most so many places, if that is bounded.
 fn plan_within(
     program: &Program,
     catalog: &Catalog,
@@ -239,38 +244,49 @@ fn plan_within(
     form: &Form,
     most_readings: Option<usize>,
     most_rows: usize,
-) -> Result<LocalPlan, CompileError> {
+) -> Result<Bounded, CompileError> {
     let maker = Maker { program, catalog, most_readings, most_rows };
-    let (asked, refusal) = match maker.asked(shape, Ends::Asked) {
+    let (asked, refusal) = match or_refused(maker.asked(shape, Ends::Asked))? {
         Ok(((asked, refusal), has_other_end)) => {
-            let other = has_other_end.then(|| or_none(maker.asked(shape, Ends::Stored { column: None })));
-            let other = other.transpose()?.flatten().map(|(made, _)| made);
+            let other = has_other_end.then(|| or_refused(maker.asked(shape, Ends::Stored { column: None })));
+            // It is one more way to the same answer, and not needed.
+            let other = other.transpose()?.and_then(Result::ok).map(|(made, _)| made);
             let (stored, refusing) = other.map_or((None, None), |(stored, refusal)| (Some(stored), refusal));
             let refusal = refusal
-                .map(|(asked, message)| (Ways::new(asked, refusing.map(|(refusing, _)| refusing)), message));
+                .map(|(asked, reason)| (Ways::new(asked, refusing.map(|(refusing, _)| refusing)), reason));
             (Ok(Ways::new(asked, stored)), refusal)
         }
-        Err(bug @ CompileError::Bug(_)) => return Err(bug),
-        Err(error @ CompileError::Refused(_)) => (Err(error), None),
+        Err(refusal) => (Err(refusal), None),
     };
-    let mut planned = LocalPlan { asked, refusal, row: None };
-    if let Some(var) = planned.lacks_row(shape, form) {
+    let mut plan = LocalPlan { asked, refusal, row: None };
+    let mut lacks_larger = plan.asked.as_ref().is_err_and(Refusal::another_plan_may_help);
+    if let Some(var) = plan.lacks_row(shape, form) {
         let mut given = shape.clone();
         if let Some(var) = given.vars.get_mut(var) {
             var.domain = ShapeDomain::Given;
         }
-        let ends = Ends::Stored { column: Some(var) };
-        if let Some(row) = maker.row(&given, var, Ends::Asked)? {
-            planned.row = Some(Ways::new(row, maker.row(&given, var, ends)?));
+        match or_refused(maker.row(&given, var, Ends::Asked))? {
+            Ok(Some(row)) => {
+                let other = maker.row(&given, var, Ends::Stored { column: Some(var) });
+                plan.row = Some(Ways::new(row, or_refused(other)?.ok().flatten()));
+                lacks_larger = false;
+            }
+            Ok(None) => {}
+            Err(refusal) => lacks_larger |= refusal.another_plan_may_help(),
         }
     }
-    match planned.asked {
-        Err(error) if planned.row.is_none() => Err(error),
-        _ => Ok(planned),
-    }
+    Ok(Bounded { plan, lacks_larger })
 }
 
 impl LocalPlan {
+    /// The plan, if it answers anything.
+    fn whole(self) -> Result<Self, CompileError> {
+        match self.asked {
+            Err(refusal) if self.row.is_none() => Err(CompileError::Refused(refusal)),
+            asked => Ok(Self { asked, ..self }),
+        }
+    }
+
     /// The variable of a filter that nothing enumerates in full and that no plan tests row by row. Each row may tell
     /// a value that is asked for, unless it is a String, for whose values rules are copied.
     fn lacks_row(&self, shape: &Shape, form: &Form) -> Option<usize> {

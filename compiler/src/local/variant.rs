@@ -19,6 +19,7 @@ use crate::plan::algebra::{Condition, Embedded, FromKind, Plan};
 use crate::plan::print::Names;
 use crate::plan::verify::{Keeps, Open, Verifier};
 use crate::question::{CompileError, Shape, ShapeVar, Statement};
+use crate::refusal::Refusal;
 use crate::sql;
 use crate::sql::lower::Values;
 use indexmap::IndexSet;
@@ -160,16 +161,12 @@ impl Variant {
             part.map_or_else(|| (0..self.residual.parts.len()).collect(), |part| vec![part]);
         let names: IndexSet<String> =
             parts.into_iter().flat_map(|part| self.predicates(part, catalog)).collect();
-        let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
-        CompileError::Refused(format!(
-            "the question needs more than {most} values of stored facts in its SQL: bind {} in the data bindings, so that the database looks them up itself, or ask with more values given",
-            names.join(" or ")
-        ))
+        CompileError::Refused(Refusal::TooManyValues { predicates: names.into_iter().collect(), most })
     }
 
     /// What the store is asked for, and what is left, as text.
     pub(super) fn told(&self, program: &Program, catalog: &Catalog) -> String {
-        let names = Names { program, catalog, extra_constants: &self.constants };
+        let names = Names { program, catalog, extra_constants: &self.constants, asked: &[] };
         let mut text = String::new();
         for (number, part) in self.residual.parts.iter().enumerate() {
             let _ = writeln!(text, "the store is asked for embedded#{number}");

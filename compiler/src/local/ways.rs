@@ -12,6 +12,7 @@ use crate::ir::Constant;
 use crate::limits;
 use crate::plan::algebra::{Condition, Expr, FromKind};
 use crate::question::{CompileError, Statement};
+use crate::refusal::Refusal;
 use indexmap::IndexSet;
 
 /// One plan, or two.
@@ -65,21 +66,24 @@ impl Ways {
             return Ok(Taken { variant: &self.asked, folded, constants, end: None });
         };
         let own = match stored.fold(asked, fetch) {
-            Err(LocalError::Compile(CompileError::Refused(_))) => None,
+            Err(LocalError::Compile(CompileError::Refused(Refusal::TooManyValues { .. }))) => None,
             own => Some(own?),
         };
         let n_own = own.as_ref().map(|(folded, _)| n_values(folded));
-        let other = match n_own {
-            Some(n_own) if n_own <= limits::FEW_VALUES => None,
-            // Only fewer are better.
-            _ => {
-                let most_values = n_own.map_or(asked.most_values, |n_own| n_own.min(asked.most_values));
-                match self.asked.fold(&Asked { most_values, ..*asked }, fetch) {
-                    Err(LocalError::Compile(CompileError::Refused(_))) if own.is_some() => None,
-                    other => Some(other?),
+        let other =
+            match n_own {
+                Some(n_own) if n_own <= limits::FEW_VALUES => None,
+                // Only fewer are better.
+                _ => {
+                    let most_values = n_own.map_or(asked.most_values, |n_own| n_own.min(asked.most_values));
+                    match self.asked.fold(&Asked { most_values, ..*asked }, fetch) {
+                        Err(LocalError::Compile(CompileError::Refused(Refusal::TooManyValues {
+                            ..
+                        }))) if own.is_some() => None,
+                        other => Some(other?),
+                    }
                 }
-            }
-        };
+            };
         let n_other = other.as_ref().map(|(folded, _)| n_values(folded));
         match (own, other) {
             (own, Some((folded, constants))) if own.is_none() || n_other < n_own => {

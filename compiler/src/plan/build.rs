@@ -2,11 +2,9 @@
 
 use super::algebra::{Condition, Expr, From, FromKind, Select};
 use crate::ir::{CompareOp, Polarity, RuleId, VarId};
+use crate::refusal::VarName;
 use crate::specialise::clause::{Clause, Goal, ScanArg, Term};
 use crate::specialise::for_each_goal_term;
-
-/// The name of a variable that nobody wrote.
-pub(super) const UNNAMED: &str = "_";
 
 /// A select in the making.
 #[derive(Clone, Debug)]
@@ -22,7 +20,7 @@ pub(super) struct Build {
     /// The sources and conditions so far.
     pub(super) select: Select,
     env: Vec<Option<Expr>>,
-    names: Vec<String>,
+    names: Vec<VarName>,
 }
 
 impl Default for Build {
@@ -41,16 +39,16 @@ impl Default for Build {
 
 impl Build {
     /// A variable that nothing binds yet.
-    pub(super) fn fresh(&mut self, name: &str) -> Term {
+    pub(super) fn fresh(&mut self, name: &VarName) -> Term {
         self.env.push(None);
-        self.names.push(name.to_owned());
+        self.names.push(name.clone());
         Term::Var(VarId::from_index(self.env.len() - 1))
     }
 
     /// A variable that stands for a value.
     pub(super) fn bound(&mut self, expr: Expr) -> Term {
         self.env.push(Some(expr));
-        self.names.push(String::new());
+        self.names.push(VarName::UNNAMED);
         Term::Var(VarId::from_index(self.env.len() - 1))
     }
 
@@ -67,11 +65,11 @@ impl Build {
     }
 
     /// The name of a variable, for messages.
-    pub(super) fn name(&self, term: Term) -> &str {
+    pub(super) fn name(&self, term: Term) -> &VarName {
         match term {
-            Term::Var(var) => self.names.get(var.index()).map_or("_", String::as_str),
+            Term::Var(var) => self.names.get(var.index()).unwrap_or(&VarName::UNNAMED),
             Term::Const(_) | Term::Given(_) | Term::Now | Term::Tag(_) | Term::Local(_) | Term::Ignored => {
-                "_"
+                &VarName::UNNAMED
             }
         }
     }
@@ -117,7 +115,8 @@ impl Build {
             match head {
                 Term::Var(var) => match names.get_mut(var.index()) {
                     Some(slot @ None) => {
-                        *slot = Some(if *arg == Term::Ignored { self.fresh("_") } else { *arg });
+                        *slot =
+                            Some(if *arg == Term::Ignored { self.fresh(&VarName::UNNAMED) } else { *arg });
                     }
                     Some(Some(known)) => equal.push((*known, *arg)),
                     None => {}
@@ -150,7 +149,7 @@ impl Build {
     }
 
     /// The goals, and the names of their variables.
-    pub(super) fn into_goals(self) -> (Vec<Goal>, Vec<String>) {
+    pub(super) fn into_goals(self) -> (Vec<Goal>, Vec<VarName>) {
         (self.goals, self.names)
     }
 
@@ -179,7 +178,7 @@ impl Build {
         for_each_goal_term(&mut goal, &mut |term| {
             if let Term::Local(_) = *term {
                 let known = locals.iter().find(|(local, _)| local == term).map(|(_, fresh)| *fresh);
-                let fresh = known.unwrap_or_else(|| inner.fresh("_"));
+                let fresh = known.unwrap_or_else(|| inner.fresh(&VarName::UNNAMED));
                 locals.push((*term, fresh));
                 *term = fresh;
             }

@@ -12,11 +12,12 @@
 //!   calls the component twice, on the whole state at once.
 
 use super::algebra::{Expr, Select, TableBody};
-use super::build::{Build, UNNAMED};
+use super::build::Build;
 use super::planner::{PlanError, Planner, Shares};
 use super::recursion::{Classes, Recursion, classes};
 use super::scope::Scope;
 use crate::ir::{Polarity, VarId};
+use crate::refusal::VarName;
 use crate::specialise::clause::{Clause, Goal, RelId, Relation, TableRef, Term};
 
 /// How one class of columns is closed.
@@ -174,7 +175,7 @@ impl Planner<'_> {
                 args: head.clone(),
                 guards: Vec::new(),
             };
-            let var_names = vec![UNNAMED.to_owned(); n_columns];
+            let var_names = vec![VarName::UNNAMED; n_columns];
             base.extend(self.step_selects(&Clause {
                 rule: None,
                 head: padded(member, &head, Term::Tag(0)),
@@ -205,10 +206,10 @@ impl Planner<'_> {
         let table = self.add_table(call.rel, "the whole component", width + 1, body);
         let own = recursion.member(call.rel).ok_or(PlanError::Bug("a call outside its component"))?;
         let n_columns = recursion.widths.get(own).copied().unwrap_or(0);
-        let names: Vec<String> = vec![UNNAMED.to_owned(); n_columns];
+        let var_names = vec![VarName::UNNAMED; n_columns];
         let head: Vec<Term> = (0..n_columns).map(|column| Term::Var(VarId::from_index(column))).collect();
         let goals = vec![Goal::Rows { table, args: padded(own, &head, Term::Ignored) }];
-        self.relation_for(call, vec![Clause { rule: None, head, goals, var_names: names }])
+        self.relation_for(call, vec![Clause { rule: None, head, goals, var_names }])
     }
 
     /// Plans one clause of a table on its own; its head is what comes out.

@@ -13,6 +13,7 @@ use super::scope::Scope;
 use super::step::{Step, for_each_term, is_ready};
 use crate::ir::{CompareOp, ConstId, Polarity};
 use crate::limits;
+use crate::refusal::VarName;
 use crate::specialise::clause::{Clause, Goal, RelId, ScanArg, Term};
 
 impl Planner<'_> {
@@ -243,7 +244,7 @@ impl Planner<'_> {
 
 /// The finished select, or what is not bound.
 fn finish(build: Build) -> Advance {
-    let unbound = |term: Term| PlanError::Unbound { name: build.name(term).to_owned(), rule: build.rule };
+    let unbound = |term: Term| PlanError::Unbound { var: build.name(term).clone(), rule: build.rule };
     if let Some(goal) = build.goals.first() {
         let mut stuck = None;
         for_each_term(goal, &mut |term| {
@@ -251,7 +252,7 @@ fn finish(build: Build) -> Advance {
                 stuck = Some(term);
             }
         });
-        let error = stuck.map_or(PlanError::Unbound { name: "_".into(), rule: build.rule }, unbound);
+        let error = stuck.map_or(PlanError::Unbound { var: VarName::UNNAMED, rule: build.rule }, unbound);
         return Advance::Stuck(build.select, error);
     }
     let mut output = Vec::new();

@@ -58,7 +58,8 @@ pub(crate) use answer::prune;
 use crate::catalog::Catalog;
 use crate::ir::{Constant, Program, RuleId};
 use crate::limits;
-use crate::question::{CompileError, Shape};
+use crate::question::{CompileError, Question, Shape};
+use crate::refusal::Refusal;
 use crate::specialise;
 use crate::specialise::clause::{Root, Specialised, Term};
 use algebra::Plan;
@@ -73,7 +74,7 @@ use verify::{Keeps, Verifier};
 pub(crate) struct Planned {
     pub(crate) plan: Plan,
     /// When the rows are not the whole answer, as a decision, and why.
-    pub(crate) refusal: Option<(Plan, String)>,
+    pub(crate) refusal: Option<(Plan, Refusal)>,
     pub(crate) extra_constants: IndexSet<Constant>,
     /// The rules that the question could reach.
     pub(crate) rules: IndexSet<RuleId>,
@@ -136,12 +137,13 @@ pub(crate) fn plan<T>(
 pub(crate) fn explain<T>(
     program: &Program,
     catalog: &Catalog,
+    question: &Question,
     shape: &Shape,
     aim: Aim<'_, T>,
 ) -> Result<(T, Stages), CompileError> {
     let specialised = specialise::specialise(program, catalog, shape)?;
     let extra_constants = specialised.extra_constants.clone();
-    let names = Names { program, catalog, extra_constants: &extra_constants };
+    let names = Names { program, catalog, extra_constants: &extra_constants, asked: &question.vars };
     let before = names.specialised(&specialised);
     let Aim { make, measures, ends } = aim;
     let mut make = |planned: Planned| {
@@ -193,9 +195,9 @@ fn settle_and_finish<T>(
             };
             match made {
                 Ok(made) => return Ok((made, settled.clone())),
-                Err(bug @ CompileError::Bug(_)) => return Err(bug),
-                Err(reason @ CompileError::Refused(_)) if !is_last_resort => refused = reason,
-                Err(CompileError::Refused(_)) => {}
+                Err(error) if !error.another_plan_may_help() => return Err(error),
+                Err(_) if is_last_resort => {}
+                Err(error) => refused = error,
             }
         }
     }
@@ -272,22 +274,26 @@ fn finish<T>(
     aim: &mut Aim<'_, T>,
 ) -> Result<T, CompileError> {
     let attempt = |shares: Shares| attempt(program, catalog, shape, specialised, rules, (shares, aim.ends));
-    let mut refused = None;
-    let mut make = |planned: Result<Planned, CompileError>| match planned.and_then(&mut aim.make) {
-        Err(CompileError::Refused(reason)) => {
-            refused.get_or_insert(reason);
-            None
-        }
-        made => Some(made),
-    };
+    let mut make = |planned: Result<Planned, CompileError>| planned.and_then(&mut aim.make);
     let first = attempt(Shares::Rows);
     let is_large = |planned: &Planned| planned.plan.n_readings() > limits::TABLE_READINGS;
-    let made = if !aim.measures && first.as_ref().is_ok_and(is_large) {
-        make(attempt(Shares::Tests)).or_else(|| make(first))
-    } else {
-        make(first).or_else(|| make(attempt(Shares::Tests)))
-    };
-    let refused =
-        refused.map_or_else(|| CompileError::Bug("no plan was tried".into()), CompileError::Refused);
-    made.unwrap_or(Err(refused))
+    if !aim.measures && first.as_ref().is_ok_and(is_large) {
+        return or_else(make(attempt(Shares::Tests)), || make(first));
+    }
+    or_else(make(first), || make(attempt(Shares::Tests)))
+}
+
+/// What the first plan became; what the second one does if the first is refused and the second may not be. Refused
+/// for the first one's reason if both are.
+fn or_else<T>(
+    first: Result<T, CompileError>,
+    second: impl FnOnce() -> Result<T, CompileError>,
+) -> Result<T, CompileError> {
+    match first {
+        Err(refused) if refused.another_plan_may_help() => match second() {
+            Err(CompileError::Refused(_)) => Err(refused),
+            made => made,
+        },
+        made => made,
+    }
 }

@@ -2,13 +2,14 @@
 
 use super::algebra::{Expr, Plan, PlanAnswer, Range, Select, Table, TableBody};
 use super::aliases::number_aliases;
-use super::build::{Build, UNNAMED};
+use super::build::Build;
 use super::ends::Ends;
 use super::scope::Scope;
 use crate::catalog::Catalog;
 use crate::ir::{Program, RuleId, TypeId};
 use crate::limits;
 use crate::question::{AnswerColumn, CompileError, Shape, ShapeDomain};
+use crate::refusal::{Limit, Place, Refusal, VarName};
 use crate::specialise::clause::{
     Adornment, Clause, Goal, Output, RelId, Relation, Root, Specialised, TableRef, Term,
 };
@@ -22,7 +23,7 @@ pub(super) enum PlanError {
     /// Nothing binds a variable that a test, a negation or the answer needs.
     Unbound {
         /// The variable.
-        name: String,
+        var: VarName,
         /// The rule that needs it.
         rule: Option<RuleId>,
     },
@@ -88,8 +89,8 @@ pub(super) struct Planner<'p> {
     /// Alternatives of the question that cannot be enumerated: what must hold for them, and why. `None`
     /// where the question asks for no values.
     pub(super) refused: Option<Vec<(Select, PlanError)>>,
-    /// The names of the variables whose values the question asks for.
-    asked_for: Vec<String>,
+    /// The variables whose values the question asks for.
+    wanted: Vec<usize>,
     /// Whether the question only asks whether something holds, of values that are all given.
     pub(super) is_decision: bool,
 }
@@ -132,7 +133,7 @@ impl<'p> Planner<'p> {
             n_branches: 0,
             depth: 0,
             refused: None,
-            asked_for: Vec::new(),
+            wanted: Vec::new(),
             shared: specialised.shared,
             shares,
             ends,
@@ -225,8 +226,8 @@ impl<'p> Planner<'p> {
     /// Plans the question's alternatives over the relations.
     pub(super) fn answer(&mut self, shape: &Shape, roots: &[Root]) -> Result<PlanAnswer, CompileError> {
         let columns = columns(shape);
-        let asked_for = shape.vars.iter().filter(|var| var.domain == ShapeDomain::Wanted);
-        self.asked_for = asked_for.map(|var| var.name.clone()).collect();
+        let vars = shape.vars.iter().enumerate();
+        self.wanted = vars.filter(|(_, var)| var.domain == ShapeDomain::Wanted).map(|(var, _)| var).collect();
         let mut selects: Vec<Select> = Vec::new();
         self.refused = (!columns.is_empty()).then(Vec::new);
         for root in roots {
@@ -258,16 +259,16 @@ impl<'p> Planner<'p> {
     ///
     /// # Errors
     /// The refusal itself, if an alternative that cannot be enumerated holds unconditionally.
-    pub(super) fn take_refusal(&mut self) -> Result<Option<(Plan, String)>, CompileError> {
+    pub(super) fn take_refusal(&mut self) -> Result<Option<(Plan, Refusal)>, CompileError> {
         let refused = self.refused.take().unwrap_or_default();
         let Some((_, error)) = refused.first() else { return Ok(None) };
         let refusal = self.refusal(error.clone());
         let always = refused.iter().any(|(select, _)| select.from.is_empty() && select.filter.is_empty());
         match refusal {
-            CompileError::Refused(message) if !always => {
+            CompileError::Refused(refusal) if !always => {
                 let answer = PlanAnswer::Decision(refused.into_iter().map(|(select, _)| select).collect());
                 let plan = super::answer::prune(Plan::new(self.tables.clone(), answer));
-                Ok(Some((plan, message)))
+                Ok(Some((plan, refusal)))
             }
             error => Err(error),
         }
@@ -281,39 +282,18 @@ impl<'p> Planner<'p> {
     /// The refusal that a planning error means for the caller.
     pub(super) fn refusal(&self, error: PlanError) -> CompileError {
         match error {
-            PlanError::Unbound { name, rule } => {
+            PlanError::Unbound { var, rule } => {
                 let rule = rule.and_then(|rule| self.program.rules.get(rule.index()));
-                let place = rule.map_or(String::from("the question"), |rule| {
-                    format!("the rule at line {}", self.program.source.locate(rule.span).line)
-                });
-                if self.asked_for.contains(&name) {
-                    return CompileError::Refused(format!(
-                        "`{name}` cannot be enumerated: {place} only tests it; give it a value, or bind it in the rule with a fact"
-                    ));
-                }
-                // The name is one of the policy's, which the asker need not know, or nobody's.
-                let what = match name.as_str() {
-                    UNNAMED => "a value".to_owned(),
-                    name => format!("`{name}`, a variable of the policy,"),
-                };
-                let names: Vec<String> = self.asked_for.iter().map(|name| format!("`{name}`")).collect();
-                let given = match names.as_slice() {
-                    [] => String::new(),
-                    names => format!("ask with a value for {}, or ", names.join(" or ")),
-                };
-                CompileError::Refused(format!(
-                    "{what} cannot be enumerated: {place} only tests it; {given}bind it there, or in the rule that asks for it, with a fact"
-                ))
+                let place = |span| Place { span, line: self.program.source.locate(span).line };
+                let rule = rule.map(|rule| place(rule.span));
+                CompileError::Refused(Refusal::NotEnumerable { var, rule, wanted: self.wanted.clone() })
             }
-            PlanError::Unseeded => CompileError::Refused(
-                "the question recurses through a predicate whose values nothing enumerates: give its variables values".into(),
-            ),
-            PlanError::TooLarge => {
-                let what = "the question needs too many alternatives for one statement";
-                let (selects, branches, tables) = (limits::SELECTS, limits::BRANCHES, limits::TABLES);
-                let most = format_args!("{selects} of one condition, {branches} in all and {tables} tables");
-                CompileError::too_large(format_args!("{what}, which takes {most}"), "the rules that it reads")
-            }
+            PlanError::Unseeded => CompileError::Refused(Refusal::Unseeded),
+            PlanError::TooLarge => CompileError::too_large(Limit::Alternatives {
+                of_condition: limits::SELECTS,
+                in_all: limits::BRANCHES,
+                tables: limits::TABLES,
+            }),
             PlanError::Bug(text) => CompileError::Bug(text.into()),
         }
     }

@@ -3,7 +3,8 @@
 use super::algebra::{Condition, Expr, FromKind, Plan, PlanAnswer, Select, TableBody};
 use crate::catalog::{Catalog, RelationSource};
 use crate::ir::{CompareOp, ConstId, Constant, Polarity, Program, TypeId};
-use crate::question::Slot;
+use crate::question::{QuestionVar, Slot};
+use crate::refusal::VarName;
 use crate::specialise::clause::{
     Adornment, Clause, Goal, Output, RelId, Relation, ScanArg, Specialised, TableRef, Term, constant,
 };
@@ -17,6 +18,8 @@ pub(crate) struct Names<'n> {
     pub(crate) program: &'n Program,
     pub(crate) catalog: &'n Catalog,
     pub(crate) extra_constants: &'n IndexSet<Constant>,
+    /// The question's variables, for its relations; a plan names none of them.
+    pub(crate) asked: &'n [QuestionVar],
 }
 
 /// The name of a relation with what is known of each position: `has_role(User, "reader", Repo)`.
@@ -127,7 +130,12 @@ impl Names<'_> {
     fn term(&self, clause: &Clause, term: Term) -> String {
         match term {
             Term::Var(var) => {
-                let name = clause.var_names.get(var.index()).map_or("", String::as_str);
+                let name = match clause.var_names.get(var.index()) {
+                    Some(VarName::Asked(var)) => self.asked.get(*var).map_or("", |var| var.name.as_str()),
+                    Some(VarName::Written(name)) => name,
+                    Some(VarName::Made(name)) => name,
+                    None => "",
+                };
                 format!("{name}_{}", var.0)
             }
             Term::Const(literal) => self.literal(literal),

@@ -17,6 +17,7 @@
 
 use crate::catalog::Catalog;
 use crate::ir::{ConstId, Polarity, PredId, Program, TypeId, VarId};
+use crate::refusal::VarName;
 use crate::specialise::clause::{Adornment, Clause, Goal, RelId, Relation, ScanArg, Specialised, Term};
 use crate::specialise::for_each_goal_term;
 use indexmap::{IndexMap, IndexSet};
@@ -209,7 +210,7 @@ impl Finder<'_> {
             let place = self.place(own, clause)?;
             let mut clause = clause.clone();
             let role = Term::Var(VarId::from_index(clause.var_names.len()));
-            clause.var_names.push("role".into());
+            clause.var_names.push(VarName::Made("role".into()));
             clause.head.push(role);
             match place {
                 Place::Scan(goal, arg) => {
@@ -259,8 +260,9 @@ fn picks(relation: &Relation, all: RelId, list: RelId) -> Clause {
     let rule = relation.clauses.iter().find_map(|clause| clause.rule);
     let mut args = head.clone();
     args.push(role);
-    let names = (0..n_columns).map(|column| format!("v{column}")).chain(["role".to_owned()]);
-    Clause { rule, head, goals: vec![call(all, args), call(list, vec![role])], var_names: names.collect() }
+    let names = (0..n_columns).map(|column| VarName::Made(format!("v{column}").into()));
+    let var_names = names.chain([VarName::Made("role".into())]).collect();
+    Clause { rule, head, goals: vec![call(all, args), call(list, vec![role])], var_names }
 }
 
 /// What is left of a clause without its roles: head and goals.

@@ -4,11 +4,11 @@
 //! relation without recursion over the tables that hold both.
 
 use super::algebra::{Condition, Expr, Select, TableBody};
-use super::build::UNNAMED;
 use super::closure::{Call, Known, Mode};
 use super::planner::{PlanError, Planner};
 use super::recursion::{Classes, Recursion, Step};
 use crate::ir::{CompareOp, Polarity, VarId};
+use crate::refusal::VarName;
 use crate::specialise::clause::{Clause, Goal, RelId, TableRef, Term};
 
 impl Planner<'_> {
@@ -41,7 +41,7 @@ impl Planner<'_> {
         };
         let mut reached = Vec::new();
         for member in starts {
-            let mut names: Vec<String> = vec![UNNAMED.to_owned(); width];
+            let mut names = vec![VarName::UNNAMED; width];
             let mut at_exit = head.clone();
             let mut goals = Vec::new();
             for (class, table) in &walks {
@@ -57,7 +57,7 @@ impl Planner<'_> {
                 }
                 for (column, term) in at_exit.iter_mut().enumerate() {
                     if classes.of_column.get(column) == Some(&Some(*class)) {
-                        names.push(UNNAMED.to_owned());
+                        names.push(VarName::UNNAMED);
                         *term = Term::Var(VarId::from_index(names.len() - 1));
                         args.push(*term);
                     }
@@ -105,7 +105,7 @@ impl Planner<'_> {
             let mut clause = Clause { head: Vec::new(), goals: Vec::new(), ..rule.clause.clone() };
             let mut from = Vec::new();
             for _ in 0..n_started {
-                clause.var_names.push(UNNAMED.to_owned());
+                clause.var_names.push(VarName::UNNAMED);
                 let start = Term::Var(VarId::from_index(clause.var_names.len() - 1));
                 from.push(start);
                 clause.head.push(start);
@@ -168,7 +168,7 @@ impl Planner<'_> {
         let n_columns = kept.len() + usize::from(has_tag);
         let table =
             self.add_table(call.rel, "all that is reached", n_columns, TableBody::Recursive { base, step });
-        let names: Vec<String> = vec![UNNAMED.to_owned(); classes.of_column.len()];
+        let names = vec![VarName::UNNAMED; classes.of_column.len()];
         let head: Vec<Term> = (0..names.len()).map(|column| Term::Var(VarId::from_index(column))).collect();
         let args = tag(own).into_iter().chain(pick(&head)).collect();
         Ok(Clause { rule: None, head, goals: vec![Goal::Rows { table, args }], var_names: names })

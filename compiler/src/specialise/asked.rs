@@ -7,6 +7,7 @@ use super::solve::{Answered, Body};
 use super::terms::ignore_lonely;
 use crate::ir::{Literal, LiteralKind, Polarity, Program, Term, TypeId, VarId, VarType, Variable};
 use crate::question::{CompileError, Shape, ShapeDomain, Slot};
+use crate::refusal::VarName;
 use crate::source::Span;
 use crate::specialise::clause::{Clause, Goal, Output, Root};
 
@@ -22,7 +23,7 @@ impl QuestionRule {
     /// Reads a shape; `None` if it names a predicate that the policy does not have.
     pub(super) fn new(program: &Program, shape: &Shape) -> Option<Self> {
         let vars = shape.vars.iter().map(|var| Variable {
-            name: var.name.clone(),
+            name: String::new(),
             ty: var.ty.map_or(VarType::Any, |ty| VarType::OneOf(vec![ty])),
         });
         let literals = shape.atoms.iter().map(|(name, args)| {
@@ -85,7 +86,7 @@ impl QuestionRule {
                     ShapeDomain::Literal(_) | ShapeDomain::Given | ShapeDomain::Ignored => {}
                 }
             }
-            let var_names = self.vars.iter().map(|var| var.name.clone()).collect();
+            let var_names = (0..self.vars.len()).map(VarName::Asked).collect();
             let clause = Clause { rule: None, head: Vec::new(), goals, var_names };
             let keep: Vec<_> = outputs.iter().filter_map(Output::term).collect();
             let root = Root { clause: ignore_lonely(clause, &keep), outputs };

@@ -12,6 +12,7 @@
 
 use crate::ir::{CompareOp, ConstId, Constant, Polarity, PredId, Program, RuleId, TypeId, VarId};
 use crate::question::Slot;
+use crate::refusal::VarName;
 use indexmap::IndexSet;
 
 /// A relation of the specialised program; an index into [`Specialised::relations`].
@@ -72,16 +73,16 @@ pub(crate) struct Clause {
     /// The conjuncts.
     pub(crate) goals: Vec<Goal>,
     /// Names of the clause's variables, for messages.
-    pub(crate) var_names: Vec<String>,
+    pub(crate) var_names: Vec<VarName>,
 }
 
 impl Clause {
     /// The name of a variable, for messages.
-    pub(crate) fn name(&self, term: Term) -> &str {
+    pub(crate) fn name(&self, term: Term) -> &VarName {
         match term {
-            Term::Var(var) => self.var_names.get(var.index()).map_or("_", String::as_str),
+            Term::Var(var) => self.var_names.get(var.index()).unwrap_or(&VarName::UNNAMED),
             Term::Const(_) | Term::Given(_) | Term::Now | Term::Tag(_) | Term::Local(_) | Term::Ignored => {
-                "_"
+                &VarName::UNNAMED
             }
         }
     }

@@ -10,6 +10,7 @@ use super::terms::ignore_lonely;
 use super::{Choice, Specialiser};
 use crate::ir::{self, CompareOp, LiteralKind, Polarity, TypeId, VarId};
 use crate::question::CompileError;
+use crate::refusal::VarName;
 use crate::specialise::clause::{Adornment, Clause, Goal, Output, RelId, ScanArg, Term};
 
 /// Which relation each adornment of each table becomes.
@@ -50,7 +51,7 @@ pub(super) fn clause(
             let with_column =
                 written.params.iter().zip(&solution.adornments).filter(|(_, form)| form.has_column());
             let head = with_column.map(|(param, _)| emitter.term(*param)).collect();
-            let var_names = written.vars.iter().map(|var| var.name.clone()).collect();
+            let var_names = written.vars.iter().map(|var| VarName::Written(var.name.clone())).collect();
             Ok(Some(ignore_lonely(Clause { rule: Some(*rule), head, goals, var_names }, &[])))
         }
         Origin::Source(index) => Ok(source_clause(work, *index, &solution.adornments)),
@@ -73,7 +74,7 @@ fn source_clause(work: &Specialiser<'_>, index: usize, adornments: &[Adornment])
                 SourceArg::Column(_),
             ) => {
                 let var = Term::Var(VarId::from_index(var_names.len()));
-                var_names.push(format!("x{}", var_names.len()));
+                var_names.push(VarName::Made(format!("x{}", var_names.len()).into()));
                 head.push(var);
                 args.push(ScanArg::Term(var));
             }

@@ -36,6 +36,7 @@ use crate::ir::{Candidates, Program, RuleId};
 use crate::limits;
 use crate::ordered::OrderedSet;
 use crate::question::{CompileError, Shape};
+use crate::refusal::Limit;
 use clause::{Adornment, Clause, Relation, Root, Specialised};
 use frame::Frame;
 use index::Sources;
@@ -230,9 +231,7 @@ impl<'p> Specialiser<'p> {
     fn step(&mut self) -> Result<(), CompileError> {
         self.steps += 1;
         if self.steps > limits::SPECIALISATION_STEPS {
-            let what =
-                format_args!("the question needs more than {} rule copies", limits::SPECIALISATION_STEPS);
-            return Err(CompileError::too_large(what, "the rules that it reads"));
+            return Err(CompileError::too_large(Limit::RuleCopies { most: limits::SPECIALISATION_STEPS }));
         }
         Ok(())
     }

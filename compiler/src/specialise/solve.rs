@@ -5,6 +5,7 @@ use super::pattern::Pattern;
 use super::{Choice, Specialiser};
 use crate::ir::{CompareOp, ConstId, Literal, LiteralKind, Polarity, PredId, RuleId, Term, TypeId, VarId};
 use crate::question::CompileError;
+use crate::refusal::{Place, Refusal, VarName};
 use crate::source::Span;
 use crate::specialise::clause::Adornment;
 
@@ -239,11 +240,10 @@ impl<'p> Specialiser<'p> {
     /// The refusal for a test that needs a type nobody gives.
     pub(super) fn untyped(&self, body: &Body<'_>, var: VarId, span: Span) -> CompileError {
         let rule = body.rule.and_then(|rule| self.program.rules.get(rule.index()));
-        let name = rule.and_then(|rule| rule.vars.get(var.index())).map_or("_", |var| var.name.as_str());
+        let written = rule.and_then(|rule| rule.vars.get(var.index()));
+        let var = written.map_or(VarName::UNNAMED, |var| VarName::Written(var.name.clone()));
         let line = self.program.source.locate(span).line;
-        CompileError::Refused(format!(
-            "the rule at line {line} tests `{name}`, which may be of any type: give `{name}` a type in the rule, or ask about one type"
-        ))
+        CompileError::Refused(Refusal::Untyped { var, test: Place { span, line } })
     }
 }
 

@@ -35,7 +35,7 @@ pub(crate) fn ignore_lonely(mut clause: Clause, keep: &[Term]) -> Clause {
     if !keep.is_empty() {
         return clause;
     }
-    let names = order.iter().map(|term| clause.name(*term).to_owned()).collect();
+    let names = order.iter().map(|term| clause.name(*term).clone()).collect();
     let places: FxHashMap<Term, usize> =
         order.iter().enumerate().map(|(place, term)| (*term, place)).collect();
     for_each_term(&mut clause, &mut |term| {

@@ -12,6 +12,7 @@ use crate::plan::algebra::{
     Condition, Expr, From, FromKind, Plan, PlanAnswer, Range, Select, Table, TableBody,
 };
 use crate::question::{Answer, CompileError, Slot};
+use crate::refusal::Limit;
 use crate::specialise::clause::TableRef;
 use indexmap::IndexSet;
 use sqlparser::ast::{BinaryOperator, Cte, Expr as Sql, Query, SetExpr, TableFactor};
@@ -221,7 +222,9 @@ impl<'l> Lowering<'l> {
             unions.extend(build::union(chunk, true));
         }
         if unions.len() > self.features.union_arms {
-            return Err(too_large("alternatives", self.features.union_arms));
+            return Err(CompileError::too_large(Limit::SelectAlternatives {
+                most: self.features.union_arms,
+            }));
         }
         Ok(unions)
     }
@@ -277,7 +280,9 @@ impl<'l> Lowering<'l> {
             projection.push(build::item(build::number(1), None));
         }
         if select.from.len() > self.features.joined_tables {
-            return Err(too_large("joined relations", self.features.joined_tables));
+            return Err(CompileError::too_large(Limit::JoinedRelations {
+                most: self.features.joined_tables,
+            }));
         }
         let read = select.from.iter().filter(|from| !matches!(from.kind, FromKind::Row(_)));
         let factors = read.map(|from| self.factor(tables, *from, itself)).collect::<Result<Vec<_>, _>>()?;
@@ -333,10 +338,4 @@ impl<'l> Lowering<'l> {
             .get(index)
             .ok_or_else(|| CompileError::Bug("a source without a relation".into()))
     }
-}
-
-/// The refusal of a statement that the database would refuse.
-pub(super) fn too_large(what: &str, limit: usize) -> CompileError {
-    let needs = format_args!("the question needs more than {limit} {what} in one select");
-    CompileError::too_large(format_args!("{needs}, which the database refuses"), "the rule")
 }

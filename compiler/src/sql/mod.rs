@@ -25,7 +25,8 @@ use crate::limits;
 use crate::plan::Planned;
 use crate::plan::algebra::Plan;
 use crate::plan::verify::Verifier;
-use crate::question::{CompileError, Refusal, Shape, Slot, Statement};
+use crate::question::{CompileError, RefusedIf, Shape, Slot, Statement};
+use crate::refusal::Limit;
 use indexmap::IndexSet;
 use lower::{Lowering, Values};
 use std::fmt::Display;
@@ -63,14 +64,14 @@ pub(crate) fn to_sql(
         Ok((printed(&query, features, limits::CURSORS, comment)?, slots, answer))
     };
     let (sql, slots, answer) = print(&mut lowering, &planned.plan)?;
-    let refusal = match &planned.refusal {
+    let refused_if = match &planned.refusal {
         None => None,
-        Some((plan, message)) => {
+        Some((plan, refusal)) => {
             let (sql, slots, _) = print(&mut lowering, plan)?;
-            Some(Refusal { sql, slots, message: message.clone() })
+            Some(RefusedIf { sql, slots, refusal: refusal.clone() })
         }
     };
-    Ok(Statement { sql, slots, answer, refusal })
+    Ok(Statement { sql, slots, answer, refused_if })
 }
 
 /// The text of a statement, or of a condition in one, laid out; `comment` gives the comment of a common table expression
@@ -86,12 +87,10 @@ fn printed(
     if features.expands_tables {
         let size = expansion::statement_size(&text);
         if size.cursors.is_some_and(|cursors| cursors > most_cursors) {
-            return Err(CompileError::too_many_places(most_cursors));
+            return Err(CompileError::too_large(Limit::Readings { most: most_cursors }));
         }
         if size.arms > limits::ARMS {
-            let what = "the question needs too many alternatives for one statement";
-            let what = format_args!("{what}, which takes {} of one union", limits::ARMS);
-            return Err(CompileError::too_large(what, "the rules that it reads"));
+            return Err(CompileError::too_large(Limit::UnionArms { most: limits::ARMS }));
         }
     }
     Ok(layout::layout(&text, comment))

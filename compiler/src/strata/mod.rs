@@ -17,6 +17,7 @@ pub mod graph;
 
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ir::{LiteralKind, Polarity, Program};
+use crate::question::CompileError;
 use crate::source::Span;
 use crate::specialise::{self, Dependency};
 use graph::components;
@@ -31,7 +32,11 @@ pub fn check(program: &Program) -> Vec<Diagnostic> {
         Ok(dependencies) => dependencies,
         Err(error) => {
             let label = "the rules depend on each other in too many ways to order them";
-            return vec![Diagnostic::new(Code::NegationCycle, error.to_string(), Span::default(), label)];
+            let message = match error {
+                CompileError::Refused(refusal) => refusal.message(&|_| "_", true),
+                CompileError::Bug(text) => format!("internal error: {text}"),
+            };
+            return vec![Diagnostic::new(Code::NegationCycle, message, Span::default(), label)];
         }
     };
     let negative = negative_components(dependencies.names.len(), &dependencies.edges);

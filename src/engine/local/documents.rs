@@ -64,7 +64,7 @@ impl Documents {
         }
         let bindings = bindings::parse(text).map_err(|errors| {
             let errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
-            EngineError::BadRequest(errors.join("\n"))
+            EngineError::Bindings(errors.join("\n"))
         })?;
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let document = Arc::new(Document { number, bindings });

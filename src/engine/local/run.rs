@@ -13,7 +13,7 @@ use crate::engine::view::View;
 use crate::engine::{Engine, EngineError, questions};
 use crate::store::{Attempt, Reader, StoreError};
 use portcullis_compiler::local::{Asked, Fetched, Form, Likeness, LocalError, LocalSql, Template};
-use portcullis_compiler::question::{Answer, CompileError, Question, Shape, Statement};
+use portcullis_compiler::question::{Answer, Question, Shape, Statement};
 use std::sync::Arc;
 
 /// What distinguishes two plans for callers' databases.
@@ -81,7 +81,7 @@ impl Engine {
         };
         let plans = view.plans();
         let key = LocalKey {
-            shape: Shape::of(view.program(), &questions::by_position(&wanted.question)),
+            shape: Shape::of(view.program(), &wanted.question),
             context: view.context().signatures.clone(),
             document: document.number,
             filter: match wanted.form {
@@ -98,7 +98,7 @@ impl Engine {
             let (key, form) = (key.clone(), wanted.form.clone());
             self.in_turn(move || plans.plan_local(key, &document, &form, most_values)).await?
         };
-        let plan = plan.map_err(|error| refused(error, &wanted.question))?;
+        let plan = plan.map_err(|error| EngineError::uncompiled(error, &wanted.question))?;
         Ok(Planned { document, plans, plan, key, wanted, view, most_values })
     }
 
@@ -177,7 +177,7 @@ impl Planned {
     ) -> Result<(LocalSql, String), EngineError> {
         let question = &self.wanted.question;
         let sql = made.map_err(|error| match error {
-            LocalError::Compile(error) => refused(error, question),
+            LocalError::Compile(error) => EngineError::uncompiled(error, question),
             LocalError::Fetch(error) => error.into(),
         })?;
         let text = text(&sql.template, question)?;
@@ -189,14 +189,6 @@ fn text(template: &Template, question: &Question) -> Result<String, EngineError>
     template
         .text(question)
         .ok_or_else(|| EngineError::Bug("a text asks for a value its question does not have".into()))
-}
-
-/// The names that the caller gave to the variables, in a message that names them by position.
-fn refused(error: CompileError, question: &Question) -> EngineError {
-    match error {
-        CompileError::Refused(message) => EngineError::BadRequest(questions::with_names(&message, question)),
-        bug @ CompileError::Bug(_) => EngineError::Bug(bug.to_string()),
-    }
 }
 
 /// Asks the store for at most so many rows of a part. An error of our own goes into `failed`.

@@ -10,8 +10,13 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value, json};
 use utoipa::openapi::OpenApi;
 
-/// An error that more than one endpoint has: its status, its name, when it comes, and a message.
-type Failure = (&'static str, &'static str, &'static str, &'static str);
+use crate::http::code::ErrorCode;
+
+/// An error that more than one endpoint has: its status, its name, when it comes, and an example.
+type Failure = (&'static str, &'static str, &'static str, Example);
+
+/// The code and the message of an error.
+type Example = (ErrorCode, &'static str);
 
 /// Errors of every request that needs a key.
 const WITH_KEY: &[Failure] = &[
@@ -19,34 +24,45 @@ const WITH_KEY: &[Failure] = &[
         "400",
         "BadRequest",
         "The body, a parameter or a value is wrong, or the question cannot be answered within its limits",
-        "missing field `action` at line 1 column 40",
+        (ErrorCode::InvalidRequest, "missing field `action` at line 1 column 40"),
     ),
     (
         "401",
         "Unauthorized",
         "The key is missing, unknown or revoked",
-        "the API key is unknown or was revoked",
+        (ErrorCode::Unauthorized, "the API key is unknown or was revoked"),
     ),
-    ("429", "TooManyRequests", "The key is over its rate", "over the rate of 50 requests a second for a key"),
+    (
+        "429",
+        "TooManyRequests",
+        "The key is over its rate",
+        (ErrorCode::RateLimited, "over the rate of 50 requests a second for a key"),
+    ),
 ];
 
 /// Errors of every request that changes something.
-const WITH_CHANGE: &[Failure] = &[("403", "Forbidden", "The key is read-only", "this API key is read-only")];
+const WITH_CHANGE: &[Failure] =
+    &[("403", "Forbidden", "The key is read-only", (ErrorCode::ReadOnlyKey, "this API key is read-only"))];
 
 /// Errors of every request with a body.
 const WITH_BODY: &[Failure] = &[
-    ("408", "RequestTimeout", "The body did not arrive in time", "the body did not arrive within 30 s"),
+    (
+        "408",
+        "RequestTimeout",
+        "The body did not arrive in time",
+        (ErrorCode::SlowBody, "the body did not arrive within 30 s"),
+    ),
     (
         "413",
         "ContentTooLarge",
         "The body, a batch or the context facts are over their limit",
-        "the body is larger than the limit of 10485760 bytes",
+        (ErrorCode::LimitExceeded, "the body is larger than the limit of 10485760 bytes"),
     ),
     (
         "415",
         "UnsupportedMediaType",
         "The body is not sent as `application/json`",
-        "the body must be sent as `Content-Type: application/json`",
+        (ErrorCode::UnsupportedMediaType, "the body must be sent as `Content-Type: application/json`"),
     ),
 ];
 
@@ -56,24 +72,29 @@ const ALWAYS: &[Failure] = &[
         "500",
         "InternalError",
         "A fault of the service, logged under the request's id",
-        "internal error, which is logged under this request's id",
+        (ErrorCode::InternalError, "internal error, which is logged under this request's id"),
     ),
     (
         "503",
         "Unavailable",
         "The service cannot answer at the moment",
-        "the service is not available at the moment",
+        (ErrorCode::Unavailable, "the service is not available at the moment"),
     ),
 ];
 
 /// Errors of requests that no operation is meant by.
 const ELSEWHERE: &[Failure] = &[
-    ("404", "NotFound", "There is no such path", "no such path"),
-    ("405", "MethodNotAllowed", "The path has no such method", "this path has no such method"),
+    ("404", "NotFound", "There is no such path", (ErrorCode::NotFound, "no such path")),
+    (
+        "405",
+        "MethodNotAllowed",
+        "The path has no such method",
+        (ErrorCode::MethodNotAllowed, "this path has no such method"),
+    ),
 ];
 
 const ABOUT: &str = "Portcullis compiles an authorization policy to SQL and answers with it: on its own store of \
-facts, or as SQL for the caller's own database.\n\nEvery error is JSON with a text `message`; a path that is not here \
+facts, or as SQL for the caller's own database.\n\nEvery error is JSON with a text `message` for people and a `code` for programs; a path that is not here \
 is answered with 404, a method that a path does not have with 405. Fields of a body and parameters that are not known \
 are ignored. Every answer carries `X-Request-ID` and `Server-Timing`.";
 
@@ -206,15 +227,15 @@ fn shared() -> Map<String, Value> {
 }
 
 /// The answer of a failure.
-fn response((status, _, description, message): &Failure) -> Value {
+fn response((status, _, description, (code, message)): &Failure) -> Value {
     let others: &[&str] = match *status {
         "401" => &["WWW-Authenticate"],
         "405" => &["Allow"],
         "429" | "503" => &["Retry-After"],
         _ => &[],
     };
-    let content =
-        json!({ "schema": { "$ref": "#/components/schemas/Error" }, "example": { "message": message } });
+    let example = json!({ "message": message, "code": code });
+    let content = json!({ "schema": { "$ref": "#/components/schemas/Error" }, "example": example });
     json!({ "description": description, "headers": headers(others), "content": { "application/json": content } })
 }
 

@@ -102,8 +102,12 @@ shapes! {
     ManyActions = ArrayBuilder::new().items(Ref::from_schema_name("Results_String"));
 
     /// The body of every error.
-    Error = object([("message", ObjectBuilder::new().schema_type(Type::String).into())], ["message"])
-        .description(Some("What is wrong"));
+    Error = {
+        let message = ObjectBuilder::new().schema_type(Type::String).description(Some("What is wrong, for people"));
+        let code = Ref::from_schema_name("ErrorCode");
+        object([("message", message.into()), ("code", code.into())], ["message", "code"])
+            .description(Some("What is wrong"))
+    };
 }
 
 fn text() -> ObjectBuilder {

@@ -162,13 +162,13 @@ async fn a_snapshot_stays_the_same_while_others_write() {
                     let count = || {
                         let mut n = String::new();
                         reader.rows(&sql, &[], |row| n = row[0].take().unwrap_or_default().into_owned())?;
-                        Ok(n)
+                        Ok::<_, StoreError>(n)
                     };
                     let inside = reader.snapshot(|reader| {
                         let before = count()?;
                         wait.recv().unwrap();
                         wait.recv().unwrap();
-                        Ok((before, reader.snapshot(|_| count())?))
+                        Ok::<_, StoreError>((before, reader.snapshot(|_| count())?))
                     })?;
                     Ok((inside, count()?))
                 })

@@ -25,10 +25,11 @@ mod tables;
 mod written;
 
 use super::fixture::{Answer, Expected};
-use super::hosted::{FAULT, Hosted};
+use super::hosted::Hosted;
 use super::notation::{Cell, Fact, Value};
 use super::outcome::Outcome;
 use super::policy;
+use super::refusal::Told;
 use asked::Way;
 use caller::{Caller, Returned};
 use kind::Ids;
@@ -231,7 +232,7 @@ impl Local {
         let question = asked::local(&self.renaming.question(question), way, column);
         let request: Vec<String> = self.request.iter().map(Fact::to_string).collect();
         let stored: Vec<String> = self.stored.iter().map(Fact::to_string).collect();
-        let sql = self.sql(side, question.clone()).unwrap_or_else(|error| error);
+        let sql = self.sql(side, question.clone()).unwrap_or_else(Told::into_message);
         format!(
             "{}{}stored:\n  {}\nrequest:\n  {}\n{question:?}\n{sql}\n",
             side.schema.script(side.style.dialect),
@@ -241,7 +242,7 @@ impl Local {
         )
     }
 
-    fn sql(&self, side: &Side, question: portcullis::engine::LocalQuestion) -> Result<String, String> {
+    fn sql(&self, side: &Side, question: portcullis::engine::LocalQuestion) -> Result<String, Told> {
         self.n_asked.set(self.n_asked.get() + 1);
         if self.n_asked.get().is_multiple_of(self.alone) {
             self.engine.local_alone(&side.document, question, &self.request)
@@ -253,12 +254,12 @@ impl Local {
     fn rows(&self, side: &Side, question: &Question, way: Way) -> Outcome {
         let sql = match self.sql(side, asked::local(question, way, "")) {
             Ok(sql) => sql,
-            Err(message) => return Expected::Refused(message),
+            Err(told) => return Expected::Refused(told),
         };
         let returned = side.caller.run(&sql);
         match returned.and_then(|returned| self.answer(side, question, way, &returned)) {
             Ok(answer) => Expected::Is(answer),
-            Err(message) => Expected::Refused(format!("{FAULT}{message}\n{sql}")),
+            Err(message) => Expected::Refused(Told::fault(format!("{message}\n{sql}"))),
         }
     }
 
@@ -273,9 +274,9 @@ impl Local {
         let Candidates { from, column } = candidates;
         let filter = match self.sql(side, asked::local(question, way, column)) {
             Ok(filter) => filter,
-            Err(message) => return Expected::Refused(message),
+            Err(told) => return Expected::Refused(told),
         };
-        let fault = |message: String| Expected::Refused(format!("{FAULT}{message}"));
+        let fault = |message: String| Expected::Refused(Told::fault(message));
         let passing = format!("SELECT CAST({column} AS TEXT) AS found FROM {from} WHERE {filter}");
         // What is left out must be false, and not NULL.
         let rejected = format!("SELECT count(*) FROM {from} WHERE NOT {filter}");

@@ -13,19 +13,12 @@ use crate::support::hosted::Hosted;
 use crate::support::notation::{Cell, Fact, Value};
 use crate::support::oracle::Oracle;
 use crate::support::outcome::Outcome;
-use crate::support::refusal;
+use crate::support::refusal::Kind;
 use portcullis_compiler::ir::Program;
 use portcullis_compiler::question::{CompileError, Domain, Question, Shape};
+use portcullis_compiler::refusal::Refusal;
 use portcullis_compiler::{Dialect, compile};
 use std::collections::BTreeSet;
-
-/// How a refusal says that one statement is not enough. It may be one if facts of one signature stand in
-/// several places, for each is read by each rule.
-pub(crate) const TOO_LARGE: [&str; 2] =
-    ["too many places for one statement, which takes", "too many alternatives"];
-
-/// How a refusal says that rows cannot be told from a wildcard before the statement runs.
-const NOT_ENUMERABLE: &str = "cannot be enumerated";
 
 /// What there is to know of one question.
 pub(crate) struct Referee<'o> {
@@ -45,12 +38,14 @@ impl Referee<'_> {
     /// Whether the answer is right; if not, what it should have been.
     pub(crate) fn judge(&self, local: &Local, way: Way, found: &Outcome) -> Result<(), String> {
         let is_right = match found {
-            Expected::Refused(message) if refusal::kind(message).is_none() => local.is_mistaken(message),
-            Expected::Refused(message) => {
-                local.is_divided && TOO_LARGE.iter().any(|reason| message.contains(reason))
-                    || self.is_refused()
-                    || message.contains(NOT_ENUMERABLE) && self.depends_on_rows(local, way)
-            }
+            Expected::Refused(told) => match told.kind {
+                None => local.is_mistaken(told),
+                Some(kind) => {
+                    local.is_divided && kind.is_too_large()
+                        || self.is_refused()
+                        || kind == Kind::NotEnumerable && self.depends_on_rows(local, way)
+                }
+            },
             Expected::Is(Answer::Decision(decision)) => *decision == self.oracle.decision(self.question),
             Expected::Is(Answer::Rows(rows)) => match filtered(self.question, way) {
                 Some((_, var)) => *rows == self.passing(local, var),
@@ -67,8 +62,8 @@ impl Referee<'_> {
         let depends = |question: &Question| {
             let shape = Shape::of(self.program, question);
             match compile(self.program, &local.tables, &shape, Dialect::Sqlite) {
-                Ok(statement) => statement.refusal.is_some(),
-                Err(CompileError::Refused(message)) => message.contains(NOT_ENUMERABLE),
+                Ok(statement) => statement.refused_if.is_some(),
+                Err(CompileError::Refused(refusal)) => matches!(refusal, Refusal::NotEnumerable { .. }),
                 Err(CompileError::Bug(_)) => false,
             }
         };

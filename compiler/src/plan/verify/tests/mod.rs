@@ -65,8 +65,8 @@ fn program() -> Program {
 fn fault(open: Open, change: impl FnOnce(&mut Plan)) -> Option<String> {
     let (program, catalog) = (program(), catalog());
     let constants = IndexSet::from([Constant { ty: TypeId::INTEGER, text: "7".into() }]);
-    let var = |name: &str, ty: &str, domain| ShapeVar { name: name.into(), ty: program.type_id(ty), domain };
-    let vars = [var("user", "User", ShapeDomain::Given), var("doc", "Doc", ShapeDomain::Wanted)];
+    let var = |ty: &str, domain| ShapeVar { ty: program.type_id(ty), domain };
+    let vars = [var("User", ShapeDomain::Given), var("Doc", ShapeDomain::Wanted)];
     let verifier = Verifier { open, ..Verifier::of(&program, &catalog, &constants, &vars) };
     let mut plan = sound();
     change(&mut plan);
@@ -76,7 +76,7 @@ fn fault(open: Open, change: impl FnOnce(&mut Plan)) -> Option<String> {
             assert!(text.starts_with("after the pass `some pass`: "), "{text}");
             Some(text)
         }
-        Err(other) => panic!("{other}"),
+        Err(CompileError::Refused(refusal)) => panic!("{refusal:?}"),
     }
 }
 

@@ -1,0 +1,152 @@
+//! The errors of the interface by name.
+//!
+//! A code says what kind of error it is, for programs; its message says what is wrong this time, for people. Codes
+//! stay as they are; what each means and what to do is in `docs/errors.md`, which a test compares with this list.
+
+use axum::http::StatusCode;
+use serde::{Serialize, Serializer};
+use utoipa::{
+    PartialSchema, ToSchema,
+    openapi::{
+        RefOr,
+        schema::{ObjectBuilder, Schema, Type},
+    },
+};
+
+use crate::engine::{PolicyRefusal, Refusal};
+
+/// Declares the codes: a name, the text on the wire, the status.
+macro_rules! codes {
+    ($($(#[doc = $doc:literal])+ $name:ident = $text:literal, $status:ident;)+) => {
+        /// What kind of error it is.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum ErrorCode {
+            $($(#[doc = $doc])+ $name,)+
+        }
+
+        impl ErrorCode {
+            /// Every code.
+            pub const ALL: &[Self] = &[$(Self::$name,)+];
+
+            /// The code as it is written.
+            pub fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$name => $text,)+
+                }
+            }
+
+            /// The status of an answer with this code.
+            pub fn status(self) -> StatusCode {
+                match self {
+                    $(Self::$name => StatusCode::$status,)+
+                }
+            }
+        }
+    };
+}
+
+codes! {
+    /// The body is not JSON.
+    InvalidJson = "invalid_json", BAD_REQUEST;
+    /// A field, a parameter or a value is wrong.
+    InvalidRequest = "invalid_request", BAD_REQUEST;
+    /// The policy has no such predicate.
+    UnknownPredicate = "unknown_predicate", BAD_REQUEST;
+    /// A rule only tests values that were asked for.
+    NotEnumerable = "not_enumerable", BAD_REQUEST;
+    /// A rule tests a variable that may be of any type.
+    UntypedVariable = "untyped_variable", BAD_REQUEST;
+    /// The question recurses through values that nothing enumerates.
+    UnseededRecursion = "unseeded_recursion", BAD_REQUEST;
+    /// The question needs more than one statement can hold.
+    QuestionTooLarge = "question_too_large", BAD_REQUEST;
+    /// The SQL of a local check would hold too many values of stored facts.
+    TooManyValues = "too_many_values", BAD_REQUEST;
+    /// The question, or the tests of a policy, took longer than their limit.
+    Timeout = "timeout", BAD_REQUEST;
+    /// The data bindings are wrong.
+    InvalidBindings = "invalid_bindings", BAD_REQUEST;
+    /// The policy does not validate.
+    InvalidPolicy = "invalid_policy", BAD_REQUEST;
+    /// The policy validates, and its own tests fail.
+    PolicyTestsFailed = "policy_tests_failed", BAD_REQUEST;
+    /// No key, or none that is known.
+    Unauthorized = "unauthorized", UNAUTHORIZED;
+    /// A read-only key on a mutation.
+    ReadOnlyKey = "read_only_key", FORBIDDEN;
+    /// There is no such path, policy or version.
+    NotFound = "not_found", NOT_FOUND;
+    /// The path has no such method.
+    MethodNotAllowed = "method_not_allowed", METHOD_NOT_ALLOWED;
+    /// The body did not arrive in time.
+    SlowBody = "slow_body", REQUEST_TIMEOUT;
+    /// Over a limit of size.
+    LimitExceeded = "limit_exceeded", PAYLOAD_TOO_LARGE;
+    /// The body is not sent as JSON.
+    UnsupportedMediaType = "unsupported_media_type", UNSUPPORTED_MEDIA_TYPE;
+    /// The key is over its rate.
+    RateLimited = "rate_limited", TOO_MANY_REQUESTS;
+    /// A fault of the service.
+    InternalError = "internal_error", INTERNAL_SERVER_ERROR;
+    /// The service cannot answer at the moment.
+    Unavailable = "unavailable", SERVICE_UNAVAILABLE;
+    /// Nothing can be stored: the disk is full or failing.
+    CannotStore = "cannot_store", SERVICE_UNAVAILABLE;
+    /// Nothing can be stored: files of the store were removed or replaced.
+    FilesMoved = "files_moved", SERVICE_UNAVAILABLE;
+    /// The request is not valid HTTP.
+    InvalidHttp = "invalid_http", BAD_REQUEST;
+    /// The path and its parameters are too long.
+    UriTooLong = "uri_too_long", URI_TOO_LONG;
+    /// The headers are too many or too large.
+    HeadersTooLarge = "headers_too_large", REQUEST_HEADER_FIELDS_TOO_LARGE;
+}
+
+impl Serialize for ErrorCode {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+impl PartialSchema for ErrorCode {
+    fn schema() -> RefOr<Schema> {
+        let codes = Self::ALL.iter().map(|code| code.as_str());
+        let schema = ObjectBuilder::new().schema_type(Type::String).enum_values(Some(codes));
+        schema.description(Some("What kind of error it is, for programs")).into()
+    }
+}
+
+impl ToSchema for ErrorCode {}
+
+impl From<&Refusal> for ErrorCode {
+    fn from(refusal: &Refusal) -> Self {
+        match refusal {
+            Refusal::NotEnumerable { .. } => Self::NotEnumerable,
+            Refusal::Untyped { .. } => Self::UntypedVariable,
+            Refusal::Unseeded => Self::UnseededRecursion,
+            Refusal::TooLarge(_) => Self::QuestionTooLarge,
+            Refusal::TooManyValues { .. } => Self::TooManyValues,
+        }
+    }
+}
+
+impl From<&PolicyRefusal> for ErrorCode {
+    fn from(refusal: &PolicyRefusal) -> Self {
+        match refusal {
+            PolicyRefusal::Validation { .. } => Self::InvalidPolicy,
+            PolicyRefusal::Tests { .. } => Self::PolicyTestsFailed,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_has_one_code() {
+        for refusal in [Refusal::Unseeded, Refusal::TooManyValues { predicates: Vec::new(), most: 0 }] {
+            assert_eq!(ErrorCode::from(&refusal).as_str(), refusal.code());
+        }
+    }
+}
