@@ -10,6 +10,7 @@
 )]
 
 mod checks;
+mod codes;
 mod connections;
 mod errors;
 mod facts;
