@@ -208,7 +208,7 @@ resource Doc { relations = { folder: Doc }; }
 open(doc: Doc) if not closed(doc);
 busy(user: User) if known(user) and doc matches Doc and open(doc);
 test "t" {
-  setup { known(User{"ada"}); }
+  setup { known(User{"ada"}); closed(Doc{"plan"}); }
   assert known(User{"ada"});
   assert busy(User{"ada"});
 }

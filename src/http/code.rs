@@ -138,15 +138,3 @@ impl From<&PolicyRefusal> for ErrorCode {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_refusal_has_one_code() {
-        for refusal in [Refusal::Unseeded, Refusal::TooManyValues { predicates: Vec::new(), most: 0 }] {
-            assert_eq!(ErrorCode::from(&refusal).as_str(), refusal.code());
-        }
-    }
-}

@@ -3,6 +3,10 @@
 use std::{collections::BTreeMap, fs, path::Path};
 
 use portcullis::{config::Config, http::ErrorCode};
+use portcullis_compiler::{
+    refusal::{Limit, Place, Refusal, VarName},
+    source::Span,
+};
 use serde_json::json;
 
 use crate::server::{Server, fact_json};
@@ -40,6 +44,20 @@ fn the_document_has_every_code() {
     assert_eq!(schemas["Error"]["required"], json!(["message", "code"]));
     for form in schemas["PolicyError"]["oneOf"].as_array().unwrap() {
         assert_eq!(form["properties"]["code"]["$ref"], reference, "{form}");
+    }
+}
+
+#[test]
+fn a_refusal_has_the_same_code_everywhere() {
+    let (var, test) = (VarName::Asked(0), Place { span: Span::default(), line: 1 });
+    for refusal in [
+        Refusal::NotEnumerable { var: var.clone(), rule: None, wanted: Vec::new() },
+        Refusal::Untyped { var, test },
+        Refusal::Unseeded,
+        Refusal::TooLarge(Limit::Readings { most: 1 }),
+        Refusal::TooManyValues { predicates: Vec::new(), most: 1 },
+    ] {
+        assert_eq!(ErrorCode::from(&refusal).as_str(), refusal.code());
     }
 }
 

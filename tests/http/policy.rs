@@ -80,7 +80,8 @@ fn a_policy_that_does_not_validate_is_refused_and_the_old_one_answers_on() {
         assert!(body["message"].as_str().unwrap().contains("raeder"), "{body}");
         assert_eq!(body["errors"][0]["error_type"], "ValidationFailed");
         assert!(body["errors"][0]["message"].as_str().unwrap().contains("raeder"));
-        assert_eq!(body.as_object().unwrap().len(), 3);
+        assert_eq!(body["code"], "invalid_policy");
+        assert_eq!(body.as_object().unwrap().len(), 4);
         assert!(server.may("eve", "read", "a"));
     }
 }
