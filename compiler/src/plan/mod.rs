@@ -195,7 +195,9 @@ fn settle_and_finish<T>(
             };
             match made {
                 Ok(made) => return Ok((made, settled.clone())),
-                Err(error) if !error.another_plan_may_help() => return Err(error),
+                Err(bug @ CompileError::Bug(_)) => return Err(bug),
+                // What cannot be listed where roles are data may be asked for by name, and the other way round.
+                Err(error) if candidates.len() == 1 && !error.another_plan_may_help() => return Err(error),
                 Err(_) if is_last_resort => {}
                 Err(error) => refused = error,
             }
@@ -295,5 +297,62 @@ fn or_else<T>(
             made => made,
         },
         made => made,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::catalog::{Catalog, Relation, RelationArg, RelationSource};
+    use crate::question::{Domain, Question, QuestionAtom, QuestionVar, Shape};
+    use crate::source::SourceMap;
+    use crate::{Dialect, check, compile};
+
+    /// Groups share once anybody has any role. Users have all roles but one under a condition, so nobody can list them.
+    const POLICY: &str = r#"
+        actor User {}
+        actor Group {}
+        resource Doc {
+          roles = ["reader"];
+          permissions = ["read", "share"];
+          permission if "reader";
+        }
+        allow(actor: Actor, action, resource: Resource) if
+          not banned(actor) and (has_permission(actor, action, resource) or has_role(actor, "owner", resource));
+        linked(from: Doc, to: Doc) if has_role(_, "reader", to) and page(from);
+        has_role(_: User, role: String, _: Doc) if linked(_, _) and role != "owner";
+        has_permission(_: Group, "share", _: Doc) if has_role(_, _, _);
+    "#;
+
+    /// Where roles are data, they would have to be listed; a plan that names them asks only whether there is one.
+    #[test]
+    fn actions_are_planned_by_names_where_roles_cannot_be_listed() {
+        let program = check(&SourceMap::new("policy.polar", POLICY)).program.expect("a policy");
+        let relation = |predicate: &str, types: &[&str]| Relation {
+            predicate: predicate.into(),
+            args: types
+                .iter()
+                .map(|ty| RelationArg::Column { ty: (*ty).into(), column: "c".into() })
+                .collect(),
+            source: RelationSource::Table { name: predicate.into() },
+        };
+        let catalog = Catalog {
+            relations: vec![
+                relation("has_role", &["Group", "String", "Doc"]),
+                relation("page", &["Doc"]),
+                relation("banned", &["User"]),
+            ],
+        };
+        let var = |ty: &str, domain| QuestionVar { name: String::new(), ty: Some(ty.into()), domain };
+        let question = Question {
+            vars: vec![
+                var("Group", Domain::Given("g".into())),
+                var("String", Domain::Wanted),
+                var("Doc", Domain::Given("d".into())),
+            ],
+            atoms: vec![QuestionAtom { predicate: "allow".into(), args: vec![0, 1, 2] }],
+            paged: false,
+        };
+        let compiled = compile(&program, &catalog, &Shape::of(&program, &question), Dialect::Postgresql);
+        assert!(compiled.is_ok(), "{compiled:?}");
     }
 }

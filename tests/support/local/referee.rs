@@ -6,18 +6,18 @@
 //! and a text for a caller's database is made before anybody can look into that. A database itself may refuse a
 //! statement where the document is mistaken about a column's type; an answer must be right even then.
 
-use super::Local;
 use super::asked::{Way, asked, filtered};
+use super::{DIALECTS, Local};
 use crate::support::fixture::{Answer, Expected};
 use crate::support::hosted::Hosted;
 use crate::support::notation::{Cell, Fact, Value};
 use crate::support::oracle::Oracle;
 use crate::support::outcome::Outcome;
 use crate::support::refusal::Kind;
+use portcullis_compiler::compile;
 use portcullis_compiler::ir::Program;
 use portcullis_compiler::question::{CompileError, Domain, Question, Shape};
 use portcullis_compiler::refusal::Refusal;
-use portcullis_compiler::{Dialect, compile};
 use std::collections::BTreeSet;
 
 /// What there is to know of one question.
@@ -61,11 +61,12 @@ impl Referee<'_> {
     fn depends_on_rows(&self, local: &Local, way: Way) -> bool {
         let depends = |question: &Question| {
             let shape = Shape::of(self.program, question);
-            match compile(self.program, &local.tables, &shape, Dialect::Sqlite) {
+            // Of a statement that is too large for one database another one tells.
+            DIALECTS.iter().any(|&dialect| match compile(self.program, &local.tables, &shape, dialect) {
                 Ok(statement) => statement.refused_if.is_some(),
                 Err(CompileError::Refused(refusal)) => matches!(refusal, Refusal::NotEnumerable { .. }),
                 Err(CompileError::Bug(_)) => false,
-            }
+            })
         };
         let of_row = filtered(self.question, way).filter(|(ty, _)| ty != "String").map(|(_, var)| {
             let mut question = self.question.clone();
