@@ -121,8 +121,8 @@ impl Refusal {
         }
     }
 
-    /// What is wrong and what to do. `name` gives the caller's names of the question's variables; `is_open` says
-    /// whether one of them has no type or no value yet.
+    /// Explains the refusal and how to avoid it. `name` returns the caller's name for a variable of the question;
+    /// `is_open` is true if any variable still lacks a type or a value.
     pub fn message<'n>(&self, name: &dyn Fn(usize) -> &'n str, is_open: bool) -> String {
         match self {
             Self::NotEnumerable { var, rule, wanted } => not_enumerable(var, *rule, wanted, name),

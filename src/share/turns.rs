@@ -22,7 +22,7 @@ pub struct Asker {
 impl Asker {
     /// The bearer of a key.
     pub fn new(environment: &str, key: &str) -> Self {
-        // Both are known to be good, so nobody can choose them for their hash.
+        // Only authenticated keys get here, so nobody can choose one for its hash.
         let hash = BuildHasherDefault::<FxHasher>::default();
         Self { environment: hash.hash_one(environment), key: hash.hash_one(key) }
     }

@@ -196,7 +196,7 @@ fn settle_and_finish<T>(
             match made {
                 Ok(made) => return Ok((made, settled.clone())),
                 Err(bug @ CompileError::Bug(_)) => return Err(bug),
-                // What cannot be listed where roles are data may be asked for by name, and the other way round.
+                // The form that names roles may answer what the form with roles as data cannot enumerate.
                 Err(error) if candidates.len() == 1 && !error.another_plan_may_help() => return Err(error),
                 Err(_) if is_last_resort => {}
                 Err(error) => refused = error,

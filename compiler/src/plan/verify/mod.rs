@@ -1,7 +1,7 @@
 //! Checks a plan between the passes that rewrite it.
 //!
-//! In: a plan, what it may refer to, and for a pass the plan before it. Out: nothing, or a fault of ours, which
-//! names the pass. Two things are checked. [`references`]: whatever the plan names exists and is what its readers take
+//! In: a plan, what it may refer to, and for a pass the plan before it. Out: nothing, or a bug in Portcullis, reported
+//! with the name of the pass. Two things are checked. [`references`]: whatever the plan names exists and is what its readers take
 //! it for. [`accounts`]: no condition of an alternative was lost, and none added that the pass may not add.
 //!
 //! Both run after every pass in tests and debug builds. A release build checks the references once, before it

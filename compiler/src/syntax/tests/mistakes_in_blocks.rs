@@ -1,4 +1,4 @@
-//! What the author is told of a statement's parts: declarations, shorthand, headers, rules, tests.
+//! Syntax errors inside declarations, shorthand rules, block headers, rules and policy tests.
 
 use super::*;
 use insta::assert_snapshot;
