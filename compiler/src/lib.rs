@@ -5,18 +5,24 @@
 #![doc = include_str!("../ARCHITECTURE.md")]
 
 pub mod bindings;
+mod algebra;
 pub mod catalog;
 pub mod compact;
+mod compile;
+mod datalog;
 pub mod diagnostic;
 pub mod dialect;
 pub mod ir;
 pub mod limits;
 pub mod local;
+mod id_vec;
+mod optimise;
 mod ordered;
 mod plan;
 pub mod question;
 pub mod refusal;
 pub mod resolve;
+mod rewrite;
 pub mod source;
 mod specialise;
 mod sql;
@@ -24,11 +30,12 @@ pub mod strata;
 pub mod syntax;
 
 use catalog::Catalog;
+use compile::Target;
+pub use compile::{Explanation, Stage};
 use diagnostic::{Diagnostic, Severity};
 pub use dialect::Dialect;
 use ir::Program;
-use plan::ends::Ends;
-use plan::{Aim, Planned};
+use plan::Request;
 use question::{CompileError, Domain, Question, Shape, Slot, Statement};
 use source::SourceMap;
 pub use sql::expansion::{StatementSize, statement_size};
@@ -70,23 +77,8 @@ pub fn compile(
     shape: &Shape,
     dialect: Dialect,
 ) -> Result<Statement, CompileError> {
-    let features = dialect.features();
-    let mut make = |planned: Planned| {
-        sql::to_sql(
-            program,
-            catalog,
-            shape,
-            &planned.shortened(program, catalog, shape)?,
-            features,
-            &Values::Parameters,
-        )
-    };
-    plan::plan(
-        program,
-        catalog,
-        shape,
-        Aim { make: &mut make, measures: features.expands_tables, ends: Ends::Asked },
-    )
+    let target = Target::tables(dialect, Values::Parameters);
+    compile::statement(&Request { program, catalog, shape }, &target)
 }
 
 /// Compiles the shape of a question to a statement for the embedded store, whose tables, parameters and answers hold
@@ -99,33 +91,16 @@ pub fn compile_for_store(
     catalog: &Catalog,
     shape: &Shape,
 ) -> Result<Statement, CompileError> {
-    let print = |planned: &Planned| {
-        sql::to_sql(program, catalog, shape, planned, &dialect::STORE, &Values::Parameters)
-    };
-    let mut make = |planned: Planned| {
-        let mut planned = planned.shortened(program, catalog, shape)?;
-        let Some(exempting) = plan::exempt::exempt(&planned.plan) else { return print(&planned) };
-        let plain = std::mem::replace(&mut planned.plan, exempting);
-        match print(&planned) {
-            Err(error) if error.another_plan_may_help() => {
-                planned.plan = plain;
-                print(&planned)
-            }
-            printed => printed,
-        }
-    };
-    plan::plan(
-        program,
-        catalog,
-        shape,
-        Aim { make: &mut make, measures: dialect::STORE.expands_tables, ends: Ends::Asked },
-    )
+    compile::statement(&Request { program, catalog, shape }, &Target::STORE)
 }
 
 /// Compiles a question to a statement with its values as literals; it needs no parameters.
 ///
 /// `now` is the value of `@current_unix_time`, in seconds since the epoch. The catalog must not have
 /// relations that come with the request.
+///
+/// # Errors
+/// As [`compile`].
 pub fn compile_text(
     program: &Program,
     catalog: &Catalog,
@@ -149,34 +124,12 @@ pub fn compile_text(
         Slot::PageAfter => Literal::Text(String::new()),
         Slot::PageLimit => Literal::Integer(i64::MAX),
     };
-    let features = dialect.features();
-    let values = Values::Literals(&value);
     let shape = &Shape::of(program, question);
-    let mut make = |planned: Planned| {
-        sql::to_sql(program, catalog, shape, &planned.shortened(program, catalog, shape)?, features, &values)
-    };
-    let aim = Aim { make: &mut make, measures: features.expands_tables, ends: Ends::Asked };
-    plan::plan(program, catalog, shape, aim)
+    let target = Target::tables(dialect, Values::Literals(&value));
+    compile::statement(&Request { program, catalog, shape }, &target)
 }
 
-/// What each stage made of a question, as text.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Explanation {
-    /// The whole policy as typed rules.
-    pub ir: String,
-    /// The relations of this question, one for each combination of types and literals.
-    pub specialised: String,
-    /// The same after hierarchies were collapsed.
-    pub collapsed: String,
-    /// The order of evaluation.
-    pub strata: String,
-    /// Tables, joins and fixpoints.
-    pub plan: String,
-    /// The statement.
-    pub sql: String,
-}
-
-/// Compiles a question and tells what each stage made of it.
+/// Compiles a question and says what each stage made of it.
 ///
 /// # Errors
 /// As [`compile`].
@@ -186,18 +139,5 @@ pub fn explain(
     question: &Question,
     dialect: Dialect,
 ) -> Result<Explanation, CompileError> {
-    let features = dialect.features();
-    let shape = &Shape::of(program, question);
-    let mut make =
-        |planned: Planned| sql::to_sql(program, catalog, shape, &planned, features, &Values::Parameters);
-    let aim = Aim { make: &mut make, measures: features.expands_tables, ends: Ends::Asked };
-    let (statement, stages) = plan::explain(program, catalog, question, shape, aim)?;
-    Ok(Explanation {
-        ir: ir::print::program(program),
-        specialised: stages.specialised,
-        collapsed: stages.collapsed,
-        strata: stages.strata,
-        plan: stages.plan,
-        sql: statement.sql,
-    })
+    compile::explain(program, catalog, question, dialect)
 }

@@ -204,14 +204,6 @@ impl CompileError {
     pub(crate) fn too_large(limit: Limit) -> Self {
         Self::Refused(Refusal::TooLarge(limit))
     }
-
-    /// Whether another plan of the same question may be answered.
-    pub(crate) fn another_plan_may_help(&self) -> bool {
-        match self {
-            Self::Refused(refusal) => refusal.another_plan_may_help(),
-            Self::Bug(_) => false,
-        }
-    }
 }
 
 impl Question {

@@ -48,16 +48,9 @@ pub(super) fn run(args: &Args) -> Result<Verdict, CliError> {
 }
 
 fn text(explanation: &Explanation) -> String {
-    let Explanation { ir, specialised, collapsed, strata, plan, sql } = explanation;
-    let stages = [
-        ("the policy as typed rules", ir),
-        ("the rules of this question", specialised),
-        ("after collapsing hierarchies", collapsed),
-        ("in the order of evaluation", strata),
-        ("the plan", plan),
-        ("the SQL", sql),
-    ];
-    sections(stages)
+    let Explanation { stages, sql } = explanation;
+    let stages = stages.iter().map(|stage| (stage.title.as_str(), stage.text.as_str()));
+    sections(stages.chain([("the SQL", sql.as_str())]))
 }
 
 fn local_text(explanation: &LocalExplanation) -> String {
@@ -68,7 +61,7 @@ fn local_text(explanation: &LocalExplanation) -> String {
         .iter()
         .map(|LocalEmbedded { predicates, n_rows }| format!("{}: {n_rows}", predicates.join(", ")))
         .collect();
-    sections([
+    let sections_of = [
         ("the rules that took part", &rules.join("\n")),
         ("the bound facts that are read", &bindings.join("\n")),
         ("the stored facts in the text, in rows", &embedded.join("\n")),
@@ -76,14 +69,15 @@ fn local_text(explanation: &LocalExplanation) -> String {
         ("the plan with values and stored rows", plan),
         ("notes", &notes.join("\n")),
         (&format!("the SQL for {dialect}"), sql),
-    ])
+    ];
+    sections(sections_of.map(|(title, text)| (title, text.as_str())))
 }
 
 /// Texts under their titles; an empty one says so.
-fn sections<const N: usize>(sections: [(&str, &String); N]) -> String {
-    let section = |(title, text): (&str, &String)| {
+fn sections<'t>(sections: impl IntoIterator<Item = (&'t str, &'t str)>) -> String {
+    let section = |(title, text): (&str, &str)| {
         let text = if text.is_empty() { "(nothing)" } else { text.trim_end() };
         format!("== {title} ==\n\n{text}\n")
     };
-    sections.map(section).join("\n")
+    sections.into_iter().map(section).collect::<Vec<_>>().join("\n")
 }

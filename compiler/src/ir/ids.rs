@@ -1,20 +1,30 @@
 //! Small copyable ids for the things of a program; their `Debug` is readable in snapshots.
 
 macro_rules! id {
-    ($(#[$doc:meta])* $name:ident, $prefix:literal) => {
+    ($(#[$doc:meta])* $vis:vis $name:ident, $prefix:literal) => {
         $(#[$doc])*
         #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-        pub struct $name(pub u32);
+        $vis struct $name($vis u32);
 
         impl $name {
             /// The id as an index into its table.
-            pub fn index(self) -> usize {
+            $vis fn index(self) -> usize {
                 self.0 as usize
             }
 
             /// The id of the entry at `index`.
-            pub fn from_index(index: usize) -> Self {
+            $vis fn from_index(index: usize) -> Self {
                 Self(u32::try_from(index).unwrap_or(u32::MAX))
+            }
+        }
+
+        impl $crate::id_vec::Id for $name {
+            fn of_index(index: usize) -> Self {
+                Self::from_index(index)
+            }
+
+            fn to_index(self) -> usize {
+                self.index()
             }
         }
 
@@ -26,16 +36,18 @@ macro_rules! id {
     };
 }
 
+pub(crate) use id;
+
 id!(/// A type of the program.
-    TypeId, "type");
+    pub TypeId, "type");
 id!(/// A predicate: a name with an arity.
-    PredId, "pred");
+    pub PredId, "pred");
 id!(/// A rule of the program.
-    RuleId, "rule");
+    pub RuleId, "rule");
 id!(/// A variable of one rule.
-    VarId, "var");
+    pub VarId, "var");
 id!(/// A literal of the program.
-    ConstId, "const");
+    pub ConstId, "const");
 
 impl TypeId {
     /// `String`

@@ -11,7 +11,7 @@
 //!     :- is_public(v1), not has_role(v0, "banned", v1)
 //! ```
 
-mod ids;
+pub(crate) mod ids;
 mod lookup;
 pub mod print;
 mod rules;

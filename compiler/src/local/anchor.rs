@@ -4,10 +4,10 @@
 //! is not; whether a value is in it is tested for each row, and a filter with such a test is no longer
 //! answered by indexes, so that its other sets are hashed instead.
 
+use crate::algebra::TableRef;
+use crate::algebra::{Condition, Expr, FromKind, Select, Table, TableBody};
 use crate::catalog::Catalog;
 use crate::ir::CompareOp;
-use crate::plan::algebra::{Condition, Expr, FromKind, Select, Table, TableBody};
-use crate::specialise::clause::TableRef;
 
 /// The types of the language whose values say how, not who: a role's name narrows nothing down.
 const WIDE: [&str; 2] = ["String", "Boolean"];

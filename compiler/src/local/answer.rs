@@ -5,14 +5,12 @@
 
 use super::fold::{Fetched, Folded};
 use super::likeness::places;
-use super::variant::widths;
 use super::ways::{Fetch, Taken, Ways};
-use super::{Asked, Form, LocalError, LocalPlan, LocalSql, checks, filter, literals, sets, split};
+use super::{Asked, Form, LocalError, LocalPlan, LocalSql, filter, split};
+use crate::algebra::{FromKind, Plan, PlanAnswer};
 use crate::catalog::{Catalog, RelationSource};
-use crate::plan::algebra::{FromKind, Plan, PlanAnswer};
-use crate::plan::guards;
-use crate::plan::print::Names;
-use crate::plan::verify::Keeps;
+use crate::datalog::print::Names;
+use crate::optimise::{Draft, Purpose, Setting, optimise, widths};
 use crate::question::{AnswerColumn, CompileError, Statement};
 use crate::refusal::Refusal;
 use crate::sql::forms::LocalStatement;
@@ -67,7 +65,7 @@ fn text(taken: Taken<'_>, asked: &Asked<'_>) -> Result<LocalSql, CompileError> {
     let constants = &constants;
     let catalog = asked.catalog;
     let places = places(asked.program, constants, asked.question);
-    let Folded { mut plan, mut embedded, read } = folded;
+    let Folded { mut plan, embedded, read } = folded;
     let bindings = bindings(&plan, catalog);
     let told = if asked.explains {
         let names = Names {
@@ -80,17 +78,9 @@ fn text(taken: Taken<'_>, asked: &Asked<'_>) -> Result<LocalSql, CompileError> {
     } else {
         (String::new(), String::new())
     };
-    if let Form::List { .. } | Form::Rows { .. } = asked.form {
-        let widths = widths(&embedded);
-        variant.verifier(asked, constants, &widths).run("guards", &mut plan, Keeps::Once, |plan| {
-            plan.guard.filter = guards::take_common(plan.answer.selects_mut());
-        })?;
+    if let Form::Filter { var, .. } = asked.form {
+        project(&mut plan, *var)?;
     }
-    if let Form::List { .. } = asked.form {
-        literals::merge_literals(plan.answer.selects_mut(), &mut embedded);
-    }
-    let widths = widths(&embedded);
-    let verifier = variant.verifier(asked, constants, &widths);
     let words = asked.bindings.facts.iter().flat_map(|binding| &binding.query.words);
     let of_column = match asked.form {
         Form::Filter { column, .. } => column.words.as_slice(),
@@ -100,6 +90,18 @@ fn text(taken: Taken<'_>, asked: &Asked<'_>) -> Result<LocalSql, CompileError> {
     for table in &mut plan.tables {
         table.name.insert_str(0, &prefix);
     }
+    let mut draft = Draft { plan, embedded };
+    let setting = Setting {
+        purpose: purpose(asked.form, variant.column),
+        catalog,
+        features: asked.bindings.dialect.features(),
+        bindings: Some(asked.bindings),
+        prefix: &prefix,
+    };
+    optimise(&mut draft, &variant.verifier(asked, constants, &[]), &setting, &mut |_, _| {})?;
+    let Draft { mut plan, embedded } = draft;
+    let widths = widths(&embedded);
+    let verifier = variant.verifier(asked, constants, &widths);
     let values = LocalValues {
         bindings: asked.bindings,
         embedded: &embedded,
@@ -123,28 +125,17 @@ fn text(taken: Taken<'_>, asked: &Asked<'_>) -> Result<LocalSql, CompileError> {
         dialect: asked.bindings.dialect,
         values,
     };
-    let starts_from_rows = matches!(asked.form, Form::Decision { .. } | Form::List { .. });
-    if starts_from_rows && asked.bindings.dialect.features().sets_are_arrays {
-        checks::flatten(&mut plan, verifier, asked.bindings, &statement.values.prefix)?;
-    }
     let template = match asked.form {
-        Form::Decision { name } => {
-            verifier.run("guards", &mut plan, Keeps::Once, guards::factor_decision)?;
-            statement.decision(&plan, name)?
-        }
+        Form::Decision { name } => statement.decision(&plan, name)?,
         Form::List { name } => {
             let columns = [(0, name.clone())];
             statement.rows(&plan, 1, &columns, true)?
         }
         Form::Rows { columns } => {
-            if asked.bindings.dialect.features().sets_are_arrays {
-                verifier.run("sets", &mut plan, Keeps::Atoms, sets::to_sets)?;
-            }
             let names = output_columns(&plan, columns)?;
             statement.rows(&plan, plan.answer.n_columns(), &names, false)?
         }
         Form::Filter { var, column } => {
-            project(&mut plan, *var)?;
             filter::print(statement, &mut plan, variant.column, *var, column, asked)?
         }
     };
@@ -158,6 +149,17 @@ fn text(taken: Taken<'_>, asked: &Asked<'_>) -> Result<LocalSql, CompileError> {
         end,
         embedded: embedded.collect(),
     })
+}
+
+/// What a form's statement is for. A filter that tests each row is printed as it is.
+fn purpose(form: &Form, given: Option<usize>) -> Purpose {
+    match form {
+        Form::Decision { .. } => Purpose::Check,
+        Form::List { .. } => Purpose::List,
+        Form::Rows { .. } => Purpose::Rows,
+        Form::Filter { .. } if given.is_some() => Purpose::RowTest,
+        Form::Filter { .. } => Purpose::Filter,
+    }
 }
 
 /// The caller's queries that a plan reads.
@@ -177,7 +179,7 @@ fn project(plan: &mut Plan, var: usize) -> Result<(), CompileError> {
     for select in selects {
         select.output = select.output.get(place).copied().into_iter().collect();
         let mut used = IndexSet::new();
-        select.each_expr(&mut |expr| used.extend(expr.alias()));
+        select.for_each_expr(&mut |expr| used.extend(expr.alias()));
         // Rows of values are some rows, and nothing else was asked of these.
         select.from.retain(|from| !matches!(from.kind, FromKind::Embedded(_)) || used.contains(&from.alias));
     }

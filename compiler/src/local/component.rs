@@ -2,10 +2,10 @@
 
 use super::equal::Equals;
 use super::split::is_column;
+use crate::algebra::TableRef;
+use crate::algebra::aliases::free_aliases;
+use crate::algebra::{Condition, Expr, From, FromKind, Select, Table, TableBody};
 use crate::ir::CompareOp;
-use crate::plan::algebra::{Condition, Expr, From, FromKind, Select, Table, TableBody};
-use crate::plan::aliases::free_aliases;
-use crate::specialise::clause::TableRef;
 use indexmap::IndexSet;
 
 /// Stored sources and the conditions among them.

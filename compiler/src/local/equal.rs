@@ -3,8 +3,8 @@
 //! In: the conditions of selects, outermost first. Out: for a value, the values equal to it. A condition on one member
 //! of a class holds for all, so a condition on a caller's column can become a condition on a stored column.
 
+use crate::algebra::{Condition, Expr};
 use crate::ir::CompareOp;
-use crate::plan::algebra::{Condition, Expr};
 use indexmap::IndexSet;
 
 /// Values in classes; those of a class are equal.

@@ -8,16 +8,16 @@
 //! issues.id IN (SELECT t1.id FROM issues AS t1 WHERE t1.repo_id IN (…))   ─▶   issues.repo_id IN (…)
 //! ```
 
+use super::Asked;
 use super::anchor::Anchors;
-use super::key::{is_key, reads};
-use super::{Asked, sets};
+use crate::algebra::TableRef;
+use crate::algebra::verify::Keeps;
+use crate::algebra::{Condition, Expr, From, FromKind, Plan, Select, Table, TableBody};
 use crate::bindings::{Bindings, ColumnExpr, Name, RowTable};
 use crate::ir::CompareOp;
-use crate::plan::algebra::{Condition, Expr, From, FromKind, Plan, Select, Table, TableBody};
-use crate::plan::guards;
-use crate::plan::verify::Keeps;
+use crate::optimise::key::{is_key, reads};
+use crate::optimise::{sets, take_common as take_common_guards};
 use crate::question::CompileError;
-use crate::specialise::clause::TableRef;
 use crate::sql::forms::{Filter, LocalStatement, column_text};
 use crate::sql::template::Template;
 
@@ -38,9 +38,6 @@ pub(super) fn print(
         return statement.given(var, held).row_test(plan, &text);
     }
     let verifier = statement.verifier;
-    if asked.bindings.dialect.features().sets_are_arrays {
-        verifier.run("sets", plan, Keeps::Atoms, sets::tables_to_sets)?;
-    }
     let before = cfg!(debug_assertions).then(|| plan.clone());
     let key = Key::of(asked.bindings, ty, column);
     let mut filter = Filter::default();
@@ -133,7 +130,7 @@ fn take_common(filter: &mut Filter) -> Vec<Condition> {
     let all = conditioned.chain(&mut filter.rows).chain(&mut filter.set).chain(&mut filter.guards);
     let mut all: Vec<&mut Select> = all.collect();
     let mut selects: Vec<Select> = all.iter_mut().map(|select| std::mem::take(*select)).collect();
-    let common = guards::take_common(&mut selects);
+    let common = take_common_guards(&mut selects);
     for (slot, select) in all.into_iter().zip(selects) {
         *slot = select;
     }
@@ -181,8 +178,8 @@ fn probed(row: Select, is_better: &impl Fn(&Select) -> bool) -> Select {
     let mut set = set.clone();
     // The set's sources get numbers that the row's does not have.
     let mut highest = 0;
-    row.clone().for_each_alias(&mut |alias| highest = highest.max(*alias));
-    set.for_each_alias(&mut |alias| *alias += highest);
+    row.clone().for_each_alias_mut(&mut |alias| highest = highest.max(*alias));
+    set.for_each_alias_mut(&mut |alias| *alias += highest);
     let output = std::mem::take(&mut set.output);
     let equal = output.into_iter().map(|value| Condition::Compare {
         op: CompareOp::Equal,

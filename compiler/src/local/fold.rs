@@ -8,12 +8,10 @@
 //! Rows that are still needed beside each other stand in the statement as a relation of literals.
 
 use super::put;
+use crate::algebra::TableRef;
+use crate::algebra::prune;
+use crate::algebra::{Condition, Embedded, Expr, From, FromKind, Plan, PlanAnswer, Rows, Select, TableBody};
 use crate::ir::{ConstId, Constant, Program, TypeId};
-use crate::plan::algebra::{
-    Condition, Embedded, Expr, From, FromKind, Plan, PlanAnswer, Rows, Select, TableBody,
-};
-use crate::plan::prune;
-use crate::specialise::clause::TableRef;
 use indexmap::IndexSet;
 use std::collections::BTreeMap;
 

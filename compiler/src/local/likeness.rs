@@ -6,13 +6,13 @@
 //! value itself where the policy mentions it. A plan that compares by order, reads the clock or asks the store
 //! for rows looks at more; its text is made for each question anew.
 
-use super::split::{Residual, for_each_condition};
+use super::split::Residual;
 use super::variant::Variant;
 use super::ways::Ways;
 use super::{Asked, LocalPlan};
+use crate::algebra::{Condition, Expr, Plan};
 use crate::bindings::{Fit, is_uuid};
 use crate::ir::{CompareOp, ConstId, Constant, Program};
-use crate::plan::algebra::{Condition, Expr, Plan};
 use crate::question::{Domain, Question, QuestionVar};
 use crate::sql::compare::is_small_number;
 use crate::sql::template::Place;
@@ -93,8 +93,8 @@ pub(super) fn is_by_values(residual: &Residual) -> bool {
 
 fn is_ordered_or_timed(plan: &Plan) -> bool {
     let mut found = false;
-    plan.selects().for_each(|select| select.each_expr(&mut |expr| found |= expr == Expr::Now));
-    for_each_condition(plan, &mut |condition| {
+    plan.selects().for_each(|select| select.for_each_expr(&mut |expr| found |= expr == Expr::Now));
+    plan.for_each_condition(&mut |condition| {
         found |= match condition {
             Condition::Compare { op, .. } => !matches!(op, CompareOp::Equal | CompareOp::NotEqual),
             Condition::OneOf { .. } | Condition::In { .. } | Condition::Any(_) | Condition::None(_) => false,

@@ -8,24 +8,19 @@
 //!    facts decide of each other first;
 //! 2. `fold` puts values and rows in, and decides what they decide; of two plans that read stored facts from different
 //!    ends, `ways` takes the one with fewer of their values;
-//! 3. `filter` sorts the alternatives of a filter; `checks`, `prefix`, `sets` and `literals` give the plan the shape
-//!    that the caller's database answers fast;
+//! 3. [`crate::optimise`] gives the plan the shape that the caller's database answers fast, and `filter` sorts the
+//!    alternatives of a filter;
 //! 4. `sql::forms` prints, with places for the question's values: a `likeness` says which questions share a text.
 
 mod anchor;
 mod answer;
-mod checks;
 mod component;
 mod equal;
 mod filter;
 pub(crate) mod fold;
-mod key;
 mod likeness;
-mod literals;
 mod narrow;
-mod prefix;
 mod put;
-mod sets;
 mod split;
 mod types;
 mod variant;
@@ -39,13 +34,16 @@ pub use ways::End;
 
 use crate::bindings::{Bindings, ColumnExpr};
 use crate::catalog::Catalog;
+use crate::compile;
 use crate::dialect::Dialect;
 use crate::ir::{Program, RuleId, TypeId};
 use crate::limits;
+use crate::plan::candidates::{Candidate, Candidates, first_fit};
 use crate::plan::ends::Ends;
-use crate::plan::{self, Aim, Planned};
+use crate::plan::{Planned, Request};
 use crate::question::{CompileError, Question, Shape, ShapeDomain, ShapeVar};
 use crate::refusal::{Limit, Refusal};
+use crate::rewrite;
 use variant::Variant;
 use ways::Ways;
 
@@ -149,16 +147,16 @@ pub fn plan(
     dialect: Dialect,
     most_rows: usize,
 ) -> Result<LocalPlan, CompileError> {
-    let plan = |most_readings| plan_within(program, catalog, shape, form, most_readings, most_rows);
+    let maker = Maker { program, catalog, most_readings: None, most_rows };
     if !dialect.features().expands_tables {
-        return plan(None)?.plan.whole();
+        return maker.plan(shape, form)?.plan.whole();
     }
-    let small = plan(Some(limits::TABLE_READINGS))?;
+    let small = Maker { most_readings: Some(limits::TABLE_READINGS), ..maker }.plan(shape, form)?;
     if !small.lacks_larger {
         return small.plan.whole();
     }
-    // Stored facts may yet decide parts of what is large; then only the text tells.
-    let large = plan(None)?.plan;
+    // Stored facts may yet decide parts of what is large; then only the text shows its size.
+    let large = maker.plan(shape, form)?.plan;
     if small.plan.asked.is_ok() && large.row.is_none() { Ok(small.plan) } else { large.whole() }
 }
 
@@ -173,6 +171,7 @@ struct Bounded {
 type Made = (Variant, Option<(Variant, Refusal)>);
 
 /// Makes the plans of a shape, which read their tables in at most so many places, if that is bounded.
+#[derive(Clone, Copy)]
 struct Maker<'m> {
     program: &'m Program,
     catalog: &'m Catalog,
@@ -181,6 +180,82 @@ struct Maker<'m> {
 }
 
 impl Maker<'_> {
+    /// The plans of a shape.
+    fn plan(&self, shape: &Shape, form: &Form) -> Result<Bounded, CompileError> {
+        let (asked, refusal) = match or_refused(self.asked(shape))? {
+            Ok((asked, refusal)) => (Ok(asked), refusal),
+            Err(refusal) => (Err(refusal), None),
+        };
+        let mut plan = LocalPlan { asked, refusal, row: None };
+        let mut lacks_larger = plan.asked.as_ref().is_err_and(Refusal::another_plan_may_help);
+        if let Some(var) = plan.lacks_row(shape, form) {
+            let mut given = shape.clone();
+            if let Some(var) = given.vars.get_mut(var) {
+                var.domain = ShapeDomain::Given;
+            }
+            match or_refused(self.row(&given, var))? {
+                Ok(Some(row)) => {
+                    plan.row = Some(row);
+                    lacks_larger = false;
+                }
+                Ok(None) => {}
+                Err(refusal) => lacks_larger |= refusal.another_plan_may_help(),
+            }
+        }
+        Ok(Bounded { plan, lacks_larger })
+    }
+
+    /// The question as it was asked, from both ends of stored facts, and when its rows are not the whole answer.
+    fn asked(&self, shape: &Shape) -> Result<(Ways, Option<(Ways, Refusal)>), CompileError> {
+        let request = Request { program: self.program, catalog: self.catalog, shape };
+        let forms = compile::forms(&request, &mut |_, _| {})?;
+        let from = |ends| {
+            first_fit(self.candidates(request, &forms, ends), |Candidate { planned, .. }| {
+                let has_other_end = planned.has_other_end;
+                Ok((self.made(planned, shape)?, has_other_end))
+            })
+        };
+        let ((asked, refusal), has_other_end) = from(Ends::Asked)?;
+        let other = has_other_end.then(|| or_refused(from(Ends::Stored { column: None }))).transpose()?;
+        // It is one more way to the same answer, and not needed.
+        let other = other.and_then(Result::ok).map(|(made, _)| made);
+        let (stored, refusing) = other.map_or((None, None), |(stored, refusal)| (Some(stored), refusal));
+        let refusing = refusing.map(|(refusing, _)| refusing);
+        Ok((Ways::new(asked, stored), refusal.map(|(asked, reason)| (Ways::new(asked, refusing), reason))))
+    }
+
+    /// The question with the value of a column as given, from both ends of stored facts; none if its rows would not be
+    /// the whole answer.
+    fn row(&self, shape: &Shape, column: usize) -> Result<Option<Ways>, CompileError> {
+        let request = Request { program: self.program, catalog: self.catalog, shape };
+        let forms = compile::forms(&request, &mut |_, _| {})?;
+        let from = |ends| {
+            first_fit(self.candidates(request, &forms, ends), |Candidate { mut planned, .. }| {
+                if planned.refusal.is_some() {
+                    return Ok(None);
+                }
+                // One of several values may still be asked for; a row passes with any of them.
+                planned.plan.answer.decide();
+                self.variant(planned, shape, Some(column)).map(Some)
+            })
+        };
+        let Some(asked) = from(Ends::Asked)? else { return Ok(None) };
+        let other = or_refused(from(Ends::Stored { column: Some(column) }))?;
+        Ok(Some(Ways::new(asked, other.ok().flatten())))
+    }
+
+    fn candidates<'c>(&self, request: Request<'c>, forms: &'c [rewrite::Form], ends: Ends) -> Candidates<'c> {
+        Candidates::new(request, forms, ends, self.most_readings.is_some())
+    }
+
+    fn made(&self, mut planned: Planned, shape: &Shape) -> Result<Made, CompileError> {
+        let refusal = planned.refusal.take().map(|(plan, reason)| {
+            let refusing = Planned { plan, ..planned.clone() };
+            Ok((self.variant(refusing, shape, None)?, reason))
+        });
+        Ok((self.variant(planned, shape, None)?, refusal.transpose()?))
+    }
+
     fn variant(
         &self,
         planned: Planned,
@@ -195,36 +270,6 @@ impl Maker<'_> {
             Some(_) | None => Ok(variant),
         }
     }
-
-    /// The plan from one end of stored facts, and whether there is another.
-    fn asked(&self, shape: &Shape, ends: Ends) -> Result<(Made, bool), CompileError> {
-        let mut make = |mut planned: Planned| {
-            let has_other_end = planned.has_other_end;
-            let refusal = planned.refusal.take().map(|(plan, reason)| {
-                let extra_constants = planned.extra_constants.clone();
-                let rules = planned.rules.clone();
-                let refusing = Planned { plan, refusal: None, extra_constants, rules, has_other_end };
-                Ok((self.variant(refusing, shape, None)?, reason))
-            });
-            Ok(((self.variant(planned, shape, None)?, refusal.transpose()?), has_other_end))
-        };
-        let measures = self.most_readings.is_some();
-        plan::plan(self.program, self.catalog, shape, Aim { make: &mut make, measures, ends })
-    }
-
-    /// The plan that takes the value of a column as given, from one end of stored facts.
-    fn row(&self, shape: &Shape, column: usize, ends: Ends) -> Result<Option<Variant>, CompileError> {
-        let mut make = |mut planned: Planned| {
-            if planned.refusal.is_some() {
-                return Ok(None);
-            }
-            // One of several values may still be asked for; a row passes with any of them.
-            planned.plan.answer.decide();
-            self.variant(planned, shape, Some(column)).map(Some)
-        };
-        let measures = self.most_readings.is_some();
-        plan::plan(self.program, self.catalog, shape, Aim { make: &mut make, measures, ends })
-    }
 }
 
 /// What was made, or why it was refused.
@@ -234,48 +279,6 @@ fn or_refused<T>(made: Result<T, CompileError>) -> Result<Result<T, Refusal>, Co
         Err(CompileError::Refused(refusal)) => Ok(Err(refusal)),
         Err(bug @ CompileError::Bug(_)) => Err(bug),
     }
-}
-
-/// Plans a shape with plans that read their tables in at most so many places, if that is bounded.
-fn plan_within(
-    program: &Program,
-    catalog: &Catalog,
-    shape: &Shape,
-    form: &Form,
-    most_readings: Option<usize>,
-    most_rows: usize,
-) -> Result<Bounded, CompileError> {
-    let maker = Maker { program, catalog, most_readings, most_rows };
-    let (asked, refusal) = match or_refused(maker.asked(shape, Ends::Asked))? {
-        Ok(((asked, refusal), has_other_end)) => {
-            let other = has_other_end.then(|| or_refused(maker.asked(shape, Ends::Stored { column: None })));
-            // It is one more way to the same answer, and not needed.
-            let other = other.transpose()?.and_then(Result::ok).map(|(made, _)| made);
-            let (stored, refusing) = other.map_or((None, None), |(stored, refusal)| (Some(stored), refusal));
-            let refusal = refusal
-                .map(|(asked, reason)| (Ways::new(asked, refusing.map(|(refusing, _)| refusing)), reason));
-            (Ok(Ways::new(asked, stored)), refusal)
-        }
-        Err(refusal) => (Err(refusal), None),
-    };
-    let mut plan = LocalPlan { asked, refusal, row: None };
-    let mut lacks_larger = plan.asked.as_ref().is_err_and(Refusal::another_plan_may_help);
-    if let Some(var) = plan.lacks_row(shape, form) {
-        let mut given = shape.clone();
-        if let Some(var) = given.vars.get_mut(var) {
-            var.domain = ShapeDomain::Given;
-        }
-        match or_refused(maker.row(&given, var, Ends::Asked))? {
-            Ok(Some(row)) => {
-                let other = maker.row(&given, var, Ends::Stored { column: Some(var) });
-                plan.row = Some(Ways::new(row, or_refused(other)?.ok().flatten()));
-                lacks_larger = false;
-            }
-            Ok(None) => {}
-            Err(refusal) => lacks_larger |= refusal.another_plan_may_help(),
-        }
-    }
-    Ok(Bounded { plan, lacks_larger })
 }
 
 impl LocalPlan {

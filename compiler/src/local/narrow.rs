@@ -15,9 +15,9 @@
 use super::component::Component;
 use super::equal::Equals;
 use super::split::{Splitter, is_column};
+use crate::algebra::aliases::free_aliases;
+use crate::algebra::{Condition, Expr, Select};
 use crate::ir::CompareOp;
-use crate::plan::algebra::{Condition, Expr, Select};
-use crate::plan::aliases::free_aliases;
 use indexmap::{IndexMap, IndexSet};
 
 impl Splitter<'_> {
@@ -87,7 +87,7 @@ impl Splitter<'_> {
         }
         let free = free_aliases(condition);
         let mut by: IndexMap<Expr, Option<Expr>> = IndexMap::new();
-        condition.each_expr(&mut |expr| {
+        condition.for_each_expr(&mut |expr| {
             let is_free =
                 expr.alias().is_some_and(|alias| free.contains(&alias)) || is_column(expr, self.column);
             if is_free && !component.owns(expr) {
@@ -101,7 +101,7 @@ impl Splitter<'_> {
         if by.values().any(Option::is_none) {
             return None;
         }
-        decided.for_each_expr(&mut |expr| {
+        decided.for_each_expr_mut(&mut |expr| {
             if let Some(Some(known)) = by.get(expr) {
                 *expr = *known;
             }
@@ -237,7 +237,7 @@ impl Splitter<'_> {
         let free = free_aliases(&condition);
         let mut select = Select { filter: vec![condition.clone()], ..Select::default() };
         let mut names: IndexMap<usize, usize> = IndexMap::new();
-        select.for_each_alias(&mut |alias| {
+        select.for_each_alias_mut(&mut |alias| {
             if !free.contains(alias) {
                 *alias = *names.entry(*alias).or_insert_with(|| self.alias());
             }
@@ -255,7 +255,7 @@ fn want(components: &mut [Component], rest: &mut [Condition], output: &mut [Expr
         }
     };
     output.iter_mut().for_each(&mut want);
-    rest.iter_mut().for_each(|condition| condition.for_each_expr(&mut want));
+    rest.iter_mut().for_each(|condition| condition.for_each_expr_mut(&mut want));
 }
 
 /// Replaces values by others that equal them, and drops the comparisons that say nothing more.
@@ -268,7 +268,7 @@ fn replace(rest: &mut Vec<Condition>, output: &mut [Expr], by: &[(Expr, Expr)]) 
     output.iter_mut().for_each(&mut replace);
     let mut left: Vec<Condition> = Vec::new();
     for mut condition in std::mem::take(rest) {
-        condition.for_each_expr(&mut replace);
+        condition.for_each_expr_mut(&mut replace);
         let is_said = matches!(
             &condition,
             Condition::Compare { op: CompareOp::Equal, left, right } if left == right

@@ -5,10 +5,10 @@
 //! a test (`x in (…)`); rows that are still needed beside each other stay.
 
 use super::fold::Folder;
+use crate::algebra::{Condition, Embedded, Expr, Plan, Rows, Select};
+use crate::datalog::constant;
 use crate::ir::{CompareOp, ConstId, Constant, Program};
-use crate::plan::algebra::{Condition, Embedded, Expr, Plan, Rows, Select};
 use crate::question::{Domain, Question};
-use crate::specialise::clause::constant;
 use indexmap::IndexSet;
 
 /// Puts the values of a question into a plan; `column` stays as it is.
@@ -31,7 +31,7 @@ pub(crate) fn put_values(
         Expr::Tag(tag) => *expr = Expr::Const(intern("", &tag.to_string())),
         Expr::Column { .. } | Expr::Const(_) | Expr::Given(_) | Expr::TypeName(_) | Expr::Unconstrained => {}
     };
-    plan.selects_mut().for_each(|select| select.for_each_expr(&mut value));
+    plan.selects_mut().for_each(|select| select.for_each_expr_mut(&mut value));
 }
 
 /// The literal's number: the policy's, or one of those beside it.
@@ -161,7 +161,7 @@ impl<E> Folder<'_, E> {
 /// The columns of a source that a select and its branches mention, ascending.
 fn used_columns(select: &mut Select, alias: usize) -> Vec<usize> {
     let mut used = Vec::new();
-    select.for_each_expr(&mut |expr| {
+    select.for_each_expr_mut(&mut |expr| {
         if let Expr::Column { alias: other, column } = *expr
             && other == alias
         {
@@ -185,7 +185,7 @@ fn project(select: &mut Select, alias: usize, used: &[usize], rows: &mut Rows) {
 }
 
 fn substitute(select: &mut Select, alias: usize, by: impl Fn(usize) -> Option<Expr>) {
-    select.for_each_expr(&mut |expr| {
+    select.for_each_expr_mut(&mut |expr| {
         if let Expr::Column { alias: other, column } = *expr
             && other == alias
             && let Some(value) = by(column)

@@ -18,12 +18,12 @@
 
 use super::component::{Anchors, Component, connected};
 use super::equal::Equals;
+use crate::algebra::TableRef;
+use crate::algebra::aliases::{free_aliases, number_aliases};
+use crate::algebra::prune;
+use crate::algebra::{Condition, Expr, From, FromKind, Plan, PlanAnswer, Range, Select, Table};
 use crate::catalog::{Catalog, RelationSource};
-use crate::plan::algebra::{Condition, Expr, From, FromKind, Plan, PlanAnswer, Range, Select, Table};
-use crate::plan::aliases::{free_aliases, number_aliases};
-use crate::plan::prune;
 use crate::question::AnswerColumn;
-use crate::specialise::clause::TableRef;
 use indexmap::IndexMap;
 
 /// What the store is asked for.
@@ -50,7 +50,7 @@ pub(crate) fn split(plan: Plan, catalog: &Catalog, column: Option<usize>, most: 
     let mut next_alias = 0;
     let mut plan = plan;
     let mut highest = |alias: &mut usize| next_alias = next_alias.max(*alias);
-    plan.selects_mut().for_each(|select| select.for_each_alias(&mut highest));
+    plan.selects_mut().for_each(|select| select.for_each_alias_mut(&mut highest));
     let mut stored = Vec::new();
     for table in &plan.tables {
         let is_stored = table.body.selects().all(|select| is_stored_select(select, catalog, &stored, column));
@@ -97,17 +97,13 @@ fn is_stored_kind(kind: FromKind, catalog: &Catalog, stored: &[bool]) -> bool {
 /// Whether the store alone answers a select, whatever surrounds it.
 fn is_stored_select(select: &Select, catalog: &Catalog, stored: &[bool], column: Option<usize>) -> bool {
     let mut reads_column = false;
-    select.each_expr(&mut |expr| reads_column |= is_column(expr, column));
+    select.for_each_expr(&mut |expr| reads_column |= is_column(expr, column));
     !reads_column && reads_stored(select, catalog, stored)
 }
 
 fn reads_stored(select: &Select, catalog: &Catalog, stored: &[bool]) -> bool {
     select.from.iter().all(|from| is_stored_kind(from.kind, catalog, stored))
-        && select
-            .filter
-            .iter()
-            .flat_map(Condition::branches)
-            .all(|branch| reads_stored(branch, catalog, stored))
+        && select.branches().all(|branch| reads_stored(branch, catalog, stored))
 }
 
 /// Whether a value is the caller's column.
@@ -167,7 +163,7 @@ impl Splitter<'_> {
         from.extend(left);
         select.from = from;
         select.filter = rest;
-        select.for_each_expr(&mut |expr| {
+        select.for_each_expr_mut(&mut |expr| {
             if let Some(by) = replaced.get(expr) {
                 *expr = *by;
             }
@@ -191,22 +187,15 @@ impl Splitter<'_> {
     }
 
     fn branches(&mut self, condition: &mut Condition, around: &Around) {
-        match condition {
-            Condition::Compare { .. } | Condition::OneOf { .. } => {}
-            Condition::In { selects: branches, .. }
-            | Condition::Any(branches)
-            | Condition::None(branches) => {
-                for branch in branches {
-                    self.replace(branch, around);
-                }
-            }
+        for branch in condition.branches_mut() {
+            self.replace(branch, around);
         }
     }
 
     /// Whether the store can decide a condition, once it has the condition's own sources.
     pub(super) fn is_pure(&self, condition: &Condition) -> bool {
         let mut reads_column = false;
-        condition.each_expr(&mut |expr| reads_column |= is_column(expr, self.column));
+        condition.for_each_expr(&mut |expr| reads_column |= is_column(expr, self.column));
         let is_simple = matches!(condition, Condition::Compare { .. } | Condition::OneOf { .. });
         // A comparison of values that the question gives is decided when they are put in.
         let is_given = is_simple && free_aliases(condition).is_empty();
@@ -250,8 +239,8 @@ impl Splitter<'_> {
 /// The catalog's relations that a plan reads, ascending.
 pub(crate) fn sources(plan: &Plan) -> Vec<usize> {
     let mut found = Vec::new();
-    for_each_source(plan, &mut |kind| {
-        if let FromKind::Source(source) | FromKind::Row(source) = kind {
+    plan.for_each_source(&mut |from| {
+        if let FromKind::Source(source) | FromKind::Row(source) = from.kind {
             found.push(source);
         }
     });
@@ -260,30 +249,10 @@ pub(crate) fn sources(plan: &Plan) -> Vec<usize> {
     found
 }
 
-/// Visits what every select of a plan reads.
-pub(super) fn for_each_source(plan: &Plan, visit: &mut impl FnMut(FromKind)) {
-    fn walk(select: &Select, visit: &mut impl FnMut(FromKind)) {
-        select.from.iter().for_each(|from| visit(from.kind));
-        let branches = select.filter.iter().flat_map(Condition::branches);
-        branches.for_each(|branch| walk(branch, visit));
-    }
-    plan.selects().for_each(|select| walk(select, visit));
-}
-
-/// Visits every condition of a plan.
-pub(super) fn for_each_condition(plan: &Plan, visit: &mut impl FnMut(&Condition)) {
-    fn walk(select: &Select, visit: &mut impl FnMut(&Condition)) {
-        for condition in &select.filter {
-            visit(condition);
-            condition.branches().iter().for_each(|branch| walk(branch, visit));
-        }
-    }
-    plan.selects().for_each(|select| walk(select, visit));
-}
-
 fn reads_itself(branches: &[Select]) -> bool {
-    branches.iter().any(|branch| {
-        branch.from.iter().any(|from| from.kind == FromKind::Table(TableRef::Itself))
-            || branch.filter.iter().any(|condition| reads_itself(condition.branches()))
-    })
+    let mut found = false;
+    for branch in branches {
+        branch.for_each_source(&mut |from| found |= from.kind == FromKind::Table(TableRef::Itself));
+    }
+    found
 }

@@ -1,11 +1,12 @@
 //! The types of the columns that a part answers with, so that its values are literals of the right type.
 
 use super::split::Residual;
+use crate::algebra::TableRef;
+use crate::algebra::{Expr, FromKind, Plan, Select};
 use crate::catalog::Catalog;
+use crate::datalog::constant;
 use crate::ir::{Constant, Program, TypeId};
-use crate::plan::algebra::{Expr, FromKind, Plan, Select};
 use crate::question::{Shape, Slot};
-use crate::specialise::clause::{TableRef, constant};
 use indexmap::IndexSet;
 
 /// What the types of values depend on.

@@ -11,13 +11,14 @@ use super::split::{self, Residual};
 use super::types::Types;
 use super::ways::Fetch;
 use super::{Asked, LocalError};
+use crate::algebra::verify::{Keeps, Open, Verifier};
+use crate::algebra::{Condition, Embedded, FromKind, Plan};
 use crate::catalog::Catalog;
+use crate::datalog::print::Names;
 use crate::dialect;
 use crate::ir::{Constant, Program, RuleId, TypeId};
+use crate::optimise::widths;
 use crate::plan::Planned;
-use crate::plan::algebra::{Condition, Embedded, FromKind, Plan};
-use crate::plan::print::Names;
-use crate::plan::verify::{Keeps, Open, Verifier};
 use crate::question::{CompileError, Shape, ShapeVar, Statement};
 use crate::refusal::Refusal;
 use crate::sql;
@@ -192,16 +193,11 @@ impl Variant {
     }
 }
 
-/// How many columns each embedded source has, where its rows are known.
-pub(super) fn widths(embedded: &[Embedded]) -> Vec<Option<usize>> {
-    embedded.iter().map(|embedded| embedded.rows.as_ref()?.first().map(Vec::len)).collect()
-}
-
 /// The embedded sources that a plan reads, ascending.
 fn embedded_sources(plan: &Plan) -> Vec<usize> {
     let mut found = Vec::new();
-    split::for_each_source(plan, &mut |kind| {
-        if let FromKind::Embedded(index) = kind {
+    plan.for_each_source(&mut |from| {
+        if let FromKind::Embedded(index) = from.kind {
             found.push(index);
         }
     });
@@ -213,7 +209,7 @@ fn embedded_sources(plan: &Plan) -> Vec<usize> {
 /// The most literals that one condition of a plan lists.
 fn most_literals(plan: &Plan) -> usize {
     let mut most = 0;
-    split::for_each_condition(plan, &mut |condition| {
+    plan.for_each_condition(&mut |condition| {
         if let Condition::OneOf { literals, .. } = condition {
             most = most.max(literals.len());
         }

@@ -5,12 +5,11 @@
 //! database only, so the store either gives all folders to walk up through, or those that the actor may see.
 
 use super::fold::{Fetched, Folded};
-use super::split;
 use super::variant::Variant;
 use super::{Asked, LocalError};
+use crate::algebra::{Condition, Expr, FromKind};
 use crate::ir::Constant;
 use crate::limits;
-use crate::plan::algebra::{Condition, Expr, FromKind};
 use crate::question::{CompileError, Statement};
 use crate::refusal::Refusal;
 use indexmap::IndexSet;
@@ -102,13 +101,13 @@ impl Ways {
 /// How many values a text has of a plan.
 fn n_values(folded: &Folded) -> usize {
     let mut count = 0_usize;
-    split::for_each_source(&folded.plan, &mut |kind| {
-        if let FromKind::Embedded(index) = kind {
+    folded.plan.for_each_source(&mut |from| {
+        if let FromKind::Embedded(index) = from.kind {
             let rows = folded.embedded.get(index).and_then(|embedded| embedded.rows.as_ref());
             count += rows.map_or(0, |rows| rows.iter().map(Vec::len).sum());
         }
     });
-    split::for_each_condition(&folded.plan, &mut |condition| match condition {
+    folded.plan.for_each_condition(&mut |condition| match condition {
         Condition::OneOf { literals, .. } => count += literals.len(),
         Condition::Compare { left, right, .. } => {
             count += [left, right].into_iter().filter(|expr| matches!(expr, Expr::Const(_))).count();

@@ -2,7 +2,7 @@
 
 use super::LocalPlan;
 use super::variant::Variant;
-use crate::plan::algebra::{Condition, Expr, From, Plan, Select, Table};
+use crate::algebra::{Condition, Expr, From, Plan, Select, Table};
 use std::mem::size_of;
 
 impl LocalPlan {

@@ -1,10 +1,9 @@
 //! One select in the making: goals still to plan, and what the sources so far bind.
 
-use super::algebra::{Condition, Expr, From, FromKind, Select};
+use super::body::{Clause, Goal, ScanArg, Term};
+use crate::algebra::{Condition, Expr, From, FromKind, Select};
 use crate::ir::{CompareOp, Polarity, RuleId, VarId};
 use crate::refusal::VarName;
-use crate::specialise::clause::{Clause, Goal, ScanArg, Term};
-use crate::specialise::for_each_goal_term;
 
 /// A select in the making.
 #[derive(Clone, Debug)]
@@ -136,7 +135,7 @@ impl Build {
         }
         for goal in &clause.goals {
             let mut goal = goal.clone();
-            for_each_goal_term(&mut goal, &mut |term| {
+            goal.for_each_term_mut(&mut |term| {
                 if let Term::Var(var) = *term
                     && let Some(Some(renamed)) = names.get(var.index())
                 {
@@ -146,11 +145,6 @@ impl Build {
             self.goals.push(goal);
         }
         self.rule = clause.rule.or(self.rule);
-    }
-
-    /// The goals, and the names of their variables.
-    pub(super) fn into_goals(self) -> (Vec<Goal>, Vec<VarName>) {
-        (self.goals, self.names)
     }
 
     /// A build inside this one: the same variables, no sources, one positive goal and its guards. The
@@ -175,7 +169,7 @@ impl Build {
             }));
         }
         let mut locals: Vec<(Term, Term)> = Vec::new();
-        for_each_goal_term(&mut goal, &mut |term| {
+        goal.for_each_term_mut(&mut |term| {
             if let Term::Local(_) = *term {
                 let known = locals.iter().find(|(local, _)| local == term).map(|(_, fresh)| *fresh);
                 let fresh = known.unwrap_or_else(|| inner.fresh(&VarName::UNNAMED));

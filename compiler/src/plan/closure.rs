@@ -11,14 +11,15 @@
 //! - **Flat**: the whole component in one table with a tag column, as a linear fixpoint or, where a step
 //!   calls the component twice, on the whole state at once.
 
-use super::algebra::{Expr, Select, TableBody};
+use super::body::{Clause, Goal, Term, terms};
 use super::build::Build;
 use super::planner::{PlanError, Planner, Shares};
-use super::recursion::{Classes, Recursion, classes};
 use super::scope::Scope;
-use crate::ir::{Polarity, VarId};
+use crate::algebra::{Expr, Select, TableBody, TableRef};
+use crate::datalog::RelId;
+use crate::datalog::recursion::{Classes, Recursion, classes};
+use crate::ir::VarId;
 use crate::refusal::VarName;
-use crate::specialise::clause::{Clause, Goal, RelId, Relation, TableRef, Term};
 
 /// How one class of columns is closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,7 +96,7 @@ impl Planner<'_> {
             }
             closed => closed?,
         };
-        Ok(Goal::Call { polarity: Polarity::Positive, rel: closed, args: args.to_vec(), guards: Vec::new() })
+        Ok(Goal::call(closed, args.to_vec()))
     }
 
     fn close_call(&mut self, call: &Call<'_>) -> Result<RelId, PlanError> {
@@ -150,12 +151,6 @@ impl Planner<'_> {
         modes
     }
 
-    pub(super) fn relation_for(&mut self, call: &Call<'_>, clauses: Vec<Clause>) -> Result<RelId, PlanError> {
-        let relation = self.relation(call.rel).ok_or(PlanError::Bug("a call of no relation"))?;
-        let closed = Relation { clauses, pred: relation.pred, adornments: relation.adornments.clone() };
-        Ok(self.add_relation(closed))
-    }
-
     /// The whole component in one table with a tag and padded columns.
     fn flat(&mut self, call: &Call<'_>) -> Result<RelId, PlanError> {
         let recursion = call.recursion;
@@ -169,12 +164,7 @@ impl Planner<'_> {
         for (member, exit) in call.exits.iter().enumerate() {
             let n_columns = recursion.widths.get(member).copied().unwrap_or(0);
             let head: Vec<Term> = (0..n_columns).map(|column| Term::Var(VarId::from_index(column))).collect();
-            let goal = Goal::Call {
-                polarity: Polarity::Positive,
-                rel: *exit,
-                args: head.clone(),
-                guards: Vec::new(),
-            };
+            let goal = Goal::call(*exit, head.clone());
             let var_names = vec![VarName::UNNAMED; n_columns];
             base.extend(self.step_selects(&Clause {
                 rule: None,
@@ -185,17 +175,13 @@ impl Planner<'_> {
         }
         let mut step = Vec::new();
         for rule in &recursion.steps {
-            let mut clause = Clause {
-                goals: Vec::new(),
-                head: padded(rule.member, &rule.head, Term::Tag(0)),
-                ..rule.clause.clone()
-            };
+            let mut clause = Clause::like(&rule.clause);
+            clause.head = padded(rule.member, &terms(&rule.head), Term::Tag(0));
             for (callee, args) in &rule.calls {
-                clause
-                    .goals
-                    .push(Goal::Rows { table: TableRef::Itself, args: padded(*callee, args, Term::Ignored) });
+                let args = padded(*callee, &terms(args), Term::Ignored);
+                clause.goals.push(Goal::Rows { table: TableRef::Itself, args });
             }
-            clause.goals.extend(rule.goals.iter().cloned());
+            clause.goals.extend(rule.goals.iter().map(Goal::from));
             step.extend(self.step_selects(&clause)?);
         }
         let body = if recursion.is_linear() {
@@ -209,7 +195,7 @@ impl Planner<'_> {
         let var_names = vec![VarName::UNNAMED; n_columns];
         let head: Vec<Term> = (0..n_columns).map(|column| Term::Var(VarId::from_index(column))).collect();
         let goals = vec![Goal::Rows { table, args: padded(own, &head, Term::Ignored) }];
-        self.relation_for(call, vec![Clause { rule: None, head, goals, var_names }])
+        Ok(self.relation_like(call.rel, vec![Clause { rule: None, head, goals, var_names }]))
     }
 
     /// Plans one clause of a table on its own; its head is what comes out.

@@ -6,15 +6,16 @@
 //! rows. A call whose values nobody needs becomes a branch (`EXISTS`); one that binds becomes a table of
 //! its own, or its clauses are distributed over the select.
 
-use super::algebra::{Condition, FromKind, Select};
+use super::body::{Clause, Goal, ScanArg, Term};
 use super::build::Build;
 use super::planner::{PlanError, Planner, Shares};
 use super::scope::Scope;
-use super::step::{Step, for_each_term, is_ready};
+use super::step::{Step, is_ready};
+use crate::algebra::{Condition, FromKind, Select};
+use crate::datalog::RelId;
 use crate::ir::{CompareOp, ConstId, Polarity};
 use crate::limits;
 use crate::refusal::VarName;
-use crate::specialise::clause::{Clause, Goal, RelId, ScanArg, Term};
 
 impl Planner<'_> {
     /// Plans a body: the union of the selects answers it.
@@ -70,7 +71,7 @@ impl Planner<'_> {
                 // Nothing enumerates it; as a branch it is told its values.
                 Err(PlanError::Unbound { .. } | PlanError::Unseeded) => {
                     self.forget_tables(n_tables);
-                    Goal::Call { polarity: Polarity::Positive, rel, args, guards: Vec::new() }
+                    Goal::call(rel, args)
                 }
                 Err(error @ (PlanError::TooLarge | PlanError::Bug(_))) => return Err(error),
             };
@@ -247,7 +248,7 @@ fn finish(build: Build) -> Advance {
     let unbound = |term: Term| PlanError::Unbound { var: build.name(term).clone(), rule: build.rule };
     if let Some(goal) = build.goals.first() {
         let mut stuck = None;
-        for_each_term(goal, &mut |term| {
+        goal.for_each_term(&mut |term| {
             if build.expr(term).is_none() && matches!(term, Term::Var(_)) && stuck.is_none() {
                 stuck = Some(term);
             }

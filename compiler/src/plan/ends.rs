@@ -6,11 +6,12 @@
 //! that only the caller's database knows as unbound: the closure then starts from the question's values, and the caller's
 //! values select from it.
 
-use super::algebra::{Condition, Expr, FromKind, Select};
+use super::body::Goal;
 use super::planner::Planner;
 use super::scope::Scope;
+use crate::algebra::{Expr, FromKind, Select, TableRef};
 use crate::catalog::RelationSource;
-use crate::specialise::clause::{Goal, RelId, TableRef};
+use crate::datalog::RelId;
 use rustc_hash::FxHashSet;
 
 /// From which end a closure over stored facts starts.
@@ -76,6 +77,6 @@ impl Planner<'_> {
 
     fn reads_stored(&self, select: &Select) -> bool {
         select.from.iter().all(|from| self.is_stored_source(from.kind))
-            && select.filter.iter().flat_map(Condition::branches).all(|branch| self.reads_stored(branch))
+            && select.branches().all(|branch| self.reads_stored(branch))
     }
 }

@@ -1,21 +1,25 @@
 //! The state of planning one question: its relations, which of them recurse, the tables made so far.
 
-use super::algebra::{Expr, Plan, PlanAnswer, Range, Select, Table, TableBody};
-use super::aliases::number_aliases;
+use super::body::{Clause, Relation, Term};
 use super::build::Build;
 use super::ends::Ends;
 use super::scope::Scope;
+use crate::algebra::aliases::number_aliases;
+use crate::algebra::prune;
+use crate::algebra::{Expr, Plan, PlanAnswer, Range, Select, Table, TableBody, TableRef};
 use crate::catalog::Catalog;
-use crate::ir::{Program, RuleId, TypeId};
+use crate::datalog::print::heading;
+use crate::datalog::recursion::{Recursion, take_apart};
+use crate::datalog::{self, Adornment, Output, RelId, Root, Specialised};
+use crate::id_vec::IdVec;
+use crate::ir::{Program, RuleId};
 use crate::limits;
 use crate::question::{AnswerColumn, CompileError, Shape, ShapeDomain};
 use crate::refusal::{Limit, Place, Refusal, VarName};
-use crate::specialise::clause::{
-    Adornment, Clause, Goal, Output, RelId, Relation, Root, Specialised, TableRef, Term,
-};
-use crate::strata::graph::{Component, components};
+use crate::rewrite::Form;
 use indexmap::IndexSet;
 use rustc_hash::FxHashMap;
+use std::rc::Rc;
 
 /// Why a body cannot be planned in one way; another way may do.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,11 +66,13 @@ pub(super) enum Asked {
 pub(super) struct Planner<'p> {
     pub(super) program: &'p Program,
     pub(super) catalog: &'p Catalog,
-    relations: Vec<Relation>,
-    /// For each relation of the question's program the recursive component it belongs to.
-    component_of: Vec<Option<usize>>,
-    components: Vec<Component>,
-    pub(super) exits: FxHashMap<RelId, RelId>,
+    /// The question's program.
+    datalog: &'p Specialised,
+    /// Its relations, and after them those made while planning.
+    relations: IdVec<RelId, Relation>,
+    /// For each relation the members of its recursive component.
+    component_of: FxHashMap<RelId, Rc<[RelId]>>,
+    exits: FxHashMap<RelId, RelId>,
     /// For each relation that was closed flat, which depends on no argument, its closure.
     pub(super) flat: FxHashMap<RelId, RelId>,
     pub(super) tables: Vec<Table>,
@@ -79,7 +85,7 @@ pub(super) struct Planner<'p> {
     /// How many bodies are being planned inside each other.
     pub(super) depth: usize,
     /// Relations that many alternatives read, each for other roles.
-    pub(super) shared: IndexSet<RelId>,
+    pub(super) shared: &'p IndexSet<RelId>,
     /// What becomes a shared table.
     pub(super) shares: Shares,
     /// From which end closures over stored facts start.
@@ -100,31 +106,25 @@ impl<'p> Planner<'p> {
     pub(super) fn new(
         program: &'p Program,
         catalog: &'p Catalog,
-        specialised: Specialised,
+        form: &'p Form,
         shares: Shares,
         ends: Ends,
     ) -> Self {
-        let relations = specialised.relations;
-        let is_decision = specialised
-            .roots
-            .iter()
-            .all(|root| root.outputs.iter().all(|output| !matches!(output.term(), Some(Term::Var(_)))));
-        let components: Vec<Component> =
-            strata(&relations).into_iter().filter(|component| component.recursive).collect();
-        let mut component_of = vec![None; relations.len()];
-        for (index, component) in components.iter().enumerate() {
-            for node in &component.nodes {
-                if let Some(slot) = component_of.get_mut(*node) {
-                    *slot = Some(index);
-                }
-            }
+        let Form { program: datalog, shared, .. } = form;
+        let is_decision = datalog.roots.iter().all(|root| {
+            root.outputs.iter().all(|output| !matches!(output.term(), Some(datalog::Term::Var(_))))
+        });
+        let mut component_of = FxHashMap::default();
+        for component in datalog.strata().into_iter().filter(|component| component.recursive) {
+            let members: Rc<[RelId]> = component.nodes.into_iter().map(RelId::from_index).collect();
+            component_of.extend(members.iter().map(|member| (*member, Rc::clone(&members))));
         }
         Self {
             program,
             catalog,
-            relations,
+            datalog,
+            relations: datalog.relations.iter().map(Relation::from).collect(),
             component_of,
-            components,
             exits: FxHashMap::default(),
             flat: FxHashMap::default(),
             tables: Vec::new(),
@@ -134,7 +134,7 @@ impl<'p> Planner<'p> {
             depth: 0,
             refused: None,
             wanted: Vec::new(),
-            shared: specialised.shared,
+            shared,
             shares,
             ends,
             has_other_end: false,
@@ -144,23 +144,26 @@ impl<'p> Planner<'p> {
 
     /// The clauses of a relation.
     pub(super) fn clauses(&self, rel: RelId) -> &[Clause] {
-        self.relations.get(rel.0).map_or(&[], |relation| &relation.clauses)
-    }
-
-    /// The relation of this id.
-    pub(super) fn relation(&self, rel: RelId) -> Option<&Relation> {
-        self.relations.get(rel.0)
-    }
-
-    /// The members of the relation's recursive component, if it has one.
-    pub(super) fn component(&self, rel: RelId) -> Option<Vec<RelId>> {
-        let index = self.component_of.get(rel.0).copied().flatten()?;
-        self.components.get(index).map(|component| component.nodes.iter().map(|node| RelId(*node)).collect())
+        &self.relations[rel].clauses
     }
 
     /// Whether the relation takes part in recursion.
     pub(super) fn is_recursive(&self, rel: RelId) -> bool {
-        self.component_of.get(rel.0).is_some_and(Option::is_some)
+        self.component_of.contains_key(&rel)
+    }
+
+    /// Takes the component of a relation apart, with a relation for each member's exits.
+    pub(super) fn recursion(&mut self, rel: RelId) -> Option<(Recursion, Vec<RelId>)> {
+        let members = Rc::clone(self.component_of.get(&rel)?);
+        let recursion = take_apart(self.datalog, &members)?;
+        let mut exits = Vec::new();
+        for (member, exit) in members.iter().zip(&recursion.exits) {
+            let known = self.exits.get(member).copied();
+            let exit = known.unwrap_or_else(|| self.relations.push(exit.into()));
+            self.exits.insert(*member, exit);
+            exits.push(exit);
+        }
+        Some((recursion, exits))
     }
 
     /// Whether a relation of the catalog says who holds what on a resource, actor first.
@@ -171,16 +174,15 @@ impl<'p> Planner<'p> {
 
     /// For each column: do the clauses only test it?
     pub(super) fn tested_columns(&self, rel: RelId) -> impl Iterator<Item = bool> {
-        let adornments = self.relations.get(rel.0).map_or(&[][..], |relation| &relation.adornments);
-        let columns = adornments.iter().filter(|adornment| adornment.has_column());
+        let columns = self.relations[rel].adornments.iter().filter(|adornment| adornment.has_column());
         columns.map(|adornment| matches!(adornment, Adornment::Tested(_)))
     }
 
-    /// Adds a relation made while planning; it is not recursive.
-    pub(super) fn add_relation(&mut self, relation: Relation) -> RelId {
-        self.relations.push(relation);
-        self.component_of.push(None);
-        RelId(self.relations.len() - 1)
+    /// A relation like another one, of other clauses; it is not recursive.
+    pub(super) fn relation_like(&mut self, pattern: RelId, clauses: Vec<Clause>) -> RelId {
+        let Relation { pred, adornments, .. } = &self.relations[pattern];
+        let relation = Relation { pred: *pred, adornments: adornments.clone(), clauses };
+        self.relations.push(relation)
     }
 
     /// Forgets the tables from this one on, because the plan that made them is given up.
@@ -209,15 +211,13 @@ impl<'p> Planner<'p> {
         if let Some(index) = known {
             return TableRef::Table(index);
         }
-        let relation = self.relations.get(rel.0);
-        let predicate =
-            relation.and_then(|relation| self.program.predicates.get_index(relation.pred.index()));
+        let Relation { pred, adornments, .. } = &self.relations[rel];
+        let predicate = self.program.predicates.get_index(pred.index());
         let predicate = predicate.map_or("", |predicate| predicate.name.as_str());
         let readable: String =
             predicate.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '_').take(20).collect();
         let number = self.tables.len() + 1;
-        let described =
-            relation.map_or(String::new(), |relation| super::print::heading(self.program, relation));
+        let described = heading(self.program, *pred, adornments);
         let comment = if purpose.is_empty() { described } else { format!("{described}: {purpose}") };
         self.tables.push(Table { name: format!("pc{number}_{readable}"), comment, n_columns, body });
         TableRef::Table(self.tables.len() - 1)
@@ -233,9 +233,8 @@ impl<'p> Planner<'p> {
         for root in roots {
             let mut build = Build::default();
             let args: Vec<Term> = Vec::new();
-            let mut clause = root.clause.clone();
-            let terms = root.outputs.iter().filter_map(Output::term);
-            clause.head = terms.collect();
+            let mut clause = Clause::from(&root.clause);
+            clause.head = root.outputs.iter().filter_map(Output::term).map(Term::from).collect();
             let fresh: Vec<Term> = clause.head.iter().map(|term| build.fresh(clause.name(*term))).collect();
             build.inline(&clause, if fresh.is_empty() { &args } else { &fresh });
             build.output.clone_from(&fresh);
@@ -267,7 +266,7 @@ impl<'p> Planner<'p> {
         match refusal {
             CompileError::Refused(refusal) if !always => {
                 let answer = PlanAnswer::Decision(refused.into_iter().map(|(select, _)| select).collect());
-                let plan = super::answer::prune(Plan::new(self.tables.clone(), answer));
+                let plan = prune(Plan::new(self.tables.clone(), answer));
                 Ok(Some((plan, refusal)))
             }
             error => Err(error),
@@ -276,7 +275,7 @@ impl<'p> Planner<'p> {
 
     /// The plan with the tables that it needs.
     pub(super) fn into_plan(self, answer: PlanAnswer) -> Plan {
-        super::answer::prune(Plan::new(self.tables, answer))
+        prune(Plan::new(self.tables, answer))
     }
 
     /// The refusal that a planning error means for the caller.
@@ -299,32 +298,6 @@ impl<'p> Planner<'p> {
     }
 }
 
-/// The components of relations that have clauses, dependencies first.
-pub(super) fn strata(relations: &[Relation]) -> Vec<Component> {
-    let edges = relations.iter().enumerate().flat_map(|(reader, relation)| {
-        let goals = relation.clauses.iter().flat_map(|clause| &clause.goals);
-        goals.filter_map(move |goal| match goal {
-            Goal::Call { rel, .. } => Some((reader, rel.0)),
-            Goal::Scan { .. } | Goal::Values { .. } | Goal::Compare { .. } | Goal::Rows { .. } => None,
-        })
-    });
-    let mut components = components(relations.len(), edges);
-    let has_clauses =
-        |node: &usize| relations.get(*node).is_some_and(|relation| !relation.clauses.is_empty());
-    components.retain(|component| component.nodes.iter().any(has_clauses));
-    components
-}
-
-/// The relations that are recursive by calling themselves and no other relation that calls them.
-pub(super) fn alone(relations: &[Relation]) -> IndexSet<RelId> {
-    let recursive = strata(relations).into_iter().filter(|component| component.recursive);
-    let alone = recursive.filter_map(|component| match component.nodes.as_slice() {
-        [only] => Some(RelId(*only)),
-        _ => None,
-    });
-    alone.collect()
-}
-
 /// The columns of the answer to a shape.
 fn columns(shape: &Shape) -> Vec<AnswerColumn> {
     let columns = shape.vars.iter().enumerate().flat_map(|(index, var)| match var.domain {
@@ -333,12 +306,4 @@ fn columns(shape: &Shape) -> Vec<AnswerColumn> {
         ShapeDomain::Literal(_) | ShapeDomain::Given | ShapeDomain::Ignored => Vec::new(),
     });
     columns.collect()
-}
-
-/// The type of an output, for a wanted variable of any type.
-pub(super) fn type_of(output: &Output) -> Option<TypeId> {
-    match output {
-        Output::Term(_, ty) => Some(*ty),
-        Output::Unconstrained(ty) => *ty,
-    }
 }

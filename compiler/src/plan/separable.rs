@@ -3,13 +3,14 @@
 //! In: a call of it, its classes of columns, and for each class whether it is walked or closed forwards. Out: a
 //! relation without recursion over the tables that hold both.
 
-use super::algebra::{Condition, Expr, Select, TableBody};
+use super::body::{Clause, Goal, Term, terms};
 use super::closure::{Call, Known, Mode};
 use super::planner::{PlanError, Planner};
-use super::recursion::{Classes, Recursion, Step};
-use crate::ir::{CompareOp, Polarity, VarId};
+use crate::algebra::{Condition, Expr, Select, TableBody, TableRef};
+use crate::datalog::RelId;
+use crate::datalog::recursion::{Classes, Recursion, Step};
+use crate::ir::{CompareOp, VarId};
 use crate::refusal::VarName;
-use crate::specialise::clause::{Clause, Goal, RelId, TableRef, Term};
 
 impl Planner<'_> {
     /// Closes each class in its mode, and returns a relation with the columns of the call.
@@ -65,7 +66,7 @@ impl Planner<'_> {
                 goals.push(Goal::Rows { table: *table, args });
             }
             let rel = *call.exits.get(member).ok_or(PlanError::Bug("a member without exits"))?;
-            goals.push(Goal::Call { polarity: Polarity::Positive, rel, args: at_exit, guards: Vec::new() });
+            goals.push(Goal::call(rel, at_exit));
             reached.push((member, Clause { rule: None, head: head.clone(), goals, var_names: names }));
         }
         let clauses = if forward.is_empty() {
@@ -73,7 +74,7 @@ impl Planner<'_> {
         } else {
             vec![self.forward(call, classes, &forward, reached)?]
         };
-        self.relation_for(call, clauses)
+        Ok(self.relation_like(call.rel, clauses))
     }
 
     /// The table of all that a class's bound values lead to: where it started (for values that differ by
@@ -102,7 +103,8 @@ impl Planner<'_> {
         let mut step = Vec::new();
         for rule in steps_of(call.recursion, classes, class) {
             let (callee, args) = rule.calls.first().ok_or(PlanError::Bug("a step without a call"))?;
-            let mut clause = Clause { head: Vec::new(), goals: Vec::new(), ..rule.clause.clone() };
+            let (head, args) = (terms(&rule.head), terms(args));
+            let mut clause = Clause::like(&rule.clause);
             let mut from = Vec::new();
             for _ in 0..n_started {
                 clause.var_names.push(VarName::UNNAMED);
@@ -114,11 +116,11 @@ impl Planner<'_> {
                 from.push(Term::Tag(rule.member));
                 clause.head.push(Term::Tag(*callee));
             }
-            from.extend(columns.iter().filter_map(|column| rule.head.get(*column)));
+            from.extend(columns.iter().filter_map(|column| head.get(*column)));
             clause.head.extend(columns.iter().filter_map(|column| args.get(*column)));
             clause.goals.push(Goal::Rows { table: TableRef::Itself, args: from });
-            clause.goals.extend(rule.goals.iter().cloned());
-            clause.goals.extend(fixed(call, classes, &rule.head));
+            clause.goals.extend(rule.goals.iter().map(Goal::from));
+            clause.goals.extend(fixed(call, classes, &head));
             step.extend(self.step_selects(&clause)?);
         }
         let body = TableBody::Recursive { base: vec![base], step };
@@ -156,12 +158,13 @@ impl Planner<'_> {
             for rule in steps_of(call.recursion, classes, *class).filter(|rule| has_tag || rule.member == own)
             {
                 let (callee, args) = rule.calls.first().ok_or(PlanError::Bug("a step without a call"))?;
-                let mut clause = Clause { head: Vec::new(), goals: Vec::new(), ..rule.clause.clone() };
-                clause.head = tag(rule.member).into_iter().chain(pick(&rule.head)).collect();
-                let from = tag(*callee).into_iter().chain(pick(args)).collect();
+                let head = terms(&rule.head);
+                let mut clause = Clause::like(&rule.clause);
+                clause.head = tag(rule.member).into_iter().chain(pick(&head)).collect();
+                let from = tag(*callee).into_iter().chain(pick(&terms(args))).collect();
                 clause.goals.push(Goal::Rows { table: TableRef::Itself, args: from });
-                clause.goals.extend(rule.goals.iter().cloned());
-                clause.goals.extend(fixed(call, classes, &rule.head));
+                clause.goals.extend(rule.goals.iter().map(Goal::from));
+                clause.goals.extend(fixed(call, classes, &head));
                 step.extend(self.step_selects(&clause)?);
             }
         }

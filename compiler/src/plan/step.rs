@@ -1,10 +1,11 @@
 //! What to do next with the goals of a body: how much each would bind, and how many rows that costs.
 
-use super::algebra::Expr;
+use super::body::{Goal, ScanArg, Term};
 use super::build::Build;
 use super::planner::Planner;
+use crate::algebra::Expr;
+use crate::datalog::RelId;
 use crate::ir::{CompareOp, Polarity};
-use crate::specialise::clause::{Goal, RelId, ScanArg, Term};
 
 /// What to do with a positive goal, cheapest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -114,10 +115,6 @@ impl Planner<'_> {
     }
 }
 
-pub(super) fn for_each_term(goal: &Goal, visit: &mut impl FnMut(Term)) {
-    crate::specialise::for_each_goal_term(&mut goal.clone(), &mut |term| visit(*term));
-}
-
 /// Whether a call must bind this argument: it is unbound, and another goal, the output or the call itself
 /// mentions it again. `call` is the call's index if it is still among the goals.
 pub(super) fn is_wanted(build: &Build, call: Option<usize>, args: &[Term], arg: Term) -> bool {
@@ -127,22 +124,16 @@ pub(super) fn is_wanted(build: &Build, call: Option<usize>, args: &[Term], arg: 
     let others = build.goals.iter().enumerate().filter(|(at, _)| Some(*at) != call);
     build.output.contains(&arg)
         || args.iter().filter(|other| **other == arg).count() > 1
-        || others.into_iter().any(|(_, goal)| mentions(goal, arg))
+        || others.into_iter().any(|(_, goal)| goal.mentions(arg))
 }
 
 /// Whether every term of a negated goal is known, or existential inside the negation.
 pub(super) fn is_ready(build: &Build, goal: &Goal) -> bool {
     let mut ready = true;
-    for_each_term(goal, &mut |term| {
+    goal.for_each_term(&mut |term| {
         ready &= build.expr(term).is_some() || matches!(term, Term::Local(_) | Term::Ignored);
     });
     ready
-}
-
-pub(super) fn mentions(goal: &Goal, term: Term) -> bool {
-    let mut found = false;
-    for_each_term(goal, &mut |other| found |= other == term);
-    found
 }
 
 fn scan_known(build: &Build, arg: &ScanArg) -> bool {

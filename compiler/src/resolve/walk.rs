@@ -4,11 +4,11 @@ use crate::source::Span;
 use crate::syntax::ast::{Expr, Spanned, Term};
 
 /// Calls `each` with every condition inside, from the outside in.
-pub(super) fn each_expr<'a>(expr: &'a Expr, each: &mut impl FnMut(&'a Expr)) {
+pub(super) fn for_each_expr<'a>(expr: &'a Expr, each: &mut impl FnMut(&'a Expr)) {
     each(expr);
     match expr {
-        Expr::Or(parts, _) | Expr::And(parts, _) => parts.iter().for_each(|part| each_expr(part, each)),
-        Expr::Not(inner, _) | Expr::Paren(inner, _) => each_expr(inner, each),
+        Expr::Or(parts, _) | Expr::And(parts, _) => parts.iter().for_each(|part| for_each_expr(part, each)),
+        Expr::Not(inner, _) | Expr::Paren(inner, _) => for_each_expr(inner, each),
         Expr::Compare { .. } | Expr::In { .. } | Expr::Matches { .. } | Expr::Call(_) | Expr::Boolean(..) => {
         }
     }
@@ -16,7 +16,7 @@ pub(super) fn each_expr<'a>(expr: &'a Expr, each: &mut impl FnMut(&'a Expr)) {
 
 /// Calls `each` with every mention of a variable.
 pub(super) fn each_variable<'a>(expr: &'a Expr, each: &mut impl FnMut(&'a str, Span)) {
-    each_expr(expr, &mut |part| {
+    for_each_expr(expr, &mut |part| {
         let term = |term: &'a Spanned<Term>| {
             if let Term::Variable(name) = &term.value {
                 each(name, term.span);

@@ -3,8 +3,8 @@
 use super::frame::{Frame, Value};
 use super::solve::Body;
 use super::{Choice, Specialiser};
+use crate::datalog::Adornment;
 use crate::ir::{CompareOp, LiteralKind, Polarity, Term, TypeId, VarId};
-use crate::specialise::clause::Adornment;
 
 impl<'p> Specialiser<'p> {
     /// What a rule copy answers at each position of its head.

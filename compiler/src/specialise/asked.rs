@@ -4,12 +4,12 @@ use super::Specialiser;
 use super::emit;
 use super::frame::{Frame, Impossible, Value};
 use super::solve::{Answered, Body};
-use super::terms::ignore_lonely;
+use crate::datalog::visit::ignore_singletons;
+use crate::datalog::{Clause, Goal, Output, Root};
 use crate::ir::{Literal, LiteralKind, Polarity, Program, Term, TypeId, VarId, VarType, Variable};
 use crate::question::{CompileError, Shape, ShapeDomain, Slot};
 use crate::refusal::VarName;
 use crate::source::Span;
-use crate::specialise::clause::{Clause, Goal, Output, Root};
 
 /// The question as a rule without a head: its variables are the question's.
 #[derive(Debug)]
@@ -89,7 +89,7 @@ impl QuestionRule {
             let var_names = (0..self.vars.len()).map(VarName::Asked).collect();
             let clause = Clause { rule: None, head: Vec::new(), goals, var_names };
             let keep: Vec<_> = outputs.iter().filter_map(Output::term).collect();
-            let root = Root { clause: ignore_lonely(clause, &keep), outputs };
+            let root = Root { clause: ignore_singletons(clause, &keep), outputs };
             if !roots.iter().any(|other| other.outputs == root.outputs && other.clause == root.clause) {
                 roots.push(root);
             }

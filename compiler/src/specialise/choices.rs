@@ -5,8 +5,8 @@ use super::index::SourceArg;
 use super::pattern::{Pattern, PatternArg};
 use super::solve::Body;
 use super::{Answerer, Choice, DirectAnswer, Specialiser};
+use crate::datalog::Adornment;
 use crate::ir::{LiteralKind, Polarity, TypeId};
-use crate::specialise::clause::Adornment;
 use rustc_hash::FxHashSet;
 
 impl<'p> Specialiser<'p> {

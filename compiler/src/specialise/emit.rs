@@ -6,12 +6,12 @@
 use super::frame::{Frame, Value};
 use super::index::SourceArg;
 use super::solve::{Body, Origin, Solution};
-use super::terms::ignore_lonely;
 use super::{Choice, Specialiser};
+use crate::datalog::visit::ignore_singletons;
+use crate::datalog::{Adornment, Clause, Goal, Output, RelId, ScanArg, Term};
 use crate::ir::{self, CompareOp, LiteralKind, Polarity, TypeId, VarId};
 use crate::question::CompileError;
 use crate::refusal::VarName;
-use crate::specialise::clause::{Adornment, Clause, Goal, Output, RelId, ScanArg, Term};
 
 /// Which relation each adornment of each table becomes.
 #[derive(Debug)]
@@ -31,7 +31,7 @@ impl Numbering {
     }
 
     pub(super) fn rel(&self, table: usize, form: usize) -> RelId {
-        RelId(self.starts.get(table).copied().unwrap_or(0) + form)
+        RelId::from_index(self.starts.get(table).copied().unwrap_or(0) + form)
     }
 }
 
@@ -52,7 +52,7 @@ pub(super) fn clause(
                 written.params.iter().zip(&solution.adornments).filter(|(_, form)| form.has_column());
             let head = with_column.map(|(param, _)| emitter.term(*param)).collect();
             let var_names = written.vars.iter().map(|var| VarName::Written(var.name.clone())).collect();
-            Ok(Some(ignore_lonely(Clause { rule: Some(*rule), head, goals, var_names }, &[])))
+            Ok(Some(ignore_singletons(Clause { rule: Some(*rule), head, goals, var_names }, &[])))
         }
         Origin::Source(index) => Ok(source_clause(work, *index, &solution.adornments)),
     }

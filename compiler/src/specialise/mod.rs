@@ -17,7 +17,6 @@
 mod adorn;
 mod asked;
 mod choices;
-pub(crate) mod clause;
 mod dependencies;
 mod emit;
 mod frame;
@@ -25,19 +24,18 @@ mod index;
 mod negated;
 mod pattern;
 mod solve;
-mod terms;
 mod unify;
 
 pub(crate) use dependencies::{Dependencies, Dependency, dependencies};
-pub(crate) use terms::{for_each_goal_term, ignore_lonely};
 
 use crate::catalog::Catalog;
+use crate::datalog::{Adornment, Clause, Relation, Root, Specialised};
+use crate::id_vec::IdVec;
 use crate::ir::{Candidates, Program, RuleId};
 use crate::limits;
 use crate::ordered::OrderedSet;
 use crate::question::{CompileError, Shape};
 use crate::refusal::Limit;
-use clause::{Adornment, Clause, Relation, Root, Specialised};
 use frame::Frame;
 use index::Sources;
 use indexmap::IndexSet;
@@ -104,10 +102,9 @@ pub(crate) fn specialise(
 ) -> Result<Specialised, CompileError> {
     let Some(question) = asked::QuestionRule::new(program, shape) else {
         return Ok(Specialised {
-            relations: Vec::new(),
+            relations: IdVec::new(),
             roots: Vec::new(),
             extra_constants: IndexSet::new(),
-            shared: IndexSet::new(),
         });
     };
     let mut work = Specialiser::new(program, Sources::new(program, catalog));
@@ -260,6 +257,6 @@ impl<'p> Specialiser<'p> {
             }));
         }
         let extra_constants = self.sources.extra_constants;
-        Ok(Specialised { relations, roots, extra_constants, shared: IndexSet::new() })
+        Ok(Specialised { relations: relations.into_iter().collect(), roots, extra_constants })
     }
 }

@@ -9,10 +9,10 @@ use super::emit::{Emitter, term_in};
 use super::frame::{Frame, Impossible};
 use super::index::SourceArg;
 use super::pattern::Pattern;
+use crate::datalog::{Adornment, Goal, ScanArg, Term, constant};
 use crate::ir::{self, CompareOp, ConstId, Polarity, PredId, TypeId, VarId};
 use crate::question::CompileError;
 use crate::source::Span;
-use crate::specialise::clause::{Adornment, Goal, ScanArg, Term, constant};
 
 /// When a negated atom's literal position matches.
 enum Guard {
@@ -134,12 +134,9 @@ impl<'p> Emitter<'_, 'p> {
             {
                 Guard::Never
             }
-            term @ (Term::Var(_)
-            | Term::Given(_)
-            | Term::Now
-            | Term::Tag(_)
-            | Term::Local(_)
-            | Term::Ignored) => Guard::If(term),
+            term @ (Term::Var(_) | Term::Given(_) | Term::Now | Term::Local(_) | Term::Ignored) => {
+                Guard::If(term)
+            }
         })
     }
 

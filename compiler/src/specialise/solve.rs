@@ -3,11 +3,11 @@
 use super::frame::{Frame, Impossible, Types};
 use super::pattern::Pattern;
 use super::{Choice, Specialiser};
+use crate::datalog::Adornment;
 use crate::ir::{CompareOp, ConstId, Literal, LiteralKind, Polarity, PredId, RuleId, Term, TypeId, VarId};
 use crate::question::CompileError;
 use crate::refusal::{Place, Refusal, VarName};
 use crate::source::Span;
-use crate::specialise::clause::Adornment;
 
 /// A rule, or the question itself, as the solver reads it.
 #[derive(Clone, Copy, Debug)]

@@ -6,8 +6,8 @@
 use super::Specialiser;
 use super::frame::{Frame, Impossible, Value, type_of};
 use super::pattern::{Pattern, PatternArg};
+use crate::datalog::{Adornment, constant};
 use crate::ir::{ConstId, Term, TypeId};
-use crate::specialise::clause::{Adornment, constant};
 
 impl<'p> Specialiser<'p> {
     /// Decides two values where that is known at compile time.

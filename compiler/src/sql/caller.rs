@@ -7,10 +7,10 @@
 use super::build;
 use super::held::{Held, LocalValues, compare_natively};
 use super::lower::{Lowering, Sources, column_names};
+use crate::algebra::{Condition, Expr, FromKind, Select, Table};
 use crate::bindings::{BoundQuery, ConditionPart, Family, Name, PlainQuery};
 use crate::catalog::{Relation, RelationSource};
 use crate::ir::CompareOp;
-use crate::plan::algebra::{Condition, Expr, FromKind, Select, Table};
 use crate::question::CompileError;
 use sqlparser::ast::{Cte, Expr as Sql, Query, TableFactor};
 

@@ -6,9 +6,9 @@
 use super::build;
 use super::held::{Held, compare_natively};
 use super::lower::{Lowering, Sources};
+use crate::algebra::Expr;
 use crate::bindings::{Family, Fit, SqlType, is_uuid, is_whole};
 use crate::ir::{CompareOp, ConstId, TypeId};
-use crate::plan::algebra::Expr;
 use crate::question::CompileError;
 use sqlparser::ast::{BinaryOperator, Expr as Sql};
 

@@ -2,9 +2,9 @@
 
 use super::build;
 use super::lower::{Lowering, Sources};
+use crate::algebra::aliases::free_aliases;
+use crate::algebra::{Condition, Expr, From, FromKind, Select, Table};
 use crate::ir::CompareOp;
-use crate::plan::algebra::{Condition, Expr, From, FromKind, Select, Table};
-use crate::plan::aliases::free_aliases;
 use crate::question::CompileError;
 use sqlparser::ast::{BinaryOperator, Expr as Sql, Query};
 

@@ -4,8 +4,8 @@
 
 use super::build;
 use super::lower::{ITSELF, Lowering, Sources, column_names};
+use crate::algebra::{Select, Table, TableBody};
 use crate::dialect::State;
-use crate::plan::algebra::{Select, Table, TableBody};
 use crate::question::CompileError;
 use sqlparser::ast::{BinaryOperator, Cte, Expr as Sql, Query, SetExpr, TableFactor};
 

@@ -8,15 +8,15 @@ use super::build;
 use super::held::{Held, LocalValues};
 use super::lower::{Literal, Lowering, Sources, Values};
 use super::template::Template;
+use crate::algebra::TableRef;
+use crate::algebra::verify::Verifier;
+use crate::algebra::{Condition, FromKind, Plan, PlanAnswer, Select, Table, TableBody};
 use crate::bindings::ColumnExpr;
 use crate::catalog::Catalog;
 use crate::dialect::Dialect;
 use crate::ir::{ConstId, Constant, Program};
 use crate::limits;
-use crate::plan::algebra::{Condition, FromKind, Plan, PlanAnswer, Select, Table, TableBody};
-use crate::plan::verify::Verifier;
 use crate::question::{CompileError, Slot};
-use crate::specialise::clause::TableRef;
 use indexmap::IndexSet;
 use sqlparser::ast::{Cte, Expr as Sql, Query};
 

@@ -8,11 +8,12 @@
 use super::build;
 use super::lower::{Lowering, Sources};
 use super::template::Place;
+use crate::algebra::TableRef;
+use crate::algebra::{Embedded, Expr, FromKind, Plan, Select, TableBody};
 use crate::bindings::{Bindings, Family, Fit, Name, SqlType};
+use crate::datalog::constant;
 use crate::ir::{ConstId, TypeId};
-use crate::plan::algebra::{Embedded, Expr, FromKind, Plan, Select, TableBody};
 use crate::question::CompileError;
-use crate::specialise::clause::{TableRef, constant};
 use indexmap::IndexMap;
 use sqlparser::ast::Expr as Sql;
 

@@ -7,9 +7,9 @@
 use super::build;
 use super::held::Held;
 use super::lower::{Lowering, Sources};
+use crate::algebra::{Expr, FromKind};
 use crate::bindings::Family;
 use crate::dialect::IntegerTest;
-use crate::plan::algebra::{Expr, FromKind};
 use crate::question::{CompileError, Slot};
 use sqlparser::ast::{BinaryOperator, Expr as Sql};
 

@@ -5,15 +5,13 @@
 
 use super::build;
 use super::held::LocalValues;
+use crate::algebra::TableRef;
+use crate::algebra::{Condition, Expr, From, FromKind, Plan, PlanAnswer, Range, Select, Table, TableBody};
 use crate::catalog::{Catalog, Relation, RelationSource};
 use crate::dialect::{Features, JsonRows};
 use crate::ir::{Constant, Program};
-use crate::plan::algebra::{
-    Condition, Expr, From, FromKind, Plan, PlanAnswer, Range, Select, Table, TableBody,
-};
 use crate::question::{Answer, CompileError, Slot};
 use crate::refusal::Limit;
-use crate::specialise::clause::TableRef;
 use indexmap::IndexSet;
 use sqlparser::ast::{BinaryOperator, Cte, Expr as Sql, Query, SetExpr, TableFactor};
 

@@ -18,13 +18,13 @@ pub(crate) mod lower;
 pub(crate) mod template;
 mod value;
 
+use crate::algebra::Plan;
+use crate::algebra::verify::Verifier;
 use crate::catalog::Catalog;
 use crate::dialect::Features;
 use crate::ir::Program;
 use crate::limits;
 use crate::plan::Planned;
-use crate::plan::algebra::Plan;
-use crate::plan::verify::Verifier;
 use crate::question::{CompileError, RefusedIf, Shape, Slot, Statement};
 use crate::refusal::Limit;
 use indexmap::IndexSet;

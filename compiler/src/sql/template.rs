@@ -8,10 +8,10 @@
 use super::build;
 use super::lower::Lowering;
 use crate::bindings::{Family, SqlType};
+use crate::datalog::constant;
 use crate::dialect::Escapes;
 use crate::ir::ConstId;
 use crate::question::{CompileError, Domain, Question};
-use crate::specialise::clause::constant;
 use sqlparser::ast::Expr as Sql;
 
 /// What stands before and behind a mark.

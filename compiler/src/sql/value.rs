@@ -3,9 +3,9 @@
 use super::build;
 use super::lower::{ITSELF, Lowering, Sources};
 use super::lower::{Literal, Values};
+use crate::algebra::{Expr, FromKind};
 use crate::catalog::RelationSource;
 use crate::dialect::{JsonRows, Placeholder};
-use crate::plan::algebra::{Expr, FromKind};
 use crate::question::{CompileError, Slot};
 use sqlparser::ast::{BinaryOperator, Expr as Sql};
 

@@ -13,14 +13,12 @@
 //! negates itself, but no permission does. So the nodes are *call patterns*, predicates with the types and
 //! String literals with which they are called. They are made only if the coarse graph has a cycle.
 
-pub mod graph;
-
+use crate::datalog::graph::components;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ir::{LiteralKind, Polarity, Program};
 use crate::question::CompileError;
 use crate::source::Span;
 use crate::specialise::{self, Dependency};
-use graph::components;
 use std::collections::VecDeque;
 
 /// Returns a diagnostic for each component whose members negate each other.

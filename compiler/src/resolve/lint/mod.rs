@@ -9,7 +9,7 @@ mod unused;
 
 use super::declare::Blocks;
 use super::tables::Tables;
-use super::walk::{each_expr, each_variable, span_of};
+use super::walk::{each_variable, for_each_expr, span_of};
 use crate::diagnostic::{Code, Diagnostic, suggest};
 use crate::ir::TypeKind;
 use crate::limits;
@@ -33,7 +33,7 @@ pub(super) fn lint(tables: &mut Tables, blocks: &Blocks<'_>, policy: &Policy) {
             Item::Rule(rule) => {
                 singletons(tables, rule);
                 if let Some(body) = &rule.body {
-                    each_expr(body, &mut |part| expr(tables, &mut names, part));
+                    for_each_expr(body, &mut |part| expr(tables, &mut names, part));
                 }
             }
             Item::Declare(_) | Item::Fixture(_) | Item::Test(_) => {}

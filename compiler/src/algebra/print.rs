@@ -1,0 +1,103 @@
+//! Plans as text, for `explain` and snapshots. Deterministic.
+
+use super::{Condition, Expr, FromKind, Plan, PlanAnswer, Select, TableBody, TableRef};
+use crate::datalog::print::{Names, operator};
+use std::fmt::Write;
+
+impl Names<'_> {
+    /// A plan: its tables in order, then the answer.
+    pub(crate) fn plan(&self, plan: &Plan) -> String {
+        let mut text = String::new();
+        for table in &plan.tables {
+            let _ = writeln!(text, "table {}: {}", table.name, table.comment);
+            let (base, step, kind) = match &table.body {
+                TableBody::Union(selects) => (selects, None, ""),
+                TableBody::Recursive { base, step } => (base, Some(step), "step"),
+                TableBody::WholeState { base, step } => (base, Some(step), "step on the whole state"),
+            };
+            base.iter().for_each(|select| self.select(&mut text, plan, select, "rows", 1));
+            step.into_iter().flatten().for_each(|select| self.select(&mut text, plan, select, kind, 1));
+        }
+        if !plan.guard.is_unit() {
+            self.select(&mut text, plan, &plan.guard, "only if", 0);
+        }
+        let (selects, kind) = match &plan.answer {
+            PlanAnswer::Decision(selects) => (selects, "allowed if"),
+            PlanAnswer::Rows { selects, .. } => (selects, "answer"),
+        };
+        selects.iter().for_each(|select| self.select(&mut text, plan, select, kind, 0));
+        text
+    }
+
+    fn select(&self, text: &mut String, plan: &Plan, select: &Select, kind: &str, depth: usize) {
+        let indent = "    ".repeat(depth);
+        let output: Vec<String> = select.output.iter().map(|expr| self.expr(*expr)).collect();
+        let from = select.from.iter().map(|from| {
+            let name = match from.kind {
+                FromKind::Source(source) => self.source(source),
+                FromKind::Table(TableRef::Itself) => "itself".to_owned(),
+                FromKind::Table(TableRef::Table(table)) => {
+                    plan.tables.get(table).map_or("_".to_owned(), |table| table.name.clone())
+                }
+                FromKind::Values(slot) => format!("{slot:?}"),
+                FromKind::Embedded(rows) => format!("embedded#{rows}"),
+                FromKind::Row(source) => format!("the row of {}", self.source(source)),
+            };
+            format!("{name} t{}", from.alias)
+        });
+        let from: Vec<String> = from.collect();
+        let _ = writeln!(
+            text,
+            "{indent}{kind} ({}) from {}",
+            output.join(", "),
+            if from.is_empty() { "nothing".into() } else { from.join(", ") }
+        );
+        for condition in &select.filter {
+            match condition {
+                Condition::Compare { op, left, right } => {
+                    let _ = writeln!(
+                        text,
+                        "{indent}    where {} {} {}",
+                        self.expr(*left),
+                        operator(*op),
+                        self.expr(*right)
+                    );
+                }
+                Condition::OneOf { expr, literals } => {
+                    let literals: Vec<String> =
+                        literals.iter().map(|literal| self.literal(*literal)).collect();
+                    let _ =
+                        writeln!(text, "{indent}    where {} in {}", self.expr(*expr), literals.join(" "));
+                }
+                Condition::In { expr, selects } => {
+                    let kind = format!("where {} in", self.expr(*expr));
+                    selects.iter().for_each(|select| self.select(text, plan, select, &kind, depth + 1));
+                }
+                Condition::Any(branches) => {
+                    branches
+                        .iter()
+                        .for_each(|branch| self.select(text, plan, branch, "or exists", depth + 1));
+                }
+                Condition::None(branches) => {
+                    branches
+                        .iter()
+                        .for_each(|branch| self.select(text, plan, branch, "not exists", depth + 1));
+                }
+            }
+        }
+    }
+
+    fn expr(&self, expr: Expr) -> String {
+        match expr {
+            Expr::Column { alias, column } => format!("t{alias}.{column}"),
+            Expr::Const(literal) => self.literal(literal),
+            Expr::Given(var) => format!("given#{var}"),
+            Expr::Now => "@current_unix_time".to_owned(),
+            Expr::Tag(tag) => format!("tag#{tag}"),
+            Expr::TypeName(ty) => {
+                self.program.types.get(ty.index()).map_or("_".to_owned(), |ty| ty.name.clone())
+            }
+            Expr::Unconstrained => "*".to_owned(),
+        }
+    }
+}

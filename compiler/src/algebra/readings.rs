@@ -1,0 +1,48 @@
+//! How much a database makes of a plan if it expands each table of the plan wherever that is read.
+
+use super::{FromKind, Plan, Select, TableBody, TableRef};
+
+impl Plan {
+    /// How many sources the statement reads if a database expands each table of its own wherever it is read:
+    /// those inside a table are counted each time. 0 if it has no table of its own, and so nothing is expanded.
+    pub(crate) fn n_readings(&self) -> usize {
+        if self.tables.is_empty() {
+            return 0;
+        }
+        let mut of_table: Vec<usize> = Vec::new();
+        for table in &self.tables {
+            let n_readings = match &table.body {
+                TableBody::Union(selects) => readings(selects, &of_table),
+                TableBody::Recursive { base, step } => {
+                    readings(base, &of_table) + readings(step, &of_table) + 1
+                }
+                // The state, its packing and its unpacking are tables too; and SQLite expands a step that
+                // stands in a subquery of a recursive select up to four times.
+                TableBody::WholeState { base, step } => {
+                    readings(base, &of_table) + readings(step, &of_table) * 4 + 12
+                }
+            };
+            of_table.push(n_readings);
+        }
+        readings(self.answer.selects(), &of_table)
+            .saturating_add(readings(std::slice::from_ref(&self.guard), &of_table))
+    }
+}
+
+fn readings(selects: &[Select], of_table: &[usize]) -> usize {
+    let mut count = 0_usize;
+    for select in selects {
+        select.for_each_source(&mut |from| {
+            let inside = match from.kind {
+                FromKind::Table(TableRef::Table(table)) => of_table.get(table).copied().unwrap_or(0),
+                FromKind::Table(TableRef::Itself)
+                | FromKind::Values(_)
+                | FromKind::Source(_)
+                | FromKind::Embedded(_)
+                | FromKind::Row(_) => 0,
+            };
+            count = count.saturating_add(inside).saturating_add(1);
+        });
+    }
+    count
+}

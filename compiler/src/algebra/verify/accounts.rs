@@ -1,0 +1,225 @@
+//! No condition is lost: the atoms of every alternative after a pass are accounted for by those before it.
+//!
+//! An alternative with an atom less holds of more rows, which may be a wrong "allowed"; one with an atom more, or an
+//! alternative less, may be a wrong "denied". What a pass may change is its [`Keeps`].
+
+use super::atoms::{Alternative, Atom, Atoms, Source, Value, WORK};
+use crate::algebra::{Plan, Select, Table, TableBody};
+use crate::ir::CompareOp;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What a pass keeps of a plan's alternatives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Keeps {
+    /// Their atoms.
+    Atoms,
+    /// Their atoms, each at least once: it reads once what stood in several places.
+    Once,
+    /// Their atoms but those that the rows of a table imply.
+    AllButImplied,
+    /// The relations that are read and denied, and no fewer comparisons: it replaces a value by one that equals it, and
+    /// adds what holds anyway.
+    Equals,
+    /// The relations that are read: it decides conditions by values.
+    Relations,
+}
+
+/// Checks what a pass made of a plan, some sources of which now stand for parts of it.
+pub(super) fn check(keeps: Keeps, before: &Plan, after: &Plan, parts: &[&Plan]) -> Result<(), String> {
+    let inlines = keeps != Keeps::Relations;
+    let mut left = WORK;
+    let old = Atoms { plan: before, parts: &[], inlines };
+    let new = Atoms { plan: after, parts, inlines };
+    let counted = |all: Vec<Alternative>| match keeps {
+        Keeps::Once => all.into_iter().map(without_repeats).collect(),
+        Keeps::Atoms | Keeps::AllButImplied | Keeps::Equals | Keeps::Relations => all,
+    };
+    if let (Some(old), Some(all)) =
+        (old.of_answer(&mut left).map(counted), new.of_answer(&mut left).map(counted))
+    {
+        compare(keeps, &old, &all, new).map_err(|fault| format!("the answer: {fault}"))?;
+    }
+    for table in &after.tables {
+        let Some(known) = before.tables.iter().find(|known| known.name == table.name) else { continue };
+        for part in [base, step] {
+            let old = old.of_selects(part(known), &mut left).map(counted);
+            if let (Some(old), Some(all)) = (old, new.of_selects(part(table), &mut left).map(counted)) {
+                compare(keeps, &old, &all, new).map_err(|fault| format!("{}: {fault}", table.name))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The same alternative, with each atom once, those of its denials as well.
+fn without_repeats(mut alternative: Alternative) -> Alternative {
+    for atom in &mut alternative {
+        if let Atom::None(denied) = atom {
+            *denied = without_repeats(std::mem::take(denied));
+        }
+    }
+    alternative.sort();
+    alternative.dedup();
+    alternative
+}
+
+fn base(table: &Table) -> &[Select] {
+    let (TableBody::Union(base) | TableBody::Recursive { base, .. } | TableBody::WholeState { base, .. }) =
+        &table.body;
+    base
+}
+
+fn step(table: &Table) -> &[Select] {
+    match &table.body {
+        TableBody::Union(_) => &[],
+        TableBody::Recursive { step, .. } | TableBody::WholeState { step, .. } => step,
+    }
+}
+
+fn compare(keeps: Keeps, old: &[Alternative], new: &[Alternative], plan: Atoms<'_>) -> Result<(), String> {
+    // Nothing lost: each new alternative asks at least what some old one asks.
+    if let Some(weaker) = new.iter().find(|new| !old.iter().any(|old| asks(keeps, new, old, plan))) {
+        let lost = old.iter().map(|old| missing(weaker, old)).min_by_key(Vec::len);
+        return Err(format!("a condition was lost: {lost:?}, and nothing asked only {weaker:?}"));
+    }
+    // Nothing denied: each old alternative asks at least what some new one asks.
+    let stays = |old: &Alternative| match keeps {
+        Keeps::Atoms => new.iter().any(|new| contains(old, new)),
+        Keeps::AllButImplied => new.iter().any(|new| adds_nothing(new, old, plan)),
+        Keeps::Once => new.iter().any(|new| is_subset(new, old)),
+        // What values decide, and what is implied anyway, is not looked at.
+        Keeps::Equals | Keeps::Relations => true,
+    };
+    match old.iter().find(|old| !stays(old)) {
+        Some(lost) => Err(format!("an alternative was lost: {lost:?}")),
+        None => Ok(()),
+    }
+}
+
+/// Whether an alternative asks all that an old one asks, as far as the pass must keep it.
+fn asks(keeps: Keeps, new: &Alternative, old: &Alternative, plan: Atoms<'_>) -> bool {
+    match keeps {
+        Keeps::Atoms => contains(new, old),
+        Keeps::Equals => asks_as_much(new, old),
+        Keeps::Once => is_subset(old, new),
+        Keeps::AllButImplied => missing(new, old).iter().all(|atom| is_implied(atom, new, plan)),
+        Keeps::Relations => relations(new) == relations(old),
+    }
+}
+
+/// Whether every atom of `less` is one of `more`, as often. Rows of literals are no conditions.
+fn contains(more: &Alternative, less: &Alternative) -> bool {
+    missing(more, less).is_empty()
+}
+
+/// The atoms of `wanted` that `found` has not, or not as often. Both are sorted.
+fn missing<'a>(found: &Alternative, wanted: &'a Alternative) -> Vec<&'a Atom> {
+    let mut found = found.iter().peekable();
+    let mut missing = Vec::new();
+    for atom in wanted.iter().filter(|atom| **atom != Atom::Source(Source::Rows)) {
+        while found.peek().is_some_and(|next| *next < atom) {
+            found.next();
+        }
+        if found.peek() == Some(&atom) {
+            found.next();
+        } else {
+            missing.push(atom);
+        }
+    }
+    missing
+}
+
+fn is_subset(less: &Alternative, more: &Alternative) -> bool {
+    less.iter().all(|atom| *atom == Atom::Source(Source::Rows) || more.contains(atom))
+}
+
+/// Whether an alternative reads and denies all that an old one does, with as many comparisons.
+fn asks_as_much(new: &Alternative, old: &Alternative) -> bool {
+    let n_comparisons = |alternative: &Alternative| {
+        let is_one = |atom: &&Atom| matches!(atom, Atom::Compare(..) | Atom::OneOf(..));
+        alternative.iter().filter(is_one).count()
+    };
+    let sources = |alternative: &Alternative| -> Alternative {
+        alternative.iter().filter(|atom| matches!(atom, Atom::Source(_))).cloned().collect()
+    };
+    let denied = |alternative: &Alternative| -> Vec<Alternative> {
+        let denied = alternative.iter().filter_map(|atom| match atom {
+            Atom::None(denied) => Some(denied.clone()),
+            Atom::Source(_) | Atom::Compare(..) | Atom::OneOf(..) => None,
+        });
+        denied.collect()
+    };
+    contains(&sources(new), &sources(old))
+        && n_comparisons(new) >= n_comparisons(old)
+        && each_has_its_own(&denied(new), &denied(old))
+}
+
+/// Whether each old alternative has a new one of its own that asks as much: a matching, made by augmenting paths.
+fn each_has_its_own(new: &[Alternative], old: &[Alternative]) -> bool {
+    fn place(
+        at: usize,
+        fits: &[Vec<usize>],
+        taken: &mut BTreeMap<usize, usize>,
+        tried: &mut BTreeSet<usize>,
+    ) -> bool {
+        fits.get(at).into_iter().flatten().any(|to| {
+            let is_free = tried.insert(*to)
+                && taken.get(to).copied().is_none_or(|other| place(other, fits, taken, tried));
+            if is_free {
+                taken.insert(*to, at);
+            }
+            is_free
+        })
+    }
+    let fits = |old: &Alternative| -> Vec<usize> {
+        (0..new.len()).filter(|at| new.get(*at).is_some_and(|new| asks_as_much(new, old))).collect()
+    };
+    let fits: Vec<Vec<usize>> = old.iter().map(fits).collect();
+    let mut taken = BTreeMap::new();
+    (0..old.len()).all(|at| place(at, &fits, &mut taken, &mut BTreeSet::new()))
+}
+
+fn relations(alternative: &Alternative) -> Vec<&Atom> {
+    let is_relation = |atom: &&Atom| matches!(atom, Atom::Source(Source::Relation(_)));
+    alternative.iter().filter(is_relation).collect()
+}
+
+/// Whether an alternative asks nothing that the old one did not, but for what is left out inside denials.
+fn adds_nothing(new: &Alternative, old: &Alternative, plan: Atoms<'_>) -> bool {
+    missing(old, new).into_iter().all(|atom| old.iter().any(|old| denies_the_same(atom, old, plan)))
+}
+
+/// Whether two atoms are denials of the same rows: the new one lacks only what its other atoms imply.
+fn denies_the_same(new: &Atom, old: &Atom, plan: Atoms<'_>) -> bool {
+    match (new, old) {
+        (Atom::None(new), Atom::None(old)) => {
+            missing(new, old).into_iter().all(|atom| is_implied(atom, new, plan))
+                && adds_nothing(new, old, plan)
+        }
+        (Atom::Source(_) | Atom::Compare(..) | Atom::OneOf(..) | Atom::None(_), _) => false,
+    }
+}
+
+/// Whether an atom that is left out holds of the rows of a table that the alternative reads: each row of the table
+/// came from such a one, to which an equality tied it.
+fn is_implied(atom: &Atom, alternative: &Alternative, plan: Atoms<'_>) -> bool {
+    let is_tie = match atom {
+        Atom::Compare(CompareOp::Equal, left, right) => {
+            left == right || [left, right].iter().any(|side| matches!(side, Value::Of(Source::Table(_))))
+        }
+        Atom::Compare(..) | Atom::Source(_) | Atom::OneOf(..) | Atom::None(_) => false,
+    };
+    let read = alternative.iter().filter_map(|atom| match atom {
+        Atom::Source(Source::Table(name)) => plan.plan.tables.iter().find(|table| table.name == *name),
+        _ => None,
+    });
+    let mut bases = read.map(|table| plan.of_selects(base(table), &mut { WORK }));
+    // What the table started from may have been left out there, too, as a table before it implies it.
+    is_tie
+        || alternative.contains(atom)
+        || alternative.iter().any(|new| denies_the_same(new, atom, plan))
+        // Of a table that is too large nobody can tell.
+        || bases.any(|base| {
+            base.is_none_or(|base| base.iter().all(|alternative| is_implied(atom, alternative, plan)))
+        })
+}

@@ -1,0 +1,265 @@
+//! Whatever a plan names exists: sources, tables made before their readers, aliases in scope, columns within
+//! their source and of the type that they are compared as, literals, and variables of the question.
+
+use super::{Open, Verifier};
+use crate::algebra::TableRef;
+use crate::algebra::{Condition, Expr, From, FromKind, Plan, PlanAnswer, Select, TableBody};
+use crate::datalog::constant;
+use crate::ir::{ConstId, TypeId};
+use crate::question::{ShapeDomain, Slot};
+
+/// What is known of the values of a column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// Values of one type of the policy.
+    Of(TypeId),
+    /// Names of the members of a recursive component.
+    Tag,
+    /// Anything, as far as can be told.
+    Any,
+    /// Nothing yet: what a fixpoint makes of itself.
+    Nothing,
+}
+
+impl Kind {
+    fn of(ty: Option<TypeId>) -> Self {
+        ty.filter(|ty| *ty != TypeId::FOREIGN).map_or(Self::Any, Self::Of)
+    }
+
+    /// Whether values of both may be equal.
+    fn fits(self, other: Self) -> bool {
+        let is_open = |kind| matches!(kind, Self::Any | Self::Nothing);
+        self == other || is_open(self) || is_open(other)
+    }
+
+    fn join(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Nothing, kind) | (kind, Self::Nothing) => kind,
+            _ if self == other => self,
+            (Self::Of(_) | Self::Tag | Self::Any, _) => Self::Any,
+        }
+    }
+}
+
+/// Where a select stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    /// In a table: which tables it may read are those before this one.
+    Table { index: usize, is_step: bool },
+    /// In the guard or the answer.
+    Answer,
+}
+
+type Checked<T = ()> = Result<T, String>;
+
+/// Checks every select of a plan.
+pub(super) fn check(verifier: &Verifier<'_>, plan: &Plan) -> Checked {
+    let mut walk = Walk { verifier, tables: Vec::new(), itself: Vec::new() };
+    for (index, table) in plan.tables.iter().enumerate() {
+        walk.table(index, table.n_columns, &table.body)
+            .map_err(|fault| format!("{}: {fault}", table.name))?;
+    }
+    if !plan.guard.from.is_empty() || !plan.guard.output.is_empty() {
+        return Err("the guard has sources or columns".into());
+    }
+    walk.select(&plan.guard, Place::Answer, &mut Vec::new())?;
+    let width = match &plan.answer {
+        PlanAnswer::Decision(_) => None,
+        PlanAnswer::Rows { columns, .. } => Some(columns.len()),
+    };
+    for select in plan.answer.selects() {
+        let kinds = walk.select(select, Place::Answer, &mut Vec::new())?;
+        if width.is_some_and(|width| width != kinds.len()) {
+            return Err(format!("an answer of {} columns in place of {width:?}", kinds.len()));
+        }
+    }
+    Ok(())
+}
+
+struct Walk<'w> {
+    verifier: &'w Verifier<'w>,
+    /// The columns of the tables so far.
+    tables: Vec<Vec<Kind>>,
+    /// The columns of the table whose steps are being checked.
+    itself: Vec<Kind>,
+}
+
+impl Walk<'_> {
+    fn table(&mut self, index: usize, n_columns: usize, body: &TableBody) -> Checked {
+        let (base, step): (&[Select], &[Select]) = match body {
+            TableBody::Union(selects) => (selects, &[]),
+            TableBody::Recursive { base, step } | TableBody::WholeState { base, step } => (base, step),
+        };
+        if matches!(body, TableBody::Recursive { .. }) {
+            step.iter().try_for_each(reads_itself_once)?;
+        }
+        let mut columns = vec![Kind::Nothing; n_columns];
+        // Each round may tell more of a column, or that it holds values of several types.
+        loop {
+            self.itself.clone_from(&columns);
+            let base = base.iter().map(|select| (select, false));
+            for (select, is_step) in base.chain(step.iter().map(|select| (select, true))) {
+                let kinds = self.select(select, Place::Table { index, is_step }, &mut Vec::new())?;
+                if kinds.len() != n_columns {
+                    return Err(format!("{} columns in place of {n_columns}", kinds.len()));
+                }
+                columns = columns.into_iter().zip(kinds).map(|(one, other)| one.join(other)).collect();
+            }
+            // Where a column tells the relations of a component apart, the types of the others depend on it.
+            if !step.is_empty() && columns.iter().any(|kind| matches!(kind, Kind::Tag | Kind::Any)) {
+                let open = |kind: &mut Kind| *kind = if *kind == Kind::Tag { Kind::Tag } else { Kind::Any };
+                columns.iter_mut().for_each(open);
+            }
+            if columns == self.itself {
+                break;
+            }
+        }
+        self.tables.push(columns);
+        Ok(())
+    }
+
+    /// Checks a select inside others, and returns what is known of its columns.
+    fn select(&self, select: &Select, place: Place, scope: &mut Vec<From>) -> Checked<Vec<Kind>> {
+        let outside = scope.len();
+        for from in &select.from {
+            if scope.iter().any(|known| known.alias == from.alias) {
+                return Err(format!("t{} is defined twice", from.alias));
+            }
+            self.columns(from.kind, place)?;
+            scope.push(*from);
+        }
+        for condition in &select.filter {
+            self.condition(condition, place, scope)?;
+        }
+        let may_be_any = place == Place::Answer && outside == 0;
+        let kinds = select.output.iter().map(|expr| match expr {
+            Expr::Unconstrained | Expr::TypeName(_) if may_be_any => Ok(Kind::Any),
+            expr => self.expr(*expr, place, scope),
+        });
+        let kinds = kinds.collect();
+        scope.truncate(outside);
+        kinds
+    }
+
+    fn condition(&self, condition: &Condition, place: Place, scope: &mut Vec<From>) -> Checked {
+        match condition {
+            Condition::Compare { left, right, .. } => {
+                let (one, other) = (self.expr(*left, place, scope)?, self.expr(*right, place, scope)?);
+                if !one.fits(other) {
+                    return Err(format!("{left:?} is compared with {right:?}, which is of another type"));
+                }
+            }
+            Condition::OneOf { expr, literals } => {
+                let kind = self.expr(*expr, place, scope)?;
+                for literal in literals {
+                    if !self.literal(*literal)?.fits(kind) {
+                        return Err(format!("{expr:?} is compared with literals of another type"));
+                    }
+                }
+            }
+            Condition::In { expr, selects } => {
+                let kind = self.expr(*expr, place, scope)?;
+                for select in selects {
+                    match self.select(select, place, scope)?.as_slice() {
+                        [only] if only.fits(kind) => {}
+                        [_] => return Err(format!("{expr:?} is looked up among values of another type")),
+                        columns => return Err(format!("a set of {} columns", columns.len())),
+                    }
+                }
+            }
+            Condition::Any(branches) | Condition::None(branches) => {
+                for branch in branches {
+                    self.select(branch, place, scope)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What is known of a value, which must not be a wildcard.
+    fn expr(&self, expr: Expr, place: Place, scope: &[From]) -> Checked<Kind> {
+        match expr {
+            Expr::Column { alias, column } => {
+                let from = scope.iter().find(|from| from.alias == alias);
+                let from = from.ok_or_else(|| format!("t{alias} is not in scope"))?;
+                let columns = self.columns(from.kind, place)?;
+                let kind = columns.get(column).copied();
+                kind.ok_or_else(|| format!("t{alias} has {} columns, and no column {column}", columns.len()))
+            }
+            Expr::Const(literal) => self.literal(literal),
+            Expr::Given(var) => self.var(var),
+            Expr::Now if self.verifier.open == Open::Given => Ok(Kind::Of(TypeId::INTEGER)),
+            Expr::Tag(_) if self.verifier.open == Open::Given => Ok(Kind::Tag),
+            Expr::Now | Expr::Tag(_) => Err("a value is not put in".into()),
+            Expr::TypeName(_) | Expr::Unconstrained => {
+                Err("a wildcard stands where a value is needed".into())
+            }
+        }
+    }
+
+    fn literal(&self, literal: ConstId) -> Checked<Kind> {
+        let Verifier { program, constants, .. } = *self.verifier;
+        let held = constant(program, constants, literal).ok_or_else(|| format!("no literal {literal:?}"))?;
+        Ok(Kind::of(Some(held.ty)))
+    }
+
+    fn var(&self, var: usize) -> Checked<Kind> {
+        let known = self.verifier.vars.get(var).ok_or_else(|| format!("no variable {var}"))?;
+        let is_given = match self.verifier.open {
+            Open::Column(column) => column == Some(var),
+            Open::Given => matches!(known.domain, ShapeDomain::Given | ShapeDomain::Literal(_)),
+        };
+        if is_given { Ok(Kind::of(known.ty)) } else { Err(format!("the variable {var} has no value")) }
+    }
+
+    /// What is known of the columns of a source.
+    fn columns(&self, kind: FromKind, place: Place) -> Checked<Vec<Kind>> {
+        match kind {
+            FromKind::Source(source) | FromKind::Row(source) => {
+                let relation = self.verifier.catalog.relations.get(source);
+                let relation = relation.ok_or_else(|| format!("no relation {source}"))?;
+                Ok(relation.columns().map(|(ty, _)| Kind::of(self.verifier.program.type_id(ty))).collect())
+            }
+            FromKind::Table(TableRef::Itself) => match place {
+                Place::Table { is_step: true, .. } => Ok(self.itself.clone()),
+                Place::Table { is_step: false, .. } | Place::Answer => {
+                    Err("a table reads itself outside of its steps".into())
+                }
+            },
+            FromKind::Table(TableRef::Table(table)) => {
+                let is_made = match place {
+                    Place::Table { index, .. } => table < index,
+                    Place::Answer => true,
+                };
+                let columns = self.tables.get(table).filter(|_| is_made);
+                columns.cloned().ok_or_else(|| format!("the table {table} is not made before it is read"))
+            }
+            FromKind::Values(Slot::OneOf(var)) => {
+                let known = self.verifier.vars.get(var).ok_or_else(|| format!("no variable {var}"))?;
+                Ok(vec![Kind::of(known.ty)])
+            }
+            FromKind::Values(_) => Ok(vec![Kind::Any]),
+            FromKind::Embedded(index) => {
+                let width = self.verifier.embedded.get(index).ok_or_else(|| format!("no rows {index}"))?;
+                let width = width.ok_or_else(|| format!("the rows {index} are not known"))?;
+                Ok(vec![Kind::Any; width])
+            }
+        }
+    }
+}
+
+/// A linear step reads its table exactly once, and in no branch.
+fn reads_itself_once(select: &Select) -> Checked {
+    fn of_sources(select: &Select) -> usize {
+        select.from.iter().filter(|from| from.kind == FromKind::Table(TableRef::Itself)).count()
+    }
+    fn count(select: &Select) -> usize {
+        let branches = select.filter.iter().flat_map(Condition::branches);
+        of_sources(select) + branches.map(count).sum::<usize>()
+    }
+    if of_sources(select) == 1 && count(select) == 1 {
+        Ok(())
+    } else {
+        Err("a step that is not linear".into())
+    }
+}

@@ -1,0 +1,230 @@
+//! Plans with one fault each: the verifier finds it, and names the pass.
+
+use super::{Keeps, Open, Verifier};
+use crate::algebra::TableRef;
+use crate::algebra::{Condition, Expr, From, FromKind, Plan, PlanAnswer, Range, Select, Table, TableBody};
+use crate::catalog::{Catalog, Relation, RelationArg, RelationSource};
+use crate::check;
+use crate::ir::{CompareOp, ConstId, Constant, Program, TypeId};
+use crate::question::{AnswerColumn, CompileError, ShapeDomain, ShapeVar};
+use crate::source::SourceMap;
+use indexmap::IndexSet;
+
+/// Makes a fault.
+type Change = fn(&mut Plan);
+
+const POLICY: &str = "actor User {} resource Doc { permissions = [\"read\"]; }";
+
+/// `owner(User, Doc)` and `locked(Doc)`.
+fn catalog() -> Catalog {
+    let relation = |predicate: &str, types: &[&str]| Relation {
+        predicate: predicate.into(),
+        args: types.iter().map(|ty| RelationArg::Column { ty: (*ty).into(), column: "c".into() }).collect(),
+        source: RelationSource::Table { name: predicate.into() },
+    };
+    Catalog { relations: vec![relation("owner", &["User", "Doc"]), relation("locked", &["Doc"])] }
+}
+
+fn column(alias: usize, column: usize) -> Expr {
+    Expr::Column { alias, column }
+}
+
+fn equal(left: Expr, right: Expr) -> Condition {
+    Condition::Compare { op: CompareOp::Equal, left, right }
+}
+
+fn read(kinds: &[(usize, FromKind)], filter: Vec<Condition>, output: Vec<Expr>) -> Select {
+    let from = kinds.iter().map(|(alias, kind)| From { alias: *alias, kind: *kind }).collect();
+    Select { from, filter, output }
+}
+
+const OWNER: FromKind = FromKind::Source(0);
+const LOCKED: FromKind = FromKind::Source(1);
+const TABLE: FromKind = FromKind::Table(TableRef::Table(0));
+const ITSELF: FromKind = FromKind::Table(TableRef::Itself);
+
+/// The documents that the user of variable 0 owns and that are not locked, by way of a fixpoint.
+fn sound() -> Plan {
+    let base = read(&[(1, OWNER)], vec![equal(column(1, 0), Expr::Given(0))], vec![column(1, 1)]);
+    let step = read(&[(2, ITSELF), (3, OWNER)], vec![equal(column(3, 1), column(2, 0))], vec![column(3, 1)]);
+    let body = TableBody::Recursive { base: vec![base], step: vec![step] };
+    let table = Table { name: "pc1".into(), comment: String::new(), n_columns: 1, body };
+    let locked = read(&[(5, LOCKED)], vec![equal(column(5, 0), column(4, 0))], Vec::new());
+    let answer = read(&[(4, TABLE)], vec![Condition::None(vec![locked])], vec![column(4, 0)]);
+    let columns = vec![AnswerColumn::Id(1)];
+    Plan::new(vec![table], PlanAnswer::Rows { selects: vec![answer], columns, range: Range::All })
+}
+
+fn program() -> Program {
+    check(&SourceMap::new("policy.polar", POLICY)).program.unwrap()
+}
+
+/// What the verifier says of the plan after it was changed.
+fn fault(open: Open, change: impl FnOnce(&mut Plan)) -> Option<String> {
+    let (program, catalog) = (program(), catalog());
+    let constants = IndexSet::from([Constant { ty: TypeId::INTEGER, text: "7".into() }]);
+    let var = |ty: &str, domain| ShapeVar { ty: program.type_id(ty), domain };
+    let vars = [var("User", ShapeDomain::Given), var("Doc", ShapeDomain::Wanted)];
+    let verifier = Verifier { open, ..Verifier::of(&program, &catalog, &constants, &vars) };
+    let mut plan = sound();
+    change(&mut plan);
+    match verifier.check("some pass", &plan) {
+        Ok(()) => None,
+        Err(CompileError::Bug(text)) => {
+            assert!(text.starts_with("after the pass `some pass`: "), "{text}");
+            Some(text)
+        }
+        Err(CompileError::Refused(refusal)) => panic!("{refusal:?}"),
+    }
+}
+
+fn answer(plan: &mut Plan) -> &mut Select {
+    plan.answer.selects_mut().first_mut().unwrap()
+}
+
+fn table(plan: &mut Plan) -> (&mut Select, &mut Select) {
+    match &mut plan.tables.first_mut().unwrap().body {
+        TableBody::Recursive { base, step } => (base.first_mut().unwrap(), step.first_mut().unwrap()),
+        TableBody::Union(_) | TableBody::WholeState { .. } => panic!("another plan"),
+    }
+}
+
+#[test]
+fn a_sound_plan_has_no_fault() {
+    assert_eq!(fault(Open::Given, |_| ()), None);
+}
+
+#[test]
+fn a_reference_to_nothing_is_found() {
+    let literal = ConstId::from_index(program().constants.len() + 1);
+    let wrong: [(&str, Change); 9] = [
+        ("t4 has 1 columns, and no column 1", |plan| answer(plan).output = vec![column(4, 1)]),
+        ("t9 is not in scope", |plan| answer(plan).output = vec![column(9, 0)]),
+        // The source of a branch is not one of the select around it.
+        ("t5 is not in scope", |plan| answer(plan).output = vec![column(5, 0)]),
+        ("the table 3 is not made", |plan| answer(plan).from[0].kind = FromKind::Table(TableRef::Table(3))),
+        ("the table 0 is not made", |plan| table(plan).0.from[0].kind = TABLE),
+        ("no relation 7", |plan| table(plan).0.from[0].kind = FromKind::Source(7)),
+        ("no rows 0", |plan| answer(plan).from[0].kind = FromKind::Embedded(0)),
+        ("no variable 5", |plan| table(plan).0.filter = vec![equal(column(1, 0), Expr::Given(5))]),
+        ("the variable 1 has no value", |plan| {
+            table(plan).0.filter = vec![equal(column(1, 1), Expr::Given(1))];
+        }),
+    ];
+    for (expected, change) in wrong {
+        assert!(fault(Open::Given, change).is_some_and(|fault| fault.contains(expected)), "{expected}");
+    }
+    let found =
+        fault(Open::Given, |plan| answer(plan).filter.push(equal(column(4, 0), Expr::Const(literal))));
+    assert!(found.is_some_and(|fault| fault.contains("no literal")));
+}
+
+#[test]
+fn a_reference_to_something_else_is_found() {
+    let wrong: [(&str, Change); 8] = [
+        ("t4 is defined twice", |plan| {
+            if let Some(Condition::None(branches)) = answer(plan).filter.first_mut() {
+                branches[0].from[0].alias = 4;
+            }
+        }),
+        ("is of another type", |plan| table(plan).0.filter = vec![equal(column(1, 1), Expr::Given(0))]),
+        ("a table reads itself", |plan| answer(plan).from[0].kind = ITSELF),
+        ("not linear", |plan| table(plan).1.from.push(From { alias: 9, kind: ITSELF })),
+        ("not linear", |plan| {
+            let step = table(plan).1;
+            step.from.remove(0);
+            step.filter.clear();
+        }),
+        ("2 columns in place of 1", |plan| table(plan).0.output.push(column(1, 0))),
+        ("an answer of 0 columns", |plan| answer(plan).output.clear()),
+        ("a wildcard", |plan| answer(plan).filter = vec![equal(column(4, 0), Expr::Unconstrained)]),
+    ];
+    for (expected, change) in wrong {
+        let found = fault(Open::Given, change);
+        assert!(found.as_ref().is_some_and(|fault| fault.contains(expected)), "{expected}: {found:?}");
+    }
+    // Once values are in, none is left to come.
+    let found = fault(Open::Column(None), |_| ());
+    assert!(found.is_some_and(|fault| fault.contains("the variable 0 has no value")));
+    assert_eq!(fault(Open::Column(Some(0)), |_| ()), None);
+}
+
+/// What a pass did, as far as its accounts say.
+fn loss(keeps: Keeps, change: impl FnOnce(&mut Plan)) -> Option<String> {
+    let before = sound();
+    let mut after = sound();
+    change(&mut after);
+    super::accounts::check(keeps, &before, &after, &[]).err()
+}
+
+#[test]
+fn a_lost_condition_is_found() {
+    for keeps in [Keeps::Atoms, Keeps::Once, Keeps::AllButImplied, Keeps::Equals] {
+        assert_eq!(loss(keeps, |_| ()), None);
+        let of_answer = loss(keeps, |plan| answer(plan).filter.clear());
+        assert!(of_answer.is_some_and(|fault| fault.contains("a condition was lost")), "{keeps:?}");
+        let of_table = loss(keeps, |plan| table(plan).0.filter.clear());
+        assert!(of_table.is_some_and(|fault| fault.starts_with("pc1: a condition was lost")), "{keeps:?}");
+        let of_branch = loss(keeps, |plan| {
+            if let Some(Condition::None(branches)) = answer(plan).filter.first_mut() {
+                branches[0].filter.push(equal(column(5, 0), column(5, 0)));
+            }
+        });
+        // A value may be replaced by one that equals it, and then comparisons are only counted.
+        assert_eq!(of_branch.is_some(), keeps != Keeps::Equals, "{keeps:?}: a negation that denies less");
+    }
+    let source = loss(Keeps::Relations, |plan| table(plan).1.from.truncate(1));
+    assert!(source.is_some_and(|fault| fault.starts_with("pc1: a condition was lost")));
+}
+
+#[test]
+fn a_lost_alternative_is_found() {
+    for keeps in [Keeps::Atoms, Keeps::Once, Keeps::AllButImplied] {
+        let found = loss(keeps, |plan| answer(plan).filter.push(equal(column(4, 0), Expr::Given(1))));
+        assert!(found.is_some_and(|fault| fault.contains("an alternative was lost")), "{keeps:?}");
+    }
+    // What only adds conditions that hold anyway says so.
+    let added = |plan: &mut Plan| answer(plan).filter.push(equal(column(4, 0), Expr::Given(1)));
+    assert_eq!(loss(Keeps::Equals, added), None);
+}
+
+#[test]
+fn the_same_question_in_another_form_is_no_loss() {
+    let joined = |plan: &mut Plan| {
+        let select = answer(plan);
+        select.from.push(From { alias: 8, kind: OWNER });
+        select.filter.push(equal(column(4, 0), column(8, 1)));
+    };
+    let tested = |plan: &mut Plan| {
+        let branch = read(&[(8, OWNER)], vec![equal(column(8, 1), column(4, 0))], Vec::new());
+        answer(plan).filter.push(Condition::Any(vec![branch]));
+    };
+    let in_set = |plan: &mut Plan| {
+        let set = read(&[(8, OWNER)], Vec::new(), vec![column(8, 1)]);
+        answer(plan).filter.push(Condition::In { expr: column(4, 0), selects: vec![set] });
+    };
+    let of = |change: &dyn Fn(&mut Plan)| {
+        let mut plan = sound();
+        change(&mut plan);
+        plan
+    };
+    let forms = [of(&joined), of(&tested), of(&in_set)];
+    for before in &forms {
+        for after in &forms {
+            assert_eq!(super::accounts::check(Keeps::Atoms, before, after, &[]), Ok(()));
+        }
+    }
+}
+
+#[test]
+fn what_is_read_again_inside_a_negation_is_no_loss() {
+    let again = |plan: &mut Plan| {
+        if let Some(Condition::None(branches)) = answer(plan).filter.first_mut() {
+            let branch = &mut branches[0];
+            branch.from.push(From { alias: 9, ..branch.from[0] });
+            branch.filter.extend(branch.filter.clone());
+        }
+    };
+    assert_eq!(loss(Keeps::Once, again), None);
+    assert!(loss(Keeps::Atoms, again).is_some());
+}

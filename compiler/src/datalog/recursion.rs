@@ -1,0 +1,249 @@
+//! What a recursive component is made of: exits, steps, and the classes of columns that move together.
+//!
+//! A *step* is a clause that calls a member of its own component; an *exit* is any other clause. A column
+//! moves in a step if the step's call has another term there than its head. Columns that move in one step,
+//! or that a step's other goals connect, form a *class*; the remaining columns are invariant. Steps of
+//! different classes commute, so the closure is the product of the classes' closures around the exits
+//! (separable recursion, Naughton 1988): each class can be walked from the values that bind it, or closed
+//! forwards from the exits, independently of the others.
+
+use super::visit::ignore_singletons;
+use super::{Clause, Goal, RelId, Relation, Specialised, Term};
+use crate::ir::Polarity;
+use indexmap::IndexSet;
+
+/// A clause that calls its own component.
+#[derive(Clone, Debug)]
+pub(crate) struct Step {
+    /// The member it defines, by index in the component.
+    pub(crate) member: usize,
+    /// Its head.
+    pub(crate) head: Vec<Term>,
+    /// The calls of members: member index and arguments.
+    pub(crate) calls: Vec<(usize, Vec<Term>)>,
+    /// The other goals.
+    pub(crate) goals: Vec<Goal>,
+    /// The clause it comes from.
+    pub(crate) clause: Clause,
+}
+
+/// A recursive component, taken apart.
+#[derive(Clone, Debug)]
+pub(crate) struct Recursion {
+    /// The members.
+    pub(crate) members: Vec<RelId>,
+    /// For each member its exits alone.
+    pub(crate) exits: Vec<Relation>,
+    /// All steps.
+    pub(crate) steps: Vec<Step>,
+    /// The members' numbers of columns.
+    pub(crate) widths: Vec<usize>,
+}
+
+impl Recursion {
+    /// Whether every step calls the component once.
+    pub(crate) fn is_linear(&self) -> bool {
+        self.steps.iter().all(|step| step.calls.len() == 1)
+    }
+
+    /// The common number of columns, if there is one.
+    pub(crate) fn width(&self) -> Option<usize> {
+        let first = *self.widths.first()?;
+        self.widths.iter().all(|width| *width == first).then_some(first)
+    }
+
+    /// The index of a member.
+    pub(crate) fn member(&self, rel: RelId) -> Option<usize> {
+        self.members.iter().position(|member| *member == rel)
+    }
+}
+
+/// The columns of a linear component of uniform width, in classes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Classes {
+    /// For each column its class; `None` if it is invariant.
+    pub(crate) of_column: Vec<Option<usize>>,
+    /// For each step its class; `None` if the step changes nothing and can be left out.
+    pub(crate) of_step: Vec<Option<usize>>,
+    /// The class whose steps lead from member to member.
+    pub(crate) of_tag: Option<usize>,
+    /// How many classes.
+    pub(crate) count: usize,
+}
+
+/// Takes a component apart; the exits get no relations of their own yet.
+pub(crate) fn take_apart(program: &Specialised, members: &[RelId]) -> Option<Recursion> {
+    let mut recursion =
+        Recursion { members: members.to_vec(), exits: Vec::new(), steps: Vec::new(), widths: Vec::new() };
+    for (member_idx, member) in members.iter().enumerate() {
+        let relation = &program.relations[*member];
+        let mut exits = Vec::new();
+        for clause in &relation.clauses {
+            let mut step = Step {
+                member: member_idx,
+                head: clause.head.clone(),
+                calls: Vec::new(),
+                goals: Vec::new(),
+                clause: clause.clone(),
+            };
+            for goal in &clause.goals {
+                match goal {
+                    Goal::Call { polarity: Polarity::Positive, rel, args, .. } if members.contains(rel) => {
+                        step.calls.push((recursion.member(*rel)?, args.clone()));
+                    }
+                    other => step.goals.push(other.clone()),
+                }
+            }
+            if step.calls.is_empty() {
+                exits.push(clause.clone());
+            } else {
+                recursion.steps.push(step);
+            }
+        }
+        recursion.widths.push(relation.n_columns());
+        recursion.exits.push(Relation {
+            clauses: exits,
+            pred: relation.pred,
+            adornments: relation.adornments.clone(),
+        });
+    }
+    Some(recursion)
+}
+
+/// Groups the columns of a linear component of uniform width.
+///
+/// `is_static` says which columns the call fixes for the whole statement: an invariant column among them
+/// connects nothing, as its value is a constant.
+pub(crate) fn classes(recursion: &Recursion, width: usize, is_static: &[bool]) -> Classes {
+    let tag = width;
+    let mut groups = Groups::new(width + 1);
+    let moving: Vec<Vec<usize>> = recursion.steps.iter().map(|step| moving_columns(step, tag)).collect();
+    let moves_somewhere: IndexSet<usize> = moving.iter().flatten().copied().collect();
+    let mut touched = Vec::new();
+    for (step, moving) in recursion.steps.iter().zip(moving) {
+        let mut columns = moving;
+        if columns.is_empty() {
+            touched.push(columns);
+            continue;
+        }
+        for (column, term) in step.head.iter().enumerate() {
+            let fixed = is_static.get(column).copied().unwrap_or(false) && !moves_somewhere.contains(&column);
+            if !columns.contains(&column) && !fixed && is_connected(step, column, *term) {
+                columns.push(column);
+            }
+        }
+        for pair in columns.windows(2) {
+            if let [left, right] = pair {
+                groups.join(*left, *right);
+            }
+        }
+        touched.push(columns);
+    }
+    // A class apart from the one that changes members must have the same steps in each of them.
+    let in_class = |groups: &mut Groups, root: usize| -> Vec<usize> {
+        (0..width).filter(|c| groups.root(*c) == root).collect()
+    };
+    if recursion.members.len() > 1 {
+        for columns in &touched {
+            let Some(&first) = columns.first() else { continue };
+            let root = groups.root(first);
+            if root != groups.root(tag) {
+                let class = in_class(&mut groups, root);
+                if !has_equal_steps(recursion, &touched, &class, |c| groups.root_of(c) == root) {
+                    groups.join(first, tag);
+                }
+            }
+        }
+    }
+    let mut roots: IndexSet<usize> = IndexSet::new();
+    let of_step: Vec<Option<usize>> = touched
+        .iter()
+        .map(|columns| columns.first().map(|first| roots.insert_full(groups.root(*first)).0))
+        .collect();
+    let of_column = (0..width).map(|column| roots.get_index_of(&groups.root(column))).collect();
+    let of_tag = roots.get_index_of(&groups.root(tag));
+    Classes { of_column, of_step, of_tag, count: roots.len() }
+}
+
+/// The columns in which a step's call differs from its head, and the tag if it leads to another member.
+fn moving_columns(step: &Step, tag: usize) -> Vec<usize> {
+    let Some((callee, args)) = step.calls.first() else { return Vec::new() };
+    let differs = step.head.iter().zip(args).enumerate().filter(|(_, (head, arg))| head != arg);
+    let mut columns: Vec<usize> = differs.map(|(column, _)| column).collect();
+    if *callee != step.member {
+        columns.push(tag);
+    }
+    columns
+}
+
+/// Whether the term of an unmoved column occurs in the step's other goals or in another column.
+fn is_connected(step: &Step, column: usize, term: Term) -> bool {
+    let mut found = false;
+    for goal in &step.goals {
+        goal.for_each_term(&mut |other| found |= other == term);
+    }
+    let args = step.calls.first().map_or(&[][..], |(_, args)| args);
+    let in_others =
+        |terms: &[Term]| terms.iter().enumerate().any(|(other, found)| other != column && *found == term);
+    found || in_others(&step.head) || in_others(args) || !matches!(term, Term::Var(_))
+}
+
+/// Whether every member has the same steps for the columns of one class.
+fn has_equal_steps(
+    recursion: &Recursion,
+    touched: &[Vec<usize>],
+    class: &[usize],
+    is_in: impl Fn(usize) -> bool,
+) -> bool {
+    let mut of_member: Vec<IndexSet<(Vec<Term>, Vec<Goal>)>> = vec![IndexSet::new(); recursion.members.len()];
+    for (step, columns) in recursion.steps.iter().zip(touched) {
+        if !columns.first().is_some_and(|first| is_in(*first)) {
+            continue;
+        }
+        let Some((_, args)) = step.calls.first() else { return false };
+        let terms = |all: &[Term]| -> Vec<Term> {
+            class.iter().filter_map(|column| all.get(*column).copied()).collect()
+        };
+        let head = [terms(&step.head), terms(args)].concat();
+        let clause = Clause { head, goals: step.goals.clone(), ..step.clause.clone() };
+        let normal = ignore_singletons(clause, &[]);
+        if let Some(steps) = of_member.get_mut(step.member) {
+            steps.insert((normal.head, normal.goals));
+        }
+    }
+    let Some(first) = of_member.first() else { return true };
+    of_member.iter().all(|steps| steps.len() == first.len() && steps.iter().all(|step| first.contains(step)))
+}
+
+/// Union-find over a few columns.
+struct Groups {
+    parents: Vec<usize>,
+}
+
+impl Groups {
+    fn new(count: usize) -> Self {
+        Self { parents: (0..count).collect() }
+    }
+
+    fn root_of(&self, column: usize) -> usize {
+        let mut at = column;
+        while let Some(&parent) = self.parents.get(at) {
+            if parent == at {
+                break;
+            }
+            at = parent;
+        }
+        at
+    }
+
+    fn root(&mut self, column: usize) -> usize {
+        self.root_of(column)
+    }
+
+    fn join(&mut self, left: usize, right: usize) {
+        let (left, right) = (self.root_of(left), self.root_of(right));
+        if let Some(parent) = self.parents.get_mut(right) {
+            *parent = left;
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! Conditions that several alternatives have and that depend on no row: asked once, before the alternatives.
+//!
+//! ```text
+//! (not banned and a) or (not banned and b) or c   ─▶   (not banned and (a or b)) or c
+//! ```
+
+use crate::algebra::aliases::{free_aliases, number_aliases};
+use crate::algebra::{Condition, Plan, PlanAnswer, Select};
+use indexmap::{IndexMap, IndexSet};
+
+/// Takes out of the selects what all of them ask of no row.
+pub(crate) fn take_common(selects: &mut [Select]) -> Vec<Condition> {
+    let Some((first, others)) = selects.split_first() else { return Vec::new() };
+    if others.is_empty() && first.from.is_empty() {
+        return Vec::new();
+    }
+    let has = |select: &Select, wanted: &Condition| {
+        select.filter.iter().any(|condition| normal(condition).as_ref() == Some(wanted))
+    };
+    let closed = first.filter.iter().filter_map(normal);
+    let common: Vec<Condition> =
+        closed.filter(|condition| others.iter().all(|other| has(other, condition))).collect();
+    for select in selects {
+        select.filter.retain(|condition| normal(condition).is_none_or(|normal| !common.contains(&normal)));
+    }
+    common
+}
+
+/// A condition that depends on nothing around it, with its sources numbered from one.
+fn normal(condition: &Condition) -> Option<Condition> {
+    free_aliases(condition).is_empty().then(|| {
+        let mut select = Select { filter: vec![condition.clone()], ..Select::default() };
+        number_aliases([&mut select]);
+        select.filter.remove(0)
+    })
+}
+
+/// How many conditions are taken out of one decision, one inside the other: each compares all alternatives.
+const MOST_GUARDS: usize = 8;
+
+/// Asks what alternatives of a decision have in common before them, the most common first.
+pub(super) fn factor_decision(plan: &mut Plan) {
+    if let PlanAnswer::Decision(selects) = &mut plan.answer {
+        let alternatives = std::mem::take(selects).into_iter().map(Alternative::new).collect();
+        *selects = factor(alternatives, MOST_GUARDS);
+    }
+}
+
+/// A select, and its conditions that depend on no row.
+struct Alternative {
+    select: Select,
+    closed: IndexSet<Condition>,
+}
+
+impl Alternative {
+    fn new(select: Select) -> Self {
+        let closed = select.filter.iter().filter_map(normal).collect();
+        Self { select, closed }
+    }
+
+    fn without(mut self, guard: &Condition) -> Self {
+        self.closed.shift_remove(guard);
+        self.select.filter.retain(|condition| normal(condition).as_ref() != Some(guard));
+        self
+    }
+}
+
+/// The alternatives with what most of them have in common before those, in the place of the first.
+fn factor(alternatives: Vec<Alternative>, most: usize) -> Vec<Select> {
+    let Some(guard) = most_common(&alternatives).filter(|_| most > 0) else {
+        return alternatives.into_iter().map(|alternative| alternative.select).collect();
+    };
+    let has_guard = |alternative: &Alternative| alternative.closed.contains(&guard);
+    let place = alternatives.iter().position(has_guard).unwrap_or(0);
+    let (guarded, mut others): (Vec<_>, Vec<_>) = alternatives.into_iter().partition(has_guard);
+    let inner = factor(guarded.into_iter().map(|guarded| guarded.without(&guard)).collect(), most - 1);
+    let mut filter = vec![guard];
+    match inner.as_slice() {
+        [only] if only.from.is_empty() => filter.extend(only.filter.iter().cloned()),
+        several if several.iter().any(Select::is_unit) => {}
+        _ => filter.push(Condition::Any(inner)),
+    }
+    let asked = Select { from: Vec::new(), filter, output: Vec::new() };
+    others.insert(place, Alternative { select: asked, closed: IndexSet::new() });
+    factor(others, most - 1)
+}
+
+/// The condition that most alternatives have, if it is more than one.
+fn most_common(alternatives: &[Alternative]) -> Option<Condition> {
+    let mut counts: IndexMap<&Condition, usize> = IndexMap::new();
+    for condition in alternatives.iter().flat_map(|alternative| &alternative.closed) {
+        *counts.entry(condition).or_default() += 1;
+    }
+    let most = counts.values().copied().max().filter(|most| *most > 1)?;
+    counts.into_iter().find(|(_, count)| *count == most).map(|(condition, _)| condition.clone())
+}

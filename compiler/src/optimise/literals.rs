@@ -1,0 +1,44 @@
+//! Alternatives that answer with different literals for the same reason are one.
+
+use crate::algebra::aliases::number_aliases;
+use crate::algebra::{Condition, Embedded, Expr, From, FromKind, Select};
+use indexmap::IndexMap;
+
+/// Makes one select of those that answer with different literals under the same condition:
+///
+/// ```text
+/// select "close" where a   ∪   select "edit" where a     ─▶     select v from ("close"), ("edit") where a
+/// ```
+pub(super) fn merge_literals(selects: &mut Vec<Select>, embedded: &mut Vec<Embedded>) {
+    let mut literals_of: IndexMap<Vec<Condition>, Vec<Select>> = IndexMap::new();
+    for select in std::mem::take(selects) {
+        // The sources and conditions, as the one condition that such a row exists.
+        let mut body = Select { output: Vec::new(), ..select.clone() };
+        number_aliases([&mut body]);
+        literals_of.entry(vec![Condition::Any(vec![body])]).or_default().push(select);
+    }
+    for (_, mut same) in literals_of {
+        let literal = |select: &Select| match select.output.as_slice() {
+            [Expr::Const(literal)] => Some(*literal),
+            _ => None,
+        };
+        let literals: Option<Vec<_>> = same.iter().map(literal).collect();
+        let Some(mut rows) = literals.filter(|literals| literals.len() > 1) else {
+            selects.append(&mut same);
+            continue;
+        };
+        rows.sort_unstable();
+        rows.dedup();
+        let mut highest = 0;
+        same.iter_mut()
+            .for_each(|select| select.for_each_alias_mut(&mut |alias| highest = highest.max(*alias)));
+        let alias = highest + 1;
+        let rows = Some(rows.into_iter().map(|literal| vec![literal]).collect());
+        embedded.push(Embedded { rows, part: None });
+        if let Some(mut select) = same.into_iter().next() {
+            select.from.insert(0, From { alias, kind: FromKind::Embedded(embedded.len() - 1) });
+            select.output = vec![Expr::Column { alias, column: 0 }];
+            selects.push(select);
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! Passes from a plan to one with the same answers that a database runs or plans faster.
+//!
+//! In: a [`Plan`] of one statement, and its [`Setting`]: who runs it, on which database. Out: the same plan, rewritten by
+//! those of the [`PASSES`] that apply, in their order. Each pass has its law in its own file, and says what it
+//! [keeps](Keeps) of a plan; the verifier holds it to that after each pass in tests and debug builds.
+//!
+//! The conditions of a caller's filter are sorted once more, by what they ask of the caller's row: see
+//! [`crate::local`].
+
+mod bans;
+mod columns;
+mod guards;
+mod implied;
+mod joins;
+pub(crate) mod key;
+mod literals;
+pub(crate) mod sets;
+mod share_rows;
+
+pub(crate) use guards::take_common;
+
+use crate::algebra::verify::{Keeps, Verifier};
+use crate::algebra::{Embedded, Plan};
+use crate::bindings::Bindings;
+use crate::catalog::Catalog;
+use crate::dialect::Features;
+use crate::question::CompileError;
+
+/// One rewrite of a plan.
+pub(crate) struct Pass {
+    /// Its name, as `explain` shows it.
+    pub(crate) name: &'static str,
+    /// What it does.
+    pub(crate) does: &'static str,
+    /// Where it is worth it.
+    applies: fn(&Setting<'_>) -> bool,
+    /// What it keeps of the plan's alternatives; `None` if it adds alternatives that hold of the same rows.
+    keeps: Option<Keeps>,
+    run: fn(&mut Draft, &Setting<'_>),
+}
+
+/// A plan, and the rows that stand in its statement.
+#[derive(Clone, Debug)]
+pub(crate) struct Draft {
+    pub(crate) plan: Plan,
+    pub(crate) embedded: Vec<Embedded>,
+}
+
+/// Who runs a statement, and where.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Setting<'s> {
+    /// What it is for.
+    pub(crate) purpose: Purpose,
+    /// The relations that it reads.
+    pub(crate) catalog: &'s Catalog,
+    /// The database.
+    pub(crate) features: &'static Features,
+    /// The caller's queries and what they promise of their tables.
+    pub(crate) bindings: Option<&'s Bindings>,
+    /// With what the names of tables begin, so that they are no name of the caller's.
+    pub(crate) prefix: &'s str,
+}
+
+/// What a statement is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// A question to the embedded store.
+    Store,
+    /// A question over one table for each kind of fact, for review.
+    Tables,
+    /// A check on a caller's database.
+    Check,
+    /// The distinct values of one variable on a caller's database.
+    List,
+    /// Rows of several variables on a caller's database.
+    Rows,
+    /// A condition on a caller's row, sorted by what it asks of the row.
+    Filter,
+    /// A condition on a caller's row that takes the row's value as given.
+    RowTest,
+}
+
+impl Setting<'_> {
+    /// Whether the whole plan is one statement for tables with one row a fact.
+    fn is_hosted(&self) -> bool {
+        matches!(self.purpose, Purpose::Store | Purpose::Tables)
+    }
+
+    /// Whether the statement is for a caller's database, and lists values there.
+    fn makes_sets(&self) -> bool {
+        matches!(self.purpose, Purpose::Check | Purpose::List | Purpose::Rows | Purpose::Filter)
+    }
+
+    /// Whether the answer starts from the question's own values, on a database that plans queries inside queries slowly.
+    fn flattens(&self) -> bool {
+        matches!(self.purpose, Purpose::Check | Purpose::List) && self.features.sets_are_arrays
+    }
+}
+
+/// All passes, in their order.
+pub(crate) const PASSES: &[Pass] = &[
+    Pass {
+        name: "common-guards",
+        does: "asks once, before all alternatives, what all of them ask of no row",
+        applies: |setting| matches!(setting.purpose, Purpose::List | Purpose::Rows),
+        keeps: Some(Keeps::Once),
+        run: |draft, _| draft.plan.guard.filter = take_common(draft.plan.answer.selects_mut()),
+    },
+    Pass {
+        name: "merge-literals",
+        does: "makes one alternative of those that answer with different literals under the same condition",
+        applies: |setting| setting.purpose == Purpose::List,
+        keeps: None,
+        run: |draft, _| literals::merge_literals(draft.plan.answer.selects_mut(), &mut draft.embedded),
+    },
+    Pass {
+        name: "join-single",
+        does: "joins the branch of a test that has only one",
+        applies: |setting| setting.flattens(),
+        keeps: Some(Keeps::Atoms),
+        run: |draft, _| joins::join_single(&mut draft.plan),
+    },
+    Pass {
+        name: "drop-implied",
+        does: "leaves out sources that the rows of a table imply, and columns that nothing reads then",
+        applies: |setting| setting.is_hosted() || setting.flattens(),
+        keeps: Some(Keeps::AllButImplied),
+        run: |draft, _| implied::drop_implied(&mut draft.plan),
+    },
+    Pass {
+        name: "share-rows",
+        does: "reads a row once that many parts of a check look up by its key",
+        applies: |setting| setting.flattens(),
+        keeps: Some(Keeps::Once),
+        run: |draft, setting| {
+            if let Some(bindings) = setting.bindings {
+                share_rows::share(&mut draft.plan, setting, bindings);
+            }
+        },
+    },
+    Pass {
+        name: "sets",
+        does: "turns sources that only lead to another one into sets, which are made once",
+        applies: |setting| setting.features.sets_are_arrays && setting.makes_sets(),
+        keeps: Some(Keeps::Atoms),
+        run: |draft, setting| match setting.purpose {
+            Purpose::Check | Purpose::List => sets::in_check(&mut draft.plan),
+            Purpose::Rows => sets::in_list(&mut draft.plan),
+            Purpose::Filter => sets::in_tables(&mut draft.plan),
+            Purpose::Store | Purpose::Tables | Purpose::RowTest => {}
+        },
+    },
+    Pass {
+        name: "factor-guards",
+        does: "asks what alternatives of a decision have in common before them",
+        applies: |setting| setting.is_hosted() || setting.purpose == Purpose::Check,
+        keeps: Some(Keeps::Once),
+        run: |draft, _| guards::factor_decision(&mut draft.plan),
+    },
+    Pass {
+        name: "skip-bans",
+        does: "skips a negation for every row where it can deny none",
+        applies: |setting| setting.purpose == Purpose::Store,
+        keeps: None,
+        run: |draft, _| bans::skip_bans(&mut draft.plan),
+    },
+];
+
+/// Runs the passes that apply; `observe` sees the plan after each of them.
+///
+/// # Errors
+/// [`CompileError::Bug`] if a pass broke the plan.
+pub(crate) fn optimise(
+    draft: &mut Draft,
+    verifier: &Verifier<'_>,
+    setting: &Setting<'_>,
+    observe: &mut dyn FnMut(&Pass, &Plan),
+) -> Result<(), CompileError> {
+    for pass in PASSES.iter().filter(|pass| (pass.applies)(setting)) {
+        let before = cfg!(debug_assertions).then(|| draft.plan.clone());
+        (pass.run)(draft, setting);
+        if let Some(before) = before {
+            let widths = widths(&draft.embedded);
+            let verifier = Verifier { embedded: &widths, ..*verifier };
+            match pass.keeps {
+                Some(keeps) => verifier.account(pass.name, keeps, &before, &draft.plan, &[])?,
+                None => verifier.check(pass.name, &draft.plan)?,
+            }
+        }
+        observe(pass, &draft.plan);
+    }
+    Ok(())
+}
+
+/// How many columns each embedded source has, where its rows are known.
+pub(crate) fn widths(embedded: &[Embedded]) -> Vec<Option<usize>> {
+    embedded.iter().map(|embedded| embedded.rows.as_ref()?.first().map(Vec::len)).collect()
+}

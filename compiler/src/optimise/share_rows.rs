@@ -1,0 +1,185 @@
+//! Shares look-ups by key: a row that many parts of a check look up is read once.
+//!
+//! In: a folded plan of a check. Out: the same plan with a table of one row where at least [`READINGS`] selects
+//! look the same row up by its key: the resource itself, then what that row leads to by the key of another
+//! table. Planning a look-up costs PostgreSQL more than the look-up, and a check is mostly planning.
+//!
+//! Only keys that the bindings promise are taken (`tables:`), so that the table is small; that it stands for
+//! the same rows does not depend on the promise.
+
+use super::Setting;
+use super::key::is_key;
+use crate::algebra::TableRef;
+use crate::algebra::{Condition, Expr, From, FromKind, Plan, Select, Table, TableBody};
+use crate::bindings::Bindings;
+use crate::catalog::Catalog;
+use crate::ir::{CompareOp, ConstId};
+use indexmap::IndexMap;
+
+/// From how many readings on a row is read once.
+const READINGS: usize = 3;
+
+/// How many rows a row may lead to, one by the other.
+const LENGTH: usize = 3;
+
+/// A look-up by key: the relation, its column, and what the column equals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct LookUp {
+    source: usize,
+    column: usize,
+    equals: Found,
+}
+
+/// What a key equals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Found {
+    /// A literal.
+    Const(ConstId),
+    /// A column of a table made here.
+    Column { table: usize, column: usize },
+}
+
+/// Gives a plan tables of the rows that it looks up again and again.
+pub(super) fn share(plan: &mut Plan, setting: &Setting<'_>, bindings: &Bindings) {
+    let Setting { catalog, prefix, .. } = *setting;
+    let mut n_made = 0;
+    for _ in 0..LENGTH {
+        let finder = Finder { catalog, bindings, n_made };
+        let mut readings: IndexMap<LookUp, usize> = IndexMap::new();
+        plan.selects_mut().for_each(|select| {
+            finder.visit(select, &mut Vec::new(), &mut |_, look_up| {
+                *readings.entry(look_up).or_default() += 1;
+            });
+        });
+        readings.retain(|_, readings| *readings >= READINGS);
+        if readings.is_empty() {
+            return;
+        }
+        let look_ups: Vec<LookUp> = readings.into_keys().collect();
+        shift_tables(plan, n_made, look_ups.len());
+        plan.selects_mut().for_each(|select| {
+            finder.visit(select, &mut Vec::new(), &mut |from, look_up| {
+                if let Some(at) = look_ups.iter().position(|known| *known == look_up) {
+                    from.kind = FromKind::Table(TableRef::Table(n_made + at));
+                }
+            });
+            drop_decided(select, &look_ups, n_made);
+        });
+        for (at, look_up) in look_ups.iter().enumerate() {
+            let table = finder.table(*look_up, format!("{prefix}pk{}", n_made + at + 1));
+            plan.tables.insert(n_made + at, table);
+        }
+        n_made += look_ups.len();
+    }
+}
+
+/// Drops the comparisons with literals that a new table has made already.
+fn drop_decided(select: &mut Select, look_ups: &[LookUp], n_made: usize) {
+    let Select { from, filter, .. } = select;
+    filter.retain_mut(|condition| match condition {
+        Condition::Compare {
+            op: CompareOp::Equal,
+            left: Expr::Column { alias, column },
+            right: Expr::Const(literal),
+        } => {
+            let table = from.iter().find(|from| from.alias == *alias).map(|from| from.kind);
+            let Some(FromKind::Table(TableRef::Table(table))) = table else { return true };
+            let look_up = table.checked_sub(n_made).and_then(|at| look_ups.get(at));
+            let equals = Found::Const(*literal);
+            !look_up.is_some_and(|look_up| look_up.column == *column && look_up.equals == equals)
+        }
+        Condition::In { selects: branches, .. } | Condition::Any(branches) | Condition::None(branches) => {
+            branches.iter_mut().for_each(|branch| drop_decided(branch, look_ups, n_made));
+            true
+        }
+        Condition::Compare { .. } | Condition::OneOf { .. } => true,
+    });
+}
+
+/// Makes room for `n` tables after the first `n_made`.
+fn shift_tables(plan: &mut Plan, n_made: usize, n: usize) {
+    plan.selects_mut().for_each(|select| {
+        select.for_each_source_mut(&mut |from| {
+            if let FromKind::Table(TableRef::Table(table)) = &mut from.kind
+                && *table >= n_made
+            {
+                *table += n;
+            }
+        });
+    });
+}
+
+struct Finder<'f> {
+    catalog: &'f Catalog,
+    bindings: &'f Bindings,
+    /// The first tables of the plan, which were made here.
+    n_made: usize,
+}
+
+impl Finder<'_> {
+    /// Visits the look-ups of a select and its branches; `around` are the sources of the enclosing selects.
+    fn visit(&self, select: &mut Select, around: &mut Vec<From>, found: &mut impl FnMut(&mut From, LookUp)) {
+        let before = around.len();
+        around.extend(&select.from);
+        let Select { from, filter, .. } = select;
+        for from in from {
+            if let Some(look_up) = self.look_up(*from, filter, around) {
+                found(from, look_up);
+            }
+        }
+        for condition in filter {
+            if let Condition::Any(branches) | Condition::None(branches) = condition {
+                branches.iter_mut().for_each(|branch| self.visit(branch, around, found));
+            }
+        }
+        around.truncate(before);
+    }
+
+    fn look_up(&self, from: From, filter: &[Condition], around: &[From]) -> Option<LookUp> {
+        let FromKind::Source(source) = from.kind else { return None };
+        filter.iter().find_map(|condition| {
+            let Condition::Compare { op: CompareOp::Equal, left, right } = condition else { return None };
+            let (column, other) = match (left, right) {
+                (Expr::Column { alias, column }, other) if *alias == from.alias => (*column, *other),
+                (other, Expr::Column { alias, column }) if *alias == from.alias => (*column, *other),
+                _ => return None,
+            };
+            let equals = match other {
+                Expr::Const(literal) => Found::Const(literal),
+                Expr::Column { alias, column } => {
+                    let kind = around.iter().rev().find(|from| from.alias == alias).map(|from| from.kind);
+                    match kind {
+                        Some(FromKind::Table(TableRef::Table(table))) if table < self.n_made => {
+                            Found::Column { table, column }
+                        }
+                        _ => return None,
+                    }
+                }
+                _ => return None,
+            };
+            is_key(self.catalog, self.bindings, source, column).then_some(LookUp { source, column, equals })
+        })
+    }
+
+    /// The table of a look-up's rows, all columns.
+    fn table(&self, look_up: LookUp, name: String) -> Table {
+        let LookUp { source, column, equals } = look_up;
+        let relation = self.catalog.relations.get(source);
+        let n_columns = relation.map_or(0, |relation| relation.columns().count());
+        let row = From { alias: 2, kind: FromKind::Source(source) };
+        let (from, right) = match equals {
+            Found::Const(literal) => (vec![row], Expr::Const(literal)),
+            Found::Column { table, column } => {
+                let leads = From { alias: 1, kind: FromKind::Table(TableRef::Table(table)) };
+                (vec![leads, row], Expr::Column { alias: 1, column })
+            }
+        };
+        let left = Expr::Column { alias: 2, column };
+        let select = Select {
+            from,
+            filter: vec![Condition::Compare { op: CompareOp::Equal, left, right }],
+            output: (0..n_columns).map(|column| Expr::Column { alias: 2, column }).collect(),
+        };
+        Table { name, comment: "shared look-up".into(), n_columns, body: TableBody::Union(vec![select]) }
+    }
+}

@@ -1,0 +1,126 @@
+//! Calls that become tables: of all that a call answers, or of what the enclosing rows ask for.
+
+use super::body::{Goal, Term};
+use super::build::Build;
+use super::planner::{Asked, PlanError, Planner};
+use super::scope::Scope;
+use super::step::is_wanted;
+use crate::algebra::{Expr, Select, TableBody};
+use crate::datalog::RelId;
+
+impl Planner<'_> {
+    /// A table with the relation's tuples for the values known for the whole statement.
+    pub(super) fn produce(&mut self, build: &Build, rel: RelId, args: &[Term]) -> Result<Goal, PlanError> {
+        let mut inner = Build::default();
+        inner.rule = build.rule;
+        let mut call = Vec::new();
+        let mut asked = Vec::new();
+        let mut outer_args = Vec::new();
+        for arg in args {
+            let of = match build.expr(*arg) {
+                Some(expr) if expr.is_static() && !self.is_hidden(&Scope::TOP, &build.select, rel, expr) => {
+                    Asked::Of(expr)
+                }
+                None if !is_wanted(build, None, args, *arg) => Asked::Ignored,
+                Some(_) | None => Asked::Column,
+            };
+            asked.push(of);
+            call.push(match of {
+                Asked::Of(expr) => inner.bound(expr),
+                Asked::Column => inner.fresh(build.name(*arg)),
+                Asked::Ignored => Term::Ignored,
+            });
+            if of == Asked::Column {
+                outer_args.push(*arg);
+            }
+        }
+        inner.output = call
+            .iter()
+            .copied()
+            .filter(|term| *term != Term::Ignored && inner.expr(*term).is_none())
+            .collect();
+        if inner.output.is_empty() {
+            // A table needs a column, also where only the existence of a row counts.
+            inner.output.push(Term::Tag(0));
+            outer_args.push(Term::Tag(0));
+        }
+        if let Some(table) = self.produced.get(&(rel, asked.clone())) {
+            return Ok(Goal::Rows { table: *table, args: outer_args });
+        }
+        inner.goals.push(Goal::call(rel, call));
+        let n_columns = inner.output.len();
+        let selects = self.selects(&Scope::TOP, inner)?;
+        let table = self.add_table(rel, "", n_columns, TableBody::Union(selects));
+        self.produced.insert((rel, asked), table);
+        Ok(Goal::Rows { table, args: outer_args })
+    }
+
+    /// A table with the relation's tuples for the rows that the enclosing selects lead to (a supplementary
+    /// relation, Beeri and Ramakrishnan 1987). Alternatives that differ in the role alone share it.
+    pub(super) fn supplement(
+        &mut self,
+        scope: &Scope<'_>,
+        build: &Build,
+        rel: RelId,
+        args: &[Term],
+    ) -> Result<Goal, PlanError> {
+        let n_tables = self.tables.len();
+        let known: Vec<Option<Expr>> = args.iter().map(|arg| build.expr(*arg)).collect();
+        let mut seen = known.clone();
+        for expr in &mut seen {
+            *expr = expr.filter(|expr| !self.is_hidden(scope, &build.select, rel, *expr));
+        }
+        match self.supplement_with(scope, build, rel, args, &seen) {
+            // Nothing else enumerates what is hidden.
+            Err(PlanError::Unbound { .. } | PlanError::Unseeded) if seen != known => {
+                self.forget_tables(n_tables);
+                self.supplement_with(scope, build, rel, args, &known)
+            }
+            rows => rows,
+        }
+    }
+
+    fn supplement_with(
+        &mut self,
+        scope: &Scope<'_>,
+        build: &Build,
+        rel: RelId,
+        args: &[Term],
+        known: &[Option<Expr>],
+    ) -> Result<Goal, PlanError> {
+        let mut rows: Vec<Expr> = Vec::new();
+        for expr in known.iter().flatten().filter(|expr| !expr.is_static()) {
+            if !rows.contains(expr) {
+                rows.push(*expr);
+            }
+        }
+        let mut inner = Build::default();
+        inner.rule = build.rule;
+        if !rows.is_empty() {
+            inner.select = Select { output: Vec::new(), ..scope.demand(&build.select, rows) };
+        }
+        let mut call = Vec::new();
+        let mut outer_args = Vec::new();
+        for (arg, known) in args.iter().zip(known) {
+            // A known role picks from the table that holds all.
+            let expr = known.filter(|expr| !matches!(expr, Expr::Const(_)));
+            let term = match expr {
+                Some(expr) => inner.bound(expr),
+                None if *arg == Term::Ignored => Term::Ignored,
+                None => inner.fresh(build.name(*arg)),
+            };
+            if term != Term::Ignored && !expr.is_some_and(Expr::is_static) {
+                inner.output.push(term);
+                outer_args.push(*arg);
+            }
+            call.push(term);
+        }
+        let mut selects = Vec::new();
+        for build in self.distribute(&inner, rel, &call) {
+            selects.extend(self.selects(&Scope::TOP, build)?);
+        }
+        let n_columns = inner.output.len();
+        let table = self.add_table(rel, "for the rows that lead to it", n_columns, TableBody::Union(selects));
+        Ok(Goal::Rows { table, args: outer_args })
+    }
+}

@@ -1,0 +1,331 @@
+//! Drops the ways to an answer that other rules find anyway.
+//!
+//! In: a [`Specialised`] program. Out: the same answers with fewer clauses. If a member of a group has the
+//! group's role on a folder, and whoever has a role on a folder has it on its repositories, then a role of
+//! the group on a folder reaches the user on the repository twice: by the group first, or by the folder first.
+//!
+//! A clause is superfluous if the other clauses derive its head from its own body, whatever the relations hold:
+//! uniform containment (Sagiv 1987), which is sound under recursion. A call that only some clauses of the
+//! callee make superfluous is replaced by the others:
+//!
+//! ```text
+//! p(u, r) :- group(u, g), q(g, r)         q(g, r) :- grant(g, r)
+//!                                         q(g, r) :- in(r, f), s(g, f)       superfluous, if
+//! p(u, r) :- in(r, f), t(u, f)            t(u, f) :- group(u, g), s(g, f)
+//! ```
+//!
+//! The search is bounded; what it does not find stays, and costs time but no answer.
+
+use crate::datalog::unfold::unfold_call;
+use crate::datalog::{Clause, Goal, RelId, ScanArg, Specialised, Term};
+use crate::ir::{CompareOp, Polarity};
+use indexmap::IndexSet;
+
+/// How many calls deep a derivation may go.
+const DEPTH: usize = 2;
+
+/// How many clauses and goals one search may try.
+const STEPS: usize = 1_000;
+
+/// How many clauses and goals all searches of a program may try.
+const ALL_STEPS: usize = 100_000;
+
+/// How many goals a body may have that is searched; each step looks at all of them.
+const GOALS: usize = 32;
+
+/// Rewrites every relation.
+pub(super) fn drop_contained(program: &mut Specialised) {
+    let mut left = ALL_STEPS;
+    let components = program.strata().into_iter().filter(|component| component.recursive);
+    let recursive: IndexSet<RelId> =
+        components.flat_map(|component| component.nodes).map(RelId::from_index).collect();
+    for rel in program.relations.ids() {
+        let mut at = 0;
+        while let Some(clause) = program.relations[rel].clauses.get(at).cloned() {
+            let Some(replaced) = without_contained(program, rel, at, &clause, &recursive, &mut left) else {
+                at += 1;
+                continue;
+            };
+            let n_new = replaced.len();
+            program.relations[rel].clauses.splice(at..=at, replaced);
+            at += n_new;
+        }
+    }
+}
+
+/// The clauses that do instead of one, if there are better ones.
+fn without_contained(
+    program: &Specialised,
+    rel: RelId,
+    at: usize,
+    clause: &Clause,
+    recursive: &IndexSet<RelId>,
+    left: &mut usize,
+) -> Option<Vec<Clause>> {
+    if program.relations[rel].clauses.len() < 2 || clause.goals.len() > GOALS {
+        return None;
+    }
+    for (goal_at, goal) in clause.goals.iter().enumerate() {
+        let Goal::Call { polarity: Polarity::Positive, rel: callee, args, .. } = goal else { continue };
+        let alternatives = &program.relations[*callee].clauses;
+        // A recursion is one fixpoint; taken apart it would be more.
+        if recursive.contains(callee) || alternatives.len() < 2 || alternatives.len() > *left {
+            continue;
+        }
+        *left -= alternatives.len();
+        let mut kept = Vec::new();
+        for alternative in alternatives {
+            let unfolded = unfold_call(clause, goal_at, args, alternative);
+            if unfolded.goals.len() > GOALS || !is_contained(program, rel, at, &unfolded, left) {
+                kept.push(unfolded);
+            }
+        }
+        if kept.len() < alternatives.len() {
+            return Some(kept);
+        }
+    }
+    None
+}
+
+/// Whether the program without one clause derives another clause's head from its body.
+fn is_contained(
+    program: &Specialised,
+    rel: RelId,
+    without: usize,
+    clause: &Clause,
+    left: &mut usize,
+) -> bool {
+    let mut search =
+        Search { program, without: (rel, without), body: &clause.goals, steps: STEPS.min(*left) };
+    let started = search.steps;
+    let head: Vec<Value> = clause.head.iter().map(|term| Value::Frozen(*term)).collect();
+    let found = search.derives(rel, &head, &Bindings::default(), DEPTH, &mut |_, _| true);
+    *left -= started - search.steps;
+    found
+}
+
+/// A value of a derivation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Value {
+    /// A term of the frozen body.
+    Frozen(Term),
+    /// Some value of one argument of one goal of the frozen body: one of several literals, or one that nothing
+    /// else mentions.
+    Some(usize, usize),
+    /// A variable of the derivation.
+    Open(usize),
+}
+
+/// What the variables of a derivation stand for.
+#[derive(Clone, Debug, Default)]
+struct Bindings(Vec<Option<Value>>);
+
+impl Bindings {
+    fn resolve(&self, value: Value) -> Value {
+        let mut value = value;
+        while let Value::Open(var) = value {
+            match self.0.get(var).copied().flatten() {
+                Some(next) => value = next,
+                None => break,
+            }
+        }
+        value
+    }
+
+    fn unify(&mut self, left: Value, right: Value) -> bool {
+        match (self.resolve(left), self.resolve(right)) {
+            (left, right) if left == right => true,
+            (Value::Open(var), other) | (other, Value::Open(var)) => {
+                if let Some(slot) = self.0.get_mut(var) {
+                    *slot = Some(other);
+                }
+                true
+            }
+            _ => false,
+        }
+    }
+}
+
+/// What is done with the bindings of a derivation: true ends the search.
+type Then<'t> = &'t mut dyn FnMut(&mut Search<'_>, &Bindings) -> bool;
+
+struct Search<'s> {
+    program: &'s Specialised,
+    /// The clause that must not be used.
+    without: (RelId, usize),
+    /// The frozen body.
+    body: &'s [Goal],
+    steps: usize,
+}
+
+impl Search<'_> {
+    /// Derives a tuple of a relation by one of its clauses.
+    fn derives(
+        &mut self,
+        rel: RelId,
+        args: &[Value],
+        bindings: &Bindings,
+        depth: usize,
+        then: Then<'_>,
+    ) -> bool {
+        let program = self.program;
+        for (at, clause) in program.relations[rel].clauses.iter().enumerate() {
+            if (rel, at) == self.without {
+                continue;
+            }
+            let Some(left) = self.steps.checked_sub(1) else { return false };
+            self.steps = left;
+            let mut bindings = bindings.clone();
+            let base = bindings.0.len();
+            bindings.0.resize(base + clause.var_names.len(), None);
+            let heads = clause.head.iter().zip(args);
+            let matches = heads.into_iter().all(|(head, arg)| bindings.unify(value(*head, base), *arg));
+            if matches && self.goals(&clause.goals, base, &bindings, depth, then) {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Derives all goals of a clause whose variables start at `base`.
+    fn goals(
+        &mut self,
+        goals: &[Goal],
+        base: usize,
+        bindings: &Bindings,
+        depth: usize,
+        then: Then<'_>,
+    ) -> bool {
+        let Some((goal, rest)) = goals.split_first() else { return then(self, bindings) };
+        let Some(left) = self.steps.checked_sub(1) else { return false };
+        self.steps = left;
+        for at in 0..self.body.len() {
+            let mut bindings = bindings.clone();
+            if self.is(goal, base, at, &mut bindings) && self.goals(rest, base, &bindings, depth, then) {
+                return true;
+            }
+        }
+        match goal {
+            Goal::Compare { op: CompareOp::Equal, left, right } => {
+                let mut bindings = bindings.clone();
+                bindings.unify(value(*left, base), value(*right, base))
+                    && self.goals(rest, base, &bindings, depth, then)
+            }
+            Goal::Call { polarity: Polarity::Positive, rel, args, guards }
+                if guards.is_empty() && depth > 0 =>
+            {
+                let mut bindings = bindings.clone();
+                let args: Vec<Value> = args
+                    .iter()
+                    .map(|arg| match arg {
+                        Term::Ignored => {
+                            bindings.0.push(None);
+                            Value::Open(bindings.0.len() - 1)
+                        }
+                        arg => value(*arg, base),
+                    })
+                    .collect();
+                self.derives(*rel, &args, &bindings, depth - 1, &mut |search, bindings| {
+                    search.goals(rest, base, bindings, depth, then)
+                })
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether a goal is one of the frozen body.
+    fn is(&self, goal: &Goal, base: usize, at: usize, bindings: &mut Bindings) -> bool {
+        let Some(held) = self.body.get(at) else { return false };
+        match (goal, held) {
+            (
+                Goal::Scan { polarity: Polarity::Positive, source, args, .. },
+                Goal::Scan { polarity: Polarity::Positive, source: held, args: values, .. },
+            ) => {
+                source == held
+                    && args
+                        .iter()
+                        .zip(values)
+                        .enumerate()
+                        .all(|(column, (arg, held))| is_arg(arg, base, held, (at, column), bindings))
+            }
+            (
+                Goal::Call { polarity: Polarity::Positive, rel, args, .. },
+                Goal::Call { polarity: Polarity::Positive, rel: held, args: values, .. },
+            ) => {
+                rel == held
+                    && args
+                        .iter()
+                        .zip(values)
+                        .enumerate()
+                        .all(|(column, (arg, held))| is_term(*arg, base, *held, (at, column), bindings))
+            }
+            (Goal::Values { slot, term }, Goal::Values { slot: held, term: other }) => {
+                slot == held && is_term(*term, base, *other, (at, 0), bindings)
+            }
+            (
+                Goal::Compare { op, left, right },
+                Goal::Compare { op: held, left: held_left, right: held_right },
+            ) => {
+                op == held
+                    && is_term(*left, base, *held_left, (at, 0), bindings)
+                    && is_term(*right, base, *held_right, (at, 1), bindings)
+            }
+            // A negation is the same only to the letter, once its variables are known.
+            (
+                Goal::Scan { polarity: Polarity::Negated, .. }
+                | Goal::Call { polarity: Polarity::Negated, .. },
+                _,
+            ) => same_negation(goal, base, held, bindings),
+            _ => false,
+        }
+    }
+}
+
+fn value(term: Term, base: usize) -> Value {
+    match term {
+        Term::Var(var) => Value::Open(base + var.index()),
+        other => Value::Frozen(other),
+    }
+}
+
+fn is_term(term: Term, base: usize, held: Term, place: (usize, usize), bindings: &mut Bindings) -> bool {
+    match (term, held) {
+        (Term::Ignored, _) => true,
+        (_, Term::Ignored) => bindings.unify(value(term, base), Value::Some(place.0, place.1)),
+        _ => bindings.unify(value(term, base), Value::Frozen(held)),
+    }
+}
+
+fn is_arg(
+    arg: &ScanArg,
+    base: usize,
+    held: &ScanArg,
+    place: (usize, usize),
+    bindings: &mut Bindings,
+) -> bool {
+    match (arg, held) {
+        (ScanArg::Term(term), ScanArg::Term(held)) => is_term(*term, base, *held, place, bindings),
+        (ScanArg::Term(Term::Ignored), ScanArg::OneOf(_)) => true,
+        (ScanArg::Term(term), ScanArg::OneOf(_)) => {
+            bindings.unify(value(*term, base), Value::Some(place.0, place.1))
+        }
+        (ScanArg::OneOf(wanted), ScanArg::OneOf(held)) => held.iter().all(|literal| wanted.contains(literal)),
+        (ScanArg::OneOf(wanted), ScanArg::Term(Term::Const(held))) => wanted.contains(held),
+        (ScanArg::OneOf(_), ScanArg::Term(_)) => false,
+    }
+}
+
+/// Whether two negated goals are the same goal: of known variables, and with the same names for their own.
+fn same_negation(goal: &Goal, base: usize, held: &Goal, bindings: &Bindings) -> bool {
+    let mut goal = goal.clone();
+    let mut is_known = true;
+    goal.for_each_term_mut(&mut |term| {
+        if let Term::Var(_) = *term {
+            match bindings.resolve(value(*term, base)) {
+                Value::Frozen(frozen) => *term = frozen,
+                Value::Some(..) | Value::Open(_) => is_known = false,
+            }
+        }
+    });
+    is_known && goal == *held
+}

@@ -1,0 +1,131 @@
+//! Relations with the same clauses become one.
+//!
+//! In: a [`Specialised`] program. Out: the same answers with fewer relations. Two predicates, or one for two
+//! types, often specialise to the same clauses up to the relations that those call. The coarsest partition
+//! in which members of a class have equal clauses, with calls read as calls of classes, is found by
+//! refinement (Hopcroft 1971): relations of one class have the same least fixpoint. Where a class splits, the
+//! largest part keeps its number, and only readers of the others are looked at again: each relation changes
+//! its number at most `log n` times.
+
+use crate::datalog::{Adornment, Clause, Goal, RelId, Relation, Specialised, Term};
+use crate::id_vec::IdVec;
+use crate::ordered::{OrderedMap, OrderedSet};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// A relation's clauses, over classes.
+type Key = Vec<(Vec<Term>, Vec<Goal>)>;
+
+/// Replaces each relation by the first one of its class.
+pub(super) fn deduplicate(program: &mut Specialised) {
+    let classes = refine(program);
+    let mut firsts: FxHashMap<usize, RelId> = FxHashMap::default();
+    for (rel, class) in classes.enumerate() {
+        firsts.entry(*class).or_insert(rel);
+    }
+    let first = |rel: RelId| firsts.get(&classes[rel]).copied().unwrap_or(rel);
+    let clauses = program.relations.iter_mut().flat_map(|relation| &mut relation.clauses);
+    for clause in clauses.chain(program.roots.iter_mut().map(|root| &mut root.clause)) {
+        for goal in &mut clause.goals {
+            if let Goal::Call { rel, .. } = goal {
+                *rel = first(*rel);
+            }
+        }
+    }
+    for relation in program.relations.iter_mut().filter(|relation| relation.clauses.len() > 1) {
+        let mut kept: FxHashSet<(Vec<Term>, Vec<Goal>)> = FxHashSet::default();
+        relation.clauses.retain(|clause| kept.insert((clause.head.clone(), clause.goals.clone())));
+    }
+}
+
+/// The relations that call each relation.
+fn readers(program: &Specialised) -> IdVec<RelId, Vec<RelId>> {
+    let mut readers = IdVec::like(&program.relations, Vec::new());
+    for (reader, relation) in program.relations.enumerate() {
+        for rel in relation.clauses.iter().flat_map(Clause::callees) {
+            readers[rel].push(reader);
+        }
+    }
+    readers
+}
+
+/// Returns the class of each relation.
+fn refine(program: &Specialised) -> IdVec<RelId, usize> {
+    let readers = readers(program);
+    let mut partition = Partition::new(program.relations.iter().map(n_tested));
+    let mut stale: OrderedSet<RelId> = program.relations.ids().collect();
+    while !stale.is_empty() {
+        // The keys of a class were equal: those that may have changed differ from those that have not.
+        let mut parts_of: OrderedMap<usize, OrderedMap<Key, OrderedSet<RelId>>> = OrderedMap::default();
+        for rel in &stale {
+            let clauses = program.relations[*rel].clauses.iter();
+            let key = clauses.map(|clause| over_classes(clause, &partition.classes)).collect();
+            let parts = parts_of.entry(partition.classes[*rel]).or_default();
+            parts.entry(key).or_default().insert(*rel);
+        }
+        let mut renumbered = Vec::new();
+        for (class, parts) in parts_of {
+            partition.split(class, parts.into_values().collect(), &mut renumbered);
+        }
+        stale = renumbered.iter().flat_map(|rel| readers[*rel].iter().copied()).collect();
+    }
+    partition.classes
+}
+
+/// A number that differs for relations with other columns, or other columns that are only tested.
+fn n_tested(relation: &Relation) -> usize {
+    let columns = relation.adornments.iter().filter(|adornment| adornment.has_column());
+    columns.fold(1, |number, adornment| number * 2 + usize::from(matches!(adornment, Adornment::Tested(_))))
+}
+
+/// Relations in classes.
+struct Partition {
+    /// For each relation its class.
+    classes: IdVec<RelId, usize>,
+    /// For each class its relations.
+    members: Vec<OrderedSet<RelId>>,
+}
+
+impl Partition {
+    /// Relations with the same number start in the same class.
+    fn new(numbers: impl Iterator<Item = usize>) -> Self {
+        let mut known: OrderedSet<usize> = OrderedSet::default();
+        let classes: IdVec<RelId, usize> = numbers.map(|number| known.insert_full(number).0).collect();
+        let mut members = vec![OrderedSet::default(); known.len()];
+        for (rel, class) in classes.enumerate() {
+            if let Some(members) = members.get_mut(*class) {
+                members.insert(rel);
+            }
+        }
+        Self { classes, members }
+    }
+
+    /// Splits disjoint parts of a class from each other and from the rest. The largest part, or the rest,
+    /// remains; the relations that leave are added to `renumbered`.
+    fn split(&mut self, class: usize, mut parts: Vec<OrderedSet<RelId>>, renumbered: &mut Vec<RelId>) {
+        let Some(members) = self.members.get_mut(class) else { return };
+        for rel in parts.iter().flatten() {
+            members.swap_remove(rel);
+        }
+        let largest = parts.iter_mut().max_by_key(|part| part.len());
+        if let Some(largest) = largest.filter(|largest| largest.len() > members.len()) {
+            std::mem::swap(largest, members);
+        }
+        for part in parts.into_iter().filter(|part| !part.is_empty()) {
+            for rel in &part {
+                self.classes[*rel] = self.members.len();
+            }
+            renumbered.extend(&part);
+            self.members.push(part);
+        }
+    }
+}
+
+fn over_classes(clause: &Clause, classes: &IdVec<RelId, usize>) -> (Vec<Term>, Vec<Goal>) {
+    let mut goals = clause.goals.clone();
+    for goal in &mut goals {
+        if let Goal::Call { rel, .. } = goal {
+            *rel = RelId::from_index(classes[*rel]);
+        }
+    }
+    (clause.head.clone(), goals)
+}

@@ -1,0 +1,88 @@
+//! Merges clauses that differ in one literal.
+//!
+//! Clauses that agree but for one String of a positive scan become one clause, which scans for any of them:
+//! `role IN ('admin', 'maintainer', 'reader')`.
+
+use crate::datalog::{Clause, Goal, ScanArg, Specialised, Term};
+use crate::ir::{ConstId, Polarity};
+use crate::ordered::{OrderedMap, OrderedSet};
+
+/// At how many places the clauses of a relation are compared for literals; more are seldom alike.
+const PLACES: usize = 64;
+
+/// A clause's head and goals with the literals at one place erased, by which like clauses are found.
+type Skeleton = (Vec<Term>, Vec<Goal>);
+
+/// A goal of a clause, and an argument of the goal.
+type Place = (usize, usize);
+
+/// Merges the clauses of every relation.
+pub(super) fn merge_literals(program: &mut Specialised) {
+    for relation in &mut program.relations {
+        if relation.clauses.len() > 1 {
+            relation.clauses = merged(std::mem::take(&mut relation.clauses));
+        }
+    }
+}
+
+fn merged(mut clauses: Vec<Clause>) -> Vec<Clause> {
+    let places: OrderedSet<Place> = clauses
+        .iter()
+        .flat_map(|clause| clause.goals.iter().enumerate().flat_map(|(at, goal)| literal_places(at, goal)))
+        .collect();
+    for place in places.into_iter().take(PLACES) {
+        let mut groups: OrderedMap<Skeleton, (Clause, OrderedSet<ConstId>)> = OrderedMap::default();
+        let mut others = Vec::new();
+        for clause in clauses {
+            let mut erased = clause.goals.clone();
+            match take_literals(&mut erased, place) {
+                Some(literals) => {
+                    let group = groups.entry((clause.head.clone(), erased));
+                    group.or_insert_with(|| (clause, OrderedSet::default())).1.extend(literals);
+                }
+                None => others.push(clause),
+            }
+        }
+        let merged = groups.into_values().map(|(mut clause, mut literals)| {
+            literals.sort_unstable();
+            if literals.len() > 1
+                && let Some(arg) = scan_arg(&mut clause.goals, place)
+            {
+                *arg = ScanArg::OneOf(literals.into_iter().collect());
+            }
+            clause
+        });
+        clauses = merged.chain(others).collect();
+    }
+    clauses
+}
+
+/// The positions of literals in a positive scan.
+fn literal_places(at: usize, goal: &Goal) -> Vec<Place> {
+    match goal {
+        Goal::Scan { polarity: Polarity::Positive, args, .. } => {
+            let is_literal = |arg: &ScanArg| matches!(arg, ScanArg::Term(Term::Const(_)));
+            args.iter().enumerate().filter(|(_, arg)| is_literal(arg)).map(|(arg, _)| (at, arg)).collect()
+        }
+        Goal::Scan { .. } | Goal::Call { .. } | Goal::Values { .. } | Goal::Compare { .. } => Vec::new(),
+    }
+}
+
+fn scan_arg(goals: &mut [Goal], (goal, arg): Place) -> Option<&mut ScanArg> {
+    match goals.get_mut(goal) {
+        Some(Goal::Scan { polarity: Polarity::Positive, args, .. }) => args.get_mut(arg),
+        _ => None,
+    }
+}
+
+/// Erases the literals at a place and returns them.
+fn take_literals(goals: &mut [Goal], place: Place) -> Option<Vec<ConstId>> {
+    let arg = scan_arg(goals, place)?;
+    let literals = match arg {
+        ScanArg::Term(Term::Const(literal)) => vec![*literal],
+        ScanArg::OneOf(literals) => literals.clone(),
+        ScanArg::Term(_) => return None,
+    };
+    *arg = ScanArg::OneOf(Vec::new());
+    Some(literals)
+}

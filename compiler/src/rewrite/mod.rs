@@ -1,0 +1,166 @@
+//! Passes from a question's Datalog program to a smaller one with the same answers.
+//!
+//! In: what [`crate::specialise`] made of the policy for one question. Out: the [`Form`]s of the program that are worth
+//! planning, best first. Each pass has its law in its own file; [`SHRINK`], [`ROLES`] and [`CLOSE`] say their order. A
+//! question about several roles or actions has two forms: one in which roles are data, and one in which each role is
+//! a literal of its own.
+
+mod absorb;
+mod contained;
+mod deduplicate;
+mod empty;
+mod inclusion;
+mod linearise;
+mod literals;
+mod roles;
+mod unfold;
+
+use crate::catalog::Catalog;
+use crate::datalog::{RelId, Root, Specialised, Term};
+use crate::ir::{Program, RuleId};
+use indexmap::IndexSet;
+
+/// One rewrite of a program.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pass {
+    /// Its name, as `explain` shows it.
+    pub(crate) name: &'static str,
+    /// What it does.
+    pub(crate) does: &'static str,
+    run: fn(&mut Form, &Context<'_>),
+}
+
+/// What the passes know of besides the program that they rewrite.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Context<'c> {
+    /// The policy.
+    pub(crate) program: &'c Program,
+    /// The relations that hold facts.
+    pub(crate) catalog: &'c Catalog,
+}
+
+/// A program that answers the question.
+#[derive(Clone, Debug)]
+pub(crate) struct Form {
+    /// The program.
+    pub(crate) program: Specialised,
+    /// Its relations that many alternatives read, each for other roles: one table serves them all.
+    pub(crate) shared: IndexSet<RelId>,
+    /// Whether roles are data in it.
+    has_roles: bool,
+    /// The rules that the question could reach, before any was left out.
+    pub(crate) rules: IndexSet<RuleId>,
+}
+
+impl Form {
+    /// Whether this form went through a pass that made `after`: its own passes, and those before the forms parted.
+    pub(crate) fn passed(&self, pass: &Pass, after: &Self) -> bool {
+        self.has_roles == after.has_roles || SHRINK.iter().any(|shared| shared.name == pass.name)
+    }
+}
+
+/// Leaves clauses out.
+pub(crate) const SHRINK: &[Pass] = &[
+    Pass {
+        name: "drop-empty",
+        does: "removes clauses that call an empty relation",
+        run: |form, _| empty::drop_empty(&mut form.program),
+    },
+    Pass {
+        name: "unfold",
+        does: "replaces a renaming by what it renames, and drops what a clause of a larger relation covers",
+        run: |form, _| unfold::unfold(&mut form.program),
+    },
+    Pass {
+        name: "merge-literals",
+        does: "makes one clause of those that differ in a literal",
+        run: |form, _| literals::merge_literals(&mut form.program),
+    },
+    Pass {
+        name: "deduplicate",
+        does: "makes one relation of those with the same clauses",
+        run: |form, _| deduplicate::deduplicate(&mut form.program),
+    },
+    Pass {
+        name: "drop-contained",
+        does: "drops clauses whose answers other clauses find anyway",
+        run: |form, _| contained::drop_contained(&mut form.program),
+    },
+];
+
+/// Makes roles data: only where the question asks about several.
+pub(crate) const ROLES: &[Pass] = &[
+    Pass {
+        name: "drop-unreached",
+        does: "empties relations that the question does not reach",
+        run: |form, _| empty::drop_unreached(&mut form.program),
+    },
+    Pass {
+        name: "roles-as-data",
+        does: "makes one relation, with the role as a column, of those that differ in a role",
+        run: |form, context| {
+            form.shared = roles::reify(context.program, context.catalog, &mut form.program);
+        },
+    },
+];
+
+/// Makes recursion simpler.
+pub(crate) const CLOSE: &[Pass] = &[
+    Pass {
+        name: "linearise",
+        does: "makes transitivity linear",
+        run: |form, _| linearise::linearise(&mut form.program),
+    },
+    Pass {
+        name: "absorb",
+        does: "removes a closure inside the same closure",
+        run: |form, _| absorb::absorb(&mut form.program),
+    },
+    Pass {
+        name: "drop-unreached",
+        does: "empties relations that the question does not reach",
+        run: |form, _| empty::drop_unreached(&mut form.program),
+    },
+];
+
+/// The forms of a program that are worth planning, best first; `observe` sees each of them after each pass.
+pub(crate) fn forms(
+    program: Specialised,
+    context: &Context<'_>,
+    observe: &mut dyn FnMut(&'static Pass, &Form),
+) -> Vec<Form> {
+    let mut run = |passes: &'static [Pass], form: &mut Form| {
+        for pass in passes {
+            (pass.run)(form, context);
+            observe(pass, form);
+        }
+    };
+    let rules = rules(&program);
+    let mut named = Form { program, shared: IndexSet::new(), has_roles: false, rules };
+    run(SHRINK, &mut named);
+    let mut forms = Vec::new();
+    if asks_for_literals(&named.program) {
+        let mut with_roles = Form { has_roles: true, ..named.clone() };
+        run(ROLES, &mut with_roles);
+        // Whatever picks its roles needs a list of them, and many lists are too much.
+        run(CLOSE, &mut with_roles);
+        forms.push(with_roles);
+    }
+    run(CLOSE, &mut named);
+    forms.push(named);
+    forms
+}
+
+/// Whether the alternatives of the question differ in literals that they answer with, as actions do.
+fn asks_for_literals(program: &Specialised) -> bool {
+    let answers_literal =
+        |root: &Root| root.outputs.iter().any(|output| matches!(output.term(), Some(Term::Const(_))));
+    program.roots.iter().filter(|root| answers_literal(root)).nth(1).is_some()
+}
+
+/// The rules that clauses come from.
+fn rules(program: &Specialised) -> IndexSet<RuleId> {
+    let roots = program.roots.iter().map(|root| &root.clause);
+    let clauses = program.relations.iter().flat_map(|relation| &relation.clauses);
+    roots.chain(clauses).filter_map(|clause| clause.rule).collect()
+}

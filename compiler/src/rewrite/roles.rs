@@ -1,0 +1,326 @@
+//! Roles as data: one relation of all roles where a question asks about several.
+//!
+//! In: a [`Specialised`] program of a question with several alternatives of literals, as *which actions*. Each
+//! action needs other roles, and specialisation made a copy of every walk for each set of roles. Out: the same
+//! answers over one copy, with the role as a column; what was a copy only picks its roles:
+//!
+//! ```text
+//! maintains(u, r) :- has_role(u, one of "maintainer" "admin", r)         roles(u, r, x) :- has_role(u, x, r)
+//! maintains(u, r) :- in(r, f), maintains_folder(u, f)              ─▶    roles(u, r, x) :- in(r, f), roles_folder(u, f, x)
+//! administers(u, r) :- has_role(u, "admin", r)                           maintains(u, r) :- roles(u, r, x), x in {…}
+//! administers(u, r) :- in(r, f), administers_folder(u, f)                administers(u, r) :- roles(u, r, x), x in {…}
+//! ```
+//!
+//! Two relations are copies of each other if their clauses are the same but for the set of roles: the coarsest
+//! partition of which that is true is found by refinement. A clause that no role decides stays where it is, and
+//! a relation that has one is not read as roles by others.
+
+use crate::catalog::Catalog;
+use crate::datalog::{Adornment, Clause, Goal, RelId, Relation, ScanArg, Specialised, Term};
+use crate::ir::{ConstId, Polarity, PredId, Program, TypeId, VarId};
+use crate::refusal::VarName;
+use indexmap::{IndexMap, IndexSet};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeSet;
+
+/// The roles that a relation's clauses ask for, ascending.
+type Roles = Vec<ConstId>;
+
+/// Where a clause gets its role from: a scan's column, or a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    /// This goal, this argument.
+    Scan(usize, usize),
+    /// This goal, which calls this relation.
+    Call(usize, RelId),
+}
+
+/// Gives the program relations of all roles, and returns them.
+pub(super) fn reify(program: &Program, catalog: &Catalog, specialised: &mut Specialised) -> IndexSet<RelId> {
+    let finder = Finder { program, catalog, roles: IndexMap::new(), impure: IndexSet::new() };
+    let finder = finder.find(specialised);
+    let classes = finder.refine(specialised);
+    let mut members: IndexMap<usize, Vec<RelId>> = IndexMap::new();
+    for (rel, class) in &classes {
+        members.entry(*class).or_default().push(*rel);
+    }
+    if members.values().all(|members| members.len() < 2) {
+        return IndexSet::new();
+    }
+    // The new relations call each other: each has its id before any has its clauses.
+    let mut all_roles: IndexMap<usize, RelId> = IndexMap::new();
+    for (class, rels) in &members {
+        let Some(first) = rels.first() else { continue };
+        let Relation { pred, adornments, .. } = specialised.relations[*first].clone();
+        all_roles
+            .insert(*class, specialised.relations.push(Relation { pred, adornments, clauses: Vec::new() }));
+    }
+    for (class, rels) in &members {
+        let (Some(first), Some(own)) = (rels.first(), all_roles.get(class)) else { continue };
+        let relation = finder.with_role(&specialised.relations[*first], *own, &classes, &all_roles);
+        specialised.relations[*own] = relation;
+    }
+    let mut lists: IndexMap<Roles, RelId> = IndexMap::new();
+    for (class, rels) in &members {
+        let Some(all) = all_roles.get(class).copied() else { continue };
+        for rel in rels {
+            let Some(wanted) = finder.roles.get(rel).cloned() else { continue };
+            let pred = specialised.relations[*rel].pred;
+            let list = match lists.get(&wanted) {
+                Some(list) => *list,
+                None => specialised.relations.push(list_of(pred, &wanted)),
+            };
+            lists.insert(wanted, list);
+            let relation = &mut specialised.relations[*rel];
+            let picks = picks(relation, all, list);
+            relation.clauses.retain(|clause| finder.place(*rel, clause).is_none());
+            relation.clauses.push(picks);
+        }
+    }
+    all_roles.into_values().collect()
+}
+
+/// Finds relations whose clauses ask for one set of roles.
+struct Finder<'f> {
+    program: &'f Program,
+    catalog: &'f Catalog,
+    /// The relations found, with their roles.
+    roles: IndexMap<RelId, Roles>,
+    /// Those of them that have other clauses beside.
+    impure: IndexSet<RelId>,
+}
+
+impl Finder<'_> {
+    fn find(mut self, specialised: &Specialised) -> Self {
+        let mut mixed: IndexSet<RelId> = IndexSet::new();
+        loop {
+            self.roles.clear();
+            self.find_roles(specialised, &mut mixed);
+            let before = self.impure.len();
+            let is_impure = |rel: &&RelId| {
+                let clauses = &specialised.relations[**rel].clauses;
+                clauses.iter().any(|clause| self.place(**rel, clause).is_none())
+            };
+            let impure: Vec<RelId> = self.roles.keys().filter(is_impure).copied().collect();
+            self.impure.extend(impure);
+            if self.impure.len() == before {
+                return self;
+            }
+        }
+    }
+
+    /// The roles of each relation that is not mixed, where those found impure count as unknown to others.
+    fn find_roles(&mut self, specialised: &Specialised, mixed: &mut IndexSet<RelId>) {
+        loop {
+            let mut changed = false;
+            for (rel, relation) in specialised.relations.enumerate() {
+                if mixed.contains(&rel) {
+                    continue;
+                }
+                for clause in &relation.clauses {
+                    let Some(place) = self.place(rel, clause) else { continue };
+                    let asked = match place {
+                        Place::Scan(goal, arg) => self.literals(clause, goal, arg),
+                        Place::Call(_, callee) => self.roles.get(&callee).cloned(),
+                    };
+                    let Some(asked) = asked else { continue };
+                    match self.roles.get(&rel) {
+                        None => {
+                            self.roles.insert(rel, asked);
+                            changed = true;
+                        }
+                        Some(known) if *known == asked => {}
+                        Some(_) => {
+                            mixed.insert(rel);
+                            // What was found may rest on this relation: begin again without it.
+                            self.roles.clear();
+                            changed = true;
+                            break;
+                        }
+                    }
+                }
+            }
+            if !changed {
+                return;
+            }
+        }
+    }
+
+    /// Where a clause gets its role from, if from one place only.
+    fn place(&self, rel: RelId, clause: &Clause) -> Option<Place> {
+        let mut found = None;
+        for (goal_at, goal) in clause.goals.iter().enumerate() {
+            let place = match goal {
+                Goal::Scan { polarity: Polarity::Positive, source, args, .. } if self.is_role(*source) => {
+                    let mut places =
+                        (0..args.len()).filter(|arg| self.literals(clause, goal_at, *arg).is_some());
+                    let Some(arg) = places.next() else { continue };
+                    if places.next().is_some() {
+                        return None;
+                    }
+                    Place::Scan(goal_at, arg)
+                }
+                Goal::Call { polarity: Polarity::Positive, rel: callee, .. }
+                    if !self.impure.contains(callee)
+                        && (*callee == rel || self.roles.contains_key(callee)) =>
+                {
+                    Place::Call(goal_at, *callee)
+                }
+                _ => continue,
+            };
+            if found.replace(place).is_some() {
+                return None;
+            }
+        }
+        found
+    }
+
+    fn is_role(&self, source: usize) -> bool {
+        self.catalog.relations.get(source).is_some_and(|relation| relation.predicate == "has_role")
+    }
+
+    /// The String literals of a scan's argument, ascending.
+    fn literals(&self, clause: &Clause, goal: usize, arg: usize) -> Option<Roles> {
+        let Some(Goal::Scan { args, .. }) = clause.goals.get(goal) else { return None };
+        let literals = match args.get(arg)? {
+            ScanArg::OneOf(literals) => literals.clone(),
+            ScanArg::Term(Term::Const(literal)) => vec![*literal],
+            ScanArg::Term(_) => return None,
+        };
+        let is_string = |literal: &ConstId| {
+            let held = self.program.constants.get_index(literal.index());
+            held.is_some_and(|held| held.ty == TypeId::STRING)
+        };
+        literals.iter().all(is_string).then_some(literals)
+    }
+
+    /// A relation like this one, of all roles.
+    fn with_role(
+        &self,
+        relation: &Relation,
+        own: RelId,
+        classes: &IndexMap<RelId, usize>,
+        made: &IndexMap<usize, RelId>,
+    ) -> Relation {
+        let rel_of = |callee: RelId| classes.get(&callee).and_then(|class| made.get(class)).copied();
+        let clauses = relation.clauses.iter().filter_map(|clause| {
+            let place = self.place(own, clause)?;
+            let mut clause = clause.clone();
+            let role = Term::Var(VarId::from_index(clause.var_names.len()));
+            clause.var_names.push(VarName::Made("role".into()));
+            clause.head.push(role);
+            match place {
+                Place::Scan(goal, arg) => {
+                    if let Some(Goal::Scan { args, .. }) = clause.goals.get_mut(goal)
+                        && let Some(slot) = args.get_mut(arg)
+                    {
+                        *slot = ScanArg::Term(role);
+                    }
+                }
+                Place::Call(goal, callee) => {
+                    if let Some(Goal::Call { rel, args, .. }) = clause.goals.get_mut(goal) {
+                        *rel = rel_of(callee)?;
+                        args.push(role);
+                    }
+                }
+            }
+            Some(clause)
+        });
+        let mut adornments = relation.adornments.clone();
+        let clauses = clauses.collect();
+        adornments.push(Adornment::Column(TypeId::STRING));
+        Relation { pred: relation.pred, adornments, clauses }
+    }
+}
+
+/// `list(role)`: one clause a role.
+fn list_of(pred: PredId, roles: &Roles) -> Relation {
+    let clause = |role: &ConstId| Clause {
+        rule: None,
+        head: vec![Term::Const(*role)],
+        goals: Vec::new(),
+        var_names: Vec::new(),
+    };
+    Relation {
+        pred,
+        adornments: vec![Adornment::Column(TypeId::STRING)],
+        clauses: roles.iter().map(clause).collect(),
+    }
+}
+
+/// `rel(…) :- all(…, role), list(role)`
+fn picks(relation: &Relation, all: RelId, list: RelId) -> Clause {
+    let n_columns = relation.n_columns();
+    let head: Vec<Term> = (0..n_columns).map(|column| Term::Var(VarId::from_index(column))).collect();
+    let role = Term::Var(VarId::from_index(n_columns));
+    let call = |rel, args| Goal::Call { polarity: Polarity::Positive, rel, args, guards: Vec::new() };
+    let rule = relation.clauses.iter().find_map(|clause| clause.rule);
+    let mut args = head.clone();
+    args.push(role);
+    let names = (0..n_columns).map(|column| VarName::Made(format!("v{column}").into()));
+    let var_names = names.chain([VarName::Made("role".into())]).collect();
+    Clause { rule, head, goals: vec![call(all, args), call(list, vec![role])], var_names }
+}
+
+/// What is left of a clause without its roles: head, goals, and the class of what it calls for roles.
+type Skeleton = (Vec<Term>, Vec<Goal>, Option<usize>);
+
+/// The relation that stands for any in a [`Skeleton`].
+const ERASED: RelId = RelId(u32::MAX);
+
+impl Finder<'_> {
+    /// The classes of relations that are copies of each other but for the roles.
+    fn refine(&self, specialised: &Specialised) -> IndexMap<RelId, usize> {
+        let mut classes: IndexMap<RelId, usize> = self.roles.keys().map(|rel| (*rel, 0)).collect();
+        let mut n_classes = 1;
+        loop {
+            let mut numbers: FxHashMap<(Vec<Adornment>, BTreeSet<Skeleton>), usize> = FxHashMap::default();
+            let mut next: IndexMap<RelId, usize> = IndexMap::new();
+            for rel in self.roles.keys() {
+                let relation = &specialised.relations[*rel];
+                let columns = relation.adornments.iter().filter(|adornment| adornment.has_column()).copied();
+                let skeletons =
+                    relation.clauses.iter().filter_map(|clause| self.skeleton(*rel, clause, &classes));
+                let number = numbers.len();
+                next.insert(*rel, *numbers.entry((columns.collect(), skeletons.collect())).or_insert(number));
+            }
+            classes = next;
+            if numbers.len() == n_classes {
+                return classes;
+            }
+            n_classes = numbers.len();
+        }
+    }
+
+    /// A clause without its roles, its calls read as calls of classes and its variables in order.
+    fn skeleton(&self, rel: RelId, clause: &Clause, classes: &IndexMap<RelId, usize>) -> Option<Skeleton> {
+        let place = self.place(rel, clause)?;
+        let mut head = clause.head.clone();
+        let mut goals = clause.goals.clone();
+        let mut class = None;
+        match place {
+            Place::Scan(goal, arg) => {
+                if let Some(Goal::Scan { args, .. }) = goals.get_mut(goal)
+                    && let Some(slot) = args.get_mut(arg)
+                {
+                    *slot = ScanArg::OneOf(Vec::new());
+                }
+            }
+            Place::Call(goal, callee) => {
+                if let Some(Goal::Call { rel, .. }) = goals.get_mut(goal) {
+                    *rel = ERASED;
+                }
+                class = classes.get(&callee).copied();
+            }
+        }
+        let mut numbers: IndexSet<VarId> = IndexSet::new();
+        let mut number = |term: &mut Term| {
+            if let Term::Var(var) | Term::Local(var) = term {
+                *var = VarId::from_index(numbers.insert_full(*var).0);
+            }
+        };
+        head.iter_mut().for_each(&mut number);
+        goals.iter_mut().for_each(|goal| goal.for_each_term_mut(&mut number));
+        Some((head, goals, class))
+    }
+}
