@@ -75,6 +75,10 @@ pub const CURSORS: usize = 999;
 /// Cursors of a condition. The rest is for the sources of the caller's statement around it.
 pub const FILTER_CURSORS: usize = 960;
 
+/// Bytes of a hosted statement. SQLite takes a million as it is usually built, and a longer text is longer
+/// in planning than any check may take.
+pub const STATEMENT_BYTES: usize = 1_000_000;
+
 /// Selects of one union. SQLite refuses more.
 pub const ARMS: usize = 500;
 

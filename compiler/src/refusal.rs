@@ -86,6 +86,11 @@ pub enum Limit {
         /// How many it takes.
         most: usize,
     },
+    /// Bytes of its text.
+    StatementBytes {
+        /// How many it may have.
+        most: usize,
+    },
     /// Alternatives of one select.
     SelectAlternatives {
         /// How many the database takes.
@@ -223,6 +228,7 @@ impl Limit {
                 format!("reads the results of rules in too many places for one statement, which takes {most}")
             }
             Self::UnionArms { most } => format!("{ALTERNATIVES} {most} of one union"),
+            Self::StatementBytes { most } => format!("needs a statement of more than {most} bytes"),
             Self::SelectAlternatives { most } => {
                 format!("needs more than {most} alternatives in one select, which the database refuses")
             }
@@ -235,9 +241,10 @@ impl Limit {
     /// What the policy's author may split.
     fn to_split(self) -> &'static str {
         match self {
-            Self::RuleCopies { .. } | Self::Alternatives { .. } | Self::UnionArms { .. } => {
-                "the rules that it reads"
-            }
+            Self::RuleCopies { .. }
+            | Self::Alternatives { .. }
+            | Self::UnionArms { .. }
+            | Self::StatementBytes { .. } => "the rules that it reads",
             Self::Readings { .. } => "the rules",
             Self::SelectAlternatives { .. } | Self::JoinedRelations { .. } => "the rule",
         }

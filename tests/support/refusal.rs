@@ -114,7 +114,9 @@ pub(crate) fn kind(refusal: &Refusal) -> Kind {
         Refusal::Untyped { .. } => Kind::Untyped,
         Refusal::Unseeded => Kind::Unseeded,
         Refusal::TooLarge(Limit::RuleCopies { .. }) => Kind::RuleCopies,
-        Refusal::TooLarge(Limit::Alternatives { .. } | Limit::UnionArms { .. }) => Kind::Alternatives,
+        Refusal::TooLarge(
+            Limit::Alternatives { .. } | Limit::UnionArms { .. } | Limit::StatementBytes { .. },
+        ) => Kind::Alternatives,
         Refusal::TooLarge(Limit::Readings { .. }) => Kind::Readings,
         Refusal::TooLarge(Limit::SelectAlternatives { .. } | Limit::JoinedRelations { .. }) => Kind::Select,
         Refusal::TooManyValues { .. } => Kind::Values,

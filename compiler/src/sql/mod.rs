@@ -61,7 +61,11 @@ pub(crate) fn to_sql(
             table.map(|table| table.comment.clone())
         };
         let slots: Vec<Slot> = std::mem::take(&mut lowering.slots).into_iter().collect();
-        Ok((printed(&query, features, limits::CURSORS, comment)?, slots, answer))
+        let text = printed(&query, features, limits::CURSORS, comment)?;
+        if text.len() > limits::STATEMENT_BYTES {
+            return Err(CompileError::too_large(Limit::StatementBytes { most: limits::STATEMENT_BYTES }));
+        }
+        Ok((text, slots, answer))
     };
     let (sql, slots, answer) = print(&mut lowering, &planned.plan)?;
     let refused_if = match &planned.refusal {
