@@ -5,7 +5,7 @@
 //! are done, without recursion, so that a chain of any length costs no stack; what is left over then is
 //! a cycle.
 
-use super::declare::{Block, Blocks, Names};
+use super::blocks::{Block, Blocks, Names};
 use super::tables::{Replace, Tables};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ir::TypeKind;

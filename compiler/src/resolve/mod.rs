@@ -14,6 +14,7 @@
 //! Each pass reports all it can and goes on, so that an author sees every mistake at once. Not here: whether
 //! a predicate depends on its own negation, which only the rules that a question needs can tell.
 
+mod blocks;
 mod cases;
 mod declare;
 mod desugar;

@@ -8,7 +8,7 @@
 //! Shapes that differ in one argument only are joined, so that thousands of calls leave a few signatures
 //! for each predicate; what is accepted stays the same.
 
-use super::declare::{Blocks, Kind};
+use super::blocks::{Blocks, Kind};
 use super::entry;
 use super::tables::Tables;
 use crate::ir::{ConstId, LiteralKind, PredId, Rule, Signature, SignatureArg, Term, TypeId, VarType};

@@ -1,7 +1,7 @@
 //! What `role` and `permission` stand for: each name of that kind.
 
 use crate::ir::TypeId;
-use crate::resolve::declare::{Block, Blocks, Kind};
+use crate::resolve::blocks::{Block, Blocks, Kind};
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 

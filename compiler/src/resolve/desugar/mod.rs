@@ -19,7 +19,7 @@
 mod keyword;
 mod names;
 
-use super::declare::{Block, Blocks, Kind};
+use super::blocks::{Block, Blocks, Kind};
 use super::flatten::flatten;
 use super::formula::{Draft, Formula, Test, TestKind};
 use super::lower;

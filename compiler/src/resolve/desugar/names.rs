@@ -3,7 +3,7 @@
 use super::{Desugar, Refused};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ir::TypeId;
-use crate::resolve::declare::{Declared, Kind};
+use crate::resolve::blocks::{Declared, Kind};
 use crate::resolve::tables::Replace;
 use crate::source::Span;
 use crate::syntax::ast::Name;

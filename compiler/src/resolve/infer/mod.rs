@@ -18,7 +18,7 @@
 mod parts;
 mod uses;
 
-use super::declare::{Blocks, Kind};
+use super::blocks::{Blocks, Kind};
 use super::formula::{intersect, term_types, variable};
 use super::lower;
 use super::tables::Tables;

@@ -1,7 +1,7 @@
 //! What blocks, rules, typed calls and `declare`s say of the arguments of `has_role` and its like.
 
 use crate::ir::{ConstId, LiteralKind, PredId, Rule, Signature, SignatureArg, Term, TypeId};
-use crate::resolve::declare::Blocks;
+use crate::resolve::blocks::Blocks;
 use crate::resolve::formula::term_types;
 use crate::resolve::tables::Tables;
 use rustc_hash::FxHashMap;

@@ -7,7 +7,7 @@
 mod near_miss;
 mod unused;
 
-use super::declare::Blocks;
+use super::blocks::Blocks;
 use super::tables::Tables;
 use super::walk::{each_variable, for_each_expr, span_of};
 use crate::diagnostic::{Code, Diagnostic, suggest};

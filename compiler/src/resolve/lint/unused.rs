@@ -2,7 +2,7 @@
 
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ir::{ConstId, LiteralKind, PredId, Rule, Term, TypeId, VarType};
-use crate::resolve::declare::{Blocks, Kind};
+use crate::resolve::blocks::{Blocks, Kind};
 use crate::resolve::formula::term_types;
 use crate::resolve::tables::Tables;
 use crate::source::Span;

@@ -7,8 +7,9 @@ use super::excerpt;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::limits;
 use crate::source::Span;
+use crate::syntax::lexer;
 use crate::syntax::lexer::unescape;
-use crate::syntax::print::{is_plain_name, quoted};
+use crate::syntax::print::quoted;
 
 /// A statement whose `;` is missing; `end` is the empty span behind its last token.
 pub(in crate::syntax) fn missing_semicolon(statement: &str, end: Span) -> Diagnostic {
@@ -224,4 +225,12 @@ pub(in crate::syntax) fn assert_space_not(span: Span) -> Diagnostic {
     let title = "`assert not` is written `assert_not`";
     let found = Diagnostic::new(Code::UnexpectedToken, title, span, "two words");
     found.with_fix("write one word", span, "assert_not")
+}
+
+/// Whether this text, unquoted, would be read as one name.
+fn is_plain_name(text: &str) -> bool {
+    let (tokens, findings) = lexer::lex(text);
+    findings.is_empty()
+        && matches!(tokens.kinds.as_slice(), [kind] if kind.is_name())
+        && tokens.spans.iter().all(|span| span.range() == (0..text.len()))
 }

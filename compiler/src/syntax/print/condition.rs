@@ -1,6 +1,6 @@
 //! Conditions as text, in the parts at which a long line is broken.
 
-use super::{call, list, short, term};
+use super::term::{call, list, quoted, short, term};
 use crate::syntax::ast::{Comparison, Expr, ShortExpr};
 
 /// The parts of a condition: one for each side of its outermost `and` or `or`.
@@ -63,7 +63,7 @@ fn short_whole(expr: &ShortExpr) -> String {
         ShortExpr::Paren(inner, _) => format!("({})", short_whole(inner)),
         ShortExpr::Short { name, on: None, .. } => short(&name.value),
         ShortExpr::Short { name, on: Some(on), .. } => {
-            format!("{} on {}", short(&name.value), super::quoted(&on.value))
+            format!("{} on {}", short(&name.value), quoted(&on.value))
         }
         ShortExpr::Global { name, .. } => format!("global {}", short(&name.value)),
         ShortExpr::Call(called) => call(called),

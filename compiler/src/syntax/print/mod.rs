@@ -5,13 +5,14 @@
 //! not in the text. A rule too long for its line goes on below, one condition a line.
 
 mod condition;
+mod term;
 
 use super::ast::{
-    Assertion, Block, BlockKind, Call, Declare, Fixture, Item, Member, Name, Param, Policy, Rule, Setup,
-    Short, Shorthand, Spanned, Term, Test,
+    Assertion, Block, BlockKind, Declare, Fixture, Item, Member, Name, Policy, Rule, Setup, Shorthand, Test,
 };
-use super::token::Kind;
 use condition::{condition, short_condition};
+pub(super) use term::quoted;
+use term::{call, list, param, short};
 
 /// Columns that a line may take before a condition is broken.
 const WIDTH: usize = 100;
@@ -123,67 +124,4 @@ fn with_condition(head: &str, keyword: &str, parts: &[String], indent: &str) -> 
 fn braces(lines: impl Iterator<Item = String>, indent: &str) -> String {
     let lines: Vec<String> = lines.map(|line| format!("{indent}  {line}")).collect();
     if lines.is_empty() { "{}".to_owned() } else { format!("{{\n{}\n{indent}}}", lines.join("\n")) }
-}
-
-fn list<T>(items: &[T], print: impl Fn(&T) -> String) -> String {
-    items.iter().map(print).collect::<Vec<_>>().join(", ")
-}
-
-fn param(param: &Param) -> String {
-    match &param.ty {
-        None => term(&param.term),
-        Some(ty) => format!("{}: {}", term(&param.term), ty.value),
-    }
-}
-
-fn call(call: &Call) -> String {
-    format!("{}({})", call.name.value, list(&call.args, term))
-}
-
-fn term(term: &Spanned<Term>) -> String {
-    match &term.value {
-        Term::String(text) => quoted(text),
-        Term::Integer(number) => number.to_string(),
-        Term::Boolean(value) => value.to_string(),
-        Term::Object { ty, id } => match ty.value.as_str() {
-            "Integer" | "Boolean" => format!("{}{{{}}}", ty.value, id.value),
-            _ => format!("{}{{{}}}", ty.value, quoted(&id.value)),
-        },
-        Term::CurrentUnixTime => Kind::Now.text().to_owned(),
-        Term::Variable(name) => name.clone(),
-    }
-}
-
-fn short(short: &Short) -> String {
-    match short {
-        Short::Name(name) => quoted(name),
-        Short::Role => "role".to_owned(),
-        Short::Permission => "permission".to_owned(),
-    }
-}
-
-/// A text as a string literal, quotes included.
-pub(super) fn quoted(text: &str) -> String {
-    let mut literal = String::with_capacity(text.len() + 2);
-    literal.push('"');
-    for c in text.chars() {
-        match c {
-            '"' | '\\' => literal.extend(['\\', c]),
-            '\n' => literal.push_str("\\n"),
-            '\r' => literal.push_str("\\r"),
-            '\t' => literal.push_str("\\t"),
-            '\0' => literal.push_str("\\0"),
-            _ => literal.push(c),
-        }
-    }
-    literal.push('"');
-    literal
-}
-
-/// Whether this text, unquoted, would be read as one name.
-pub(super) fn is_plain_name(text: &str) -> bool {
-    let (tokens, findings) = super::lexer::lex(text);
-    findings.is_empty()
-        && matches!(tokens.kinds.as_slice(), [kind] if kind.is_name())
-        && tokens.spans.iter().all(|span| span.range() == (0..text.len()))
 }
