@@ -1,11 +1,11 @@
-//! Reads the blocks: which types there are, what extends what, and which names a block declares.
+//! Reads the blocks: the types, their supertypes, and the names that each block declares.
 //!
-//! In: the policy's blocks. Out: [`Blocks`]; every block's type is in the tables with the concrete types
-//! that it admits, and [`Block::names`] holds its own and its inherited declarations. Afterwards a name in
-//! shorthand is one look-up, and no later pass walks `extends`.
+//! In: the policy's blocks. Out: [`Blocks`]. Every block's type is in the tables with the concrete types that
+//! it admits, and [`Block::names`] holds its own and inherited declarations. So a name in shorthand takes one
+//! look-up, and no later pass follows `extends`.
 //!
-//! Two blocks of one name, and other double declarations, are reported here; the first one counts, so that
-//! the rest of the policy can still be checked.
+//! Duplicate blocks and declarations are reported here. The first one counts, so that the rest of the policy
+//! can still be checked.
 
 use super::blocks::{Block, Blocks, Declared, Kind, Names};
 use super::inherit;
@@ -26,7 +26,7 @@ pub(super) fn declare<'a>(tables: &mut Tables, policy: &'a ast::Policy) -> Block
             BlockKind::Global => add_global(tables, &mut blocks, ast),
         }
     }
-    // Only now: a relation may be to a type whose block comes later.
+    // After all types are known, because a relation may lead to a type whose block comes later.
     for block in blocks.list.iter_mut().chain(&mut blocks.global) {
         block.names = own_names(tables, block.ast);
     }
@@ -41,7 +41,7 @@ fn add_block<'a>(tables: &mut Tables, blocks: &mut Blocks<'a>, ast: &'a ast::Blo
         let diagnostic = match blocks.of(ty) {
             Some(first) => Diagnostic::new(
                 Code::DuplicateBlock,
-                format!("there are two blocks of the name `{name}`"),
+                format!("there are two blocks named `{name}`"),
                 ast.name.span,
                 "the second one",
             )
@@ -166,11 +166,11 @@ fn add_name<'a>(tables: &mut Tables, block: &ast::Block, names: &mut Names<'a>, 
         format!("here a {}", kind.noun()),
     )
     .with_label(first.span, format!("first declared here as a {}", first.kind.noun()))
-    .with_note("shorthand could not tell which one is meant");
+    .with_note("shorthand could not distinguish the two");
     tables.report(diagnostic);
 }
 
-/// Writes into the tables which concrete types each type admits.
+/// Records in the tables which concrete types each type admits.
 fn admit(tables: &mut Tables, blocks: &Blocks<'_>) {
     let of_kind = |types: &[TypeDef], actors_only: bool| -> Vec<TypeId> {
         let wanted = |kind| match kind {

@@ -1,12 +1,13 @@
-//! Works out what may be stored: every shape of fact that some body, entry point or `declare` consumes, that a rule
-//! derives, or that a block declares as a role or relation, read by a rule or not.
+//! Computes the signatures, which say which facts may be stored: facts that a body, entry point or `declare`
+//! reads, that a rule derives, or that a block declares as a role or relation, even if no rule reads them.
 //!
-//! In: the blocks, and the rules, typed. Out: [`Signature`]s, of which each says for each argument a set of concrete types,
-//! one String, or anything. Only a String literal narrows: an Integer or Boolean literal counts by its type, as
-//! policies store `is_closed(issue, true)` where the rules read only `is_closed(resource, false)`.
+//! In: the blocks and the typed rules. Out: [`Signature`]s, each of which has a set of concrete types, one
+//! String, or anything for each argument. Only a String literal narrows a signature. An Integer or Boolean
+//! literal counts by its type, because applications store `is_closed(issue, true)` where rules read only
+//! `is_closed(resource, false)`.
 //!
-//! Shapes that differ in one argument only are joined, so that thousands of calls leave a few signatures
-//! for each predicate; what is accepted stays the same.
+//! Signatures that differ in one argument only are merged, so that thousands of calls leave a few signatures
+//! per predicate. This does not change which facts are accepted.
 
 use super::blocks::{Blocks, Kind};
 use super::entry;
@@ -16,7 +17,7 @@ use crate::syntax::ast::{Item, Policy};
 use indexmap::{IndexMap, IndexSet};
 use rustc_hash::FxBuildHasher;
 
-/// What the policy's `declare`s add.
+/// The signatures of the policy's `declare`s.
 pub(super) fn declared(tables: &mut Tables, policy: &Policy) -> Vec<Signature> {
     let mut signatures = Vec::new();
     for item in &policy.items {
@@ -31,18 +32,18 @@ pub(super) fn declared(tables: &mut Tables, policy: &Policy) -> Vec<Signature> {
     signatures
 }
 
-/// A role or relation of a block, as the fact that states it.
+/// A declared role or relation, as the fact that grants it.
 #[derive(Debug)]
 pub(super) struct Stated {
     pred: PredId,
-    /// The type before the name: who has the role, or which resource has the relation.
+    /// The type of the first argument: the actor with the role, or the resource with the relation.
     first: TypeId,
     name: ConstId,
-    /// The type behind it; a global role has none.
+    /// The type of the last argument; a global role has none.
     last: Option<TypeId>,
 }
 
-/// What the blocks declare.
+/// The roles and relations that the blocks declare.
 pub(super) fn stated(tables: &mut Tables, blocks: &Blocks<'_>) -> Vec<Stated> {
     let mut found = Vec::new();
     for block in blocks.list.iter().chain(&blocks.global) {
@@ -65,7 +66,7 @@ pub(super) fn stated(tables: &mut Tables, blocks: &Blocks<'_>) -> Vec<Stated> {
     found
 }
 
-/// An argument of a shape, with type sets interned.
+/// An argument of a signature, with interned type sets.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Arg {
     /// Position in [`Shapes::sets`].
@@ -81,10 +82,10 @@ struct Shapes {
     by_predicate: IndexMap<(String, usize), IndexSet<Vec<Arg>, FxBuildHasher>, FxBuildHasher>,
 }
 
-/// Everything that may be stored.
+/// All signatures of the policy.
 pub(super) fn signatures(tables: &Tables, declared: &[Signature], stated: &[Stated]) -> Vec<Signature> {
     let mut shapes = Shapes::default();
-    // By predicate id first: most uses repeat a shape, and names cost more to look up.
+    // By predicate id first: most uses repeat a signature, and looking up names costs more.
     let mut used: Vec<IndexSet<Vec<Arg>, FxBuildHasher>> = vec![IndexSet::default(); tables.predicates.len()];
     let mut buffer = Vec::new();
     let mut use_of = |pred: PredId, args: &mut dyn Iterator<Item = Arg>| {
@@ -155,7 +156,7 @@ impl Shapes {
         self.by_predicate.entry((predicate.to_owned(), args.len())).or_default().insert(args);
     }
 
-    /// The signatures, joined, sorted by predicate.
+    /// The merged signatures, sorted by predicate.
     fn joined(mut self, tables: &Tables) -> Vec<Signature> {
         let by_predicate = std::mem::take(&mut self.by_predicate);
         let mut signatures = Vec::new();
@@ -165,7 +166,7 @@ impl Shapes {
             }
             for shape in shapes {
                 let args: Vec<SignatureArg> = shape.iter().map(|&arg| self.public(tables, arg)).collect();
-                // A call that no value fits accepts nothing.
+                // A call that no value matches accepts nothing.
                 if !args.contains(&SignatureArg::OneOf(Vec::new())) {
                     signatures.push(Signature { predicate: predicate.clone(), args });
                 }
@@ -177,7 +178,7 @@ impl Shapes {
         signatures
     }
 
-    /// Joins the shapes that differ in one position only.
+    /// Merges the signatures that differ in one position only.
     fn join(
         &mut self,
         shapes: IndexSet<Vec<Arg>, FxBuildHasher>,
@@ -202,7 +203,7 @@ impl Shapes {
         joined
     }
 
-    /// The fewest arguments that admit the same values.
+    /// A minimal list of arguments that admits the same values.
     fn union(&mut self, args: &[Arg]) -> Vec<Arg> {
         if args.contains(&Arg::Any) {
             return vec![Arg::Any];

@@ -1,8 +1,8 @@
-//! Syntax tree to policy text: the formatter.
+//! The formatter: prints a syntax tree as policy text.
 //!
-//! In: a [`Policy`]. Out: its one canonical text. Reading that text gives the same tree again, spans
-//! aside. Parentheses are printed where they were written, no more; comments are not in the tree and so
-//! not in the text. A rule too long for its line goes on below, one condition a line.
+//! In: a [`Policy`]. Out: its canonical text, which parses to the same tree except for spans. Parentheses are
+//! kept as written; comments are lost, because the tree has none. A rule too long for one line is broken,
+//! with one condition per line.
 
 mod condition;
 mod term;
@@ -14,7 +14,7 @@ use condition::{condition, short_condition};
 pub(super) use term::quoted;
 use term::{call, list, param, short};
 
-/// Columns that a line may take before a condition is broken.
+/// Longest line, in characters, before a condition is broken.
 const WIDTH: usize = 100;
 
 /// The canonical text of a policy.
@@ -31,7 +31,7 @@ pub fn print(policy: &Policy) -> String {
     text
 }
 
-/// Rules of one predicate, and `declare`s, stand without an empty line between them.
+/// Rules of one predicate, and `declare`s, are not separated by an empty line.
 fn stand_together(above: &Item, below: &Item) -> bool {
     match (above, below) {
         (Item::Rule(above), Item::Rule(below)) => above.name.value == below.name.value,
@@ -111,7 +111,7 @@ fn print_assertion(assertion: &Assertion) -> String {
     }
 }
 
-/// A head and its condition: on one line if that is short, else each part of it on a line of its own.
+/// A head and its condition, on one line if it fits, otherwise with each part on its own line.
 fn with_condition(head: &str, keyword: &str, parts: &[String], indent: &str) -> String {
     let line = format!("{head}{keyword} {};", parts.join(" "));
     if parts.len() == 1 || indent.len() + line.chars().count() <= WIDTH {
@@ -120,7 +120,7 @@ fn with_condition(head: &str, keyword: &str, parts: &[String], indent: &str) -> 
     format!("{head}{keyword}\n{indent}  {};", parts.join(&format!("\n{indent}  ")))
 }
 
-/// Lines between braces, indented once more than the line that opens them.
+/// Lines between braces, indented one level deeper than the opening line.
 fn braces(lines: impl Iterator<Item = String>, indent: &str) -> String {
     let lines: Vec<String> = lines.map(|line| format!("{indent}  {line}")).collect();
     if lines.is_empty() { "{}".to_owned() } else { format!("{{\n{}\n{indent}}}", lines.join("\n")) }

@@ -1,4 +1,4 @@
-//! Terms, calls and strings as text.
+//! Prints terms, calls and strings.
 
 use crate::syntax::ast::{Call, Param, Short, Spanned, Term};
 use crate::syntax::token::Kind;
