@@ -87,7 +87,7 @@ impl Program {
     /// Whether a fact with these arguments, each a type and an id, is one that the policy can use.
     ///
     /// # Errors
-    /// The text for the client, which names the fact's shape and the remedy.
+    /// The text for the client, which describes the fact and gives the remedy.
     pub fn accepts(&self, predicate: &str, args: &[(&str, &str)]) -> Result<(), String> {
         let bucket =
             self.predicate_id(predicate, args.len()).and_then(|pred| self.index.signatures.get(pred.index()));

@@ -69,7 +69,7 @@ pub(super) fn stated(tables: &mut Tables, blocks: &Blocks<'_>) -> Vec<Stated> {
 /// An argument of a signature, with interned type sets.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Arg {
-    /// Position in [`Shapes::sets`].
+    /// Position in [`Signatures::sets`].
     OneOf(usize),
     /// Position in the constants.
     Literal(usize),
@@ -77,14 +77,14 @@ enum Arg {
 }
 
 #[derive(Default)]
-struct Shapes {
+struct Signatures {
     sets: IndexSet<Vec<TypeId>, FxBuildHasher>,
     by_predicate: IndexMap<(String, usize), IndexSet<Vec<Arg>, FxBuildHasher>, FxBuildHasher>,
 }
 
 /// All signatures of the policy.
 pub(super) fn signatures(tables: &Tables, declared: &[Signature], stated: &[Stated]) -> Vec<Signature> {
-    let mut shapes = Shapes::default();
+    let mut signatures = Signatures::default();
     // By predicate id first: most uses repeat a signature, and looking up names costs more.
     let mut used: Vec<IndexSet<Vec<Arg>, FxBuildHasher>> = vec![IndexSet::default(); tables.predicates.len()];
     let mut buffer = Vec::new();
@@ -98,39 +98,39 @@ pub(super) fn signatures(tables: &Tables, declared: &[Signature], stated: &[Stat
         }
     };
     for rule in &tables.rules {
-        use_of(rule.head, &mut rule.params.iter().map(|&arg| shapes.arg(tables, rule, arg)));
+        use_of(rule.head, &mut rule.params.iter().map(|&arg| signatures.arg(tables, rule, arg)));
         for literal in &rule.body {
             let LiteralKind::Atom { pred, args, .. } = &literal.kind else { continue };
-            use_of(*pred, &mut args.iter().map(|&arg| shapes.arg(tables, rule, arg)));
+            use_of(*pred, &mut args.iter().map(|&arg| signatures.arg(tables, rule, arg)));
         }
     }
     for &Stated { pred, first, name, last } in stated {
-        let first = shapes.one_of(tables.admits(first));
-        let last = last.map(|last| shapes.one_of(tables.admits(last)));
+        let first = signatures.one_of(tables.admits(first));
+        let last = last.map(|last| signatures.one_of(tables.admits(last)));
         use_of(pred, &mut [first, Arg::Literal(name.index())].into_iter().chain(last));
     }
     for (predicate, set) in tables.predicates.iter().zip(used) {
         if !set.is_empty() && !predicate.name.starts_with('\'') {
-            shapes.by_predicate.insert((predicate.name.clone(), predicate.arity), set);
+            signatures.by_predicate.insert((predicate.name.clone(), predicate.arity), set);
         }
     }
-    let string = shapes.one_of(&[TypeId::STRING]);
+    let string = signatures.one_of(&[TypeId::STRING]);
     for arity in entry::ARITIES {
         let args = [Arg::Any, string, Arg::Any].into_iter().take(arity).collect();
-        shapes.add("allow", args);
+        signatures.add("allow", args);
     }
     for signature in declared {
         let args = signature.args.iter().map(|arg| match arg {
-            SignatureArg::OneOf(types) => shapes.one_of(types),
+            SignatureArg::OneOf(types) => signatures.one_of(types),
             SignatureArg::Literal(_) | SignatureArg::Any => Arg::Any,
         });
         let args = args.collect();
-        shapes.add(&signature.predicate, args);
+        signatures.add(&signature.predicate, args);
     }
-    shapes.joined(tables)
+    signatures.joined(tables)
 }
 
-impl Shapes {
+impl Signatures {
     fn one_of(&mut self, types: &[TypeId]) -> Arg {
         match self.sets.get_index_of(types) {
             Some(at) => Arg::OneOf(at),
@@ -160,12 +160,12 @@ impl Shapes {
     fn joined(mut self, tables: &Tables) -> Vec<Signature> {
         let by_predicate = std::mem::take(&mut self.by_predicate);
         let mut signatures = Vec::new();
-        for ((predicate, arity), mut shapes) in by_predicate {
+        for ((predicate, arity), mut group) in by_predicate {
             for position in (0..arity).rev() {
-                shapes = self.join(shapes, position);
+                group = self.join(group, position);
             }
-            for shape in shapes {
-                let args: Vec<SignatureArg> = shape.iter().map(|&arg| self.public(tables, arg)).collect();
+            for args in group {
+                let args: Vec<SignatureArg> = args.iter().map(|&arg| self.public(tables, arg)).collect();
                 // A call that no value matches accepts nothing.
                 if !args.contains(&SignatureArg::OneOf(Vec::new())) {
                     signatures.push(Signature { predicate: predicate.clone(), args });
@@ -181,23 +181,23 @@ impl Shapes {
     /// Merges the signatures that differ in one position only.
     fn join(
         &mut self,
-        shapes: IndexSet<Vec<Arg>, FxBuildHasher>,
+        group: IndexSet<Vec<Arg>, FxBuildHasher>,
         position: usize,
     ) -> IndexSet<Vec<Arg>, FxBuildHasher> {
         let mut groups: IndexMap<Vec<Arg>, Vec<Arg>, FxBuildHasher> = IndexMap::default();
-        for mut shape in shapes {
-            if let Some(slot) = shape.get_mut(position) {
+        for mut signature in group {
+            if let Some(slot) = signature.get_mut(position) {
                 let arg = std::mem::replace(slot, Arg::Any);
-                groups.entry(shape).or_default().push(arg);
+                groups.entry(signature).or_default().push(arg);
             }
         }
         let mut joined = IndexSet::default();
-        for (mut shape, args) in groups {
+        for (mut signature, args) in groups {
             for arg in self.union(&args) {
-                if let Some(slot) = shape.get_mut(position) {
+                if let Some(slot) = signature.get_mut(position) {
                     *slot = arg;
                 }
-                joined.insert(shape.clone());
+                joined.insert(signature.clone());
             }
         }
         joined

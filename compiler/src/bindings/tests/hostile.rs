@@ -5,7 +5,7 @@ use crate::dialect::quote::{plain_literal, plain_name};
 use crate::limits;
 
 #[test]
-fn what_is_no_single_query() {
+fn only_a_single_query_is_accepted() {
     for text in [
         "UPDATE t SET a = 1",
         "DELETE FROM t",

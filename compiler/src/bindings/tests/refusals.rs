@@ -13,7 +13,7 @@ fn says(text: &str, expected: &[&str]) {
 }
 
 #[test]
-fn what_is_not_yaml() {
+fn invalid_yaml() {
     for text in [
         "facts: [",
         "facts:\n\t- x: {",
@@ -57,7 +57,7 @@ fn the_same_key_twice_at_any_level() {
 }
 
 #[test]
-fn what_is_no_fact() {
+fn keys_that_are_not_facts() {
     for (key, reason) in [
         ("f", "is not a fact"),
         ("f()", "has no arguments"),

@@ -71,7 +71,7 @@ fn almost_a_built_in_predicate_is_pointed_at() {
 }
 
 #[test]
-fn a_name_that_is_meant_is_no_near_miss() {
+fn an_intended_name_is_not_a_near_miss() {
     // Edit distance two, and documented so.
     let far = r#"p(u: User, r: R) if has_group(u, g) and grants_permission(g, "read") and has_rules(r);"#;
     assert_snapshot!(findings(far), @"");

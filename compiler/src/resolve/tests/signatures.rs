@@ -38,7 +38,7 @@ fn the_implied_entry_points_accept_permissions() {
 }
 
 #[test]
-fn shapes_that_differ_in_one_argument_are_joined() {
+fn signatures_that_differ_in_one_argument_are_merged() {
     let text = r#"p(x: A) if q(x, "l"); p(x: B) if q(x, "l"); p(x: A) if q(x, "m"); p(x) if r(x, "a"); p(x: A) if r(x, s) and s matches String and t(s);"#;
     assert_snapshot!(signatures(text), @r#"
     p(_)

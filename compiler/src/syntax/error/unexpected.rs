@@ -225,13 +225,13 @@ impl Ctx<'_> {
         }
         if self.found == Some(Kind::OpenBracket) && self.expected.has_label(Label::Term) {
             let title = "a list cannot be a value";
-            let label = "lists stand only after `in`";
-            let help = "try the elements one by one, as in `x in [\"a\", \"b\"]`";
+            let label = "lists are allowed only after `in`";
+            let help = "test the elements with `in`, as in `x in [\"a\", \"b\"]`";
             return Some(Diagnostic::new(Code::NotInTheLanguage, title, self.span, label).with_help(help));
         }
         let signed = self.snippet(self.span).starts_with(['+', '-']);
         if self.found == Some(Kind::Integer) && signed && !self.expected.has_label(Label::Term) {
-            let title = format!("`{}` behind a value is arithmetic", excerpt(self.snippet(self.span)));
+            let title = format!("`{}` after a value is arithmetic", excerpt(self.snippet(self.span)));
             let label = "not in the language";
             let help = "policies have no arithmetic; store the result as a fact";
             return Some(Diagnostic::new(Code::NotInTheLanguage, title, self.span, label).with_help(help));

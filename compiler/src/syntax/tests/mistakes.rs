@@ -119,7 +119,7 @@ fn habits_from_other_languages() {
      */] a comment begins with `#`
     P0117 4:14 [.] `.` has no meaning
     P0117 5:15 [+] `+` is arithmetic
-    P0117 6:15 [-1] `-1` behind a value is arithmetic
+    P0117 6:15 [-1] `-1` after a value is arithmetic
     P0117 7:3 [[] a list cannot be a value
     P0117 7:8 [*] `*` has no meaning
     P0117 8:11 [r] the call `r(…)` cannot be an argument
@@ -142,7 +142,7 @@ fn a_mistake_elsewhere_does_not_make_facts_in_the_first_column_wrong() {
 }
 
 #[test]
-fn the_resource_of_a_block_is_no_relation_of_it() {
+fn the_resource_of_a_block_is_not_its_relation() {
     let text = "resource R {\n  \"edit\" if \"creator\" on resource;\n  \"read\" if \"a\" and not \"b\" # why\n    on resource and \"c\" on owner;\n}";
     assert_snapshot!(findings(text), @r#"
     P0110 2:26 [resource] `on` needs a relation of the block, and `resource` is the resource of the block itself -> 
