@@ -1,18 +1,17 @@
-//! What relations hold the facts: the tables, rows and bound queries that a statement may read.
+//! Relations that hold facts: the tables, rows and bound queries that a statement may read.
 //!
-//! In: nothing, these are types. The engine builds a [`Catalog`] for a hosted check from the store's
-//! tables and the request's context facts; a local check builds one from the caller's data bindings. The
-//! compiler treats every relation alike, so a hosted check is a local check with other bindings.
-//! Several relations of one predicate form a union.
+//! Data types only. For a question to the store, the engine builds a [`Catalog`] from the store's tables and
+//! the request's context facts; for a local check, it is built from the caller's data bindings. The compiler
+//! treats all relations alike. Several relations of one predicate form a union.
 
 /// The relations that hold the facts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Catalog {
-    /// In any order; the compiler keeps it, so equal catalogs give equal text.
+    /// In any order. The compiler keeps the order, so equal catalogs give equal SQL.
     pub relations: Vec<Relation>,
 }
 
-/// One relation: rows that are facts of one predicate with fixed argument types.
+/// Rows that are facts of one predicate with fixed argument types.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Relation {
     /// The predicate's name.
@@ -24,7 +23,7 @@ pub struct Relation {
 }
 
 impl Relation {
-    /// The type and the name of each column, in the arguments' order.
+    /// The type and name of each column, in argument order.
     pub fn columns(&self) -> impl Iterator<Item = (&str, &str)> {
         self.args.iter().filter_map(|arg| match arg {
             RelationArg::Column { ty, column } => Some((ty.as_str(), column.as_str())),
@@ -60,14 +59,14 @@ pub enum RelationSource {
         /// Its name.
         name: String,
     },
-    /// Rows that come with the request, as one JSON parameter: an array of arrays of text, one inner
-    /// array a fact, one element a [`RelationArg::Column`] in argument order (the columns' names do not
-    /// matter). The statement asks for it as [`Slot::Context`](crate::question::Slot::Context).
+    /// Rows that come with the request as one JSON parameter: an array with one array per fact, which holds
+    /// one text per [`RelationArg::Column`] in argument order. Column names do not matter. The statement
+    /// takes the parameter as [`Slot::Context`](crate::question::Slot::Context).
     Context {
         /// Which parameter.
         slot: usize,
     },
-    /// The rows of a query of the caller's, on the caller's database; the columns' names do not matter.
+    /// The rows of a bound query on the caller's database. Column names do not matter.
     Bound {
         /// Index into [`Bindings::facts`](crate::bindings::Bindings::facts).
         binding: usize,

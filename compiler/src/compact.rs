@@ -1,10 +1,10 @@
-//! How the embedded store writes a value.
+//! The embedded store's representation of a value.
 //!
-//! In: the text of a value. Out: a shorter form, from which the text comes back to the letter. Most ids of real
-//! systems are database keys: a canonical decimal of 64 bits becomes an integer, a canonical UUID 21 bytes of text
-//! instead of 36, and anything else stays the text that it is. The store puts values down in this form, statements
-//! for it hold their literals in this form, and parameters come in this form, so values are compared as they are held
-//! and nothing is looked up: a dictionary would need two more trees, and a look-up for every id of an answer.
+//! In: the text of a value. Out: a shorter form that expands to exactly the same text. Most ids are database
+//! keys, so a canonical 64-bit decimal becomes an integer, a canonical UUID becomes 21 bytes of text instead
+//! of 36, and anything else stays as it is. Columns, literals and parameters all use this form, so values are
+//! compared without decoding. A dictionary of ids would need two more B-trees, and a look-up for every id in
+//! an answer.
 //!
 //! ```text
 //! 7 ─▶ integer 7        07, +7, 7.0, 9223372036854775808 ─▶ the same text
@@ -12,14 +12,14 @@
 //! U+0001 x ─▶ U+0001 U+0001 x
 //! ```
 //!
-//! INVARIANT: two texts are equal exactly if their forms are.
+//! INVARIANT: two texts are equal if and only if their forms are equal.
 //!
-//! The short form of a UUID is text and not bytes because the statements' JSON can hold no bytes; its digits are
-//! those of RFC 1924, without quotes and backslashes, in the order of their codes, so that it sorts as the UUID does.
+//! The short form of a UUID is text, because JSON parameters cannot hold bytes. Its digits are those of RFC
+//! 1924, which have no quote or backslash, in ASCII order, so that short forms sort as the UUIDs do.
 
 use std::borrow::Cow;
 
-/// A value as the store holds it. Ordered as SQLite orders it: integers, then text by its bytes.
+/// A value as stored, ordered as SQLite orders it: integers, then text by its bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Compact<'t> {
     /// A canonical decimal.
@@ -28,17 +28,17 @@ pub enum Compact<'t> {
     Text(Cow<'t, str>),
 }
 
-/// What a text begins with that is not the value's own.
+/// The prefix of every form that differs from its text.
 const MARK: char = '\u{1}';
 
-/// Groups of digits in a UUID, hyphens between them.
+/// Lengths of a UUID's groups of hexadecimal digits.
 const GROUPS: [usize; 5] = [8, 4, 4, 4, 12];
 
-/// The digits of a UUID's short form, in the order of their codes.
+/// The digits of a UUID's short form, in ASCII order.
 const DIGITS: &[u8; 85] =
     b"!#$%&()*+-0123456789;<=>?@ABCDEFGHIJKLMNOPQRSTUVWXYZ^_`abcdefghijklmnopqrstuvwxyz{|}~";
 
-/// Digits of 32 bits: 85 to the fifth is more than two to the 32nd.
+/// Digits for 32 bits: 85⁵ > 2³².
 const WIDTH: u32 = 5;
 
 /// The form of a text.
@@ -53,7 +53,7 @@ pub fn compact(text: &str) -> Compact<'_> {
     }
 }
 
-/// The text of a form that is no integer; that of an integer is its decimal. `None` if it is the form of no text.
+/// The text that a textual form stands for; `None` if no text has this form.
 pub fn expand(form: &str) -> Option<Cow<'_, str>> {
     match form.strip_prefix(MARK) {
         None => Some(Cow::Borrowed(form)),
@@ -62,7 +62,7 @@ pub fn expand(form: &str) -> Option<Cow<'_, str>> {
     }
 }
 
-/// A canonical decimal: no plus, no leading zero, no `-0`, and of 64 bits.
+/// A canonical 64-bit decimal: no plus sign, no leading zero, no `-0`.
 fn decimal(text: &str) -> Option<i64> {
     let digits = text.strip_prefix('-').unwrap_or(text).as_bytes();
     match digits {
@@ -139,14 +139,14 @@ fn bits(digits: &str) -> Option<u128> {
 mod tests {
     use super::*;
 
-    fn there_and_back(text: &str) -> String {
+    fn round_trip(text: &str) -> String {
         match compact(text) {
             Compact::Integer(number) => number.to_string(),
             Compact::Text(form) => expand(&form).expect("the form of a text").into_owned(),
         }
     }
 
-    /// Every text of up to three characters that matter to one of the forms.
+    /// Every text of up to three characters from those that some form treats specially.
     fn short_texts() -> Vec<String> {
         let characters = ["", "0", "1", "9", "-", "+", ".", " ", "a", "\u{1}", "\u{2}", "'", "ä"];
         let pairs = characters.iter().flat_map(|a| characters.iter().map(move |b| format!("{a}{b}")));
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn every_text_comes_back_and_no_two_have_one_form() {
+    fn every_text_round_trips_and_forms_are_unique() {
         let mut texts = short_texts();
         for n in [0_u128, 1, 84, 85, u128::MAX, 1 << 127, 0x0123_4567_89ab_cdef << 40] {
             texts.push(hyphenated(n));
@@ -195,7 +195,7 @@ mod tests {
         texts.sort_unstable();
         texts.dedup();
         for text in &texts {
-            assert_eq!(there_and_back(text), *text);
+            assert_eq!(round_trip(text), *text);
         }
         let mut forms: Vec<Compact<'_>> = texts.iter().map(|text| compact(text)).collect();
         forms.sort_unstable();
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_the_form_of_no_text_is_told() {
+    fn malformed_forms_are_rejected() {
         for form in ["\u{1}", "\u{1}abc", "\u{1}~~~~~~~~~~~~~~~~~~~~", "\u{1}!!!!!!!!!!!!!!!!!!! "] {
             assert_eq!(expand(form), None, "{form:?}");
         }

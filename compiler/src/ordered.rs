@@ -1,11 +1,11 @@
-//! Maps and sets that keep the order in which things came, so that the same input gives the same output.
+//! Maps and sets in insertion order, so that the same input gives the same output.
 //!
-//! Their keys are ids and what is made of ids: a fast hash does, as for `FxHashMap`.
+//! Keys are ids or built from ids, so a fast hash is enough, as in `FxHashMap`.
 
 use rustc_hash::FxBuildHasher;
 
-/// A map in the order of insertion.
+/// A map in insertion order.
 pub(crate) type OrderedMap<K, V> = indexmap::IndexMap<K, V, FxBuildHasher>;
 
-/// A set in the order of insertion.
+/// A set in insertion order.
 pub(crate) type OrderedSet<T> = indexmap::IndexSet<T, FxBuildHasher>;

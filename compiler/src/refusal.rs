@@ -1,8 +1,8 @@
 //! Why a question has no answer, as data.
 //!
-//! A [`Refusal`] says what was in the way: the variable, the rule with its place, the limit. The compiler decides by
-//! its kind whether another plan may help; callers read its [`code`](Refusal::code) and its
-//! [`message`](Refusal::message), which names the question's variables as the caller does. No message is ever parsed.
+//! A [`Refusal`] holds the cause: the variable, the rule and its position, or the limit. Its kind decides
+//! whether another plan may help. Callers use its [`code`](Refusal::code) and [`message`](Refusal::message);
+//! the message names the question's variables as the caller does. Messages are never parsed.
 
 use crate::source::Span;
 use std::borrow::Cow;
@@ -10,7 +10,8 @@ use std::borrow::Cow;
 /// Why a question is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// A rule holds of values that it only tests ("everything but what is banned"), and these were asked for.
+    /// The question asks for values that a rule tests but does not enumerate ("everything except what is
+    /// banned").
     NotEnumerable {
         /// The variable that nothing binds.
         var: VarName,
@@ -19,66 +20,66 @@ pub enum Refusal {
         /// The variables of the question whose values are asked for.
         wanted: Vec<usize>,
     },
-    /// A rule tests a variable that may be of any type.
+    /// A rule tests a variable that may have any type.
     Untyped {
         /// The variable.
         var: VarName,
         /// The test.
         test: Place,
     },
-    /// The question recurses through values that nothing enumerates.
+    /// The question recurses through a predicate whose values nothing enumerates.
     Unseeded,
     /// The question needs more than one statement can hold.
     TooLarge(Limit),
     /// The SQL of a local check would hold too many values of stored facts.
     TooManyValues {
-        /// The predicates whose facts these are.
+        /// The predicates of these facts.
         predicates: Vec<String>,
-        /// How many values one text may hold.
+        /// The maximum in one statement.
         most: usize,
     },
 }
 
-/// What messages call a variable.
+/// The name of a variable in messages.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum VarName {
-    /// A variable of the question, by its index: the caller has a name for it.
+    /// A variable of the question, by index; the caller supplies its name.
     Asked(usize),
-    /// A variable of a rule, as the policy has it.
+    /// A variable of a rule, by its name in the policy.
     Written(String),
-    /// A variable that nobody wrote; only `explain` shows its name.
+    /// A variable introduced by the compiler; only `explain` shows its name.
     Made(Cow<'static, str>),
 }
 
 /// A place in the policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// The text.
+    /// The bytes.
     pub span: Span,
     /// The line it begins on, from 1.
     pub line: usize,
 }
 
-/// A bound on one statement, and its value.
+/// A limit on one statement, and its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
     /// Copies of rules, one for each combination of types and literals.
     RuleCopies {
-        /// How many a question may need.
+        /// The maximum for one question.
         most: usize,
     },
-    /// Alternatives of one condition, of all conditions together, and tables.
+    /// Alternatives of one condition, alternatives of all conditions together, and tables.
     Alternatives {
-        /// How many one condition may have.
+        /// The maximum in one condition.
         of_condition: usize,
-        /// How many there may be in all.
+        /// The maximum in the whole statement.
         in_all: usize,
-        /// How many tables there may be.
+        /// The maximum number of tables.
         tables: usize,
     },
-    /// Places that read the results of rules.
+    /// Places in a statement that read the results of rules.
     Readings {
-        /// How many one statement takes.
+        /// The maximum in one statement.
         most: usize,
     },
     /// Selects of one union, as the database counts them.
@@ -104,7 +105,7 @@ pub enum Limit {
 }
 
 impl Refusal {
-    /// A stable name of its kind.
+    /// A stable name for this kind of refusal.
     pub fn code(&self) -> &'static str {
         match self {
             Self::NotEnumerable { .. } => "not_enumerable",
@@ -115,7 +116,7 @@ impl Refusal {
         }
     }
 
-    /// Whether a smaller plan of the same question may be answered.
+    /// Whether a smaller plan for the same question may succeed.
     pub(crate) fn another_plan_may_help(&self) -> bool {
         match self {
             Self::TooLarge(_) => true,
@@ -126,8 +127,8 @@ impl Refusal {
         }
     }
 
-    /// Explains the refusal and how to avoid it. `name` returns the caller's name for a variable of the question;
-    /// `is_open` is true if any variable still lacks a type or a value.
+    /// Explains the refusal and how to avoid it. `name` returns the caller's name for a variable of the
+    /// question; `is_open` is true if any variable still lacks a type or a value.
     pub fn message<'n>(&self, name: &dyn Fn(usize) -> &'n str, is_open: bool) -> String {
         match self {
             Self::NotEnumerable { var, rule, wanted } => not_enumerable(var, *rule, wanted, name),
@@ -158,7 +159,7 @@ impl Refusal {
         }
     }
 
-    /// About how many bytes it takes.
+    /// Approximate size in memory, in bytes.
     pub fn n_bytes(&self) -> usize {
         let texts = match self {
             Self::NotEnumerable { var, wanted, .. } => var.n_bytes() + 8 * wanted.len(),
@@ -177,7 +178,7 @@ fn not_enumerable<'n>(
     name: &dyn Fn(usize) -> &'n str,
 ) -> String {
     let place = rule.map_or("the question".to_owned(), |place| format!("the rule at line {}", place.line));
-    // The asker need not know the names of the policy.
+    // The caller may not know the policy's own names.
     let what = match var {
         VarName::Asked(var) => {
             let var = name(*var);
@@ -197,13 +198,13 @@ fn not_enumerable<'n>(
     )
 }
 
-/// Names of which any will do.
+/// Names joined by "or".
 fn in_backticks<'n>(names: impl Iterator<Item = &'n str>) -> String {
     names.map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" or ")
 }
 
 impl VarName {
-    /// The name of a variable that nobody wrote.
+    /// The name of a variable introduced by the compiler.
     pub(crate) const UNNAMED: Self = Self::Made(Cow::Borrowed("_"));
 
     fn n_bytes(&self) -> usize {
@@ -216,7 +217,7 @@ impl VarName {
 }
 
 impl Limit {
-    /// What a question does that exceeds it.
+    /// The end of a sentence that begins with "the question".
     fn exceeded(self) -> String {
         const ALTERNATIVES: &str = "needs too many alternatives for one statement, which takes";
         match self {
@@ -238,7 +239,7 @@ impl Limit {
         }
     }
 
-    /// What the policy's author may split.
+    /// The rules to split.
     fn to_split(self) -> &'static str {
         match self {
             Self::RuleCopies { .. }

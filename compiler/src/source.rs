@@ -1,11 +1,11 @@
-//! Where a piece of policy text stands: byte spans, and their line and column.
+//! Positions in policy text: byte spans, and their line and column.
 //!
-//! Spans are byte offsets everywhere in this crate; [`SourceMap::locate`] is the one conversion to
-//! lines and columns. In: the text of one policy. Out: positions in it.
+//! Spans are byte offsets everywhere in this crate. [`SourceMap::locate`] is the only conversion to lines and
+//! columns.
 
 use std::ops::Range;
 
-/// What ends a line: a line feed, a carriage return, or both after each other.
+/// Characters that end a line; a carriage return followed by a line feed counts as one line end.
 pub(crate) const LINE_ENDS: [char; 2] = ['\n', '\r'];
 
 /// A half-open range of bytes in the policy's source.
@@ -79,7 +79,7 @@ impl SourceMap {
         &self.text
     }
 
-    /// The text under a span; empty when the span is not one of this source.
+    /// The text under a span; empty if the span lies outside this source.
     pub fn snippet(&self, span: Span) -> &str {
         self.text.get(span.range()).unwrap_or("")
     }

@@ -1,6 +1,6 @@
 # A code host: organizations with nested folders, repositories and issues; nested groups; bans.
 
-# Whoever is banned may do nothing at all, whatever else is granted.
+# Banned users may do nothing, regardless of other grants.
 allow(user: User, action: String, resource: Resource) if
   has_permission(user, action, resource) and not is_banned(user);
 
@@ -10,7 +10,7 @@ actor Group {
   relations = { member: User, parent: Group };
 }
 
-# A member of a group is a member of the group that it lies in.
+# A member of a group is a member of its parent group.
 in_group(user: User, group: Group) if has_relation(group, "member", user);
 in_group(user: User, group: Group) if has_relation(inner, "parent", group) and in_group(user, inner);
 
@@ -55,7 +55,7 @@ resource Repository {
   "manage" if "admin";
 }
 
-# What a group may do, its members may do.
+# Members of a group have its permissions.
 has_role(user: User, role: String, folder: Folder) if
   in_group(user, group) and has_role(group, role, folder);
 has_role(user: User, role: String, repository: Repository) if

@@ -1,7 +1,7 @@
 -- The application's own tables: a code host on PostgreSQL.
 --
--- Nothing here is made for authorization. Every foreign key that a question follows has an index, in the
--- direction in which it is followed; that is all that the SQL of Portcullis needs.
+-- Nothing here is specific to authorization. The SQL of Portcullis needs only an index for each foreign key that
+-- a question follows, in the direction in which it is followed.
 
 CREATE TABLE users (
   id integer PRIMARY KEY,
@@ -14,7 +14,7 @@ CREATE TABLE banned_users (
 );
 
 CREATE TABLE organizations (
-  id text PRIMARY KEY,                            -- what stands in the address: acme
+  id text PRIMARY KEY,                            -- used in URLs: acme
   name text NOT NULL
 );
 
@@ -28,7 +28,7 @@ CREATE INDEX ON organization_members (organization_id);
 
 CREATE TABLE groups (
   id uuid PRIMARY KEY,
-  parent_id uuid REFERENCES groups,               -- the group that it lies in, if any
+  parent_id uuid REFERENCES groups,               -- the parent group, if any
   name text NOT NULL
 );
 CREATE INDEX ON groups (parent_id);
@@ -42,7 +42,7 @@ CREATE INDEX ON group_members (group_id);
 
 CREATE TABLE folders (
   id integer PRIMARY KEY,
-  organization_id text REFERENCES organizations,  -- of a folder that lies in no other
+  organization_id text REFERENCES organizations,  -- only for top-level folders
   parent_id integer REFERENCES folders,
   name text NOT NULL,
   CHECK (num_nonnulls(organization_id, parent_id) = 1)
@@ -60,7 +60,7 @@ CREATE INDEX ON folder_group_grants (group_id);
 
 CREATE TABLE repositories (
   id integer PRIMARY KEY,
-  organization_id text REFERENCES organizations,  -- of a repository that lies in no folder
+  organization_id text REFERENCES organizations,  -- only without a folder
   folder_id integer REFERENCES folders,
   name text NOT NULL,
   public boolean NOT NULL,

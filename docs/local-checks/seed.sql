@@ -4,8 +4,8 @@
 --   psql -v users=50000 -v organizations=1000 -v groups=5000 -v folders=16000 \
 --        -v repositories=200000 -v issues=1000000 -f seed.sql
 --
--- Organizations differ in size: the first has about a twentieth of everything, the last next to nothing.
--- Folders are eight deep; a fifth of the repositories lies in no folder, a tenth is public.
+-- Organizations differ in size: the first has about a twentieth of everything, the last hardly anything.
+-- Folders are nested eight deep; a fifth of the repositories are in no folder, and a tenth are public.
 
 \set ON_ERROR_STOP on
 \if :{?users}         \else \set users 200         \endif
@@ -19,7 +19,7 @@ BEGIN;
 SET LOCAL max_parallel_workers_per_gather = 0;
 SELECT setseed(0.42) \g /dev/null
 
--- One of n, each as likely as the others.
+-- A random number up to n, uniformly distributed.
 CREATE FUNCTION pg_temp.any_of(n integer) RETURNS integer LANGUAGE sql VOLATILE
   RETURN 1 + floor(random() * n)::integer;
 -- An organization, the first ones most often.
@@ -42,7 +42,7 @@ INSERT INTO organization_members
   SELECT pg_temp.an_organization(:organizations), n, 'reader' FROM generate_series(1, :users, 2) AS n
   ON CONFLICT DO NOTHING;
 
--- A tenth of the groups lies in no other.
+-- A tenth of the groups have no parent.
 INSERT INTO groups
   SELECT pg_temp.group_id(n),
     CASE WHEN n > :groups / 10 THEN pg_temp.group_id(pg_temp.any_of(greatest(n / 4, 1))) END,
@@ -80,7 +80,7 @@ INSERT INTO repository_group_grants
   FROM generate_series(1, :repositories, 8) AS n
   ON CONFLICT DO NOTHING;
 
--- No two issues are of the same moment, so that a page of the newest is always the same.
+-- No two issues have the same time, so that the page of newest issues is deterministic.
 INSERT INTO issues
   SELECT n,
     pg_temp.any_of(:repositories),

@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_fact_is_named_with_its_line() {
+    fn keys_that_are_not_facts_is_named_with_its_line() {
         assert_eq!(read("p(T:a)\n\np(T:?)").unwrap_err().0, 3);
         assert_eq!(read("p(T:a) and q(T:a)").unwrap_err(), (1, "a line holds one fact".to_owned()));
         assert!(read("p(T").unwrap_err().1.contains("column"));

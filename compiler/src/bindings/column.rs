@@ -1,4 +1,4 @@
-//! The names that come with a question: the column that a filter looks at, and those of an answer.
+//! Column names that come with a question: the column of a filter, and the output columns.
 
 use super::grammar::Cursor;
 use super::query::{escaped, settled};
@@ -9,7 +9,7 @@ use crate::dialect::quote::plain_name;
 use crate::dialect::{Dialect, Escapes};
 use crate::limits;
 
-/// Reads the column of a filter: one expression of the caller's over one row.
+/// Reads the column of a filter: an expression over one row of the caller's query.
 ///
 /// # Errors
 /// A message that begins with the column.
@@ -27,10 +27,10 @@ fn read(text: &str, dialect: Dialect) -> Result<ColumnExpr, String> {
     let lexis = &dialect.features().lexis;
     let lexed = lexer::read(text, lexis)?;
     if lexed.comments {
-        return Err("holds a comment: leave it out".to_owned());
+        return Err("contains a comment: remove it".to_owned());
     }
     if lexed.ended {
-        return Err("ends in `;`: leave it out".to_owned());
+        return Err("ends in `;`: remove it".to_owned());
     }
     let lexemes = lexed.lexemes;
     guard::reads_one_row(&lexemes)?;
@@ -43,7 +43,7 @@ fn read(text: &str, dialect: Dialect) -> Result<ColumnExpr, String> {
     reader::expression(&settled(&lexemes, lexis)?, &lexemes, dialect)?;
     let escapes = dialect.features().escapes;
     let text = escaped(&lexemes, lexis, escapes)?;
-    // What an escape made of a text must stand where the text stood.
+    // An escaped text must be valid SQL in the place of the literal.
     if escapes == Escapes::Char {
         reader::expression(&text, &lexer::read(&text, lexis)?.lexemes, dialect)?;
     }
@@ -60,7 +60,7 @@ fn read(text: &str, dialect: Dialect) -> Result<ColumnExpr, String> {
     Ok(ColumnExpr { text: format!("({text})"), name: None, words })
 }
 
-/// A path that stands before the cursor, with nothing but casts behind it, spelled with `CAST`.
+/// The path before the cursor, if only casts follow it, written with `CAST`.
 fn cast(mut cursor: Cursor<'_>, escapes: Escapes) -> Option<String> {
     let mut text = plainly_spelled(cursor.lexemes.get(..cursor.at)?, escapes);
     while cursor.sign(&Token::Cast) {
@@ -72,7 +72,7 @@ fn cast(mut cursor: Cursor<'_>, escapes: Escapes) -> Option<String> {
     cursor.done().then_some(text)
 }
 
-/// The identifier for a column of an answer: the name between quotes.
+/// The quoted identifier of an output column.
 ///
 /// # Errors
 /// A message that begins with the name.
@@ -83,18 +83,19 @@ pub fn output_name(name: &str, dialect: Dialect) -> Result<String, String> {
     let shown: String = name.chars().take(60).collect();
     let shown = shown.escape_debug();
     if name.contains('\0') {
-        return Err(format!("the output column `{shown}` holds a NUL character: remove it"));
+        return Err(format!("the output column `{shown}` contains a NUL character: remove it"));
     }
     match dialect.features().lexis.name_bytes {
         Some(limit) if name.len() > limit => Err(format!(
-            "the output column `{shown}` has {} bytes, and {dialect} would cut it to {limit}: shorten it",
+            "the output column `{shown}` has {} bytes, and {dialect} would truncate it to {limit}: shorten it",
             name.len()
         )),
         _ => Ok(plain_name(name, '"', dialect.features().escapes)),
     }
 }
 
-/// Reads `[schema.]table.column`: the table's names, and the column's. The error follows *the table*.
+/// Reads `[schema.]table.column` into the table's names and the column's. Errors continue a sentence that
+/// begins with "the table".
 pub(super) fn table_column(text: &str, lexis: &'static Lexis) -> Result<(Vec<Name>, Name), String> {
     let lexemes = lexer::read(text, lexis)?.lexemes;
     let mut cursor = Cursor::new(&lexemes, lexis);

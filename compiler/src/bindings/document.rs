@@ -1,8 +1,9 @@
-//! The data-bindings document: a tree of YAML to [`Bindings`].
+//! Reads the YAML tree of a data-bindings document into [`Bindings`].
 //!
-//! People keep these files beside others, so foreign parts are ignored: unknown keys at any level, and bindings of
-//! predicates and types that no policy has. A sync configuration is recognized as one ([`sync`]). Our own keys are read
-//! strictly: every error names its key and line, and all errors are reported at once.
+//! Such files often serve other tools as well, so unknown keys at any level are ignored, as are bindings of
+//! predicates and types that the policy does not have. A sync configuration is recognised ([`sync`]). The
+//! keys defined here are read strictly: every error names its key and line, and all errors are reported at
+//! once.
 
 use super::yaml::{self, Content, Entry, Node, at};
 use super::{
@@ -14,10 +15,10 @@ use indexmap::IndexMap;
 use rustc_hash::FxHashMap;
 use std::collections::hash_map::Entry as MapEntry;
 
-/// Reads a data-bindings document. One that is empty or `null` binds nothing.
+/// Reads a data-bindings document. An empty or `null` document binds nothing.
 ///
 /// # Errors
-/// All that is wrong, sorted by line.
+/// All errors, sorted by line.
 pub fn parse(text: &str) -> Result<Bindings, Vec<BindingsError>> {
     let (root, errors) = yaml::read(text);
     let mut document = Document { errors };
@@ -47,7 +48,7 @@ impl Document {
                 None => return bindings,
             },
         };
-        // Without the dialect nothing below can be read.
+        // The dialect decides how everything below is read.
         if !self.dialect(top.get("dialect"), &mut bindings.dialect) {
             return bindings;
         }
@@ -73,25 +74,25 @@ impl Document {
         bindings
     }
 
-    /// The entries of a mapping; none if there is nothing or something else.
+    /// The entries of a mapping; `None` if there is no value, or one of another kind, which is reported.
     fn mapping<'a>(&mut self, name: &str, node: &'a Node) -> Option<&'a IndexMap<String, Entry>> {
         match &node.content {
             Content::Mapping(entries) => {
                 if let Some(merge) = entries.get("<<") {
-                    let message = format!("{name} merges other entries by `<<`: write them out");
+                    let message = format!("{name} merges entries with `<<`: write them out");
                     self.report(merge.line, message);
                 }
                 Some(entries)
             }
             _ if node.is_null() => None,
             Content::Text { .. } | Content::Sequence => {
-                self.report(node.line, format!("{name} is no mapping: write `key: value` lines"));
+                self.report(node.line, format!("{name} is not a mapping: write `key: value` lines"));
                 None
             }
         }
     }
 
-    /// The text of an entry; none, and an error, if it is something else or empty.
+    /// The text of an entry. An empty value, or one of another kind, is reported.
     fn text<'a>(&mut self, name: &str, entry: &'a Entry) -> Option<&'a str> {
         match &entry.value.content {
             Content::Text { text, .. } if !entry.value.is_null() && !text.trim().is_empty() => Some(text),
@@ -100,13 +101,13 @@ impl Document {
                 None
             }
             Content::Mapping(_) | Content::Sequence => {
-                self.report(entry.line, format!("{name} is no text: write it as one"));
+                self.report(entry.line, format!("{name} is not a text: write it as one"));
                 None
             }
         }
     }
 
-    /// Reads the dialect, if one is named; whether nothing is wrong with it.
+    /// Reads the dialect, if given; returns whether it is valid.
     fn dialect(&mut self, entry: Option<&Entry>, dialect: &mut Dialect) -> bool {
         let Some(entry) = entry.filter(|entry| !entry.value.is_null()) else { return true };
         let Some(name) = self.text("`dialect`", entry) else { return false };
@@ -147,7 +148,7 @@ impl Document {
                 MapEntry::Occupied(first) => {
                     let (first, first_line) = first.get();
                     let message = format!(
-                        "the key `{key}` means the same as `{first}` on line {first_line}: join the two queries \
+                        "the key `{key}` means the same as `{first}` on line {first_line}: combine the two queries \
                          by UNION"
                     );
                     self.report(line, message);
@@ -170,7 +171,7 @@ impl Document {
         facts
     }
 
-    /// The entry of a fact's query.
+    /// The entry with a fact's query.
     fn query<'a>(&mut self, key: &str, entry: &'a Entry) -> Option<&'a Entry> {
         let fields = match &entry.value.content {
             Content::Mapping(_) => self.mapping(&format!("`{key}`"), &entry.value)?,
@@ -206,7 +207,7 @@ impl Document {
         })
     }
 
-    /// A section of types' names and one text each.
+    /// A section that maps type names to texts.
     fn named<T>(
         &mut self,
         section: &str,
@@ -231,7 +232,7 @@ impl Document {
     }
 }
 
-/// The query of a binding: it has one column for each `_`.
+/// Reads the query of a binding, which needs one column for each `_`.
 fn bound(
     text: &str,
     folded: Option<&str>,
@@ -239,14 +240,12 @@ fn bound(
     dialect: Dialect,
 ) -> Result<BoundQuery, String> {
     let settled = query::read(text, dialect)?;
-    // `>` makes one line of several, and then `--` ends more than was meant, perhaps a whole WHERE.
+    // `>` folds several lines into one, so `--` comments out more than intended, perhaps a whole WHERE.
     let swallowed = |comment: &String| folded.is_some_and(|source| !source.contains(comment.as_str()));
     if settled.line_comments.iter().any(swallowed) {
-        return Err(
-            "is folded to one line by YAML, and its comment with `--` takes in what follows it: write \
+        return Err("is folded into one line by YAML, so its `--` comment hides what follows: write \
                     the query below `query: |`, or the comment as `/* … */`"
-                .to_owned(),
-        );
+            .to_owned());
     }
     let wanted = args.iter().filter(|arg| matches!(arg, BindingArg::Column { .. })).count();
     match settled.columns {

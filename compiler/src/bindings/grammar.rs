@@ -1,12 +1,12 @@
-//! The few phrases of SQL that we understand ourselves: names, types, and plain queries made of them.
+//! A small grammar of SQL: names, types, and the plain queries made of them.
 //!
-//! A [`Cursor`] walks over tokens. Each of its functions either reads a phrase and moves behind it, or
-//! says `None` or `false`; then the whole phrase is given up, so nobody looks at where the cursor stands.
+//! A [`Cursor`] walks over tokens. Its functions either read a phrase and move past it, or return `None` or
+//! `false`. After a failure the cursor's position is unspecified; callers give up.
 
 use super::token::{Lexeme, Token};
 use crate::dialect::lexis::Lexis;
 
-/// A place between tokens.
+/// A position between tokens.
 #[derive(Clone, Debug)]
 pub(super) struct Cursor<'a> {
     pub(super) lexemes: &'a [Lexeme],
@@ -33,21 +33,21 @@ impl<'a> Cursor<'a> {
         self.at >= self.lexemes.len()
     }
 
-    /// A keyword.
+    /// Reads a keyword.
     pub(super) fn word(&mut self, word: &str) -> bool {
         let found = self.peek().is_some_and(|token| token.is(word));
         self.at += usize::from(found);
         found
     }
 
-    /// A sign.
+    /// Reads a punctuation token.
     pub(super) fn sign(&mut self, sign: &Token) -> bool {
         let found = self.peek() == Some(sign);
         self.at += usize::from(found);
         found
     }
 
-    /// A name: quoted, or a word that is not reserved.
+    /// Reads a name: a quoted one, or a word that is not reserved.
     pub(super) fn name(&mut self) -> Option<&'a Token> {
         let token = self.peek()?;
         let is_name = match token {
@@ -59,7 +59,7 @@ impl<'a> Cursor<'a> {
         is_name.then_some(token)
     }
 
-    /// Names with dots between them. Behind a dot every word is a name.
+    /// Reads names separated by dots. After a dot, every word is a name.
     pub(super) fn path(&mut self) -> Option<Vec<&'a Token>> {
         let mut parts = vec![self.name()?];
         while self.sign(&Token::Period) {
@@ -68,7 +68,7 @@ impl<'a> Cursor<'a> {
         Some(parts)
     }
 
-    /// A type: a name, `double precision` or `character varying`, with a length and brackets of arrays.
+    /// Reads a type: a name, `double precision` or `character varying`, with a length and array brackets.
     pub(super) fn data_type(&mut self) -> bool {
         if self.word("double") {
             if !self.word("precision") {
@@ -101,7 +101,7 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// A name as the database compares it: two spellings that mean the same name have the same form.
+/// The form in which the database compares names: two spellings of the same name have the same form.
 pub(super) fn folded(token: &Token, lexis: &Lexis) -> String {
     match token {
         Token::Name { text, .. } if lexis.quotes_keep_case => text.clone(),

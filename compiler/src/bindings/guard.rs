@@ -1,16 +1,16 @@
-//! What a foreign text may not do, judged by its words alone.
+//! Rejects SQL that could do more than read, judged by its tokens alone.
 //!
-//! A bound query only reads. The database itself refuses most of what would write from within brackets; these
-//! rules do not rely on it, nor on the tree that the reader of SQL makes. They err on the strict side, and
-//! every refusal says how to write a harmless text that looks alike: a column called `delete` is quoted.
+//! A bound query may only read. Databases themselves reject most writes inside parentheses, but these rules
+//! rely neither on that nor on sqlparser's tree. They err on the strict side, and each message says how to
+//! write a harmless query that looks similar: a column called `delete` must be quoted.
 //!
-//! Functions are known by name only. One that the caller defined may do anything; it is the caller's own
-//! database and the statement runs with the caller's own rights.
+//! Functions are recognised by name only. A user-defined function may do anything; but the database is the
+//! caller's, and the statement runs with the caller's privileges.
 
 use super::token::{Lexeme, Token};
 
-/// Functions of PostgreSQL, of its usual extensions and of SQLite that change something, wait, signal, reach
-/// files or other servers, or run SQL that is hidden in a text. A `*` stands for any ending.
+/// Functions of PostgreSQL, its common extensions and SQLite that change something, wait, signal, access
+/// files or other servers, or run SQL passed as text. A `*` stands for any suffix.
 const FUNCTIONS: &[&str] = &[
     // Sequences, settings, transactions.
     "nextval",
@@ -89,7 +89,7 @@ const FUNCTIONS: &[&str] = &[
     "lo_from_bytea",
     "loread",
     "lowrite",
-    // SQL in a text.
+    // SQL passed as text.
     "query_to_xml*",
     "cursor_to_xml*",
     "table_to_xml*",
@@ -112,7 +112,7 @@ const FUNCTIONS: &[&str] = &[
     "shell_*",
 ];
 
-/// Functions that make one value of many rows.
+/// Aggregate functions.
 const AGGREGATES: &[&str] = &[
     "any_value",
     "array_agg",
@@ -152,7 +152,7 @@ const AGGREGATES: &[&str] = &[
     "xmlagg",
 ];
 
-/// What may stand behind a column, and so behind one that is called like a statement.
+/// Words that may follow a column, even one named like a statement.
 const BEHIND_A_COLUMN: &[&str] = &[
     "and",
     "as",
@@ -181,7 +181,7 @@ const BEHIND_A_COLUMN: &[&str] = &[
     "where",
 ];
 
-/// Refuses a query that would do more than read.
+/// Rejects a query that could do more than read.
 pub(super) fn reads_only(lexemes: &[Lexeme]) -> Result<(), String> {
     for at in 0..lexemes.len() {
         let place = Place { lexemes, at };
@@ -189,50 +189,50 @@ pub(super) fn reads_only(lexemes: &[Lexeme]) -> Result<(), String> {
             return Err("writes INTO a table: a bound query only reads".to_owned());
         }
         if place.locks() {
-            return Err("locks the rows that it reads: leave out FOR UPDATE and its like".to_owned());
+            return Err("locks the rows that it reads: remove FOR UPDATE or the like".to_owned());
         }
         if let Some(word) = place.writes() {
             return Err(format!(
-                "holds {}, but a bound query only reads; if this is a column's name, quote it",
+                "contains {}, but a bound query only reads; if this is a column's name, quote it",
                 word.to_uppercase()
             ));
         }
         if let Some(name) = place.calls_one_of(FUNCTIONS) {
-            return Err(format!("calls `{name}`, which does more than read tables: leave it out"));
+            return Err(format!("calls `{name}`, which does more than read tables: remove it"));
         }
     }
     Ok(())
 }
 
-/// Refuses an expression that is not computed from one row alone.
+/// Rejects an expression that is not computed from a single row.
 pub(super) fn reads_one_row(lexemes: &[Lexeme]) -> Result<(), String> {
     for at in 0..lexemes.len() {
         let place = Place { lexemes, at };
         if ["select", "values", "table", "exists"].iter().any(|word| place.is(0, word)) {
-            return Err("holds a query: name a column".to_owned());
+            return Err("contains a query: name a column".to_owned());
         }
         if place.is(0, "over") && place.token(1).is_some() {
-            return Err("holds a window function: name a column".to_owned());
+            return Err("contains a window function: name a column".to_owned());
         }
         let stands_for_all = matches!(place.token(-1), None | Some(Token::Period | Token::Open(_)));
         if place.token(0) == Some(&Token::Operator("*")) && stands_for_all {
-            return Err("holds a `*`: name one column".to_owned());
+            return Err("contains a `*`: name one column".to_owned());
         }
         if let Some(name) = place.calls_one_of(AGGREGATES) {
-            return Err(format!("calls `{name}`, which takes many rows: name a column"));
+            return Err(format!("calls `{name}`, which aggregates rows: name a column"));
         }
     }
     reads_only(lexemes)
 }
 
-/// A token with what stands around it.
+/// A token with its neighbours.
 struct Place<'a> {
     lexemes: &'a [Lexeme],
     at: usize,
 }
 
 impl<'a> Place<'a> {
-    /// The token so many places further on.
+    /// The token at an offset.
     fn token(&self, offset: isize) -> Option<&'a Token> {
         self.lexemes.get(self.at.checked_add_signed(offset)?).map(|lexeme| &lexeme.token)
     }
@@ -250,7 +250,7 @@ impl<'a> Place<'a> {
                 || (self.is(1, "key") && self.is(2, "share")))
     }
 
-    /// The word with which a statement that writes begins here, where a statement can begin.
+    /// The keyword of a writing statement, if one begins here.
     fn writes(&self) -> Option<&'static str> {
         let words = ["insert", "update", "delete", "merge", "replace"];
         let word = words.into_iter().find(|word| self.is(0, word))?;
@@ -259,8 +259,7 @@ impl<'a> Place<'a> {
         (begins && goes_on).then_some(word)
     }
 
-    /// The name of the function that is called here, if it is one of these. PostgreSQL also takes `(x).f` for
-    /// `f(x)`.
+    /// The name of the function called here, if it is one of these. PostgreSQL also reads `(x).f` as `f(x)`.
     fn calls_one_of(&self, functions: &[&str]) -> Option<String> {
         let (Token::Word(name) | Token::Name { text: name, .. }) = self.token(0)? else { return None };
         let behind_value =

@@ -1,15 +1,16 @@
 //! The key of a bound fact: `has_role(User:_, String:admin, Organization:_)`.
 //!
-//! In: a key's text. Out: the predicate and its arguments. Names are those of the policy language. A constant
-//! is written behind its type or, if it is a String, alone; between double quotes it may hold anything.
+//! In: a key's text. Out: the predicate and its arguments. Names follow the policy language. A constant is
+//! written after its type, or alone if it is a String; in double quotes it may contain anything.
 
 use super::BindingArg;
 use crate::limits;
 
-/// Reads a key. The error follows the key.
+/// Reads a key. Errors continue a sentence that begins with the key.
 pub(super) fn read(key: &str) -> Result<(String, Vec<BindingArg>), String> {
-    let form =
-        || "is no fact: write `predicate(Type:_, …)`, as in `has_role(User:_, String:_, Org:_)`".to_owned();
+    let form = || {
+        "is not a fact: write `predicate(Type:_, …)`, as in `has_role(User:_, String:_, Org:_)`".to_owned()
+    };
     let mut reader = Reader { rest: key.trim() };
     let predicate = reader.name().ok_or_else(form)?;
     let predicate = if reader.take("?") { format!("{predicate}?") } else { predicate };
@@ -34,13 +35,13 @@ pub(super) fn read(key: &str) -> Result<(String, Vec<BindingArg>), String> {
         }
         return Err(match reader.rest.chars().next() {
             Some(c) => {
-                format!("has `{}` behind argument {}: write `,` or `)` there", c.escape_debug(), args.len())
+                format!("has `{}` after argument {}: write `,` or `)` there", c.escape_debug(), args.len())
             }
             None => "is not closed: write `)` at its end".to_owned(),
         });
     }
     if !reader.rest.is_empty() {
-        return Err(format!("goes on behind its `)`: remove `{}`", reader.rest.escape_debug()));
+        return Err(format!("continues after its `)`: remove `{}`", reader.rest.escape_debug()));
     }
     if args.len() > limits::PARAMETERS {
         return Err(format!("has {} arguments, more than {}", args.len(), limits::PARAMETERS));
@@ -71,7 +72,7 @@ impl Reader<'_> {
         self.rest = self.rest.trim_start();
     }
 
-    /// What comes before the first character that does not belong.
+    /// Takes characters while the condition holds.
     fn take_while(&mut self, belongs: impl Fn(char) -> bool) -> &str {
         let end = self.rest.find(|c| !belongs(c)).unwrap_or(self.rest.len());
         let (taken, rest) = self.rest.split_at_checked(end).unwrap_or((self.rest, ""));
@@ -115,13 +116,13 @@ impl Reader<'_> {
                 Err(format!("has `{text}` without a type: write `Integer:{text}` or `\"{text}\"`"))
             }
             _ if text.contains(':') => {
-                Err(format!("has `{text}`, which is no type and value: write `Type:_`, or quote a text"))
+                Err(format!("has `{text}`, which is not a type and a value: write `Type:_`, or quote a text"))
             }
             _ => Ok(BindingArg::Constant { ty: "String".to_owned(), text }),
         }
     }
 
-    /// What stands behind `Type:`.
+    /// The argument after `Type:`.
     fn value_of(&mut self, ty: String) -> Result<BindingArg, String> {
         let text = if self.rest.starts_with('"') {
             self.quoted()?
@@ -141,7 +142,7 @@ impl Reader<'_> {
             Ok(BindingArg::Constant { ty, text })
         } else {
             let example = if ty == "Integer" { "10" } else { "true" };
-            Err(format!("has `{ty}:{text}`, which is no {ty}: write it as in `{ty}:{example}`"))
+            Err(format!("has `{ty}:{text}`, which is not a valid {ty}: write it as in `{ty}:{example}`"))
         }
     }
 
@@ -156,7 +157,7 @@ impl Reader<'_> {
         }
         Err(match self.rest.chars().next() {
             Some('\'') => "has single quotes: write texts in double quotes".to_owned(),
-            Some(c) if c.is_whitespace() => "has white space behind a `:`: remove it".to_owned(),
+            Some(c) if c.is_whitespace() => "has white space after a `:`: remove it".to_owned(),
             Some(',' | ')') | None => "has an argument without a value: write `Type:_`".to_owned(),
             Some(c) => format!("has `{}` in an argument: quote the text", c.escape_debug()),
         })

@@ -1,8 +1,8 @@
-//! The data-bindings document: which of the caller's own queries hold which facts.
+//! Data bindings: which of the caller's queries return which facts.
 //!
-//! In: the document's text, YAML. Out: [`Bindings`], in which each bound query was parsed once and stands
-//! ready to be put between parentheses of a statement. Afterwards no query writes, closes a parenthesis that
-//! it did not open, or holds a comment; a fact's key is a predicate with typed arguments.
+//! In: the document's YAML text. Out: [`Bindings`], in which each bound query is parsed and ready to be
+//! inserted into a statement in parentheses. Afterwards no query writes, closes a parenthesis that it did not
+//! open, or contains a comment, and each fact's key is a predicate with typed arguments.
 //!
 //! ```yaml
 //! facts:
@@ -17,9 +17,9 @@
 //! dialect: postgresql
 //! ```
 //!
-//! `tables` is a promise of the caller's: the column is unique, and a filter over exactly this column stands
-//! in a query in which the table goes by this name. A filter may then read the row's other columns instead
-//! of looking the row up again.
+//! `tables` is a promise: the column is unique, and a filter over exactly this column is used in a query in
+//! which the table has this name. The filter may then read the row's other columns instead of looking the row
+//! up again.
 
 mod column;
 mod document;
@@ -48,31 +48,31 @@ pub(crate) use types::{is_uuid, is_whole};
 /// A parsed data-bindings document.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Bindings {
-    /// The caller's database.
+    /// The dialect of the caller's database.
     pub dialect: Dialect,
     /// The bound facts, in the document's order. Several may feed one predicate: they form a union.
     pub facts: Vec<Binding>,
-    /// How the ids of a type are held by the caller's columns.
+    /// The SQL type of the columns that hold a type's ids.
     pub sql_types: IndexMap<String, SqlType>,
     /// The table whose rows are the values of a type.
     pub tables: IndexMap<String, RowTable>,
-    /// What was passed over, if the document is the configuration of a sync: keys that mean nothing here.
+    /// The keys that were ignored, if the document is a sync configuration.
     pub sync_keys: Vec<SyncKey>,
 }
 
-/// A key that means something to a sync and nothing to data bindings.
+/// A key that belongs to a sync configuration and means nothing in data bindings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SyncKey {
     /// Its name.
     pub key: String,
-    /// The line on which it stands first.
+    /// The line of its first occurrence.
     pub line: usize,
     /// How many facts have it; 0 for a key of the document itself.
     pub facts: usize,
 }
 
 impl Bindings {
-    /// Whether a column of a bound query is the column of a table that is promised to be unique.
+    /// Whether a column of a bound query is the unique column of a promised table.
     pub(crate) fn reads(&self, binding: usize, column: usize, promised: &RowTable) -> bool {
         let bound = self.facts.get(binding);
         bound.and_then(|bound| bound.query.plain.as_ref()).is_some_and(|plain| {
@@ -81,10 +81,10 @@ impl Bindings {
     }
 }
 
-/// One bound fact: the rows of a query are facts of a predicate.
+/// A bound fact: the rows of a query are facts of a predicate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Binding {
-    /// The key as the document has it.
+    /// The key as written.
     pub key: String,
     /// The key's line, from 1.
     pub line: usize,
@@ -113,107 +113,107 @@ pub enum BindingArg {
     },
 }
 
-/// A query of the caller's, fit to stand between parentheses.
+/// A caller's query that is safe to insert in parentheses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BoundQuery {
     /// Its text: one statement, no comment, no trailing `;`, one space where there was white space.
     pub text: String,
-    /// Every word of it, in lower case and without quotes: names that ours must not be.
+    /// Every word in it, in lower case and without quotes; generated names avoid these.
     pub words: Vec<String>,
-    /// What it reads, if it is no more than columns of one table.
+    /// Its parts, if it only selects columns of one table.
     pub plain: Option<PlainQuery>,
 }
 
 /// A query of the form `SELECT column, … FROM table [WHERE condition]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlainQuery {
-    /// The table as the query names it, schema and all.
+    /// The table as the query names it, with its schema if given.
     pub table: Vec<Name>,
     /// The selected columns, without a qualifier.
     pub columns: Vec<Name>,
-    /// The condition, with places for the columns' qualifier; empty if there is none. It may be joined to
-    /// others by `AND`: an `OR` within it stands between brackets.
+    /// The condition, with the columns marked so that they can be qualified; empty if there is none. It can
+    /// be joined to others by `AND`: an `OR` in it is parenthesised.
     pub condition: Vec<ConditionPart>,
 }
 
 /// A part of a plain query's condition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ConditionPart {
-    /// Text as it is.
+    /// Literal SQL text.
     Text(String),
     /// A column of the table, without a qualifier.
     Column(Name),
 }
 
-/// The column that a filter looks at: an expression of the caller's over one row.
+/// The column of a filter: an expression over one row of the caller's query.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ColumnExpr {
-    /// Its text; between brackets unless it is a name or a cast of one.
+    /// Its text, parenthesised unless it is a name or a cast of one.
     pub text: String,
-    /// The parts of the name, if it is no more than a column, perhaps qualified.
+    /// The parts of the name, if it is a column, perhaps qualified.
     pub name: Option<Vec<Name>>,
-    /// Every word of it, in lower case and without quotes: names that ours must not be.
+    /// Every word in it, in lower case and without quotes; generated names avoid these.
     pub words: Vec<String>,
 }
 
 /// The table whose rows are the values of a type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RowTable {
-    /// The table, schema and all.
+    /// The table, with its schema if given.
     pub table: Vec<Name>,
     /// Its unique column with the ids.
     pub column: Name,
 }
 
-/// How the ids of a type are held by the caller's columns.
+/// The SQL type of the columns that hold a type's ids.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SqlType {
-    /// The type's name as it is written into casts.
+    /// The type's name as used in casts.
     pub name: String,
-    /// What its values look like.
+    /// The family of its values.
     pub family: Family,
 }
 
-/// What the values of an SQL type look like: types of one family compare without a cast.
+/// A family of SQL types, whose values compare without a cast.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Family {
     /// Whole numbers in columns of up to 64 bits.
     Integer,
     /// Whole numbers of any size.
     Numeric,
-    /// Whole numbers of 64 bits, in a column that keeps whatever else it is given as it is (SQLite).
+    /// 64-bit whole numbers in a SQLite column, which also stores any other value as given.
     IntegerAffinity,
-    /// Text of any length; compares byte by byte.
+    /// Text of any length, compared byte by byte.
     Text,
-    /// Text in a column that pads it with blanks at the end; they are no part of the value.
+    /// Text in a column that pads it with trailing blanks, which are not part of the value.
     Padded,
-    /// UUIDs; canonical in lower case with hyphens.
+    /// UUIDs, canonical in lower case with hyphens.
     Uuid,
     /// Any other type; compared as text.
     Other,
-    /// A name that stands for columns of several families; compared as if it were not told.
+    /// A type name used for columns of several families; compared as if the type were unknown.
     Ambiguous,
 }
 
-/// How an id compares with the values of a column of some type.
+/// How an id is compared with the values of a column of some type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Fit {
     /// As a value of the type.
     Value,
-    /// As a whole number that no column of 64 bits holds.
+    /// As a whole number beyond 64 bits.
     Wide,
-    /// As text: a column of the type may show it, but it is no value in the type's canonical form.
+    /// As text: a column of the type may print it, but it is not a value in the type's canonical form.
     Text,
-    /// With none: no column of the type shows it.
+    /// Not at all: no column of the type prints it.
     Never,
 }
 
-/// Why a document is refused.
+/// An error in a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BindingsError {
-    /// The line, from 1, where it is known.
+    /// The line, from 1, if known.
     pub line: Option<usize>,
-    /// Names the key and the reason.
+    /// The message, with the key and the reason.
     pub message: String,
 }
 

@@ -7,8 +7,8 @@ use crate::dialect::lexis::Lexis;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 
-/// A name in the caller's spelling. Two spellings of one name are equal: `Users` and `users` in PostgreSQL, but
-/// not `"Users"`.
+/// A name in the caller's spelling. Spellings of the same name compare equal: `Users` and `users` in
+/// PostgreSQL, but not `"Users"`.
 #[derive(Clone, Debug)]
 pub struct Name {
     spelling: String,
@@ -16,18 +16,18 @@ pub struct Name {
 }
 
 impl Name {
-    /// The name that a token is.
+    /// The name in a token.
     pub(super) fn of(token: &Token, lexis: &Lexis) -> Self {
         let escapes = if lexis.escaped_texts { Escapes::EscapeStrings } else { Escapes::Char };
         Self { spelling: token.plain(escapes), folded: folded(token, lexis) }
     }
 
-    /// The names that tokens are.
+    /// The names in some tokens.
     pub(super) fn all(tokens: &[&Token], lexis: &Lexis) -> Vec<Self> {
         tokens.iter().map(|token| Self::of(token, lexis)).collect()
     }
 
-    /// Names with dots between them.
+    /// The names, separated by dots.
     pub fn path(names: &[Self]) -> String {
         names.iter().map(|name| name.spelling.as_str()).collect::<Vec<_>>().join(".")
     }

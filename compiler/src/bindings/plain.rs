@@ -1,9 +1,9 @@
-//! Recognises the bound queries that only pick columns of one table.
+//! Recognises bound queries that only select columns of one table.
 //!
-//! Most bindings are `SELECT a, b FROM t`, perhaps with a condition. Such a query need not stand between
-//! brackets: the table itself can be joined, and its columns compared under a name of ours. That is right only
-//! if every word is known to be a column, a literal or a keyword. So the forms accepted here are few; any
-//! other query is used as it stands.
+//! Most bindings are `SELECT a, b FROM t`, perhaps with a condition. Such a query does not have to become a
+//! subquery: the statement can join the table itself under an alias. This is correct only if every word is
+//! known to be a column, a literal or a keyword, so few forms are accepted here. Any other query is used as a
+//! subquery.
 
 use super::grammar::{Cursor, folded};
 use super::token::{Lexeme, Token, apart};
@@ -47,7 +47,7 @@ pub(super) fn plain(lexemes: &[Lexeme], lexis: &'static Lexis, escapes: Escapes)
     Some(PlainQuery { table: Name::all(&table, lexis), columns, condition })
 }
 
-/// What names mean within the query.
+/// The names in scope within the query.
 struct Scope {
     /// The table's alias, or its own name.
     called: String,
@@ -55,8 +55,8 @@ struct Scope {
 }
 
 impl Scope {
-    /// The column that a path names. A name alone could be the table, which stands for its whole row, and in
-    /// some databases one in double quotes could be a text.
+    /// The column that a path names. A name alone could also be the table, which means its whole row, and in
+    /// some databases a name in double quotes could be a text.
     fn column(&self, path: &[&Token]) -> Option<Name> {
         let column = match path {
             [qualifier, column] if folded(qualifier, self.lexis) == self.called => column,
@@ -72,7 +72,7 @@ impl Scope {
     }
 }
 
-/// The rest of the query as a condition; in brackets if an `OR` stands outside of any.
+/// The rest of the query as a condition, parenthesised if it has an `OR` at the top level.
 fn condition(cursor: Cursor<'_>, scope: &Scope, escapes: Escapes) -> Option<Vec<ConditionPart>> {
     let start = cursor.at;
     let lexemes = cursor.lexemes;
@@ -109,11 +109,11 @@ fn condition(cursor: Cursor<'_>, scope: &Scope, escapes: Escapes) -> Option<Vec<
     Some(parts)
 }
 
-/// A condition that is being read. Precedence does not matter: only which words are columns is asked.
+/// A condition being read. Precedence does not matter, because only the columns are wanted.
 struct Condition<'a> {
     cursor: Cursor<'a>,
     scope: &'a Scope,
-    /// Where columns stand, in order.
+    /// The positions of the columns, in order.
     columns: Vec<(Range<usize>, Name)>,
     depth: usize,
     outer_or: bool,

@@ -1,9 +1,9 @@
-//! A bound query: from the caller's text to one that may stand in our statements.
+//! Reads a bound query: from the caller's text to SQL that is safe to insert into a statement.
 //!
-//! 1. `lexer` reads the text as its database does and refuses what is ambiguous;
-//! 2. `guard` refuses words that would do more than read;
-//! 3. the tokens are printed, and the print must read as the same tokens again;
-//! 4. `reader` finds the same tokens in it, exactly one query, and counts its columns.
+//! 1. `lexer` reads the text as its database does and rejects what is ambiguous;
+//! 2. `guard` rejects words that could do more than read;
+//! 3. the tokens are printed, and the output must be read as the same tokens again;
+//! 4. `reader` must find the same tokens in it, and exactly one query, whose columns it counts.
 
 use super::grammar::Cursor;
 use super::lexer::Lexed;
@@ -17,13 +17,13 @@ use crate::limits;
 #[derive(Debug)]
 pub(super) struct Settled {
     pub(super) query: BoundQuery,
-    /// The number of its columns, if that can be told without the tables.
+    /// The number of its columns, if it is known without the tables.
     pub(super) columns: Option<usize>,
-    /// The comments that reached to the end of a line, without their `--`.
+    /// The line comments, without their `--`.
     pub(super) line_comments: Vec<String>,
 }
 
-/// Reads a bound query. The error follows the words *the query*.
+/// Reads a bound query. Errors continue a sentence that begins with "the query".
 pub(super) fn read(text: &str, dialect: Dialect) -> Result<Settled, String> {
     if text.len() > limits::QUERY_BYTES {
         return Err(format!("has more than {} bytes: move it into a view", limits::QUERY_BYTES));
@@ -32,7 +32,7 @@ pub(super) fn read(text: &str, dialect: Dialect) -> Result<Settled, String> {
     let Lexed { mut lexemes, line_comments, .. } = lexer::read(text, lexis)?;
     let begins = ["select", "with", "values", "table"].iter().any(|word| is(lexemes.first(), word));
     if !begins && lexemes.first().map(|first| &first.token) != Some(&Token::Open('(')) {
-        return Err("is no query: write one SELECT, WITH … SELECT, VALUES or TABLE".to_owned());
+        return Err("is not a query: write one SELECT, WITH … SELECT, VALUES or TABLE".to_owned());
     }
     if lexemes.iter().filter(|lexeme| lexeme.token.is("join")).count() > limits::QUERY_JOINS {
         return Err(format!("has more than {} joins: move a part into a view", limits::QUERY_JOINS));
@@ -44,7 +44,7 @@ pub(super) fn read(text: &str, dialect: Dialect) -> Result<Settled, String> {
     let columns = reader::query(&settled(&lexemes, lexis)?, &lexemes, dialect)?;
     let escapes = dialect.features().escapes;
     let text = escaped(&lexemes, lexis, escapes)?;
-    // What an escape made of a text must stand where the text stood.
+    // An escaped text must be valid SQL in the place of the literal.
     if escapes == Escapes::Char
         && reader::query(&text, &lexer::read(&text, lexis)?.lexemes, dialect)? != columns
     {
@@ -59,38 +59,39 @@ fn is(lexeme: Option<&Lexeme>, word: &str) -> bool {
     lexeme.is_some_and(|lexeme| lexeme.token.is(word))
 }
 
-/// Prints tokens, and makes sure that the print is read as the same tokens.
+/// Prints tokens, and checks that the output is read as the same tokens.
 pub(super) fn settled(lexemes: &[Lexeme], lexis: &'static Lexis) -> Result<String, String> {
     same(spelled(lexemes), lexemes, lexis)
 }
 
-/// The text, if it is read as these tokens.
+/// Checks that the text is read as these tokens.
 fn same(text: String, lexemes: &[Lexeme], lexis: &'static Lexis) -> Result<String, String> {
     let again = lexer::read(&text, lexis)?;
     let tokens = |lexemes: &[Lexeme]| lexemes.iter().map(|lexeme| lexeme.token.clone()).collect::<Vec<_>>();
     if tokens(&again.lexemes) == tokens(lexemes) {
         Ok(text)
     } else {
-        Err("cannot be printed so that it is read in the same way: write it otherwise".to_owned())
+        Err("cannot be printed unambiguously: write it differently".to_owned())
     }
 }
 
-/// What is said of a text that names something and cannot be spelled by escapes.
-const NAMED_BY_TEXT: &str = "names something by a text with a sign that a driver may take for a parameter: write the name in double quotes";
+/// Error for a text that is used as a name and so cannot be escaped.
+const NAMED_BY_TEXT: &str = "uses a text as a name, with a character that a driver could take for a parameter: write the name in double quotes";
 
-/// The words of SQLite that an expression follows. Behind another word a text could be a name.
+/// SQLite's keywords that an expression follows. After any other word, a text could be a name.
 const BEFORE_EXPRESSIONS: &[&str] = &[
     "all", "and", "between", "by", "case", "distinct", "else", "escape", "glob", "having", "is", "like",
     "limit", "match", "not", "offset", "on", "or", "regexp", "select", "then", "when", "where",
 ];
 
-/// Prints tokens so that nothing in their quotes looks like the place of a parameter, and reads the same.
+/// Prints tokens so that nothing inside quotes looks like a parameter, and checks that the output means the
+/// same.
 pub(super) fn escaped(lexemes: &[Lexeme], lexis: &'static Lexis, escapes: Escapes) -> Result<String, String> {
     let text = plainly_spelled(lexemes, escapes);
     match escapes {
-        // A literal still, which may stand wherever one may.
+        // Still a literal, which is valid wherever a literal is.
         Escapes::EscapeStrings => same(text, lexemes, lexis),
-        // An expression, which may not stand for a name.
+        // An expression, which cannot be used as a name.
         Escapes::Char => {
             for (at, _) in lexemes.iter().enumerate().filter(|(_, lexeme)| lexeme.token.is_escaped()) {
                 let before = at.checked_sub(1).and_then(|before| lexemes.get(before));
@@ -115,7 +116,7 @@ pub(super) fn escaped(lexemes: &[Lexeme], lexis: &'static Lexis, escapes: Escape
     }
 }
 
-/// `TABLE name` as the `SELECT * FROM name` that it stands for.
+/// `TABLE name`, rewritten as `SELECT * FROM name`.
 fn table(lexemes: &[Lexeme], lexis: &'static Lexis) -> Option<Vec<Lexeme>> {
     let (first, name) = lexemes.split_first()?;
     let mut cursor = Cursor::new(name, lexis);

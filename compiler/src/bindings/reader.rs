@@ -1,8 +1,8 @@
-//! Foreign SQL, read a second time: its grammar.
+//! Reads foreign SQL a second time, with sqlparser, to check its grammar.
 //!
-//! The text that is read here was printed from our own tokens. sqlparser must find the same tokens in it,
-//! or the two readers would not speak of the same text; then it must find one query, or one expression. Its
-//! tree is looked at and thrown away: nothing that it prints reaches a statement.
+//! The input was printed from the tokens of [`super::lexer`]. sqlparser must find the same tokens in it, and
+//! then exactly one query or expression. Its tree is inspected and thrown away: nothing that sqlparser prints
+//! reaches a statement.
 
 use super::token::Lexeme;
 use crate::dialect::Dialect;
@@ -12,7 +12,7 @@ use sqlparser::dialect::{Dialect as Grammar, dialect_from_str};
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Token, Tokenizer};
 
-/// Reads one query. The number of its columns, if that can be told without the tables.
+/// Reads one query. Returns the number of its columns, if it is known without the tables.
 pub(super) fn query(text: &str, lexemes: &[Lexeme], dialect: Dialect) -> Result<Option<usize>, String> {
     stacker::grow(limits::READER_STACK, || parse_query(text, lexemes, dialect))
 }
@@ -30,7 +30,7 @@ fn parse_query(text: &str, lexemes: &[Lexeme], dialect: Dialect) -> Result<Optio
     }
 }
 
-/// Reads one expression that stands for a value.
+/// Reads one expression that is a single value.
 pub(super) fn expression(text: &str, lexemes: &[Lexeme], dialect: Dialect) -> Result<(), String> {
     stacker::grow(limits::READER_STACK, || parse_expression(text, lexemes, dialect))
 }
@@ -47,19 +47,19 @@ fn parse_expression(text: &str, lexemes: &[Lexeme], dialect: Dialect) -> Result<
     }
     match expression {
         Expr::Tuple(_) | Expr::Wildcard(_) | Expr::QualifiedWildcard(..) => {
-            Err("stands for several values: name one column".to_owned())
+            Err("is a list of values: name one column".to_owned())
         }
         _ => Ok(()),
     }
 }
 
-const NO_QUERY: &str = "is no query: write one SELECT, WITH … SELECT, VALUES or TABLE";
+const NO_QUERY: &str = "is not a query: write one SELECT, WITH … SELECT, VALUES or TABLE";
 
 fn grammar(dialect: Dialect) -> Result<Box<dyn Grammar>, String> {
     dialect_from_str(dialect.to_string()).ok_or_else(|| format!("cannot be read for {dialect}"))
 }
 
-/// A parser over the text, once both readers agree on its tokens.
+/// A parser for the text, after checking that both tokenizers agree.
 fn parser<'a>(grammar: &'a dyn Grammar, text: &str, lexemes: &[Lexeme]) -> Result<Parser<'a>, String> {
     let found = Tokenizer::new(grammar, text)
         .tokenize_with_location()
@@ -70,16 +70,16 @@ fn parser<'a>(grammar: &'a dyn Grammar, text: &str, lexemes: &[Lexeme]) -> Resul
         let expected = lexeme.token.bare();
         let agrees = words.next().is_some_and(|word| word.to_string() == expected);
         if !agrees {
-            return Err(format!("is not read by everybody alike at `{}`: write it otherwise", lexeme.token));
+            return Err(format!("can be read in several ways at `{}`: write it differently", lexeme.token));
         }
     }
     if words.next().is_some() {
-        return Err("is not read by everybody alike at its end: write it otherwise".to_owned());
+        return Err("can be read in several ways at its end: write it differently".to_owned());
     }
     Ok(Parser::new(grammar).with_recursion_limit(limits::QUERY_RECURSION).with_tokens_with_locations(found))
 }
 
-/// The number of columns of a query's body; an error if it writes.
+/// The number of columns of a query's body; an error if the body writes.
 fn columns(body: &SetExpr) -> Result<Option<usize>, String> {
     match body {
         SetExpr::Select(select) => {
@@ -121,7 +121,7 @@ fn columns(body: &SetExpr) -> Result<Option<usize>, String> {
     }
 }
 
-/// The parser's reason as the end of a sentence. Its positions are those of our one line of text.
+/// The parser's message as the end of a sentence, without its positions, which refer to the printed text.
 fn reason(error: &ParserError) -> String {
     match error {
         ParserError::RecursionLimitExceeded => "nests too deeply: move a part into a view".to_owned(),

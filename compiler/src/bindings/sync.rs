@@ -1,9 +1,10 @@
-//! Sync configurations: documents that look like data bindings and were written for another tool.
+//! Sync configurations: documents that look like data bindings but were written for another tool.
 //!
-//! The hosted product copies facts out of databases (`oso-cloud reconcile`), and the file that tells it how has `facts`
-//! with a `query` each, as data bindings have; beside them it names the databases. People send such files as bindings.
-//! Where every fact has an SQL query they can be read, and [`Bindings::sync_keys`](super::Bindings::sync_keys) says what
-//! was passed over. Where the facts come from something that no SQL reaches, the document is refused here.
+//! Oso Cloud copies facts out of databases (`oso-cloud reconcile`). The configuration of that command has
+//! `facts` with a `query` each, like data bindings, and also names the databases. Such files are sometimes
+//! sent as data bindings. If every fact has an SQL query, the file is accepted, and
+//! [`Bindings::sync_keys`](super::Bindings::sync_keys) lists what was ignored. If facts come from a source
+//! without SQL, the document is rejected here.
 
 use super::yaml::{Content, Entry};
 use super::{Bindings, SyncKey};
@@ -14,24 +15,24 @@ use std::fmt::Write;
 /// Top-level keys of a sync configuration.
 const TOP: [&str; 4] = ["version", "source", "dbs", "db"];
 
-/// Keys of a database of `dbs` that tell what it is.
+/// Keys of a database in `dbs` that give its kind.
 const KIND_OF_DATABASE: [&str; 2] = ["kind", "source"];
 
 /// The key of a fact that names one of the databases.
 const OF_FACT: &str = "db";
 
-/// What a fact has instead of SQL if it comes from a collection of documents or a file.
+/// Keys of a fact that comes from a document collection or a file instead of SQL.
 const INSTEAD_OF_SQL: [&str; 7] = ["collection", "fields", "aggregate", "find", "csv", "file", "path"];
 
-/// Sources whose queries are not SQL that we write.
+/// Sources whose queries are not in a supported dialect.
 const FOREIGN_SOURCES: [&str; 6] = ["mysql", "mariadb", "mongodb", "mongo", "csv", "files"];
 
-/// The keys that mean something to a sync only; none if the document is none.
+/// The keys that only a sync uses; empty if the document is not a sync configuration.
 pub(super) fn keys(top: &IndexMap<String, Entry>) -> Vec<SyncKey> {
     let facts = top.get("facts").and_then(mapping).into_iter().flat_map(|facts| facts.values());
     let mut of_facts = facts.filter_map(|fact| mapping(fact)?.get(OF_FACT));
     let of_fact = of_facts.next();
-    // Any file may have a version, and say whatever it likes of its source.
+    // Any file may have a `version` and a `source`.
     let is_sync = of_fact.is_some()
         || ["dbs", "db"].iter().any(|name| top.contains_key(*name))
         || source(top).is_some_and(|(_, source)| source.parse::<Dialect>().is_ok());
@@ -47,7 +48,7 @@ pub(super) fn keys(top: &IndexMap<String, Entry>) -> Vec<SyncKey> {
     found
 }
 
-/// What `source` says, and its line.
+/// The value of `source`, and its line.
 fn source(top: &IndexMap<String, Entry>) -> Option<(usize, String)> {
     word(top.get("source")?)
 }
@@ -60,7 +61,7 @@ fn word(entry: &Entry) -> Option<(usize, String)> {
     }
 }
 
-/// Why a source of a sync configuration cannot be asked, if it names one that cannot.
+/// The error for a sync configuration whose source is not supported.
 pub(super) fn foreign_source(top: &IndexMap<String, Entry>) -> Option<(usize, String)> {
     let of_top = top.get_key_value("source").into_iter();
     let databases = top.get("dbs").and_then(mapping).into_iter().flat_map(|databases| databases.values());
@@ -71,14 +72,14 @@ pub(super) fn foreign_source(top: &IndexMap<String, Entry>) -> Option<(usize, St
         let (line, source) = word(entry)?;
         let unknown = source.parse::<Dialect>().err().filter(|_| FOREIGN_SOURCES.contains(&source.as_str()))?;
         let message = format!(
-            "this is a sync configuration, `{name}: {source}` ({unknown}): bind queries of the database that is asked \
-             and leave `{name}` out, or import the facts"
+            "this is a sync configuration, `{name}: {source}` ({unknown}): bind queries of the database that runs the SQL \
+             and remove `{name}`, or import the facts"
         );
         Some((line, message))
     })
 }
 
-/// What a fact has in place of SQL, if it is one of a sync configuration.
+/// The error for a fact of a sync configuration that has something else in place of SQL.
 pub(super) fn not_sql(key: &str, fields: &IndexMap<String, Entry>) -> Option<(usize, String)> {
     let query = fields.get("query");
     let is_mapping = query.is_some_and(|query| matches!(query.value.content, Content::Mapping(_)));
@@ -89,10 +90,10 @@ pub(super) fn not_sql(key: &str, fields: &IndexMap<String, Entry>) -> Option<(us
         .iter()
         .find(|(name, _)| INSTEAD_OF_SQL.contains(&name.as_str()))
         .or_else(|| fields.get_key_value("query"))?;
-    let what = if name == "query" { "a `query` that is no text".to_owned() } else { format!("`{name}`") };
+    let what = if name == "query" { "a `query` that is not a text".to_owned() } else { format!("`{name}`") };
     let message = format!(
-        "`{key}` has {what}, as in a sync configuration, and no SQL: write `query: SELECT …` for the database that is \
-         asked, or import the facts"
+        "`{key}` has {what}, as in a sync configuration, and no SQL: write `query: SELECT …` for the database that \
+         runs the SQL, or import the facts"
     );
     Some((entry.line, message))
 }
@@ -105,7 +106,7 @@ fn mapping(entry: &Entry) -> Option<&IndexMap<String, Entry>> {
 }
 
 impl Bindings {
-    /// What the author of a sync configuration should know; none for any other document.
+    /// A note for the author of a sync configuration; `None` for any other document.
     pub fn sync_note(&self) -> Option<String> {
         if self.sync_keys.is_empty() {
             return None;

@@ -1,7 +1,7 @@
-//! The tokens of foreign SQL, and their one spelling.
+//! The tokens of foreign SQL, and how they are printed.
 //!
-//! A literal or a quoted name is held as the text that it stands for, however it was written, and is spelled
-//! by the functions that also print our own. All that reaches a statement goes through [`plainly_spelled`].
+//! A literal or quoted name is stored as its value, however it was written, and is printed by the same
+//! functions as generated SQL. Everything that reaches a statement goes through [`plainly_spelled`].
 
 use crate::dialect::Escapes;
 use crate::dialect::lexis::Lexis;
@@ -21,11 +21,11 @@ pub(super) enum Token {
         /// `"`, or a backtick where the database has one.
         quote: char,
     },
-    /// A text literal: the text that it stands for.
+    /// A text literal, by its value.
     Text(String),
-    /// `X'1f'` or `B'01'`, whole.
+    /// `X'1f'` or `B'01'`, as written.
     Bits(String),
-    /// A number as it is written.
+    /// A number as written.
     Number(String),
     /// An operator of the dialect's row.
     Operator(&'static str),
@@ -52,7 +52,7 @@ impl Token {
         matches!(self, Self::Word(_) | Self::Name { .. })
     }
 
-    /// The token's spelling in the SQL that the caller runs, where no driver finds a parameter inside quotes.
+    /// The token as printed in a statement, so that no driver finds a parameter inside quotes.
     pub(super) fn plain(&self, escapes: Escapes) -> String {
         match self {
             Self::Text(text) => plain_literal(text, escapes),
@@ -61,12 +61,12 @@ impl Token {
         }
     }
 
-    /// Whether this is a text that is spelled by escapes.
+    /// Whether this is a text that is printed with escapes.
     pub(super) fn is_escaped(&self) -> bool {
         matches!(self, Self::Text(text) if text.contains(is_risky))
     }
 
-    /// The token as sqlparser shows what it has read: like ours, with nothing escaped.
+    /// The token as sqlparser prints it, without escapes.
     pub(super) fn bare(&self) -> String {
         match self {
             Self::Name { text, quote } => format!("{quote}{text}{quote}"),
@@ -91,16 +91,16 @@ impl fmt::Display for Token {
     }
 }
 
-/// A token, and whether white space or a comment stood before it.
+/// A token, and whether white space or a comment came before it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Lexeme {
     pub(super) token: Token,
     pub(super) gap: bool,
 }
 
-/// Whether white space stands between two tokens when they are printed. Where they touched, they still do,
-/// unless a reader could then take them for something else: `a > -1` needs its space, `date'…'` gets one, and
-/// `:: text` never looks like a parameter called `:text`.
+/// Whether to print a space between two tokens. Tokens that touched in the input still do, unless they could
+/// be misread: `a > -1` needs its space, `date'…'` gets one, and `:: text` never looks like a parameter
+/// called `:text`.
 pub(super) fn apart(previous: Option<&Token>, lexeme: &Lexeme) -> bool {
     match (previous, &lexeme.token) {
         (None, _) => false,
@@ -115,7 +115,7 @@ pub(super) fn spelled(lexemes: &[Lexeme]) -> String {
     joined(lexemes, Token::to_string)
 }
 
-/// The tokens' spelling in the SQL that the caller runs.
+/// The tokens as printed in a statement.
 pub(super) fn plainly_spelled(lexemes: &[Lexeme], escapes: Escapes) -> String {
     joined(lexemes, |token| token.plain(escapes))
 }
@@ -133,8 +133,8 @@ fn joined(lexemes: &[Lexeme], spell: impl Fn(&Token) -> String) -> String {
     text
 }
 
-/// Every name and keyword, in lower case and without quotes. Where a name can be taken for a text, a text can
-/// also stand for a name, and counts.
+/// Every name and keyword, in lower case and without quotes. In databases that accept texts as names, texts
+/// count too.
 pub(super) fn words(lexemes: &[Lexeme], lexis: &Lexis) -> Vec<String> {
     let words = lexemes.iter().filter_map(|lexeme| match &lexeme.token {
         Token::Word(text) | Token::Name { text, .. } => Some(text.to_lowercase()),

@@ -1,18 +1,19 @@
-//! Column types: how the ids of a type are held by the caller's columns.
+//! Column types: the SQL types of the columns that hold a type's ids.
 //!
-//! A declaration decides how to compare, never whether a fact exists. SQL types form families, and a family is
-//! what counts: `smallint`, `integer` and `bigint` are all whole numbers, and an id of one is written bare, so
-//! that it takes the operator and the index of whatever column it meets. Where families meet in one column of
-//! ours, they join upwards: whole numbers of 64 bits, whole numbers of any size, text.
+//! A declared type decides how ids are compared, never whether a fact exists. Only the family of an SQL type
+//! matters: `smallint`, `integer` and `bigint` are all whole numbers, and their ids are printed as bare
+//! literals, so that the comparison uses the operator and the index of the column. If a generated column
+//! combines families, it takes the wider one: 64-bit whole numbers, whole numbers of any size, text.
 //!
-//! An id is a text, and one that the family cannot write must be compared in a way that neither fails nor
-//! matches another id. Which way is its [`Fit`].
+//! An id is a text. If the family cannot represent it, the comparison must neither fail nor match another id.
+//! [`Fit`] says how.
 //!
-//! The name is what a cast may be written with. It differs from the caller's where a cast would do harm:
-//! `serial` is no type, `CAST(3000000000 AS integer)` fails, and `CAST('abcd' AS varchar(3))` cuts the id. `char(n)`
-//! is compared as `bpchar` without a length, which keeps the column's index and cuts nothing; it ignores blanks
-//! at the end, and a column's value never shows them as text. `char(32)` is what `SQLAlchemy` writes for a UUID, also of
-//! a database that has a type for it: such a column may be either, so it is compared as one whose type nobody told.
+//! The name is the one to use in casts. It differs from the caller's if a cast to that would do harm:
+//! `serial` is not a type, `CAST(3000000000 AS integer)` fails, and `CAST('abcd' AS varchar(3))` truncates
+//! the id. `char(n)` is compared as `bpchar` without a length, which keeps the column's index and truncates
+//! nothing; trailing blanks are ignored, and never printed in a column's text. `char(32)` is what
+//! `SQLAlchemy` declares for a UUID, even if the database has a type for it. Such a column may be either, so
+//! it is compared as one of unknown type.
 
 use super::token::{Lexeme, Token, spelled};
 use super::{Family, Fit, SqlType, lexer, reader};
@@ -23,13 +24,13 @@ impl SqlType {
     /// Reads a type's name, in any case.
     ///
     /// # Errors
-    /// A reason that follows the type's name.
+    /// A message that continues a sentence beginning with the type's name.
     pub fn parse(text: &str, dialect: Dialect) -> Result<Self, String> {
         let lexis = &dialect.features().lexis;
         let lexed = lexer::read(text, lexis)?;
         let lexemes = lexed.lexemes;
         if lexed.comments || lexed.ended || !is_type(&lexemes) {
-            return Err("is no type: write its name, such as `uuid` or `varchar(255)`".to_owned());
+            return Err("is not a type: write its name, such as `uuid` or `varchar(255)`".to_owned());
         }
         let name = spelled(&lexemes);
         let (base, length) = name.split_once('(').unwrap_or((&name, ""));
@@ -57,7 +58,7 @@ impl SqlType {
         let probe: Vec<Lexeme> =
             probe.into_iter().flatten().map(|token| Lexeme { token, gap: true }).collect();
         reader::expression(&spelled(&probe), &probe, dialect)
-            .map_err(|_| "is no type: write its name, such as `uuid` or `varchar(255)`".to_owned())?;
+            .map_err(|_| "is not a type: write its name, such as `uuid` or `varchar(255)`".to_owned())?;
         Ok(Self { name, family: Family::Other })
     }
 
@@ -88,7 +89,7 @@ impl SqlType {
 }
 
 impl Family {
-    /// The family of a column into which values of both go; `None` if each must become text first.
+    /// The type of a column that holds values of both; `None` if each must become text first.
     pub(crate) fn join(self, other: Self) -> Option<Self> {
         match (self, other) {
             (Self::Integer | Self::Numeric, Self::Integer | Self::Numeric) => {
@@ -120,7 +121,8 @@ pub(crate) fn is_whole(text: &str) -> bool {
         || !digits.is_empty() && !digits.starts_with('0') && digits.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// A text that a column of numbers may show for a number that is not whole: `5.0`, `1e+30`, `NaN`.
+/// A text that a numeric column may print for a value that is not a canonical whole number: `5.0`, `1e+30`,
+/// `NaN`.
 fn is_other_number(text: &str) -> bool {
     let is_named = matches!(text, "NaN" | "Infinity" | "-Infinity");
     is_named || text.contains(['.', 'e']) && text.parse::<f64>().is_ok()
@@ -135,7 +137,7 @@ pub(crate) fn is_uuid(text: &str) -> bool {
         })
 }
 
-/// Whether tokens can be a type's name: names, then perhaps lengths between brackets and brackets of arrays.
+/// Whether tokens can be a type's name: names, perhaps with lengths in parentheses and array brackets.
 fn is_type(lexemes: &[Lexeme]) -> bool {
     let mut depth = 0_usize;
     let first_is_name = lexemes.first().is_some_and(|first| first.token.is_wordlike());
@@ -157,7 +159,7 @@ fn is_type(lexemes: &[Lexeme]) -> bool {
         })
 }
 
-/// The types of PostgreSQL whose values we can write as literals, without their lengths.
+/// PostgreSQL types whose values can be printed as literals, without their lengths.
 fn exact(base: &str, length: &str) -> Option<(&'static str, Family)> {
     match base {
         "smallint" | "int2" | "smallserial" | "serial2" | "integer" | "int" | "int4" | "serial"
@@ -170,12 +172,12 @@ fn exact(base: &str, length: &str) -> Option<(&'static str, Family)> {
     }
 }
 
-/// Whether a precision and scale, `10,2)`, leave room for a fraction.
+/// Whether a precision and scale, such as `10,2)`, allow a fraction.
 fn has_fraction(length: &str) -> bool {
     length.split_once(',').is_some_and(|(_, scale)| scale.trim_end_matches(')') != "0")
 }
 
-/// The affinities of SQLite, by its own rule on a part of the name. It keeps a UUID as the text that was given.
+/// SQLite's type affinity, by its own rule on parts of the name. It stores UUIDs as the text given.
 fn affinity(base: &str) -> Option<(&'static str, Family)> {
     let holds = |part: &str| base.contains(part);
     if holds("int") || base == "numeric" || base == "decimal" {

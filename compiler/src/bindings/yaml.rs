@@ -1,8 +1,8 @@
-//! YAML to a tree of mappings and texts that know their lines.
+//! Reads YAML into a tree of mappings and texts with line numbers.
 //!
-//! In: a document. Out: a [`Node`], or none for an empty document, and an error for every key that is written
-//! twice. Nothing is interpreted, and an alias shares the node that it names: a document of a thousand aliases
-//! costs a thousand pointers.
+//! In: a document. Out: a [`Node`], or `None` for an empty document, and an error for every duplicate key.
+//! Values are not interpreted. An alias shares the node that it refers to, so a thousand aliases cost a
+//! thousand pointers.
 
 use super::BindingsError;
 use crate::limits;
@@ -16,25 +16,25 @@ use std::rc::Rc;
 pub(super) struct Node {
     pub(super) line: usize,
     pub(super) content: Content,
-    /// Mappings and sequences inside each other, from here down.
+    /// How deep mappings and sequences are nested in it.
     depth: usize,
 }
 
-/// What a value is.
+/// The kind of a value.
 #[derive(Debug)]
 pub(super) enum Content {
-    /// A text; a plain one may stand for nothing.
+    /// A scalar; a plain one may be `null`.
     Text {
         /// The text.
         text: String,
-        /// It is not quoted.
+        /// Whether it is unquoted.
         plain: bool,
-        /// What stands in the document, if lines of it were joined to one.
+        /// The original text, if its lines were folded into one.
         folded: Option<String>,
     },
-    /// A mapping by its keys, in their order.
+    /// A mapping, in the order of its keys.
     Mapping(IndexMap<String, Entry>),
-    /// A sequence, of which we never need the parts.
+    /// A sequence; its items are never needed.
     Sequence,
 }
 
@@ -83,10 +83,10 @@ pub(super) fn read(text: &str) -> (Option<Rc<Node>>, Vec<BindingsError>) {
     (builder.root, builder.errors)
 }
 
-/// Why a text is not YAML, with the remedy for the slip that our keys invite.
+/// The message for invalid YAML, with a remedy for a mistake that is common in keys.
 fn not_yaml(error: &ScanError) -> String {
     let remedy = match error.kind() {
-        ErrorKind::MappingValueNotAllowed => ": write no space behind a `:` within a key, or quote the key",
+        ErrorKind::MappingValueNotAllowed => ": write no space after a `:` within a key, or quote the key",
         _ => "",
     };
     format!("this is not YAML: {}{remedy}", error.info())
@@ -97,12 +97,12 @@ pub(super) fn at(line: usize, message: String) -> BindingsError {
     BindingsError { line: Some(line), message }
 }
 
-/// A mapping or a sequence that is being read.
+/// A mapping or sequence being read.
 struct Open {
     line: usize,
     anchor: usize,
     depth: usize,
-    /// The mapping so far; none for a sequence.
+    /// The mapping so far; `None` for a sequence.
     entries: Option<IndexMap<String, Entry>>,
     /// The key whose value comes next.
     key: Option<(String, usize)>,
@@ -145,7 +145,10 @@ impl Builder {
             }
             Event::Alias(anchor) => {
                 let Some(node) = self.anchors.get(&anchor).map(Rc::clone) else {
-                    return Err(at(line, "an alias stands within what it names: write it out".to_owned()));
+                    return Err(at(
+                        line,
+                        "an alias refers to a node that contains it: write it out".to_owned(),
+                    ));
                 };
                 self.value(node, 0, line)?;
             }
@@ -158,7 +161,7 @@ impl Builder {
         self.open.push(Open { line, anchor, depth: 0, entries, key: None });
     }
 
-    /// A node is complete: the document, an item, a key, or the value of one.
+    /// Handles a complete node: the document, an item, a key, or the value of a key.
     fn value(&mut self, node: Rc<Node>, anchor: usize, line: usize) -> Result<(), BindingsError> {
         if anchor > 0 {
             self.anchors.insert(anchor, Rc::clone(&node));
@@ -169,7 +172,7 @@ impl Builder {
         };
         open.depth = open.depth.max(node.depth);
         if open.depth > limits::BINDINGS_DEPTH {
-            let message = format!("more than {} levels stand inside each other", limits::BINDINGS_DEPTH);
+            let message = format!("more than {} levels are nested", limits::BINDINGS_DEPTH);
             return Err(at(line, message));
         }
         let Some(entries) = &mut open.entries else { return Ok(()) };

@@ -1,9 +1,9 @@
 //! The one table of diagnostic codes.
 //!
-//! A code is stable: it is never reused for something else, and each has a page of the same name under
-//! `fixtures/diagnostics/`, which is documentation and test at once. The first two digits group by
-//! stage: P01 reading the text, P02 names, P03 types and binding, P04 the order of rules, P05
-//! questions, P06 limits, P07 lints. A lint only advises; every other code refuses the policy.
+//! Codes are stable and never reused. Each has a page under `fixtures/diagnostics/` that is both its
+//! documentation and its test. The first two digits give the stage: P01 syntax, P02 names, P03 types and
+//! binding, P04 recursion through negation, P06 limits, P07 lints. A lint is a warning; every other code
+//! rejects the policy.
 
 use super::Severity;
 
@@ -45,7 +45,7 @@ macro_rules! codes {
 
 codes! {
     // Reading the text.
-    "P0101" UnexpectedCharacter   "unexpected-character"    "a character that nothing in a policy begins with";
+    "P0101" UnexpectedCharacter   "unexpected-character"    "a character that no part of a policy begins with";
     "P0102" UnterminatedString    "unterminated-string"     "a string that does not end on its line";
     "P0103" SingleQuotes          "single-quotes"           "a string in single quotes";
     "P0104" IntegerOutOfRange     "integer-out-of-range"    "an integer that does not fit into 64 bits";
@@ -55,7 +55,7 @@ codes! {
     "P0108" UnknownAnnotation     "unknown-annotation"      "an `@` word other than `@current_unix_time`";
     "P0109" MissingSemicolon      "missing-semicolon"       "a statement without its `;`";
     "P0110" UnexpectedToken       "unexpected-token"        "something other than what the grammar allows here";
-    "P0111" UnclosedBracket       "unclosed-bracket"        "a bracket without its partner";
+    "P0111" UnclosedBracket       "unclosed-bracket"        "an unmatched bracket";
     "P0112" WrongDeclarationValue "wrong-declaration-value" "the wrong kind of value for `roles`, `permissions` or `relations`";
     "P0113" TrailingComma         "trailing-comma"          "a comma after the last argument";
     "P0114" SetupNotFirst         "setup-not-first"         "a `setup` that is not the first part of its test";
@@ -68,9 +68,9 @@ codes! {
     // Names.
     "P0201" UndeclaredTerm        "undeclared-term"         "shorthand that names no role, permission or relation of its block";
     "P0202" UnknownRelatedBlock   "unknown-related-block"   "`on` a relation whose type has no block";
-    "P0203" UnknownRelation       "unknown-relation"        "`on` something that is no relation of the block";
+    "P0203" UnknownRelation       "unknown-relation"        "`on` something that is not a relation of the block";
     "P0204" DuplicateDeclaration  "duplicate-declaration"   "the same thing declared twice in one block";
-    "P0205" DuplicateBlock        "duplicate-block"         "two blocks of one name";
+    "P0205" DuplicateBlock        "duplicate-block"         "two blocks with the same name";
     "P0206" NameUsedTwice         "name-used-twice"         "one name for two kinds of thing in a block";
     "P0207" UnknownSupertype      "unknown-supertype"       "`extends` of a type that has no block";
     "P0208" ExtendsCycle          "extends-cycle"           "a type that extends itself";
@@ -78,8 +78,8 @@ codes! {
     "P0210" SecondGlobal          "second-global"           "a second `global` block";
     "P0211" RelationInGlobal      "relation-in-global"      "a relation, or `on`, in the `global` block";
     "P0212" UnknownFixture        "unknown-fixture"         "a `fixture` line that names no test fixture";
-    "P0213" DuplicateTest         "duplicate-test"          "two tests of one name";
-    "P0214" DuplicateFixture      "duplicate-fixture"       "two test fixtures of one name";
+    "P0213" DuplicateTest         "duplicate-test"          "two tests with the same name";
+    "P0214" DuplicateFixture      "duplicate-fixture"       "two test fixtures with the same name";
     "P0215" UnknownAssertedType   "unknown-asserted-type"   "an assertion about a type that the policy never mentions";
     "P0216" BuiltInType           "built-in-type"           "a block or `extends` with the name of a built-in type";
     "P0217" UndeclaredGlobalTerm  "undeclared-global-term"  "`global` with a name that the `global` block does not declare";
@@ -94,7 +94,7 @@ codes! {
     "P0307" AbstractValue         "abstract-value"          "a value of type `Actor` or `Resource`";
     "P0308" NotALiteral           "not-a-literal"           "an element of an `in` list that is not a literal";
     "P0309" UntypedVariable       "untyped-variable"        "an assertion's variable without a type";
-    "P0310" ForeignVariable       "foreign-variable"        "`iff` with another variable than the assertion's";
+    "P0310" ForeignVariable       "foreign-variable"        "`iff` with a variable other than the assertion's";
     "P0311" IffWithoutVariable    "iff-without-variable"    "`iff` after an assertion that has no variable";
 
     // The order of rules.
@@ -103,7 +103,7 @@ codes! {
     // Limits.
     "P0601" SourceTooLarge        "source-too-large"        "a policy text of more than 1 MB";
     "P0602" NestedTooDeep         "nested-too-deep"         "brackets or `not` nested more than 64 deep";
-    "P0603" MoreFindings          "more-findings"           "more findings than are shown at once";
+    "P0603" MoreFindings          "more-findings"           "more findings than are shown";
     "P0604" TooManyRules          "too-many-rules"          "more rules than one policy may have";
     "P0605" TooManyParameters     "too-many-parameters"     "more parameters than one predicate may have";
     "P0606" TooMuchInheritance    "too-much-inheritance"    "more inherited declarations than one policy may have";
@@ -111,15 +111,15 @@ codes! {
 
     // Lints.
     "P0701" SingletonVariable     "singleton-variable"      "a variable that is used once";
-    "P0702" MixedAndOr            "mixed-and-or"            "`and` and `or` side by side without parentheses";
+    "P0702" MixedAndOr            "mixed-and-or"            "`and` and `or` mixed without parentheses";
     "P0703" UnusedTerm            "unused-term"             "a role, permission or relation that no rule uses";
     "P0704" NeverMatches          "never-matches"           "a rule that can never match";
-    "P0705" BuiltInNearMiss       "built-in-near-miss"      "almost the name or arity of a built-in predicate";
+    "P0705" BuiltInNearMiss       "built-in-near-miss"      "a near miss of a built-in predicate";
     "P0706" MatchesUndeclared     "matches-undeclared"      "`matches` with a type that is not declared";
 }
 
 impl Code {
-    /// Whether it refuses the policy or only advises.
+    /// Lints are warnings, everything else is an error.
     pub fn severity(self) -> Severity {
         if self.as_str().starts_with("P07") { Severity::Warning } else { Severity::Error }
     }

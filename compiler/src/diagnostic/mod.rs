@@ -1,8 +1,8 @@
-//! What is wrong with a policy, where, and what to write instead.
+//! Findings about a policy: what is wrong, where, and what to write instead.
 //!
-//! Every stage that reads an author's text returns `(value, Vec<Diagnostic>)`. A diagnostic is data:
-//! a [`Code`], a title that makes sense alone, labels with spans, notes and at most one concrete fix.
-//! [`render`](render::render) draws it; HTTP sends it as fields.
+//! Every stage that reads policy text returns `(value, Vec<Diagnostic>)`. A diagnostic is data: a [`Code`], a
+//! title that makes sense on its own, labels with spans, notes, and at most one concrete fix.
+//! [`render`](render::render) draws it as text; HTTP sends its fields.
 
 mod code;
 pub mod render;
@@ -14,12 +14,12 @@ pub use settle::settle;
 
 use crate::source::Span;
 
-/// Whether a diagnostic refuses the policy or only advises.
+/// Whether a diagnostic rejects the policy or is only advice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
-    /// The policy is refused.
+    /// The policy is rejected.
     Error,
-    /// A lint: shown on request, never refuses.
+    /// A lint; the policy is accepted.
     Warning,
 }
 
@@ -32,7 +32,7 @@ pub struct Label {
     pub text: String,
 }
 
-/// A replacement of one span that would mend the policy.
+/// A replacement for one span that would fix the policy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fix {
     /// What the fix does, as a sentence without a full stop.
@@ -46,7 +46,7 @@ pub struct Fix {
 /// One finding about a policy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
-    /// Stable code; decides the severity.
+    /// Stable code, which also gives the severity.
     pub code: Code,
     /// What is wrong, lower case, no full stop.
     pub title: String,
@@ -56,14 +56,14 @@ pub struct Diagnostic {
     pub secondary: Vec<Label>,
     /// Facts that help to understand it.
     pub notes: Vec<String>,
-    /// What to do, where no single replacement says it.
+    /// What to do, if no single replacement expresses it.
     pub help: Option<String>,
-    /// One thing to write instead.
+    /// A concrete replacement.
     pub fix: Option<Fix>,
 }
 
 impl Diagnostic {
-    /// A diagnostic with its primary label; add the rest with the methods below.
+    /// A diagnostic with its primary label; the methods below add the rest.
     pub fn new(code: Code, title: impl Into<String>, span: Span, label: impl Into<String>) -> Self {
         Self {
             code,
@@ -76,7 +76,7 @@ impl Diagnostic {
         }
     }
 
-    /// Adds a secondary place.
+    /// Adds a secondary label.
     #[must_use]
     pub fn with_label(mut self, span: Span, text: impl Into<String>) -> Self {
         self.secondary.push(Label { span, text: text.into() });
@@ -97,14 +97,14 @@ impl Diagnostic {
         self
     }
 
-    /// Offers a replacement of `span` by `replacement`.
+    /// Suggests to replace `span` by `replacement`.
     #[must_use]
     pub fn with_fix(mut self, help: impl Into<String>, span: Span, replacement: impl Into<String>) -> Self {
         self.fix = Some(Fix { help: help.into(), span, replacement: replacement.into() });
         self
     }
 
-    /// Error or warning, as the code says.
+    /// The severity of the code.
     pub fn severity(&self) -> Severity {
         self.code.severity()
     }

@@ -1,10 +1,10 @@
 //! Draws diagnostics as plain text.
 //!
-//! In: a policy's text and findings about it. Out: text without colours, the same for the same input.
-//! The only file that knows the renderer.
+//! In: a policy's text and its findings. Out: text without colours, the same for the same input. No other
+//! file uses the rendering library.
 //!
-//! The renderer is given the lines between the first and the last label, not the whole policy: it
-//! indexes what it is given, once for each finding.
+//! The library indexes its whole input for each finding, so it is given only the lines from the first label
+//! to the last.
 
 use super::{Diagnostic, Label, Severity};
 use crate::limits;
@@ -40,12 +40,12 @@ pub fn render(source: &SourceMap, diagnostic: &Diagnostic) -> String {
     drawn.lines().map(str::trim_end).collect::<Vec<_>>().join("\n")
 }
 
-/// Draws several findings with an empty line between them.
+/// Draws several findings, separated by empty lines.
 pub fn render_all(source: &SourceMap, diagnostics: &[Diagnostic]) -> String {
     diagnostics.iter().map(|found| render(source, found)).collect::<Vec<_>>().join("\n\n")
 }
 
-/// Adds the labels of a finding, under the text if it is short enough.
+/// Adds a finding's labels under the policy's text, or without it if the text is too long to draw.
 fn place<'a>(source: &'a SourceMap, diagnostic: &'a Diagnostic, group: Group<'a>) -> Group<'a> {
     if diagnostic.is_about_everything() {
         return group.element(Origin::path(source.name()));
@@ -78,7 +78,7 @@ fn place<'a>(source: &'a SourceMap, diagnostic: &'a Diagnostic, group: Group<'a>
 }
 
 impl Diagnostic {
-    /// Whether it has no place, because it is about the policy as a whole.
+    /// Whether it concerns the policy as a whole and so has no position.
     fn is_about_everything(&self) -> bool {
         self.primary.span == Span::default() && self.primary.text.is_empty() && self.secondary.is_empty()
     }
@@ -106,7 +106,7 @@ impl Window {
         Self { bytes: start..end.max(start), first_line }
     }
 
-    /// The lines as the renderer takes them; `None` if they are too long to draw.
+    /// The lines for the renderer; `None` if they are too long to draw.
     fn snippet<'a, T: Clone>(&self, source: &'a SourceMap) -> Option<Snippet<'a, T>> {
         let lines = source.text().get(self.bytes.clone())?;
         let short = lines.len() <= limits::DRAWN_BYTES;
@@ -120,13 +120,13 @@ impl Window {
     }
 }
 
-/// The text with a line feed for each carriage return that has none; the renderer knows no other end of a line.
+/// Replaces each lone carriage return by a line feed, the only line end that the renderer knows.
 fn line_feeds(lines: &str) -> Cow<'_, str> {
     if !lines.contains('\r') {
         return lines.into();
     }
     let mut text = lines.replace('\r', "\n");
-    // The two of a pair are one line end, and no byte may move.
+    // A pair is one line end already, and byte offsets must not change.
     for (at, _) in lines.match_indices("\r\n") {
         text.replace_range(at..=at, "\r");
     }

@@ -1,12 +1,11 @@
-//! Puts findings into the order in which they are shown.
+//! Sorts, deduplicates and caps findings.
 
 use super::{Code, Diagnostic, Severity};
 use crate::limits;
 
 /// Sorts findings by position, drops repeated ones, and caps them at [`limits::DIAGNOSTICS`].
 ///
-/// Errors take precedence over lints; if errors are left out, a last one says so. Settling twice
-/// changes nothing.
+/// Errors take precedence over lints. If errors are left out, a final one says so. Idempotent.
 pub fn settle(mut diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
     diagnostics.sort_by(|a, b| order(a).cmp(&order(b)));
     diagnostics.dedup_by(|a, b| a.code == b.code && a.primary.span == b.primary.span && a.title == b.title);
@@ -15,7 +14,7 @@ pub fn settle(mut diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
     }
     let (mut shown, lints): (Vec<_>, Vec<_>) =
         diagnostics.into_iter().partition(|found| found.severity() == Severity::Error);
-    // Room for the finding that says that there are more.
+    // Leaves room for the finding that says there are more.
     if shown.len() > limits::DIAGNOSTICS {
         let hidden = shown.split_off(limits::DIAGNOSTICS - 1);
         shown.extend(more(&hidden));
@@ -26,16 +25,15 @@ pub fn settle(mut diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
     shown
 }
 
-/// Position first; at one position what is shorter, then the code.
+/// By position, then by length, then by code.
 fn order(found: &Diagnostic) -> (crate::source::Span, Code, &str) {
     (found.primary.span, found.code, &found.title)
 }
 
 fn more(hidden: &[Diagnostic]) -> Option<Diagnostic> {
     let next = hidden.first()?.primary.span;
-    let found =
-        Diagnostic::new(Code::MoreFindings, "more errors are not shown", next, "the next one is here");
-    Some(found.with_help("mend the errors above first; they may have caused these"))
+    let found = Diagnostic::new(Code::MoreFindings, "there are more errors", next, "the next one is here");
+    Some(found.with_help("fix the errors above first; they may have caused these"))
 }
 
 #[cfg(test)]
@@ -65,7 +63,7 @@ mod tests {
         let settled = settle(lints.chain(errors).collect());
         assert_eq!(settled.len(), limits::DIAGNOSTICS);
         let last = settled.last().unwrap();
-        assert_eq!((last.code, last.title.as_str()), (Code::MoreFindings, "more errors are not shown"));
+        assert_eq!((last.code, last.title.as_str()), (Code::MoreFindings, "there are more errors"));
         assert_eq!(settle(settled.clone()), settled);
     }
 }

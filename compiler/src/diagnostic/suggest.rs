@@ -1,9 +1,9 @@
-//! Finds the name that was probably meant.
+//! Suggests the name that was probably meant.
 //!
-//! A suggestion that is far off is worse than none, so a candidate counts only if the number of typing
-//! slips between the two names is at most a third of the longer one's length.
+//! A far-fetched suggestion is worse than none, so the edit distance (Damerau–Levenshtein) may be at most a
+//! third of the longer name's length.
 
-/// Returns the nearest candidate within a third of the name's length, the first one if several are.
+/// Returns the nearest candidate within that distance, or the first of several.
 pub fn near<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let name: Vec<char> = name.chars().take(LONGEST).collect();
     let mut best: Option<(usize, &'a str)> = None;
@@ -20,7 +20,7 @@ pub fn near<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Op
     best.map(|(_, candidate)| candidate)
 }
 
-/// Returns the first candidate that is a single slip away.
+/// Returns the first candidate at distance one.
 pub fn one_slip<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let name: Vec<char> = name.chars().take(LONGEST).collect();
     candidates.into_iter().find(|candidate| {
@@ -29,16 +29,16 @@ pub fn one_slip<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -
     })
 }
 
-/// Characters that are compared; the work grows with their square.
+/// Longest name compared, in characters; the work is quadratic.
 const LONGEST: usize = 64;
 
-/// How many slips lead from one word to the other: a letter added, left out, changed, or two
-/// neighbours swapped. Two words that differ only in case are one slip apart.
+/// The edit distance: letters added, removed or changed, and swaps of two neighbours. Words that differ only
+/// in case are at distance one.
 fn distance(from: &[char], to: &[char]) -> usize {
     if from.iter().flat_map(|c| c.to_lowercase()).eq(to.iter().flat_map(|c| c.to_lowercase())) {
         return 1;
     }
-    // Three rows of the usual table: the one before last is needed for a swap.
+    // Three rows of the usual table; a swap needs the row before the previous one.
     let mut before_last = vec![0; to.len() + 1];
     let mut last: Vec<usize> = (0..=to.len()).collect();
     let mut previous = None;

@@ -1,4 +1,4 @@
-//! Small copyable ids for the things of a program; their `Debug` is readable in snapshots.
+//! Typed ids for the parts of a program, with a `Debug` form that is readable in snapshots.
 
 macro_rules! id {
     ($(#[$doc:meta])* $vis:vis $name:ident, $prefix:literal) => {

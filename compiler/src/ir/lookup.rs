@@ -1,7 +1,7 @@
-//! Finds a program's things by name, and says which facts it accepts.
+//! Look-ups by name in a program, and the test whether it accepts a fact.
 //!
-//! In: the tables of a finished [`Program`]. Out: answers in constant time, whatever the size of the
-//! policy: a bulk load asks [`Program::accepts`] once a fact.
+//! In: the tables of a finished [`Program`]. Look-ups take constant time for any size of policy, because a
+//! bulk load calls [`Program::accepts`] for every fact.
 
 use super::{
     ConstId, Constant, PredId, Predicate, Program, Rule, RuleIndex, Signature, SignatureArg, TypeDef, TypeId,
@@ -10,13 +10,13 @@ use super::{
 use indexmap::{Equivalent, IndexSet};
 use rustc_hash::FxHashMap;
 
-/// Hash look-ups over a program's tables, built once when the program is.
+/// Hash indexes over a program's tables, built once with the program.
 #[derive(Clone, Debug, Default)]
 pub struct Index {
     types: FxHashMap<String, TypeId>,
-    /// For each predicate the positions of its signatures in [`Program::signatures`].
+    /// For each predicate, the positions of its signatures in [`Program::signatures`].
     signatures: Vec<Vec<usize>>,
-    /// The rules by what they can match.
+    /// The rules by the calls that they can match.
     pub(crate) rules: RuleIndex,
 }
 
@@ -42,7 +42,7 @@ impl Index {
     }
 }
 
-/// A [`Predicate`] to look up, borrowed.
+/// Borrowed form of [`Predicate`].
 #[derive(Hash)]
 pub(crate) struct PredicateKey<'a> {
     pub(crate) name: &'a str,
@@ -55,7 +55,7 @@ impl Equivalent<Predicate> for PredicateKey<'_> {
     }
 }
 
-/// A [`Constant`] to look up, borrowed.
+/// Borrowed form of [`Constant`].
 #[derive(Hash)]
 pub(crate) struct ConstantKey<'a> {
     pub(crate) ty: TypeId,
@@ -87,7 +87,7 @@ impl Program {
     /// Whether a fact with these arguments, each a type and an id, is one that the policy can use.
     ///
     /// # Errors
-    /// The text for the client, which names the fact's shape and the remedy.
+    /// The text for the client, which describes the fact and gives the remedy.
     pub fn accepts(&self, predicate: &str, args: &[(&str, &str)]) -> Result<(), String> {
         let bucket =
             self.predicate_id(predicate, args.len()).and_then(|pred| self.index.signatures.get(pred.index()));

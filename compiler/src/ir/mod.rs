@@ -1,9 +1,9 @@
-//! The typed rules of a policy: no shorthand, no names as strings to look up, data only.
+//! The typed rules of a policy: no shorthand, no unresolved names.
 //!
-//! In: nothing, these are types; [`crate::resolve`] builds a [`Program`] from the syntax tree. What is
-//! true of every program: each rule is a flat conjunction (alternatives are separate rules, a negated
-//! compound or a disjunction too large to distribute is a generated predicate), each name is an id, each
-//! literal is interned in [`Program::constants`].
+//! Data types only; [`crate::resolve`] builds a [`Program`] from the syntax tree. Invariants: each rule is a
+//! flat conjunction; alternatives are separate rules; a negated compound, or a disjunction too large to
+//! distribute, is a generated predicate; each name is an id; each literal is interned in
+//! [`Program::constants`].
 //!
 //! ```text
 //! "read" if is_public(resource) and not "banned";          one shorthand rule of `resource Doc`, becomes
@@ -24,7 +24,7 @@ pub(crate) use rules::{Candidates, Given, RuleIndex};
 use crate::source::{SourceMap, Span};
 use indexmap::IndexSet;
 
-/// A checked policy: everything later stages need, and nothing they must look up by name.
+/// A checked policy, with everything that later stages need.
 #[derive(Clone, Debug)]
 pub struct Program {
     /// The text the spans point into.
@@ -43,7 +43,7 @@ pub struct Program {
     pub blocks: Vec<BlockInfo>,
     /// The policy's own tests, desugared.
     pub tests: Vec<Test>,
-    /// Finds the above by name.
+    /// Looks up types, predicates and literals by name, and rules by call.
     pub index: Index,
 }
 
@@ -52,7 +52,7 @@ pub struct Program {
 pub struct TypeDef {
     /// Its name; empty for [`TypeId::FOREIGN`].
     pub name: String,
-    /// What it is.
+    /// Its kind.
     pub kind: TypeKind,
     /// The concrete types whose values `x: ThisType` admits, sorted; a concrete type admits itself.
     pub admits: Vec<TypeId>,
@@ -63,13 +63,13 @@ pub struct TypeDef {
 pub enum TypeKind {
     /// `String`, `Integer` or `Boolean`.
     Primitive,
-    /// `Actor` or `Resource`: no value has this very type.
+    /// `Actor` or `Resource`; no value has exactly this type.
     Abstract,
     /// An `actor` block.
     Actor,
     /// A `resource` block.
     Resource,
-    /// Used, but not declared: a plain concrete type outside `Actor` and `Resource`.
+    /// Used without a block: a concrete type that is neither an actor nor a resource.
     Plain,
     /// Stands for every type that the policy does not mention.
     Foreign,
@@ -78,7 +78,7 @@ pub enum TypeKind {
 /// A predicate: a name with an arity.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Predicate {
-    /// Its name; generated ones start with a character no identifier may start with (`'`).
+    /// Its name; generated names start with `'`, which no identifier can.
     pub name: String,
     /// How many arguments.
     pub arity: usize,
@@ -96,7 +96,7 @@ pub struct Constant {
 /// The concrete types that a variable may take.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum VarType {
-    /// Nothing says: any value at all, also of a type that the policy never mentions.
+    /// Unknown: any value, even of a type that the policy never mentions.
     Any,
     /// One of these concrete types, sorted; empty if the rule can never match.
     OneOf(Vec<TypeId>),
@@ -105,9 +105,9 @@ pub enum VarType {
 /// A variable of a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Variable {
-    /// As written; `_` for an anonymous one, and a readable name for one that shorthand implies.
+    /// As written; `_` if anonymous, and a readable name if implied by shorthand.
     pub name: String,
-    /// What it may hold: the annotation, `matches` conjuncts and inference from use together.
+    /// Its possible types, from the annotation, `matches` conjuncts and inference.
     pub ty: VarType,
 }
 
@@ -133,16 +133,16 @@ pub struct Rule {
     pub vars: Vec<Variable>,
     /// All must hold.
     pub body: Vec<Literal>,
-    /// Where the author wrote it; the shorthand rule for desugared ones, empty for the implied `allow`.
+    /// Its position in the source: of the shorthand rule if desugared, empty for the implied `allow`.
     pub span: Span,
 }
 
-/// Whether a literal must hold or must not.
+/// Whether a literal is negated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Polarity {
     /// Must hold.
     Positive,
-    /// Must not hold; variables that occur in this literal alone are existential inside it.
+    /// Must not hold; variables that occur only in this literal are existential inside it.
     Negated,
 }
 
@@ -160,33 +160,33 @@ pub struct Literal {
 pub enum LiteralKind {
     /// A fact or a derived predicate.
     Atom {
-        /// Must it hold or not.
+        /// Whether it is negated.
         polarity: Polarity,
         /// The predicate.
         pred: PredId,
         /// Its arguments.
         args: Vec<Term>,
     },
-    /// A comparison; the negated forms are folded into the operator.
+    /// A comparison; negation is folded into the operator.
     Compare {
-        /// `=` unifies, `!=` is its negation, the others compare Integers.
+        /// `=` unifies, `!=` negates it, the others compare Integers.
         op: CompareOp,
         /// Left side.
         left: Term,
         /// Right side.
         right: Term,
     },
-    /// The term is (positive: tries each; negated: is none) of these literals.
+    /// The term is one of these literals (positive, which enumerates them), or none of them (negated).
     OneOf {
-        /// Is one, or is none.
+        /// Whether it is negated.
         polarity: Polarity,
         /// The term.
         term: Term,
         /// The literals.
         values: Vec<ConstId>,
     },
-    /// The variable's value has none of these concrete types (a negated `matches`; the positive one is
-    /// in the variable's type).
+    /// The variable's value has none of these concrete types: a negated `matches`. A positive one narrows the
+    /// variable's type instead.
     NotOfType {
         /// The variable.
         var: VarId,
@@ -202,9 +202,9 @@ pub enum LiteralKind {
 pub enum CompareOp {
     /// Same type and same value.
     Equal,
-    /// Not [`CompareOp::Equal`]: also true of two different types.
+    /// Not [`CompareOp::Equal`]; holds if the types differ.
     NotEqual,
-    /// Integers only, as the four below.
+    /// `<`, which like the next three compares Integers only.
     Less,
     /// `<=`
     LessOrEqual,
@@ -214,7 +214,7 @@ pub enum CompareOp {
     GreaterOrEqual,
 }
 
-/// A shape of fact that the policy can consume: every combination of what its arguments admit.
+/// Facts that the policy can use: every combination of values that the arguments admit.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Signature {
     /// The predicate's name.
@@ -223,7 +223,7 @@ pub struct Signature {
     pub args: Vec<SignatureArg>,
 }
 
-/// What may stand at one argument of a stored fact.
+/// The values that one argument of a stored fact may take.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum SignatureArg {
     /// Any value of one of these concrete types, sorted.
@@ -234,7 +234,7 @@ pub enum SignatureArg {
     Any,
 }
 
-/// What `GET /policy_metadata` says of one block.
+/// One block in the response to `GET /policy_metadata`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BlockInfo {
     /// The block's name, `global` for the global one.
@@ -261,7 +261,7 @@ pub struct Fact {
 pub struct Test {
     /// Its name.
     pub name: String,
-    /// The only data, fixtures included.
+    /// The only facts in the test, those of its fixtures included.
     pub facts: Vec<Fact>,
     /// What must hold.
     pub assertions: Vec<Assertion>,
@@ -272,11 +272,11 @@ pub struct Test {
 pub struct Assertion {
     /// `assert` or `assert_not`.
     pub positive: bool,
-    /// Generated: `goal(v) :- p(…, v, …)`; holds of the values that the assertion's query answers.
+    /// Generated: `goal(v) :- p(…, v, …)`, which holds for the answers of the assertion's query.
     pub goal: PredId,
     /// The variable's concrete types; `None` if the assertion has no variable.
     pub var_types: Option<Vec<TypeId>>,
-    /// Generated: `iff(v) :- expression`; the same arity as `goal`.
+    /// Generated: `iff(v) :- condition`, with the arity of `goal`.
     pub iff: Option<PredId>,
     /// Where it was written.
     pub span: Span,

@@ -1,7 +1,7 @@
 //! A program as text, for `explain` and snapshots.
 //!
-//! In: a [`Program`]. Out: one line a rule, in the order of the program, with each variable's types where
-//! it first occurs. The same program gives the same bytes.
+//! In: a [`Program`]. Out: one line per rule, in the program's order, with each variable's types at its first
+//! occurrence. The output is deterministic.
 //!
 //! ```text
 //! has_permission(actor: User, "read", doc: Doc) :- has_relation(doc, "folder", folder: Folder),
@@ -22,7 +22,7 @@ pub fn program(program: &Program) -> String {
     text
 }
 
-/// One line a type that some block declares or some rule mentions: what it admits.
+/// One line per type that a block declares or a rule mentions, with the types it admits.
 pub fn types(program: &Program) -> String {
     let mut text = String::new();
     for def in &program.types {
@@ -33,12 +33,12 @@ pub fn types(program: &Program) -> String {
     text
 }
 
-/// One line a rule.
+/// One line per rule.
 pub fn rules(program: &Program) -> String {
     program.rules.iter().map(|of| rule(program, of) + "\n").collect()
 }
 
-/// One line a signature.
+/// One line per signature.
 pub fn signatures(program: &Program) -> String {
     program.signatures.iter().map(|of| signature(program, of) + "\n").collect()
 }
@@ -64,7 +64,7 @@ pub fn signature(program: &Program, signature: &Signature) -> String {
     format!("{}({})", signature.predicate, args.collect::<Vec<_>>().join(", "))
 }
 
-/// A literal of the policy, as the author would write it.
+/// A literal in policy syntax.
 pub fn constant(program: &Program, constant: ConstId) -> String {
     let Some(constant) = program.constants.get_index(constant.index()) else { return "?".to_owned() };
     match constant.ty {
@@ -74,7 +74,7 @@ pub fn constant(program: &Program, constant: ConstId) -> String {
     }
 }
 
-/// Readable variable names, no two alike.
+/// Readable variable names, made unique.
 fn names(rule: &Rule) -> Vec<String> {
     let mut names: Vec<String> = Vec::with_capacity(rule.vars.len());
     for (at, var) in rule.vars.iter().enumerate() {
@@ -102,7 +102,7 @@ fn quote(text: &str) -> String {
 struct Printer<'p> {
     program: &'p Program,
     rule: &'p Rule,
-    /// The variables whose types were printed.
+    /// Which variables' types were printed.
     shown: Vec<bool>,
     names: Vec<String>,
 }
@@ -154,7 +154,7 @@ impl Printer<'_> {
         }
     }
 
-    /// The name, and its types where it is mentioned first.
+    /// The name, with its types at the first occurrence.
     fn variable(&mut self, var: VarId) -> String {
         let name = self.names.get(var.index()).map_or("?", String::as_str);
         let first = self.shown.get_mut(var.index()).is_some_and(|shown| !std::mem::replace(shown, true));

@@ -1,4 +1,4 @@
-//! Finds the rules that can match a call, without reading all of them.
+//! An index of rules, to find those that can match a call.
 
 use super::{
     ConstId, Constant, Literal, LiteralKind, Polarity, PredId, Predicate, Rule, RuleId, Term, TypeId, VarId,
@@ -14,20 +14,20 @@ struct RulesOf {
     positions: Vec<RulesAt>,
 }
 
-/// The rules of one predicate, by what they have at one position; each list in source order.
+/// The rules of one predicate by their parameter at one position; each list in source order.
 #[derive(Clone, Debug, Default)]
 struct RulesAt {
     /// The rules whose parameter admits a type.
     by_type: FxHashMap<TypeId, Vec<RuleId>>,
-    /// Whether some rule admits any type, so that the types are of no use.
+    /// Whether some rule admits any type, so that types do not narrow the search.
     open: bool,
     /// The rules whose parameter is a literal.
     by_literal: FxHashMap<ConstId, Vec<RuleId>>,
-    /// The rules whose parameter is no literal.
+    /// The rules whose parameter is not a literal.
     others: Vec<RuleId>,
 }
 
-/// What a caller knows of one argument.
+/// What is known of one argument of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Given {
     /// Its value.
@@ -68,11 +68,11 @@ impl Iterator for Candidates<'_> {
     }
 }
 
-/// What the specialiser asks of a policy again and again; made once a policy.
+/// What the specialiser needs of a policy, computed once per policy.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RuleIndex {
     rules: Vec<RulesOf>,
-    /// One entry a rule: which variables occur in a single negated atom and nowhere else.
+    /// For each rule, which variables occur in a single negated atom and nowhere else.
     locals: Vec<Vec<bool>>,
 }
 
@@ -99,9 +99,9 @@ impl RuleIndex {
         Self { rules, locals }
     }
 
-    /// The rules of a predicate that may match a call, in source order; a superset of those that do.
+    /// The rules of a predicate that may match a call, in source order: a superset of those that do.
     ///
-    /// `args` has one entry an argument.
+    /// `args` has one entry per argument.
     pub(crate) fn candidates(&self, pred: PredId, args: impl Iterator<Item = Given>) -> Candidates<'_> {
         let of = self.rules.get(pred.index());
         let mut best = Candidates { left: of.map_or(&[], |of| &of.all), right: &[] };
@@ -113,7 +113,7 @@ impl RuleIndex {
         best
     }
 
-    /// For each variable of the rule: does it occur in one negated atom alone?
+    /// For each variable of the rule, whether it occurs only in one negated atom.
     pub(crate) fn locals(&self, rule: RuleId) -> &[bool] {
         self.locals.get(rule.index()).map_or(&[], Vec::as_slice)
     }

@@ -1,6 +1,7 @@
-//! Reads the policy's own tests: facts to constants, assertions to generated goals.
+//! Lowers the policy's own tests: facts become constants, assertions become generated goals.
 //!
-//! In: fixtures and tests of the syntax tree. Out: [`ir::Test`]s, whose assertions name generated predicates:
+//! In: fixtures and tests of the syntax tree. Out: [`ir::Test`]s, whose assertions refer to generated
+//! predicates:
 //!
 //! ```text
 //! assert allow(User{"a"}, action: String, Repo{"r"}) iff action in ["read", "write"];
@@ -8,8 +9,7 @@
 //!     'iff.2(v0: {String}) :- v0 in ["read", "write"]
 //! ```
 //!
-//! These rules come after everything else was inferred, and no signature counts them: a test does not make
-//! a fact useful.
+//! These rules are added after inference and do not count for signatures: a test does not make a fact useful.
 
 use super::flatten::flatten;
 use super::formula::{Draft, Formula, term_types, variable};
@@ -22,10 +22,10 @@ use crate::source::Span;
 use crate::syntax::ast::{self, Assertion, Call, Expr, Item, Name, Param, Policy, Setup};
 use rustc_hash::FxHashMap;
 
-/// Facts that tests name, with their places.
+/// The facts in tests, with their positions.
 pub(super) type Facts = Vec<(ir::Fact, Span)>;
 
-/// Reads all tests; beside them each fact as often as it is written.
+/// Lowers all tests. Also returns every fact, as often as it is written.
 pub(super) fn cases(tables: &mut Tables, policy: &Policy) -> (Vec<ir::Test>, Facts) {
     let mut facts = Facts::new();
     let mut fixtures: FxHashMap<&str, (Vec<ir::Fact>, Span)> = FxHashMap::default();
@@ -71,7 +71,7 @@ pub(super) fn cases(tables: &mut Tables, policy: &Policy) -> (Vec<ir::Test>, Fac
         }
         tests.push((test, setup));
     }
-    // What a fact mentions counts as known to the assertions.
+    // Types that facts mention count as known to the assertions.
     let n_known_types = tables.types.len();
     let read = |(test, facts): (&ast::Test, Vec<ir::Fact>)| {
         let assertions =
@@ -82,7 +82,7 @@ pub(super) fn cases(tables: &mut Tables, policy: &Policy) -> (Vec<ir::Test>, Fac
     (tests, facts)
 }
 
-/// Refuses the test facts that the program could not use.
+/// Reports test facts that the program could not use.
 pub(super) fn check_facts(program: &Program, facts: &Facts) -> Vec<Diagnostic> {
     let mut refused = Vec::new();
     for (fact, span) in facts {
@@ -107,7 +107,7 @@ fn value(program: &Program, constant: ir::ConstId) -> Option<(&str, &str)> {
 fn twice(code: Code, things: &str, name: &Name, first: Span) -> Diagnostic {
     Diagnostic::new(
         code,
-        format!("there are two {things} of the name `{}`", name.value),
+        format!("there are two {things} named `{}`", name.value),
         name.span,
         "the second one",
     )
@@ -123,11 +123,11 @@ fn unknown_fixture(
 ) {
     let diagnostic = Diagnostic::new(
         Code::UnknownFixture,
-        format!("there is no test fixture of the name `{}`", name.value),
+        format!("there is no test fixture named `{}`", name.value),
         name.span,
         "no fixture of this name",
     );
-    // In the order of the source, so that the same text gives the same suggestion.
+    // In source order, so that suggestions are deterministic.
     let names = policy.items.iter().filter_map(|item| match item {
         Item::Fixture(fixture) => Some(fixture.name.value.as_str()),
         Item::Block(_) | Item::Rule(_) | Item::Declare(_) | Item::Test(_) => None,
@@ -140,13 +140,13 @@ fn unknown_fixture(
     tables.report_near(diagnostic, &name.value, names, Replace::name(name));
 }
 
-/// Reads a fact; what is not concrete is reported.
+/// Lowers a fact; a variable or the current time is reported.
 fn fact(tables: &mut Tables, call: &Call, facts: &mut Facts) -> Option<ir::Fact> {
     let mut args = Vec::with_capacity(call.args.len());
     for arg in &call.args {
         match &arg.value {
             ast::Term::Variable(name) => {
-                let title = format!("a test fact cannot hold the variable `{name}`");
+                let title = format!("a test fact cannot contain the variable `{name}`");
                 let help = format!("write a value: `{}` or `Type{{\"{name}\"}}`", quote(name));
                 tables.report(
                     Diagnostic::new(Code::NotConcrete, title, arg.span, "not a value").with_help(help),
@@ -155,7 +155,7 @@ fn fact(tables: &mut Tables, call: &Call, facts: &mut Facts) -> Option<ir::Fact>
             ast::Term::CurrentUnixTime => tables.report(
                 Diagnostic::new(
                     Code::NotConcrete,
-                    "a test fact cannot hold the current time",
+                    "a test fact cannot contain the current time",
                     arg.span,
                     "not a value",
                 )
@@ -179,7 +179,7 @@ fn fact(tables: &mut Tables, call: &Call, facts: &mut Facts) -> Option<ir::Fact>
 
 struct Assert<'t> {
     tables: &'t mut Tables,
-    /// Types beyond this many are mentioned in assertions only.
+    /// Types from this index on occur in assertions only.
     n_known_types: usize,
 }
 
@@ -193,9 +193,9 @@ impl Assert<'_> {
                     Code::IffWithoutVariable,
                     "`iff` needs a variable in the assertion",
                     span_of(iff),
-                    "a condition on nothing",
+                    "there is no variable to restrict",
                 )
-                .with_help("make one argument a variable, such as `action: String`, or take the `iff` away"),
+                .with_help("make one argument a variable, such as `action: String`, or remove the `iff`"),
             );
             return None;
         }
@@ -212,8 +212,8 @@ impl Assert<'_> {
         Some(ir::Assertion { positive: assertion.positive, goal, var_types, iff, span: assertion.span })
     }
 
-    /// The assertion's one variable and its type; the outer `None` if it is refused.
-    #[expect(clippy::option_option, reason = "refused, without a variable, and with one")]
+    /// The assertion's variable and its type, if it has one; the outer `None` if the assertion is rejected.
+    #[expect(clippy::option_option, reason = "rejected, without a variable, and with one")]
     fn variable<'p>(&mut self, params: &'p [Param]) -> Option<Option<(&'p str, &'p Name)>> {
         let mut found: Option<(&str, &Param)> = None;
         let mut ty = None;
@@ -221,8 +221,9 @@ impl Assert<'_> {
             let ast::Term::Variable(name) = &param.term.value else { continue };
             match found {
                 Some((first, at)) if first != name || name == "_" => {
-                    let title =
-                        format!("an assertion has one variable at most, this one has `{first}` and `{name}`");
+                    let title = format!(
+                        "an assertion can have only one variable, but this one has `{first}` and `{name}`"
+                    );
                     self.tables.report(
                         Diagnostic::new(
                             Code::SeveralVariables,
@@ -246,12 +247,11 @@ impl Assert<'_> {
         }
         let title = format!("the variable `{name}` of an assertion needs a type");
         let diagnostic = Diagnostic::new(Code::UntypedVariable, title, at.term.span, "without a type");
-        self.tables
-            .report(diagnostic.with_help(format!("write `{name}: String`, or the type that is meant")));
+        self.tables.report(diagnostic.with_help(format!("write `{name}: String`, or the intended type")));
         None
     }
 
-    /// Whether the policy or the test's setup mentions the parameter's type; reports it if not.
+    /// Whether the policy or the test's setup mentions the parameter's type; reports an unknown one.
     fn is_known(&mut self, param: &Param) -> bool {
         let ((Some(ty), _) | (None, ast::Term::Object { ty, .. })) = (&param.ty, &param.term.value) else {
             return true;
@@ -272,7 +272,7 @@ impl Assert<'_> {
         false
     }
 
-    /// Whether the condition speaks of another variable; reports it.
+    /// Whether the condition uses another variable, which is reported.
     fn has_foreign(&mut self, own: &str, iff: &Expr) -> bool {
         let mut foreign = Vec::new();
         each_variable(iff, &mut |name, span| {
@@ -282,8 +282,8 @@ impl Assert<'_> {
         });
         let found = !foreign.is_empty();
         for (name, span) in foreign {
-            let title = format!("`iff` speaks of `{name}`, which is not the assertion's variable");
-            let label = format!("only `{own}` has a meaning here");
+            let title = format!("`iff` uses `{name}`, which is not the assertion's variable");
+            let label = format!("only `{own}` can be used here");
             self.tables.report(Diagnostic::new(Code::ForeignVariable, title, span, label));
         }
         found

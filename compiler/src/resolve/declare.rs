@@ -1,127 +1,19 @@
-//! Reads the blocks: which types there are, what extends what, and which names a block declares.
+//! Reads the blocks: the types, their supertypes, and the names that each block declares.
 //!
-//! In: the policy's blocks. Out: [`Blocks`]; every block's type is in the tables with the concrete types
-//! that it admits, and [`Block::names`] holds its own and its inherited declarations. Afterwards a name in
-//! shorthand is one look-up, and no later pass walks `extends`.
+//! In: the policy's blocks. Out: [`Blocks`]. Every block's type is in the tables with the concrete types that
+//! it admits, and [`Block::names`] holds its own and inherited declarations. So a name in shorthand takes one
+//! look-up, and no later pass follows `extends`.
 //!
-//! Two blocks of one name, and other double declarations, are reported here; the first one counts, so that
-//! the rest of the policy can still be checked.
+//! Duplicate blocks and declarations are reported here. The first one counts, so that the rest of the policy
+//! can still be checked.
 
+use super::blocks::{Block, Blocks, Declared, Kind, Names};
 use super::inherit;
 use super::tables::Tables;
 use crate::diagnostic::{Code, Diagnostic};
-use crate::ir::{BlockInfo, TypeDef, TypeId, TypeKind};
+use crate::ir::{TypeDef, TypeId, TypeKind};
 use crate::source::Span;
 use crate::syntax::ast::{self, BlockKind, Item, Member, Name};
-use indexmap::IndexMap;
-use rustc_hash::{FxBuildHasher, FxHashMap};
-
-/// What a declared name is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
-    Role,
-    Permission,
-    /// A relation to this type.
-    Relation(TypeId),
-}
-
-impl Kind {
-    /// The author's word for it.
-    pub(super) fn noun(self) -> &'static str {
-        match self {
-            Self::Role => "role",
-            Self::Permission => "permission",
-            Self::Relation(_) => "relation",
-        }
-    }
-}
-
-/// A declared name.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Declared {
-    pub(super) kind: Kind,
-    pub(super) span: Span,
-}
-
-/// Names of a block in the order of their declaration.
-pub(super) type Names<'a> = IndexMap<&'a str, Declared, FxBuildHasher>;
-
-/// A block whose names are known.
-#[derive(Debug)]
-pub(super) struct Block<'a> {
-    pub(super) ast: &'a ast::Block,
-    /// The block's type; of no meaning for the global block.
-    pub(super) ty: TypeId,
-    /// Own and inherited names.
-    pub(super) names: Names<'a>,
-    /// The blocks after `extends`, as positions in [`Blocks::list`].
-    pub(super) direct: Vec<usize>,
-    /// All supertypes, as positions in [`Blocks::list`].
-    pub(super) supers: Vec<usize>,
-    /// All subtypes, as positions in [`Blocks::list`].
-    pub(super) subs: Vec<usize>,
-}
-
-impl<'a> Block<'a> {
-    fn new(ast: &'a ast::Block, ty: TypeId) -> Self {
-        let (direct, supers, subs) = (Vec::new(), Vec::new(), Vec::new());
-        Self { ast, ty, names: Names::default(), direct, supers, subs }
-    }
-
-    /// Whether one of the block's names is declared by a supertype and not by itself.
-    pub(super) fn inherits(&self, declared: &Declared) -> bool {
-        !self.ast.span.range().contains(&(declared.span.start as usize))
-    }
-}
-
-/// All blocks, with the global one apart.
-#[derive(Debug, Default)]
-pub(super) struct Blocks<'a> {
-    pub(super) list: Vec<Block<'a>>,
-    pub(super) by_type: FxHashMap<TypeId, usize>,
-    pub(super) global: Option<Block<'a>>,
-}
-
-impl<'a> Blocks<'a> {
-    /// The block of a type.
-    pub(super) fn of(&self, ty: TypeId) -> Option<&Block<'a>> {
-        self.by_type.get(&ty).and_then(|&at| self.list.get(at))
-    }
-
-    /// What `GET /policy_metadata` tells.
-    pub(super) fn infos(&self, tables: &Tables) -> Vec<BlockInfo> {
-        let empty = Names::default();
-        let global = ("global", self.global.as_ref().map_or(&empty, |block| &block.names));
-        let named = self.list.iter().map(|block| (block.ast.name.value.as_str(), &block.names));
-        let mut infos: Vec<_> =
-            named.chain([global]).map(|(name, names)| info(name, names, tables)).collect();
-        infos.sort_by(|a, b| a.name.cmp(&b.name));
-        infos
-    }
-}
-
-fn info(name: &str, names: &Names<'_>, tables: &Tables) -> BlockInfo {
-    let mut info = BlockInfo {
-        name: name.to_owned(),
-        roles: Vec::new(),
-        permissions: Vec::new(),
-        relations: Vec::new(),
-    };
-    for (&name, declared) in names {
-        match declared.kind {
-            Kind::Role => info.roles.push(name.to_owned()),
-            Kind::Permission => info.permissions.push(name.to_owned()),
-            Kind::Relation(ty) => {
-                let ty = tables.types.get(ty.index()).map_or("", |def| &def.name);
-                info.relations.push((name.to_owned(), ty.to_owned()));
-            }
-        }
-    }
-    info.roles.sort_unstable();
-    info.permissions.sort_unstable();
-    info.relations.sort_unstable();
-    info
-}
 
 /// Reads all blocks of the policy.
 pub(super) fn declare<'a>(tables: &mut Tables, policy: &'a ast::Policy) -> Blocks<'a> {
@@ -134,7 +26,7 @@ pub(super) fn declare<'a>(tables: &mut Tables, policy: &'a ast::Policy) -> Block
             BlockKind::Global => add_global(tables, &mut blocks, ast),
         }
     }
-    // Only now: a relation may be to a type whose block comes later.
+    // After all types are known, because a relation may lead to a type whose block comes later.
     for block in blocks.list.iter_mut().chain(&mut blocks.global) {
         block.names = own_names(tables, block.ast);
     }
@@ -149,7 +41,7 @@ fn add_block<'a>(tables: &mut Tables, blocks: &mut Blocks<'a>, ast: &'a ast::Blo
         let diagnostic = match blocks.of(ty) {
             Some(first) => Diagnostic::new(
                 Code::DuplicateBlock,
-                format!("there are two blocks of the name `{name}`"),
+                format!("there are two blocks named `{name}`"),
                 ast.name.span,
                 "the second one",
             )
@@ -274,11 +166,11 @@ fn add_name<'a>(tables: &mut Tables, block: &ast::Block, names: &mut Names<'a>, 
         format!("here a {}", kind.noun()),
     )
     .with_label(first.span, format!("first declared here as a {}", first.kind.noun()))
-    .with_note("shorthand could not tell which one is meant");
+    .with_note("shorthand could not distinguish the two");
     tables.report(diagnostic);
 }
 
-/// Writes into the tables which concrete types each type admits.
+/// Records in the tables which concrete types each type admits.
 fn admit(tables: &mut Tables, blocks: &Blocks<'_>) {
     let of_kind = |types: &[TypeDef], actors_only: bool| -> Vec<TypeId> {
         let wanted = |kind| match kind {

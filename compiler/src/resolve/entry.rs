@@ -1,4 +1,4 @@
-//! Adds the implied entry points of a policy.
+//! Adds the implied entry points.
 //!
 //! In: all rules. Out: `allow(actor, action, resource) if has_permission(actor, action, resource)` and its
 //! form without a resource, each unless the policy defines `allow` with that many parameters.

@@ -1,6 +1,6 @@
-//! Makes flat rules of a nested one: each alternative a rule, each negation on a single test.
+//! Flattens rules: each alternative becomes a rule, and each negation applies to a single test.
 //!
-//! In: a [`Draft`] whose variables have their scopes. Out: rules in the tables, whose bodies are plain
+//! In: a [`Draft`], whose variables get their scopes here. Out: rules in the tables whose bodies are plain
 //! conjunctions.
 //!
 //! ```text
@@ -10,9 +10,9 @@
 //!                                       p(x) :- a(x), not 'p.1(x)     'p.1(x) :- e(x, y), b(y)
 //! ```
 //!
-//! Distribution is exponential in the worst case, so a conjunction that would have more than
-//! [`limits::ALTERNATIVES`] alternatives turns its largest disjunctions into generated predicates over the
-//! variables that they share with the rest of the rule.
+//! Distribution is exponential in the worst case. So a conjunction with more than [`limits::ALTERNATIVES`]
+//! alternatives replaces its largest disjunctions by generated predicates over the variables that they share
+//! with the rest of the rule.
 
 use super::formula::{Draft, Formula, Test, TestKind, intersect, variable};
 use super::scope;
@@ -25,7 +25,7 @@ use crate::source::Span;
 /// A conjunction of tests.
 type Alternative = Vec<Test>;
 
-/// Adds the rules that a draft stands for.
+/// Adds the rules equivalent to a draft.
 pub(super) fn flatten(tables: &mut Tables, mut draft: Draft) {
     let mut n_tests = 0;
     draft.body.for_each(&mut |_| n_tests += 1);
@@ -55,7 +55,7 @@ fn count(uses: &mut [usize], var: VarId) {
 struct Flattener<'t> {
     tables: &'t mut Tables,
     vars: Vec<Variable>,
-    /// How many `not`s deep each variable lives.
+    /// The depth of each variable's scope, in `not`s.
     depths: Vec<u32>,
     /// How often each variable occurs in the whole rule.
     uses: Vec<usize>,
@@ -64,7 +64,7 @@ struct Flattener<'t> {
 }
 
 impl Flattener<'_> {
-    /// The alternatives of a formula that stands `depth` `not`s deep; none: false.
+    /// The alternatives of a formula inside `depth` `not`s; false if empty.
     fn alternatives(&mut self, formula: &Formula, depth: u32) -> Vec<Alternative> {
         match formula {
             Formula::Test(test) => vec![vec![test.clone()]],
@@ -82,7 +82,7 @@ impl Flattener<'_> {
         }
     }
 
-    /// Turns the largest disjunctions into predicates until their product is within the limit.
+    /// Replaces the largest disjunctions by predicates until their product is within the limit.
     fn shrink(&mut self, parts: &[Formula], choices: &mut [Vec<Alternative>]) {
         let product = |choices: &[Vec<Alternative>]| {
             choices.iter().fold(1_usize, |product, choice| product.saturating_mul(choice.len()))
@@ -95,7 +95,7 @@ impl Flattener<'_> {
         }
     }
 
-    /// The variables of a part that occur elsewhere in the rule too.
+    /// The variables of a part that also occur elsewhere in the rule.
     fn shared(&self, part: &Formula) -> Vec<VarId> {
         let mut inside = vec![0; self.uses.len()];
         part.for_each(&mut |test| test.vars().for_each(|var| count(&mut inside, var)));
@@ -106,7 +106,7 @@ impl Flattener<'_> {
             .collect()
     }
 
-    /// Makes a predicate of alternatives, over these variables.
+    /// Generates a predicate from alternatives, over these variables.
     fn outline(&mut self, alternatives: Vec<Alternative>, vars: &[VarId]) -> Test {
         let span = alternatives.iter().flatten().map(|test| test.span).reduce(Span::to).unwrap_or(self.span);
         let of = self.tables.predicate_name(self.head).to_owned();
@@ -142,13 +142,13 @@ impl Flattener<'_> {
         product(choices)
     }
 
-    /// Whether a variable is local to the `not` that stands at `depth`, or to a deeper one.
+    /// Whether a variable is local to the `not` at `depth` or to a deeper one.
     fn is_local(&self, var: VarId, depth: u32) -> bool {
         self.depths.get(var.index()).is_some_and(|&lives| lives > depth)
     }
 
-    /// The test with fresh local variables, unless it is the first of its `not`: in
-    /// `not (p(x) or q(x))` each negated test has its own `x`.
+    /// The test with fresh local variables, unless it is the first of its `not`. In `not (p(x) or q(x))`,
+    /// each negated test has its own `x`.
     fn apart(&mut self, mut test: Test, depth: u32, at: usize) -> Test {
         let mut locals: Vec<VarId> = test.vars().filter(|&var| at > 0 && self.is_local(var, depth)).collect();
         locals.sort_unstable();
@@ -163,8 +163,8 @@ impl Flattener<'_> {
         test
     }
 
-    /// Adds a rule for each alternative; a predicate without any keeps one rule that never holds, so that
-    /// it is not taken for a predicate of stored facts.
+    /// Adds a rule for each alternative. Without alternatives, adds one rule that never holds, so that the
+    /// predicate is not mistaken for one of stored facts.
     fn add_rules(&mut self, head: PredId, params: &[Term], alternatives: Vec<Alternative>) {
         if alternatives.is_empty() {
             let never = Literal { kind: LiteralKind::False, span: self.span };
@@ -178,7 +178,7 @@ impl Flattener<'_> {
     }
 }
 
-/// All ways to choose one alternative of each, joined.
+/// The cross product of the choices.
 fn product(choices: Vec<Vec<Alternative>>) -> Vec<Alternative> {
     let mut product: Vec<Alternative> = vec![Vec::new()];
     for mut choice in choices {
@@ -199,7 +199,7 @@ fn product(choices: Vec<Vec<Alternative>>) -> Vec<Alternative> {
     product
 }
 
-/// Renumbers the variables of a rule so that only those it mentions are left.
+/// Renumbers the variables of a rule and drops unused ones.
 struct Compact<'v> {
     all: &'v [Variable],
     ids: Vec<Option<VarId>>,
@@ -214,8 +214,8 @@ impl<'v> Compact<'v> {
     fn rule(mut self, head: PredId, params: &[Term], tests: Alternative, span: Span) -> Rule {
         let params = params.iter().map(|&term| self.term(term)).collect();
         let mut body: Vec<Literal> = Vec::with_capacity(tests.len());
-        // Types last: they narrow variables of other tests, and one that has no other test is only
-        // asked to exist.
+        // Types last: they narrow variables of other tests; a variable without another test only needs to
+        // exist.
         let (types, tests): (Vec<Test>, Vec<Test>) = tests.into_iter().partition(|test| match test.kind {
             TestKind::OfType { polarity: Polarity::Positive, .. } => true,
             TestKind::OfType { polarity: Polarity::Negated, .. }

@@ -1,8 +1,7 @@
-//! A rule before it is flat: a condition of `and`, `or` and `not` over tests, in ids.
+//! A rule before flattening: a condition of `and`, `or` and `not` over tests, with resolved names.
 //!
-//! In: nothing, these are types. Shorthand ([`desugar`](super::desugar)) and longhand
-//! ([`lower`](super::lower)) both become a [`Draft`]; [`scope`](super::scope) and
-//! [`flatten`](super::flatten) know only drafts.
+//! Data types only. Shorthand ([`desugar`](super::desugar)) and longhand ([`lower`](super::lower)) both
+//! become a [`Draft`], the input of [`scope`](super::scope) and [`flatten`](super::flatten).
 
 use super::tables::Tables;
 use crate::ir::{CompareOp, ConstId, Polarity, PredId, Term, TypeId, VarId, VarType, Variable};
@@ -23,9 +22,9 @@ pub(super) struct Draft {
 /// A condition.
 #[derive(Clone, Debug)]
 pub(super) enum Formula {
-    /// All hold; none: true.
+    /// All hold; true if empty.
     And(Vec<Formula>),
-    /// One holds; none: false.
+    /// At least one holds; false if empty.
     Or(Vec<Formula>),
     /// Does not hold.
     Not(Box<Formula>),
@@ -33,14 +32,14 @@ pub(super) enum Formula {
     Test(Test),
 }
 
-/// A test that cannot be taken apart.
+/// An atomic test.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Test {
     pub(super) kind: TestKind,
     pub(super) span: Span,
 }
 
-/// What is tested; like [`LiteralKind`](crate::ir::LiteralKind), but closed under negation.
+/// The kind of a test: like [`LiteralKind`](crate::ir::LiteralKind), but closed under negation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum TestKind {
     Atom { polarity: Polarity, pred: PredId, args: Vec<Term> },
@@ -56,14 +55,14 @@ impl Draft {
         Self { head, params, vars, body: Formula::truth(true), span, names }
     }
 
-    /// A variable that no name leads to.
+    /// A new variable that no name refers to.
     pub(super) fn fresh(&mut self, name: &str, ty: VarType) -> VarId {
         let id = VarId::from_index(self.vars.len());
         self.vars.push(Variable { name: name.to_owned(), ty });
         id
     }
 
-    /// The variable of this name; `_` is a new one each time.
+    /// The variable of this name; each `_` is a new one.
     pub(super) fn var(&mut self, name: &str) -> VarId {
         if name == "_" {
             return self.fresh(name, VarType::Any);
@@ -76,7 +75,7 @@ impl Draft {
         id
     }
 
-    /// Lets a name lead to a variable.
+    /// Makes a name refer to a variable.
     pub(super) fn bind(&mut self, name: &str, var: VarId) {
         self.names.insert(name.to_owned(), var);
     }
@@ -100,7 +99,7 @@ impl Formula {
         Self::Test(Test { kind: TestKind::Atom { polarity: Polarity::Positive, pred, args }, span })
     }
 
-    /// Calls `each` with every test inside, those under a `not` too.
+    /// Calls `each` with every test inside, including those under a `not`.
     pub(super) fn for_each(&self, each: &mut impl FnMut(&Test)) {
         match self {
             Self::And(parts) | Self::Or(parts) => parts.iter().for_each(|part| part.for_each(each)),
@@ -111,7 +110,7 @@ impl Formula {
 }
 
 impl Test {
-    /// The variables, in order, each as often as it occurs.
+    /// The variables in order, with repetitions.
     pub(super) fn vars(&self) -> impl Iterator<Item = VarId> {
         let (terms, more): (&[Term], [Option<VarId>; 2]) = match &self.kind {
             TestKind::Atom { args, .. } => (args, [None, None]),
@@ -122,7 +121,7 @@ impl Test {
         terms.iter().filter_map(|&term| variable(term)).chain(more.into_iter().flatten())
     }
 
-    /// The same test with other variables.
+    /// Replaces the variables.
     pub(super) fn map_vars(&mut self, map: impl Fn(VarId) -> VarId) {
         let on = |term: &mut Term| {
             if let Term::Var(var) = term {
@@ -163,7 +162,7 @@ impl Test {
     }
 }
 
-/// The variable that a term is, if it is one.
+/// The variable, if the term is one.
 pub(super) fn variable(term: Term) -> Option<VarId> {
     match term {
         Term::Var(var) => Some(var),
@@ -171,7 +170,7 @@ pub(super) fn variable(term: Term) -> Option<VarId> {
     }
 }
 
-/// Narrows a type set to these sorted types; says whether it changed.
+/// Narrows a type set to these sorted types; returns whether it changed.
 pub(super) fn intersect(ty: &mut VarType, types: &[TypeId]) -> bool {
     match ty {
         VarType::Any => {
@@ -186,7 +185,7 @@ pub(super) fn intersect(ty: &mut VarType, types: &[TypeId]) -> bool {
     }
 }
 
-/// The types of a term, where they are known.
+/// The types of a term, if known.
 pub(super) fn term_types(tables: &Tables, vars: &[Variable], term: Term) -> Option<Vec<TypeId>> {
     match term {
         Term::Var(var) => match vars.get(var.index()).map(|var| &var.ty) {

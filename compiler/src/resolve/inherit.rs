@@ -1,11 +1,10 @@
-//! Follows `extends`: all supertypes of each block, and the declarations that it inherits.
+//! Follows `extends`: finds all supertypes of each block and the declarations that it inherits.
 //!
 //! In: blocks with their own names. Out: [`Block::supers`] and [`Block::subs`] are transitive, and
-//! [`Block::names`] has the inherited names after the own ones. Blocks are taken once all their supertypes
-//! are done, without recursion, so that a chain of any length costs no stack; what is left over then is
-//! a cycle.
+//! [`Block::names`] has the inherited names after the block's own. Blocks are processed in topological order,
+//! supertypes first, without recursion, so a long chain needs no stack. Blocks that remain form a cycle.
 
-use super::declare::{Block, Blocks, Names};
+use super::blocks::{Block, Blocks, Names};
 use super::tables::{Replace, Tables};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ir::TypeKind;
@@ -52,7 +51,7 @@ pub(super) fn inherit(tables: &mut Tables, blocks: &mut Blocks<'_>) {
     }
 }
 
-/// The blocks that one block names after `extends`; wrong names are reported and left out.
+/// The blocks named after `extends`; unknown names are reported and dropped.
 fn direct_supers(tables: &mut Tables, blocks: &Blocks<'_>, at: usize) -> Vec<usize> {
     let Some(block) = blocks.list.get(at) else { return Vec::new() };
     let mut supers = Vec::new();
@@ -124,7 +123,7 @@ fn above(tables: &mut Tables, blocks: &Blocks<'_>, block: &Block<'_>, name: &Nam
     Ok(at)
 }
 
-/// The blocks in an order in which supertypes come first; `None`, and reported, if there is a cycle.
+/// The blocks in topological order, supertypes first. A cycle is reported and gives `None`.
 fn supers_first(tables: &mut Tables, blocks: &Blocks<'_>, direct: &[Vec<usize>]) -> Option<Vec<usize>> {
     let mut waiting: Vec<usize> = direct.iter().map(Vec::len).collect();
     let mut below = vec![Vec::new(); direct.len()];
@@ -158,8 +157,8 @@ fn supers_first(tables: &mut Tables, blocks: &Blocks<'_>, direct: &[Vec<usize>])
 /// Reports each cycle among the blocks that still wait for a supertype.
 fn report_cycles(tables: &mut Tables, blocks: &Blocks<'_>, direct: &[Vec<usize>], waiting: &[usize]) {
     let waits = |at: &usize| waiting.get(*at).is_some_and(|&n_left| n_left > 0);
-    // The walk on which a block was met; each block waits for another one, so each walk ends on a block
-    // met before: on this walk (a new cycle) or on an earlier one.
+    // The walk that visited each block. Each block waits for another, so a walk ends at a visited block: of
+    // this walk (a new cycle) or of an earlier one.
     let mut met: Vec<Option<usize>> = vec![None; direct.len()];
     for start in (0..direct.len()).filter(waits) {
         let mut path = Vec::new();
@@ -190,12 +189,12 @@ fn report_cycle(tables: &mut Tables, cycle: &[&Block<'_>]) {
     );
     for step in cycle.iter().skip(1) {
         diagnostic = diagnostic
-            .with_label(step.ast.name.span, format!("and goes on through `{}`", step.ast.name.value));
+            .with_label(step.ast.name.span, format!("and continues through `{}`", step.ast.name.value));
     }
-    tables.report(diagnostic.with_help("take one of these names out of its `extends`"));
+    tables.report(diagnostic.with_help("remove one of these names from its `extends`"));
 }
 
-/// All supertypes of a block, and its names with the inherited ones.
+/// All supertypes of a block, and its own and inherited names.
 fn gather<'a>(
     tables: &mut Tables,
     blocks: &Blocks<'a>,

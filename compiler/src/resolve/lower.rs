@@ -1,7 +1,7 @@
-//! Reads longhand: rules and conditions, names to ids, literals to constants.
+//! Lowers longhand rules: names become ids, literals become constants.
 //!
-//! In: a rule of the syntax tree. Out: a [`Draft`]. Comparisons of two literals are decided here, so that
-//! later stages meet none. A type that no block declares becomes a plain type where it is first used.
+//! In: a rule of the syntax tree. Out: a [`Draft`]. Comparisons of two literals are decided here, so later
+//! stages never see one. A type that no block declares becomes a plain type at its first use.
 
 use super::formula::{Draft, Formula, Test, TestKind};
 use super::tables::Tables;
@@ -11,7 +11,7 @@ use crate::source::Span;
 use crate::syntax::ast::{self, Comparison, Expr, Name, Param, Spanned};
 use indexmap::IndexSet;
 
-/// Reads a longhand rule.
+/// Lowers a longhand rule.
 pub(super) fn rule(tables: &mut Tables, rule: &ast::Rule) -> Draft {
     let head = tables.predicate(&rule.name.value, rule.params.len());
     let mut draft = Draft::new(head, rule.span);
@@ -22,7 +22,7 @@ pub(super) fn rule(tables: &mut Tables, rule: &ast::Rule) -> Draft {
     draft
 }
 
-/// Reads the parameters of a head into the draft.
+/// Lowers the parameters of a head into the draft.
 pub(super) fn params(tables: &mut Tables, draft: &mut Draft, params: &[Param]) {
     for param in params {
         let read = term(tables, draft, &param.term);
@@ -34,20 +34,21 @@ pub(super) fn params(tables: &mut Tables, draft: &mut Draft, params: &[Param]) {
     }
 }
 
-/// Reads a term.
+/// Lowers a term.
 pub(super) fn term(tables: &mut Tables, draft: &mut Draft, term: &Spanned<ast::Term>) -> Term {
     match &term.value {
         ast::Term::Variable(name) => Term::Var(draft.var(name)),
         ast::Term::CurrentUnixTime => Term::Now,
         ast::Term::String(_) | ast::Term::Integer(_) | ast::Term::Boolean(_) | ast::Term::Object { .. } => {
-            // What is wrong with a literal is reported; any literal then stands for it.
+            // A wrong literal has been reported; any literal can replace it.
             let literal = literal(tables, term).unwrap_or_else(|| tables.string(""));
             Term::Const(literal)
         }
     }
 }
 
-/// Reads a literal; `None` if the term is none, or one that no value can have, which is reported.
+/// Lowers a literal. `None` if the term is not a literal, or is one that no value can have, which is
+/// reported.
 pub(super) fn literal(tables: &mut Tables, term: &Spanned<ast::Term>) -> Option<ConstId> {
     match &term.value {
         ast::Term::String(text) => Some(tables.string(text)),
@@ -84,7 +85,7 @@ fn object(tables: &mut Tables, ty: &Name, id: &Spanned<String>) -> Option<ConstI
     let Some(text) = canonical else {
         tables.report(Diagnostic::new(
             Code::MalformedObject,
-            format!("`{}` is no value of type `{}`", id.value, ty.value),
+            format!("`{}` is not a value of type `{}`", id.value, ty.value),
             id.span,
             if type_id == TypeId::INTEGER { "an integer is needed" } else { "`true` or `false` is needed" },
         ));
@@ -93,7 +94,7 @@ fn object(tables: &mut Tables, ty: &Name, id: &Spanned<String>) -> Option<ConstI
     Some(tables.constant(type_id, &text))
 }
 
-/// Reads a condition.
+/// Lowers a condition.
 pub(super) fn expr(tables: &mut Tables, draft: &mut Draft, expr: &Expr) -> Formula {
     let all = |tables: &mut Tables, draft: &mut Draft, parts: &[Expr]| -> Vec<Formula> {
         parts.iter().map(|part| self::expr(tables, draft, part)).collect()
@@ -111,7 +112,7 @@ pub(super) fn expr(tables: &mut Tables, draft: &mut Draft, expr: &Expr) -> Formu
     }
 }
 
-/// Reads a predicate call.
+/// Lowers a predicate call.
 pub(super) fn call(tables: &mut Tables, draft: &mut Draft, call: &ast::Call) -> Formula {
     let pred = tables.predicate(&call.name.value, call.args.len());
     let args = call.args.iter().map(|arg| term(tables, draft, arg)).collect();
@@ -150,7 +151,7 @@ fn compare(
     }
 }
 
-/// Reports a side of an order comparison that is known not to be an Integer.
+/// Reports an operand of an order comparison that is known not to be an Integer.
 fn check_integer(tables: &mut Tables, draft: &Draft, term: Term, span: Span) -> bool {
     let types = match term {
         Term::Const(constant) => VarType::OneOf(vec![tables.constant_type(constant)]),
@@ -165,7 +166,7 @@ fn check_integer(tables: &mut Tables, draft: &Draft, term: Term, span: Span) -> 
     integer
 }
 
-/// The refusal of an order comparison of values of these types.
+/// The diagnostic for an order comparison of values of these types.
 pub(super) fn not_an_integer(tables: &Tables, types: &[TypeId], span: Span) -> Diagnostic {
     let label = match types {
         [only] => {
@@ -178,7 +179,7 @@ pub(super) fn not_an_integer(tables: &Tables, types: &[TypeId], span: Span) -> D
         .with_help("compare with `=` or `!=`, or give the value the type `Integer`")
 }
 
-/// A comparison of two literals.
+/// Decides a comparison of two literals.
 fn decide(tables: &Tables, op: CompareOp, left: ConstId, right: ConstId) -> bool {
     let number = |constant| tables.constant_text(constant).parse::<i64>().ok();
     let ordering = number(left).zip(number(right)).map(|(left, right)| left.cmp(&right));
@@ -206,11 +207,11 @@ fn one_of(
             tables.report(
                 Diagnostic::new(
                     Code::NotALiteral,
-                    "only literals can stand in the list of an `in`",
+                    "the list after `in` can contain only literals",
                     element.span,
                     "not a literal",
                 )
-                .with_help("write an alternative of its own: `or x = …`"),
+                .with_help("write a separate alternative: `or x = …`"),
             );
             continue;
         }

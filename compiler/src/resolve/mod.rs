@@ -1,19 +1,20 @@
-//! Gives every name of a policy its meaning: the syntax tree becomes typed, flat rules.
+//! Resolves names: turns the syntax tree into typed, flat rules.
 //!
-//! In: a syntax tree. Out: a [`Program`] if nothing is wrong, and every finding. Afterwards no unknown name
-//! exists: shorthand is spelled out, each rule is a flat conjunction, each variable has the set of types that
-//! it may take, and what may be stored is known.
+//! In: a syntax tree. Out: all findings, and a [`Program`] if none is an error. Afterwards every name is
+//! resolved, shorthand is expanded, each rule is a flat conjunction, each variable has a set of possible
+//! types, and the signatures say which facts may be stored.
 //!
 //! ```text
 //! blocks ──declare──▶ names and types ─┐
-//!   └─ shorthand ──────────────────desugar─▶ Draft ─┬─scope──▶ where each variable lives
+//!   └─ shorthand ──────────────────desugar─▶ Draft ─┬─scope──▶ scope of each variable
 //! rules ───────────────────────────lower───▶ Draft ─┘    └─flatten──▶ rules ──infer──▶ variable types
-//! tests ─────cases──▶ facts, goals                            └──signature──▶ what may be stored
+//! tests ─────cases──▶ facts, goals                            └──signature──▶ signatures
 //! ```
 //!
-//! Each pass reports all it can and goes on, so that an author sees every mistake at once. Not here: whether
-//! a predicate depends on its own negation, which only the rules that a question needs can tell.
+//! Each pass reports what it finds and continues, so that one run shows every mistake. Whether a predicate
+//! depends on its own negation is checked later, in `strata`.
 
+mod blocks;
 mod cases;
 mod declare;
 mod desugar;
@@ -37,7 +38,7 @@ use crate::source::SourceMap;
 use crate::syntax::ast::{Item, Policy};
 use tables::Tables;
 
-/// Resolves a policy; the program is there if no finding is an error. Findings are not sorted.
+/// Resolves a policy. There is a program if no finding is an error. Findings are not sorted.
 pub fn resolve(source: &SourceMap, policy: &Policy) -> (Option<Program>, Vec<Diagnostic>) {
     let mut tables = Tables::new();
     let blocks = declare::declare(&mut tables, policy);
@@ -56,7 +57,8 @@ pub fn resolve(source: &SourceMap, policy: &Policy) -> (Option<Program>, Vec<Dia
     infer::infer(&mut tables, &blocks, &declared);
     let stated = signature::stated(&mut tables, &blocks);
     let signatures = signature::signatures(&tables, &declared, &stated);
-    // Lints of a policy with mistakes would mostly repeat them: a rule that is refused uses nothing.
+    // Lints would mostly repeat the mistakes: for example, anything that a rejected rule reads would count as
+    // unused.
     if tables.diagnostics.is_empty() {
         lint::lint(&mut tables, &blocks, policy);
     }

@@ -1,17 +1,17 @@
-//! Decides what each variable of a rule ranges over, and refuses what nothing binds.
+//! Finds the scope of each variable, and rejects variables that nothing binds.
 //!
-//! In: a [`Draft`], where one name is one variable. Out: for each variable how many `not`s deep it
-//! lives. A variable that occurs only inside one `not` is existential there and lives at that `not`'s depth;
-//! everything else lives at depth 0, in the head or the positive part. Afterwards no two `not`s share a
-//! variable that is local to both, and every variable of a negated test or a comparison is bound.
+//! In: a [`Draft`], in which each name is one variable. Out: the depth of each variable's scope, counted in
+//! `not`s. A variable that occurs only inside one `not` is existential there and has that `not`'s depth. All
+//! others have depth 0: they occur in the head or the positive part. Afterwards no two `not`s share a local
+//! variable, and every variable of a negated test or a comparison is bound.
 //!
 //! ```text
 //! ok(u) if member(u, g) and not (banned(u, x) and not forgiven(u, x, y));
 //!    0             0 0              0  1              0  1  2
 //! ```
 //!
-//! A variable is *bound* by the head, a positive predicate, `=` to something bound, or `in`. With `or`,
-//! every alternative must bind it.
+//! A variable is *bound* by the head, a positive predicate, `=` with a bound term, or `in`. In an `or`, every
+//! alternative must bind it.
 
 use super::formula::{Draft, Formula, Test, TestKind, variable};
 use super::tables::Tables;
@@ -19,13 +19,13 @@ use crate::diagnostic::{Code, Diagnostic};
 use crate::ir::{CompareOp, Polarity, Term, VarId};
 use crate::source::Span;
 
-/// Steps that the search for bound variables may take in one rule; real rules take a few dozen.
+/// Limit on the steps of the search for bound variables in one rule; real rules take a few dozen.
 const FUEL: usize = 2_000_000;
 
 /// A set of a rule's variables.
 type Vars = Vec<bool>;
 
-/// Renames local variables apart; returns each variable's depth, or `None` if one is not bound.
+/// Renames local variables apart. Returns each variable's depth, or `None` if one is unbound.
 pub(super) fn scope(tables: &mut Tables, draft: &mut Draft) -> Option<Vec<u32>> {
     let mut head = vec![false; draft.vars.len()];
     draft.params.iter().filter_map(|&term| variable(term)).for_each(|var| insert(&mut head, var));
@@ -41,14 +41,14 @@ pub(super) fn scope(tables: &mut Tables, draft: &mut Draft) -> Option<Vec<u32>> 
         let title = format!("the condition of `{}` is too large", tables.predicate_name(draft.head));
         let found = Diagnostic::new(Code::ConditionTooLarge, title, draft.span, "split this rule");
         tables.report(
-            found.with_note(format!("what binds its variables takes more than {FUEL} steps to find")),
+            found.with_note(format!("finding what binds its variables takes more than {FUEL} steps")),
         );
         return None;
     }
     refused.is_empty().then(|| depths.into_iter().map(|depth| depth.unwrap_or(0)).collect())
 }
 
-/// Whether anything in the body needs its variables bound.
+/// Whether any part of the body needs bound variables.
 fn needs_scopes(formula: &Formula) -> bool {
     match formula {
         Formula::And(parts) | Formula::Or(parts) => parts.iter().any(needs_scopes),
@@ -63,7 +63,7 @@ fn needs_scopes(formula: &Formula) -> bool {
 struct Scope<'t> {
     tables: &'t mut Tables,
     draft: &'t mut Draft,
-    /// Where a variable lives; `None` as long as no `not` claimed it.
+    /// The depth of each variable's scope; `None` until a `not` claims it.
     depths: Vec<Option<u32>>,
     refused: Vec<VarId>,
     fuel: usize,
@@ -77,8 +77,8 @@ impl Scope<'_> {
         self.enter_nots(formula, &visible, depth);
     }
 
-    /// The variables that occur only inside `not`s of this level; those of two `not`s that must hold
-    /// together are refused.
+    /// The variables that occur only inside `not`s of this level. One that occurs in two `not`s of a
+    /// conjunction is rejected.
     fn hidden(&mut self, formula: &Formula, visible: &Vars) -> Vec<(VarId, Span)> {
         match formula {
             Formula::Test(_) => Vec::new(),
@@ -131,7 +131,7 @@ impl Scope<'_> {
         }
     }
 
-    /// Makes a variable local to a `not`; if another `not` (of another alternative) has it, a copy of it.
+    /// Makes a variable local to a `not`. If a `not` of another alternative has claimed it, makes a copy.
     fn claim(&mut self, inner: &mut Formula, var: VarId, depth: u32) {
         if let Some(slot @ None) = self.depths.get_mut(var.index()) {
             *slot = Some(depth);
@@ -143,7 +143,7 @@ impl Scope<'_> {
         }
     }
 
-    /// Checks that everything that must be bound is. `bound` are the variables that outer levels bind.
+    /// Checks that all variables that must be bound are. `bound` are those bound by outer levels.
     fn check(&mut self, formula: &Formula, mut bound: Vars, depth: u32) {
         bound.resize(self.depths.len(), false);
         grow(formula, &mut bound, &mut self.fuel);
@@ -181,7 +181,7 @@ impl Scope<'_> {
     }
 
     fn refuse_unbound(&mut self, var: VarId, test: &Test, in_negation: bool) {
-        // Without fuel, what binds the variable may not have been found.
+        // Without fuel, the search may have missed a binding.
         if self.fuel == 0 || self.refused.contains(&var) {
             return;
         }
@@ -199,7 +199,7 @@ impl Scope<'_> {
             )
         };
         let diagnostic =
-            Diagnostic::new(Code::UnboundInNegation, title, test.span, "any value could stand here");
+            Diagnostic::new(Code::UnboundInNegation, title, test.span, "this could be any value");
         self.tables.report(diagnostic.with_help(help));
     }
 
@@ -242,7 +242,7 @@ fn first_of_each(mut vars: Vec<(VarId, Span)>) -> Vec<(VarId, Span)> {
     vars
 }
 
-/// Adds the variables that occur outside every `not`.
+/// Adds the variables that occur outside of any `not`.
 fn mark_positive(formula: &Formula, vars: &mut Vars) {
     match formula {
         Formula::And(parts) | Formula::Or(parts) => parts.iter().for_each(|part| mark_positive(part, vars)),
@@ -259,10 +259,10 @@ fn rename(formula: &mut Formula, from: VarId, to: VarId) {
     }
 }
 
-/// Adds all that the formula binds to `bound`; says whether that was anything new.
+/// Adds the variables that the formula binds to `bound`; returns whether any was new.
 ///
-/// The worst case is exponential in the nesting of `or`, so each visit takes from `fuel`; with none left
-/// nothing grows any more.
+/// The worst case is exponential in the nesting of `or`, so each visit uses up `fuel`. Without fuel, nothing
+/// is added.
 fn grow(formula: &Formula, bound: &mut Vars, fuel: &mut usize) -> bool {
     match formula {
         Formula::And(parts) => grow_by_all(parts, bound, fuel),
@@ -272,7 +272,7 @@ fn grow(formula: &Formula, bound: &mut Vars, fuel: &mut usize) -> bool {
     }
 }
 
-/// Adds what parts that hold together bind, in whatever order they stand.
+/// Adds what the parts of a conjunction bind, in any order.
 fn grow_by_all(parts: &[Formula], bound: &mut Vars, fuel: &mut usize) -> bool {
     let mut tests = Vec::new();
     let mut alternatives = Vec::new();
@@ -295,7 +295,7 @@ fn grow_by_all(parts: &[Formula], bound: &mut Vars, fuel: &mut usize) -> bool {
             }
         }
         ever |= by_tests;
-        // A lone disjunction learns nothing from itself.
+        // A lone disjunction binds nothing more in a second round.
         if round > 0 && !by_tests && alternatives.len() < 2 {
             break;
         }

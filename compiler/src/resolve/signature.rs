@@ -1,14 +1,15 @@
-//! Works out what may be stored: every shape of fact that some body, entry point or `declare` consumes, that a rule
-//! derives, or that a block declares as a role or relation, read by a rule or not.
+//! Computes the signatures, which say which facts may be stored: facts that a body, entry point or `declare`
+//! reads, that a rule derives, or that a block declares as a role or relation, even if no rule reads them.
 //!
-//! In: the blocks, and the rules, typed. Out: [`Signature`]s, of which each says for each argument a set of concrete types,
-//! one String, or anything. Only a String literal narrows: an Integer or Boolean literal counts by its type, as
-//! policies store `is_closed(issue, true)` where the rules read only `is_closed(resource, false)`.
+//! In: the blocks and the typed rules. Out: [`Signature`]s, each of which has a set of concrete types, one
+//! String, or anything for each argument. Only a String literal narrows a signature. An Integer or Boolean
+//! literal counts by its type, because applications store `is_closed(issue, true)` where rules read only
+//! `is_closed(resource, false)`.
 //!
-//! Shapes that differ in one argument only are joined, so that thousands of calls leave a few signatures
-//! for each predicate; what is accepted stays the same.
+//! Signatures that differ in one argument only are merged, so that thousands of calls leave a few signatures
+//! per predicate. This does not change which facts are accepted.
 
-use super::declare::{Blocks, Kind};
+use super::blocks::{Blocks, Kind};
 use super::entry;
 use super::tables::Tables;
 use crate::ir::{ConstId, LiteralKind, PredId, Rule, Signature, SignatureArg, Term, TypeId, VarType};
@@ -16,7 +17,7 @@ use crate::syntax::ast::{Item, Policy};
 use indexmap::{IndexMap, IndexSet};
 use rustc_hash::FxBuildHasher;
 
-/// What the policy's `declare`s add.
+/// The signatures of the policy's `declare`s.
 pub(super) fn declared(tables: &mut Tables, policy: &Policy) -> Vec<Signature> {
     let mut signatures = Vec::new();
     for item in &policy.items {
@@ -31,18 +32,18 @@ pub(super) fn declared(tables: &mut Tables, policy: &Policy) -> Vec<Signature> {
     signatures
 }
 
-/// A role or relation of a block, as the fact that states it.
+/// A declared role or relation, as the fact that grants it.
 #[derive(Debug)]
 pub(super) struct Stated {
     pred: PredId,
-    /// The type before the name: who has the role, or which resource has the relation.
+    /// The type of the first argument: the actor with the role, or the resource with the relation.
     first: TypeId,
     name: ConstId,
-    /// The type behind it; a global role has none.
+    /// The type of the last argument; a global role has none.
     last: Option<TypeId>,
 }
 
-/// What the blocks declare.
+/// The roles and relations that the blocks declare.
 pub(super) fn stated(tables: &mut Tables, blocks: &Blocks<'_>) -> Vec<Stated> {
     let mut found = Vec::new();
     for block in blocks.list.iter().chain(&blocks.global) {
@@ -65,10 +66,10 @@ pub(super) fn stated(tables: &mut Tables, blocks: &Blocks<'_>) -> Vec<Stated> {
     found
 }
 
-/// An argument of a shape, with type sets interned.
+/// An argument of a signature, with interned type sets.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Arg {
-    /// Position in [`Shapes::sets`].
+    /// Position in [`Signatures::sets`].
     OneOf(usize),
     /// Position in the constants.
     Literal(usize),
@@ -76,15 +77,15 @@ enum Arg {
 }
 
 #[derive(Default)]
-struct Shapes {
+struct Signatures {
     sets: IndexSet<Vec<TypeId>, FxBuildHasher>,
     by_predicate: IndexMap<(String, usize), IndexSet<Vec<Arg>, FxBuildHasher>, FxBuildHasher>,
 }
 
-/// Everything that may be stored.
+/// All signatures of the policy.
 pub(super) fn signatures(tables: &Tables, declared: &[Signature], stated: &[Stated]) -> Vec<Signature> {
-    let mut shapes = Shapes::default();
-    // By predicate id first: most uses repeat a shape, and names cost more to look up.
+    let mut signatures = Signatures::default();
+    // By predicate id first: most uses repeat a signature, and looking up names costs more.
     let mut used: Vec<IndexSet<Vec<Arg>, FxBuildHasher>> = vec![IndexSet::default(); tables.predicates.len()];
     let mut buffer = Vec::new();
     let mut use_of = |pred: PredId, args: &mut dyn Iterator<Item = Arg>| {
@@ -97,39 +98,39 @@ pub(super) fn signatures(tables: &Tables, declared: &[Signature], stated: &[Stat
         }
     };
     for rule in &tables.rules {
-        use_of(rule.head, &mut rule.params.iter().map(|&arg| shapes.arg(tables, rule, arg)));
+        use_of(rule.head, &mut rule.params.iter().map(|&arg| signatures.arg(tables, rule, arg)));
         for literal in &rule.body {
             let LiteralKind::Atom { pred, args, .. } = &literal.kind else { continue };
-            use_of(*pred, &mut args.iter().map(|&arg| shapes.arg(tables, rule, arg)));
+            use_of(*pred, &mut args.iter().map(|&arg| signatures.arg(tables, rule, arg)));
         }
     }
     for &Stated { pred, first, name, last } in stated {
-        let first = shapes.one_of(tables.admits(first));
-        let last = last.map(|last| shapes.one_of(tables.admits(last)));
+        let first = signatures.one_of(tables.admits(first));
+        let last = last.map(|last| signatures.one_of(tables.admits(last)));
         use_of(pred, &mut [first, Arg::Literal(name.index())].into_iter().chain(last));
     }
     for (predicate, set) in tables.predicates.iter().zip(used) {
         if !set.is_empty() && !predicate.name.starts_with('\'') {
-            shapes.by_predicate.insert((predicate.name.clone(), predicate.arity), set);
+            signatures.by_predicate.insert((predicate.name.clone(), predicate.arity), set);
         }
     }
-    let string = shapes.one_of(&[TypeId::STRING]);
+    let string = signatures.one_of(&[TypeId::STRING]);
     for arity in entry::ARITIES {
         let args = [Arg::Any, string, Arg::Any].into_iter().take(arity).collect();
-        shapes.add("allow", args);
+        signatures.add("allow", args);
     }
     for signature in declared {
         let args = signature.args.iter().map(|arg| match arg {
-            SignatureArg::OneOf(types) => shapes.one_of(types),
+            SignatureArg::OneOf(types) => signatures.one_of(types),
             SignatureArg::Literal(_) | SignatureArg::Any => Arg::Any,
         });
         let args = args.collect();
-        shapes.add(&signature.predicate, args);
+        signatures.add(&signature.predicate, args);
     }
-    shapes.joined(tables)
+    signatures.joined(tables)
 }
 
-impl Shapes {
+impl Signatures {
     fn one_of(&mut self, types: &[TypeId]) -> Arg {
         match self.sets.get_index_of(types) {
             Some(at) => Arg::OneOf(at),
@@ -155,17 +156,17 @@ impl Shapes {
         self.by_predicate.entry((predicate.to_owned(), args.len())).or_default().insert(args);
     }
 
-    /// The signatures, joined, sorted by predicate.
+    /// The merged signatures, sorted by predicate.
     fn joined(mut self, tables: &Tables) -> Vec<Signature> {
         let by_predicate = std::mem::take(&mut self.by_predicate);
         let mut signatures = Vec::new();
-        for ((predicate, arity), mut shapes) in by_predicate {
+        for ((predicate, arity), mut group) in by_predicate {
             for position in (0..arity).rev() {
-                shapes = self.join(shapes, position);
+                group = self.join(group, position);
             }
-            for shape in shapes {
-                let args: Vec<SignatureArg> = shape.iter().map(|&arg| self.public(tables, arg)).collect();
-                // A call that no value fits accepts nothing.
+            for args in group {
+                let args: Vec<SignatureArg> = args.iter().map(|&arg| self.public(tables, arg)).collect();
+                // A call that no value matches accepts nothing.
                 if !args.contains(&SignatureArg::OneOf(Vec::new())) {
                     signatures.push(Signature { predicate: predicate.clone(), args });
                 }
@@ -177,32 +178,32 @@ impl Shapes {
         signatures
     }
 
-    /// Joins the shapes that differ in one position only.
+    /// Merges the signatures that differ in one position only.
     fn join(
         &mut self,
-        shapes: IndexSet<Vec<Arg>, FxBuildHasher>,
+        group: IndexSet<Vec<Arg>, FxBuildHasher>,
         position: usize,
     ) -> IndexSet<Vec<Arg>, FxBuildHasher> {
         let mut groups: IndexMap<Vec<Arg>, Vec<Arg>, FxBuildHasher> = IndexMap::default();
-        for mut shape in shapes {
-            if let Some(slot) = shape.get_mut(position) {
+        for mut signature in group {
+            if let Some(slot) = signature.get_mut(position) {
                 let arg = std::mem::replace(slot, Arg::Any);
-                groups.entry(shape).or_default().push(arg);
+                groups.entry(signature).or_default().push(arg);
             }
         }
         let mut joined = IndexSet::default();
-        for (mut shape, args) in groups {
+        for (mut signature, args) in groups {
             for arg in self.union(&args) {
-                if let Some(slot) = shape.get_mut(position) {
+                if let Some(slot) = signature.get_mut(position) {
                     *slot = arg;
                 }
-                joined.insert(shape.clone());
+                joined.insert(signature.clone());
             }
         }
         joined
     }
 
-    /// The fewest arguments that admit the same values.
+    /// A minimal list of arguments that admits the same values.
     fn union(&mut self, args: &[Arg]) -> Vec<Arg> {
         if args.contains(&Arg::Any) {
             return vec![Arg::Any];

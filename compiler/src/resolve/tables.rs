@@ -1,7 +1,7 @@
-//! The tables that a program is made of while it is being made: each name is interned once.
+//! The tables of a program under construction; each name is interned once.
 //!
-//! In: names and literals as the author wrote them. Out: ids, and at the end the vectors of a
-//! [`Program`](crate::ir::Program). Every pass of the resolver writes here; none keeps names of its own.
+//! In: names and literals as written. Out: ids, and finally the vectors of a [`Program`](crate::ir::Program).
+//! All passes of the resolver write here.
 
 use crate::diagnostic::{Code, Diagnostic, suggest};
 use crate::ir::{
@@ -13,7 +13,7 @@ use crate::syntax::ast::Name;
 use indexmap::IndexSet;
 use rustc_hash::FxHashMap;
 
-/// The growing program and what is wrong with it.
+/// The program so far, and the findings.
 #[derive(Debug)]
 pub(super) struct Tables {
     pub(super) types: Vec<TypeDef>,
@@ -22,9 +22,9 @@ pub(super) struct Tables {
     pub(super) rules: Vec<Rule>,
     pub(super) diagnostics: Vec<Diagnostic>,
     type_ids: FxHashMap<String, TypeId>,
-    /// Generated predicates so far, for their names.
+    /// Number of generated predicates, for their names.
     n_generated: usize,
-    /// Literals, variables and types of all rules together.
+    /// Literals, variables and types in all rules together.
     weight: usize,
 }
 
@@ -54,7 +54,7 @@ impl Tables {
         tables
     }
 
-    /// Adds a type that is not there yet; unless it is abstract it admits itself.
+    /// Adds a new type, which admits itself unless it is abstract.
     pub(super) fn add_type(&mut self, name: &str, kind: TypeKind) -> TypeId {
         let id = TypeId::from_index(self.types.len());
         let admits = if kind == TypeKind::Abstract { Vec::new() } else { vec![id] };
@@ -63,12 +63,12 @@ impl Tables {
         id
     }
 
-    /// The type of this name, if something mentioned it.
+    /// The type of this name, if the policy mentions it.
     pub(super) fn find_type(&self, name: &str) -> Option<TypeId> {
         self.type_ids.get(name).copied()
     }
 
-    /// The type of this name; a new one is plain.
+    /// The type of this name, added as a plain type if new.
     pub(super) fn type_named(&mut self, name: &str) -> TypeId {
         match self.find_type(name) {
             Some(id) => id,
@@ -76,7 +76,7 @@ impl Tables {
         }
     }
 
-    /// What kind of type it is.
+    /// The kind of a type.
     pub(super) fn kind(&self, ty: TypeId) -> TypeKind {
         self.types.get(ty.index()).map_or(TypeKind::Foreign, |def| def.kind)
     }
@@ -100,12 +100,12 @@ impl Tables {
         PredId::from_index(index)
     }
 
-    /// The predicate of this name and arity, if something mentioned it.
+    /// The predicate of this name and arity, if the policy mentions it.
     pub(super) fn find_predicate(&self, name: &str, arity: usize) -> Option<PredId> {
         self.predicates.get_index_of(&PredicateKey { name, arity }).map(PredId::from_index)
     }
 
-    /// A new predicate for a part of `of`'s rules; its name is one that no author can write.
+    /// A new predicate for a part of a rule of `of`; its name cannot occur in a policy.
     pub(super) fn generated(&mut self, of: &str, arity: usize) -> PredId {
         self.n_generated += 1;
         let of = of.trim_start_matches('\'');
@@ -119,7 +119,7 @@ impl Tables {
         self.predicates.get_index(pred.index()).map_or("", |predicate| &predicate.name)
     }
 
-    /// Whether the predicate was made by the resolver, so that no fact of it can be stored.
+    /// Whether the resolver generated the predicate, so that it has no stored facts.
     pub(super) fn is_generated(&self, pred: PredId) -> bool {
         self.predicate_name(pred).starts_with('\'')
     }
@@ -153,7 +153,7 @@ impl Tables {
         self.constants.get_index(constant.index()).map_or("", |constant| &constant.text)
     }
 
-    /// Adds a rule; past the limit it is dropped, and reported once.
+    /// Adds a rule. Rules beyond the limit are dropped, and reported once.
     pub(super) fn add_rule(&mut self, rule: Rule) {
         if self.is_full() {
             return;
@@ -181,7 +181,7 @@ impl Tables {
         }
     }
 
-    /// Whether the limit on rules was passed, after which nothing more is worth making.
+    /// Whether the limit on rules was exceeded, so that no more rules need be made.
     pub(super) fn is_full(&self) -> bool {
         self.rules.len() > limits::RULES || self.weight > limits::RULE_WEIGHT
     }
@@ -191,7 +191,7 @@ impl Tables {
         self.diagnostics.push(diagnostic);
     }
 
-    /// Adds a finding about a name, with the near candidate that was probably meant.
+    /// Adds a finding about a name, with a suggestion if a similar candidate exists.
     pub(super) fn report_near<'n>(
         &mut self,
         diagnostic: Diagnostic,
@@ -199,7 +199,7 @@ impl Tables {
         candidates: impl IntoIterator<Item = &'n str>,
         replace: Replace,
     ) {
-        // A suggestion costs a pass over the candidates; findings past the cap are not shown.
+        // A suggestion scans all candidates, and findings beyond the cap are not shown.
         let near = if self.diagnostics.len() < limits::DIAGNOSTICS {
             suggest::near(written, candidates)
         } else {
@@ -216,7 +216,7 @@ impl Tables {
     }
 }
 
-/// What a suggestion replaces.
+/// The text that a suggestion replaces.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Replace {
     span: Span,
@@ -235,7 +235,7 @@ impl Replace {
     }
 }
 
-/// A string as policy text.
+/// A string literal in policy syntax.
 pub(super) fn quote(text: &str) -> String {
     let mut quoted = String::with_capacity(text.len() + 2);
     quoted.push('"');

@@ -1,9 +1,9 @@
-//! Visits the parts of a written condition, for passes that do not care how they are joined.
+//! Visitors for the parts of a condition in the syntax tree.
 
 use crate::source::Span;
 use crate::syntax::ast::{Expr, Spanned, Term};
 
-/// Calls `each` with every condition inside, from the outside in.
+/// Calls `each` with every condition inside, outermost first.
 pub(super) fn for_each_expr<'a>(expr: &'a Expr, each: &mut impl FnMut(&'a Expr)) {
     each(expr);
     match expr {
@@ -14,7 +14,7 @@ pub(super) fn for_each_expr<'a>(expr: &'a Expr, each: &mut impl FnMut(&'a Expr))
     }
 }
 
-/// Calls `each` with every mention of a variable.
+/// Calls `each` with every occurrence of a variable.
 pub(super) fn each_variable<'a>(expr: &'a Expr, each: &mut impl FnMut(&'a str, Span)) {
     for_each_expr(expr, &mut |part| {
         let term = |term: &'a Spanned<Term>| {
@@ -32,7 +32,7 @@ pub(super) fn each_variable<'a>(expr: &'a Expr, each: &mut impl FnMut(&'a str, S
     });
 }
 
-/// Where the condition stands.
+/// The span of a condition.
 pub(super) fn span_of(expr: &Expr) -> Span {
     match expr {
         Expr::Or(_, span)

@@ -1,20 +1,19 @@
-//! The syntax tree of a policy: what was written, with spans, before any name means anything.
+//! The syntax tree of a policy: the text as written, with spans, before names are resolved.
 //!
-//! In: nothing, these are types. The tree holds no ids and nothing desugared; [`crate::resolve`] reads
-//! it. `on`, `role if role on "org"` and `iff` are still what the author wrote.
+//! Data types only. The tree has no ids and nothing is desugared; [`crate::resolve`] does both.
 
 use crate::source::Span;
 
-/// A value with the place where it was written.
+/// A value with its position in the source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spanned<T> {
-    /// What was written.
+    /// The value.
     pub value: T,
-    /// Where.
+    /// Its position.
     pub span: Span,
 }
 
-/// An identifier with its place.
+/// An identifier with its position.
 pub type Name = Spanned<String>;
 
 /// A whole policy, in source order.
@@ -39,7 +38,7 @@ pub enum Item {
     Test(Test),
 }
 
-/// Which kind of block it is.
+/// The kind of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BlockKind {
     /// `actor X`
@@ -59,7 +58,7 @@ pub struct Block {
     pub name: Name,
     /// The names after `extends`.
     pub extends: Vec<Name>,
-    /// What stands between the braces.
+    /// The contents of the braces.
     pub members: Vec<Member>,
     /// From the first keyword to the closing brace.
     pub span: Span,
@@ -101,13 +100,13 @@ pub struct Relations {
 pub struct Shorthand {
     /// What is granted.
     pub head: Spanned<Short>,
-    /// When.
+    /// The condition.
     pub body: ShortExpr,
     /// The whole rule with its `;`.
     pub span: Span,
 }
 
-/// A name in shorthand: a string, or the keyword that stands for each role or permission.
+/// A name in shorthand: a string, or a keyword that stands for every role or permission.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Short {
     /// `"name"`
@@ -127,13 +126,13 @@ pub enum ShortExpr {
     And(Vec<ShortExpr>, Span),
     /// `not a`
     Not(Box<ShortExpr>, Span),
-    /// `( a )`, kept so that lints can tell written precedence from implied.
+    /// `( a )`, kept so that lints can distinguish explicit from implied precedence.
     Paren(Box<ShortExpr>, Span),
     /// `"b"`, `"b" on "parent"`, `role on "org"`
     Short {
-        /// What must be held.
+        /// The role, permission or relation to hold.
         name: Spanned<Short>,
-        /// Through which relation.
+        /// The relation after `on`.
         on: Option<Name>,
         /// The whole atom.
         span: Span,
@@ -234,7 +233,7 @@ pub enum Expr {
     Paren(Box<Expr>, Span),
     /// `a < b`
     Compare {
-        /// Which comparison.
+        /// The operator.
         op: Comparison,
         /// Left side.
         left: Spanned<Term>,
@@ -245,7 +244,7 @@ pub enum Expr {
     },
     /// `x in [a, b]`
     In {
-        /// What is tried.
+        /// The tested term.
         term: Spanned<Term>,
         /// The elements.
         list: Vec<Spanned<Term>>,
@@ -320,7 +319,7 @@ pub struct Assertion {
     pub positive: bool,
     /// The predicate.
     pub name: Name,
-    /// Its parameters; at most one variable, checked later.
+    /// Its parameters. At most one may be a variable, which is checked later.
     pub params: Vec<Param>,
     /// The condition after `iff`.
     pub iff: Option<Expr>,

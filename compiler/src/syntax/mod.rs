@@ -1,19 +1,19 @@
-//! Policy text to syntax tree, and back.
+//! Reads policy text into a syntax tree, and prints trees.
 //!
-//! In: a [`SourceMap`]. Out: an [`ast::Policy`] with everything that could be read, and a diagnostic for
-//! everything that could not. Nothing fails: a statement with a mistake is mended where it is clear what
-//! was meant, left out where it is not, and reading goes on behind it, so that one run shows all
-//! mistakes. No text makes it panic, overflow the stack or take long.
+//! In: a [`SourceMap`]. Out: an [`ast::Policy`] with everything that could be read, and diagnostics for the
+//! rest. Parsing never fails. A statement with a mistake is repaired if its meaning is clear and dropped
+//! otherwise, and parsing continues after it, so that one run reports all mistakes. No text can cause a
+//! panic, a stack overflow or excessive work.
 //!
 //! ```text
 //! text ─ lexer ─▶ tokens ─ grammar ─▶ tree        print: tree ─▶ canonical text
 //!          └──────────┬───────┴─▶ error ─▶ diagnostics, sorted and capped
 //! ```
 //!
-//! The lexer bounds nesting, so whatever recurses on the tree is bounded too. This is the only module
-//! that knows the parser library.
+//! The lexer bounds nesting, which also bounds every recursion on the tree. No other module uses the parser
+//! library.
 //!
-//! Not here: what a name means. `role`, `on` and `iff` are still what the author wrote.
+//! Names are not resolved here: `role`, `on` and `iff` are still as written.
 
 pub mod ast;
 mod error;
@@ -28,7 +28,7 @@ use crate::diagnostic::{Code, Diagnostic, settle};
 use crate::limits;
 use crate::source::{SourceMap, Span};
 
-/// Reads a policy: the tree of what could be read, and what could not, sorted by position.
+/// Reads a policy into a tree. Diagnostics for what could not be read are sorted by position.
 pub fn parse(source: &SourceMap) -> (ast::Policy, Vec<Diagnostic>) {
     let text = source.text();
     if text.len() > limits::SOURCE_BYTES {

@@ -1,15 +1,14 @@
 //! The tokens of a policy.
 //!
-//! A token is a [`Kind`] of one byte; where it stands and what it says is looked up in [`Tokens`], which
-//! keeps the spans beside the kinds. The grammar so works on a plain slice of bytes, positions in it
-//! are token indexes, and [`Tokens::span`] is the one way back to bytes of the source.
+//! A token is a [`Kind`] of one byte; [`Tokens`] holds the spans in a parallel vector. The grammar's input is
+//! the slice of kinds, its positions are token indexes, and [`Tokens::span`] converts them to source bytes.
 
 use crate::source::Span;
 use chumsky::span::SimpleSpan;
 
 macro_rules! kinds {
     ($($name:ident $text:literal,)+) => {
-        /// What kind of token it is.
+        /// The kind of a token.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[repr(u8)]
         pub(super) enum Kind {
@@ -20,7 +19,7 @@ macro_rules! kinds {
             /// Every kind, in the order of their numbers.
             pub(super) const ALL: &[Self] = &[$(Self::$name,)+];
 
-            /// How a message names it: the text of the token, or a word for a class of tokens.
+            /// Its name in messages: the token's text, or a description of a class of tokens.
             pub(super) fn text(self) -> &'static str {
                 match self {
                     $(Self::$name => $text,)+
@@ -81,7 +80,7 @@ kinds! {
     Invalid "something unreadable",
 }
 
-/// Words that the grammar gives a meaning; the contextual ones are names elsewhere.
+/// Keywords. Contextual ones are names where the grammar does not expect them.
 const KEYWORDS: &[(&str, Kind)] = &[
     ("and", Kind::And),
     ("assert", Kind::Assert),
@@ -127,20 +126,19 @@ const BRACKETS: [(Kind, Kind); 3] = [
 impl Kind {
     /// The kind of a word: a keyword or a plain name.
     pub(super) fn of_word(word: &str) -> Self {
-        // The longest keyword has eleven letters; most names are told apart by their first one.
+        // No keyword is longer than eleven letters.
         if word.len() > 11 {
             return Self::Identifier;
         }
         KEYWORDS.iter().find(|(text, _)| *text == word).map_or(Self::Identifier, |&(_, kind)| kind)
     }
 
-    /// Whether it may stand where the grammar wants a name. A refused word may, because the lexer has
-    /// already reported it.
+    /// Whether it can be a name. A refused word can, because the lexer has already reported it.
     pub(super) fn is_name(self) -> bool {
         self.is_contextual() || matches!(self, Self::Identifier | Self::Refused)
     }
 
-    /// Whether it is a keyword in some places and a name in all others.
+    /// Whether it is a keyword in some places and a name elsewhere.
     fn is_contextual(self) -> bool {
         matches!(
             self,
@@ -157,17 +155,17 @@ impl Kind {
         )
     }
 
-    /// Whether it is a word that can never be a name.
+    /// Whether it is a keyword that can never be a name.
     pub(super) fn is_reserved(self) -> bool {
         !self.is_contextual() && KEYWORDS.iter().any(|&(_, kind)| kind == self)
     }
 
-    /// Whether it stands for a class of tokens, so that messages name it without backticks.
+    /// Whether it is a class of tokens, which messages name without backticks.
     pub(super) fn is_class(self) -> bool {
         matches!(self, Self::Identifier | Self::String | Self::Integer | Self::Refused | Self::Invalid)
     }
 
-    /// The closing bracket that belongs to this opening one.
+    /// The closing bracket for this opening one.
     pub(super) fn closer(self) -> Option<Self> {
         BRACKETS.iter().find(|(opener, _)| *opener == self).map(|&(_, closer)| closer)
     }
@@ -178,12 +176,12 @@ impl Kind {
     }
 }
 
-/// The tokens of one policy and where they stand.
+/// The tokens of one policy and their positions.
 #[derive(Debug, Default)]
 pub(super) struct Tokens {
-    /// What the tokens are: the grammar's input.
+    /// The kinds, which are the grammar's input.
     pub(super) kinds: Vec<Kind>,
-    /// Where they stand; as long as `kinds`.
+    /// The spans; as many as `kinds`.
     pub(super) spans: Vec<Span>,
 }
 
@@ -204,12 +202,12 @@ impl Tokens {
         self.kind(at.checked_sub(1)?)
     }
 
-    /// Where one token stands; the end of the text past the last one.
+    /// The span of a token; past the last one, the end of the text.
     pub(super) fn span_at(&self, at: usize) -> Span {
         self.spans.get(at).copied().unwrap_or_else(|| self.end_before(at))
     }
 
-    /// The empty span just behind the token before an index.
+    /// The empty span right after the token before an index.
     pub(super) fn end_before(&self, at: usize) -> Span {
         let before = at.checked_sub(1).and_then(|last| self.spans.get(last)).or(self.spans.last());
         before.map_or(Span::default(), |span| Span { start: span.end, end: span.end })

@@ -1,13 +1,13 @@
-//! Literals and quoted names of foreign SQL: each spelling becomes the text that it stands for.
+//! Reads literals and quoted names of foreign SQL; every spelling is decoded to its value.
 //!
-//! PostgreSQL has five ways to write a text. Those whose meaning is exact become one plain literal; those
-//! that mean another type (`N'…'`), or bytes that need not be text, are refused.
+//! PostgreSQL has five ways to write a text. Those with an exact meaning become a plain literal. Those of
+//! another type (`N'…'`), or that may not be valid text, are rejected.
 
 use super::{Before, Lexer, begins_word};
 use crate::bindings::token::Token;
 
 impl Lexer<'_> {
-    /// `'…'`, or the part of one that stands on a line below the rest.
+    /// `'…'`, or its continuation on another line.
     pub(super) fn text(&mut self) -> Result<(), String> {
         let joins = self.lexis.escaped_texts && self.before.line_end && self.before.text;
         let text = self.quoted('\'')?;
@@ -27,12 +27,12 @@ impl Lexer<'_> {
     fn push_text(&mut self, text: String) -> Result<(), String> {
         if matches!(self.lexemes.last(), Some(last) if matches!(last.token, Token::Text(_) | Token::Bits(_)))
         {
-            return Err("holds two texts side by side: join them with `||`".to_owned());
+            return Err("contains two texts side by side: join them with `||`".to_owned());
         }
         self.push(Token::Text(text))
     }
 
-    /// What stands between two of these quotes; a doubled one stands for itself.
+    /// The text between two of these quotes; a doubled quote stands for itself.
     fn quoted(&mut self, quote: char) -> Result<String, String> {
         self.take(quote.len_utf8());
         let mut text = String::new();
@@ -50,7 +50,7 @@ impl Lexer<'_> {
         }
     }
 
-    /// A quoted name. `[…]` has no way to hold a `]`, and is spelled with backticks afterwards.
+    /// A quoted name. `[…]` cannot contain a `]`, and is printed with backticks.
     pub(super) fn name(&mut self, quote: char) -> Result<(), String> {
         let (text, quote) = if quote == '[' {
             self.take(1);
@@ -66,19 +66,19 @@ impl Lexer<'_> {
 
     fn push_name(&mut self, text: String, quote: char) -> Result<(), String> {
         if text.is_empty() {
-            return Err("holds an empty name between quotes: write the name".to_owned());
+            return Err("contains an empty name between quotes: write the name".to_owned());
         }
         self.push(Token::Name { text, quote })
     }
 
-    /// A plain word, or a literal that begins with one.
+    /// A word, or a literal that begins with one.
     pub(super) fn word(&mut self) -> Result<(), String> {
         let length = self.rest.find(|c| !continues_word(c)).unwrap_or(self.rest.len());
         let word = self.take(length).to_owned();
         let prefix = word.to_ascii_lowercase();
         if self.rest.starts_with('$') {
             return Err(format!(
-                "holds `{word}$`, which a driver could take for a parameter: quote the name"
+                "contains `{word}$`, which a driver could take for a parameter: quote the name"
             ));
         }
         if self.lexis.escaped_texts && prefix == "u" && self.rest.starts_with("&'") {
@@ -92,7 +92,7 @@ impl Lexer<'_> {
             return self.push_name(text, '"');
         }
         if prefix == "uescape" {
-            return Err("holds UESCAPE: write the characters themselves".to_owned());
+            return Err("contains UESCAPE: write the characters themselves".to_owned());
         }
         if !self.rest.starts_with('\'') {
             return self.push(Token::Word(word));
@@ -106,7 +106,7 @@ impl Lexer<'_> {
             }
             // `date'2026-01-01'`
             prefix if self.lexis.escaped_texts && prefix != "n" => self.push(Token::Word(word)),
-            _ => Err(format!("holds `{word}'…'`: write a plain text, `'…'`")),
+            _ => Err(format!("contains `{word}'…'`: write a plain text, `'…'`")),
         }
     }
 
@@ -116,7 +116,7 @@ impl Lexer<'_> {
         let radix = if prefix == 'X' { 16 } else { 2 };
         let whole = self.lexis.escaped_texts || digits.len().is_multiple_of(2);
         if !whole || !digits.chars().all(|c| c.is_digit(radix)) {
-            return Err(format!("holds a `{prefix}'…'` with other signs than its digits"));
+            return Err(format!("contains a `{prefix}'…'` with characters other than its digits"));
         }
         self.push(Token::Bits(format!("{prefix}'{digits}'")))
     }
@@ -156,7 +156,7 @@ impl Lexer<'_> {
         }
     }
 
-    /// What follows a backslash in `E'…'`.
+    /// The escape after a backslash in `E'…'`.
     fn escape(&mut self) -> Result<char, String> {
         let Some(c) = self.peek() else { return Err("leaves a ' open: close it".to_owned()) };
         if c.is_digit(8) {
@@ -176,7 +176,7 @@ impl Lexer<'_> {
         }
     }
 
-    /// A character by its number. Numbers of one byte beyond ASCII are bytes, not characters.
+    /// A character by its code. One-byte codes beyond ASCII are bytes, not characters.
     fn coded(&mut self, radix: u32, least: usize, most: usize) -> Result<char, String> {
         let digits = self.rest.chars().take(most).take_while(|c| c.is_digit(radix)).count();
         let digits = self.take(digits).to_owned();
@@ -186,20 +186,19 @@ impl Lexer<'_> {
     }
 }
 
-/// Whether a plain name may go on so. The databases would take a `$` as well.
+/// Whether a plain name may continue with this character. The databases also allow `$`.
 fn continues_word(c: char) -> bool {
     begins_word(c) || c.is_ascii_digit()
 }
 
-/// A character by its number, if it has one and is no NUL.
+/// A character by its code, unless the code is invalid or NUL.
 fn character(number: Option<u32>) -> Result<char, String> {
-    number
-        .and_then(char::from_u32)
-        .filter(|c| *c != '\0')
-        .ok_or_else(|| "holds an escape that is no whole character: write the character itself".to_owned())
+    number.and_then(char::from_u32).filter(|c| *c != '\0').ok_or_else(|| {
+        "contains an escape that is not a whole character: write the character itself".to_owned()
+    })
 }
 
-/// The inside of `U&'…'` or `U&"…"`.
+/// Decodes the inside of `U&'…'` or `U&"…"`.
 fn decode_unicode(inside: &str) -> Result<String, String> {
     let mut text = String::new();
     let mut rest = inside;

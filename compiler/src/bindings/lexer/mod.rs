@@ -1,12 +1,12 @@
-//! Foreign SQL to tokens: the gate through which a caller's own text comes in.
+//! Splits foreign SQL into tokens. Every text from a caller passes through here.
 //!
-//! In: a text, and how its database reads one ([`Lexis`]). Out: [`Lexeme`]s without comments. The reading is
-//! the database's own, rule by rule: where comments end, what a backslash means, how far an operator
-//! reaches. Whatever the database, a driver on the way to it, or the next reader could take in another way is
-//! refused with a remedy: parameters in any spelling, unusual spaces, numbers that run into names.
+//! In: a text, and its database's lexical rules ([`Lexis`]). Out: [`Lexeme`]s without comments. The lexer
+//! follows the database exactly: where comments end, what a backslash means, how far an operator extends.
+//! Text that the database, a driver or another parser could read differently is rejected with a remedy:
+//! parameters in any spelling, unusual spaces, numbers that run into names.
 //!
-//! So what comes out has every bracket closed, and nothing outside literals that means anything to a driver.
-//! Errors are phrases that follow *the query*: "holds the parameter `$1`: …".
+//! In the output every bracket is closed, and nothing outside literals means anything to a driver. Errors
+//! continue a sentence that begins with "the query": "contains the parameter `$1`: …".
 
 mod literal;
 
@@ -14,29 +14,29 @@ use super::token::{Lexeme, Token};
 use crate::dialect::lexis::Lexis;
 use crate::limits;
 
-/// The characters of which PostgreSQL makes operators.
+/// The characters that PostgreSQL allows in operators.
 const OPERATOR_CHARACTERS: &str = "~!@#^&|`?+-*/%<>=";
 
-/// Bytes of a run of operator characters that are looked at. No operator is as long.
+/// Limit on the bytes examined for an operator; no operator is as long.
 const LONGEST_RUN: usize = 32;
 
-/// What was read.
+/// The tokens of a text.
 #[derive(Debug)]
 pub(super) struct Lexed {
     /// The tokens, none of them a comment or a `;`.
     pub(super) lexemes: Vec<Lexeme>,
-    /// There was a comment.
+    /// Whether there was a comment.
     pub(super) comments: bool,
-    /// The comments that reach to the end of a line, without their `--`.
+    /// The line comments, without their `--`.
     pub(super) line_comments: Vec<String>,
-    /// There was a `;` at the end.
+    /// Whether there was a `;` at the end.
     pub(super) ended: bool,
 }
 
 /// Reads a text.
 pub(super) fn read(text: &str, lexis: &'static Lexis) -> Result<Lexed, String> {
     if text.contains('\0') {
-        return Err("holds a NUL character, which no database takes: remove it".to_owned());
+        return Err("contains a NUL character, which no database takes: remove it".to_owned());
     }
     let mut lexer = Lexer {
         rest: text,
@@ -70,19 +70,19 @@ struct Lexer<'a> {
     ended: bool,
 }
 
-/// What is known of the place before the next token.
+/// What came before the next token.
 #[derive(Debug, Default)]
 struct Before {
-    /// White space or a comment stands there.
+    /// White space or a comment.
     gap: bool,
-    /// A line ends there.
+    /// A line end.
     line_end: bool,
-    /// A text in plain quotes stands there, with no comment in brackets behind it; one more would continue it.
+    /// A text in plain quotes, with no block comment after it, so that another text would continue it.
     text: bool,
 }
 
-/// Whether a plain name may begin so. Other letters than these are refused: the databases take nearly every
-/// character beyond ASCII for a letter, spaces that cannot be seen among them.
+/// Whether a plain name may begin with this character. Other letters are rejected, because databases accept
+/// nearly every non-ASCII character as a letter, even invisible spaces.
 fn begins_word(c: char) -> bool {
     c == '_' || c.is_alphabetic()
 }
@@ -93,7 +93,7 @@ impl Lexer<'_> {
             self.gap()?;
             let Some(c) = self.peek() else { return Ok(()) };
             if self.ended && c != ';' {
-                return Err("holds several statements: write one".to_owned());
+                return Err("contains several statements: write one".to_owned());
             }
             self.token(c)?;
         }
@@ -123,7 +123,7 @@ impl Lexer<'_> {
             c if begins_word(c) => self.word(),
             c if OPERATOR_CHARACTERS.contains(c) => self.operator(),
             c => Err(format!(
-                "holds the character `{}` outside of quotes: remove it, or quote the name",
+                "contains the character `{}` outside of quotes: remove it, or quote the name",
                 c.escape_debug()
             )),
         }
@@ -133,7 +133,7 @@ impl Lexer<'_> {
         self.rest.chars().next()
     }
 
-    /// Moves on by bytes, and returns what they were.
+    /// Moves on by some bytes and returns them.
     fn take(&mut self, bytes: usize) -> &str {
         let (taken, rest) = self.rest.split_at_checked(bytes).unwrap_or((self.rest, ""));
         self.rest = rest;
@@ -143,7 +143,7 @@ impl Lexer<'_> {
     fn push(&mut self, token: Token) -> Result<(), String> {
         if self.lexemes.len() >= limits::QUERY_TOKENS {
             let limit = limits::QUERY_TOKENS;
-            return Err(format!("has more than {limit} words and signs: move it into a view"));
+            return Err(format!("has more than {limit} tokens: move it into a view"));
         }
         self.lexemes.push(Lexeme { token, gap: self.before.gap });
         self.before = Before::default();
@@ -179,7 +179,7 @@ impl Lexer<'_> {
         }
     }
 
-    /// A comment in brackets.
+    /// A block comment.
     fn comment(&mut self) -> Result<(), String> {
         let mut depth = 0_usize;
         while !self.rest.is_empty() {
@@ -202,7 +202,7 @@ impl Lexer<'_> {
     fn opening(&mut self, bracket: char) -> Result<(), String> {
         if self.open.len() >= limits::QUERY_NESTING {
             let limit = limits::QUERY_NESTING;
-            return Err(format!("has more than {limit} brackets inside each other: move a part into a view"));
+            return Err(format!("has more than {limit} nested brackets: move a part into a view"));
         }
         self.open.push(bracket);
         self.sign(Token::Open(bracket), 1)
@@ -216,7 +216,7 @@ impl Lexer<'_> {
         self.sign(Token::Close(bracket), 1)
     }
 
-    /// A number: digits with a fraction and an exponent, ending where no database reads on.
+    /// A number: digits with a fraction and an exponent, ending where every database would end it.
     fn number(&mut self) -> Result<(), String> {
         let digits = |text: &str| text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
         let from = |at: usize| self.rest.get(at..).unwrap_or("");
@@ -235,7 +235,7 @@ impl Lexer<'_> {
         if from(length).starts_with(runs_on) {
             let shown: String = self.rest.chars().take(length + 1).collect();
             return Err(format!(
-                "holds a number that runs into what follows, `{shown}`: write plain digits such as `1.0`, \
+                "contains a number that runs into what follows, `{shown}`: write plain digits such as `1.0`, \
                  then white space"
             ));
         }
@@ -243,7 +243,7 @@ impl Lexer<'_> {
         self.push(Token::Number(number))
     }
 
-    /// The operator that is next, as far as the database reads it; no comment begins within it.
+    /// The next operator, as far as the database reads it; a comment ends it.
     fn operator_run(&self) -> &str {
         let is_operator = |c: &u8| OPERATOR_CHARACTERS.as_bytes().contains(c);
         let length = self.rest.bytes().take(LONGEST_RUN).take_while(is_operator).count();
@@ -254,7 +254,7 @@ impl Lexer<'_> {
             let exists = self.lexis.operators.iter().find(|operator| run.starts_with(**operator));
             return exists.map_or(run, |operator| *operator);
         }
-        // An operator ends in a sign only if it holds a character that those of arithmetic do not have.
+        // An operator may end in `+` or `-` only if it has a character that arithmetic operators lack.
         let is_special = run.contains(['~', '!', '@', '#', '^', '&', '|', '`', '?', '%']);
         if is_special || run.len() == LONGEST_RUN {
             return run;
@@ -267,19 +267,19 @@ impl Lexer<'_> {
         let run = self.operator_run();
         if run.contains('?') {
             return Err(format!(
-                "holds the operator `{run}`, which a driver could take for a parameter: call the function \
-                 behind it, such as `jsonb_exists` or `jsonb_path_exists`"
+                "contains the operator `{run}`, which a driver could take for a parameter: call its function, \
+                 such as `jsonb_exists` or `jsonb_path_exists`"
             ));
         }
         let Some(operator) = self.lexis.operators.iter().find(|operator| **operator == run) else {
-            return Err(format!("holds `{run}`, which is no operator that is known here: call its function"));
+            return Err(format!("contains `{run}`, which is not a known operator: call its function"));
         };
         self.take(operator.len());
-        // The standard's spelling; both databases take the two for one.
+        // The standard spelling, which both databases treat alike.
         self.push(Token::Operator(if *operator == "!=" { "<>" } else { operator }))
     }
 
-    /// Why a parameter, or what a driver could take for one, is refused.
+    /// The error for a parameter, or for what a driver could take for one.
     fn parameter(&self) -> String {
         let inside = |c: char| c.is_alphanumeric() || c == '_';
         let mut end = 0;
@@ -290,6 +290,6 @@ impl Lexer<'_> {
             end = at + c.len_utf8();
         }
         let shown: String = self.rest.get(..end).unwrap_or("").chars().take(40).collect();
-        format!("holds `{shown}`, which a driver takes for a parameter: write the value itself")
+        format!("contains `{shown}`, which a driver takes for a parameter: write the value itself")
     }
 }

@@ -1,4 +1,4 @@
-//! The columns of filters and answers.
+//! Columns of filters and answers.
 
 use super::*;
 use crate::bindings::{Name, column as read_column, output_name};

@@ -1,4 +1,4 @@
-//! Every form of document that real files have.
+//! Documents in every form that real files have.
 
 use super::*;
 use crate::bindings::{Family, Fit, Name, RowTable, SqlType};

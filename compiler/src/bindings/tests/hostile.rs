@@ -1,11 +1,11 @@
-//! Texts that want more than to be read.
+//! SQL that tries to do more than read.
 
 use super::*;
 use crate::dialect::quote::{plain_literal, plain_name};
 use crate::limits;
 
 #[test]
-fn what_is_no_single_query() {
+fn only_a_single_query_is_accepted() {
     for text in [
         "UPDATE t SET a = 1",
         "DELETE FROM t",
@@ -38,7 +38,7 @@ fn what_is_no_single_query() {
         "'x'",
     ] {
         for dialect in BOTH {
-            refused(text, dialect, "is no query");
+            refused(text, dialect, "is not a query");
         }
     }
     for text in
@@ -53,16 +53,16 @@ fn what_is_no_single_query() {
 #[test]
 fn what_writes_or_locks() {
     for (text, reason) in [
-        ("WITH x AS (DELETE FROM t RETURNING a) SELECT a FROM x", "holds DELETE"),
-        ("WITH x AS (delete/**/from t RETURNING a) SELECT a FROM x", "holds DELETE"),
-        ("WITH x AS MATERIALIZED (UPDATE t SET a = 1 RETURNING a) SELECT a FROM x", "holds UPDATE"),
-        ("WITH x AS (UPDATE ONLY t SET a = 1 RETURNING a) SELECT a FROM x", "holds UPDATE"),
-        ("WITH x AS (UPDATE \"t\" SET a = 1 RETURNING a) SELECT a FROM x", "holds UPDATE"),
-        ("WITH x AS (INSERT INTO t VALUES (1) RETURNING a) SELECT a FROM x", "holds INSERT"),
-        ("WITH x AS (MERGE INTO t USING u ON true WHEN MATCHED THEN DELETE) SELECT 1", "holds MERGE"),
-        ("WITH x AS (SELECT 1) DELETE FROM t", "holds DELETE"),
-        ("WITH x AS (SELECT 1) INSERT INTO t SELECT * FROM x", "holds INSERT"),
-        ("WITH y AS (WITH x AS (SELECT 1) UPDATE t SET a = 1 RETURNING 1) SELECT 1", "holds UPDATE"),
+        ("WITH x AS (DELETE FROM t RETURNING a) SELECT a FROM x", "contains DELETE"),
+        ("WITH x AS (delete/**/from t RETURNING a) SELECT a FROM x", "contains DELETE"),
+        ("WITH x AS MATERIALIZED (UPDATE t SET a = 1 RETURNING a) SELECT a FROM x", "contains UPDATE"),
+        ("WITH x AS (UPDATE ONLY t SET a = 1 RETURNING a) SELECT a FROM x", "contains UPDATE"),
+        ("WITH x AS (UPDATE \"t\" SET a = 1 RETURNING a) SELECT a FROM x", "contains UPDATE"),
+        ("WITH x AS (INSERT INTO t VALUES (1) RETURNING a) SELECT a FROM x", "contains INSERT"),
+        ("WITH x AS (MERGE INTO t USING u ON true WHEN MATCHED THEN DELETE) SELECT 1", "contains MERGE"),
+        ("WITH x AS (SELECT 1) DELETE FROM t", "contains DELETE"),
+        ("WITH x AS (SELECT 1) INSERT INTO t SELECT * FROM x", "contains INSERT"),
+        ("WITH y AS (WITH x AS (SELECT 1) UPDATE t SET a = 1 RETURNING 1) SELECT 1", "contains UPDATE"),
         ("SELECT a INTO u FROM t", "INTO"),
         ("SELECT a INTO TEMP u FROM t", "INTO"),
         ("SELECT a FROM t FOR UPDATE", "locks"),
@@ -152,7 +152,7 @@ fn parameters_in_every_spelling() {
     }
     refused("SELECT a$1 FROM t", Dialect::Postgresql, "quote the name");
     refused("SELECT a::int FROM t", Dialect::Sqlite, "a driver");
-    refused("SELECT a FROM t WHERE b = #x", Dialect::Sqlite, "no operator");
+    refused("SELECT a FROM t WHERE b = #x", Dialect::Sqlite, "not a known operator");
 }
 
 #[test]
@@ -297,7 +297,7 @@ fn a_text_is_data_in_every_position() {
     }
 }
 
-/// Long and deep texts for which a reader might recurse or go over the text again and again.
+/// Long and deeply nested texts, on which a parser might recurse or take quadratic time.
 fn exhausting() -> Vec<String> {
     let mut texts = Vec::new();
     for link in [
@@ -383,9 +383,9 @@ fn the_work_on_a_query_is_bounded() {
     std::thread::Builder::new().stack_size(2 << 20).spawn(work).unwrap().join().unwrap();
     let deep = |n: usize| format!("SELECT {}1{}", "(".repeat(n), ")".repeat(n));
     assert!(read(&deep(limits::QUERY_NESTING), Dialect::Postgresql).is_ok());
-    refused(&deep(limits::QUERY_NESTING + 1), Dialect::Postgresql, "brackets inside each other");
-    refused(&deep(10_000), Dialect::Postgresql, "brackets inside each other");
-    refused(&format!("SELECT {}a", "a OR ".repeat(5_000)), Dialect::Postgresql, "words and signs");
+    refused(&deep(limits::QUERY_NESTING + 1), Dialect::Postgresql, "nested brackets");
+    refused(&deep(10_000), Dialect::Postgresql, "nested brackets");
+    refused(&format!("SELECT {}a", "a OR ".repeat(5_000)), Dialect::Postgresql, "tokens");
     refused(&format!("SELECT {}a", "- ".repeat(1_000)), Dialect::Postgresql, "nests too deeply");
     refused(&format!("SELECT a FROM t{}", " JOIN t".repeat(101)), Dialect::Postgresql, "more than 100 joins");
 }

@@ -1,4 +1,4 @@
-//! The data-bindings document, as its users meet it: texts in, bindings or errors out.
+//! Tests of the data-bindings document, from text to bindings or errors.
 
 mod columns;
 mod documents;
@@ -17,7 +17,7 @@ fn good(text: &str) -> Bindings {
     parse(text).unwrap_or_else(|errors| panic!("refused: {errors:?}\n{text}"))
 }
 
-/// What is wrong with a document, one a line.
+/// The errors in a document, one per line.
 fn wrong(text: &str) -> Vec<String> {
     let errors = parse(text).expect_err(text);
     errors.iter().map(ToString::to_string).collect()
@@ -28,7 +28,7 @@ fn read(text: &str, dialect: Dialect) -> Result<BoundQuery, String> {
     query::read(text, dialect).map(|settled| settled.query)
 }
 
-/// What a bound query for PostgreSQL becomes.
+/// Checks the text of a bound query for PostgreSQL.
 #[track_caller]
 fn becomes(text: &str, expected: &str) {
     match read(text, Dialect::Postgresql) {
@@ -46,7 +46,7 @@ fn becomes_in_sqlite(text: &str, expected: &str) {
     }
 }
 
-/// A bound query is refused for a database, for a reason that holds these words.
+/// Checks that a bound query is rejected, with a message that contains these words.
 #[track_caller]
 fn refused(text: &str, dialect: Dialect, reason: &str) {
     match read(text, dialect) {

@@ -1,4 +1,4 @@
-//! Which queries are no more than columns of one table.
+//! Which queries count as plain: columns of one table.
 
 use super::*;
 use crate::bindings::{ConditionPart, Name, PlainQuery};

@@ -1,4 +1,4 @@
-//! Bound queries that are accepted, and what they become.
+//! Bound queries that are accepted, and their output.
 
 use super::*;
 
@@ -112,7 +112,7 @@ fn every_spelling_of_a_text_becomes_one() {
     becomes("SELECT a FROM t WHERE b = date'2026-01-01'", "SELECT a FROM t WHERE b = date '2026-01-01'");
 }
 
-/// One driver takes `%s` for the place of a parameter, another `:x`, others `?` and `$1`, and some of them look into quotes.
+/// Drivers write parameters as `%s`, `:x`, `?` or `$1`, and some look for them inside quotes.
 #[test]
 fn nothing_in_quotes_looks_like_a_parameter() {
     becomes(
@@ -133,11 +133,12 @@ fn nothing_in_quotes_looks_like_a_parameter() {
         "SELECT CASE WHEN a THEN (char(37)) ELSE lower(('A' || char(58) || 'b')) END FROM t \
          WHERE x->>(char(36) || '.a') = '1' ORDER BY a || (char(58))",
     );
-    // SQLite has no other spelling of a name, and its own reader looks for no parameters in quotes.
+    // SQLite has no other spelling for a name, and finds no parameters inside quotes.
     becomes_in_sqlite("SELECT \"a:b\" FROM t", "SELECT \"a:b\" FROM t");
 }
 
-/// An expression cannot name anything, so a text that does is refused where it would have to become one.
+/// An expression cannot be a name, so a text that is used as a name is rejected if it would have to be
+/// escaped.
 #[test]
 fn a_text_that_is_a_name_is_not_spelled_by_escapes() {
     for text in [
@@ -155,7 +156,7 @@ fn a_text_that_is_a_name_is_not_spelled_by_escapes() {
     ] {
         let reason = read(text, Dialect::Sqlite).expect_err(text);
         assert!(
-            reason.contains("by a text with a sign") || reason.contains("cannot be read"),
+            reason.contains("uses a text as a name") || reason.contains("cannot be read"),
             "{text}: {reason}"
         );
     }

@@ -1,4 +1,4 @@
-//! Every form of document that is refused, with its key, its line and its remedy.
+//! Documents that are rejected, with the key, the line and the remedy.
 
 use super::*;
 use crate::limits;
@@ -13,7 +13,7 @@ fn says(text: &str, expected: &[&str]) {
 }
 
 #[test]
-fn what_is_not_yaml() {
+fn invalid_yaml() {
     for text in [
         "facts: [",
         "facts:\n\t- x: {",
@@ -29,13 +29,13 @@ fn what_is_not_yaml() {
         "facts:\n  f(T: _):\n    query: SELECT 1\n",
         &["line 2: this is not YAML: mapping values are not allowed in this context: write no space"],
     );
-    says("hello", &["line 1: the document is no mapping"]);
-    says("- a\n- b\n", &["line 1: the document is no mapping"]);
-    says("facts: x\n", &["`facts` is no mapping"]);
-    says("facts: [a]\n", &["`facts` is no mapping"]);
+    says("hello", &["line 1: the document is not a mapping"]);
+    says("- a\n- b\n", &["line 1: the document is not a mapping"]);
+    says("facts: x\n", &["`facts` is not a mapping"]);
+    says("facts: [a]\n", &["`facts` is not a mapping"]);
     says("[a, b]: c\n", &["a key is not a text"]);
     says("a: 1\n---\nb: 2\n", &["line 2: a second document begins"]);
-    says("a: &a {b: *a}\n", &["an alias stands within what it names"]);
+    says("a: &a {b: *a}\n", &["an alias refers to a node that contains it"]);
 }
 
 #[test]
@@ -57,32 +57,32 @@ fn the_same_key_twice_at_any_level() {
 }
 
 #[test]
-fn what_is_no_fact() {
+fn keys_that_are_not_facts() {
     for (key, reason) in [
-        ("f", "is no fact"),
+        ("f", "is not a fact"),
         ("f()", "has no arguments"),
         ("f( )", "has no arguments"),
-        ("1f(T:_)", "is no fact"),
-        ("f.g(T:_)", "is no fact"),
+        ("1f(T:_)", "is not a fact"),
+        ("f.g(T:_)", "is not a fact"),
         ("f(T:_", "is not closed"),
-        ("f(T:_))", "goes on behind its `)`"),
-        ("f(T:_) x", "goes on behind its `)`"),
+        ("f(T:_))", "continues after its `)`"),
+        ("f(T:_) x", "continues after its `)`"),
         ("f(T:_,)", "has an argument without a value"),
         ("f(,T:_)", "has an argument without a value"),
-        ("f(T:_ U:_)", "has `U` behind argument 1"),
+        ("f(T:_ U:_)", "has `U` after argument 1"),
         ("f(_)", "has a `_` without a type"),
         ("f(T:)", "has an argument without a value"),
         ("f(T:'x')", "has single quotes"),
         ("f(T:_, 10)", "write `Integer:10`"),
         ("f(T:_, true)", "write `Boolean:true`"),
-        ("f(T:_, Integer:x)", "is no Integer"),
-        ("f(T:_, Integer:010)", "is no Integer"),
-        ("f(T:_, Boolean:yes)", "is no Boolean"),
-        ("f(T:_, String:a b)", "has `b` behind argument 2"),
+        ("f(T:_, Integer:x)", "is not a valid Integer"),
+        ("f(T:_, Integer:010)", "is not a valid Integer"),
+        ("f(T:_, Boolean:yes)", "is not a valid Boolean"),
+        ("f(T:_, String:a b)", "has `b` after argument 2"),
         ("f(T:_, \"a)", "is not closed"),
         ("f(T:_, \"a\\0\")", "NUL"),
-        ("f(T:g(x))", "behind argument 1"),
-        ("f(T::_)", "no type and value"),
+        ("f(T:g(x))", "after argument 1"),
+        ("f(T::_)", "not a type and a value"),
     ] {
         let quoted = key.replace('\'', "''");
         says(
@@ -104,11 +104,8 @@ fn what_has_no_query() {
         says(&format!("facts:\n  f(T:_):\n    query: {value}\n"), &["line 3: `f(T:_)`: the query is empty"]);
     }
     says("facts:\n  f(T:_):\n    query: -- x\n", &["line 3: `f(T:_)`: the query is empty"]);
-    says("facts:\n  f(T:_):\n    query: [a]\n", &["the query is no text"]);
-    says(
-        "facts:\n  f(T:_):\n    <<: {query: SELECT id FROM t}\n",
-        &["has no `query`", "merges other entries"],
-    );
+    says("facts:\n  f(T:_):\n    query: [a]\n", &["the query is not a text"]);
+    says("facts:\n  f(T:_):\n    <<: {query: SELECT id FROM t}\n", &["has no `query`", "merges entries"]);
 }
 
 #[test]
@@ -117,11 +114,11 @@ fn a_comment_that_swallows_folded_lines() {
         let text = format!(
             "facts:\n  f(T:_):\n    query: {style}\n      SELECT id -- the id\n      FROM t WHERE open\n"
         );
-        says(&text, &["line 3: `f(T:_)`: the query is folded to one line"]);
+        says(&text, &["line 3: `f(T:_)`: the query is folded into one line"]);
     }
     says(
         "facts:\n  f(T:_):\n    query: \"SELECT id FROM t -- x\n      WHERE open\"\n",
-        &["is folded to one line"],
+        &["is folded into one line"],
     );
 }
 
@@ -154,7 +151,7 @@ fn a_dialect_that_is_not_there() {
             &[&format!("line 3: `dialect`: unknown dialect `{name}`: write `postgresql` or `sqlite`")],
         );
     }
-    says("dialect: [a]\n", &["`dialect` is no text"]);
+    says("dialect: [a]\n", &["`dialect` is not a text"]);
     says("dialect: ''\n", &["`dialect` is empty"]);
 }
 
@@ -186,7 +183,7 @@ fn types_that_cannot_be_printed() {
         says(&format!("sql_types:\n  T: '{text}'\n"), &["line 2: `sql_types`: `T`: "]);
     }
     says("sql_types:\n  T:\n", &["line 2: `sql_types`: `T` is empty"]);
-    says("sql_types:\n  T: [int]\n", &["`sql_types`: `T` is no text"]);
+    says("sql_types:\n  T: [int]\n", &["`sql_types`: `T` is not a text"]);
 }
 
 #[test]
@@ -225,7 +222,7 @@ fn the_work_on_a_document_is_bounded() {
     let bomb: String = std::iter::once("a0: &a0 {x: 1}\n".to_owned())
         .chain((1..20_000).map(|n| format!("a{n}: &a{n} {{x: *a{}}}\n", n - 1)))
         .collect();
-    says(&bomb, &["more than 32 levels stand inside each other"]);
+    says(&bomb, &["more than 32 levels are nested"]);
     let wide: String = std::iter::once("a0: &a0 x\n".to_owned())
         .chain((1..30).map(|n| {
             format!("a{n}: &a{n} [*a{0}, *a{0}, *a{0}, *a{0}, *a{0}, *a{0}, *a{0}, *a{0}]\n", n - 1)

@@ -1,9 +1,9 @@
-//! Random texts: whatever is accepted reads as itself, for both of its readers.
+//! Random texts: accepted text reads as itself, for both parsers.
 
 use super::*;
 use crate::bindings::{lexer, token::Token};
 
-/// A generator of numbers that are the same in each run.
+/// A deterministic random number generator.
 struct Dice(u64);
 
 impl Dice {
@@ -30,7 +30,7 @@ fn tokens(text: &str, dialect: Dialect) -> Vec<Token> {
     lexed.lexemes.into_iter().map(|lexeme| lexeme.token).collect()
 }
 
-/// The tokens with each `('a' || char(58))` as the text that it makes.
+/// The tokens, with each `('a' || char(58))` evaluated to its text.
 fn collapsed(tokens: &[Token]) -> Vec<Token> {
     let part = |tokens: &[Token]| match tokens {
         [Token::Text(text), ..] => Some((text.clone(), 1)),
@@ -95,8 +95,8 @@ fn what_is_printed_reads_as_the_same_tokens() {
     assert!(n_accepted > 300, "only {n_accepted} random queries were accepted");
 }
 
-/// Whether a text closes only what it opens, has no comment and nothing that looks like a parameter: a plain
-/// look at its characters that knows quotes and nothing else.
+/// Whether a text closes only what it opens and has no comment and nothing that looks like a parameter. A
+/// simple scan that knows only quotes.
 fn stays_inside(text: &str) -> bool {
     let mut quote = None;
     let mut depth = 0_i32;

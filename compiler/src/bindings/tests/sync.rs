@@ -1,4 +1,4 @@
-//! Sync configurations of the hosted product, posted as data bindings.
+//! Sync configurations of Oso Cloud, posted as data bindings.
 
 use super::*;
 use insta::assert_snapshot;
@@ -57,7 +57,7 @@ fn a_source_without_our_sql_is_refused() {
             wrong(&format!("dbs:\n  main: {database}\nfacts:\n  p(A:_):\n    query: '{{}}'\n")).join("\n");
         assert!(said.starts_with("data bindings, line 2: this is a sync configuration"), "{said}");
     }
-    assert_snapshot!(wrong("source: mysql\nfacts:\n").join("\n"), @"data bindings, line 1: this is a sync configuration, `source: mysql` (unknown dialect `mysql`: write `postgresql` or `sqlite`): bind queries of the database that is asked and leave `source` out, or import the facts");
+    assert_snapshot!(wrong("source: mysql\nfacts:\n").join("\n"), @"data bindings, line 1: this is a sync configuration, `source: mysql` (unknown dialect `mysql`: write `postgresql` or `sqlite`): bind queries of the database that runs the SQL and remove `source`, or import the facts");
 }
 
 #[test]
@@ -76,9 +76,9 @@ fn a_fact_of_something_else_than_sql_is_refused() {
   is_old(Repository:_):
     db: app
 ").join("\n"), @"
-    data bindings, line 4: `has_role(User:_, String:_, Organization:_)` has `collection`, as in a sync configuration, and no SQL: write `query: SELECT …` for the database that is asked, or import the facts
-    data bindings, line 8: `is_public(Repository:_)` has `file`, as in a sync configuration, and no SQL: write `query: SELECT …` for the database that is asked, or import the facts
-    data bindings, line 10: `is_open(Repository:_)` has a `query` that is no text, as in a sync configuration, and no SQL: write `query: SELECT …` for the database that is asked, or import the facts
+    data bindings, line 4: `has_role(User:_, String:_, Organization:_)` has `collection`, as in a sync configuration, and no SQL: write `query: SELECT …` for the database that runs the SQL, or import the facts
+    data bindings, line 8: `is_public(Repository:_)` has `file`, as in a sync configuration, and no SQL: write `query: SELECT …` for the database that runs the SQL, or import the facts
+    data bindings, line 10: `is_open(Repository:_)` has a `query` that is not a text, as in a sync configuration, and no SQL: write `query: SELECT …` for the database that runs the SQL, or import the facts
     data bindings, line 12: `is_old(Repository:_)` has no `query`: write `query: SELECT …` below it
     ");
 }

@@ -1,7 +1,7 @@
-//! What `role` and `permission` stand for: each name of that kind.
+//! Expands `role` and `permission` into the names that they stand for.
 
 use crate::ir::TypeId;
-use crate::resolve::declare::{Block, Blocks, Kind};
+use crate::resolve::blocks::{Block, Blocks, Kind};
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 
@@ -10,21 +10,21 @@ use std::rc::Rc;
 pub(super) struct Meant<'n> {
     pub(super) name: &'n str,
     pub(super) kind: Kind,
-    /// The type whose values have it.
+    /// The type whose values it applies to.
     pub(super) ty: TypeId,
 }
 
-/// The names that shorthand may stand for.
+/// The names that a piece of shorthand may stand for.
 pub(super) type Options<'n> = Rc<[Meant<'n>]>;
 
-/// What each `role` and `permission` stands for, found once for each block.
+/// The names for each `role` and `permission`, computed once per block.
 #[derive(Default)]
 pub(super) struct Keywords<'b> {
     found: FxHashMap<(TypeId, bool), Options<'b>>,
 }
 
 impl<'b> Keywords<'b> {
-    /// The names of this kind of a block, and those that only its subtypes have.
+    /// A block's names of this kind, and those that only its subtypes have.
     pub(super) fn of(&mut self, blocks: &'b Blocks<'_>, block: &'b Block<'_>, kind: Kind) -> Options<'b> {
         let find = || {
             let own = names(block, kind).map(|name| Meant { name, kind, ty: block.ty });
@@ -34,7 +34,7 @@ impl<'b> Keywords<'b> {
     }
 }
 
-/// The names that the subtype at `sub` has and nothing between it and `block` does.
+/// The names of the subtype at `sub` that neither `block` nor a type between them has.
 fn names_of_sub<'b>(blocks: &'b Blocks<'_>, block: &Block<'_>, sub: usize, kind: Kind) -> Vec<Meant<'b>> {
     let Some(sub) = blocks.list.get(sub) else { return Vec::new() };
     let below =

@@ -1,4 +1,4 @@
-//! Spells out the shorthand of blocks: each shorthand rule becomes the longhand that it stands for.
+//! Expands the shorthand of blocks into longhand rules.
 //!
 //! In: the blocks with their names. Out: rules in the tables. In `resource R` the variables `actor: Actor`
 //! and `resource: R` are implied:
@@ -11,15 +11,15 @@
 //!                                      if has_relation(resource, "parent", p) and has_role(actor, x, p)
 //! ```
 //!
-//! The relation's argument order is resource, name, related; the others' actor, name, resource. A `role` or
-//! `permission` in a body means the one of the head where the head is that keyword, and any one otherwise.
-//! A subtype may declare more roles than the block whose `role if …` it inherits: these have rules of their
-//! own, for the subtype only.
+//! The arguments of a relation are resource, name, related value; those of roles and permissions are actor,
+//! name, resource. A `role` or `permission` in a body stands for the head's name if the head is the same
+//! keyword, and for any name otherwise. A subtype may declare more roles than the block whose `role if …` it
+//! inherits; these get rules of their own, for the subtype only.
 
 mod keyword;
 mod names;
 
-use super::declare::{Block, Blocks, Kind};
+use super::blocks::{Block, Blocks, Kind};
 use super::flatten::flatten;
 use super::formula::{Draft, Formula, Test, TestKind};
 use super::lower;
@@ -55,7 +55,7 @@ pub(super) fn desugar(tables: &mut Tables, blocks: &Blocks<'_>) {
     }
 }
 
-/// The predicates that shorthand speaks of.
+/// The predicates that shorthand uses.
 #[derive(Clone, Copy)]
 struct BuiltIn {
     role: PredId,
@@ -65,18 +65,18 @@ struct BuiltIn {
     global_permission: PredId,
 }
 
-/// The rule being spelled out.
+/// The rule being expanded.
 struct Rule<'n> {
     draft: Draft,
     actor: VarId,
-    /// The implied resource; none in the global block.
+    /// The implied resource; `None` in the global block.
     resource: Option<VarId>,
-    /// What the head grants, and whether it is the `role` or `permission` that the keyword stands for.
+    /// The name that the head grants, and whether a keyword stood for it.
     head: Meant<'n>,
     by_keyword: bool,
 }
 
-/// What was wrong was reported.
+/// The rule is rejected; the mistake has been reported.
 struct Refused;
 
 struct Desugar<'t, 'b, 'a> {
@@ -99,7 +99,7 @@ impl<'b> Desugar<'_, 'b, '_> {
             Short::Permission => (self.all_of(self.block, Kind::Permission), true),
         };
         if heads.is_empty() {
-            // Report what is wrong with the body all the same.
+            // Still report mistakes in the body.
             let head = Meant { name: "", kind: Kind::Role, ty };
             let mut rule = self.begin(head, by_keyword, shorthand.span);
             let _reported = self.formula(&mut rule, &shorthand.body);
@@ -115,7 +115,7 @@ impl<'b> Desugar<'_, 'b, '_> {
         }
     }
 
-    /// A rule with its head and the implied variables.
+    /// Begins a rule with its head and implied variables.
     fn begin<'n>(&mut self, head: Meant<'n>, by_keyword: bool, span: Span) -> Rule<'n> {
         let is_global = self.is_global();
         let mut draft = Draft::new(self.predicate(head.kind, is_global), span);
@@ -129,7 +129,7 @@ impl<'b> Desugar<'_, 'b, '_> {
         Rule { draft, actor, resource, head, by_keyword }
     }
 
-    /// What `role` or `permission` stands for in a block.
+    /// The names that `role` or `permission` stands for in a block.
     fn all_of(&mut self, block: &'b Block<'_>, kind: Kind) -> Options<'b> {
         self.keywords.of(self.blocks, block, kind)
     }
@@ -178,7 +178,7 @@ impl<'b> Desugar<'_, 'b, '_> {
         }
     }
 
-    /// Every part, so that each mistake is reported.
+    /// Expands every part, so that each mistake is reported.
     fn all(&mut self, rule: &mut Rule<'_>, parts: &'b [ShortExpr]) -> Result<Vec<Formula>, Refused> {
         let parts: Vec<_> = parts.iter().map(|part| self.formula(rule, part)).collect();
         parts.into_iter().collect()
@@ -272,7 +272,7 @@ impl<'b> Desugar<'_, 'b, '_> {
         self.any_of(rule, &options, None, span)
     }
 
-    /// The actor holds one of `options` on the variable, which is of the type beside it.
+    /// The actor has one of `options` on the variable, which has the given type.
     fn any_of(
         &mut self,
         rule: &mut Rule<'_>,
@@ -292,7 +292,7 @@ impl<'b> Desugar<'_, 'b, '_> {
             let args = self.args(option.kind, rule.actor, option.name, on.map(|(var, _)| var));
             let held = Formula::atom(pred, args, span);
             alternatives.push(match on {
-                // A name that only a subtype declares is held on values of the subtype only.
+                // A name that only a subtype declares applies to values of the subtype only.
                 Some((var, ty)) if option.ty != ty => {
                     let types = self.tables.admits(option.ty).to_vec();
                     let kind = TestKind::OfType { polarity: Polarity::Positive, var, types };
@@ -306,7 +306,7 @@ impl<'b> Desugar<'_, 'b, '_> {
 }
 
 impl<'n> Rule<'n> {
-    /// The name that the head's keyword stands for, if the head is the keyword for this kind.
+    /// The name that the head's keyword stands for, if it is the keyword for this kind.
     fn same(&self, kind: Kind) -> Option<Options<'n>> {
         (self.by_keyword && self.head.kind == kind).then(|| Rc::new([self.head]) as Options<'n>)
     }

@@ -1,9 +1,9 @@
-//! Looks up the names of shorthand, and says what is wrong with them.
+//! Looks up the names of shorthand, and reports unknown ones.
 
 use super::{Desugar, Refused};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ir::TypeId;
-use crate::resolve::declare::{Declared, Kind};
+use crate::resolve::blocks::{Declared, Kind};
 use crate::resolve::tables::Replace;
 use crate::source::Span;
 use crate::syntax::ast::Name;
@@ -32,8 +32,12 @@ impl Desugar<'_, '_, '_> {
         let (name, block) = (relation.value.as_str(), self.block);
         if self.is_global() {
             let title = "`on` has no meaning in the `global` block";
-            let diagnostic =
-                Diagnostic::new(Code::RelationInGlobal, title, relation.span, "nothing is related here");
+            let diagnostic = Diagnostic::new(
+                Code::RelationInGlobal,
+                title,
+                relation.span,
+                "the `global` block has no relations",
+            );
             self.tables.report(
                 diagnostic.with_help("move the rule into the block of the type that has the relation"),
             );
@@ -75,7 +79,7 @@ impl Desugar<'_, '_, '_> {
         let block = &related.ast.name;
         let diagnostic = Diagnostic::new(
             Code::UndeclaredOnRelated,
-            format!("`{name}` is not declared in `{}`, where `{}` leads", block.value, relation.value),
+            format!("`{name}` is not declared in `{}`, which `{}` leads to", block.value, relation.value),
             span,
             format!("no role, permission or relation of `{}`", block.value),
         )
@@ -84,7 +88,7 @@ impl Desugar<'_, '_, '_> {
         Err(Refused)
     }
 
-    /// Refuses to look a name up where nothing is declared.
+    /// Reports `on` a relation to a type without a block.
     pub(super) fn no_block(&mut self, relation: &Name, ty: TypeId) -> Refused {
         let ty = self.tables.types.get(ty.index()).map_or("", |def| &def.name);
         let name = &relation.value;
@@ -94,7 +98,7 @@ impl Desugar<'_, '_, '_> {
             relation.span,
             format!("nothing is declared for `{ty}`"),
         )
-        .with_help(format!("add a block `resource {ty} {{ … }}` that declares what is held on it"));
+        .with_help(format!("add a block `resource {ty} {{ … }}` that declares its roles and permissions"));
         if let Some(declared) = self.block.names.get(name.as_str()) {
             diagnostic = diagnostic.with_label(declared.span, "the relation is declared here");
         }
@@ -102,10 +106,10 @@ impl Desugar<'_, '_, '_> {
         Refused
     }
 
-    /// Refuses a name that is not global.
+    /// Reports a name that the global block does not declare.
     pub(super) fn undeclared_global(&mut self, name: &str, span: Span) -> Refused {
         let Some(global) = &self.blocks.global else {
-            let title = format!("`{name}` is not declared, as there is no `global` block");
+            let title = format!("`{name}` is not declared, because there is no `global` block");
             let help = format!("add `global {{ roles = [\"{name}\"]; }}`");
             let label = "no `global` block declares it";
             self.tables

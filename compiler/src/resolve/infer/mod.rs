@@ -1,24 +1,24 @@
-//! Infers the types of variables that the author left untyped, from where they are used.
+//! Infers the types of untyped variables from their uses.
 //!
-//! In: flat rules. Out: the same rules with narrower [`VarType`]s. A variable is narrowed only to types
-//! outside which its rule could not hold, so that no answer is lost:
+//! In: flat rules. Out: the same rules with narrower [`VarType`]s. A type is excluded only if the rule could
+//! not hold for it, so no answer is lost:
 //!
-//! - `=` and `in` give the types of the other side, order comparisons give `Integer`;
+//! - `=` and `in` give the types of the other operand, order comparisons give `Integer`;
 //! - `has_role(_, "reader", x)` gives the types whose block declares the role `reader`, likewise permissions;
-//!   `has_relation(x, "parent", y)` gives those that declare the relation, and then the related types. To
-//!   these come the types for which rules, typed calls and `declare`s speak of that name elsewhere. If no block
-//!   declares the name, or a rule may derive it for any type, nothing is inferred;
-//! - a predicate that the policy defines gives the types of its rules' heads, and those of typed calls and
-//!   `declare`s of it elsewhere;
+//!   `has_relation(x, "parent", y)` gives those that declare the relation, and then the related types. Types
+//!   for which rules, typed calls and `declare`s use the name elsewhere are added. If no block declares the
+//!   name, or a rule may derive it for any type, nothing is inferred;
+//! - a predicate with rules gives the types of their heads, and those of its typed calls and `declare`s
+//!   elsewhere;
 //! - a generated predicate and its callers share their types.
 //!
-//! A variable that is local to a negated predicate is narrowed in the same way; one that is bound outside
-//! is not, as `not` says nothing of its type. The rules are visited until nothing changes.
+//! A variable that is local to a negated predicate is narrowed in the same way. One that is bound outside is
+//! not, because `not` says nothing about its type. The rules are visited until nothing changes.
 
 mod parts;
 mod uses;
 
-use super::declare::{Blocks, Kind};
+use super::blocks::{Blocks, Kind};
 use super::formula::{intersect, term_types, variable};
 use super::lower;
 use super::tables::Tables;
@@ -31,8 +31,8 @@ use rustc_hash::FxHashSet;
 use std::collections::BTreeSet;
 use uses::{Named, Uses, literal, noun};
 
-/// Visits of all rules. Types travel one rule in a visit, but to end early is sound: it only leaves
-/// a variable wider.
+/// Limit on the rounds over all rules. Types travel one rule per round. Stopping early is sound: it only
+/// leaves a variable wider.
 const ROUNDS: usize = 64;
 
 /// Narrows the variables of all rules.
@@ -49,7 +49,7 @@ pub(super) fn infer(tables: &mut Tables, blocks: &Blocks<'_>, declared: &[Signat
         refused: FxHashSet::default(),
         diagnostics: Vec::new(),
     };
-    // Most policies are shorthand, where every type is known and nothing need be collected.
+    // Most policies are all shorthand, where every type is known.
     let named = open.iter().any(|open| open.by_name);
     let defined = open.iter().any(|open| open.by_rules);
     if named {
@@ -77,14 +77,14 @@ pub(super) fn infer(tables: &mut Tables, blocks: &Blocks<'_>, declared: &[Signat
     tables.diagnostics.extend(found);
 }
 
-/// A rule in which something may be inferred.
+/// A rule in which types may be inferred.
 struct Open {
     at: usize,
-    /// The variables that have no type from the author.
+    /// The variables without a type annotation.
     untyped: Vec<bool>,
-    /// Whether a `has_…` predicate with a literal name may tell types.
+    /// Whether a `has_…` predicate with a literal name may give types.
     by_name: bool,
-    /// Whether the rules of another predicate may tell types.
+    /// Whether the rules of another predicate may give types.
     by_rules: bool,
 }
 
@@ -124,7 +124,7 @@ struct Infer<'t, 'b, 'a> {
 }
 
 impl Infer<'_, '_, '_> {
-    /// Narrows one rule's variables as far as its own literals tell; says whether anything changed.
+    /// Narrows one rule's variables by its own literals; returns whether anything changed.
     fn rule(&mut self, rule: &mut Rule, open: &Open) -> bool {
         let mut ever = self.by_callers(rule);
         for _ in 0..ROUNDS {
@@ -151,7 +151,7 @@ impl Infer<'_, '_, '_> {
                     | LiteralKind::False => false,
                 };
             }
-            // Last, so that a type which something else gives is named in the refusal.
+            // Last, so that the diagnostic can name a type that another literal gives.
             for literal in &body {
                 changed |= match &literal.kind {
                     LiteralKind::Compare { op: CompareOp::Equal | CompareOp::NotEqual, .. }
@@ -238,7 +238,7 @@ impl Infer<'_, '_, '_> {
         }
     }
 
-    /// The types to which a relation of `from` leads; `None` if some type of `from` does not declare it.
+    /// The types that a relation of `from` leads to; `None` if some type of `from` does not declare it.
     fn related(&self, rule: &Rule, from: Term, name: ConstId) -> Option<BTreeSet<TypeId>> {
         let mut related = BTreeSet::new();
         for ty in term_types(self.tables, &rule.vars, from)? {
@@ -251,7 +251,7 @@ impl Infer<'_, '_, '_> {
         Some(related)
     }
 
-    /// The types, and those of which the rest of the policy speaks; `None` if that may be any type.
+    /// The types, and those that the rest of the policy uses; `None` if it may use any type.
     fn with_uses(
         &self,
         mut types: BTreeSet<TypeId>,
@@ -299,7 +299,7 @@ fn narrow(rule: &mut Rule, term: Term, types: &[TypeId]) -> bool {
     }
 }
 
-/// Whether a variable occurs in one literal of the rule only, and not in its head.
+/// Whether a variable occurs in only one literal and not in the head.
 fn is_local(rule: &Rule, body: &[Literal], var: VarId) -> bool {
     let is_var = |term: &Term| *term == Term::Var(var);
     let mentions = |literal: &&Literal| match &literal.kind {

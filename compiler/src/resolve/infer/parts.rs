@@ -1,4 +1,4 @@
-//! The argument types of the predicates that the policy itself defines.
+//! The argument types of predicates that have rules.
 
 use super::uses::{Seen, noun};
 use crate::ir::{LiteralKind, PredId, Rule, Signature, SignatureArg, Term};
@@ -6,17 +6,17 @@ use crate::resolve::formula::term_types;
 use crate::resolve::tables::Tables;
 use rustc_hash::FxHashMap;
 
-/// The argument types of predicates that have rules, but those for which blocks declare names.
+/// The argument types of predicates that have rules, except those for which blocks declare names.
 #[derive(Default)]
 pub(super) struct Parts {
-    /// From the rules; of those that may also be stored, from typed calls and declarations too.
+    /// From the rules and, for predicates that may also be stored, from typed calls and declarations.
     pub(super) heads: FxHashMap<PredId, Vec<Seen>>,
-    /// Of generated predicates, from their callers.
+    /// For generated predicates, from their callers.
     pub(super) callers: FxHashMap<PredId, Vec<Seen>>,
 }
 
 impl Parts {
-    /// Reads the rules with the types that they have now, and the `declare`s.
+    /// Collects the types from the rules, as inferred so far, and from the `declare`s.
     pub(super) fn of(tables: &Tables, declared: &[Signature], rules: &[Rule]) -> Self {
         let mut parts = Self::default();
         let add = |into: &mut FxHashMap<PredId, Vec<Seen>>, pred: PredId, args: &[Term], rule: &Rule| {
@@ -39,7 +39,7 @@ impl Parts {
                     LiteralKind::Atom { pred, args, .. } => {
                         let heads = parts.heads.get_mut(pred).into_iter().flatten();
                         for (seen, &arg) in heads.zip(args) {
-                            // An untyped call tells nothing of what others store or derive.
+                            // An untyped call says nothing about what is stored or derived.
                             if let Some(types) = term_types(tables, &rule.vars, arg) {
                                 seen.add(Some(&types));
                             }

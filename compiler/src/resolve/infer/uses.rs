@@ -1,7 +1,8 @@
-//! What blocks, rules, typed calls and `declare`s say of the arguments of `has_role` and its like.
+//! The argument types of `has_role`, `has_permission` and `has_relation`, from blocks, rules, typed calls and
+//! `declare`s.
 
 use crate::ir::{ConstId, LiteralKind, PredId, Rule, Signature, SignatureArg, Term, TypeId};
-use crate::resolve::declare::Blocks;
+use crate::resolve::blocks::Blocks;
 use crate::resolve::formula::term_types;
 use crate::resolve::tables::Tables;
 use rustc_hash::FxHashMap;
@@ -29,7 +30,7 @@ impl<'a> Named<'a> {
     }
 }
 
-/// The types that one argument takes in rules, typed calls and declarations.
+/// The types of one argument in rules, typed calls and declarations.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Seen {
     any: bool,
@@ -45,18 +46,18 @@ impl Seen {
         }
     }
 
-    /// The types, sorted; `None` if it may be any.
+    /// The types, sorted; `None` for any.
     pub(super) fn types(&self) -> Option<Vec<TypeId>> {
         (!self.any).then(|| self.types.iter().copied().collect())
     }
 }
 
-/// The first and the last argument of each `has_…` predicate, by the name between them.
+/// The types of the first and last argument of each `has_…` predicate, by the name between them.
 #[derive(Default)]
 pub(super) struct Uses(FxHashMap<(PredId, Option<ConstId>), [Seen; 2]>);
 
 impl Uses {
-    /// Reads the rules with the types that they have now, and the `declare`s.
+    /// Collects the types from the rules, as inferred so far, and from the `declare`s.
     pub(super) fn of(tables: &Tables, declared: &[Signature], rules: &[Rule]) -> Self {
         let mut uses = Self::default();
         for rule in rules {
@@ -71,7 +72,7 @@ impl Uses {
                 let ([first, name, last], Some(_)) = (args.as_slice(), noun(tables, *pred)) else { continue };
                 let seen = uses.0.entry((*pred, literal(*name))).or_default();
                 for (seen, term) in seen.iter_mut().zip([*first, *last]) {
-                    // An untyped call tells nothing of what others store or derive.
+                    // An untyped call says nothing about what is stored or derived.
                     if let Some(types) = term_types(tables, &rule.vars, term) {
                         seen.add(Some(&types));
                     }
@@ -96,13 +97,13 @@ impl Uses {
         uses
     }
 
-    /// The types of the first (0) or last (1) argument, for a name or where a variable stands for it.
+    /// The types of the first (0) or last (1) argument, for a name, or for a variable in its place.
     pub(super) fn seen(&self, pred: PredId, name: Option<ConstId>, side: usize) -> Option<&Seen> {
         self.0.get(&(pred, name)).and_then(|sides| sides.get(side))
     }
 }
 
-/// The literal that a term is, if it is one.
+/// The literal, if the term is one.
 pub(super) fn literal(term: Term) -> Option<ConstId> {
     match term {
         Term::Const(constant) => Some(constant),
@@ -110,7 +111,7 @@ pub(super) fn literal(term: Term) -> Option<ConstId> {
     }
 }
 
-/// What a predicate's middle argument names, if it is one that blocks declare names for.
+/// What the predicate's middle argument names, if blocks declare names for it.
 pub(super) fn noun(tables: &Tables, pred: PredId) -> Option<&'static str> {
     match tables.predicate_name(pred) {
         "has_role" => Some("role"),

@@ -1,13 +1,14 @@
-//! Points at what is allowed but probably not meant.
+//! Warns about what is valid but probably not meant.
 //!
-//! In: the syntax tree and the finished rules. Out: warnings, which never refuse a policy: a variable used
-//! once, `and` beside `or` without parentheses, a role, permission or relation that no rule uses, a rule that can never
-//! match, almost the name or arity of a built-in predicate, `matches` with a type that no block declares.
+//! In: the syntax tree and the finished rules. Out: warnings, which never reject a policy. They cover
+//! variables used once; `and` mixed with `or` without parentheses; roles, permissions and relations that no
+//! rule uses; rules that can never match; near misses of built-in predicates; and `matches` with a type that
+//! no block declares.
 
 mod near_miss;
 mod unused;
 
-use super::declare::Blocks;
+use super::blocks::Blocks;
 use super::tables::Tables;
 use super::walk::{each_variable, for_each_expr, span_of};
 use crate::diagnostic::{Code, Diagnostic, suggest};
@@ -43,7 +44,7 @@ pub(super) fn lint(tables: &mut Tables, blocks: &Blocks<'_>, policy: &Policy) {
     unused::never_matching(tables);
 }
 
-/// Variables that a rule mentions once.
+/// Variables that occur once in a rule.
 fn singletons(tables: &mut Tables, rule: &ast::Rule) {
     let mut seen: FxHashMap<&str, (usize, Span)> = FxHashMap::default();
     let mut order = Vec::new();
@@ -71,7 +72,7 @@ fn singletons(tables: &mut Tables, rule: &ast::Rule) {
             Code::SingletonVariable,
             format!("the variable `{name}` is used once"),
             span,
-            "nothing else in the rule speaks of it",
+            "nothing else in the rule uses it",
         );
         let before = order.iter().take(at).copied().take(limits::PARAMETERS);
         tables.report(match suggest::near(name, before) {
@@ -131,11 +132,11 @@ fn short(tables: &mut Tables, names: &mut NearMisses, part: &ShortExpr) {
 fn mixed_and_or(span: Span) -> Diagnostic {
     Diagnostic::new(
         Code::MixedAndOr,
-        "`and` and `or` stand side by side without parentheses",
+        "`and` and `or` are mixed without parentheses",
         span,
         "`and` binds tighter, so this is one alternative",
     )
-    .with_help("write parentheses around what belongs together")
+    .with_help("add parentheses to show the grouping")
 }
 
 fn undeclared_match(tables: &mut Tables, ty: &Name) {

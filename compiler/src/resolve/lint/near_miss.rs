@@ -1,25 +1,25 @@
-//! Finds predicates that are almost built in: `has_roles`, or `has_role` with four arguments.
+//! Finds near misses of built-in predicates: `has_roles`, or `has_role` with four arguments.
 //!
-//! Only one slip away counts, and only if the policy says nothing else of the predicate: a name that has rules of its
-//! own, a `declare`, or facts in a test is meant as it is written.
+//! Only names at edit distance one count, and only if the predicate has no rules, `declare` or test facts of
+//! its own, which show that its name is intended.
 
 use crate::diagnostic::{Code, Diagnostic, suggest};
 use crate::resolve::tables::Tables;
 use crate::syntax::ast::{Call, Item, Name, Policy, Setup};
 use rustc_hash::FxHashSet;
 
-/// The built-in predicates with the numbers of arguments they have.
+/// The built-in predicates with their arities.
 const BUILT_IN: [(&str, &[usize]); 4] =
     [("has_role", &[2, 3]), ("has_permission", &[2, 3]), ("has_relation", &[3]), ("allow", &[2, 3])];
 
-/// Finds predicates that are almost built in; each name once.
+/// Reports each near miss once per name.
 pub(super) struct NearMisses {
     known: FxHashSet<(String, usize)>,
     reported: FxHashSet<(String, usize)>,
 }
 
 impl NearMisses {
-    /// Knows what the policy says on purpose.
+    /// Collects the names that are intended.
     pub(super) fn new(policy: &Policy) -> Self {
         let mut names = Self { known: FxHashSet::default(), reported: FxHashSet::default() };
         for item in &policy.items {
@@ -45,7 +45,7 @@ impl NearMisses {
         self.know(&fact.name, fact.args.len());
     }
 
-    /// Looks at a call.
+    /// Checks a call.
     pub(super) fn check(&mut self, tables: &mut Tables, call: &Call) {
         let (name, arity) = (&call.name, call.args.len());
         let text = name.value.as_str();
@@ -59,21 +59,23 @@ impl NearMisses {
         if self.known.contains(&key) || !self.reported.insert(key) {
             return;
         }
-        let diagnostic =
-            match (exact, near) {
-                (Some((_, arities)), _) => {
-                    let counts: Vec<String> = arities.iter().map(ToString::to_string).collect();
-                    let title = format!("`{text}` has {} arguments, not {arity}", counts.join(" or "));
-                    Diagnostic::new(Code::BuiltInNearMiss, title, name.span, "a built-in predicate")
-                        .with_note("with another number of arguments it is a predicate of its own")
-                }
-                (None, Some(near)) => {
-                    let title = format!("`{text}` is almost the built-in predicate `{near}`");
-                    Diagnostic::new(Code::BuiltInNearMiss, title, name.span, "a predicate of its own")
-                        .with_fix(format!("`{near}` is meant"), name.span, near)
-                }
-                (None, None) => return,
-            };
+        let diagnostic = match (exact, near) {
+            (Some((_, arities)), _) => {
+                let counts: Vec<String> = arities.iter().map(ToString::to_string).collect();
+                let title = format!("`{text}` has {} arguments, not {arity}", counts.join(" or "));
+                Diagnostic::new(Code::BuiltInNearMiss, title, name.span, "a built-in predicate")
+                    .with_note("with a different number of arguments it is a separate predicate")
+            }
+            (None, Some(near)) => {
+                let title = format!("`{text}` is almost the built-in predicate `{near}`");
+                Diagnostic::new(Code::BuiltInNearMiss, title, name.span, "a separate predicate").with_fix(
+                    format!("did you mean `{near}`?"),
+                    name.span,
+                    near,
+                )
+            }
+            (None, None) => return,
+        };
         tables.report(diagnostic);
     }
 }

@@ -1,8 +1,9 @@
-//! Finds declared roles and relations that no rule reads, permissions that no rule grants, and rules that can never match.
+//! Finds declared roles and relations that no rule reads, permissions that no rule grants, and rules that can
+//! never match.
 
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ir::{ConstId, LiteralKind, PredId, Rule, Term, TypeId, VarType};
-use crate::resolve::declare::{Blocks, Kind};
+use crate::resolve::blocks::{Blocks, Kind};
 use crate::resolve::formula::term_types;
 use crate::resolve::tables::Tables;
 use crate::source::Span;
@@ -29,7 +30,7 @@ pub(super) fn unused_terms(tables: &mut Tables, blocks: &Blocks<'_>) {
             }
             let noun = declared.kind.noun();
             let title = format!("no rule {verb} the {noun} `{name}` of `{}`", block.ast.name.value);
-            let label = format!("this {noun} decides nothing");
+            let label = format!("this {noun} has no effect");
             found.push(Diagnostic::new(Code::UnusedTerm, title, declared.span, label));
         }
     }
@@ -38,13 +39,14 @@ pub(super) fn unused_terms(tables: &mut Tables, blocks: &Blocks<'_>) {
     }
 }
 
-/// The roles and relations that rules read, and the permissions that they grant or name; a variable covers all.
+/// The roles and relations that rules read, and the permissions that they grant or name. A variable covers
+/// all names.
 #[derive(Default)]
 struct Used {
     by_name: FxHashMap<(PredId, Option<ConstId>), Types>,
 }
 
-/// The types of resources on which something is used.
+/// The resource types for which a name is used.
 #[derive(Default)]
 struct Types {
     any: bool,
@@ -57,7 +59,7 @@ impl Used {
         let roles = [2, 3].map(|arity| tables.find_predicate("has_role", arity));
         let permissions = [2, 3].map(|arity| tables.find_predicate("has_permission", arity));
         let relations = [tables.find_predicate("has_relation", 3)];
-        // The implied `allow` reads every permission, which makes none of them useful.
+        // The implied `allow` reads every permission, so it does not count as a use.
         for rule in tables.rules.iter().filter(|rule| rule.span != Span::default()) {
             if permissions.contains(&Some(rule.head)) {
                 used.add(tables, rule, (rule.head, &rule.params), 2);
@@ -70,7 +72,7 @@ impl Used {
                 } else if relations.contains(&called) {
                     used.add(tables, rule, (*pred, args), 0);
                 } else if permissions.contains(&called) && matches!(args.get(1), Some(Term::Const(_))) {
-                    // A rule that reads any permission only passes it on.
+                    // A rule that reads any permission only forwards it.
                     used.add(tables, rule, (*pred, args), 2);
                 }
             }
@@ -87,7 +89,7 @@ impl Used {
         let types = self.by_name.entry((pred, name)).or_default();
         match args.get(resource).map(|&resource| term_types(tables, &rule.vars, resource)) {
             Some(Some(resource)) if !resource.is_empty() => types.types.extend(resource),
-            // A rule that can never match has a finding of its own.
+            // A rule that can never match gets its own finding.
             Some(Some(_) | None) | None => types.any = true,
         }
     }
@@ -96,13 +98,13 @@ impl Used {
         let Some(pred) = tables.find_predicate(predicate, arity) else { return false };
         let name = tables.find_string(name);
         let covers = |types: &Types| types.any || types.types.contains(&ty);
-        // Without the literal no rule can name it, and only a variable is left.
+        // If the policy lacks the literal, only a variable can refer to the name.
         let keys = [name.map(Some), Some(None)];
         keys.into_iter().flatten().any(|name| self.by_name.get(&(pred, name)).is_some_and(covers))
     }
 }
 
-/// Rules of which every alternative has a variable that no value fits.
+/// Rules in which every alternative has a variable without possible values.
 pub(super) fn never_matching(tables: &mut Tables) {
     let mut rules: IndexMap<Span, Option<&str>, FxBuildHasher> = IndexMap::default();
     for rule in &tables.rules {
@@ -120,17 +122,17 @@ pub(super) fn never_matching(tables: &mut Tables) {
     for (span, variable) in rules {
         let Some(variable) = variable else { continue };
         if no_actors && variable == "actor" {
-            // One cause, and every shorthand rule has it.
+            // One cause that affects every shorthand rule.
             if !std::mem::replace(&mut blamed, true) {
-                let title = "this rule can never match, as no `actor` block is declared";
+                let title = "this rule can never match, because no `actor` block is declared";
                 let diagnostic = Diagnostic::new(Code::NeverMatches, title, span, "no value is an actor");
-                found.push(diagnostic.with_help("declare who acts: `actor User {}`"));
+                found.push(diagnostic.with_help("declare the actor: `actor User {}`"));
             }
             continue;
         }
         let label = format!("no value fits `{variable}`");
         let diagnostic = Diagnostic::new(Code::NeverMatches, "this rule can never match", span, label);
-        let note = format!("the types that its conditions ask of `{variable}` exclude each other");
+        let note = format!("the conditions on `{variable}` require types that exclude each other");
         found.push(diagnostic.with_note(note));
     }
     tables.diagnostics.extend(found);

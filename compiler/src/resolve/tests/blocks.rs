@@ -1,4 +1,4 @@
-//! Types, `extends`, and what the metadata says.
+//! Types, `extends` and metadata.
 
 use super::*;
 use insta::assert_snapshot;
@@ -108,7 +108,7 @@ fn double_declarations_are_found() {
             "b" if "a"; }
         resource S extends R { relations = { b: User, c: R }; }"#;
     assert_snapshot!(findings(text), @r#"
-    P0205 2:29 [User] there are two blocks of the name `User`
+    P0205 2:29 [User] there are two blocks named `User`
     P0211 3:33 [relations = { a: User };] the `global` block cannot declare relations
     P0210 3:60 [global] there are two `global` blocks
     P0204 4:36 ["a"] `R` declares the role `a` twice

@@ -4,7 +4,7 @@ use super::*;
 use insta::assert_snapshot;
 use std::fmt::Write as _;
 
-/// Rules made for the tests, and each test with its facts and assertions.
+/// The rules generated for the tests, and each test with its facts and assertions.
 fn shown(text: &str) -> String {
     let program = program(text);
     let name = |pred: crate::ir::PredId| program.predicates[pred.index()].name.clone();
@@ -104,19 +104,19 @@ fn mistakes_of_tests_are_found() {
         test fixture g {} test fixture g {}"#;
     assert_snapshot!(findings(&format!("{POLICY}{tests}")), @r#"
     P0304 5:28 [has_role(User{"a"}, "raeder", Doc{"d"})] has_role(User, "raeder", Doc) is not used in policy
-    P0305 5:73 [d] a test fact cannot hold the variable `d`
-    P0305 5:76 [@current_unix_time] a test fact cannot hold the current time
-    P0212 5:105 [ghost] there is no test fixture of the name `ghost`
+    P0305 5:73 [d] a test fact cannot contain the variable `d`
+    P0305 5:76 [@current_unix_time] a test fact cannot contain the current time
+    P0212 5:105 [ghost] there is no test fixture named `ghost`
     P0307 5:116 [Actor] no value has the type `Actor` itself
-    P0303 6:35 [b] an assertion has one variable at most, this one has `a` and `b`
+    P0303 6:35 [b] an assertion can have only one variable, but this one has `a` and `b`
     P0309 7:37 [action] the variable `action` of an assertion needs a type
     P0215 8:45 [Dok] nothing in the policy has the type `Dok` -> Doc
     P0215 9:48 [Dok] nothing in the policy has the type `Dok` -> Doc
     P0311 10:59 [true] `iff` needs a variable in the assertion
-    P0310 11:66 [y] `iff` speaks of `y`, which is not the assertion's variable
-    P0303 12:31 [_] an assertion has one variable at most, this one has `_` and `_`
-    P0213 14:14 ["t"] there are two tests of the name `t`
-    P0212 14:36 [f] there is no test fixture of the name `f`
-    P0214 15:40 [g] there are two test fixtures of the name `g`
+    P0310 11:66 [y] `iff` uses `y`, which is not the assertion's variable
+    P0303 12:31 [_] an assertion can have only one variable, but this one has `_` and `_`
+    P0213 14:14 ["t"] there are two tests named `t`
+    P0212 14:36 [f] there is no test fixture named `f`
+    P0214 15:40 [g] there are two test fixtures named `g`
     "#);
 }

@@ -1,4 +1,4 @@
-//! Types of untyped variables come from where they are used, and no answer is lost.
+//! Untyped variables get their types from their uses, and no answer is lost.
 
 use super::*;
 use insta::assert_snapshot;

@@ -1,4 +1,4 @@
-//! Wide and repetitive policies end soon, with a finding where a limit is passed.
+//! Wide and repetitive policies finish quickly, with a finding where a limit is exceeded.
 
 use super::*;
 use std::fmt::Write as _;

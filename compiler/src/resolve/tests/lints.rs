@@ -1,4 +1,4 @@
-//! Lints advise and never refuse.
+//! Lints, which never reject a policy.
 
 use super::*;
 use insta::assert_snapshot;
@@ -16,8 +16,8 @@ fn and_beside_or_wants_parentheses() {
     let text = r#"actor User {} resource R { roles = ["a", "b", "c"]; "a" if "b" and "c" or "c"; "b" if ("a" and "c") or "c"; }
         p(x) if (a(x) or b(x) and c(x)); p(x) if a(x) or (b(x) and c(x));"#;
     assert_snapshot!(findings(text), @r#"
-    P0702 1:60 ["b" and "c"] `and` and `or` stand side by side without parentheses
-    P0702 2:26 [b(x) and c(x)] `and` and `or` stand side by side without parentheses
+    P0702 1:60 ["b" and "c"] `and` and `or` are mixed without parentheses
+    P0702 2:26 [b(x) and c(x)] `and` and `or` are mixed without parentheses
     "#);
 }
 
@@ -56,7 +56,7 @@ fn a_rule_that_can_never_match_is_pointed_at() {
     P0704 1:15 [p(x: User) if x matches String;] this rule can never match
     P0704 1:47 [p(x) if q(x) and x = 1 and x = "a";] this rule can never match
     "#);
-    assert_snapshot!(findings(r#"resource R { roles = ["a", "b"]; "a" if "b"; "b" if "a"; }"#), @r#"P0704 1:34 ["a" if "b";] this rule can never match, as no `actor` block is declared"#);
+    assert_snapshot!(findings(r#"resource R { roles = ["a", "b"]; "a" if "b"; "b" if "a"; }"#), @r#"P0704 1:34 ["a" if "b";] this rule can never match, because no `actor` block is declared"#);
 }
 
 #[test]
@@ -71,8 +71,8 @@ fn almost_a_built_in_predicate_is_pointed_at() {
 }
 
 #[test]
-fn a_name_that_is_meant_is_no_near_miss() {
-    // Two slips away, and documented so.
+fn an_intended_name_is_not_a_near_miss() {
+    // Edit distance two, and documented so.
     let far = r#"p(u: User, r: R) if has_group(u, g) and grants_permission(g, "read") and has_rules(r);"#;
     assert_snapshot!(findings(far), @"");
     let own_rules = "has_roles(u: User) if q(u); p(u: User) if has_roles(u); allow(u: User) if q(u);";

@@ -1,4 +1,4 @@
-//! What the author is told about names, binding and types.
+//! Diagnostics about names, binding and types.
 
 use super::*;
 use insta::assert_snapshot;
@@ -22,9 +22,9 @@ fn unknown_names_in_shorthand_come_with_the_near_one() {
     P0201 5:13 ["raed"] `raed` is not declared in `Repo` -> "read"
     P0201 6:23 ["raeder"] `raeder` is not declared in `Repo` -> "reader"
     P0201 6:37 ["nothing"] `nothing` is not declared in `Repo`
-    P0218 6:50 ["x"] `x` is not declared in `Org`, where `org` leads
+    P0218 6:50 ["x"] `x` is not declared in `Org`, which `org` leads to
     P0203 6:78 ["ogr"] unknown relation `ogr` on `Repo` -> "org"
-    P0218 7:23 ["memer"] `memer` is not declared in `Org`, where `org` leads -> "member"
+    P0218 7:23 ["memer"] `memer` is not declared in `Org`, which `org` leads to -> "member"
     P0203 8:35 ["reader"] unknown relation `reader` on `Repo`
     P0202 9:35 ["lab"] `lab` leads to `Lab`, which has no block
     P0202 9:52 ["lab"] `lab` leads to `Lab`, which has no block
@@ -35,7 +35,7 @@ fn unknown_names_in_shorthand_come_with_the_near_one() {
 
 #[test]
 fn a_global_name_needs_a_global_block() {
-    assert_snapshot!(findings(r#"actor U {} resource R { roles = ["a"]; "a" if global "b"; }"#), @r#"P0217 1:54 ["b"] `b` is not declared, as there is no `global` block"#);
+    assert_snapshot!(findings(r#"actor U {} resource R { roles = ["a"]; "a" if global "b"; }"#), @r#"P0217 1:54 ["b"] `b` is not declared, because there is no `global` block"#);
 }
 
 #[test]
@@ -95,7 +95,7 @@ fn literals_that_no_value_has_are_refused() {
     let text = r#"p(x) if q(x, Actor{"a"}) and x in [y, @current_unix_time, 1];"#;
     assert_snapshot!(findings(text), @r"
     P0307 1:14 [Actor] no value has the type `Actor` itself
-    P0308 1:36 [y] only literals can stand in the list of an `in`
-    P0308 1:39 [@current_unix_time] only literals can stand in the list of an `in`
+    P0308 1:36 [y] the list after `in` can contain only literals
+    P0308 1:39 [@current_unix_time] the list after `in` can contain only literals
     ");
 }

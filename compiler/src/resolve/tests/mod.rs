@@ -16,7 +16,7 @@ use crate::ir::{Program, print};
 use crate::source::SourceMap;
 use crate::syntax;
 
-/// What the policy's author is told, and the program if there is one.
+/// The findings, and the program if there is one.
 fn resolved(text: &str) -> (Option<Program>, String) {
     let source = SourceMap::new("policy.polar", text);
     let (policy, mut found) = syntax::parse(&source);
@@ -33,7 +33,7 @@ fn resolved(text: &str) -> (Option<Program>, String) {
     (program, shown.collect())
 }
 
-/// Errors and lints, a line each: code, place, text under the carets, title, fix.
+/// Errors and lints, one per line: code, position, text under the carets, title, fix.
 fn findings(text: &str) -> String {
     resolved(text).1
 }
@@ -51,7 +51,7 @@ fn rules(text: &str) -> String {
     print::rules(&program).lines().filter(implied).collect::<Vec<_>>().join("\n")
 }
 
-/// What may be stored, without what the implied entry points add.
+/// The signatures, without those of the implied entry points.
 fn signatures(text: &str) -> String {
     let program = program(text);
     let implied = [

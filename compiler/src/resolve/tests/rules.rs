@@ -1,4 +1,4 @@
-//! Longhand rules become flat: alternatives, negation, scopes.
+//! Flattening of longhand rules: alternatives, negation, scopes.
 
 use super::*;
 use insta::assert_snapshot;

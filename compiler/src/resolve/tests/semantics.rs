@@ -1,4 +1,5 @@
-//! Flat rules mean what the nested condition means: both are evaluated, on random conditions and facts.
+//! Flattening keeps the meaning: nested conditions and flat rules are both evaluated on random conditions and
+//! facts.
 
 use super::*;
 use crate::ir::{CompareOp, LiteralKind, Polarity, Rule, Term, VarType};
@@ -13,7 +14,7 @@ const DOMAIN: [Value; 3] = [("T", "1"), ("T", "2"), ("U", "1")];
 /// A predicate with its arguments.
 type Facts = BTreeSet<(String, Vec<Value>)>;
 
-/// Small random numbers, the same in every run.
+/// A deterministic random number generator.
 struct Random(u64);
 
 impl Random {
@@ -83,8 +84,8 @@ fn any_assignment<K: Ord + Clone>(
 
 type Names = BTreeMap<String, Value>;
 
-/// The nested meaning: the variables outside every `not` of this level are existential here, and what is
-/// new inside a `not` is existential there.
+/// Evaluates a nested condition: variables outside every `not` of this level are existential here, and those
+/// new inside a `not` are existential there.
 fn level(expr: &Expr, bound: &Names, facts: &Facts) -> bool {
     let mut open = BTreeSet::new();
     outside_nots(expr, &mut open);
@@ -193,7 +194,7 @@ fn fires(program: &Program, rule: &Rule, args: &[Value], facts: &Facts) -> bool 
         bound.iter().all(|(&var, &value)| typed(var, value))
             && rule.body.iter().all(|literal| match &literal.kind {
                 LiteralKind::Atom { polarity, pred, args } => {
-                    // What is still open occurs in this negated literal alone.
+                    // The remaining variables occur only in this negated literal.
                     let local: Vec<_> =
                         occurs(literal).into_iter().filter(|var| !bound.contains_key(var)).collect();
                     let name = &program.predicates[pred.index()].name;
@@ -226,7 +227,7 @@ fn flattening_keeps_the_meaning() {
     let mut n_compared = 0;
     for _ in 0..2_500 {
         let condition = random.condition(4);
-        // The last rule makes both types known.
+        // The last rule mentions both types.
         let text = format!(r#"h(x) if ({condition}) and u(x); z(T{{"0"}}, U{{"0"}});"#);
         let source = SourceMap::new("policy.polar", text.as_str());
         let (policy, found) = syntax::parse(&source);

@@ -1,9 +1,9 @@
-//! Every row of the language's table of shorthand.
+//! Every form of shorthand.
 
 use super::*;
 use insta::assert_snapshot;
 
-/// Shorthand lines in a block that has one of everything.
+/// Shorthand rules in a block with one declaration of each kind.
 fn repo(lines: &str) -> String {
     rules(&format!(
         r#"

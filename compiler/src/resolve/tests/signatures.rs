@@ -1,4 +1,4 @@
-//! What may be stored, and what is refused.
+//! Facts that may be stored, and facts that are rejected.
 
 use super::*;
 use insta::assert_snapshot;
@@ -38,7 +38,7 @@ fn the_implied_entry_points_accept_permissions() {
 }
 
 #[test]
-fn shapes_that_differ_in_one_argument_are_joined() {
+fn signatures_that_differ_in_one_argument_are_merged() {
     let text = r#"p(x: A) if q(x, "l"); p(x: B) if q(x, "l"); p(x: A) if q(x, "m"); p(x) if r(x, "a"); p(x: A) if r(x, s) and s matches String and t(s);"#;
     assert_snapshot!(signatures(text), @r#"
     p(_)
@@ -129,7 +129,7 @@ fn entry_points_are_accepted() {
     assert!(accepts("has_permission", &[("User", "u"), ("String", "create")]));
     let implied = program("p(x: Doc) if q(x);");
     assert!(implied.accepts("has_permission", &[("Doc", "u"), ("String", "read"), ("Doc", "d")]).is_ok());
-    // This policy has an `allow` of its own, which never asks for a permission; but a rule grants one.
+    // This policy replaces `allow` and never reads a permission, but a rule grants one.
     assert!(accepts("has_permission", &[("User", "u"), ("String", "read"), ("Doc", "d")]));
     assert!(!accepts("has_permission", &[("User", "u"), ("String", "write"), ("Doc", "d")]));
 }

@@ -1,8 +1,8 @@
-//! Sets of what the grammar would have accepted, one bit each, and how a message lists them.
+//! Bit sets of what the grammar would have accepted, and their form in messages.
 
 use crate::syntax::token::Kind;
 
-/// Names for groups of tokens that messages should not list one by one.
+/// Groups of tokens that messages name as one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(in crate::syntax) enum Label {
@@ -30,7 +30,7 @@ pub(in crate::syntax) enum Label {
     List,
     /// The value of `relations`.
     Dictionary,
-    /// Nothing that a message should propose: what is there only to be reported, or is rarely meant.
+    /// Alternatives that messages never propose, because they exist only to be reported or are rarely meant.
     Mistake,
 }
 
@@ -74,11 +74,11 @@ impl Label {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::syntax) struct Expected(u128);
 
-/// The bit of the first label; the kinds stand below.
+/// The bit of the first label; lower bits are kinds.
 const FIRST_LABEL: u32 = 96;
 
 impl Expected {
-    /// Everything that is in one of the two.
+    /// The union of two sets.
     pub(super) fn union(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
@@ -93,9 +93,9 @@ impl Expected {
         self.0 & (1 << (FIRST_LABEL + label as u32)) != 0
     }
 
-    /// Lists the set as a message does: groups first, then single tokens.
+    /// The set as listed in a message: groups first, then single tokens.
     ///
-    /// A `not` goes without saying where a condition may stand.
+    /// `not` is omitted where a condition is listed.
     pub(super) fn list(self) -> String {
         let unsaid = |kind: Kind| kind == Kind::Not && self.has_label(Label::Condition);
         let labels = Label::ALL

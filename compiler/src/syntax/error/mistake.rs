@@ -1,16 +1,17 @@
-//! Words for the mistakes that the grammar reads past.
+//! Diagnostics for mistakes that the grammar recognises and recovers from.
 //!
-//! Each is understood well enough to go on as if the right thing stood there, so the rest of the
-//! statement is still read and checked.
+//! The parser continues as if the correct text had been written, so the rest of the statement is still
+//! checked.
 
 use super::excerpt;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::limits;
 use crate::source::Span;
+use crate::syntax::lexer;
 use crate::syntax::lexer::unescape;
-use crate::syntax::print::{is_plain_name, quoted};
+use crate::syntax::print::quoted;
 
-/// A statement whose `;` is missing; `end` is the empty span behind its last token.
+/// A missing `;`; `end` is the empty span after the statement's last token.
 pub(in crate::syntax) fn missing_semicolon(statement: &str, end: Span) -> Diagnostic {
     let title = format!("`;` is missing at the end of {statement}");
     Diagnostic::new(Code::MissingSemicolon, title, end, "`;` is expected here").with_fix(
@@ -27,11 +28,11 @@ pub(in crate::syntax) fn unclosed_block(opener: Span, here: Span, at_end: bool) 
     found.with_label(here, label).with_help("close it with `}`")
 }
 
-/// A comma before a `)`; `next` is the token behind it.
+/// A comma before a `)`; `next` is the token after it.
 pub(in crate::syntax) fn trailing_comma(comma: Span, next: Span) -> Diagnostic {
-    let title = "a comma stands after the last argument";
+    let title = "there is a comma after the last argument";
     let found = Diagnostic::new(Code::TrailingComma, title, comma, "nothing follows this comma");
-    found.with_fix("leave the comma out", Span { start: comma.start, end: next.start.max(comma.end) }, "")
+    found.with_fix("remove the comma", Span { start: comma.start, end: next.start.max(comma.end) }, "")
 }
 
 /// More parameters than a predicate may have.
@@ -39,10 +40,10 @@ pub(in crate::syntax) fn too_many_parameters(number: usize, span: Span) -> Diagn
     let limit = limits::PARAMETERS;
     let title = format!("{number} parameters are more than the {limit} that a predicate may have");
     let found = Diagnostic::new(Code::TooManyParameters, title, span, "too many");
-    found.with_help("let an object stand for what belongs together, and store the parts as facts about it")
+    found.with_help("group related values into an object, and store its parts as facts about it")
 }
 
-/// `x` where a condition belongs.
+/// `x` in place of a condition.
 pub(in crate::syntax) fn lone_term(text: &str, span: Span) -> Diagnostic {
     let title = format!("`{}` alone is not a condition", excerpt(text));
     let found = Diagnostic::new(Code::UnexpectedToken, title, span, "neither true nor false");
@@ -52,7 +53,7 @@ pub(in crate::syntax) fn lone_term(text: &str, span: Span) -> Diagnostic {
 /// `foo(x: User)` in a condition.
 pub(in crate::syntax) fn typed_argument(variable: &str, ty: &str, span: Span) -> Diagnostic {
     let title = format!("the argument `{}` of a call cannot have a type", excerpt(variable));
-    let found = Diagnostic::new(Code::UnexpectedToken, title, span, "types stand in the head of a rule");
+    let found = Diagnostic::new(Code::UnexpectedToken, title, span, "types belong in the head of a rule");
     found.with_help(format!(
         "write `{} matches {}` as a condition of its own",
         excerpt(variable),
@@ -60,11 +61,11 @@ pub(in crate::syntax) fn typed_argument(variable: &str, ty: &str, span: Span) ->
     ))
 }
 
-/// A type behind something that is not a variable.
+/// A type after something that is not a variable.
 pub(in crate::syntax) fn typed_literal(literal: &str, span: Span) -> Diagnostic {
     let title = format!("`{}` is a value and cannot have a type", excerpt(literal));
     let found = Diagnostic::new(Code::UnexpectedToken, title, span, "only a variable has a type");
-    found.with_help("leave the type out")
+    found.with_help("remove the type")
 }
 
 /// `"a" matches T`.
@@ -73,7 +74,7 @@ pub(in crate::syntax) fn matched_literal(literal: &str, span: Span) -> Diagnosti
     Diagnostic::new(Code::UnexpectedToken, title, span, "`matches` needs a variable here")
 }
 
-/// What an object literal holds instead of its id.
+/// The wrong kind of value in an object literal.
 pub(in crate::syntax) fn object_id(ty: &str, found: &str, span: Span) -> Diagnostic {
     let wanted = match ty {
         "Integer" => "a number",
@@ -102,33 +103,33 @@ pub(in crate::syntax) fn object_shape(ty: &str, span: Span) -> Diagnostic {
     Diagnostic::new(Code::MalformedObject, title, span, "one value is expected between the braces")
 }
 
-/// A word that is nearly a keyword, where a keyword belongs.
+/// A word close to a keyword, where a keyword is expected.
 pub(in crate::syntax) fn misspelt_keyword(word: &str, near: &str, span: Span) -> Diagnostic {
-    let title = format!("`{}` is no keyword", excerpt(word));
-    let found = Diagnostic::new(Code::UnexpectedToken, title, span, "nothing begins with this word");
+    let title = format!("`{}` is not a keyword", excerpt(word));
+    let found = Diagnostic::new(Code::UnexpectedToken, title, span, "no statement begins with this word");
     found.with_fix("a keyword with a similar name exists", span, near)
 }
 
-/// A string where a name belongs.
+/// A string in place of a name.
 pub(in crate::syntax) fn quoted_name(literal: &str, span: Span) -> Diagnostic {
     let title = format!("expected a name, found the string `{}`", excerpt(literal));
-    let found = Diagnostic::new(Code::UnexpectedToken, title, span, "a name stands here without quotes");
+    let found = Diagnostic::new(Code::UnexpectedToken, title, span, "a name is written without quotes");
     let name = unescape(literal);
-    if is_plain_name(&name) { found.with_fix("leave the quotes out", span, name) } else { found }
+    if is_plain_name(&name) { found.with_fix("remove the quotes", span, name) } else { found }
 }
 
 /// A role, permission or relation name without quotes in shorthand or after `on`.
 pub(in crate::syntax) fn bare_string(name: &str, span: Span) -> Diagnostic {
-    let title = format!("`{}` lacks its quotes", excerpt(name));
+    let title = format!("`{}` must be in quotes", excerpt(name));
     let found = Diagnostic::new(Code::UnexpectedToken, title, span, "a string is expected here");
     found.with_fix("put it in quotes", span, quoted(name))
 }
 
-/// `"a" on resource`: what stands in a block is about its resource; `on` leads away from it.
+/// `"a" on resource`: rules in a block are already about its resource.
 pub(in crate::syntax) fn on_itself(word: Span, clause: Span) -> Diagnostic {
     let title = "`on` needs a relation of the block, and `resource` is the resource of the block itself";
     let found = Diagnostic::new(Code::UnexpectedToken, title, word, "a relation in quotes is expected here");
-    found.with_fix("what stands in the block is about its resource already", clause, "")
+    found.with_fix("remove it: rules in a block are about its resource", clause, "")
 }
 
 /// `"a" on "b" on "c"`.
@@ -140,10 +141,10 @@ pub(in crate::syntax) fn second_hop(span: Span) -> Diagnostic {
 
 /// A longhand rule inside a block.
 pub(in crate::syntax) fn rule_in_block(name: &str, span: Span) -> Diagnostic {
-    let title = format!("the rule `{}` stands inside a block", excerpt(name));
+    let title = format!("the rule `{}` is inside a block", excerpt(name));
     let found =
         Diagnostic::new(Code::UnexpectedToken, title, span, "a block holds declarations and shorthand");
-    found.with_help("move the rule behind the block")
+    found.with_help("move the rule out of the block")
 }
 
 /// `role = […]`, `rolse = […]`.
@@ -164,7 +165,7 @@ pub(in crate::syntax) fn not_a_list(keyword: &str, span: Span) -> Diagnostic {
     found.with_help(format!("write `{keyword} = [\"name\", …];`"))
 }
 
-/// An element of a list of names that is no string.
+/// An element of a list of names that is not a string.
 pub(in crate::syntax) fn not_a_string(element: &str, span: Span) -> Diagnostic {
     let title = format!("names of roles and permissions are strings, found `{}`", excerpt(element));
     let found = Diagnostic::new(Code::WrongDeclarationValue, title, span, "not a string");
@@ -180,9 +181,9 @@ pub(in crate::syntax) fn not_a_dictionary(span: Span) -> Diagnostic {
 
 /// `{ "owner": User }`, `{ owner: "User" }`.
 pub(in crate::syntax) fn quoted_relation(what: &str, literal: &str, name: &str, span: Span) -> Diagnostic {
-    let title = format!("the {what} `{}` in `relations` stands without quotes", excerpt(literal));
+    let title = format!("the {what} `{}` in `relations` must not be in quotes", excerpt(literal));
     let found = Diagnostic::new(Code::WrongDeclarationValue, title, span, "a name is expected here");
-    if is_plain_name(name) { found.with_fix("leave the quotes out", span, name) } else { found }
+    if is_plain_name(name) { found.with_fix("remove the quotes", span, name) } else { found }
 }
 
 /// `{ owner = User }`.
@@ -192,7 +193,7 @@ pub(in crate::syntax) fn equal_in_relations(span: Span) -> Diagnostic {
     found.with_fix("write `:`", span, ":")
 }
 
-/// A setup behind an assertion, or a second one.
+/// A `setup` after an assertion, or a second `setup`.
 pub(in crate::syntax) fn setup_not_first(span: Span, first: Span) -> Diagnostic {
     let title = "`setup` is not the first part of its test";
     let found = Diagnostic::new(Code::SetupNotFirst, title, span, "comes too late");
@@ -224,4 +225,12 @@ pub(in crate::syntax) fn assert_space_not(span: Span) -> Diagnostic {
     let title = "`assert not` is written `assert_not`";
     let found = Diagnostic::new(Code::UnexpectedToken, title, span, "two words");
     found.with_fix("write one word", span, "assert_not")
+}
+
+/// Whether this text, unquoted, would be read as one name.
+fn is_plain_name(text: &str) -> bool {
+    let (tokens, findings) = lexer::lex(text);
+    findings.is_empty()
+        && matches!(tokens.kinds.as_slice(), [kind] if kind.is_name())
+        && tokens.spans.iter().all(|span| span.range() == (0..text.len()))
 }

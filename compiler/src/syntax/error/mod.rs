@@ -1,9 +1,9 @@
-//! What the grammar says when it cannot go on.
+//! Parse failures, and the diagnostics made from them.
 //!
-//! The grammar tries alternatives all the time, and each that does not fit makes a [`Failure`]. It must
-//! therefore be cheap: a token index and a set of what was expected there, one bit each. Only what is
-//! reported in the end becomes a [`Diagnostic`], in [`report`]. Mistakes that the grammar recognises as
-//! such ([`mistake`]) carry their finished diagnostic.
+//! The grammar tries alternatives constantly, and each that does not match creates a [`Failure`]. So a
+//! failure is cheap: a token index and a bit set of what was expected there. Only failures that are reported
+//! become a [`Diagnostic`], in [`report`]. Mistakes that the grammar itself recognises ([`mistake`]) carry a
+//! finished diagnostic.
 
 pub(super) mod mistake;
 mod expected;
@@ -21,27 +21,27 @@ pub(super) use expected::{Expected, Label};
 /// The grammar's input: the kinds of the tokens.
 pub(super) type Input<'a> = &'a [Kind];
 
-/// Why an alternative does not fit.
+/// Why an alternative does not match.
 #[derive(Clone, Debug)]
 pub(super) enum Failure {
-    /// Something else was expected at this token.
+    /// The token is not one of those expected.
     Unexpected {
         /// The token's index; the number of tokens for the end of the text.
         at: usize,
-        /// What could have stood there.
+        /// What would have been accepted.
         expected: Expected,
     },
     /// A known mistake.
     Mistake {
-        /// The index of the token that it is about.
+        /// The index of the offending token.
         at: usize,
-        /// The finished report.
+        /// The finished diagnostic.
         diagnostic: Box<Diagnostic>,
     },
 }
 
 impl Failure {
-    /// Something else was expected at a token.
+    /// The token is not one of those expected.
     pub(super) fn unexpected(at: usize, expected: impl IntoIterator<Item = Kind>) -> Self {
         Self::Unexpected { at, expected: expected.into_iter().collect() }
     }
@@ -59,7 +59,7 @@ impl Failure {
 }
 
 impl<'a> Error<'a, Input<'a>> for Failure {
-    /// The one that got further says more; at the same token a known mistake does.
+    /// Keeps the failure that got further, and at the same token the known mistake.
     fn merge(self, other: Self) -> Self {
         match (self, other) {
             (Self::Unexpected { at, expected }, Self::Unexpected { at: other, expected: more })
@@ -109,14 +109,14 @@ impl<'a> LabelError<'a, Input<'a>, Label> for Failure {
     }
 }
 
-/// Turns what the grammar reported into diagnostics, the first ones if there are more than are shown.
+/// Turns failures into diagnostics, up to one more than are shown.
 ///
-/// A statement that holds a token the lexer could not read, or only guessed at, has been reported; what
-/// the grammar makes of it from there on would be noise.
+/// The lexer has already reported tokens that it could not read or had to guess. Failures that these cause
+/// are left out.
 pub(super) fn report(text: &str, tokens: &Tokens, mut failures: Vec<Failure>) -> Vec<Diagnostic> {
     failures.sort_by_key(Failure::at);
     let unknown = failures.into_iter().filter(|failure| !is_known_already(tokens, failure.at()));
-    // One more than is shown, so that the reader learns that there are more.
+    // One extra, so that the output can say that there are more.
     let diagnostics = unknown.take(limits::DIAGNOSTICS + 1).map(|failure| match failure {
         Failure::Mistake { diagnostic, .. } => *diagnostic,
         Failure::Unexpected { at, expected } => unexpected::diagnostic(text, tokens, at, expected),
@@ -124,8 +124,8 @@ pub(super) fn report(text: &str, tokens: &Tokens, mut failures: Vec<Failure>) ->
     diagnostics.collect()
 }
 
-/// Whether the lexer already reported what makes the grammar fail at this token: something unreadable
-/// earlier in the statement, or a reserved word right beside it.
+/// Whether the lexer already reported the cause of a failure at this token: an unreadable token earlier in
+/// the statement, or a reserved word next to it.
 fn is_known_already(tokens: &Tokens, at: usize) -> bool {
     let before =
         tokens.kinds.iter().take(at).rev().take(STATEMENT).take_while(|kind| !ends_statement(**kind));
@@ -134,12 +134,12 @@ fn is_known_already(tokens: &Tokens, at: usize) -> bool {
         || beside.into_iter().any(|kind| *kind == Kind::Refused)
 }
 
-/// Whether a statement is over at this token, or begins behind it.
+/// Whether a statement ends at this token or begins after it.
 fn ends_statement(kind: Kind) -> bool {
     matches!(kind, Kind::Semicolon | Kind::OpenBrace | Kind::CloseBrace)
 }
 
-/// Tokens of a statement that are looked at; enough for any that people write.
+/// How many tokens of a statement are examined; real statements are shorter.
 const STATEMENT: usize = 256;
 
 /// At most 32 characters of a text, for a title.

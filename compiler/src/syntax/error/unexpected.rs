@@ -1,7 +1,7 @@
-//! Words for a token that does not fit.
+//! Diagnostics for unexpected tokens.
 //!
-//! In: the token's index and what was expected there. Out: one diagnostic. Most are "expected …, found
-//! …"; the mistakes that people make again and again get a sentence of their own.
+//! In: the token's index and what was expected there. Out: one diagnostic. Most read "expected …, found …";
+//! common mistakes get a message of their own.
 
 use super::{Expected, Label, STATEMENT, excerpt, mistake};
 use crate::diagnostic::{Code, Diagnostic, suggest};
@@ -9,7 +9,7 @@ use crate::source::Span;
 use crate::syntax::print::quoted;
 use crate::syntax::token::{Kind, Tokens};
 
-/// Says what does not fit at a token.
+/// The diagnostic for an unexpected token.
 pub(super) fn diagnostic(text: &str, tokens: &Tokens, at: usize, expected: Expected) -> Diagnostic {
     let ctx = Ctx { text, tokens, at, found: tokens.kind(at), span: tokens.span_at(at), expected };
     let known = [
@@ -61,7 +61,7 @@ impl Ctx<'_> {
         Diagnostic::new(Code::UnexpectedToken, title, self.span, label)
     }
 
-    /// The innermost bracket that is open here, within this statement.
+    /// The innermost open bracket within this statement.
     fn open_bracket(&self) -> Option<(Kind, Span)> {
         let mut closed = 0_usize;
         for at in (0..self.at).rev().take(STATEMENT) {
@@ -80,7 +80,7 @@ impl Ctx<'_> {
         None
     }
 
-    /// Whether more brackets that this one closes are open before this token than closed.
+    /// Whether some bracket before this token still needs this closing bracket.
     fn is_open_outside(&self, closer: Kind) -> bool {
         let before = self.tokens.kinds.iter().take(self.at);
         let mut open = 0_usize;
@@ -103,7 +103,7 @@ impl Ctx<'_> {
         quoted.then(|| mistake::quoted_name(self.snippet(span), span))
     }
 
-    /// A bracket that is not closed, closed by another kind, or closes nothing.
+    /// A bracket that is never closed, is closed by another kind, or closes nothing.
     fn bracket(&self) -> Option<Diagnostic> {
         let open = self.open_bracket();
         let expects_closer = open.filter(|(opener, _)| opener.closer().is_some_and(|c| self.expected.has(c)));
@@ -121,7 +121,7 @@ impl Ctx<'_> {
             let found = Diagnostic::new(Code::UnclosedBracket, title, opener_span, "opened here");
             let found = found.with_label(self.span, label);
             let help = format!("close it with `{closer}`");
-            // With a closer between the two, what was meant is anybody's guess.
+            // A stray closing bracket at this place leaves the intent unclear.
             let is_plain = found_closer.is_none_or(|closer| self.is_open_outside(closer));
             return Some(if is_plain {
                 found.with_fix(help, self.tokens.end_before(self.at), closer)
@@ -138,7 +138,7 @@ impl Ctx<'_> {
         Some(Diagnostic::new(Code::UnclosedBracket, title, self.span, label))
     }
 
-    /// A keyword where a name belongs.
+    /// A keyword in place of a name.
     fn reserved_word(&self) -> Option<Diagnostic> {
         let wants_name = self.expected.has_label(Label::Name) || self.expected.has_label(Label::Term);
         let is_call = self.tokens.kind(self.at + 1) == Some(Kind::OpenParen);
@@ -178,7 +178,7 @@ impl Ctx<'_> {
         self.tokens.kind(self.at + 1).is_some_and(Kind::is_name)
     }
 
-    /// Whether the token before begins a statement and is followed by what only follows a keyword.
+    /// Whether the previous token begins a statement and this one can follow only a keyword.
     fn begins_as_keyword(&self) -> bool {
         let first =
             self.at.checked_sub(2).and_then(|at| self.tokens.kind(at)).is_none_or(super::ends_statement);
@@ -187,7 +187,7 @@ impl Ctx<'_> {
         first && follows && self.kind_before() == Some(Kind::Identifier)
     }
 
-    /// A name with quotes, or a string without.
+    /// A name in quotes, or a string without quotes.
     fn quotes(&self) -> Option<Diagnostic> {
         if self.found == Some(Kind::String) && self.expected.has_label(Label::Name) {
             return Some(mistake::quoted_name(self.snippet(self.span), self.span));
@@ -195,9 +195,13 @@ impl Ctx<'_> {
         if self.found.is_some_and(Kind::is_name) && self.expected.has(Kind::String) {
             let name = self.snippet(self.span);
             let title = format!("expected {}, found `{}`", self.expected.list(), excerpt(name));
-            let found =
-                Diagnostic::new(Code::UnexpectedToken, title, self.span, "a string stands in double quotes");
-            // Several words in quotes are one string, whatever stood between them.
+            let found = Diagnostic::new(
+                Code::UnexpectedToken,
+                title,
+                self.span,
+                "strings are written in double quotes",
+            );
+            // Quoting several words would need the text between them, too.
             return Some(if self.is_before_name() {
                 found
             } else {
@@ -215,20 +219,21 @@ impl Ctx<'_> {
             let name = excerpt(self.snippet(span));
             let title = format!("the call `{name}(…)` cannot be an argument");
             let label = "a call is true or false; it has no value to pass on";
-            let help = format!("call `{name}` beside this, and let both share a variable");
+            let help =
+                format!("call `{name}` as a condition of its own that shares a variable with this one");
             return Some(Diagnostic::new(Code::NotInTheLanguage, title, span, label).with_help(help));
         }
         if self.found == Some(Kind::OpenBracket) && self.expected.has_label(Label::Term) {
             let title = "a list cannot be a value";
-            let label = "lists stand only after `in`";
-            let help = "try the elements one by one, as in `x in [\"a\", \"b\"]`";
+            let label = "lists are allowed only after `in`";
+            let help = "test the elements with `in`, as in `x in [\"a\", \"b\"]`";
             return Some(Diagnostic::new(Code::NotInTheLanguage, title, self.span, label).with_help(help));
         }
         let signed = self.snippet(self.span).starts_with(['+', '-']);
         if self.found == Some(Kind::Integer) && signed && !self.expected.has_label(Label::Term) {
-            let title = format!("`{}` behind a value is arithmetic", excerpt(self.snippet(self.span)));
+            let title = format!("`{}` after a value is arithmetic", excerpt(self.snippet(self.span)));
             let label = "not in the language";
-            let help = "policies do not calculate; store the result as a fact";
+            let help = "policies have no arithmetic; store the result as a fact";
             return Some(Diagnostic::new(Code::NotInTheLanguage, title, self.span, label).with_help(help));
         }
         None
@@ -249,7 +254,7 @@ impl Ctx<'_> {
         }
         if self.found == Some(Kind::String) && self.expected.has_label(Label::Item) {
             let found = self.plain();
-            return Some(found.with_help("a shorthand rule stands inside the block of its resource"));
+            return Some(found.with_help("a shorthand rule belongs inside the block of its resource"));
         }
         if self.found == Some(Kind::If) && !self.expected.has(Kind::If) && self.expected.has(Kind::Semicolon)
         {

@@ -40,7 +40,7 @@ pub(super) fn block(source: Source<'_>) -> impl Parse<'_, Block> {
     )
 }
 
-/// `resourse` and the like, where it clearly begins a block.
+/// A misspelling such as `resourse`, where it clearly begins a block.
 fn misspelt_kind<'a>(source: Source<'a>) -> impl Parse<'a, BlockKind> {
     custom(move |input: &mut Run<'a, '_>| {
         let at = position(input);
@@ -61,7 +61,7 @@ fn misspelt_kind<'a>(source: Source<'a>) -> impl Parse<'a, BlockKind> {
     })
 }
 
-/// One line of a block; `None` for one that is reported and left out.
+/// One line of a block; `None` if it is reported and dropped.
 fn member(source: Source<'_>) -> impl Parse<'_, Option<Member>> {
     let declaration = choice((
         declared(source, just(Kind::Roles).to("roles"), [Label::List, Label::Mistake]),
@@ -80,7 +80,7 @@ fn member(source: Source<'_>) -> impl Parse<'_, Option<Member>> {
         .boxed()
 }
 
-/// A word before `=` that declares nothing: the declaration that was probably meant.
+/// An unknown word before `=`; returns the declaration that was probably meant.
 fn misnamed(source: Source<'_>) -> impl Parse<'_, &'static str> {
     let declares = one_of([Kind::Roles, Kind::Permissions, Kind::Relations]);
     let word = declares.not().ignore_then(name(source));
@@ -92,19 +92,19 @@ fn misnamed(source: Source<'_>) -> impl Parse<'_, &'static str> {
     })
 }
 
-/// What was written behind `=`.
+/// The value after `=`.
 #[derive(Clone)]
 enum Value {
     List(Vec<Name>),
     Dictionary(Vec<(Name, Name)>),
-    /// Something else, with the strings in it.
+    /// Something else, and the strings in it.
     Other(Vec<Name>),
-    /// A list or dictionary with a mistake that has been reported: what it declares all the same.
+    /// A list or dictionary with a mistake already reported, and what it still declares.
     Broken(Vec<Name>, Vec<(Name, Name)>),
 }
 
-/// `keyword = value;` with a value that fits the keyword, or is reported. The labels are how a message
-/// names a list and a dictionary where the value is missing.
+/// `keyword = value;`. A value of the wrong kind is reported. The labels name a list and a dictionary in
+/// messages about a missing value.
 fn declared<'a>(
     source: Source<'a>,
     keyword: impl Parse<'a, &'static str>,
@@ -137,7 +137,7 @@ fn declared<'a>(
     )
 }
 
-/// The declaration with as much of its value as can be used, and whether that is all.
+/// The declaration with the usable part of its value, and whether the value has the right kind.
 fn typed(keyword: &str, value: Value, span: Span) -> (Option<Member>, bool) {
     let names = |value| match value {
         Value::List(names) | Value::Broken(names, _) => (Names { names, span }, true),
@@ -199,7 +199,7 @@ fn dictionary(source: Source<'_>) -> impl Parse<'_, Vec<(Name, Name)>> {
         .delimited_by(just(Kind::OpenBrace), just(Kind::CloseBrace))
 }
 
-/// A name; one in quotes is reported.
+/// A name; quotes are reported.
 fn unquoted<'a>(source: Source<'a>, what: &'static str) -> impl Parse<'a, Name> {
     let quoted = string(source).map_with(move |name, e| {
         let range: SimpleSpan = e.span();
@@ -213,13 +213,13 @@ fn unquoted<'a>(source: Source<'a>, what: &'static str) -> impl Parse<'a, Name> 
     name(source).or(quoted.labelled(Label::Mistake))
 }
 
-/// A value that is neither a list nor a dictionary: the strings in it.
+/// The strings in a value that is neither a list nor a dictionary.
 fn other(source: Source<'_>) -> impl Parse<'_, Vec<Name>> {
     let opens = one_of([Kind::OpenBracket, Kind::OpenBrace]);
     opens.not().ignore_then(skip_value(source)).map_with(move |(), e| source.strings(e.span()))
 }
 
-/// A value that could not be read: every string in it, and everything that looks like a relation.
+/// All strings, and everything that looks like a relation, in a value that does not parse.
 fn broken(source: Source<'_>) -> impl Parse<'_, Value> {
     skip_value(source).map_with(move |(), e| {
         let range: SimpleSpan = e.span();

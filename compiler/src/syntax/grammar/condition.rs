@@ -24,7 +24,7 @@ pub(super) fn condition(source: Source<'_>) -> impl Parse<'_, Expr> {
     .boxed()
 }
 
-/// One side, or several joined by a word.
+/// One operand, or several joined by a keyword.
 pub(super) fn joined<'a, E: 'a>(
     source: Source<'a>,
     side: impl Parse<'a, E>,

@@ -1,12 +1,10 @@
-//! Tokens to syntax tree: the grammar of a policy.
+//! The grammar of a policy: parses tokens into a syntax tree.
 //!
-//! In: tokens. Out: the tree, and a [`Failure`] for each statement that does not fit. Each rule of the
-//! grammar is a function that returns a parser; they stand in files by what they read. Statements are
-//! the unit of recovery ([`recover`]): a failing one is skipped up to where the next can begin. A text without mistakes
-//! is read straight, without a guess.
+//! In: tokens. Out: the tree, and a [`Failure`] for each statement that does not parse. Each production is a
+//! function that returns a parser. The unit of recovery ([`recover`]) is the statement: a failing one is
+//! skipped up to where the next can begin. Text without mistakes is parsed without recovery.
 //!
-//! No alternative is tried twice at one place after having read far: two tokens decide between any two
-//! alternatives, so the time is linear in the text.
+//! Two tokens are enough to choose between any two alternatives, so parsing takes linear time.
 
 mod block;
 mod condition;
@@ -28,7 +26,7 @@ trait Parse<'a, O>: Parser<'a, Input<'a>, O, extra::Err<Failure>> + Clone + 'a {
 
 impl<'a, O, P: Parser<'a, Input<'a>, O, extra::Err<Failure>> + Clone + 'a> Parse<'a, O> for P {}
 
-/// The text and its tokens, for turning token positions into names and spans.
+/// The text and its tokens, to turn token positions into names and spans.
 #[derive(Clone, Copy)]
 struct Source<'a> {
     text: &'a str,
@@ -36,14 +34,14 @@ struct Source<'a> {
     reading: Reading,
 }
 
-/// What a reading does about a statement that does not fit.
+/// What happens at a statement that does not parse.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Reading {
-    /// It ends there.
+    /// Parsing stops.
     Straight,
-    /// It goes on, guessing from line breaks and columns where the next statement begins.
+    /// Parsing recovers: line breaks and columns hint at where the next statement begins.
     Mending {
-        /// Whether every `{` of the text has its `}`, so that none has to be guessed.
+        /// Whether every `{` has its `}`, so that none need be guessed.
         braces_match: bool,
     },
 }
@@ -57,7 +55,7 @@ impl<'a> Source<'a> {
         self.text.get(span.range()).unwrap_or("")
     }
 
-    /// The tokens of a range as written.
+    /// The source text of a range of tokens.
     fn name(self, range: SimpleSpan) -> Name {
         let span = self.span(range);
         Spanned { value: self.snippet(span).to_owned(), span }
@@ -70,8 +68,8 @@ impl<'a> Source<'a> {
     }
 }
 
-/// Reads all tokens. White space means nothing in the language, so the layout is looked at only in a second
-/// reading, after a straight one has failed.
+/// Parses all tokens. Layout has no meaning in the language, so only a second pass uses it, after the first
+/// has failed.
 pub(super) fn parse(text: &str, tokens: &Tokens) -> (Policy, Vec<Failure>) {
     let read = |reading| {
         let source = Source { text, tokens, reading };

@@ -1,7 +1,7 @@
-//! Going on behind a mistake: where statements end, and how to get to the next one.
+//! Error recovery: where statements end, and how to skip to the next one.
 //!
-//! All of it belongs to the second reading, [`Reading::Mending`]; in the first, a statement that does not fit ends
-//! the reading, so no guess can change what a text without mistakes means.
+//! It is active only in the second pass, [`Reading::Mending`]. The first stops at the first failure, so
+//! recovery cannot change the meaning of text without mistakes.
 
 use super::{Parse, Reading, Source};
 use crate::source::LINE_ENDS;
@@ -24,8 +24,8 @@ fn skip_to(input: &mut Run<'_, '_>, end: usize) {
     }
 }
 
-/// The `;` of a statement. One that is missing at the end of a line, with something behind it that
-/// can begin a statement, is reported and taken as read.
+/// The `;` of a statement. If it is missing at the end of a line and the next line can begin a statement, it
+/// is reported and assumed.
 pub(super) fn end_of_statement<'a>(source: Source<'a>, statement: &'static str) -> impl Parse<'a, ()> {
     custom(move |input: &mut Run<'a, '_>| {
         let at = position(input);
@@ -42,8 +42,8 @@ pub(super) fn end_of_statement<'a>(source: Source<'a>, statement: &'static str) 
     })
 }
 
-/// Lines between braces. A line that cannot be read is left out. Where a top-level item begins, or a
-/// token that can only stand `outside`, a missing `}` is reported and taken as read.
+/// Lines between braces. A line that does not parse is dropped. If a top-level item begins, or a token listed
+/// in `outside`, a missing `}` is reported and assumed.
 pub(super) fn braces<'a, O: 'a>(
     source: Source<'a>,
     line: impl Parse<'a, Option<O>>,
@@ -66,7 +66,7 @@ pub(super) fn braces<'a, O: 'a>(
     })
 }
 
-/// Fails where something begins that can only stand outside of the braces.
+/// Fails where something begins that belongs outside the braces.
 fn inside<'a>(source: Source<'a>, outside: &'static [Kind]) -> impl Parse<'a, ()> {
     custom(move |input: &mut Run<'a, '_>| {
         let at = position(input);
@@ -78,7 +78,7 @@ fn inside<'a>(source: Source<'a>, outside: &'static [Kind]) -> impl Parse<'a, ()
     })
 }
 
-/// Skips a top-level statement that could not be read.
+/// Skips a top-level statement that does not parse.
 pub(super) fn skip_item<'a>(source: Source<'a>) -> impl Parse<'a, ()> {
     custom(move |input: &mut Run<'a, '_>| {
         let start = position(input);
@@ -90,7 +90,7 @@ pub(super) fn skip_item<'a>(source: Source<'a>) -> impl Parse<'a, ()> {
     })
 }
 
-/// Skips a line between braces that could not be read; fails where the braces end.
+/// Skips a line between braces that does not parse; fails where the braces end.
 fn skip_line<'a>(source: Source<'a>, outside: &'static [Kind]) -> impl Parse<'a, ()> {
     custom(move |input: &mut Run<'a, '_>| {
         let start = position(input);
@@ -103,7 +103,7 @@ fn skip_line<'a>(source: Source<'a>, outside: &'static [Kind]) -> impl Parse<'a,
     })
 }
 
-/// Skips the value of a declaration that has the wrong form.
+/// Skips the malformed value of a declaration.
 pub(super) fn skip_value<'a>(source: Source<'a>) -> impl Parse<'a, ()> {
     custom(move |input: &mut Run<'a, '_>| {
         let start = position(input);
@@ -131,12 +131,12 @@ pub(super) fn skip_value<'a>(source: Source<'a>) -> impl Parse<'a, ()> {
 }
 
 impl Source<'_> {
-    /// Whether this reading goes on behind mistakes.
+    /// Whether this pass recovers from mistakes.
     fn mends(self) -> bool {
         self.reading != Reading::Straight
     }
 
-    /// Whether a line break stands before a token.
+    /// Whether a token is the first on its line.
     pub(super) fn on_new_line(self, at: usize) -> bool {
         let before = self.tokens.end_before(at).range().end;
         let start = self.tokens.span_at(at).range().start;
@@ -157,16 +157,16 @@ impl Source<'_> {
         kind == Kind::CloseBrace || (begins && self.on_new_line(at))
     }
 
-    /// Whether what begins here cannot belong to the braces around it.
+    /// Whether something begins here that cannot be inside the current braces.
     fn begins_outside(self, at: usize, outside: &[Kind]) -> bool {
-        // Where every brace has its partner, a line that is not indented is just that.
+        // If all braces match, a rule in the first column is merely not indented.
         let is_closed = self.reading == Reading::Mending { braces_match: true };
         self.begins_keyword_item(at)
             || (!is_closed && self.begins_first_column_rule(at))
             || self.tokens.kind(at).is_some_and(|kind| outside.contains(&kind))
     }
 
-    /// Whether a top-level item begins here, however the text before it ended.
+    /// Whether a top-level item begins here, even if the text before it is incomplete.
     fn begins_item(self, at: usize) -> bool {
         self.begins_keyword_item(at) || self.begins_first_column_rule(at)
     }
@@ -194,11 +194,11 @@ impl Source<'_> {
         is_call && self.text.get(..start).is_some_and(|before| before.ends_with(LINE_ENDS))
     }
 
-    /// The index behind the statement that holds the token `start`: behind its `;` or its block, or
-    /// before a `}` that belongs to what surrounds it.
+    /// The index after the statement that contains the token `start`: after its `;` or block, or at a `}`
+    /// that closes the enclosing block.
     fn statement_end(self, start: usize) -> usize {
         let mut blocks = 0_usize;
-        // Parentheses, brackets and the braces of objects, none of which reach past a `;`.
+        // Open parentheses, brackets and braces of object literals; none extends past a `;`.
         let mut inner = 0_usize;
         let mut at = start;
         while let Some(kind) = self.tokens.kind(at) {

@@ -29,7 +29,7 @@ fn short(source: Source<'_>) -> impl Parse<'_, Spanned<Short>> {
     named.or(keyword).labelled(Label::Short)
 }
 
-/// A name where a string belongs, reported and taken as the string.
+/// A name in place of a string, reported and read as the string.
 fn bare_string(source: Source<'_>) -> impl Parse<'_, Name> {
     let name = name(source).map_with(|name, e| {
         let range: SimpleSpan = e.span();
@@ -76,14 +76,14 @@ fn held(source: Source<'_>) -> impl Parse<'_, ShortExpr> {
     })
 }
 
-/// `resource` where the name of a relation belongs, reported; the `on` before it says nothing and is left out.
+/// `resource` in place of a relation's name, reported; `on resource` is redundant and dropped.
 fn on_itself(source: Source<'_>) -> impl Parse<'_, Option<Name>> {
     let resource = just(Kind::Resource).map_with(move |_, e| {
         let range: SimpleSpan = e.span();
         let word = source.span(range);
         let on = range.start.saturating_sub(1);
         let before = source.tokens.end_before(on).to(source.tokens.span_at(on));
-        // The blanks before it go with the `on`, a comment stays.
+        // The fix removes the blanks before `on`, but keeps a comment.
         let blank = source.snippet(before).trim_start_matches([' ', '\t']) == Kind::On.text();
         let clause = if blank { before } else { source.tokens.span_at(on) };
         e.emit(Failure::mistake(range.start, mistake::on_itself(word, clause.to(word))));

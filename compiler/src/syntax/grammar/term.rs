@@ -37,7 +37,7 @@ fn literal(source: Source<'_>, kind: Kind, range: SimpleSpan) -> Term {
     if kind == Kind::String {
         Term::String(source.string(range).value)
     } else if kind == Kind::Integer {
-        // A number that does not fit was reported by the lexer.
+        // The lexer has reported a number out of range.
         Term::Integer(integer_text(text).unwrap_or_default())
     } else if kind == Kind::Now {
         Term::CurrentUnixTime
@@ -46,7 +46,7 @@ fn literal(source: Source<'_>, kind: Kind, range: SimpleSpan) -> Term {
     }
 }
 
-/// The `{"id"}` of an object literal: what kind of token the id is, and the id as written.
+/// The `{"id"}` of an object literal: the id's token kind, and the id as written.
 fn object_id<'a>(source: Source<'a>) -> impl Parse<'a, (Kind, Name)> {
     let literal = one_of([Kind::String, Kind::Integer, Kind::True, Kind::False]);
     let bare = custom(move |input: &mut Run<'a, '_>| {
@@ -72,7 +72,7 @@ fn object_id<'a>(source: Source<'a>) -> impl Parse<'a, (Kind, Name)> {
     id.or(wrong).delimited_by(just(Kind::OpenBrace), just(Kind::CloseBrace))
 }
 
-/// The text of an id, and what is wrong with it.
+/// The text of an id, and a diagnostic if it has the wrong kind.
 fn checked_id(
     ty: &Name,
     kind: Kind,
@@ -108,7 +108,7 @@ pub(super) fn param(source: Source<'_>) -> impl Parse<'_, Param> {
     })
 }
 
-/// `( item, … )`; a comma behind the last item is reported and taken as not written.
+/// `( item, … )`; a comma after the last item is reported and ignored.
 pub(super) fn parenthesised<'a, O: 'a>(
     source: Source<'a>,
     item: impl Parse<'a, O>,

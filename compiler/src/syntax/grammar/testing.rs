@@ -102,7 +102,7 @@ fn assertion(source: Source<'_>) -> impl Parse<'_, Assertion> {
 }
 
 impl Source<'_> {
-    /// Whether an assertion stands among these tokens, perhaps one that could not be read.
+    /// Whether these tokens contain an assertion, even one that does not parse.
     fn asserts(self, range: SimpleSpan) -> bool {
         let tokens = self.tokens.kinds.get(range.start..range.end).unwrap_or(&[]);
         tokens.iter().any(|kind| matches!(kind, Kind::Assert | Kind::AssertNot))

@@ -1,4 +1,4 @@
-//! Strings and numbers: reading them, and what their text stands for.
+//! Reads strings and numbers, and decodes their text.
 
 use super::{Lexer, begins_name, continues_name};
 use crate::diagnostic::{Code, Diagnostic};
@@ -7,7 +7,7 @@ use crate::syntax::error::excerpt;
 use crate::syntax::print::quoted;
 use crate::syntax::token::Kind;
 
-/// The text that a string literal, quotes included, stands for.
+/// The value of a string literal, given with its quotes.
 pub(in crate::syntax) fn unescape(literal: &str) -> String {
     let inner = literal.get(1..literal.len().saturating_sub(1)).unwrap_or("");
     if !inner.contains('\\') {
@@ -38,7 +38,7 @@ pub(in crate::syntax) fn integer_text(literal: &str) -> Option<i64> {
 }
 
 impl Lexer<'_> {
-    /// A string up to its closing quote, which must stand on the same line.
+    /// A string up to its closing quote, which must be on the same line.
     pub(super) fn string(&mut self, quote: char) {
         let start = self.at;
         self.at += 1;
@@ -71,34 +71,31 @@ impl Lexer<'_> {
         let title = format!("`'{}'` is in single quotes", excerpt(&inner));
         let double = quoted(&inner);
         self.report(
-            Diagnostic::new(Code::SingleQuotes, title, span, "strings stand in double quotes").with_fix(
-                "use double quotes",
-                span,
-                double,
-            ),
+            Diagnostic::new(Code::SingleQuotes, title, span, "strings are written in double quotes")
+                .with_fix("use double quotes", span, double),
         );
     }
 
-    /// A statement ends at a NUL for SQLite, and no text of PostgreSQL has one; so no fact has one either.
+    /// SQLite ends a statement at a NUL and PostgreSQL has no text with one, so facts cannot contain NUL.
     fn report_nul(&mut self, start: usize) {
         let literal = self.text_since(start);
         if !literal.contains(['\\', '\0']) || !unescape(literal).contains('\0') {
             return;
         }
-        let title = "a string holds a NUL character";
+        let title = "a string contains a NUL character";
         self.report(
             Diagnostic::new(
                 Code::NulInString,
                 title,
                 self.since(start),
-                "no fact and no question has such a text",
+                "facts and questions cannot contain NUL",
             )
             .with_note("`\\0` is a NUL character; a backslash followed by a `0` is `\\\\0`"),
         );
     }
 
-    /// A string whose line ends first. The rest of the line belongs to it, but a `;` at its very end was
-    /// hardly meant to: it is kept as the end of the statement.
+    /// A string that is not closed on its line. It takes the rest of the line, except for a final `;`, which
+    /// most likely ends the statement.
     fn unterminated(&mut self, start: usize, quote: char, length: usize) {
         let line = self.rest().get(..length).unwrap_or("").trim_end();
         let (content, ends) = match line.strip_suffix(';') {
@@ -110,14 +107,14 @@ impl Lexer<'_> {
         let found = if quote == '"' {
             let title = "a string is not closed on its line";
             Diagnostic::new(Code::UnterminatedString, title, span, "a `\"` is missing after this")
-                .with_note("a string stands on one line; `\\n` inside it is a line break")
+                .with_note("a string cannot span lines; `\\n` inside it is a line break")
         } else {
-            let title = "a single quote has no partner";
+            let title = "a single quote is never closed";
             Diagnostic::new(
                 Code::SingleQuotes,
                 title,
                 span,
-                "strings stand in double quotes, as in `\"admin\"`",
+                "strings are written in double quotes, as in `\"admin\"`",
             )
         };
         self.report(found);
@@ -129,19 +126,19 @@ impl Lexer<'_> {
         }
     }
 
-    /// An integer without its sign, or something that begins as one.
+    /// An unsigned integer, or something that begins like one.
     pub(super) fn number(&mut self) {
         self.number_since(self.at);
     }
 
-    /// The digits of a number whose sign, if any, was read since `start`.
+    /// The digits of a number that began at `start`, perhaps with a sign.
     pub(super) fn number_since(&mut self, start: usize) {
         self.take_while(|c| c.is_ascii_digit());
         if self.fraction() {
             let literal = excerpt(self.text_since(start)).into_owned();
             let title = format!("`{literal}` is a number with a fraction");
             self.report(
-                Diagnostic::new(Code::FloatLiteral, title, self.since(start), "only integers exist")
+                Diagnostic::new(Code::FloatLiteral, title, self.since(start), "only integers are supported")
                     .with_help("count in a smaller unit, such as cents or milliseconds"),
             );
         } else if self.peek().is_some_and(begins_name) {
@@ -164,7 +161,7 @@ impl Lexer<'_> {
         self.push(Kind::Integer, start);
     }
 
-    /// Reads past `.5`, `e5` or `.5e-5` behind digits.
+    /// Skips `.5`, `e5` or `.5e-5` after digits.
     fn fraction(&mut self) -> bool {
         let start = self.at;
         if self.rest().starts_with('.') {

@@ -1,10 +1,10 @@
-//! Policy text to tokens.
+//! Splits policy text into tokens.
 //!
-//! In: any text. Out: [`Tokens`] without white space and comments, and what was wrong with the text.
-//! Afterwards brackets are at most [`limits::NESTING`](crate::limits::NESTING) deep, every string is
-//! closed and every integer fits. What cannot be read is reported here once and replaced by what was
-//! probably meant, so that the grammar finds the next error and not this one again; where nothing can
-//! be guessed, a [`Kind::Invalid`] keeps the grammar from drawing conclusions.
+//! In: any text. Out: [`Tokens`] without white space and comments, and diagnostics. Afterwards brackets are
+//! nested at most [`limits::NESTING`](crate::limits::NESTING) deep, every string is closed and every integer
+//! is in range. Unreadable text is reported once, here, and replaced by what was probably meant, so that the
+//! grammar does not report it again. If there is no good guess, a [`Kind::Invalid`] takes its place, and the
+//! grammar reports nothing that follows from it.
 
 mod nesting;
 mod operator;
@@ -46,14 +46,14 @@ fn begins_name(c: char) -> bool {
     c == '_' || !(c.is_ascii_punctuation() || c.is_ascii_digit() || c.is_whitespace() || c.is_control())
 }
 
-/// Whether a name may go on with this character.
+/// Whether a name may continue with this character.
 fn continues_name(c: char) -> bool {
     begins_name(c) || c.is_ascii_digit()
 }
 
 impl Lexer<'_> {
     fn run(&mut self) {
-        // A byte order mark is how some editors begin a file; it means nothing.
+        // Some editors begin a file with a byte order mark.
         self.take_if("\u{feff}");
         while let Some(c) = self.peek() {
             if c.is_whitespace() {
@@ -86,13 +86,13 @@ impl Lexer<'_> {
         self.rest().chars().nth(1)
     }
 
-    /// Reads past the characters that fulfil the condition.
+    /// Skips characters while the condition holds.
     fn take_while(&mut self, wanted: impl Fn(char) -> bool) {
         let rest = self.rest();
         self.at += rest.find(|c| !wanted(c)).unwrap_or(rest.len());
     }
 
-    /// Reads past this text if it comes next.
+    /// Skips this text if it comes next.
     fn take_if(&mut self, wanted: &str) -> bool {
         let found = self.rest().starts_with(wanted);
         if found {
@@ -101,29 +101,29 @@ impl Lexer<'_> {
         found
     }
 
-    /// Reads past one character.
+    /// Skips one character.
     fn take_char(&mut self) {
         self.at += self.peek().map_or(0, char::len_utf8);
     }
 
-    /// The span from a byte up to where the lexer is.
+    /// The span from `start` to the current position.
     fn since(&self, start: usize) -> Span {
         Span::new(start, self.at)
     }
 
-    /// What was read since a byte.
+    /// The text read since `start`.
     fn text_since(&self, start: usize) -> &str {
         self.text.get(start..self.at).unwrap_or("")
     }
 
-    /// Adds the token that was read since `start`, unless it stands too deep.
+    /// Adds the token read since `start`, unless it is nested too deep.
     fn push(&mut self, kind: Kind, start: usize) {
         let span = self.since(start);
         match self.nesting.see(kind) {
             Verdict::Keep => self.tokens.push(kind, span),
             Verdict::Skip => {}
             Verdict::TooDeep => {
-                // A chain of `not`s is reported at its first surplus one only.
+                // In a chain of `not`s, only the first one beyond the limit is reported.
                 if self.tokens.kinds.last() != Some(&Kind::Invalid) {
                     self.tokens.push(Kind::Invalid, span);
                     self.report(too_deep(span));
@@ -132,7 +132,7 @@ impl Lexer<'_> {
         }
     }
 
-    /// Keeps a finding; those beyond what could ever be shown are dropped.
+    /// Adds a diagnostic, unless there are already more than are shown.
     fn report(&mut self, diagnostic: Diagnostic) {
         if self.diagnostics.len() <= limits::DIAGNOSTICS {
             self.diagnostics.push(diagnostic);
@@ -153,7 +153,7 @@ impl Lexer<'_> {
                 continue;
             }
             let name = self.text.get(start..colons).unwrap_or("");
-            let title = format!("`{name}::` lacks the name after `::`");
+            let title = format!("`{name}::` has no name after `::`");
             let help = "a name may have several parts, as in `Billing::Invoice`";
             self.report(
                 Diagnostic::new(
@@ -180,21 +180,21 @@ impl Lexer<'_> {
         self.push(kind, start);
     }
 
-    /// Reports a word of the older language, which would otherwise pass as a name.
+    /// Reports a keyword of the older Polar language, which would otherwise be a name.
     fn refuse(&mut self, start: usize) {
         let word = self.text_since(start);
         let title = format!("`{word}` is a reserved word and cannot be a name");
         let label = "choose another name";
-        let note = format!("`{word}` had a meaning in an older language of this name");
+        let note = format!("`{word}` is a keyword of an older version of Polar");
         self.report(Diagnostic::new(Code::ReservedWord, title, self.since(start), label).with_note(note));
     }
 
-    /// `@current_unix_time`, or a word that is not known.
+    /// `@current_unix_time`, or an unknown word.
     fn annotation(&mut self) {
         let start = self.at;
         self.at += 1;
         if !self.peek().is_some_and(begins_name) {
-            let title = "`@` stands alone";
+            let title = "`@` is not followed by a word";
             let label = "a word should follow, as in `@current_unix_time`";
             self.report(Diagnostic::new(Code::UnknownAnnotation, title, self.since(start), label));
             self.push(Kind::Invalid, start);
@@ -211,11 +211,13 @@ impl Lexer<'_> {
             let title = format!("`{word}` before a rule is reserved");
             self.report(
                 Diagnostic::new(Code::UnknownAnnotation, title, span, "a rule begins with its name")
-                    .with_note("words with `@` before a rule are kept for a later version of the language"),
+                    .with_note(
+                        "words with `@` before a rule are reserved for later versions of the language",
+                    ),
             );
         } else {
             let title = format!("`{word}` is unknown");
-            let label = "nothing of this name exists";
+            let label = "no such word";
             let help = "the only word with `@` is `@current_unix_time`";
             let near = crate::diagnostic::suggest::near(&word, [Kind::Now.text()]);
             let found = Diagnostic::new(Code::UnknownAnnotation, title, span, label);
@@ -237,6 +239,6 @@ impl Lexer<'_> {
 fn too_deep(span: Span) -> Diagnostic {
     let title = format!("brackets and `not`s are nested more than {} deep", limits::NESTING);
     let label = format!("level {}", limits::NESTING + 1);
-    let help = "move a part of the condition into a rule of its own";
+    let help = "move part of the condition into its own rule";
     Diagnostic::new(Code::NestedTooDeep, title, span, label).with_help(help)
 }

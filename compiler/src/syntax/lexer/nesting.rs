@@ -1,8 +1,7 @@
-//! Counts how deep brackets and `not`s stand inside each other.
+//! Bounds the nesting of brackets and `not`s.
 //!
-//! The grammar and every later pass recurse on expressions, so the bound is kept here, before anything
-//! recurses. A chain of `not`s nests as brackets do. What is too deep is left out of the tokens; one
-//! [`Kind::Invalid`] stands in its place.
+//! The grammar and every later pass recurse on expressions, so the limit is enforced before any of them runs.
+//! Each `not` counts as one level. What is nested too deep is replaced by one [`Kind::Invalid`].
 
 use crate::limits;
 use crate::syntax::token::Kind;
@@ -10,11 +9,11 @@ use crate::syntax::token::Kind;
 /// What to do with a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// It belongs to the tokens.
+    /// Keep it.
     Keep,
-    /// It is the first one that is too deep.
+    /// It is the first that is nested too deep.
     TooDeep,
-    /// It stands inside something that is too deep.
+    /// It is inside something nested too deep.
     Skip,
 }
 
@@ -30,7 +29,7 @@ pub(super) struct Nesting {
 }
 
 impl Nesting {
-    /// Takes the next token into account.
+    /// Updates the state with the next token.
     pub(super) fn see(&mut self, kind: Kind) -> Verdict {
         if kind == Kind::Semicolon {
             self.end_statement();
@@ -71,7 +70,7 @@ impl Nesting {
         Verdict::TooDeep
     }
 
-    /// Closes the innermost bracket of this kind and what was left open inside it.
+    /// Closes the innermost bracket of this kind and everything left open inside it.
     fn close(&mut self, closer: Kind) {
         let Some(at) = self.open.iter().rposition(|(opener, _)| opener.closer() == Some(closer)) else {
             return;
@@ -79,8 +78,8 @@ impl Nesting {
         self.truncate(at);
     }
 
-    /// A `;` ends whatever its statement left open. Statements stand at most two braces deep (a test and
-    /// its setup), so a forgotten bracket does not count against the rest of the text.
+    /// A `;` closes everything that its statement left open, so a forgotten bracket does not count against
+    /// the rest of the text. Statements are at most two braces deep (a test and its setup).
     fn end_statement(&mut self) {
         let braces = self.open.iter().take(2).take_while(|(opener, _)| *opener == Kind::OpenBrace).count();
         self.truncate(braces);

@@ -1,11 +1,11 @@
-//! Punctuation, and what other languages write where a policy has something else.
+//! Punctuation, and operators of other languages.
 
 use super::{Lexer, begins_name};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::source::LINE_ENDS;
 use crate::syntax::token::Kind;
 
-/// The punctuation of the language; longer ones first.
+/// The language's punctuation, longer operators first.
 const OPERATORS: &[(&str, Kind)] = &[
     ("!=", Kind::NotEqual),
     ("<=", Kind::LessOrEqual),
@@ -24,7 +24,8 @@ const OPERATORS: &[(&str, Kind)] = &[
     (";", Kind::Semicolon),
 ];
 
-/// What is often written for something that exists: the habit, what it stands for here, and the words.
+/// Operators of other languages that have an equivalent: the operator, the token it becomes, and its spelling
+/// here.
 const HABITS: &[(&str, Kind, &str)] = &[
     ("===", Kind::Equal, "="),
     ("==", Kind::Equal, "="),
@@ -40,30 +41,30 @@ const HABITS: &[(&str, Kind, &str)] = &[
     ("|", Kind::Or, "or"),
 ];
 
-/// What has no counterpart at all.
+/// Operators without an equivalent, with a title and a help text.
 const ABSENT: &[(&str, &str, &str)] = &[
     (
         ".",
         "`.` has no meaning",
-        "values have no fields; write a relation or a predicate, as in `has_owner(x, y)`",
+        "values have no fields; use a relation or a predicate, as in `has_owner(x, y)`",
     ),
-    ("+", "`+` is arithmetic", "policies do not calculate; store the result as a fact"),
-    ("-", "`-` is arithmetic", "policies do not calculate; store the result as a fact"),
+    ("+", "`+` is arithmetic", "policies have no arithmetic; store the result as a fact"),
+    ("-", "`-` is arithmetic", "policies have no arithmetic; store the result as a fact"),
     ("*", "`*` has no meaning", "policies have neither arithmetic nor rest patterns"),
-    ("/", "`/` is arithmetic", "policies do not calculate; store the result as a fact"),
-    ("%", "`%` is arithmetic", "policies do not calculate; store the result as a fact"),
+    ("/", "`/` is arithmetic", "policies have no arithmetic; store the result as a fact"),
+    ("%", "`%` is arithmetic", "policies have no arithmetic; store the result as a fact"),
 ];
 
 impl Lexer<'_> {
-    /// Punctuation, a signed number, or a character that means nothing.
+    /// Punctuation, a signed number, or a character that no token begins with.
     pub(super) fn operator(&mut self) {
         let start = self.at;
         if self.foreign_comment() {
             return;
         }
-        if let Some(&(text, kind, ours)) = HABITS.iter().find(|(text, ..)| self.rest().starts_with(text)) {
+        if let Some(&(text, kind, correct)) = HABITS.iter().find(|(text, ..)| self.rest().starts_with(text)) {
             self.at += text.len();
-            self.report_habit(start, text, ours);
+            self.report_habit(start, text, correct);
             self.push(kind, start);
             return;
         }
@@ -85,7 +86,7 @@ impl Lexer<'_> {
         } else if let Some(&(text, title, help)) =
             ABSENT.iter().find(|(text, ..)| self.rest().starts_with(text))
         {
-            // `...rest` and `**` are one mistake, not several.
+            // `...rest` and `**` are one mistake each.
             self.take_while(|c| text.starts_with(c));
             let span = self.since(start);
             let found = Diagnostic::new(Code::NotInTheLanguage, title, span, "not in the language");
@@ -96,7 +97,7 @@ impl Lexer<'_> {
         }
     }
 
-    /// A comment as other languages write it.
+    /// A comment in the syntax of other languages.
     fn foreign_comment(&mut self) -> bool {
         let start = self.at;
         let fix = if self.take_if("//") {
@@ -120,17 +121,17 @@ impl Lexer<'_> {
         true
     }
 
-    fn report_habit(&mut self, start: usize, text: &str, ours: &str) {
+    fn report_habit(&mut self, start: usize, text: &str, correct: &str) {
         let span = self.since(start);
-        let ours_trimmed = ours.trim_end();
-        let title = format!("`{text}` is written `{ours_trimmed}`");
+        let shown = correct.trim_end();
+        let title = format!("`{text}` is written `{shown}`");
         let code = if text.starts_with("==") { Code::DoubleEquals } else { Code::NotInTheLanguage };
         let label = if code == Code::DoubleEquals { "one `=` compares" } else { "not in the language" };
         let found = Diagnostic::new(code, title, span, label);
-        self.report(found.with_fix(format!("write `{ours_trimmed}`"), span, ours));
+        self.report(found.with_fix(format!("write `{shown}`"), span, correct));
     }
 
-    /// A run of characters that nothing begins with; one report for all of them.
+    /// A run of characters that no token begins with, reported once.
     fn unexpected(&mut self) {
         let start = self.at;
         let Some(first) = self.peek() else { return };
@@ -146,7 +147,12 @@ impl Lexer<'_> {
             format!("unexpected character `{first}`")
         };
         let span = self.since(start);
-        self.report(Diagnostic::new(Code::UnexpectedCharacter, title, span, "nothing begins with this"));
+        self.report(Diagnostic::new(
+            Code::UnexpectedCharacter,
+            title,
+            span,
+            "no part of a policy begins with this",
+        ));
         self.push(Kind::Invalid, start);
     }
 }

@@ -1,9 +1,9 @@
-//! Conditions as text, in the parts at which a long line is broken.
+//! Prints conditions, divided where a long line may be broken.
 
-use super::{call, list, short, term};
+use super::term::{call, list, quoted, short, term};
 use crate::syntax::ast::{Comparison, Expr, ShortExpr};
 
-/// The parts of a condition: one for each side of its outermost `and` or `or`.
+/// The parts of a condition: one per operand of its outermost `and` or `or`.
 pub(super) fn condition(expr: &Expr) -> Vec<String> {
     match expr {
         Expr::Or(sides, _) => joined(sides, "or", whole),
@@ -18,7 +18,7 @@ pub(super) fn condition(expr: &Expr) -> Vec<String> {
     }
 }
 
-/// The parts of a shorthand condition.
+/// The same for a shorthand condition.
 pub(super) fn short_condition(expr: &ShortExpr) -> Vec<String> {
     match expr {
         ShortExpr::Or(sides, _) => joined(sides, "or", short_whole),
@@ -63,7 +63,7 @@ fn short_whole(expr: &ShortExpr) -> String {
         ShortExpr::Paren(inner, _) => format!("({})", short_whole(inner)),
         ShortExpr::Short { name, on: None, .. } => short(&name.value),
         ShortExpr::Short { name, on: Some(on), .. } => {
-            format!("{} on {}", short(&name.value), super::quoted(&on.value))
+            format!("{} on {}", short(&name.value), quoted(&on.value))
         }
         ShortExpr::Global { name, .. } => format!("global {}", short(&name.value)),
         ShortExpr::Call(called) => call(called),

@@ -1,19 +1,20 @@
-//! Syntax tree to policy text: the formatter.
+//! The formatter: prints a syntax tree as policy text.
 //!
-//! In: a [`Policy`]. Out: its one canonical text. Reading that text gives the same tree again, spans
-//! aside. Parentheses are printed where they were written, no more; comments are not in the tree and so
-//! not in the text. A rule too long for its line goes on below, one condition a line.
+//! In: a [`Policy`]. Out: its canonical text, which parses to the same tree except for spans. Parentheses are
+//! kept as written; comments are lost, because the tree has none. A rule too long for one line is broken,
+//! with one condition per line.
 
 mod condition;
+mod term;
 
 use super::ast::{
-    Assertion, Block, BlockKind, Call, Declare, Fixture, Item, Member, Name, Param, Policy, Rule, Setup,
-    Short, Shorthand, Spanned, Term, Test,
+    Assertion, Block, BlockKind, Declare, Fixture, Item, Member, Name, Policy, Rule, Setup, Shorthand, Test,
 };
-use super::token::Kind;
 use condition::{condition, short_condition};
+pub(super) use term::quoted;
+use term::{call, list, param, short};
 
-/// Columns that a line may take before a condition is broken.
+/// Longest line, in characters, before a condition is broken.
 const WIDTH: usize = 100;
 
 /// The canonical text of a policy.
@@ -30,7 +31,7 @@ pub fn print(policy: &Policy) -> String {
     text
 }
 
-/// Rules of one predicate, and `declare`s, stand without an empty line between them.
+/// Rules of one predicate, and `declare`s, are not separated by an empty line.
 fn stand_together(above: &Item, below: &Item) -> bool {
     match (above, below) {
         (Item::Rule(above), Item::Rule(below)) => above.name.value == below.name.value,
@@ -110,7 +111,7 @@ fn print_assertion(assertion: &Assertion) -> String {
     }
 }
 
-/// A head and its condition: on one line if that is short, else each part of it on a line of its own.
+/// A head and its condition, on one line if it fits, otherwise with each part on its own line.
 fn with_condition(head: &str, keyword: &str, parts: &[String], indent: &str) -> String {
     let line = format!("{head}{keyword} {};", parts.join(" "));
     if parts.len() == 1 || indent.len() + line.chars().count() <= WIDTH {
@@ -119,71 +120,8 @@ fn with_condition(head: &str, keyword: &str, parts: &[String], indent: &str) -> 
     format!("{head}{keyword}\n{indent}  {};", parts.join(&format!("\n{indent}  ")))
 }
 
-/// Lines between braces, indented once more than the line that opens them.
+/// Lines between braces, indented one level deeper than the opening line.
 fn braces(lines: impl Iterator<Item = String>, indent: &str) -> String {
     let lines: Vec<String> = lines.map(|line| format!("{indent}  {line}")).collect();
     if lines.is_empty() { "{}".to_owned() } else { format!("{{\n{}\n{indent}}}", lines.join("\n")) }
-}
-
-fn list<T>(items: &[T], print: impl Fn(&T) -> String) -> String {
-    items.iter().map(print).collect::<Vec<_>>().join(", ")
-}
-
-fn param(param: &Param) -> String {
-    match &param.ty {
-        None => term(&param.term),
-        Some(ty) => format!("{}: {}", term(&param.term), ty.value),
-    }
-}
-
-fn call(call: &Call) -> String {
-    format!("{}({})", call.name.value, list(&call.args, term))
-}
-
-fn term(term: &Spanned<Term>) -> String {
-    match &term.value {
-        Term::String(text) => quoted(text),
-        Term::Integer(number) => number.to_string(),
-        Term::Boolean(value) => value.to_string(),
-        Term::Object { ty, id } => match ty.value.as_str() {
-            "Integer" | "Boolean" => format!("{}{{{}}}", ty.value, id.value),
-            _ => format!("{}{{{}}}", ty.value, quoted(&id.value)),
-        },
-        Term::CurrentUnixTime => Kind::Now.text().to_owned(),
-        Term::Variable(name) => name.clone(),
-    }
-}
-
-fn short(short: &Short) -> String {
-    match short {
-        Short::Name(name) => quoted(name),
-        Short::Role => "role".to_owned(),
-        Short::Permission => "permission".to_owned(),
-    }
-}
-
-/// A text as a string literal, quotes included.
-pub(super) fn quoted(text: &str) -> String {
-    let mut literal = String::with_capacity(text.len() + 2);
-    literal.push('"');
-    for c in text.chars() {
-        match c {
-            '"' | '\\' => literal.extend(['\\', c]),
-            '\n' => literal.push_str("\\n"),
-            '\r' => literal.push_str("\\r"),
-            '\t' => literal.push_str("\\t"),
-            '\0' => literal.push_str("\\0"),
-            _ => literal.push(c),
-        }
-    }
-    literal.push('"');
-    literal
-}
-
-/// Whether this text, unquoted, would be read as one name.
-pub(super) fn is_plain_name(text: &str) -> bool {
-    let (tokens, findings) = super::lexer::lex(text);
-    findings.is_empty()
-        && matches!(tokens.kinds.as_slice(), [kind] if kind.is_name())
-        && tokens.spans.iter().all(|span| span.range() == (0..text.len()))
 }

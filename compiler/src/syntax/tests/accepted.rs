@@ -1,4 +1,4 @@
-//! What the grammar accepts, and what it reads.
+//! Text that the grammar accepts, and the trees it produces.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! What the author is told.
+//! Messages about syntax errors.
 
 use super::*;
 use insta::assert_snapshot;
@@ -59,7 +59,7 @@ fn strings() {
     P0102 1:3 ["a)] a string is not closed on its line
     P0103 2:3 ['b'] `'b'` is in single quotes -> "b"
     P0103 2:8 ['it\'s "x"'] `'it's "x"'` is in single quotes -> "it's \"x\""
-    P0103 3:3 ['c)] a single quote has no partner
+    P0103 3:3 ['c)] a single quote is never closed
     P0102 4:3 ["d] a string is not closed on its line
     "#);
 }
@@ -100,7 +100,7 @@ fn words_with_an_at_sign() {
     P0108 1:1 [@flag] `@flag` before a rule is reserved
     P0108 2:13 [@current_unix_tme] `@current_unix_tme` is unknown -> @current_unix_time
     P0108 2:39 [@now] `@now` is unknown
-    P0108 3:3 [@] `@` stands alone
+    P0108 3:3 [@] `@` is not followed by a word
     ");
 }
 
@@ -119,11 +119,11 @@ fn habits_from_other_languages() {
      */] a comment begins with `#`
     P0117 4:14 [.] `.` has no meaning
     P0117 5:15 [+] `+` is arithmetic
-    P0117 6:15 [-1] `-1` behind a value is arithmetic
+    P0117 6:15 [-1] `-1` after a value is arithmetic
     P0117 7:3 [[] a list cannot be a value
     P0117 7:8 [*] `*` has no meaning
     P0117 8:11 [r] the call `r(…)` cannot be an argument
-    P0116 9:1 [a::] `a::` lacks the name after `::`
+    P0116 9:1 [a::] `a::` has no name after `::`
     ");
 }
 
@@ -142,12 +142,12 @@ fn a_mistake_elsewhere_does_not_make_facts_in_the_first_column_wrong() {
 }
 
 #[test]
-fn the_resource_of_a_block_is_no_relation_of_it() {
+fn the_resource_of_a_block_is_not_its_relation() {
     let text = "resource R {\n  \"edit\" if \"creator\" on resource;\n  \"read\" if \"a\" and not \"b\" # why\n    on resource and \"c\" on owner;\n}";
     assert_snapshot!(findings(text), @r#"
     P0110 2:26 [resource] `on` needs a relation of the block, and `resource` is the resource of the block itself -> 
     P0110 4:8 [resource] `on` needs a relation of the block, and `resource` is the resource of the block itself -> 
-    P0110 4:28 [owner] `owner` lacks its quotes -> "owner"
+    P0110 4:28 [owner] `owner` must be in quotes -> "owner"
     "#);
     assert_snapshot!(reprint(text), @r#"
     resource R {
@@ -222,7 +222,7 @@ fn a_policy_of_more_than_a_megabyte_is_refused_unread() {
 fn a_mended_statement_is_read_so_that_others_may_speak_of_it() {
     let text = "resourse A { roles = [\"a\" \"b\"]; relations = { r: B s: C }; }\nactor \"D\" extends A {}";
     assert_snapshot!(findings(text), @r#"
-    P0110 1:1 [resourse] `resourse` is no keyword -> resource
+    P0110 1:1 [resourse] `resourse` is not a keyword -> resource
     P0110 1:27 ["b"] expected `,` or `]`, found `"b"`
     P0110 1:52 [s] expected `,` or `}`, found `s`
     P0110 2:7 ["D"] expected a name, found the string `"D"` -> D

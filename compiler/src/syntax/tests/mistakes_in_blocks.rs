@@ -31,8 +31,8 @@ resource R {
     P0112 6:17 [admin, member] `permissions` needs a list of strings
     P0103 7:18 ['read'] `'read'` is in single quotes -> "read"
     P0112 8:15 [["owner"]] `relations` needs names with their types in braces
-    P0112 9:17 ["owner"] the name `"owner"` in `relations` stands without quotes -> owner
-    P0112 9:55 ["Folder"] the type `"Folder"` in `relations` stands without quotes -> Folder
+    P0112 9:17 ["owner"] the name `"owner"` in `relations` must not be in quotes -> owner
+    P0112 9:55 ["Folder"] the type `"Folder"` in `relations` must not be in quotes -> Folder
     P0112 10:15 [owner: User] `relations` needs names with their types in braces
     P0110 11:23 [User] expected `:`, found `User`
     P0110 12:3 [role] a block does not declare `role` -> roles
@@ -59,18 +59,18 @@ resource R {
 }
 "write" if "admin";"#;
     assert_snapshot!(findings(text), @r#"
-    P0110 3:3 [read] `read` lacks its quotes -> "read"
-    P0110 4:13 [member] `member` lacks its quotes -> "member"
-    P0110 4:24 [viewer] `viewer` lacks its quotes -> "viewer"
-    P0110 4:34 [parent] `parent` lacks its quotes -> "parent"
+    P0110 3:3 [read] `read` must be in quotes -> "read"
+    P0110 4:13 [member] `member` must be in quotes -> "member"
+    P0110 4:24 [viewer] `viewer` must be in quotes -> "viewer"
+    P0110 4:34 [parent] `parent` must be in quotes -> "parent"
     P0110 6:10 ["member"] expected `if`, found `"member"`
     P0110 7:12 [;] expected a condition, found `;`
     P0110 8:20 [;] expected a string, found `;`
     P0110 9:16 [;] expected a condition, found `;`
     P0110 10:23 [resource: R] the argument `resource` of a call cannot have a type
-    P0113 10:34 [,] a comma stands after the last argument -> 
+    P0113 10:34 [,] there is a comma after the last argument -> 
     P0110 11:19 [;] expected a role, a permission or a relation, found `;`
-    P0110 12:3 [allow] the rule `allow` stands inside a block
+    P0110 12:3 [allow] the rule `allow` is inside a block
     P0110 14:1 ["write"] expected a rule, a block, a `declare` or a `test`, found `"write"`
     "#);
 }
@@ -79,18 +79,18 @@ resource R {
 fn headers() {
     let text = "resourse A {}\nactr B { roles = [\"a\"]; }\nresource \"C\" {}\nresource {}\nresource D extends {}\ntset \"x\" { assert p(); }\ndeclare p;\ndeclare \"p\"(T);\ntest {}\ntest x { assert p(); }\ntest fixture \"f\" { p(); }\nglobl { }";
     assert_snapshot!(findings(text), @r#"
-    P0110 1:1 [resourse] `resourse` is no keyword -> resource
-    P0110 2:1 [actr] `actr` is no keyword -> actor
+    P0110 1:1 [resourse] `resourse` is not a keyword -> resource
+    P0110 2:1 [actr] `actr` is not a keyword -> actor
     P0110 3:10 ["C"] expected a name, found the string `"C"` -> C
     P0110 4:10 [{] expected a name or `(`, found `{`
     P0110 5:20 [{] expected a name, found `{`
-    P0110 6:1 [tset] `tset` is no keyword -> test
+    P0110 6:1 [tset] `tset` is not a keyword -> test
     P0110 7:10 [;] expected `(`, found `;`
     P0110 8:9 ["p"] expected a name, found the string `"p"` -> p
     P0110 9:6 [{] expected a string or `fixture`, found `{`
     P0110 10:6 [x] expected a string or `fixture`, found `x` -> "x"
     P0110 11:14 ["f"] expected a name, found the string `"f"` -> f
-    P0110 12:1 [globl] `globl` is no keyword -> global
+    P0110 12:1 [globl] `globl` is not a keyword -> global
     "#);
 }
 
@@ -98,7 +98,7 @@ fn headers() {
 fn rules_and_conditions() {
     let text = "p(x,);\np(,);\np(x y);\np(\"a\": String);\np(x) if x;\np(x) if \"a\" matches T;\np(x) if x matches T{\"a\"};\np(x) if x in y;\np(x) if q(x: T);\np(x) if ();\np(x) if q(x) or;\np x;\np(x) if if q(x);\np(U{}, U{id: \"a\"});\np(U{1}, U{a}, Integer{\"1\"}, Integer{\"x\"}, Boolean{1}, Boolean{\"true\"});";
     assert_snapshot!(findings(text), @r#"
-    P0113 1:4 [,] a comma stands after the last argument -> 
+    P0113 1:4 [,] there is a comma after the last argument -> 
     P0110 2:3 [,] expected a value or a variable or `)`, found `,`
     P0110 3:5 [y] expected `,` or `)`, found `y`
     P0110 4:3 ["a": String] `"a"` is a value and cannot have a type
@@ -136,7 +136,7 @@ test fixture f { assert p(); p(); setup { q(); } r(); }
     P0114 3:31 [setup] `setup` is not the first part of its test
     P0115 4:6 ["empty"] the test `"empty"` asserts nothing
     P0110 5:46 [assert not] `assert not` is written `assert_not` -> assert_not
-    P0110 5:62 [asert] `asert` is no keyword -> assert
+    P0110 5:62 [asert] `asert` is not a keyword -> assert
     P0110 5:87 [;] expected a condition, found `;`
     P0110 6:29 [if] expected `;`, found `if`
     P0110 6:45 [;] expected a name or `(`, found `;`

@@ -8,7 +8,7 @@ mod robustness;
 
 use super::*;
 
-/// Policies without a mistake; together they use everything that the grammar has.
+/// Valid policies that together use every production of the grammar.
 const SAMPLES: &[&str] = &[
     "",
     "# only a comment",
@@ -76,7 +76,7 @@ fn source(text: &str) -> SourceMap {
     SourceMap::new("p.polar", text)
 }
 
-/// Every finding on a line: code, place, the text under the carets, the title, and the fixed text.
+/// One finding per line: code, position, the text under the carets, the title, and the fixed text.
 fn findings(text: &str) -> String {
     let source = source(text);
     let mut lines = Vec::new();
@@ -89,12 +89,12 @@ fn findings(text: &str) -> String {
     lines.join("\n")
 }
 
-/// Every beginning of a text.
+/// Every prefix of a text.
 fn prefixes(text: &str) -> impl Iterator<Item = &str> {
     text.char_indices().filter_map(|(at, _)| text.get(..at))
 }
 
-/// The canonical text of what could be read.
+/// The canonical text of what was parsed.
 fn reprint(text: &str) -> String {
     print(&parse(&source(text)).0)
 }

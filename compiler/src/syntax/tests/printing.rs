@@ -1,4 +1,4 @@
-//! Printing is the inverse of reading.
+//! Printing is the inverse of parsing.
 
 use super::*;
 

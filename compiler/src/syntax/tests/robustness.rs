@@ -1,10 +1,10 @@
-//! No text makes the parser panic, overflow the stack or take long.
+//! No text makes the parser panic, overflow the stack or take too long.
 
 use super::*;
 use crate::diagnostic::render::render_all;
 use std::time::{Duration, Instant};
 
-/// A generator of numbers that are the same in each run.
+/// A deterministic random number generator.
 struct Random(u64);
 
 impl Random {
@@ -14,7 +14,7 @@ impl Random {
     }
 }
 
-/// Reads a text and draws what is wrong with it; every span must lie in the text.
+/// Parses a text and renders its diagnostics; every span must lie within the text.
 fn survive(text: &str) {
     let source = source(text);
     let (_, findings) = parse(&source);
