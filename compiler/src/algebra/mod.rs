@@ -6,10 +6,10 @@
 //! stands where all its columns are known. `sql::lower` prints it for one dialect.
 
 pub(crate) mod aliases;
+mod cost;
 pub(crate) mod groups;
 pub(crate) mod print;
 mod prune;
-mod readings;
 mod repeats;
 pub(crate) mod verify;
 mod visit;

@@ -219,3 +219,12 @@ pub(crate) fn constant<'a>(
         Some(index) => extra.get_index(index),
     }
 }
+
+/// The literal's number: the policy's, or one of the others, to which it is added.
+pub(crate) fn intern(program: &Program, constants: &mut IndexSet<Constant>, value: Constant) -> ConstId {
+    let index = match program.constants.get_index_of(&value) {
+        Some(index) => index,
+        None => program.constants.len() + constants.insert_full(value).0,
+    };
+    ConstId::from_index(index)
+}

@@ -1,7 +1,6 @@
 //! A part of the store in the making: sources that conditions connect, and what the rest needs of them.
 
 use super::equal::Equals;
-use super::split::is_column;
 use crate::algebra::TableRef;
 use crate::algebra::aliases::free_aliases;
 use crate::algebra::{Condition, Expr, From, FromKind, Select, Table, TableBody};
@@ -148,4 +147,9 @@ pub(super) fn connected(stored: Vec<From>, pure: Vec<Condition>) -> Vec<Componen
         components.insert(first.min(components.len()), together);
     }
     components
+}
+
+/// Whether a value is the caller's column.
+pub(super) fn is_column(expr: Expr, column: Option<usize>) -> bool {
+    matches!((expr, column), (Expr::Given(var), Some(column)) if var == column)
 }

@@ -7,11 +7,12 @@
 //!
 //! Rows that are still needed beside each other stand in the statement as a relation of literals.
 
-use super::put;
 use crate::algebra::TableRef;
 use crate::algebra::prune;
 use crate::algebra::{Condition, Embedded, Expr, From, FromKind, Plan, PlanAnswer, Rows, Select, TableBody};
+use crate::datalog::intern;
 use crate::ir::{ConstId, Constant, Program, TypeId};
+use crate::question::Statement;
 use indexmap::IndexSet;
 use std::collections::BTreeMap;
 
@@ -23,6 +24,9 @@ pub enum Fetched {
     /// More rows than may be put into a statement.
     TooMany,
 }
+
+/// Reads at most so many rows of a part from the store.
+pub(super) type Fetch<'f, E> = &'f mut dyn FnMut(&Statement, usize) -> Result<Fetched, E>;
 
 /// A plan whose values are all literals.
 #[derive(Debug)]
@@ -225,7 +229,7 @@ impl<E> Folder<'_, E> {
     }
 
     fn intern(&mut self, value: Constant) -> ConstId {
-        put::intern(self.program, self.constants, value)
+        intern(self.program, self.constants, value)
     }
 
     /// Folds the branches of a select's conditions; false if nothing is left.

@@ -6,13 +6,11 @@
 //! value itself where the policy mentions it. A plan that compares by order, reads the clock or asks the store
 //! for rows looks at more; its text is made for each question anew.
 
-use super::split::Residual;
 use super::variant::Variant;
 use super::ways::Ways;
 use super::{Asked, LocalPlan};
-use crate::algebra::{Condition, Expr, Plan};
 use crate::bindings::{Fit, is_uuid};
-use crate::ir::{CompareOp, ConstId, Constant, Program};
+use crate::ir::{ConstId, Constant, Program};
 use crate::question::{Domain, Question, QuestionVar};
 use crate::sql::compare::is_small_number;
 use crate::sql::template::Place;
@@ -84,23 +82,6 @@ impl LocalPlan {
         let refusal = self.refusal.as_ref().map(|(ways, _)| ways);
         self.asked.iter().chain(refusal).chain(&self.row).flat_map(Ways::variants)
     }
-}
-
-/// Whether what is made of a plan depends on nothing but the question's values, and on those by no order.
-pub(super) fn is_by_values(residual: &Residual) -> bool {
-    residual.parts.is_empty() && !is_ordered_or_timed(&residual.plan)
-}
-
-fn is_ordered_or_timed(plan: &Plan) -> bool {
-    let mut found = false;
-    plan.selects().for_each(|select| select.for_each_expr(&mut |expr| found |= expr == Expr::Now));
-    plan.for_each_condition(&mut |condition| {
-        found |= match condition {
-            Condition::Compare { op, .. } => !matches!(op, CompareOp::Equal | CompareOp::NotEqual),
-            Condition::OneOf { .. } | Condition::In { .. } | Condition::Any(_) | Condition::None(_) => false,
-        };
-    });
-    found
 }
 
 /// The literals beside the policy's that are values of the question.

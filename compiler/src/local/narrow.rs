@@ -12,9 +12,9 @@
 //! Where the component is inside the branches of another condition, the condition goes into each of them. What is
 //! asked for never grows: a set may only lose rows.
 
-use super::component::Component;
+use super::component::{Component, is_column};
 use super::equal::Equals;
-use super::split::{Splitter, is_column};
+use super::split::Splitter;
 use crate::algebra::aliases::free_aliases;
 use crate::algebra::{Condition, Expr, Select};
 use crate::ir::CompareOp;

@@ -7,7 +7,7 @@
 use super::fold::Folder;
 use crate::algebra::{Condition, Embedded, Expr, Plan, Rows, Select};
 use crate::datalog::constant;
-use crate::ir::{CompareOp, ConstId, Constant, Program};
+use crate::ir::{CompareOp, ConstId};
 use crate::question::{Domain, Question};
 use indexmap::IndexSet;
 
@@ -32,15 +32,6 @@ pub(crate) fn put_values(
         Expr::Column { .. } | Expr::Const(_) | Expr::Given(_) | Expr::TypeName(_) | Expr::Unconstrained => {}
     };
     plan.selects_mut().for_each(|select| select.for_each_expr_mut(&mut value));
-}
-
-/// The literal's number: the policy's, or one of those beside it.
-pub(crate) fn intern(program: &Program, constants: &mut IndexSet<Constant>, value: Constant) -> ConstId {
-    let index = match program.constants.get_index_of(&value) {
-        Some(index) => index,
-        None => program.constants.len() + constants.insert_full(value).0,
-    };
-    ConstId::from_index(index)
 }
 
 impl<E> Folder<'_, E> {

@@ -16,13 +16,14 @@
 //! and Chiu 1981); the condition itself stays in the residual, so that nothing depends on it but the size.
 //! What else stored facts decide of a part's rows is decided before they are asked for, see `narrow`.
 
-use super::component::{Anchors, Component, connected};
+use super::component::{Anchors, Component, connected, is_column};
 use super::equal::Equals;
 use crate::algebra::TableRef;
 use crate::algebra::aliases::{free_aliases, number_aliases};
 use crate::algebra::prune;
 use crate::algebra::{Condition, Expr, From, FromKind, Plan, PlanAnswer, Range, Select, Table};
 use crate::catalog::{Catalog, RelationSource};
+use crate::ir::CompareOp;
 use crate::question::AnswerColumn;
 use indexmap::IndexMap;
 
@@ -42,6 +43,25 @@ pub(crate) struct Residual {
     pub(crate) plan: Plan,
     /// What the store is asked for.
     pub(crate) parts: Vec<Part>,
+}
+
+impl Residual {
+    /// Whether what is made of it depends on nothing but the question's values, and on those by no order.
+    pub(crate) fn is_by_values(&self) -> bool {
+        self.parts.is_empty() && !is_ordered_or_timed(&self.plan)
+    }
+}
+
+fn is_ordered_or_timed(plan: &Plan) -> bool {
+    let mut found = false;
+    plan.selects().for_each(|select| select.for_each_expr(&mut |expr| found |= expr == Expr::Now));
+    plan.for_each_condition(&mut |condition| {
+        found |= match condition {
+            Condition::Compare { op, .. } => !matches!(op, CompareOp::Equal | CompareOp::NotEqual),
+            Condition::OneOf { .. } | Condition::In { .. } | Condition::Any(_) | Condition::None(_) => false,
+        };
+    });
+    found
 }
 
 /// Separates a plan. `column` is the variable whose value is a column of the caller's, if any; `most` is how
@@ -104,11 +124,6 @@ fn is_stored_select(select: &Select, catalog: &Catalog, stored: &[bool], column:
 fn reads_stored(select: &Select, catalog: &Catalog, stored: &[bool]) -> bool {
     select.from.iter().all(|from| is_stored_kind(from.kind, catalog, stored))
         && select.branches().all(|branch| reads_stored(branch, catalog, stored))
-}
-
-/// Whether a value is the caller's column.
-pub(super) fn is_column(expr: Expr, column: Option<usize>) -> bool {
-    matches!((expr, column), (Expr::Given(var), Some(column)) if var == column)
 }
 
 /// What surrounds a select.

@@ -4,16 +4,15 @@
 //! in, small enough for a text. A filter may have two of them: one enumerates the column's values, the other
 //! takes the value as given.
 
-use super::fold::{Fetched, Folded, Folder};
-use super::likeness;
+use super::fold::{Fetch, Fetched, Folded, Folder};
 use super::put;
 use super::split::{self, Residual};
 use super::types::Types;
-use super::ways::Fetch;
 use super::{Asked, LocalError};
 use crate::algebra::verify::{Keeps, Open, Verifier};
 use crate::algebra::{Condition, Embedded, FromKind, Plan};
 use crate::catalog::Catalog;
+use crate::datalog::intern;
 use crate::datalog::print::Names;
 use crate::dialect;
 use crate::ir::{Constant, Program, RuleId, TypeId};
@@ -85,7 +84,7 @@ impl Variant {
                 &Values::Parameters,
             )?);
         }
-        let is_by_values = likeness::is_by_values(&residual);
+        let is_by_values = residual.is_by_values();
         let vars = shape.vars.clone();
         Ok(Self { residual, types, statements, constants, rules: planned.rules, vars, is_by_values, column })
     }
@@ -100,7 +99,7 @@ impl Variant {
         let mut plan = self.residual.plan.clone();
         put::put_values(&mut plan, asked.question, asked.now, self.column, |ty, text| {
             let ty = asked.program.type_id(ty).unwrap_or(TypeId::FOREIGN);
-            put::intern(asked.program, &mut constants, Constant { ty, text: text.to_owned() })
+            intern(asked.program, &mut constants, Constant { ty, text: text.to_owned() })
         });
         let mut part = |part: usize| match self.statements.get(part) {
             Some(statement) => fetch(statement, asked.most_values),

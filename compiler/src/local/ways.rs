@@ -4,13 +4,13 @@
 //! the text. Both are counted, within what the other one needs: a document's folder is known to the caller's
 //! database only, so the store either gives all folders to walk up through, or those that the actor may see.
 
-use super::fold::{Fetched, Folded};
+use super::fold::{Fetch, Folded};
 use super::variant::Variant;
 use super::{Asked, LocalError};
 use crate::algebra::{Condition, Expr, FromKind};
 use crate::ir::Constant;
 use crate::limits;
-use crate::question::{CompileError, Statement};
+use crate::question::CompileError;
 use crate::refusal::Refusal;
 use indexmap::IndexSet;
 
@@ -42,9 +42,6 @@ pub(super) struct Taken<'w> {
     /// If there were two ends.
     pub(super) end: Option<End>,
 }
-
-/// Reads at most so many rows of a part from the store.
-pub(super) type Fetch<'f, E> = &'f mut dyn FnMut(&Statement, usize) -> Result<Fetched, E>;
 
 impl Ways {
     /// The plan as it was asked, and the one from the other end if it differs.

@@ -7,9 +7,8 @@
 //! A plan that is too large is followed by the next one. A form whose closest plan is refused for any other reason is
 //! left, since a variable that nothing binds in branches is bound in no table either; the other form may still do.
 
-use super::ends::Ends;
 use super::planner::Shares;
-use super::{Planned, Request, plan};
+use super::{Ends, Planned, Request, plan};
 use crate::limits;
 use crate::question::CompileError;
 use crate::refusal::Refusal;

@@ -82,7 +82,7 @@ impl Planner<'_> {
         }
         let inner = Scope { outer: Some(scope), select: Some(&outer.select), in_step: false };
         let mut branches = self.selects(&inner, build)?;
-        branches.sort_by_key(cost);
+        branches.sort_by_key(Select::cost);
         Ok(branches)
     }
 
@@ -113,64 +113,65 @@ impl Planner<'_> {
                     let args: Vec<ScanArg> = args.into_iter().map(ScanArg::Term).collect();
                     build.join(alias, FromKind::Table(table), &args);
                 }
-                Goal::Call { rel, args, polarity, guards } => {
-                    let alone = build.select.from.is_empty() && build.goals.is_empty();
-                    if self.is_recursive(rel) && (alone || step != Step::Test) {
-                        let goal = self.close(scope, &build, rel, &args)?;
-                        build.goals.insert(at, goal);
-                        continue;
-                    }
-                    if let Some(test) = self.test_of_literals(&build, rel, &args) {
-                        build.select.filter.push(test);
-                        continue;
-                    }
-                    let is_supplemented = self.shared.contains(&rel)
-                        && self.clauses(rel).len() > 1
-                        && !self.is_recursive(rel)
-                        && !scope.is_in_step();
-                    if is_supplemented {
-                        let rows = self.supplement(scope, &build, rel, &args)?;
-                        build.goals.insert(at, rows);
-                        continue;
-                    }
-                    let alternatives = self.clauses(rel).len();
-                    let nested = self.may_nest(scope) && (self.shares == Shares::Rows || args.is_empty());
-                    let shares_all = self.shares == Shares::Relations && !args.is_empty();
-                    match step {
-                        Step::Test if !alone && nested => {
-                            let goal = Goal::Call { rel, args, polarity, guards };
-                            let branches = self.branches(scope, &build, &goal)?;
-                            build.select.filter.push(Condition::Any(branches));
-                        }
-                        Step::Test if !alone => {
-                            let rows = self.produce(&build, rel, &args)?;
-                            build.goals.insert(at, rows);
-                        }
-                        Step::Produce | Step::Enumerate
-                            if !(alone
-                                || self.is_decision
-                                    && !shares_all
-                                    && build.n_split.saturating_mul(alternatives) <= limits::SPLITS) =>
-                        {
-                            let rows = self.produce(&build, rel, &args)?;
-                            build.goals.insert(at, rows);
-                        }
-                        Step::Distribute
-                            if shares_all && alternatives > 1 && !alone
-                                || build.n_split.saturating_mul(alternatives) > limits::SPLITS * 4 =>
-                        {
-                            let rows = self.produce(&build, rel, &args)?;
-                            build.goals.insert(at, rows);
-                        }
-                        _ => {
-                            build.n_split = build.n_split.saturating_mul(alternatives.max(1));
-                            return Ok(Advance::Open(self.distribute(&build, rel, &args)));
-                        }
-                    }
-                }
+                Goal::Call { rel, args, .. } => match self.call(scope, &mut build, step, rel, &args)? {
+                    Called::Replaced(goal) => build.goals.insert(at, goal),
+                    Called::Tested => {}
+                    Called::Distributed(builds) => return Ok(Advance::Open(builds)),
+                },
                 Goal::Compare { .. } => return Err(PlanError::Bug("a comparison is not a step")),
             }
         }
+    }
+
+    /// Plans a call as the step that it was chosen for, or as something smaller that does the same.
+    fn call(
+        &mut self,
+        scope: &Scope<'_>,
+        build: &mut Build,
+        step: Step,
+        rel: RelId,
+        args: &[Term],
+    ) -> Result<Called, PlanError> {
+        let is_alone = build.select.from.is_empty() && build.goals.is_empty();
+        let is_recursive = self.is_recursive(rel);
+        if is_recursive && (is_alone || step != Step::Test) {
+            return self.close(scope, build, rel, args).map(Called::Replaced);
+        }
+        if let Some(test) = self.test_of_literals(build, rel, args) {
+            build.select.filter.push(test);
+            return Ok(Called::Tested);
+        }
+        let alternatives = self.clauses(rel).len();
+        if self.shared.contains(&rel) && alternatives > 1 && !is_recursive && !scope.is_in_step() {
+            return self.supplement(scope, build, rel, args).map(Called::Replaced);
+        }
+        let nests = self.may_nest(scope) && (self.shares == Shares::Rows || args.is_empty());
+        let shares_all = self.shares == Shares::Relations && !args.is_empty();
+        let n_split = build.n_split.saturating_mul(alternatives);
+        let may_split = is_alone || self.is_decision && !shares_all && n_split <= limits::SPLITS;
+        let is_table = match step {
+            Step::Test if !is_alone && nests => {
+                let branches = self.branches(scope, build, &Goal::call(rel, args.to_vec()))?;
+                build.select.filter.push(Condition::Any(branches));
+                return Ok(Called::Tested);
+            }
+            Step::Test => !is_alone,
+            Step::Produce | Step::Enumerate => !may_split,
+            Step::Distribute => shares_all && alternatives > 1 && !is_alone || n_split > limits::SPLITS * 4,
+            Step::Probe
+            | Step::Inline
+            | Step::Small
+            | Step::Lookup
+            | Step::Holders
+            | Step::Set
+            | Step::Filtered
+            | Step::Whole => false,
+        };
+        if is_table {
+            return self.produce(build, rel, args).map(Called::Replaced);
+        }
+        build.n_split = build.n_split.saturating_mul(alternatives.max(1));
+        Ok(Called::Distributed(self.distribute(build, rel, args)))
     }
 
     /// The test of a known value, where the relation holds nothing but several literals.
@@ -267,39 +268,20 @@ fn finish(build: Build) -> Advance {
     Advance::Done(Select { output, ..build.select })
 }
 
+/// What became of a call.
+enum Called {
+    /// A goal that binds the same values takes its place.
+    Replaced(Goal),
+    /// A condition tests it.
+    Tested,
+    /// The build was split, one for each clause.
+    Distributed(Vec<Build>),
+}
+
 /// A build that is done, or its alternatives.
 enum Advance {
     Done(Select),
     /// Nothing binds what a goal or the output needs; the select so far must hold for there to be answers.
     Stuck(Select, PlanError),
     Open(Vec<Build>),
-}
-
-/// A rough cost of a branch: tables first count, then sources, then nested branches.
-pub(super) fn cost(select: &Select) -> (usize, usize) {
-    let mut tables = 0;
-    let mut sources = 0;
-    count(select, &mut tables, &mut sources);
-    (tables, sources)
-}
-
-fn count(select: &Select, tables: &mut usize, sources: &mut usize) {
-    for from in &select.from {
-        match from.kind {
-            FromKind::Table(_) => *tables += 1,
-            FromKind::Source(_) | FromKind::Values(_) | FromKind::Embedded(_) | FromKind::Row(_) => {
-                *sources += 1;
-            }
-        }
-    }
-    for condition in &select.filter {
-        match condition {
-            Condition::In { selects: branches, .. }
-            | Condition::Any(branches)
-            | Condition::None(branches) => {
-                branches.iter().for_each(|branch| count(branch, tables, sources));
-            }
-            Condition::Compare { .. } | Condition::OneOf { .. } => {}
-        }
-    }
 }

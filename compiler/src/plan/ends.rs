@@ -6,6 +6,7 @@
 //! that only the caller's database knows as unbound: the closure then starts from the question's values, and the caller's
 //! values select from it.
 
+use super::Ends;
 use super::body::Goal;
 use super::planner::Planner;
 use super::scope::Scope;
@@ -13,19 +14,6 @@ use crate::algebra::{Expr, FromKind, Select, TableRef};
 use crate::catalog::RelationSource;
 use crate::datalog::RelId;
 use rustc_hash::FxHashSet;
-
-/// From which end a closure over stored facts starts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Ends {
-    /// From the values that it is asked for, wherever they are.
-    #[default]
-    Asked,
-    /// From what the question gives and the store knows.
-    Stored {
-        /// The variable whose value is a column of the caller's, if any.
-        column: Option<usize>,
-    },
-}
 
 impl Planner<'_> {
     /// Whether a value that a call is asked for is taken as not known, as only the caller's database knows it. Notes

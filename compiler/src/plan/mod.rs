@@ -15,7 +15,7 @@ mod build;
 pub(crate) mod candidates;
 mod closure;
 mod conjunction;
-pub(crate) mod ends;
+mod ends;
 mod materialise;
 mod planner;
 mod scope;
@@ -29,7 +29,6 @@ use crate::ir::{Constant, Program, RuleId};
 use crate::question::{CompileError, Shape};
 use crate::refusal::Refusal;
 use crate::rewrite::Form;
-use ends::Ends;
 use indexmap::IndexSet;
 use planner::{Planner, Shares};
 
@@ -42,6 +41,19 @@ pub(crate) struct Request<'r> {
     pub(crate) catalog: &'r Catalog,
     /// The question, without its values.
     pub(crate) shape: &'r Shape,
+}
+
+/// From which end a closure over stored facts starts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Ends {
+    /// From the values that it is asked for, wherever they are.
+    #[default]
+    Asked,
+    /// From what the question gives and the store knows.
+    Stored {
+        /// The variable whose value is a column of the caller's, if any.
+        column: Option<usize>,
+    },
 }
 
 /// A plan and the literals that it mentions beside the policy's.

@@ -1,8 +1,8 @@
 //! The state of planning one question: its relations, which of them recurse, the tables made so far.
 
+use super::Ends;
 use super::body::{Clause, Relation, Term};
 use super::build::Build;
-use super::ends::Ends;
 use super::scope::Scope;
 use crate::algebra::aliases::number_aliases;
 use crate::algebra::prune;
@@ -247,7 +247,7 @@ impl<'p> Planner<'p> {
             }
         }
         if columns.is_empty() {
-            selects.sort_by_key(super::conjunction::cost);
+            selects.sort_by_key(Select::cost);
             return Ok(PlanAnswer::Decision(selects));
         }
         let range = if shape.paged { Range::Page } else { Range::All };

@@ -1,4 +1,7 @@
-//! How much a database makes of a plan if it expands each table of the plan wherever that is read.
+//! Estimates of what a database makes of a plan before its statement is printed.
+//!
+//! They order candidates and branches. Whether a database takes a statement is decided on its text, see
+//! [`crate::sql::expansion`].
 
 use super::{FromKind, Plan, Select, TableBody, TableRef};
 
@@ -45,4 +48,18 @@ fn readings(selects: &[Select], of_table: &[usize]) -> usize {
         });
     }
     count
+}
+
+impl Select {
+    /// A rough cost of a branch: tables count first, then other sources, those of nested branches included.
+    pub(crate) fn cost(&self) -> (usize, usize) {
+        let (mut tables, mut sources) = (0, 0);
+        self.for_each_source(&mut |from| match from.kind {
+            FromKind::Table(_) => tables += 1,
+            FromKind::Source(_) | FromKind::Values(_) | FromKind::Embedded(_) | FromKind::Row(_) => {
+                sources += 1
+            }
+        });
+        (tables, sources)
+    }
 }
