@@ -57,7 +57,7 @@ impl Select {
         self.for_each_source(&mut |from| match from.kind {
             FromKind::Table(_) => tables += 1,
             FromKind::Source(_) | FromKind::Values(_) | FromKind::Embedded(_) | FromKind::Row(_) => {
-                sources += 1
+                sources += 1;
             }
         });
         (tables, sources)
