@@ -1,7 +1,7 @@
 //! One question from policy to statement: specialise, rewrite, plan, optimise, print.
 //!
-//! The stages run in this order and none returns to one before it. A question has several plans; each candidate is
-//! optimised and printed in turn, and the first statement that the database takes is the answer.
+//! The stages run in this order and none returns to one before it. A question has several plans; each
+//! candidate is optimised and printed in turn, and the first statement that the database takes is the answer.
 
 use crate::algebra::verify::Verifier;
 use crate::catalog::Catalog;

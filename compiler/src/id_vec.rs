@@ -1,7 +1,7 @@
 //! A vector whose index is an id, so that an index of one table is never taken for one of another.
 //!
-//! Indexing is total for ids that the vector handed out itself, by [`IdVec::push`] or [`IdVec::ids`]. A foreign id is
-//! a bug in Portcullis and ends the compilation at once instead of planning something else.
+//! Indexing is total for ids that the vector handed out itself, by [`IdVec::push`] or [`IdVec::ids`]. A
+//! foreign id is a bug in Portcullis and ends the compilation at once instead of planning something else.
 
 use std::marker::PhantomData;
 use std::ops::{Index, IndexMut};

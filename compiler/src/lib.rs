@@ -81,8 +81,8 @@ pub fn compile(
     compile::statement(&Request { program, catalog, shape }, &target)
 }
 
-/// Compiles the shape of a question to a statement for the embedded store, whose tables, parameters and answers hold
-/// values in their [`compact`] form.
+/// Compiles the shape of a question to a statement for the embedded store, whose tables, parameters and
+/// answers hold values in their [`compact`] form.
 ///
 /// # Errors
 /// As [`compile`].

@@ -62,8 +62,8 @@ pub const TEST_FACTS: usize = 100_000;
 /// table of its own.
 pub const SPLITS: usize = 16;
 
-/// Sources of one plan for a caller's database, those of a table counted wherever it is read. Beyond it another plan comes
-/// first, as the text that is counted is made only once the stored facts are known.
+/// Sources of one plan for a caller's database, those of a table counted wherever it is read. Beyond it
+/// another plan comes first, as the text that is counted is made only once the stored facts are known.
 pub const TABLE_READINGS: usize = 960;
 
 /// Values of stored facts in a text that are few: whether another plan needs fewer is not asked.

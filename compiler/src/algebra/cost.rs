@@ -7,7 +7,8 @@ use super::{FromKind, Plan, Select, TableBody, TableRef};
 
 impl Plan {
     /// How many sources the statement reads if a database expands each table of its own wherever it is read:
-    /// those inside a table are counted each time. 0 if it has no table of its own, and so nothing is expanded.
+    /// those inside a table are counted each time. 0 if it has no table of its own, and so nothing is
+    /// expanded.
     pub(crate) fn n_readings(&self) -> usize {
         if self.tables.is_empty() {
             return 0;

@@ -14,8 +14,8 @@ pub(crate) struct Group {
     pub(crate) inner: Vec<Condition>,
 }
 
-/// The groups around the source `main` of a select, in the order of their first sources, and the conditions that
-/// mention none of them.
+/// The groups around the source `main` of a select, in the order of their first sources, and the conditions
+/// that mention none of them.
 pub(crate) fn groups(select: &Select, main: usize) -> (Vec<Group>, Vec<Condition>) {
     let others = select.from.iter().filter(|from| from.alias != main);
     let mut groups: Vec<Group> = others.map(|from| Group { from: vec![*from], ..Group::default() }).collect();

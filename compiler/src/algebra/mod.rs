@@ -1,9 +1,10 @@
 //! The relational algebra of one statement: which tables, in which order, joined how. No rules are left here.
 //!
-//! Data types first; beside them what several rooms ask of a plan: [`visit`] its parts, number its [`aliases`],
-//! [`prune`] what nothing reads, [`print`] it, [`verify`] it between passes. A [`Plan`] is a list of common table expressions, dependencies first, and
-//! one answer over them. Every select joins its sources in the order in which it lists them; a condition
-//! stands where all its columns are known. `sql::lower` prints it for one dialect.
+//! Data types first, then what several rooms ask of a plan: [`visit`] its parts, number its [`aliases`],
+//! [`prune`] what nothing reads, [`print`] it, [`verify`] it between passes. A [`Plan`] is a list of common
+//! table expressions, dependencies first, and one answer over them. Every select joins its sources in the
+//! order in which it lists them; a condition stands where all its columns are known. `sql::lower` prints it
+//! for one dialect.
 
 pub(crate) mod aliases;
 mod cost;
@@ -24,7 +25,7 @@ use crate::question::{AnswerColumn, Slot};
 pub(crate) struct Plan {
     /// Common table expressions, each after those that it reads.
     pub(crate) tables: Vec<Table>,
-    /// What must hold beside every alternative of the answer: conditions without sources, asked once.
+    /// What must hold for every alternative of the answer: conditions without sources, asked once.
     pub(crate) guard: Select,
     /// What is answered over them.
     pub(crate) answer: PlanAnswer,
@@ -133,7 +134,7 @@ pub(crate) enum FromKind {
     /// Rows of values that stand in the statement itself; only in what is left of a plan once stored facts
     /// are known.
     Embedded(usize),
-    /// The row of the caller's own query, which is a row of this relation: not read again.
+    /// The current row of the caller's query, which is a row of this relation: not read again.
     Row(usize),
 }
 
@@ -168,8 +169,8 @@ pub(crate) enum Condition {
         /// The literals.
         literals: Vec<ConstId>,
     },
-    /// The value is in the one column of one of these selects; only in plans whose shape the database is known
-    /// to like.
+    /// The value is in the one column of one of these selects; only in plans whose shape the database is
+    /// known to like.
     In {
         /// The value.
         expr: Expr,

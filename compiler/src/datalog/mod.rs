@@ -1,11 +1,11 @@
 //! The Datalog program of one question: relations with concrete types, and their clauses.
 //!
-//! Data types first; beside them what several rooms ask of such a program: [`visit`] its terms, its [`strata`],
-//! how its [`recursion`] moves, and [`print`] it. [`crate::specialise`] makes a program, [`crate::rewrite`] makes it
-//! smaller, [`crate::plan`] turns it into algebra.
+//! Data types first, then what several rooms ask of such a program: [`visit`] its terms, its [`strata`], how
+//! its [`recursion`] moves, and [`print`] it. [`crate::specialise`] makes a program, [`crate::rewrite`] makes
+//! it smaller, [`crate::plan`] turns it into algebra.
 //!
-//! INVARIANT: each position of a relation is either a literal, unconstrained, or a column of one concrete type;
-//! literals and unconstrained positions have no column; no clause tests a type.
+//! INVARIANT: each position of a relation is either a literal, unconstrained, or a column of one concrete
+//! type; literals and unconstrained positions have no column; no clause tests a type.
 //!
 //! ```text
 //! has_role(User, "reader", Repo)[c0, c2]            the adornment of position 1 is the literal "reader"

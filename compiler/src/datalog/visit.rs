@@ -80,8 +80,8 @@ impl ScanArg {
     }
 }
 
-/// Replaces variables that occur once, in a positive goal, by [`Term::Ignored`], and numbers the others in order of
-/// appearance.
+/// Replaces variables that occur once, in a positive goal, by [`Term::Ignored`], and numbers the others in
+/// order of appearance.
 ///
 /// Variables in `keep` are outputs: they keep their own numbers, and so do all others then.
 pub(crate) fn ignore_singletons(mut clause: Clause, keep: &[Term]) -> Clause {

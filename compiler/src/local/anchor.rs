@@ -1,15 +1,15 @@
-//! Tells the sets that start from a given value from those that are as large as a table.
+//! Distinguishes sets that start from a given value from sets as large as a table.
 //!
-//! A set that starts from the actor is small: it is looked up as a whole. A set like "every public repository"
-//! is not; whether a value is in it is tested for each row, and a filter with such a test is no longer
-//! answered by indexes, so that its other sets are hashed instead.
+//! A set that starts from the actor is small: it is looked up as a whole. A set like "every public
+//! repository" is not; whether a value is in it is tested for each row, and a filter with such a test is no
+//! longer answered by indexes, so that its other sets are hashed instead.
 
 use crate::algebra::TableRef;
 use crate::algebra::{Condition, Expr, FromKind, Select, Table, TableBody};
 use crate::catalog::Catalog;
 use crate::ir::CompareOp;
 
-/// The types of the language whose values say how, not who: a role's name narrows nothing down.
+/// Types too unselective to start from: a role's name narrows nothing down.
 const WIDE: [&str; 2] = ["String", "Boolean"];
 
 /// What decides whether a set is anchored.

@@ -1,7 +1,7 @@
 //! The SQL of one question: which plan answers it, in which form.
 //!
-//! In: a [`LocalPlan`] and a question of its shape. Out: a [`LocalSql`]. A plan whose rows would not be the whole
-//! answer is not printed: a filter tests each row then, and any other form is refused.
+//! In: a [`LocalPlan`] and a question of its shape. Out: a [`LocalSql`]. A plan whose rows would not be the
+//! whole answer is not printed: a filter tests each row then, and any other form is refused.
 
 use super::fold::{Fetch, Fetched, Folded};
 use super::likeness::places;
@@ -18,8 +18,8 @@ use crate::sql::held::{Held, LocalValues};
 use indexmap::{IndexMap, IndexSet};
 
 impl LocalPlan {
-    /// The SQL of one question; `fetch` runs a part's statement, with the question's values, on the store, and
-    /// says [`Fetched::TooMany`] beyond so many rows.
+    /// The SQL of one question; `fetch` runs a part's statement, with the question's values, on the store,
+    /// and says [`Fetched::TooMany`] beyond so many rows.
     ///
     /// # Errors
     /// [`LocalError::Compile`] if the answer would not be whole or the text too large, [`LocalError::Fetch`]
@@ -67,14 +67,14 @@ fn text(taken: Taken<'_>, asked: &Asked<'_>) -> Result<LocalSql, CompileError> {
     let places = places(asked.program, constants, asked.question);
     let Folded { mut plan, embedded, read } = folded;
     let bindings = bindings(&plan, catalog);
-    let told = if asked.explains {
+    let explained = if asked.explains {
         let names = Names {
             program: asked.program,
             catalog,
             extra_constants: constants,
             asked: &asked.question.vars,
         };
-        (variant.told(asked.program, catalog), names.plan(&plan))
+        (variant.explained(asked.program, catalog), names.plan(&plan))
     } else {
         (String::new(), String::new())
     };
@@ -142,8 +142,8 @@ fn text(taken: Taken<'_>, asked: &Asked<'_>) -> Result<LocalSql, CompileError> {
     let embedded = read.into_iter().map(|(part, n_rows)| (variant.predicates(part, catalog), n_rows));
     Ok(LocalSql {
         template,
-        split: told.0,
-        plan: told.1,
+        split: explained.0,
+        plan: explained.1,
         rules: variant.rules.iter().copied().collect(),
         bindings,
         end,

@@ -25,8 +25,8 @@ impl Component {
         expr.alias().is_some_and(|alias| self.has(alias))
     }
 
-    /// The component as a test of values outside, if it is nothing else: whether it has a row in which the columns
-    /// that the rest needs are equal to `outside`'s.
+    /// The component as a test of values outside, if it is nothing else: whether it has a row in which the
+    /// columns that the rest needs are equal to `outside`'s.
     pub(super) fn as_test(&self, outside: impl Fn(Expr) -> Option<Expr>) -> Option<Condition> {
         let mut filter = self.filter.clone();
         for own in &self.wanted {
@@ -36,7 +36,8 @@ impl Component {
         (!self.wanted.is_empty()).then(|| Condition::Any(vec![select]))
     }
 
-    /// Asks only for what agrees with another component, by the conditions of `rest` on both and by what equals.
+    /// Asks only for what agrees with another component, by the conditions of `rest` on both and by what
+    /// equals.
     pub(super) fn restrict(&mut self, other: &Self, rest: &[Condition], equals: Option<&Equals>) {
         let links = rest.iter().filter(|condition| {
             let aliases = free_aliases(condition);
@@ -66,7 +67,7 @@ impl Component {
 pub(super) struct Anchors<'a> {
     /// For each table whether it starts from values of the question.
     tables: &'a [bool],
-    /// The variable whose value is a column of the caller's.
+    /// The variable whose value is one of the caller's columns.
     column: Option<usize>,
 }
 

@@ -1,7 +1,8 @@
 //! Equality classes: which values are equal in every row of a select and of the selects that enclose it.
 //!
-//! In: the conditions of selects, outermost first. Out: for a value, the values equal to it. A condition on one member
-//! of a class holds for all, so a condition on a caller's column can become a condition on a stored column.
+//! In: the conditions of selects, outermost first. Out: for a value, the values equal to it. A condition on
+//! one member of a class holds for all, so a condition on a caller's column can become a condition on a
+//! stored column.
 
 use crate::algebra::{Condition, Expr};
 use crate::ir::CompareOp;

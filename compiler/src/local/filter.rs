@@ -1,7 +1,7 @@
 //! Sorts the alternatives of a filter by what they ask of the caller's column.
 //!
-//! In: a folded plan whose answer is the column's variable. Out: literals, sets, tests of the caller's row, and
-//! guards that let every row pass. Where the bindings promise that the column is the key of a table, an
+//! In: a folded plan whose answer is the column's variable. Out: literals, sets, tests of the caller's row,
+//! and guards that let every row pass. Where the bindings promise that the column is the key of a table, an
 //! alternative that would look the row up by it reads the row's own columns instead:
 //!
 //! ```text
@@ -104,7 +104,7 @@ pub(super) fn print(
     statement.filter(&plan.tables, plan, &filter, &text, &held)
 }
 
-/// A column that is the key of the row which the caller's query is at.
+/// A column that is the key of the caller's current row.
 struct Key<'b> {
     promised: &'b RowTable,
     /// What the caller's query calls the row.

@@ -5,7 +5,7 @@
 //! becomes literals, one column becomes a test (`x in (…)`), a branch that always holds disappears. A part is
 //! asked for only when nothing before it has ended its select.
 //!
-//! Rows that are still needed beside each other stand in the statement as a relation of literals.
+//! Rows whose columns are needed together stand in the statement as a relation of literals.
 
 use crate::algebra::TableRef;
 use crate::algebra::prune;
@@ -51,7 +51,7 @@ enum Known {
 pub(crate) struct Folder<'f, E> {
     /// The policy, for its literals.
     pub(crate) program: &'f Program,
-    /// Literals beside the policy's; grows.
+    /// Literals that the policy does not have; grows.
     pub(crate) constants: &'f mut IndexSet<Constant>,
     /// The types of each part's columns.
     pub(crate) types: &'f [Vec<Option<TypeId>>],

@@ -1,10 +1,10 @@
 //! Which questions have the same SQL but for the spelling of their values.
 //!
-//! In: a plan that asks the store for nothing, and a question. Out: a [`Likeness`]. What is done to a plan looks
-//! at a value in two ways only: it asks whether the value equals another value or a literal of the policy, and
-//! whether it is one of an SQL type. So a likeness says which values are equal, what types admit them, and the
-//! value itself where the policy mentions it. A plan that compares by order, reads the clock or asks the store
-//! for rows looks at more; its text is made for each question anew.
+//! In: a plan that asks the store for nothing, and a question. Out: a [`Likeness`]. What is done to a plan
+//! looks at a value in two ways only: it asks whether the value equals another value or a literal of the
+//! policy, and whether it is one of an SQL type. So a likeness says which values are equal, what types admit
+//! them, and the value itself where the policy mentions it. A plan that compares by order, reads the clock or
+//! asks the store for rows looks at more; its text is made for each question anew.
 
 use super::variant::Variant;
 use super::ways::Ways;
@@ -16,7 +16,7 @@ use crate::sql::compare::is_small_number;
 use crate::sql::template::Place;
 use indexmap::IndexSet;
 
-/// What the SQL of a question depends on, beside its plan and form.
+/// What the SQL of a question depends on, apart from its plan and form.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Likeness(Vec<Like>);
 
@@ -27,8 +27,8 @@ enum Like {
     Nothing,
     /// The value itself.
     Exactly(String),
-    /// That the value is the same as this variable's, which is the first with it, how it fits each of the types, and
-    /// whether it may be left untyped.
+    /// That the value is the same as this variable's, which is the first with it, how it fits each of the
+    /// types, and whether it may be left untyped.
     Any { same_as: usize, fits: Vec<Fit>, untyped: [bool; 2] },
 }
 
@@ -45,7 +45,7 @@ impl Likeness {
 }
 
 impl LocalPlan {
-    /// What the SQL of a question depends on beside how its values are spelled: the
+    /// What the SQL of a question depends on, apart from the spelling of its values: the
     /// [template](super::LocalSql::template) of one question is that of all that are like it, and asks the
     /// store for nothing. `None` if there is more that it depends on.
     pub fn likeness(&self, asked: &Asked<'_>) -> Option<Likeness> {
@@ -84,7 +84,7 @@ impl LocalPlan {
     }
 }
 
-/// The literals beside the policy's that are values of the question.
+/// The literals that are values of the question and that the policy does not have.
 pub(super) fn places(program: &Program, constants: &IndexSet<Constant>, question: &Question) -> Vec<Place> {
     let place = |(at, var): (usize, &QuestionVar)| {
         let Domain::Given(text) = &var.domain else { return None };

@@ -2,15 +2,16 @@
 //!
 //! In: a question over a catalog of stored relations and bound queries, and the form of SQL that is wanted.
 //! Out, in two steps: a [`LocalPlan`], which depends on the question's shape alone and is worth keeping; and
-//! with a question's values and the store's rows for it the SQL text. Nothing of the caller's is read here.
+//! with a question's values and the store's rows for it the SQL text. None of the caller's data is read here.
 //!
-//! 1. `split` separates what the store decides from what is left for the caller's database; `narrow` lets stored
-//!    facts decide of each other first;
-//! 2. `fold` puts values and rows in, and decides what they decide; of two plans that read stored facts from different
-//!    ends, `ways` takes the one with fewer of their values;
-//! 3. [`crate::optimise`] gives the plan the shape that the caller's database answers fast, and `filter` sorts the
-//!    alternatives of a filter;
-//! 4. `sql::forms` prints, with places for the question's values: a `likeness` says which questions share a text.
+//! 1. `split` separates what the store decides from what is left for the caller's database; `narrow` lets
+//!    stored facts decide of each other first;
+//! 2. `fold` puts values and rows in, and decides what they decide; of two plans that read stored facts from
+//!    different ends, `ways` takes the one with fewer of their values;
+//! 3. [`crate::optimise`] gives the plan the shape that the caller's database answers fast, and `filter`
+//!    sorts the alternatives of a filter;
+//! 4. `sql::forms` prints, with places for the question's values: a `likeness` says which questions share a
+//!    text.
 
 mod anchor;
 mod answer;
@@ -64,7 +65,7 @@ pub enum Form {
         /// The column's name.
         name: String,
     },
-    /// A condition over a column of the caller's that holds values of a wanted variable.
+    /// A condition over one of the caller's columns, which holds values of a wanted variable.
     Filter {
         /// The variable.
         var: usize,
@@ -89,9 +90,9 @@ pub struct LocalPlan {
 pub struct LocalSql {
     /// The text, with places for the question's values.
     pub template: Template,
-    /// What the store was asked for, and what was left of the plan, if the plan is told.
+    /// What the store was asked for, and what was left of the plan; empty unless [`Asked::explains`].
     pub split: String,
-    /// What was left once values and rows were known, if the plan is told.
+    /// What was left once values and rows were known; empty unless [`Asked::explains`].
     pub plan: String,
     /// The rules that took part.
     pub rules: Vec<RuleId>,
@@ -99,8 +100,8 @@ pub struct LocalSql {
     pub bindings: Vec<usize>,
     /// From which end stored facts were read, where there are two.
     pub end: Option<End>,
-    /// The stored facts that went into the text or decided parts of it: the predicates that they come from, and
-    /// how many rows.
+    /// The stored facts that went into the text or decided parts of it: the predicates that they come from,
+    /// and how many rows.
     pub embedded: Vec<(Vec<String>, usize)>,
 }
 
@@ -130,7 +131,7 @@ pub struct Asked<'a> {
     pub now: i64,
     /// How many values may stand in the text.
     pub most_values: usize,
-    /// Whether the plan is told, too.
+    /// Whether the plan is wanted as text, too.
     pub explains: bool,
 }
 
@@ -162,7 +163,8 @@ pub fn plan(
 /// The plans that were made within a bound.
 struct Bounded {
     plan: LocalPlan,
-    /// Whether nothing answers, or nothing tests a row that must be tested, for want of a plan that is too large.
+    /// Whether nothing answers, or nothing tests a row that must be tested, for want of a plan that is too
+    /// large.
     lacks_larger: bool,
 }
 
@@ -204,7 +206,8 @@ impl Maker<'_> {
         Ok(Bounded { plan, lacks_larger })
     }
 
-    /// The question as it was asked, from both ends of stored facts, and when its rows are not the whole answer.
+    /// The question as it was asked, from both ends of stored facts, and when its rows are not the whole
+    /// answer.
     fn asked(&self, shape: &Shape) -> Result<(Ways, Option<(Ways, Refusal)>), CompileError> {
         let request = Request { program: self.program, catalog: self.catalog, shape };
         let forms = compile::forms(&request, &mut |_, _| {})?;
@@ -223,8 +226,8 @@ impl Maker<'_> {
         Ok((Ways::new(asked, stored), refusal.map(|(asked, reason)| (Ways::new(asked, refusing), reason))))
     }
 
-    /// The question with the value of a column as given, from both ends of stored facts; none if its rows would not be
-    /// the whole answer.
+    /// The question with the value of a column as given, from both ends of stored facts; none if its rows
+    /// would not be the whole answer.
     fn row(&self, shape: &Shape, column: usize) -> Result<Option<Ways>, CompileError> {
         let request = Request { program: self.program, catalog: self.catalog, shape };
         let forms = compile::forms(&request, &mut |_, _| {})?;
@@ -289,8 +292,8 @@ impl LocalPlan {
         }
     }
 
-    /// The variable of a filter that nothing enumerates in full and that no plan tests row by row. Each row may tell
-    /// a value that is asked for, unless it is a String, for whose values rules are copied.
+    /// The variable of a filter that nothing enumerates in full and that no plan tests row by row. Each row
+    /// may tell a value that is asked for, unless it is a String, for whose values rules are copied.
     fn lacks_row(&self, shape: &Shape, form: &Form) -> Option<usize> {
         let Form::Filter { var, .. } = *form else { return None };
         let ShapeVar { domain, ty, .. } = shape.vars.get(var)?;

@@ -1,16 +1,16 @@
 //! Lets stored facts decide of each other before any of them is asked for.
 //!
-//! In: a select taken apart: its components, which are parts in the making, and its other conditions. Out: the same
-//! rows from smaller parts. A condition that reads stored facts only, of values that equal a component's columns, is
-//! decided where the component is; so is a component that only tests another.
+//! In: a select taken apart: its components, which are parts in the making, and its other conditions. Out:
+//! the same rows from smaller parts. A condition that reads stored facts only, of values that equal a
+//! component's columns, is decided where the component is; so is a component that only tests another.
 //!
 //! ```text
 //! docs t1, roles t2 where t2.tenant = t1.tenant and t2.user = given#0, none of suspended t3 where t3.0 = t1.tenant
 //!          └─ the store is asked for the tenants of roles that are not suspended ─┘
 //! ```
 //!
-//! Where the component is inside the branches of another condition, the condition goes into each of them. What is
-//! asked for never grows: a set may only lose rows.
+//! Where the component is inside the branches of another condition, the condition goes into each of them.
+//! What is asked for never grows: a set may only lose rows.
 
 use super::component::{Component, is_column};
 use super::equal::Equals;
@@ -48,8 +48,8 @@ impl Splitter<'_> {
         }
     }
 
-    /// Makes conditions over stored facts those of a component that tells all their values. One that leads to fewer
-    /// rows than the component is left for later unless `always`.
+    /// Makes conditions over stored facts those of a component that has all their values. One that leads to
+    /// fewer rows than the component is left for later unless `always`.
     fn absorb(
         &self,
         components: &mut Vec<Component>,
@@ -79,8 +79,8 @@ impl Splitter<'_> {
         }
     }
 
-    /// A condition over stored facts with a component's columns in the place of the values that equal them, if
-    /// it mentions nothing else then.
+    /// A condition over stored facts with a component's columns in the place of the values that equal them,
+    /// if it mentions nothing else then.
     fn decided(&self, condition: &Condition, component: &Component, equals: &Equals) -> Option<Condition> {
         if condition.branches().is_empty() {
             return None;
@@ -185,7 +185,8 @@ impl Splitter<'_> {
         }
     }
 
-    /// Moves a test into the branches of some condition but the one at `own`; whether there is one that takes it.
+    /// Moves a test into the branches of some condition but the one at `own`; whether there is one that takes
+    /// it.
     fn move_into_any(
         &mut self,
         test: &Condition,

@@ -1,8 +1,8 @@
 //! Puts literals into selects: a question's values, and rows of the store.
 //!
-//! In: a select, and rows that are known. Out: the select with literals where the rows had columns, or nothing if
-//! the literals contradict each other. One row becomes literals, one column that equals another value becomes
-//! a test (`x in (…)`); rows that are still needed beside each other stay.
+//! In: a select, and rows that are known. Out: the select with literals where the rows had columns, or
+//! nothing if the literals contradict each other. One row becomes literals, one column that equals another
+//! value becomes a test (`x in (…)`); rows whose columns are needed together stay.
 
 use super::fold::Folder;
 use crate::algebra::{Condition, Embedded, Expr, Plan, Rows, Select};

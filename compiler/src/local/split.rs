@@ -1,8 +1,8 @@
 //! Separates what the service decides from what the caller's database must.
 //!
-//! In: a plan over stored relations and bound queries. Out: a [`Residual`]: the plan of what is left, in which
-//! rows of values stand where stored relations stood, and for each a [`Part`]: the plan that asks the store
-//! for them. Parts do not depend on each other, nor on anything of the caller's.
+//! In: a plan over stored relations and bound queries. Out: a [`Residual`]: the plan of what is left, in
+//! which rows of values stand where stored relations stood, and for each a [`Part`]: the plan that asks the
+//! store for them. Parts depend neither on each other nor on the caller's rows.
 //!
 //! In each select the stored sources that conditions connect form a part, which is asked for the columns
 //! that the rest of the select needs and for no others:
@@ -64,8 +64,8 @@ fn is_ordered_or_timed(plan: &Plan) -> bool {
     found
 }
 
-/// Separates a plan. `column` is the variable whose value is a column of the caller's, if any; `most` is how
-/// many rows of a part are read.
+/// Separates a plan. `column` is the variable whose value is one of the caller's columns, if any; `most` is
+/// how many rows of a part are read.
 pub(crate) fn split(plan: Plan, catalog: &Catalog, column: Option<usize>, most: usize) -> Residual {
     let mut next_alias = 0;
     let mut plan = plan;
@@ -185,7 +185,8 @@ impl Splitter<'_> {
         });
     }
 
-    /// The stored sources of a select with the conditions among them, the other conditions, the other sources.
+    /// The stored sources of a select with the conditions among them, the other conditions, the other
+    /// sources.
     pub(super) fn take_apart(&self, select: &mut Select) -> (Vec<Component>, Vec<Condition>, Vec<From>) {
         let is_stored = |from: &From| {
             from.kind != FromKind::Table(TableRef::Itself)

@@ -129,7 +129,8 @@ impl Variant {
         Ok((folded, constants))
     }
 
-    /// What a plan may refer to once values and rows are in it; `embedded` are the widths of its embedded sources.
+    /// What a plan may refer to once values and rows are in it; `embedded` are the widths of its embedded
+    /// sources.
     pub(super) fn verifier<'v>(
         &'v self,
         asked: &Asked<'v>,
@@ -165,7 +166,7 @@ impl Variant {
     }
 
     /// What the store is asked for, and what is left, as text.
-    pub(super) fn told(&self, program: &Program, catalog: &Catalog) -> String {
+    pub(super) fn explained(&self, program: &Program, catalog: &Catalog) -> String {
         let names = Names { program, catalog, extra_constants: &self.constants, asked: &[] };
         let mut text = String::new();
         for (number, part) in self.residual.parts.iter().enumerate() {

@@ -1,8 +1,10 @@
-//! The plans of one question that differ in the end from which stored facts are read, and which of them is taken.
+//! The plans of one question that differ in the end from which stored facts are read, and which of them is
+//! taken.
 //!
-//! In: a question's values and a way to read the store. Out: the plan that puts fewer values of stored facts into
-//! the text. Both are counted, within what the other one needs: a document's folder is known to the caller's
-//! database only, so the store either gives all folders to walk up through, or those that the actor may see.
+//! In: a question's values and a way to read the store. Out: the plan that puts fewer values of stored facts
+//! into the text. Both are counted, within what the other one needs: a document's folder is known to the
+//! caller's database only, so the store either gives all folders to walk up through, or those that the actor
+//! may see.
 
 use super::fold::{Fetch, Folded};
 use super::variant::Variant;

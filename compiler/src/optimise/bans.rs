@@ -4,15 +4,16 @@
 //! row and not ban(ada, row)   ─▶   row and (no ban(ada, _) or not ban(ada, row))
 //! ```
 //!
-//! Most actors are banned from nothing. Whether one is depends on no row, so the database finds it out once and then
-//! tests none of ten thousand rows; for an actor who is banned somewhere it tests each row as before.
+//! Most actors are banned from nothing. Whether one is depends on no row, so the database finds it out once
+//! and then tests none of ten thousand rows; for an actor who is banned somewhere it tests each row as
+//! before.
 
 use crate::algebra::aliases::free_aliases;
 use crate::algebra::{Condition, Plan, PlanAnswer, Select};
 use crate::limits;
 
-/// Asks before each negation in the answer's rows whether it can deny anything. The negation is then read twice, so a plan
-/// that reads its tables in many places stays as it is.
+/// Asks before each negation in the answer's rows whether it can deny anything. The negation is then read
+/// twice, so a plan that reads its tables in many places stays as it is.
 pub(super) fn skip_bans(plan: &mut Plan) {
     let PlanAnswer::Rows { selects, .. } = &plan.answer else { return };
     let is_read = |select: &&Select| !select.from.is_empty();

@@ -1,17 +1,17 @@
 //! Leaves out the sources that the rows of a table imply.
 //!
-//! In: a plan. Out: the same answers from fewer sources. A closure starts from values of the
-//! select that asks for it, and keeps beside each value that it reaches the one that it started from. Where
-//! nothing else of that value is asked for, the select need not find it again to look it up there, since every
-//! row of the closure came from such a value:
+//! In: a plan. Out: the same answers from fewer sources. A closure starts from values of the select that asks
+//! for it, and keeps with each value that it reaches the one that it started from. Where nothing else of that
+//! value is asked for, the select need not find it again to look it up there, since every row of the closure
+//! came from such a value:
 //!
 //! ```text
 //! t1(r) ⋈ t2(r, f) ⋈ closure(f, g) ⋈ t3(g)   ─▶   closure(f, g) ⋈ t3(g)     closure starts from t1(r) ⋈ t2(r, f)
 //! ```
 //!
-//! An inclusion dependency makes this a semijoin that keeps every row. Often nobody asks for the start then, and
-//! [`super::columns`] drops the column, too. An alternative inside a test is taken out of it where that frees
-//! it of the test's sources.
+//! An inclusion dependency makes this a semijoin that keeps every row. Often nothing reads the start then,
+//! and [`super::columns`] drops the column, too. An alternative inside a test is taken out of it where that
+//! frees it of the test's sources.
 
 use super::columns;
 use crate::algebra::TableRef;
@@ -22,7 +22,7 @@ use crate::ir::CompareOp;
 /// Up to how many alternatives are taken out of tests: each repeats the conditions around it.
 const ALTERNATIVES: usize = 16;
 
-/// Drops implied sources, and the columns that nobody asks for then, from the answer down to the first table.
+/// Drops implied sources, and the columns that nothing reads then, from the answer down to the first table.
 pub(super) fn drop_implied(plan: &mut Plan) {
     let Plan { tables, answer, .. } = plan;
     let selects = answer.selects_mut();
@@ -150,7 +150,8 @@ impl<'g> LookUp<'g> {
 
     /// Whether each row of a select holds a row of the sources, whose value is the select's `start`.
     ///
-    /// The sources are found in their order, in which the demand of a closure is copied; another is not tried.
+    /// The sources are found in their order, in which the demand of a closure is copied; another is not
+    /// tried.
     fn is_part_of(&self, select: &Select, start: Expr) -> bool {
         let mut candidates = select.from.iter();
         let mut found = Vec::new();

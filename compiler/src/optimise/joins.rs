@@ -1,7 +1,8 @@
 //! Joins the branch of each test that has only one.
 //!
-//! In: a plan whose answer asks for existence, or drops duplicates. Out: the same rows from fewer queries inside
-//! queries. PostgreSQL plans each of them by itself, and takes longer to plan such a check than to run it.
+//! In: a plan whose answer asks for existence, or drops duplicates. Out: the same rows from fewer queries
+//! inside queries. PostgreSQL plans each of them by itself, and takes longer to plan such a check than to run
+//! it.
 //!
 //! ```text
 //! t1 where exists (t2 where a)   ─▶   t1 ⋈ t2 where a
@@ -9,8 +10,8 @@
 
 use crate::algebra::{Condition, Plan, Select};
 
-/// Rewrites the alternatives of a plan's answer. Rows may come twice then: a check asks whether there is one, and a
-/// list drops the others.
+/// Rewrites the alternatives of a plan's answer. Rows may come twice then: a check asks whether there is one,
+/// and a list drops the others.
 pub(super) fn join_single(plan: &mut Plan) {
     plan.answer.selects_mut().iter_mut().for_each(join_branches);
 }

@@ -1,8 +1,9 @@
 //! Passes from a plan to one with the same answers that a database runs or plans faster.
 //!
-//! In: a [`Plan`] of one statement, and its [`Setting`]: who runs it, on which database. Out: the same plan, rewritten by
-//! those of the [`PASSES`] that apply, in their order. Each pass has its law in its own file, and says what it
-//! [keeps](Keeps) of a plan; the verifier holds it to that after each pass in tests and debug builds.
+//! In: a [`Plan`] of one statement, and its [`Setting`]: who runs it, on which database. Out: the same plan,
+//! rewritten by those of the [`PASSES`] that apply, in their order. Each pass has its law in its own file,
+//! and says what it [keeps](Keeps) of a plan; the verifier holds it to that after each pass in tests and
+//! debug builds.
 //!
 //! The conditions of a caller's filter are sorted once more, by what they ask of the caller's row: see
 //! [`crate::local`].
@@ -57,7 +58,7 @@ pub(crate) struct Setting<'s> {
     pub(crate) features: &'static Features,
     /// The caller's queries and what they promise of their tables.
     pub(crate) bindings: Option<&'s Bindings>,
-    /// With what the names of tables begin, so that they are no name of the caller's.
+    /// The prefix of table names, which no name of the caller's queries begins with.
     pub(crate) prefix: &'s str,
 }
 
@@ -91,7 +92,8 @@ impl Setting<'_> {
         matches!(self.purpose, Purpose::Check | Purpose::List | Purpose::Rows | Purpose::Filter)
     }
 
-    /// Whether the answer starts from the question's own values, on a database that plans queries inside queries slowly.
+    /// Whether the answer starts from the question's own values, on a database that plans queries inside
+    /// queries slowly.
     fn flattens(&self) -> bool {
         matches!(self.purpose, Purpose::Check | Purpose::List) && self.features.sets_are_arrays
     }

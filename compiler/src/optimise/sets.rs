@@ -51,7 +51,7 @@ fn lead(select: &mut Select) {
         }
     }
     let shown = select.output.iter().find_map(|expr| expr.alias());
-    // An index serves a caller's table, and none of ours.
+    // The caller's tables have indexes; common table expressions have none.
     let indexed = select.from.iter().rfind(|from| matches!(from.kind, FromKind::Source(_)));
     let last = indexed.or(select.from.last()).map(|from| from.alias);
     if let Some(main) = shown.or(last) {

@@ -1,8 +1,8 @@
 //! Shares look-ups by key: a row that many parts of a check look up is read once.
 //!
-//! In: a folded plan of a check. Out: the same plan with a table of one row where at least [`READINGS`] selects
-//! look the same row up by its key: the resource itself, then what that row leads to by the key of another
-//! table. Planning a look-up costs PostgreSQL more than the look-up, and a check is mostly planning.
+//! In: a folded plan of a check. Out: the same plan with a table of one row where at least [`READINGS`]
+//! selects look the same row up by its key: the resource itself, then what that row leads to by the key of
+//! another table. Planning a look-up costs PostgreSQL more than the look-up, and a check is mostly planning.
 //!
 //! Only keys that the bindings promise are taken (`tables:`), so that the table is small; that it stands for
 //! the same rows does not depend on the promise.

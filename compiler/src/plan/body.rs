@@ -1,8 +1,8 @@
 //! What the planner plans: clauses whose goals may read the tables that it has made so far.
 //!
-//! A question's Datalog program knows no tables. While a body is planned, a call of a recursive relation becomes a read of
-//! the table that holds its closure, and a table that holds several relations has a column that says which.
-//! These types are those of [`crate::datalog`] with that added.
+//! A question's Datalog program knows no tables. While a body is planned, a call of a recursive relation
+//! becomes a read of the table that holds its closure, and a table that holds several relations has a column
+//! that says which. These types are those of [`crate::datalog`] with that added.
 
 use crate::algebra::TableRef;
 use crate::datalog::{self, Adornment, RelId};

@@ -1,11 +1,12 @@
 //! The plans of one question, best first, and which of them is taken.
 //!
-//! A question's program has one or two [`Form`]s, and each of them several plans, which differ in what becomes a table of its
-//! own ([`Shares`]). The more, the smaller the plan; the less, the more closely it follows what is asked. [`first_fit`]
-//! takes the first plan of which a statement can be made.
+//! A question's program has one or two [`Form`]s, and each of them several plans, which differ in what
+//! becomes a table of its own ([`Shares`]). The more, the smaller the plan; the less, the more closely it
+//! follows what is asked. [`first_fit`] takes the first plan that becomes a statement.
 //!
-//! A plan that is too large is followed by the next one. A form whose closest plan is refused for any other reason is
-//! left, since a variable that nothing binds in branches is bound in no table either; the other form may still do.
+//! A plan that is too large is followed by the next one. A form whose closest plan is refused for any other
+//! reason is left, since a variable that nothing binds in branches is bound in no table either; the other
+//! form may still do.
 
 use super::planner::Shares;
 use super::{Ends, Planned, Request, plan};
@@ -20,8 +21,8 @@ pub(crate) struct Candidates<'c> {
     request: Request<'c>,
     forms: &'c [Form],
     ends: Ends,
-    /// Whether a plan that reads its tables in many places comes after a smaller one. Nothing else counts what a database
-    /// without a bound of its own makes of it.
+    /// Whether a plan that reads its tables in many places comes after a smaller one. Nothing else counts
+    /// what a database without a bound of its own makes of it.
     small_first: bool,
     /// What is still to be planned: the form, and what it shares.
     queue: VecDeque<(usize, Shares)>,
@@ -40,8 +41,8 @@ pub(crate) struct Candidate {
 }
 
 impl<'c> Candidates<'c> {
-    /// The plans of the forms; `counts_readings` says whether the database bounds how often a statement reads its tables, so
-    /// that the statement itself tells whether a plan is too large.
+    /// The plans of the forms; `counts_readings` says whether the database bounds how often a statement reads
+    /// its tables, so that printing finds out whether a plan is too large.
     pub(crate) fn new(request: Request<'c>, forms: &'c [Form], ends: Ends, counts_readings: bool) -> Self {
         let all = || 0..forms.len();
         let close = all().flat_map(|form| [(form, Shares::Rows), (form, Shares::Tests)]);

@@ -3,10 +3,10 @@
 //! In: a call whose arguments are static (known for the whole statement), known for the row, wanted or
 //! ignored. Out: a call of a relation made for it, without recursion. Three forms, best first:
 //!
-//! - **Walk** a class of columns from the values that bind it to all that they lead to, then look for an
-//!   exit there: up from a folder to the root, up from a user through groups. A walk from values that differ
-//!   by row starts from the enclosing select (its demand) and remembers where it started, so that no answer
-//!   is ever attributed to another row (magic sets with supplementary relations, Beeri and Ramakrishnan 1987).
+//! - **Walk** a class of columns from the values that bind it to all that they lead to, then look for an exit
+//!   there: up from a folder to the root, up from a user through groups. A walk from values that differ by
+//!   row starts from the enclosing select (its demand) and remembers where it started, so that no answer is
+//!   ever attributed to another row (magic sets with supplementary relations, Beeri and Ramakrishnan 1987).
 //! - **Close forwards** the columns that nothing binds, from the exits that the walks reach.
 //! - **Flat**: the whole component in one table with a tag column, as a linear fixpoint or, where a step
 //!   calls the component twice, on the whole state at once.

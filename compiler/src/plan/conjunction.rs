@@ -1,10 +1,10 @@
 //! Orders the goals of a body and turns them into selects.
 //!
 //! In: a [`Build`] with goals. Out: one or more [`Select`]s whose union answers it. The order is greedy, by
-//! what is bound (sideways information passing, Beeri and Ramakrishnan 1987): tests as soon as their
-//! values are known; relations with one clause are inlined; then the source that binds most with the fewest
-//! rows. A call whose values nobody needs becomes a branch (`EXISTS`); one that binds becomes a table of
-//! its own, or its clauses are distributed over the select.
+//! what is bound (sideways information passing, Beeri and Ramakrishnan 1987): tests as soon as their values
+//! are known; relations with one clause are inlined; then the source that binds most with the fewest rows. A
+//! call whose values nothing else needs becomes a branch (`EXISTS`); one that binds becomes a table of its
+//! own, or its clauses are distributed over the select.
 
 use super::body::{Clause, Goal, ScanArg, Term};
 use super::build::Build;
@@ -68,7 +68,7 @@ impl Planner<'_> {
             let n_tables = self.tables.len();
             let rows = match self.produce(&build, rel, &args) {
                 Ok(rows) => rows,
-                // Nothing enumerates it; as a branch it is told its values.
+                // Nothing enumerates it; in a branch the enclosing select binds its values.
                 Err(PlanError::Unbound { .. } | PlanError::Unseeded) => {
                     self.forget_tables(n_tables);
                     Goal::call(rel, args)

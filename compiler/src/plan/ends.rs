@@ -1,10 +1,10 @@
 //! From which end a closure over stored facts starts.
 //!
-//! In a local check the store answers whatever does not depend on the caller's rows. Suppose folders are stored and
-//! documents are local. A walk up from a document's folder depends on a local row, so all stored folders would have to be
-//! embedded. The folders that the actor may see do not. So where a whole relation is stored, a plan may treat values
-//! that only the caller's database knows as unbound: the closure then starts from the question's values, and the caller's
-//! values select from it.
+//! In a local check the store answers everything that does not depend on the caller's rows. Suppose folders
+//! are stored and documents are local. A walk up from a document's folder depends on a local row, so all
+//! stored folders would have to be embedded. The folders that the actor may see do not. So where a whole
+//! relation is stored, a plan may treat values that only the caller's database knows as unbound: the closure
+//! then starts from the question's values, and the caller's values select from it.
 
 use super::Ends;
 use super::body::Goal;
@@ -16,8 +16,8 @@ use crate::datalog::RelId;
 use rustc_hash::FxHashSet;
 
 impl Planner<'_> {
-    /// Whether a value that a call is asked for is taken as not known, as only the caller's database knows it. Notes
-    /// that there is such a value.
+    /// Whether a value that a call is asked for counts as unbound, since only the caller's database knows it.
+    /// Records that there is such a value.
     pub(super) fn is_hidden(&mut self, scope: &Scope<'_>, select: &Select, rel: RelId, expr: Expr) -> bool {
         if !self.is_callers(scope, select, expr) || !self.is_stored(rel, &mut FxHashSet::default()) {
             return false;

@@ -1,13 +1,14 @@
 //! From a question's Datalog program to the algebra of one statement.
 //!
-//! In: a [`Form`] of the program, a [`Catalog`] and the question's [`Shape`]. Out: a [`Plan`]: common table expressions
-//! and an answer over them, without rules. Afterwards every join, its order and every fixpoint is decided.
+//! In: a [`Form`] of the program, a [`Catalog`] and the question's [`Shape`]. Out: a [`Plan`]: common table
+//! expressions and an answer over them, without rules. Afterwards every join, its order and every fixpoint is
+//! decided.
 //!
-//! [`planner`] holds the state: the relations, which of them recurse, the tables made so far. [`conjunction`] orders each
-//! [`body`] goal by goal, [`step`] says which goal is cheapest next, [`build`] is a select in the making. [`materialise`] makes
-//! tables of calls, [`closure`] closes recursion from the demand of the enclosing [`scope`]; [`separable`] closures are
-//! the best of them, and [`ends`] are what closures over stored facts start from. One program has several plans;
-//! [`candidates`] lists them, best first.
+//! [`planner`] holds the state: the relations, which of them recurse, the tables made so far. [`conjunction`]
+//! orders each [`body`] goal by goal, [`step`] says which goal is cheapest next, [`build`] is a select in the
+//! making. [`materialise`] makes tables of calls, [`closure`] closes recursion from the demand of the
+//! enclosing [`scope`]; [`separable`] closures are the best of them, and [`ends`] are what closures over
+//! stored facts start from. One program has several plans; [`candidates`] lists them, best first.
 
 mod answer;
 mod body;
@@ -51,12 +52,12 @@ pub(crate) enum Ends {
     Asked,
     /// From what the question gives and the store knows.
     Stored {
-        /// The variable whose value is a column of the caller's, if any.
+        /// The variable whose value is one of the caller's columns, if any.
         column: Option<usize>,
     },
 }
 
-/// A plan and the literals that it mentions beside the policy's.
+/// A plan, and the literals in it that the policy does not have.
 #[derive(Clone, Debug)]
 pub(crate) struct Planned {
     pub(crate) plan: Plan,
@@ -100,7 +101,8 @@ mod tests {
     use crate::source::SourceMap;
     use crate::{Dialect, check, compile};
 
-    /// Groups share once anybody has any role. Users have all roles but one under a condition, so nobody can list them.
+    /// Groups share once there is any role. Users have all roles but one under a condition, so roles cannot
+    /// be listed.
     const POLICY: &str = r#"
         actor User {}
         actor Group {}
@@ -116,7 +118,8 @@ mod tests {
         has_permission(_: Group, "share", _: Doc) if has_role(_, _, _);
     "#;
 
-    /// Where roles are data, they would have to be listed; a plan that names them asks only whether there is one.
+    /// Where roles are data, they would have to be listed; a plan that names them asks only whether there is
+    /// one.
     #[test]
     fn actions_are_planned_by_names_where_roles_cannot_be_listed() {
         let program = check(&SourceMap::new("policy.polar", POLICY)).program.expect("a policy");

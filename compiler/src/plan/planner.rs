@@ -39,8 +39,8 @@ pub(super) enum PlanError {
     Bug(&'static str),
 }
 
-/// What becomes a table that is made once and read wherever it is needed. The less, the more closely a plan follows
-/// what is asked; the more, the smaller it is.
+/// What becomes a table that is made once and read wherever it is needed. The less, the more closely a plan
+/// follows what is asked; the more, the smaller it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shares {
     /// What binds values; tests are branches where they are made.

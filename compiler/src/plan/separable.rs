@@ -1,7 +1,7 @@
 //! The closure of a recursion whose columns move in classes of their own: walks, and closing forwards.
 //!
-//! In: a call of it, its classes of columns, and for each class whether it is walked or closed forwards. Out: a
-//! relation without recursion over the tables that hold both.
+//! In: a call of it, its classes of columns, and for each class whether it is walked or closed forwards. Out:
+//! a relation without recursion over the tables that hold both.
 
 use super::body::{Clause, Goal, Term, terms};
 use super::closure::{Call, Known, Mode};

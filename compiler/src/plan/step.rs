@@ -18,7 +18,7 @@ pub(super) enum Step {
     Small,
     /// A source with an indexed column known.
     Lookup,
-    /// A call whose values nobody else needs.
+    /// A call whose values no other goal needs.
     Test,
     /// A call that binds, with a value known for the whole statement.
     Produce,

@@ -1,12 +1,13 @@
 //! Drops the ways to an answer that other rules find anyway.
 //!
 //! In: a [`Specialised`] program. Out: the same answers with fewer clauses. If a member of a group has the
-//! group's role on a folder, and whoever has a role on a folder has it on its repositories, then a role of
-//! the group on a folder reaches the user on the repository twice: by the group first, or by the folder first.
+//! group's role on a folder, and a role on a folder implies it on the folder's repositories, then a role of
+//! the group on a folder reaches the user on the repository twice: by the group first, or by the folder
+//! first.
 //!
-//! A clause is superfluous if the other clauses derive its head from its own body, whatever the relations hold:
-//! uniform containment (Sagiv 1987), which is sound under recursion. A call that only some clauses of the
-//! callee make superfluous is replaced by the others:
+//! A clause is superfluous if the other clauses derive its head from its own body for any contents of the
+//! relations: uniform containment (Sagiv 1987), which is sound under recursion. A call that only some clauses
+//! of the callee make superfluous is replaced by the others:
 //!
 //! ```text
 //! p(u, r) :- group(u, g), q(g, r)         q(g, r) :- grant(g, r)
@@ -109,8 +110,8 @@ fn is_contained(
 enum Value {
     /// A term of the frozen body.
     Frozen(Term),
-    /// Some value of one argument of one goal of the frozen body: one of several literals, or one that nothing
-    /// else mentions.
+    /// Some value of one argument of one goal of the frozen body: one of several literals, or one that
+    /// nothing else mentions.
     Some(usize, usize),
     /// A variable of the derivation.
     Open(usize),

@@ -1,7 +1,7 @@
 //! Removes what cannot hold and what nothing reaches.
 //!
-//! A clause that calls an empty relation derives nothing, and a negation of an empty relation always holds. A relation
-//! that the question does not reach is emptied. Ids stay as they are.
+//! A clause that calls an empty relation derives nothing, and a negation of an empty relation always holds. A
+//! relation that the question does not reach is emptied. Ids stay as they are.
 
 use crate::datalog::{Clause, Goal, RelId, Specialised};
 use crate::id_vec::IdVec;

@@ -1,9 +1,9 @@
 //! Passes from a question's Datalog program to a smaller one with the same answers.
 //!
-//! In: what [`crate::specialise`] made of the policy for one question. Out: the [`Form`]s of the program that are worth
-//! planning, best first. Each pass has its law in its own file; [`SHRINK`], [`ROLES`] and [`CLOSE`] say their order. A
-//! question about several roles or actions has two forms: one in which roles are data, and one in which each role is
-//! a literal of its own.
+//! In: what [`crate::specialise`] made of the policy for one question. Out: the [`Form`]s of the program that
+//! are worth planning, best first. Each pass has its law in its own file; [`SHRINK`], [`ROLES`] and [`CLOSE`]
+//! say their order. A question about several roles or actions has two forms: one in which roles are data, and
+//! one in which each role is a literal of its own.
 
 mod absorb;
 mod contained;
@@ -53,7 +53,8 @@ pub(crate) struct Form {
 }
 
 impl Form {
-    /// Whether this form went through a pass that made `after`: its own passes, and those before the forms parted.
+    /// Whether this form went through a pass that made `after`: its own passes, and those before the forms
+    /// parted.
     pub(crate) fn passed(&self, pass: &Pass, after: &Self) -> bool {
         self.has_roles == after.has_roles || SHRINK.iter().any(|shared| shared.name == pass.name)
     }
@@ -142,7 +143,6 @@ pub(crate) fn forms(
     if asks_for_literals(&named.program) {
         let mut with_roles = Form { has_roles: true, ..named.clone() };
         run(ROLES, &mut with_roles);
-        // Whatever picks its roles needs a list of them, and many lists are too much.
         run(CLOSE, &mut with_roles);
         forms.push(with_roles);
     }

@@ -1,8 +1,8 @@
 //! Roles as data: one relation of all roles where a question asks about several.
 //!
-//! In: a [`Specialised`] program of a question with several alternatives of literals, as *which actions*. Each
-//! action needs other roles, and specialisation made a copy of every walk for each set of roles. Out: the same
-//! answers over one copy, with the role as a column; what was a copy only picks its roles:
+//! In: a [`Specialised`] program of a question with several alternatives of literals, as *which actions*.
+//! Each action needs other roles, and specialisation made a copy of every walk for each set of roles. Out:
+//! the same answers over one copy, with the role as a column; what was a copy only picks its roles:
 //!
 //! ```text
 //! maintains(u, r) :- has_role(u, one of "maintainer" "admin", r)         roles(u, r, x) :- has_role(u, x, r)
@@ -11,9 +11,9 @@
 //! administers(u, r) :- in(r, f), administers_folder(u, f)                administers(u, r) :- roles(u, r, x), x in {…}
 //! ```
 //!
-//! Two relations are copies of each other if their clauses are the same but for the set of roles: the coarsest
-//! partition of which that is true is found by refinement. A clause that no role decides stays where it is, and
-//! a relation that has one is not read as roles by others.
+//! Two relations are copies of each other if their clauses are the same but for the set of roles: the
+//! coarsest partition of which that is true is found by refinement. A clause that no role decides stays where
+//! it is, and a relation that has one is not read as roles by others.
 
 use crate::catalog::Catalog;
 use crate::datalog::{Adornment, Clause, Goal, RelId, Relation, ScanArg, Specialised, Term};
@@ -86,7 +86,7 @@ struct Finder<'f> {
     catalog: &'f Catalog,
     /// The relations found, with their roles.
     roles: IndexMap<RelId, Roles>,
-    /// Those of them that have other clauses beside.
+    /// Those of them that also have other clauses.
     impure: IndexSet<RelId>,
 }
 

@@ -1,15 +1,15 @@
 //! Replaces renamings by what they rename, so that hierarchies become one relation.
 //!
-//! In: a [`Specialised`] program. Out: the same relations with fewer clauses. Two rewrites, together, as each needs the
-//! other's inclusions:
+//! In: a [`Specialised`] program. Out: the same relations with fewer clauses. Two rewrites, together, as each
+//! needs the other's inclusions:
 //!
 //! 1. **Unfold renames.** A clause whose body is one call with the head's own columns only includes
 //!    another relation (`"reader" if "maintainer"`): it is replaced by that relation's other clauses.
 //! 2. **Drop the subsumed.** If `q` is included in `p`, then `p :- e, q` adds nothing to `p :- e, p`. By
 //!    induction on derivations: what the dropped clause derives, the kept one does.
 //!
-//! Once [`super::literals`] has merged what is left, `reader <- maintainer <- admin`, each inherited from the parent
-//! folder, is one scan `role IN ('admin', 'maintainer', 'reader')` and one recursive clause.
+//! Once [`super::literals`] has merged what is left, `reader <- maintainer <- admin`, each inherited from the
+//! parent folder, is one scan `role IN ('admin', 'maintainer', 'reader')` and one recursive clause.
 
 use super::inclusion::{Inclusions, renamed};
 use crate::datalog::{Clause, Goal, RelId, Specialised, Term};
@@ -19,7 +19,8 @@ use crate::limits;
 use crate::ordered::OrderedMap;
 use rustc_hash::FxHashSet;
 
-/// A clause's head and goals with the relations that it calls positively erased, by which like clauses are found.
+/// A clause's head and goals with the relations that it calls positively erased, by which like clauses are
+/// found.
 type Skeleton = (Vec<Term>, Vec<Goal>);
 
 /// How many clauses with the same skeleton one clause is compared with; more are seldom comparable.

@@ -43,7 +43,8 @@ impl<'p> Specialiser<'p> {
         found
     }
 
-    /// The answers to a pattern that one relation of the catalog answers alone, or none, so that it needs no table.
+    /// The answers to a pattern that one relation of the catalog answers alone, or none, so that it needs no
+    /// table.
     fn direct_answers(&self, pattern: &Pattern) -> Option<Vec<DirectAnswer>> {
         if self.candidates(pattern).len() > 0 {
             return None;
@@ -53,7 +54,8 @@ impl<'p> Specialiser<'p> {
         (distinct.len() == found.len()).then_some(found)
     }
 
-    /// What answers a call, found or made when it is called first. A table has its reader run again whenever it grows.
+    /// What answers a call, found or made when it is called first. A table has its reader run again whenever
+    /// it grows.
     pub(super) fn call(&mut self, pattern: Pattern, reader: Option<usize>) -> Answerer {
         let known = self.by_pattern.get(&pattern).copied();
         let answerer = known.unwrap_or_else(|| self.first_call(pattern));

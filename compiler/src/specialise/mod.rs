@@ -12,7 +12,7 @@
 //!
 //! What a rule leaves unconstrained is decided here, at compile time: no `= x OR IS NULL` is ever emitted.
 //! Negated atoms do not take part in the fixpoint: a head variable that only a negation mentions is
-//! [`Adornment::Tested`] whatever the negated predicate holds.
+//! [`Adornment::Tested`] for any contents of the negated predicate.
 
 mod adorn;
 mod asked;
@@ -50,7 +50,8 @@ struct Table<'p> {
     pattern: Pattern,
     /// The adornments found so far.
     forms: OrderedSet<Vec<Adornment>>,
-    /// Every way to an answer that the last run found. INVARIANT: a table that nothing queued since has no other.
+    /// Every way to an answer that the last run found. INVARIANT: a table that nothing queued since has no
+    /// other.
     solutions: Vec<Solution<'p>>,
     /// The tables that read this one.
     readers: OrderedSet<usize>,

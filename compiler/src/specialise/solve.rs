@@ -237,7 +237,7 @@ impl<'p> Specialiser<'p> {
         Ok(true)
     }
 
-    /// The refusal for a test that needs a type nobody gives.
+    /// The refusal for a test whose variable has no type.
     pub(super) fn untyped(&self, body: &Body<'_>, var: VarId, span: Span) -> CompileError {
         let rule = body.rule.and_then(|rule| self.program.rules.get(rule.index()));
         let written = rule.and_then(|rule| rule.vars.get(var.index()));

@@ -28,7 +28,7 @@ pub(crate) struct LocalStatement<'l> {
     pub(crate) program: &'l Program,
     /// What the plan's sources are.
     pub(crate) catalog: &'l Catalog,
-    /// Literals beside the policy's.
+    /// Literals that the policy does not have.
     pub(crate) constants: &'l IndexSet<Constant>,
     /// The caller's database.
     pub(crate) dialect: Dialect,

@@ -48,7 +48,7 @@ pub fn check(program: &Program) -> Vec<Diagnostic> {
     found
 }
 
-/// What each predicate reads, whatever the types and literals.
+/// What each predicate reads, for all types and literals.
 fn coarse(program: &Program) -> Vec<Dependency> {
     let edges = program.rules.iter().flat_map(|rule| {
         rule.body.iter().filter_map(|literal| match &literal.kind {

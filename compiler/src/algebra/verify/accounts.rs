@@ -1,7 +1,7 @@
 //! No condition is lost: the atoms of every alternative after a pass are accounted for by those before it.
 //!
-//! An alternative with an atom less holds of more rows, which may be a wrong "allowed"; one with an atom more, or an
-//! alternative less, may be a wrong "denied". What a pass may change is its [`Keeps`].
+//! An alternative with an atom less holds of more rows, which may be a wrong "allowed"; one with an atom
+//! more, or an alternative less, may be a wrong "denied". What a pass may change is its [`Keeps`].
 
 use super::atoms::{Alternative, Atom, Atoms, Source, Value, WORK};
 use crate::algebra::{Plan, Select, Table, TableBody};
@@ -17,8 +17,8 @@ pub(crate) enum Keeps {
     Once,
     /// Their atoms but those that the rows of a table imply.
     AllButImplied,
-    /// The relations that are read and denied, and no fewer comparisons: it replaces a value by one that equals it, and
-    /// adds what holds anyway.
+    /// The relations that are read and denied, and no fewer comparisons: it replaces a value by one that
+    /// equals it, and adds what holds anyway.
     Equals,
     /// The relations that are read: it decides conditions by values.
     Relations,
@@ -154,7 +154,8 @@ fn asks_as_much(new: &Alternative, old: &Alternative) -> bool {
         && each_has_its_own(&denied(new), &denied(old))
 }
 
-/// Whether each old alternative has a new one of its own that asks as much: a matching, made by augmenting paths.
+/// Whether each old alternative has a new one of its own that asks as much: a matching, made by augmenting
+/// paths.
 fn each_has_its_own(new: &[Alternative], old: &[Alternative]) -> bool {
     fn place(
         at: usize,
@@ -200,8 +201,8 @@ fn denies_the_same(new: &Atom, old: &Atom, plan: Atoms<'_>) -> bool {
     }
 }
 
-/// Whether an atom that is left out holds of the rows of a table that the alternative reads: each row of the table
-/// came from such a one, to which an equality tied it.
+/// Whether an atom that is left out holds of the rows of a table that the alternative reads: each row of the
+/// table came from such a one, to which an equality tied it.
 fn is_implied(atom: &Atom, alternative: &Alternative, plan: Atoms<'_>) -> bool {
     let is_tie = match atom {
         Atom::Compare(CompareOp::Equal, left, right) => {
@@ -218,7 +219,7 @@ fn is_implied(atom: &Atom, alternative: &Alternative, plan: Atoms<'_>) -> bool {
     is_tie
         || alternative.contains(atom)
         || alternative.iter().any(|new| denies_the_same(new, atom, plan))
-        // Of a table that is too large nobody can tell.
+        // A table that is too large is not accounted for.
         || bases.any(|base| {
             base.is_none_or(|base| base.iter().all(|alternative| is_implied(atom, alternative, plan)))
         })

@@ -1,9 +1,9 @@
-//! The alternatives of a plan as multisets of atoms, in which only what is asked counts and not how.
+//! The alternatives of a plan as multisets of atoms: what a plan asks, without how it asks it.
 //!
-//! An atom is a source, a comparison, or a negation. A test of one select and the select's own sources and conditions
-//! are the same atoms; so are a value in a set and the equality with what the set shows. A test of several is one alternative
-//! for each. A table of one select is what that select asks, and a value of it is what it shows there. So
-//! a plan may be rewritten in many ways that leave its atoms as they are.
+//! An atom is a source, a comparison, or a negation. A test of one select and the select's own sources and
+//! conditions are the same atoms; so are a value in a set and the equality with what the set shows. A test of
+//! several is one alternative for each. A table of one select is what that select asks, and a value of it is
+//! what it shows there. So a plan may be rewritten in many ways that leave its atoms as they are.
 
 use crate::algebra::TableRef;
 use crate::algebra::{Condition, Expr, From, FromKind, Plan, Select, TableBody};
@@ -13,7 +13,8 @@ use crate::question::Slot;
 /// How many alternatives one plan may have; beyond that its atoms are not accounted for.
 const ALTERNATIVES: usize = 512;
 
-/// How many atoms are laid out for one check; a plan that needs more is not accounted for. Tables of tables multiply.
+/// How many atoms are laid out for one check; a plan that needs more is not accounted for. Tables of tables
+/// multiply.
 pub(super) const WORK: usize = 50_000;
 
 /// What an alternative asks.
@@ -79,8 +80,8 @@ pub(super) struct Atoms<'a> {
 }
 
 impl<'a> Atoms<'a> {
-    /// The alternatives of the answer, each with the guard; `None` if they are too many. `left` is how many atoms may
-    /// still be laid out.
+    /// The alternatives of the answer, each with the guard; `None` if they are too many. `left` is how many
+    /// atoms may still be laid out.
     pub(super) fn of_answer(self, left: &mut usize) -> Option<Vec<Alternative>> {
         let guard = self.alternatives(&self.plan.guard, &[], left)?;
         let all = self.of_selects(self.plan.answer.selects(), left)?;

@@ -1,8 +1,9 @@
 //! Checks a plan between the passes that rewrite it.
 //!
-//! In: a plan, what it may refer to, and for a pass the plan before it. Out: nothing, or a bug in Portcullis, reported
-//! with the name of the pass. Two things are checked. [`references`]: whatever the plan names exists and is what its readers take
-//! it for. [`accounts`]: no condition of an alternative was lost, and none added that the pass may not add.
+//! In: a plan, what it may refer to, and for a pass the plan before it. Out: nothing, or a bug in Portcullis,
+//! reported with the name of the pass. Two things are checked. [`references`]: everything that the plan names
+//! exists and is what its readers take it for. [`accounts`]: no condition of an alternative was lost, and
+//! none added that the pass may not add.
 //!
 //! Both run after every pass in tests and debug builds. A release build checks the references once, before it
 //! prints: a plan with a fault then ends as [`CompileError::Bug`] and never as a text.
@@ -28,7 +29,7 @@ pub(crate) struct Verifier<'v> {
     pub(crate) program: &'v Program,
     /// The relations.
     pub(crate) catalog: &'v Catalog,
-    /// Literals beside the policy's.
+    /// Literals that the policy does not have.
     pub(crate) constants: &'v IndexSet<Constant>,
     /// The question's variables whose values the statement gets.
     pub(crate) vars: &'v [ShapeVar],
@@ -43,7 +44,7 @@ pub(crate) struct Verifier<'v> {
 pub(crate) enum Open {
     /// All that the question gives.
     Given,
-    /// That of one variable, which is a column of the caller's, or none: the others are put in.
+    /// That of one variable, which is one of the caller's columns, or none: the others are substituted.
     Column(Option<usize>),
 }
 

@@ -1,5 +1,5 @@
-//! Whatever a plan names exists: sources, tables made before their readers, aliases in scope, columns within
-//! their source and of the type that they are compared as, literals, and variables of the question.
+//! Everything that a plan names exists: sources, tables made before their readers, aliases in scope, columns
+//! within their source and of the type that they are compared as, literals, and variables of the question.
 
 use super::{Open, Verifier};
 use crate::algebra::TableRef;
@@ -15,7 +15,7 @@ enum Kind {
     Of(TypeId),
     /// Names of the members of a recursive component.
     Tag,
-    /// Anything, as far as can be told.
+    /// Anything, as far as is known.
     Any,
     /// Nothing yet: what a fixpoint makes of itself.
     Nothing,
@@ -105,7 +105,8 @@ impl Walk<'_> {
                 }
                 columns = columns.into_iter().zip(kinds).map(|(one, other)| one.join(other)).collect();
             }
-            // Where a column tells the relations of a component apart, the types of the others depend on it.
+            // Where a column says which member of a component a row is of, the types of the others depend on
+            // it.
             if !step.is_empty() && columns.iter().any(|kind| matches!(kind, Kind::Tag | Kind::Any)) {
                 let open = |kind: &mut Kind| *kind = if *kind == Kind::Tag { Kind::Tag } else { Kind::Any };
                 columns.iter_mut().for_each(open);
