@@ -20,19 +20,15 @@ mod sources;
 mod tests;
 mod value;
 
-use std::{
-    net::{Ipv4Addr, SocketAddr},
-    num::{NonZeroU32, NonZeroUsize},
-    path::PathBuf,
-    time::Duration,
-};
+pub use error::ConfigError;
+pub use sources::{Flags, InForce, Origin, Settled};
+pub use value::{Form, HttpAddress, LogFormat, Secret};
 
-use self::value::Value;
-pub use self::{
-    error::ConfigError,
-    sources::{Flags, InForce, Origin, Settled},
-    value::{Form, HttpAddress, LogFormat, Secret},
-};
+use std::net::{Ipv4Addr, SocketAddr};
+use std::num::{NonZeroU32, NonZeroUsize};
+use std::path::PathBuf;
+use std::time::Duration;
+use value::Value;
 
 /// One setting, as it is declared.
 #[derive(Clone, Copy, Debug)]

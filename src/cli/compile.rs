@@ -8,9 +8,8 @@ use super::local::LocalArgs;
 use super::policy_file::PolicyFile;
 use super::{Verdict, output, serve, tables};
 use crate::engine::{self, EngineError, notation};
-use portcullis_compiler::bindings;
 use portcullis_compiler::question::{Answer, AnswerColumn, Question, RefusedIf};
-use portcullis_compiler::{Dialect, compile_text};
+use portcullis_compiler::{Dialect, bindings, compile_text};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 

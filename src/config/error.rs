@@ -1,8 +1,7 @@
 //! Why the settings cannot be used: where it stands, what stands there, what is expected.
 
-use std::path::PathBuf;
-
 use super::Origin;
+use std::path::PathBuf;
 
 /// Why the settings cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

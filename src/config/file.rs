@@ -3,14 +3,10 @@
 //! In: a path. Out: every key with its value and its line. The names are checked by whoever asks for them;
 //! what was not asked for in the end is no setting.
 
-use std::{
-    collections::BTreeMap,
-    path::{Path, PathBuf},
-};
-
-use toml::de::{DeTable, DeValue};
-
 use super::{ConfigError, Origin};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use toml::de::{DeTable, DeValue};
 
 /// A file that was read.
 #[derive(Debug)]

@@ -1,16 +1,11 @@
 //! Which source gives a setting its value: flag, variable, file or default, in this order.
 
-use std::{
-    collections::BTreeMap,
-    fmt,
-    path::{Path, PathBuf},
-};
-
-use super::{
-    Config, ConfigError,
-    file::{File, Written},
-    value::{Form, Value},
-};
+use super::file::{File, Written};
+use super::value::{Form, Value};
+use super::{Config, ConfigError};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
 
 /// The variable that names the settings' file where no flag does.
 const FILE_VARIABLE: &str = "PORTCULLIS_CONFIG";

@@ -1,10 +1,9 @@
 //! Sources and their precedence, every type, and what is said about mistakes.
 
-use std::path::Path;
-
+use super::sources::Given;
+use super::*;
 use serde_json::json;
-
-use super::{sources::Given, *};
+use std::path::Path;
 
 /// What is in force with these flags and variables, and a file of this text in `/etc`.
 fn settled(

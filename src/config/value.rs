@@ -1,17 +1,13 @@
 //! The types of settings: how each is read from a text or from TOML, and shown.
 
-use std::{
-    borrow::Cow,
-    fmt,
-    net::SocketAddr,
-    num::{NonZeroU32, NonZeroUsize},
-    path::{Path, PathBuf},
-    time::Duration,
-};
-
-use serde_json::{Value as Json, json};
-
 use super::file::Written;
+use serde_json::{Value as Json, json};
+use std::borrow::Cow;
+use std::fmt;
+use std::net::SocketAddr;
+use std::num::{NonZeroU32, NonZeroUsize};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// What the values of a setting look like on a command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,7 +3,9 @@
 use super::{Order, Outcome};
 use crate::engine::EngineSettings;
 use crate::http::AppState;
-use std::{io, path::Path, sync::Arc};
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
 
 /// The socket that there cannot be.
 #[derive(Debug)]

@@ -23,11 +23,11 @@ mod server;
 use crate::store::{Access, Key};
 use serde::{Deserialize, Serialize};
 #[cfg(unix)]
-use std::{
-    fs::File,
-    io,
-    path::{Path, PathBuf},
-};
+use std::fs::File;
+#[cfg(unix)]
+use std::io;
+#[cfg(unix)]
+use std::path::{Path, PathBuf};
 
 #[cfg(unix)]
 pub use client::ask;

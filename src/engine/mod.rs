@@ -49,13 +49,12 @@ pub use facts::check_fact;
 pub use local::{LocalEmbedded, LocalExplanation, LocalMode, LocalQuestion, LocalRequest, LocalRule};
 pub use pages::{ListPage, Page};
 pub use policies::{PolicyChange, PolicyOptions, PolicyOutcome};
+pub use portcullis_compiler::question::RefusedQuestion;
+pub use portcullis_compiler::refusal::Refusal;
 pub use questions::check_predicates;
 pub use report::{RefusedAssertion, TestOutcome, TestReport};
 pub use settings::EngineSettings;
 pub use view::unix_time;
-
-pub use portcullis_compiler::question::RefusedQuestion;
-pub use portcullis_compiler::refusal::Refusal;
 
 use crate::share::{Account, Turns};
 use crate::store::{Access, Key, NewKey, Stats, Store, StoreOptions};

@@ -19,7 +19,8 @@ use portcullis_compiler::catalog::{Catalog, Relation};
 use portcullis_compiler::compile_for_store;
 use portcullis_compiler::local::{self, Form, LocalPlan, Template};
 use portcullis_compiler::question::{CompileError, Question, Shape, Statement};
-use quick_cache::{Weighter, sync::Cache};
+use quick_cache::Weighter;
+use quick_cache::sync::Cache;
 use std::hash::Hash;
 use std::sync::Arc;
 

@@ -3,10 +3,8 @@
 //! An accept fails when the process, or the machine, has no file left for one more connection. It will fail again at
 //! once, so the next try waits, longer each time, and the log has a line a minute and not one a try.
 
-use std::{
-    io,
-    time::{Duration, Instant},
-};
+use std::io;
+use std::time::{Duration, Instant};
 
 /// The first wait after a failed accept, and the longest.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);

@@ -10,18 +10,15 @@
 //! lives as long as the process, and is kept hashed as well. Digests are compared in constant time. Where keys
 //! have a rate, a request over it is refused here too (429).
 
+use super::error::ApiError;
+use super::{AppState, Environment};
+use crate::share::{Account, Asker};
+use crate::store::{Access, KeyDigest};
+use axum::extract::FromRequestParts;
+use axum::http::header::AUTHORIZATION;
+use axum::http::request::Parts;
+use axum::http::{Extensions, HeaderMap};
 use std::sync::Arc;
-
-use axum::{
-    extract::FromRequestParts,
-    http::{Extensions, HeaderMap, header::AUTHORIZATION, request::Parts},
-};
-
-use super::{AppState, Environment, error::ApiError};
-use crate::{
-    share::{Account, Asker},
-    store::{Access, KeyDigest},
-};
 
 /// The key that the clients' own test suites use; accepted in development mode only.
 pub const DEVELOPMENT_KEY: &str = "e_0123456789_12345_osotesttoken01xiIn";
@@ -119,9 +116,8 @@ fn sent_key(headers: &HeaderMap) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
-    use axum::http::HeaderValue;
-
     use super::*;
+    use axum::http::HeaderValue;
 
     fn sent(text: &str) -> Option<String> {
         let headers = HeaderMap::from_iter([(AUTHORIZATION, HeaderValue::from_str(text).unwrap())]);

@@ -3,24 +3,21 @@
 //! All of them ask `allow(actor, action, resource)` with some of the three left open. Context facts come
 //! with a request, count for it alone, and are not stored.
 
-use std::sync::Arc;
-
+use super::AppState;
+use super::auth::ReadAccess;
+use super::error::ApiError;
+use super::headers::RequestId;
+use super::json::{Json, Object, Results};
+use super::openapi::{ManyActions, Name, Text};
+use super::page::{Bound, Place};
+use super::values::{FactIn, FactsIn, ValueIn, ValueOut, facts};
+use crate::engine::{ActionsQuestion, Page, Value};
 use axum::extract::State;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 use utoipa::ToSchema;
-use utoipa_axum::{router::OpenApiRouter, routes};
-
-use super::{
-    AppState,
-    auth::ReadAccess,
-    error::ApiError,
-    headers::RequestId,
-    json::{Json, Object, Results},
-    openapi::{ManyActions, Name, Text},
-    page::{Bound, Place},
-    values::{FactIn, FactsIn, ValueIn, ValueOut, facts},
-};
-use crate::engine::{ActionsQuestion, Page, Value};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
 pub(super) fn router() -> OpenApiRouter<Arc<AppState>> {
     OpenApiRouter::new()

@@ -5,24 +5,19 @@
 //! log, inside the span that carries the request's id, and the answer says no more than that it is ours.
 //! `POST /policy` has a wider form, with `error_type`, in [`PolicyError`].
 
-use std::{num::NonZeroU32, time::Duration};
-
-use axum::{
-    http::{
-        HeaderValue, StatusCode,
-        header::{RETRY_AFTER, WWW_AUTHENTICATE},
-    },
-    response::{IntoResponse, Response},
-};
+use super::code::ErrorCode;
+use super::json::with_status;
+use super::rate::whole_seconds;
+use crate::engine::{EngineError, PolicyRefusal, RefusedQuestion};
+use crate::share::{Lost, NoRoom};
+use crate::store::StoreError;
+use axum::http::header::{RETRY_AFTER, WWW_AUTHENTICATE};
+use axum::http::{HeaderValue, StatusCode};
+use axum::response::{IntoResponse, Response};
 use serde::Serialize;
+use std::num::NonZeroU32;
+use std::time::Duration;
 use utoipa::ToSchema;
-
-use super::{code::ErrorCode, json::with_status, rate::whole_seconds};
-use crate::{
-    engine::{EngineError, PolicyRefusal, RefusedQuestion},
-    share::{Lost, NoRoom},
-    store::StoreError,
-};
 
 /// After how many seconds a client may try again what was refused for the moment.
 const RETRY_SECONDS: u64 = 1;

@@ -3,33 +3,25 @@
 //! Each mutation is one list of changes for the engine, applied in order, all or none; the deprecated
 //! endpoints are shorter forms of `/batch`. `GET /facts` reads back what was added, never what follows.
 
-use std::sync::Arc;
-
-use axum::{
-    Extension,
-    extract::State,
-    http::Uri,
-    response::{IntoResponse, Response},
-};
+use super::auth::{ReadAccess, WriteAccess};
+use super::error::ApiError;
+use super::headers::Offset;
+use super::json::{Json, Message, Object};
+use super::openapi::BatchItem;
+use super::params::{FactsQuery, MAX_ARGS, pairs};
+use super::values::{FactIn, FactOut, FactsIn, PatternIn, PatternsIn, facts, patterns};
+use super::{AppState, stream};
+use crate::engine::{ArgPattern, Change, Fact, FactPattern, FoundFacts, Value};
+use crate::share::Account;
+use axum::Extension;
+use axum::extract::State;
+use axum::http::Uri;
+use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
+use std::sync::Arc;
 use utoipa::ToSchema;
-use utoipa_axum::{router::OpenApiRouter, routes};
-
-use super::{
-    AppState,
-    auth::{ReadAccess, WriteAccess},
-    error::ApiError,
-    headers::Offset,
-    json::{Json, Message, Object},
-    openapi::BatchItem,
-    params::{FactsQuery, MAX_ARGS, pairs},
-    stream,
-    values::{FactIn, FactOut, FactsIn, PatternIn, PatternsIn, facts, patterns},
-};
-use crate::{
-    engine::{ArgPattern, Change, Fact, FactPattern, FoundFacts, Value},
-    share::Account,
-};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
 /// The answer of every mutation but one.
 type Done = Result<(Offset, Json<Message>), ApiError>;

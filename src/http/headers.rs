@@ -5,23 +5,14 @@
 //! needs no look at it: a write is acknowledged only when every later read sees it.
 //! `Server-Timing: oso;dur=MS` is what the clients subtract to know the time on the wire.
 
-use std::{
-    sync::{
-        LazyLock,
-        atomic::{AtomicU64, Ordering},
-    },
-    time::Duration,
-};
-
-use axum::{
-    extract::FromRequestParts,
-    http::{
-        HeaderMap, HeaderName, HeaderValue,
-        header::{CONNECTION, CONTENT_LENGTH, TRANSFER_ENCODING},
-        request::Parts,
-    },
-    response::{IntoResponseParts, Response, ResponseParts},
-};
+use axum::extract::FromRequestParts;
+use axum::http::header::{CONNECTION, CONTENT_LENGTH, TRANSFER_ENCODING};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderName, HeaderValue};
+use axum::response::{IntoResponseParts, Response, ResponseParts};
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const OFFSET: HeaderName = HeaderName::from_static("osooffset");

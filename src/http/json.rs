@@ -10,23 +10,23 @@
 //! path tracked, so that good requests do not pay for good messages. What is large, on the way in or out, is left
 //! to `large`.
 
-use std::{fmt, marker::PhantomData, sync::Arc};
-
-use axum::{
-    body::Body,
-    extract::{FromRequest, Request},
-    http::{HeaderMap, HeaderValue, StatusCode, header::CONTENT_TYPE},
-    response::{IntoResponse, Response},
-};
-use serde::{
-    Deserialize, Deserializer, Serialize,
-    de::{DeserializeOwned, MapAccess, Visitor, value::MapAccessDeserializer},
-};
-use serde_json::{Map, Value};
-use utoipa::ToSchema;
-
-use super::{AppState, auth::account, error::ApiError, large};
+use super::auth::account;
+use super::error::ApiError;
+use super::{AppState, large};
 use crate::share::SMALL;
+use axum::body::Body;
+use axum::extract::{FromRequest, Request};
+use axum::http::header::CONTENT_TYPE;
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::response::{IntoResponse, Response};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{DeserializeOwned, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::{Map, Value};
+use std::fmt;
+use std::marker::PhantomData;
+use std::sync::Arc;
+use utoipa::ToSchema;
 
 /// A body of type `T`.
 #[derive(Debug)]

@@ -8,24 +8,19 @@
 //! A body takes what has arrived, not what it says that it will have, so that who sends nothing holds nothing. What
 //! it decodes to is guessed before ([`decoded_bytes`]) and stays held until the answer has been sent.
 
-use std::{
-    io::{self, Write},
-    pin::Pin,
-    sync::Arc,
-    task::{Context, Poll},
-};
-
-use axum::{
-    body::{Body, Bytes, HttpBody},
-    response::{IntoResponse, Response},
-};
+use super::AppState;
+use super::error::ApiError;
+use crate::share::{Account, Meter, NoRoom, SMALL, Turns};
+use axum::body::{Body, Bytes, HttpBody};
+use axum::response::{IntoResponse, Response};
 use http_body_util::BodyExt;
 use hyper::body::{Frame, SizeHint};
 use parking_lot::Mutex;
 use serde::Serialize;
-
-use super::{AppState, error::ApiError};
-use crate::share::{Account, Meter, NoRoom, SMALL, Turns};
+use std::io::{self, Write};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
 
 /// How much of a large answer is handed over at once; what waits to be sent is little more.
 const PART: usize = 64 * 1024;

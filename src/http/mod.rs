@@ -50,46 +50,36 @@ mod tls;
 mod traces;
 mod values;
 
-use std::{
-    panic::{AssertUnwindSafe, catch_unwind},
-    pin::pin,
-    sync::Arc,
-    task::Poll,
-    time::Instant,
-};
+pub use auth::DEVELOPMENT_KEY;
+pub use code::ErrorCode;
+pub use serve::{serve, serve_metrics};
+pub use tls::{Tls, TlsError};
 
-use axum::{
-    Router,
-    extract::{MatchedPath, Request, State},
-    http::Method,
-    middleware::{Next, from_fn_with_state},
-    response::{IntoResponse, Response},
-};
+use crate::config::{Config, Secret};
+use crate::engine::Engine;
+use crate::share::{Account, Budget, Turns};
+use auth::FixedKey;
+use axum::Router;
+use axum::extract::{MatchedPath, Request, State};
+use axum::http::Method;
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::{IntoResponse, Response};
+use error::{ApiError, PolicyError};
+use headers::RequestId;
+use metrics::{Metrics, Refused, UNKNOWN_PATH};
+use parity::Decisions;
 use parking_lot::RwLock;
+use rate::Rates;
 use rustc_hash::FxHashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::Instant;
 use tokio::sync::Semaphore;
-use tracing::{Instrument, field::Empty};
+use tracing::Instrument;
+use tracing::field::Empty;
 use utoipa_axum::router::OpenApiRouter;
-
-pub use self::{
-    auth::DEVELOPMENT_KEY,
-    code::ErrorCode,
-    serve::{serve, serve_metrics},
-    tls::{Tls, TlsError},
-};
-use self::{
-    auth::FixedKey,
-    error::{ApiError, PolicyError},
-    headers::RequestId,
-    metrics::{Metrics, Refused, UNKNOWN_PATH},
-    parity::Decisions,
-    rate::Rates,
-};
-use crate::{
-    config::{Config, Secret},
-    engine::Engine,
-    share::{Account, Budget, Turns},
-};
 
 /// The path of every endpoint but the two probes starts with this.
 const PREFIX: &str = "/api";
@@ -274,12 +264,12 @@ async fn within_limits(app: &AppState, mut request: Request, next: Next) -> Resu
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
-    use axum::{body::Body, http::StatusCode, routing::get};
-    use tower::ServiceExt;
-
     use super::*;
+    use axum::body::Body;
+    use axum::http::StatusCode;
+    use axum::routing::get;
+    use std::time::Duration;
+    use tower::ServiceExt;
 
     /// The status and the body of a handler's answer, through the layer.
     async fn answered(config: Config, path: &str) -> (StatusCode, String) {

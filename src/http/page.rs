@@ -6,12 +6,12 @@
 //! question, another environment or another maker is refused. Pages continue after an id, not at a
 //! count, therefore writes between two pages neither repeat nor skip an id that stays allowed.
 
-use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
-use hmac::{Hmac, KeyInit, Mac};
-use sha2::Sha256;
-
 use super::error::ApiError;
 use crate::engine::{Fact, Value};
+use base64::Engine as _;
+use base64::prelude::BASE64_URL_SAFE_NO_PAD;
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::Sha256;
 
 /// The least page size that may be asked for.
 pub(super) const LEAST_PAGE: usize = 10_000;

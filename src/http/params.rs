@@ -2,13 +2,12 @@
 //!
 //! Only the names that an endpoint knows count; others are left alone, as clients add their own.
 
-use axum::{extract::Query, http::Uri};
-use utoipa::{
-    IntoParams, PartialSchema,
-    openapi::path::{Parameter, ParameterBuilder, ParameterIn},
-};
-
-use super::{error::ApiError, openapi::Text};
+use super::error::ApiError;
+use super::openapi::Text;
+use axum::extract::Query;
+use axum::http::Uri;
+use utoipa::openapi::path::{Parameter, ParameterBuilder, ParameterIn};
+use utoipa::{IntoParams, PartialSchema};
 
 /// Arguments of one fact: a position beyond them is a mistake of the requester.
 pub(super) const MAX_ARGS: usize = 5;

@@ -7,24 +7,19 @@
 //! no check, whose SQL the application ran itself, or that is too long ago is answered all the same, since
 //! the clients send reports on the side and nobody would see an error.
 
-use std::{
-    collections::{HashMap, VecDeque},
-    sync::Arc,
-};
-
+use super::AppState;
+use super::auth::ReadAccess;
+use super::headers::RequestId;
+use super::json::{Json, Message, Object};
 use axum::extract::State;
 use parking_lot::{Mutex, RwLock};
 use rustc_hash::FxHashMap;
 use serde::Deserialize;
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
 use utoipa::ToSchema;
-use utoipa_axum::{router::OpenApiRouter, routes};
-
-use super::{
-    AppState,
-    auth::ReadAccess,
-    headers::RequestId,
-    json::{Json, Message, Object},
-};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
 /// The decisions that are kept for each environment; some minutes of a busy service, some hundred bytes each.
 const KEPT: usize = 10_000;

@@ -3,27 +3,23 @@
 //! A refused policy leaves the active one as it was. `POST /policy` has its own form of errors, for which
 //! even its extractors run inside the handler.
 
-use std::{collections::BTreeMap, sync::Arc};
-
-use axum::{
-    extract::{FromRequest, FromRequestParts, Request, State},
-    http::{StatusCode, Uri},
-    response::{IntoResponse, Response},
-};
-use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
-use utoipa_axum::{router::OpenApiRouter, routes};
-
-use super::{
-    AppState, PREFIX,
-    auth::{ReadAccess, WriteAccess},
-    error::{ApiError, PolicyError, PolicyErrorBody},
-    headers::Offset,
-    json::{Json, Message, Object, with_status},
-    openapi::{EXAMPLE, Error, Text},
-    params::{flag, pairs, version},
-};
+use super::auth::{ReadAccess, WriteAccess};
+use super::error::{ApiError, PolicyError, PolicyErrorBody};
+use super::headers::Offset;
+use super::json::{Json, Message, Object, with_status};
+use super::openapi::{EXAMPLE, Error, Text};
+use super::params::{flag, pairs, version};
+use super::{AppState, PREFIX};
 use crate::engine::{PolicyChange, PolicyOptions};
+use axum::extract::{FromRequest, FromRequestParts, Request, State};
+use axum::http::{StatusCode, Uri};
+use axum::response::{IntoResponse, Response};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
 pub(super) fn router() -> OpenApiRouter<Arc<AppState>> {
     OpenApiRouter::new().routes(routes!(read, replace)).routes(routes!(metadata))

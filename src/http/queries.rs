@@ -3,21 +3,19 @@
 //! `/query` asks one predicate and answers with facts, `/evaluate_query` a conjunction over named variables
 //! and answers with their values. What is free in an answer, because it holds for every value, has the id `null`, or is it.
 
-use std::{collections::BTreeMap, sync::Arc};
-
-use serde::Deserialize;
-use utoipa::ToSchema;
-use utoipa_axum::{router::OpenApiRouter, routes};
-
-use super::{
-    AppState,
-    auth::ReadAccess,
-    error::ApiError,
-    json::{Json, Object, Results},
-    openapi::{Call as CallShape, Name, Text},
-    values::{FactIn, FactOut, FactsIn, PatternIn, facts},
-};
+use super::AppState;
+use super::auth::ReadAccess;
+use super::error::ApiError;
+use super::json::{Json, Object, Results};
+use super::openapi::{Call as CallShape, Name, Text};
+use super::values::{FactIn, FactOut, FactsIn, PatternIn, facts};
 use crate::engine::{EvaluateQuery, EvaluateVar};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
 pub(super) fn router() -> OpenApiRouter<Arc<AppState>> {
     OpenApiRouter::new().routes(routes!(query)).routes(routes!(evaluate))

@@ -4,14 +4,12 @@
 //! of that key would be within its rate. Only good keys are counted, so there are never more counters than
 //! keys, and who has no key can neither fill the memory nor use up what another key may ask.
 
-use std::{fmt, num::NonZeroU32, time::Duration};
-
-use governor::{
-    DefaultKeyedRateLimiter, Quota, RateLimiter,
-    clock::{Clock, DefaultClock},
-};
-
 use super::error::ApiError;
+use governor::clock::{Clock, DefaultClock};
+use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
+use std::fmt;
+use std::num::NonZeroU32;
+use std::time::Duration;
 
 /// A key's digest. Keys that are not good never come as far as the map, so nobody learns from how long it looks.
 pub(super) type Digest = [u8; 32];

@@ -5,7 +5,8 @@
 //! it is to write: an answer without a body and without a request id, which every answer of ours has, is one of
 //! hyper's, the last one on its connection. It is replaced by one of the same status that says what was wrong.
 
-use super::{code::ErrorCode, headers::RequestId};
+use super::code::ErrorCode;
+use super::headers::RequestId;
 
 /// What ends the head of an answer.
 const END: &[u8] = b"\r\n\r\n";

@@ -5,16 +5,11 @@
 //! for longest. Whoever is at work keeps the seat. So neither heads that never end nor connections that were
 //! forgotten keep anybody out, however many there are.
 
-use std::{
-    collections::BTreeMap,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-    time::Duration,
-};
-
 use parking_lot::Mutex;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 
 /// How long a connection that was asked has for giving way, before the next is asked.

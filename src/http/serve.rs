@@ -18,33 +18,26 @@
 //! TLS stands above what waits, so that its own bytes cannot stall either. A handshake holds the connection's
 //! seat, and has as long as a head.
 
-use std::{
-    convert::Infallible,
-    io,
-    pin::{Pin, pin},
-    sync::Arc,
-    task::{Context, Poll, Waker, ready},
-    time::Duration,
-};
-
+use super::accept::Failures;
+use super::metrics::Metrics;
+use super::seats::{Leave, Seat, Seats};
+use super::{AppState, Tls, refusal};
 use axum::Router;
-use hyper::{body::Incoming, server::conn::http1, service::service_fn};
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use tokio::{
-    io::{AsyncRead, AsyncWrite, Interest, ReadBuf},
-    net::{TcpListener, TcpStream},
-    sync::watch,
-    time::{Instant, Sleep},
-};
+use std::convert::Infallible;
+use std::io;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker, ready};
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+use tokio::time::{Instant, Sleep};
 use tower::Service;
-
-use super::{
-    AppState, Tls,
-    accept::Failures,
-    metrics::Metrics,
-    refusal,
-    seats::{Leave, Seat, Seats},
-};
 
 /// How long a closed connection lingers, and how long of that without hearing anything.
 const LINGER_TIME: Duration = Duration::from_secs(5);

@@ -3,14 +3,17 @@
 //! The probes need no key: whoever runs the service must be able to ask whether it answers, and they tell
 //! nothing else. They answer only when the listener is there, and that is after every store has opened.
 
-use std::{collections::BTreeMap, sync::Arc};
-
+use super::AppState;
+use super::auth::ReadAccess;
+use super::error::ApiError;
+use super::json::Json;
 use axum::extract::State;
 use serde::Serialize;
+use std::collections::BTreeMap;
+use std::sync::Arc;
 use utoipa::ToSchema;
-use utoipa_axum::{router::OpenApiRouter, routes};
-
-use super::{AppState, auth::ReadAccess, error::ApiError, json::Json};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
 pub(super) fn router() -> OpenApiRouter<Arc<AppState>> {
     OpenApiRouter::new().routes(routes!(stats)).routes(routes!(healthcheck))

@@ -8,26 +8,21 @@
 //! and nothing else. Nobody can take a list that was cut for a whole one: on an error the connection ends without the
 //! last chunk, and without the bracket that closes the list.
 
-use std::{
-    ops::ControlFlow,
-    pin::Pin,
-    sync::Arc,
-    task::{Context, Poll, ready},
-    time::{Duration, Instant},
-};
-
-use axum::{
-    body::{Body, Bytes, HttpBody},
-    response::Response,
-};
+use super::AppState;
+use super::error::ApiError;
+use super::json::of_json;
+use super::values::FactText;
+use crate::engine::FactReading;
+use crate::share::{Account, Asker, Turns};
+use crate::store::StoreError;
+use axum::body::{Body, Bytes, HttpBody};
+use axum::response::Response;
 use hyper::body::Frame;
-
-use super::{AppState, error::ApiError, json::of_json, values::FactText};
-use crate::{
-    engine::FactReading,
-    share::{Account, Asker, Turns},
-    store::StoreError,
-};
+use std::ops::ControlFlow;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use std::time::{Duration, Instant};
 
 /// How many lists are sent at once: each has a connection to its store.
 pub(super) const MOST: usize = 16;

@@ -4,21 +4,15 @@
 //! handshake. After a reload that was refused the service goes on with the certificate it has. Connections
 //! that are open keep the one they began with.
 
-use std::{
-    fmt,
-    path::{Path, PathBuf},
-    sync::Arc,
-};
-
 use parking_lot::RwLock;
-use tokio_rustls::{
-    TlsAcceptor,
-    rustls::{
-        Error, InconsistentKeys, ServerConfig,
-        crypto::ring,
-        pki_types::{CertificateDer, PrivateKeyDer, pem, pem::PemObject},
-    },
-};
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::rustls::crypto::ring;
+use tokio_rustls::rustls::pki_types::pem::PemObject;
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, pem};
+use tokio_rustls::rustls::{Error, InconsistentKeys, ServerConfig};
 
 /// Why a certificate and its key cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -150,9 +144,8 @@ fn read(path: &Path) -> Result<Vec<u8>, TlsError> {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
-
     use super::*;
+    use std::fs;
 
     /// A certificate and its key, as PEM.
     fn pair() -> (String, String) {

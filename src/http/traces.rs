@@ -4,14 +4,15 @@
 //! the attributes are those that OpenTelemetry gives to HTTP servers. A `traceparent` header makes the span part
 //! of the trace in which the caller asked. Like the log, it holds the declared path and no id of a fact.
 
+use super::headers::RequestId;
 use axum::http::{HeaderMap, Method, StatusCode};
-use opentelemetry::{propagation::TextMapPropagator, trace::Status};
+use opentelemetry::propagation::TextMapPropagator;
+use opentelemetry::trace::Status;
 use opentelemetry_http::HeaderExtractor;
 use opentelemetry_sdk::propagation::TraceContextPropagator;
-use tracing::{Span, field::Empty};
+use tracing::Span;
+use tracing::field::Empty;
 use tracing_opentelemetry::OpenTelemetrySpanExt;
-
-use super::headers::RequestId;
 
 /// The span of a request that is traced.
 pub(super) fn span(id: &RequestId, method: &Method, path: &str, headers: &HeaderMap) -> Span {

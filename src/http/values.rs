@@ -6,14 +6,11 @@
 //! so that the message names the very argument. An id is a JSON string, also of an Integer. Fields that
 //! are not known are ignored, because newer clients send more of them.
 
+use super::json::Object;
+use super::openapi::{AnsweredValue, Name, Text, ValuePattern};
+use crate::engine::{ArgPattern, Fact, FactPattern, Value};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
-
-use super::{
-    json::Object,
-    openapi::{AnsweredValue, Name, Text, ValuePattern},
-};
-use crate::engine::{ArgPattern, Fact, FactPattern, Value};
 
 /// A typed reference before anything is asked of it.
 #[derive(Debug, Deserialize)]

@@ -7,15 +7,11 @@
 //! A key may hold as much as is still free, so one alone may take half of everything, a second one half of the rest.
 //! However many bodies a client begins, another one finds room.
 
-use std::sync::{
-    Arc, OnceLock,
-    atomic::{AtomicU64, AtomicUsize, Ordering},
-};
-
+use super::turns::Asker;
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
-
-use super::turns::Asker;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 
 /// How many bytes of a body or an answer are not counted.
 pub const SMALL: usize = 64 * 1024;

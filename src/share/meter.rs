@@ -1,8 +1,7 @@
 //! What grows piece by piece, put down to an account in steps.
 
-use std::sync::Arc;
-
 use super::budget::{Account, NoRoom, SMALL};
+use std::sync::Arc;
 
 /// Bytes that are held ahead of what comes, so that not every piece asks the budget.
 const STEP: usize = 1 << 20;

@@ -5,12 +5,12 @@
 //! much one key sends, another one waits for one piece of work of each. Work that runs is not interrupted, and work
 //! whose asker has gone before its turn is not begun.
 
-use std::hash::{BuildHasher, BuildHasherDefault};
-use std::sync::Arc;
-
 use parking_lot::Mutex;
 use rustc_hash::{FxHashMap, FxHasher};
-use tokio::{sync::oneshot, task};
+use std::hash::{BuildHasher, BuildHasherDefault};
+use std::sync::Arc;
+use tokio::sync::oneshot;
+use tokio::task;
 
 /// Who asks: a key of an environment. By default nobody in particular, as when the service itself has something to do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -154,9 +154,8 @@ impl Drop for Turn {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
+    use std::time::Duration;
 
     fn asker(environment: &str, key: &str) -> Asker {
         Asker::new(environment, key)

@@ -3,20 +3,14 @@
 //! The tests of a policy bring their own facts, so they need no connection to the store, and nobody who asks the store
 //! waits for them.
 
-use std::{
-    thread,
-    time::{Duration, Instant},
-};
-
+use super::connect::{Place, StoreOptions};
+use super::error::StoreError;
+use super::pool::guarded;
+use super::reader::Reader;
+use super::writer;
+use std::thread;
+use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
-
-use super::{
-    connect::{Place, StoreOptions},
-    error::StoreError,
-    pool::guarded,
-    reader::Reader,
-    writer,
-};
 
 /// Runs a closure with a reader of an empty database, on a thread that gives way to those that answer.
 ///

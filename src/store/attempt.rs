@@ -5,12 +5,9 @@
 //! writer that makes relations without a pause could keep a question from ever being answered: all attempts after the first
 //! together have the time of one question, and then it fails as a slow one does.
 
-use std::{
-    sync::atomic::Ordering,
-    time::{Duration, Instant},
-};
-
 use super::{Reader, Store, StoreError};
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
 
 /// How long a commit takes, about.
 const COMMIT: Duration = Duration::from_micros(500);

@@ -11,22 +11,16 @@
 //! Both ways a file takes its name only once it is complete and on the disk. What a restored file replaces is
 //! complete, too, until that moment: its log was copied into it, or taken away, before.
 
-use std::{
-    fmt::Write as _,
-    fs::{self, File},
-    io::{Read, Write},
-    path::{Path, PathBuf},
-};
-
+use super::connect::{DATABASE, lock, open_file, private_file, sync_directory};
+use super::error::StoreError;
+use super::snapshot::{Holdings, Snapshot, holdings};
+use super::{mark, migrate, remains};
 use rusqlite::{Connection, OpenFlags};
 use sha2::{Digest, Sha256};
-
-use super::{
-    connect::{DATABASE, lock, open_file, private_file, sync_directory},
-    error::StoreError,
-    mark, migrate, remains,
-    snapshot::{Holdings, Snapshot, holdings},
-};
+use std::fmt::Write as _;
+use std::fs::{self, File};
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
 
 /// What the last line of a backup says before the digest.
 const SEAL: &str = "\nportcullis backup 1, sha256 ";

@@ -11,17 +11,16 @@
 //!
 //! A store in memory is the same database under a name that only this process knows, without a log.
 
-use std::{
-    fs::{self, DirBuilder, File, OpenOptions, TryLockError},
-    io::{Read, Seek, Write},
-    path::{Path, PathBuf},
-    sync::atomic::{AtomicU64, Ordering},
-    time::Duration,
-};
-
-use rusqlite::{Connection, OpenFlags, config::DbConfig, limits::Limit};
-
-use super::{error::StoreError, mark, migrate};
+use super::error::StoreError;
+use super::{mark, migrate};
+use rusqlite::config::DbConfig;
+use rusqlite::limits::Limit;
+use rusqlite::{Connection, OpenFlags};
+use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
+use std::io::{Read, Seek, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 /// How a store is opened.
 #[derive(Clone, Debug, PartialEq, Eq)]

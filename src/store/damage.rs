@@ -16,13 +16,10 @@
 //! The last commit before the end is the honest limit: whether it was damaged or never finished, nobody can tell. The
 //! form of both is that of <https://sqlite.org/fileformat2.html>.
 
-use std::{
-    fs::File,
-    io::{BufReader, ErrorKind, Read},
-    path::Path,
-};
-
 use super::error::StoreError;
+use std::fs::File;
+use std::io::{BufReader, ErrorKind, Read};
+use std::path::Path;
 
 /// What every database of SQLite begins with.
 const BEGINNING: &[u8] = b"SQLite format 3\0";

@@ -5,10 +5,8 @@
 //! [`KeyDigest::is`], which takes the same time whatever differs. That would hardly matter for a digest, as who
 //! guesses keys cannot choose what theirs begin with; but it is one thing less to argue about.
 
-use rusqlite::{
-    ToSql,
-    types::{FromSql, FromSqlResult, ToSqlOutput, ValueRef},
-};
+use rusqlite::ToSql;
+use rusqlite::types::{FromSql, FromSqlResult, ToSqlOutput, ValueRef};
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 

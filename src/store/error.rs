@@ -3,14 +3,10 @@
 //! Every variant's text can stand in a log line alone. None carries the values of a statement's
 //! parameters: what users stored stays out of error texts.
 
-use std::{
-    path::{Path, PathBuf},
-    time::Duration,
-};
-
-use rusqlite::ErrorCode;
-
 use super::mark::Loss;
+use rusqlite::ErrorCode;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// A failure of the store; a failed write has changed nothing.
 #[derive(Debug, thiserror::Error)]

@@ -3,18 +3,14 @@
 //! In: plain facts and patterns. Values travel as parameters only; the text of a statement is made of
 //! the names of a [`StoredRelation`], which are numbers in disguise.
 
-use std::cmp::Ordering;
-
+use super::error::StoreError;
+use super::fact::{ArgPattern, Fact, FactPage, FactPattern, Stats};
+use super::reader::Reader;
+use super::relation::{Directory, Relations};
+use super::signature::{self, StoredRelation};
+use super::value::{Held, Param};
 use rusqlite::{Connection, params_from_iter};
-
-use super::{
-    error::StoreError,
-    fact::{ArgPattern, Fact, FactPage, FactPattern, Stats},
-    reader::Reader,
-    relation::{Directory, Relations},
-    signature::{self, StoredRelation},
-    value::{Held, Param},
-};
+use std::cmp::Ordering;
 
 /// Inserts facts; returns how many were new.
 ///

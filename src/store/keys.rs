@@ -9,19 +9,14 @@
 //! All keys are held in memory as a [`KeyRing`], so that checking one touches no connection. The writer replaces
 //! it before it acknowledges a change: a revoked key is refused from that moment on.
 
-use std::{
-    fmt::Write,
-    sync::{
-        Arc,
-        atomic::{AtomicI64, Ordering},
-    },
-    time::{SystemTime, UNIX_EPOCH},
-};
-
+use super::digest::KeyDigest;
+use super::error::StoreError;
 use rusqlite::Connection;
 use rustc_hash::FxHashMap;
-
-use super::{digest::KeyDigest, error::StoreError};
+use std::fmt::Write;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Characters of an environment's name.
 const MAX_ENVIRONMENT: usize = 64;

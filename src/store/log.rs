@@ -5,17 +5,11 @@
 //! writer wait for them. When no write has come for a while the log is emptied: it takes no space then, and
 //! readers need not look into it.
 
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicI32, Ordering},
-    },
-    time::Duration,
-};
-
-use rusqlite::Connection;
-
 use super::error::StoreError;
+use rusqlite::Connection;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI32, Ordering};
+use std::time::Duration;
 
 /// Pages of the log at which it is copied into the file: 32 MiB. Readers look for each page of theirs in what has not been
 /// copied, four thousand pages at a time; a page that several batches touch is copied once.

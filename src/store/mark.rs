@@ -18,20 +18,14 @@
 //! whole all the same. After a power failure it may lag behind, and then notices less; it is never ahead of what
 //! is on the disk, as the commit was synced before. So it refuses nothing that is whole.
 
-use std::{
-    fmt,
-    fs::{self, File},
-    io::{ErrorKind, Seek, Write},
-    path::{Path, PathBuf},
-};
-
+use super::connect::{Place, private_file, sync_directory};
+use super::error::StoreError;
+use super::{keys, log};
 use rusqlite::{Connection, OptionalExtension};
-
-use super::{
-    connect::{Place, private_file, sync_directory},
-    error::StoreError,
-    keys, log,
-};
+use std::fmt;
+use std::fs::{self, File};
+use std::io::{ErrorKind, Seek, Write};
+use std::path::{Path, PathBuf};
 
 /// The name of the file in its directory.
 const MARK: &str = "store.db-mark";

@@ -15,18 +15,12 @@
 //! always run. Damage in what was not read is noticed, and named, by the first statement that meets it. What nothing
 //! notices is a text that became another one where no index holds it twice: SQLite keeps no checksum of its pages.
 
-use std::{
-    path::Path,
-    time::{Duration, Instant},
-};
-
+use super::error::StoreError;
+use super::relation::{self, Directory};
+use super::{facts, keys};
 use rusqlite::{Connection, ErrorCode};
-
-use super::{
-    error::StoreError,
-    facts, keys,
-    relation::{self, Directory},
-};
+use std::path::Path;
+use std::time::{Duration, Instant};
 
 /// "Ptcl": marks a file as a Portcullis store.
 const APPLICATION_ID: i64 = 0x5074_636c;

@@ -52,37 +52,35 @@ mod value;
 mod watch;
 mod writer;
 
-use std::{
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+pub use aside::aside;
+pub use attempt::Attempt;
+pub use backup::restore;
+pub use connect::StoreOptions;
+pub use digest::KeyDigest;
+pub use error::StoreError;
+pub use fact::{Applied, ArgPattern, Change, Fact, FactPage, FactPattern, Stats, Value};
+pub use keys::{Access, Key, NewKey};
+pub use mark::Loss;
+pub use policy::{PolicyVersion, StoredPolicy};
+pub use pool::Usage;
+pub use reader::Reader;
+pub use reading::FactReading;
+pub use relation::Relations;
+pub use remains::{Remains, accept_loss};
+pub use signature::{StoredArg, StoredRelation};
+pub use snapshot::{Holdings, Snapshot};
+pub use value::Param;
 
-use rusqlite::Connection;
-
-pub use self::{
-    aside::aside,
-    attempt::Attempt,
-    backup::restore,
-    connect::StoreOptions,
-    digest::KeyDigest,
-    error::StoreError,
-    fact::{Applied, ArgPattern, Change, Fact, FactPage, FactPattern, Stats, Value},
-    keys::{Access, Key, NewKey},
-    mark::Loss,
-    policy::{PolicyVersion, StoredPolicy},
-    pool::Usage,
-    reader::Reader,
-    reading::FactReading,
-    relation::Relations,
-    remains::{Remains, accept_loss},
-    signature::{StoredArg, StoredRelation},
-    snapshot::{Holdings, Snapshot},
-    value::Param,
-};
-use self::{
-    connect::Place, mark::Tally, pool::Pool, published::Published, transaction::Transaction, writer::Writer,
-};
 use crate::share::Asker;
+use connect::Place;
+use mark::Tally;
+use pool::Pool;
+use published::Published;
+use rusqlite::Connection;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use transaction::Transaction;
+use writer::Writer;
 
 /// A handle of an open store; clones share it. The last one closes it, and waits for the writes in its queue.
 #[derive(Clone, Debug)]

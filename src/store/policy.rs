@@ -3,10 +3,9 @@
 //! Of the active one the SHA-256 is stored beside it. A letter that changes on the disk makes another policy, which SQLite
 //! does not notice, and which may be a valid one that grants something else.
 
+use super::error::StoreError;
 use rusqlite::{Connection, OptionalExtension, Row};
 use sha2::{Digest, Sha256};
-
-use super::error::StoreError;
 
 /// A stored policy without its text.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -14,26 +14,18 @@
 //! asked, and ends if it runs. The time limit of a question counts while it runs. What it may wait before has a limit of
 //! its own, beyond which the store is overloaded and says so.
 
-use std::{
-    panic::{AssertUnwindSafe, catch_unwind},
-    sync::Arc,
-    time::{Duration, Instant},
-};
-
-use parking_lot::Mutex;
-use tokio::{
-    sync::{OwnedSemaphorePermit, Semaphore, oneshot},
-    task,
-    time::timeout,
-};
-
-use super::{
-    connect::StoreOptions,
-    error::StoreError,
-    reader::{Reader, Running},
-    turns::Turns,
-};
+use super::connect::StoreOptions;
+use super::error::StoreError;
+use super::reader::{Reader, Running};
+use super::turns::Turns;
 use crate::share::Asker;
+use parking_lot::Mutex;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
+use tokio::task;
+use tokio::time::timeout;
 
 /// How many steps of SQLite's machine a question may keep a worker from its other tasks: less than a millisecond; pages that
 /// must come from the disk, and a statement's preparation, come on top. Not a time, or a worker that lost its processor to

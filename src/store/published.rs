@@ -1,10 +1,12 @@
 //! What the writer lets everybody else see: the relations, the keys, and whether it still takes writes.
 
-use std::sync::{Arc, atomic::AtomicU64};
-
+use super::error::StoreError;
+use super::keys::KeyRing;
+use super::reading::Readings;
+use super::relation::Relations;
 use parking_lot::RwLock;
-
-use super::{error::StoreError, keys::KeyRing, reading::Readings, relation::Relations};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 /// What readers see of the writer's work.
 #[derive(Debug, Default)]

@@ -4,22 +4,14 @@
 //! at a time. What the closure may still take is counted in [`Left`], into which others may look: whoever holds its
 //! [`Running`] ends it from any thread.
 
-use std::{
-    borrow::Cow,
-    ops::ControlFlow,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, AtomicU64, Ordering},
-    },
-    time::{Duration, Instant},
-};
-
+use super::error::StoreError;
+use super::value::{self, Param};
 use rusqlite::Connection;
-
-use super::{
-    error::StoreError,
-    value::{self, Param},
-};
+use std::borrow::Cow;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 /// Steps of SQLite's machine between two looks at what is left: some ten microseconds, where they find their pages close by.
 const STEPS_PER_LOOK: i32 = 2_000;

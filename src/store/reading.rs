@@ -5,23 +5,17 @@
 //! the part before. A reading may take as long as its client does, and the log cannot start over meanwhile. So when
 //! the log reaches its limit all readings are cut: writes never wait for who reads slowly.
 
-use std::{
-    ops::ControlFlow,
-    path::Path,
-    sync::{Arc, Weak},
-};
-
+use super::error::StoreError;
+use super::fact::{ArgPattern, Fact, FactPattern};
+use super::facts;
+use super::signature::StoredRelation;
+use super::snapshot::Snapshot;
+use super::value::{self, Param};
 use parking_lot::Mutex;
 use rusqlite::params_from_iter;
-
-use super::{
-    error::StoreError,
-    fact::{ArgPattern, Fact, FactPattern},
-    facts,
-    signature::StoredRelation,
-    snapshot::Snapshot,
-    value::{self, Param},
-};
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::{Arc, Weak};
 
 /// Facts that are read a part at a time.
 #[derive(Debug)]

@@ -15,16 +15,12 @@
 //! INVARIANT: a fact has one place. A name that shares a table never gets one of its own: there are `MAX_NAMES` then,
 //! and only a `clear` takes relations away.
 
-use std::sync::{Arc, Weak};
-
+use super::error::StoreError;
+use super::fact::{Fact, FactPattern};
+use super::signature::{self, MAX_NAMES, StoredArg, StoredRelation};
 use rusqlite::Connection;
 use rustc_hash::FxHashMap;
-
-use super::{
-    error::StoreError,
-    fact::{Fact, FactPattern},
-    signature::{self, MAX_NAMES, StoredArg, StoredRelation},
-};
+use std::sync::{Arc, Weak};
 
 /// All relations at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -3,21 +3,16 @@
 //! In: a directory whose start is refused. Out: what is missing, and what there is; if somebody wants that, a store at
 //! rest that can be served. A log that does not belong to the file is put aside first, as SQLite would mix the two.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
-
-use rusqlite::{Connection, OpenFlags, config::DbConfig};
-
-use super::{
-    backup::beside,
-    connect::{DATABASE, lock, open_file, sync_directory},
-    error::StoreError,
-    mark::{self, Loss, Progress, Seen, Session},
-    migrate,
-    snapshot::{Holdings, holdings},
-};
+use super::backup::beside;
+use super::connect::{DATABASE, lock, open_file, sync_directory};
+use super::error::StoreError;
+use super::mark::{self, Loss, Progress, Seen, Session};
+use super::migrate;
+use super::snapshot::{Holdings, holdings};
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, OpenFlags};
+use std::fs;
+use std::path::{Path, PathBuf};
 
 /// What is left of a store that lacks something.
 #[derive(Clone, Debug, PartialEq, Eq)]

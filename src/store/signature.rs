@@ -12,13 +12,10 @@
 //!   f3r ON f3 (a2, a0)                                       from the repository on
 //! ```
 
+use super::error::StoreError;
+use super::fact::{Fact, Value};
 use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
-
-use super::{
-    error::StoreError,
-    fact::{Fact, Value},
-};
 
 /// Names of relationships between the same two types that have tables of their own.
 pub(super) const MAX_NAMES: usize = 16;

@@ -7,20 +7,19 @@
 //! process. The writer goes on meanwhile. Only its log cannot start over until the snapshot is dropped, so a writer
 //! that fills the log to its limit has to wait then (`log`).
 
-use std::{ops::ControlFlow, path::Path, time::Duration};
-
-use rusqlite::{Connection, OpenFlags, backup::Backup, backup::StepResult, config::DbConfig};
-
-use super::{
-    connect::{DATABASE, open_file},
-    error::StoreError,
-    fact::Fact,
-    mark::Seen,
-    migrate,
-    relation::Directory,
-    signature::StoredRelation,
-    value,
-};
+use super::connect::{DATABASE, open_file};
+use super::error::StoreError;
+use super::fact::Fact;
+use super::mark::Seen;
+use super::relation::Directory;
+use super::signature::StoredRelation;
+use super::{migrate, value};
+use rusqlite::backup::{Backup, StepResult};
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, OpenFlags};
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::time::Duration;
 
 /// How long the one moment is waited for in which a log is set up.
 const PATIENCE: Duration = Duration::from_secs(10);

@@ -3,10 +3,10 @@
 //! A [`Write`] is a closure with the channel for its answer; as a [`Job`] it has lost the answer's type, so that writes
 //! of all kinds share a queue. The closure runs in a [`Transaction`], and more than once if that is rolled back.
 
+use super::error::StoreError;
+use super::relation::Directory;
 use rusqlite::Connection;
 use tokio::sync::oneshot;
-
-use super::{error::StoreError, relation::Directory};
 
 /// A transaction that a write runs in.
 #[derive(Debug)]

@@ -11,12 +11,15 @@
 //! Each question that finds a reader free gets a thread, which goes on with those that wait and then ends. Starting one
 //! takes some ten microseconds, and a question that comes here more than a thousand.
 
-use std::{collections::VecDeque, sync::Arc, thread, time::Duration};
-
-use parking_lot::{Condvar, Mutex};
-
-use super::{error::StoreError, reader::Reader, writer};
+use super::error::StoreError;
+use super::reader::Reader;
+use super::writer;
 use crate::share::Asker;
+use parking_lot::{Condvar, Mutex};
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
 
 /// Questions that may wait: half of the requests that may be at work, unless the settings say otherwise. Who waits here asks
 /// nothing else meanwhile, which costs less than refusing it over and over.

@@ -3,15 +3,11 @@
 //! In: the texts of values. Out: the same texts. In between they have their compact form, which is the compiler's
 //! too, as its statements hold literals.
 
-use std::borrow::Cow;
-
-use portcullis_compiler::compact::{Compact, compact, expand};
-use rusqlite::{
-    Row, ToSql,
-    types::{ToSqlOutput, Value as Owned, ValueRef},
-};
-
 use super::error::StoreError;
+use portcullis_compiler::compact::{Compact, compact, expand};
+use rusqlite::types::{ToSqlOutput, Value as Owned, ValueRef};
+use rusqlite::{Row, ToSql};
+use std::borrow::Cow;
 
 /// A value for one `?N` of a statement.
 #[derive(Clone, Debug, PartialEq, Eq)]

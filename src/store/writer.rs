@@ -21,26 +21,21 @@
 //! Where processors are short, questions go before writes: the thread has a lower priority than those that answer.
 //! A batch waits a little longer then, instead of every question that meets it.
 
-use std::{
-    sync::{Arc, atomic::Ordering},
-    thread::{self, JoinHandle},
-    time::{Duration, SystemTime, UNIX_EPOCH},
-};
-
+use super::connect::Place;
+use super::error::StoreError;
+use super::keys::{self, KeyRing};
+use super::log::Log;
+use super::mark::Tally;
+use super::published::{Fault, Published};
+use super::relation::{Directory, Relations, Retired};
+use super::transaction::{Job, Pending, Transaction, Write};
+use super::watch::Watch;
 use flume::RecvTimeoutError;
 use rusqlite::Connection;
-
-use super::{
-    connect::Place,
-    error::StoreError,
-    keys::{self, KeyRing},
-    log::Log,
-    mark::Tally,
-    published::{Fault, Published},
-    relation::{Directory, Relations, Retired},
-    transaction::{Job, Pending, Transaction, Write},
-    watch::Watch,
-};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Writes that may wait; more wait where they came from.
 const QUEUE: usize = 1024;

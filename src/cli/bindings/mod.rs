@@ -18,14 +18,14 @@ mod postgresql;
 mod report;
 mod sqlite;
 
-use self::database::{Column, Database};
-use self::judge::{Finding, Severity, SqlTypes};
-use self::report::{Entry, Report};
 use super::error::CliError;
 use super::policy_file::PolicyFile;
 use super::{Verdict, output, policy_file, serve};
+use database::{Column, Database};
+use judge::{Finding, Severity, SqlTypes};
 use portcullis_compiler::bindings::{self, Binding, Bindings, Name, RowTable};
 use portcullis_compiler::ir::Program;
+use report::{Entry, Report};
 use std::path::PathBuf;
 
 /// Look at data bindings

@@ -7,7 +7,8 @@
 use crate::engine::{Engine, EngineError};
 use portcullis_compiler::bindings::{self, BindingArg, Bindings};
 use portcullis_compiler::catalog::{Relation, RelationArg, RelationSource};
-use quick_cache::{Weighter, sync::Cache};
+use quick_cache::Weighter;
+use quick_cache::sync::Cache;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 

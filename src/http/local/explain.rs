@@ -4,20 +4,15 @@
 //! list a column, and of the other two only a decision has an action. Where a body has lost the field that
 //! would tell, another one does, so that the message names what is missing.
 
+use super::{ActionsLocal, AuthorizeLocal, EvaluateLocal, ListLocal};
+use crate::engine::{LocalEmbedded, LocalExplanation, LocalRequest, LocalRule};
+use crate::http::auth::ReadAccess;
+use crate::http::error::ApiError;
+use crate::http::json::{Json, Object, decode_fields};
+use crate::http::openapi::ExplainRequest;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
-
-use super::{ActionsLocal, AuthorizeLocal, EvaluateLocal, ListLocal};
-use crate::{
-    engine::{LocalEmbedded, LocalExplanation, LocalRequest, LocalRule},
-    http::{
-        auth::ReadAccess,
-        error::ApiError,
-        json::{Json, Object, decode_fields},
-        openapi::ExplainRequest,
-    },
-};
 
 /// SQL, and how it came about.
 #[derive(Debug, Serialize, ToSchema)]
@@ -104,10 +99,9 @@ fn request(body: Map<String, Value>) -> Result<LocalRequest, ApiError> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
     use crate::engine::{LocalMode, LocalQuestion};
+    use serde_json::json;
 
     fn read(body: Value) -> Result<LocalQuestion, String> {
         let Value::Object(fields) = body else { panic!("an object") };

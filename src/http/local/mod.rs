@@ -17,24 +17,21 @@
 mod explain;
 mod mode;
 
-use std::sync::Arc;
-
-use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
-use utoipa_axum::{router::OpenApiRouter, routes};
-
-use self::mode::ModeIn;
-use super::{
-    AppState, Environment,
-    auth::ReadAccess,
-    checks::{ActionsIn, AuthorizeIn},
-    error::ApiError,
-    json::{Json, Object},
-    openapi::{Name, Text},
-    queries::EvaluateIn,
-    values::{FactIn, FactsIn, facts},
-};
+use super::auth::ReadAccess;
+use super::checks::{ActionsIn, AuthorizeIn};
+use super::error::ApiError;
+use super::json::{Json, Object};
+use super::openapi::{Name, Text};
+use super::queries::EvaluateIn;
+use super::values::{FactIn, FactsIn, facts};
+use super::{AppState, Environment};
 use crate::engine::{ActionsQuestion, LocalQuestion, LocalRequest, Value};
+use mode::ModeIn;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
 pub(super) fn router() -> OpenApiRouter<Arc<AppState>> {
     OpenApiRouter::new()

@@ -5,15 +5,12 @@
 //! in the order of the body. A column without a name, and one that is there twice, could not be told from
 //! others by whoever reads the rows, so both are refused. Whether the variables exist is the engine's to say.
 
+use crate::engine::LocalMode;
+use crate::http::openapi::Name;
+use serde::de::{Error, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 use std::fmt;
-
-use serde::{
-    Deserialize, Deserializer,
-    de::{Error, MapAccess, Visitor},
-};
 use utoipa::ToSchema;
-
-use crate::{engine::LocalMode, http::openapi::Name};
 
 /// Rows or a condition.
 #[derive(Debug, Deserialize, ToSchema)]

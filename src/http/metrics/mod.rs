@@ -11,21 +11,22 @@
 
 mod scrape;
 
-use std::{sync::Arc, time::Duration};
-
-use axum::{
-    Router,
-    extract::State,
-    http::{HeaderValue, Method, StatusCode, header::CONTENT_TYPE},
-    response::{IntoResponse, Response},
-};
+use super::AppState;
+use super::auth::ReadAccess;
+use super::error::ApiError;
+use axum::Router;
+use axum::extract::State;
+use axum::http::header::CONTENT_TYPE;
+use axum::http::{HeaderValue, Method, StatusCode};
+use axum::response::{IntoResponse, Response};
+use prometheus::core::Collector;
 use prometheus::{
     HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, Opts, Registry, TEXT_FORMAT,
-    core::Collector,
 };
-use utoipa_axum::{router::OpenApiRouter, routes};
-
-use super::{AppState, auth::ReadAccess, error::ApiError};
+use std::sync::Arc;
+use std::time::Duration;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
 /// Upper ends of the buckets, in seconds: a check takes a tenth of a millisecond, a question at most 20 s.
 const BUCKETS: &[f64] = &[

@@ -3,16 +3,13 @@
 //! The numbers of the engines live in the engines. A scrape copies them into a registry of its own, which is
 //! gone with the answer, so that an environment or a policy's version that is gone leaves no series behind.
 
-use std::sync::Arc;
-
-use prometheus::{IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts, Registry, TextEncoder};
-
 use super::kept;
-use crate::{
-    engine::{Counters, EngineError, EngineStats, Usage},
-    http::{AppState, Environment, error::ApiError},
-    share::Budget,
-};
+use crate::engine::{Counters, EngineError, EngineStats, Usage};
+use crate::http::error::ApiError;
+use crate::http::{AppState, Environment};
+use crate::share::Budget;
+use prometheus::{IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts, Registry, TextEncoder};
+use std::sync::Arc;
 
 /// Everything about these environments, and what happens to all of them together.
 pub(super) async fn text(app: &AppState, environments: &[Arc<Environment>]) -> Result<String, ApiError> {

@@ -5,12 +5,10 @@
 //! text of the document. Afterwards every operation has the headers and the errors that its kind has, whatever has a
 //! replacement is deprecated, and a schema that only answers use allows no field beyond those it names.
 
-use std::collections::BTreeSet;
-
-use serde_json::{Map, Value, json};
-use utoipa::openapi::OpenApi;
-
 use crate::http::code::ErrorCode;
+use serde_json::{Map, Value, json};
+use std::collections::BTreeSet;
+use utoipa::openapi::OpenApi;
 
 /// An error that more than one endpoint has: its status, its name, when it comes, and an example.
 type Failure = (&'static str, &'static str, &'static str, Example);

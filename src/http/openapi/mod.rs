@@ -10,19 +10,19 @@ mod frame;
 mod page;
 mod shapes;
 
-use std::sync::{Arc, LazyLock};
-
-use axum::{
-    body::{Body, Bytes},
-    http::{HeaderValue, header::CONTENT_TYPE},
-    response::Response,
-};
-use utoipa_axum::{router::OpenApiRouter, routes};
-
-pub(super) use self::shapes::{
+pub(super) use shapes::{
     AnsweredValue, BatchItem, Call, Error, ExplainRequest, ManyActions, Name, Text, ValuePattern,
 };
-use super::{AppState, error::ApiError};
+
+use super::AppState;
+use super::error::ApiError;
+use axum::body::{Body, Bytes};
+use axum::http::HeaderValue;
+use axum::http::header::CONTENT_TYPE;
+use axum::response::Response;
+use std::sync::{Arc, LazyLock};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
 pub(super) fn router() -> OpenApiRouter<Arc<AppState>> {
     OpenApiRouter::new().routes(routes!(document)).routes(routes!(page::page)).routes(routes!(page::file))

@@ -3,20 +3,15 @@
 //! Two files of Swagger UI, compressed as the crate keeps them, between a page and a script of our own. The policy of
 //! the page forbids the browser to load or to send anything beyond this service, whatever the files may try.
 
-use std::sync::Arc;
-
-use axum::{
-    body::Body,
-    extract::{Path, rejection::PathRejection},
-    http::{
-        HeaderValue,
-        header::{CONTENT_ENCODING, CONTENT_SECURITY_POLICY, X_CONTENT_TYPE_OPTIONS},
-    },
-    response::Response,
-};
-
 use super::{Error, sent};
 use crate::http::error::ApiError;
+use axum::body::Body;
+use axum::extract::Path;
+use axum::extract::rejection::PathRejection;
+use axum::http::HeaderValue;
+use axum::http::header::{CONTENT_ENCODING, CONTENT_SECURITY_POLICY, X_CONTENT_TYPE_OPTIONS};
+use axum::response::Response;
+use std::sync::Arc;
 
 /// Paths are relative, so that the page also works behind a proxy that adds a prefix.
 const PAGE: &str = r#"<!DOCTYPE html>

@@ -4,15 +4,11 @@
 //! the same thing differently, and the decoders of `http::values` take them all. Each such form has a name in the
 //! document, and a type without values here stands for that name where a field is described.
 
-use utoipa::{
-    PartialSchema, ToSchema,
-    openapi::{
-        Ref, RefOr,
-        schema::{
-            AnyOfBuilder, ArrayBuilder, ArrayItems, ObjectBuilder, OneOfBuilder, Schema, SchemaType, Type,
-        },
-    },
+use utoipa::openapi::schema::{
+    AnyOfBuilder, ArrayBuilder, ArrayItems, ObjectBuilder, OneOfBuilder, Schema, SchemaType, Type,
 };
+use utoipa::openapi::{Ref, RefOr};
+use utoipa::{PartialSchema, ToSchema};
 
 /// Any text but one with a NUL, which no database takes.
 const NO_NUL: &str = r"^[^\u0000]*$";

@@ -1,8 +1,8 @@
 //! Questions that are asked again while a writer makes relations.
 
-use std::{cell::Cell, time::Instant};
-
 use super::*;
+use std::cell::Cell;
+use std::time::Instant;
 
 const LIMIT: Duration = Duration::from_millis(300);
 

@@ -1,19 +1,13 @@
 //! Snapshots and backups: of one moment, whole, and refused if they are not.
 
-use std::{
-    fs,
-    ops::ControlFlow,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, AtomicUsize, Ordering},
-    },
-};
-
-use rusqlite::Connection;
-use sha2::{Digest, Sha256};
-
 use super::*;
 use crate::store::{Access, Holdings, Snapshot, StoreError, restore};
+use rusqlite::Connection;
+use sha2::{Digest, Sha256};
+use std::fs;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 const FACTS: usize = 40;
 

@@ -1,11 +1,10 @@
 //! What is on the disk, and what happens when it is not what it should be.
 
-use std::{fs, io::Write};
-
-use rusqlite::Connection;
-
 use super::*;
 use crate::store::StoreError;
+use rusqlite::Connection;
+use std::fs;
+use std::io::Write;
 
 #[tokio::test]
 async fn everything_survives_a_restart() {

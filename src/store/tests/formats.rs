@@ -1,11 +1,9 @@
 //! Files that earlier releases wrote.
 
-use std::fs;
-
-use rusqlite::Connection;
-
 use super::*;
 use crate::store::Snapshot;
+use rusqlite::Connection;
+use std::fs;
 
 /// A store as the first format had it.
 const FIRST: &str = include_str!("format_1.sql");

@@ -10,9 +10,9 @@ mod records;
 mod turns;
 mod values;
 
-use std::{path::Path, time::Duration};
-
 use super::{ArgPattern, Change, Fact, FactPattern, Store, StoreError, StoreOptions, Value};
+use std::path::Path;
+use std::time::Duration;
 
 fn options() -> StoreOptions {
     StoreOptions { readers: 2, query_time: Duration::from_secs(5), ..StoreOptions::default() }

@@ -1,17 +1,12 @@
 //! Readers beside the writer: what they see, when, and for how long.
 
-use std::{
-    borrow::Cow,
-    ops::ControlFlow,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
-    time::Instant,
-};
-
 use super::*;
 use crate::store::{FactReading, Param, StoredArg};
+use std::borrow::Cow;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
 
 const ENDLESS: &str = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) \
                        SELECT CAST(max(i) AS TEXT) FROM n";

@@ -1,9 +1,8 @@
 //! Policy versions and keys.
 
-use rusqlite::Connection;
-
 use super::*;
 use crate::store::{Access, StoreError};
+use rusqlite::Connection;
 
 #[tokio::test]
 async fn every_policy_version_is_kept_and_the_last_is_active() {

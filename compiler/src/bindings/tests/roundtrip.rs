@@ -1,7 +1,8 @@
 //! Random texts: whatever is accepted reads as itself, for both of its readers.
 
 use super::*;
-use crate::bindings::{lexer, token::Token};
+use crate::bindings::lexer;
+use crate::bindings::token::Token;
 
 /// A generator of numbers that are the same in each run.
 struct Dice(u64);
