@@ -17,6 +17,8 @@ use crate::engine::{
     Change, Engine, EngineSettings, EvaluateQuery, EvaluateVar, LocalMode, LocalQuestion, LocalRequest,
     PolicyOptions, Value,
 };
+use portcullis_compiler::builtin::ALLOW;
+use portcullis_compiler::primitive::STRING;
 use portcullis_compiler::question::{Domain, Question, QuestionAtom, QuestionVar};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -90,8 +92,8 @@ fn allow(question: &Question, filter: Option<&str>) -> Option<LocalQuestion> {
     let [QuestionAtom { predicate, args }] = question.atoms.as_slice() else { return None };
     let vars: Vec<&QuestionVar> = args.iter().filter_map(|&var| question.vars.get(var)).collect();
     let [actor, action, resource] = vars.as_slice() else { return None };
-    let may_be_action = action.ty.as_deref().is_none_or(|ty| ty == "String");
-    if predicate != "allow" || !may_be_action {
+    let may_be_action = action.ty.as_deref().is_none_or(|ty| ty == STRING);
+    if predicate != ALLOW || !may_be_action {
         return None;
     }
     let actor = given(actor)?;

@@ -7,6 +7,7 @@
 use super::error::CliError;
 use portcullis_compiler::catalog::{Catalog, Relation, RelationArg, RelationSource};
 use portcullis_compiler::ir::{Program, Signature, SignatureArg, TypeKind};
+use portcullis_compiler::primitive::STRING;
 use std::collections::BTreeSet;
 
 /// More tables than anybody would make, and fewer than fill the memory.
@@ -48,7 +49,7 @@ fn combinations(program: &Program, signature: &Signature) -> Vec<Vec<String>> {
                 let known = types.iter().filter_map(|ty| program.types.get(ty.index()));
                 known.map(|ty| ty.name.clone()).collect()
             }
-            SignatureArg::Literal(_) => vec!["String".to_owned()],
+            SignatureArg::Literal(_) => vec![STRING.to_owned()],
             SignatureArg::Any => concrete(program),
         };
         combinations = combinations

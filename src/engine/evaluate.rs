@@ -7,6 +7,7 @@
 use super::answers::{Row, STEPS_PER_ANSWER, read};
 use super::{Engine, EngineError, facts, questions};
 use crate::store::{ArgPattern, Attempt, Fact, FactPattern, Reader, Value};
+use portcullis_compiler::builtin::is_abstract;
 use portcullis_compiler::question::{AnswerColumn, Domain, Question, QuestionAtom, QuestionVar};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -128,7 +129,7 @@ impl EvaluateQuery {
         }
         for (name, var) in &self.vars {
             facts::check_type(&format!("variable `{name}`"), &var.ty)?;
-            if questions::is_abstract(&var.ty) {
+            if is_abstract(&var.ty) {
                 let ty = &var.ty;
                 return bad(format!("variable `{name}` has type `{ty}`: a query names a concrete type"));
             }

@@ -8,6 +8,7 @@ use super::EngineError;
 use crate::store::{ArgPattern, Change, Fact, FactPattern, Value};
 use portcullis_compiler::check;
 use portcullis_compiler::ir::Program;
+use portcullis_compiler::primitive::Primitive;
 use portcullis_compiler::source::SourceMap;
 
 /// Arguments of one fact.
@@ -20,15 +21,15 @@ pub(super) fn check_value(value: &Value) -> Result<(), EngineError> {
     if value.ty.contains('\0') || value.id.contains('\0') {
         return Err(bad(format!("a value of type `{}` contains a NUL character", visible(&value.ty))));
     }
-    match value.ty.as_str() {
-        "Integer" if value.id.parse::<i64>().map(|n| n.to_string()).as_ref() != Ok(&value.id) => {
-            let id = &value.id;
-            Err(bad(format!("`{id}` is not an Integer: a 64-bit number without leading zeros or `+` is")))
+    let id = &value.id;
+    match Primitive::named(&value.ty) {
+        Some(Primitive::Integer) if !Primitive::Integer.is_canonical(id) => {
+            Err(bad(format!("`{id}` is not an Integer: write a 64-bit number without leading zeros or `+`")))
         }
-        "Boolean" if value.id != "true" && value.id != "false" => {
-            Err(bad(format!("`{}` is not a Boolean: `true` and `false` are", value.id)))
+        Some(Primitive::Boolean) if !Primitive::Boolean.is_canonical(id) => {
+            Err(bad(format!("`{id}` is not a Boolean: write `true` or `false`")))
         }
-        _ => Ok(()),
+        Some(Primitive::String | Primitive::Integer | Primitive::Boolean) | None => Ok(()),
     }
 }
 

@@ -6,9 +6,11 @@
 
 use super::{Engine, EngineError, questions};
 use crate::store::Value;
+use portcullis_compiler::builtin::HAS_RELATION;
 use portcullis_compiler::catalog::{Catalog, Relation, RelationArg, RelationSource};
 use portcullis_compiler::compile_for_store;
 use portcullis_compiler::ir::{Program, Signature, SignatureArg, TypeKind};
+use portcullis_compiler::primitive::STRING;
 use portcullis_compiler::question::{CompileError, Question, Shape};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -65,10 +67,10 @@ fn kind<'p>(program: &Program, signature: &'p Signature) -> Option<(&'p str, Vec
     let arg = |(idx, arg): (usize, &SignatureArg)| {
         let ty = match arg {
             // The names of relations have tables of their own.
-            SignatureArg::Literal(text) if signature.predicate == "has_relation" => {
-                return Some(RelationArg::Constant { ty: "String".to_owned(), text: text.clone() });
+            SignatureArg::Literal(text) if signature.predicate == HAS_RELATION => {
+                return Some(RelationArg::Constant { ty: STRING.to_owned(), text: text.clone() });
             }
-            SignatureArg::Literal(_) => "String",
+            SignatureArg::Literal(_) => STRING,
             SignatureArg::OneOf(types) => {
                 let first = types.first()?;
                 program

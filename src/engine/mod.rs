@@ -49,6 +49,7 @@ pub use facts::check_fact;
 pub use local::{LocalEmbedded, LocalExplanation, LocalMode, LocalQuestion, LocalRequest, LocalRule};
 pub use pages::{ListPage, Page};
 pub use policies::{PolicyChange, PolicyOptions, PolicyOutcome};
+pub use portcullis_compiler::builtin;
 pub use portcullis_compiler::question::RefusedQuestion;
 pub use portcullis_compiler::refusal::Refusal;
 pub use questions::check_predicates;

@@ -18,8 +18,10 @@
 //! # Ok::<(), notation::NotationError>(())
 //! ```
 
-use super::{facts, questions};
+use super::facts;
 use crate::store::Value;
+use portcullis_compiler::builtin::is_abstract;
+use portcullis_compiler::primitive::{BOOLEAN, INTEGER, STRING, is_boolean};
 use portcullis_compiler::question::{Domain, Question, QuestionAtom, QuestionVar};
 
 /// Why a text is not a question.
@@ -75,28 +77,28 @@ impl<'a> Reader<'a> {
         self.blank();
         if self.rest.starts_with('"') {
             let text = self.string()?;
-            return Ok(self.value("String", text));
+            return Ok(self.value(STRING, text));
         }
         if let Some(var) = self.open(None)? {
             return Ok(var);
         }
         let start = self.rest;
         let word = self.until_delimiter();
-        if word == "true" || word == "false" {
-            return Ok(self.value("Boolean", word.to_owned()));
+        if is_boolean(word) {
+            return Ok(self.value(BOOLEAN, word.to_owned()));
         }
         if word.starts_with(|c: char| c.is_ascii_digit() || c == '-' || c == '+') {
             let number = word.parse::<i64>().map_err(|_| {
                 self.rest = start;
                 self.expected("a 64-bit Integer")
             })?;
-            return Ok(self.value("Integer", number.to_string()));
+            return Ok(self.value(INTEGER, number.to_string()));
         }
         self.rest = start;
         let expected = "a value like `User:alice`, `\"read\"`, `7` or `true`, or one of `?`, `Repo:?`, `_`";
         let ty = self.name().ok_or_else(|| self.expected(expected))?;
         self.take(":").ok_or_else(|| self.expected("`:` and an id, `?` or `_` after the type"))?;
-        if questions::is_abstract(ty) {
+        if is_abstract(ty) {
             self.rest = start;
             return Err(self.expected("a concrete type"));
         }

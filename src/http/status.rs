@@ -7,6 +7,7 @@ use super::AppState;
 use super::auth::ReadAccess;
 use super::error::ApiError;
 use super::json::Json;
+use crate::engine::builtin::{HAS_RELATION, HAS_ROLE};
 use axum::extract::State;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -109,8 +110,8 @@ async fn stats(ReadAccess(environment): ReadAccess) -> Result<Json<StatsOut>, Ap
     let predicates: BTreeMap<String, u64> = stats.facts.predicates.into_iter().collect();
     let of = |predicate: &str| predicates.get(predicate).copied().unwrap_or_default();
     Ok(Json(StatsOut {
-        num_roles: of("has_role"),
-        num_relations: of("has_relation"),
+        num_roles: of(HAS_ROLE),
+        num_relations: of(HAS_RELATION),
         num_facts: stats.facts.total,
         policy: PolicyStats { versions: stats.versions.iter().map(u64::to_string).collect() },
         facts: FactStats { total: stats.facts.total, predicates },

@@ -14,6 +14,8 @@
 
 use super::error::StoreError;
 use super::fact::{Fact, Value};
+use portcullis_compiler::builtin::HAS_RELATION;
+use portcullis_compiler::primitive::STRING;
 use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 
@@ -107,7 +109,7 @@ impl StoredRelation {
 /// The name of a relationship, if the fact is one.
 pub(super) fn name(fact: &Fact) -> Option<&Value> {
     match fact.args.as_slice() {
-        [_, name, _] if fact.predicate == "has_relation" && name.ty == "String" => Some(name),
+        [_, name, _] if fact.predicate == HAS_RELATION && name.ty == STRING => Some(name),
         _ => None,
     }
 }

@@ -6,6 +6,7 @@
 
 use super::database::{Collation, Column, ColumnType, Kind, Origin};
 use portcullis_compiler::bindings::{Binding, BindingArg, ConditionPart};
+use portcullis_compiler::primitive::{INTEGER, Primitive};
 use std::collections::BTreeMap;
 
 /// How bad a finding is.
@@ -113,7 +114,7 @@ pub(super) fn column_types(binding: &Binding) -> Vec<&str> {
 
 /// Whether values of a type are looked up by their id.
 pub(super) fn is_entity(ty: &str) -> bool {
-    !matches!(ty, "String" | "Integer" | "Boolean")
+    Primitive::named(ty).is_none()
 }
 
 /// Compares a column's type with what `sql_types` says, or with what is assumed without it.
@@ -126,7 +127,7 @@ fn sql_type(ty: &str, column: &Column, sql_types: &SqlTypes) -> Option<Finding> 
         (_, Kind::Unknown) => return untyped(ty, column, declared),
         (Kind::Text, Kind::Text) | (Kind::Integer, Kind::Integer) => return None,
         // A number of more than 64 bits, or with a fraction, is no Integer, and would take part in a comparison.
-        (Kind::Integer, found) if found == whole && ty == "Integer" => Severity::Error,
+        (Kind::Integer, found) if found == whole && ty == INTEGER => Severity::Error,
         // The same ids are equal, but an index does not serve everywhere.
         (Kind::Integer, found) if found == whole => Severity::Warning,
         (Kind::Numeric { .. }, Kind::Integer) => Severity::Warning,
@@ -145,7 +146,7 @@ fn sql_type(ty: &str, column: &Column, sql_types: &SqlTypes) -> Option<Finding> 
 
 /// SQLite converts nothing for a column without a type: there `5` and `'5'` differ, whatever `sql_types` says.
 fn untyped(ty: &str, column: &Column, declared: &ColumnType) -> Option<Finding> {
-    if !is_entity(ty) && ty != "Integer" {
+    if !is_entity(ty) && ty != INTEGER {
         return None;
     }
     let what = match &column.origin {
@@ -163,11 +164,11 @@ fn untyped(ty: &str, column: &Column, declared: &ColumnType) -> Option<Finding> 
 /// Without an entry in `sql_types` ids are compared as text.
 fn undeclared(ty: &str, column: &Column) -> Option<Finding> {
     let ColumnType { name, kind } = &column.ty;
-    let fits = match (ty, kind) {
-        (_, Kind::Unknown) | ("String", _) => true,
-        ("Integer", kind) => matches!(kind, Kind::Integer),
-        ("Boolean", kind) => matches!(kind, Kind::Boolean),
-        (_, kind) => matches!(kind, Kind::Text | Kind::Caseless),
+    let fits = match (Primitive::named(ty), kind) {
+        (_, Kind::Unknown) | (Some(Primitive::String), _) => true,
+        (Some(Primitive::Integer), kind) => matches!(kind, Kind::Integer),
+        (Some(Primitive::Boolean), kind) => matches!(kind, Kind::Boolean),
+        (None, kind) => matches!(kind, Kind::Text | Kind::Caseless),
     };
     if fits {
         return None;

@@ -3,10 +3,8 @@
 
 use portcullis_compiler::bindings::{Binding, BindingArg, Bindings, Family};
 use portcullis_compiler::local::End;
+use portcullis_compiler::primitive::Primitive;
 use std::collections::BTreeSet;
-
-/// The types of the language itself, whose values are compared as what they are.
-const PRIMITIVES: [&str; 3] = ["String", "Integer", "Boolean"];
 
 /// From which end stored facts were read, of two from which they could be.
 pub(super) fn end(end: &End) -> String {
@@ -31,7 +29,7 @@ pub(super) fn notes(bindings: &Bindings, read: &[&Binding]) -> Vec<String> {
             BindingArg::Column { ty } => Some(ty.as_str()),
             BindingArg::Constant { .. } => None,
         });
-        for ty in columns.filter(|ty| !PRIMITIVES.contains(ty)) {
+        for ty in columns.filter(|ty| Primitive::named(ty).is_none()) {
             match bindings.sql_types.get(ty) {
                 None => notes.insert(format!(
                     "`sql_types` has no entry for `{ty}`: its ids are compared as text, and an index over a column of another type does not serve"

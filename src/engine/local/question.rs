@@ -11,6 +11,7 @@ use crate::store::Value;
 use portcullis_compiler::Dialect;
 use portcullis_compiler::bindings::{column, output_name};
 use portcullis_compiler::local::Form;
+use portcullis_compiler::primitive::STRING;
 use portcullis_compiler::question::{Domain, Question, QuestionVar};
 
 /// The predicate of a question that has no answer: no policy can have it.
@@ -49,7 +50,7 @@ impl LocalQuestion {
             Self::Actions { actor, resource } => {
                 check(actor, resource)?;
                 let question = questions::actions(actor, resource).unwrap_or_else(|| {
-                    Question::atom(NOTHING, vec![QuestionVar::wanted("action", Some("String"))])
+                    Question::atom(NOTHING, vec![QuestionVar::wanted("action", Some(STRING))])
                 });
                 Ok(Wanted { question, form: Form::List { name: "actions".into() } })
             }

@@ -1,5 +1,6 @@
 //! What blocks, rules, typed calls and `declare`s say of the arguments of `has_role` and its like.
 
+use crate::builtin::{HAS_PERMISSION, HAS_RELATION, HAS_ROLE};
 use crate::ir::{ConstId, LiteralKind, PredId, Rule, Signature, SignatureArg, Term, TypeId};
 use crate::resolve::declare::Blocks;
 use crate::resolve::formula::term_types;
@@ -113,9 +114,9 @@ pub(super) fn literal(term: Term) -> Option<ConstId> {
 /// What a predicate's middle argument names, if it is one that blocks declare names for.
 pub(super) fn noun(tables: &Tables, pred: PredId) -> Option<&'static str> {
     match tables.predicate_name(pred) {
-        "has_role" => Some("role"),
-        "has_permission" => Some("permission"),
-        "has_relation" => Some("relation"),
+        HAS_ROLE => Some("role"),
+        HAS_PERMISSION => Some("permission"),
+        HAS_RELATION => Some("relation"),
         _ => None,
     }
 }

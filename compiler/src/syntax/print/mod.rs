@@ -11,6 +11,7 @@ use super::ast::{
     Short, Shorthand, Spanned, Term, Test,
 };
 use super::token::Kind;
+use crate::primitive::Primitive;
 use condition::{condition, short_condition};
 
 /// Columns that a line may take before a condition is broken.
@@ -145,9 +146,9 @@ fn term(term: &Spanned<Term>) -> String {
         Term::String(text) => quoted(text),
         Term::Integer(number) => number.to_string(),
         Term::Boolean(value) => value.to_string(),
-        Term::Object { ty, id } => match ty.value.as_str() {
-            "Integer" | "Boolean" => format!("{}{{{}}}", ty.value, id.value),
-            _ => format!("{}{{{}}}", ty.value, quoted(&id.value)),
+        Term::Object { ty, id } => match Primitive::named(&ty.value) {
+            Some(Primitive::Integer | Primitive::Boolean) => format!("{}{{{}}}", ty.value, id.value),
+            Some(Primitive::String) | None => format!("{}{{{}}}", ty.value, quoted(&id.value)),
         },
         Term::CurrentUnixTime => Kind::Now.text().to_owned(),
         Term::Variable(name) => name.clone(),
