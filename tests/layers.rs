@@ -76,8 +76,8 @@ const SERVICE: &[(&str, &[&str])] = &[
     ("store", &["share"]),
     ("engine", &["share", "store"]),
     ("http", &["config", "share", "store", "engine"]),
-    ("control", &["store", "engine", "http"]),
-    ("cli", &["config", "store", "engine", "http", "control"]),
+    ("admin", &["store", "engine", "http"]),
+    ("cli", &["config", "store", "engine", "http", "admin"]),
 ];
 
 /// Where a crate or a part of the standard library may be named; everywhere else it may not.

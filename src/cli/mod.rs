@@ -5,6 +5,7 @@
 //! wrong. A command reads its files, calls the engine or the compiler, and prints; it decides nothing.
 
 mod accept_loss;
+mod admin;
 mod backup;
 mod bindings;
 mod compile;
@@ -18,7 +19,6 @@ mod flags;
 mod keys;
 mod local;
 mod open_files;
-mod orders;
 mod output;
 mod policy_file;
 mod precautions;

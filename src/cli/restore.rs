@@ -6,8 +6,8 @@
 use super::backup::{described, is_folder};
 use super::data::DataFolder;
 use super::error::CliError;
-use super::{Verdict, orders, output};
-use crate::control::{Order, Outcome};
+use super::{Verdict, admin, output};
+use crate::admin::{Command, Reply};
 use crate::engine::check_environment_name;
 use crate::http::DEFAULT_ENVIRONMENT;
 use crate::store::{StoreError, restore};
@@ -57,10 +57,12 @@ pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
         let held =
             restore(&file, &data.join(&name), args.overwrite).map_err(|error| explained(error, &name))?;
         output::to_stdout(&format!("{}: {}", data.join(&name).display(), described(&name, &held)))?;
-        if let Some(Outcome::Refused { message }) =
-            orders::give(&data, &Order::OpenEnvironment { environment: name })?
+        if let Some(Reply::Refused { message }) =
+            admin::send(&data, &Command::OpenEnvironment { environment: name })?
         {
-            return Err(CliError::Refused(format!("restored, but the service does not open it: {message}")));
+            return Err(CliError::Refused(format!(
+                "restored, but the running service cannot open it: {message}"
+            )));
         }
     }
     Ok(Verdict::Good)

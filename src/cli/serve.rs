@@ -4,8 +4,8 @@ use super::error::CliError;
 use super::flags::SettingFlags;
 use super::telemetry::Telemetry;
 use super::{Verdict, open_files, output, policy_file, precautions};
+use crate::admin::AdminSocket;
 use crate::config::{Config, InForce, Settled};
-use crate::control::Control;
 use crate::engine::{Engine, EngineSettings, PolicyOptions, open_environments};
 use crate::http::{self, AppState, DEFAULT_ENVIRONMENT, DEVELOPMENT_KEY, Environment, Tls};
 use std::io::IsTerminal;
@@ -84,7 +84,7 @@ async fn serve(mut config: Config, values: &[InForce]) -> Result<Verdict, CliErr
         Some(address) => Some(listen(address).await?),
         None => None,
     };
-    let control = control(&config.data);
+    let admin = admin_socket(&config.data);
     let mut welcome = welcome(address, metrics.as_ref().map(|(_, address)| *address), &config);
     if !has_key {
         let lines = [
@@ -114,7 +114,7 @@ async fn serve(mut config: Config, values: &[InForce]) -> Result<Verdict, CliErr
     }
     tokio::select! {
         () = http::serve(listener, Arc::clone(&state), stop) => {}
-        () = take_orders(control, state, settings) => {}
+        () = run_admin_commands(admin, state, settings) => {}
     }
     Ok(Verdict::Good)
 }
@@ -132,18 +132,18 @@ async fn listen(at: SocketAddr) -> Result<(TcpListener, SocketAddr), CliError> {
     Ok((listener, address))
 }
 
-/// Carries out what commands on this machine order, and never ends.
-async fn take_orders(control: Option<Control>, state: Arc<AppState>, settings: EngineSettings) {
-    match control {
-        Some(control) => control.serve(state, settings).await,
+/// Carries out admin commands; never returns.
+async fn run_admin_commands(admin: Option<AdminSocket>, state: Arc<AppState>, settings: EngineSettings) {
+    match admin {
+        Some(socket) => socket.serve(state, settings).await,
         None => std::future::pending().await,
     }
 }
 
-/// The socket for orders; a service that cannot have one does without.
-fn control(data: &Path) -> Option<Control> {
-    let bound = Control::bind(data);
-    let missing = "no control socket: keys can be managed only while the service is stopped";
+/// The admin socket. The service runs without it if it cannot be created.
+fn admin_socket(data: &Path) -> Option<AdminSocket> {
+    let bound = AdminSocket::bind(data);
+    let missing = "no admin socket: keys can be managed only while the service is stopped";
     bound.inspect_err(|error| tracing::warn!(%error, "{missing}")).ok()
 }
 
