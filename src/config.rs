@@ -21,14 +21,14 @@ mod tests;
 mod value;
 
 pub use error::ConfigError;
-pub use sources::{Flags, InForce, Origin, Settled};
+pub use sources::{Flags, InForce, SettingOrigin, Settled};
 pub use value::{Form, HttpAddress, LogFormat, Secret};
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 use std::time::Duration;
-use value::Value;
+use value::SettingValue;
 
 /// One setting, as it is declared.
 #[derive(Clone, Copy, Debug)]
@@ -86,8 +86,8 @@ macro_rules! settings {
                 name: stringify!($name),
                 group: $group,
                 why: concat!($($why,)+).trim_ascii(),
-                form: <$ty as Value>::FORM,
-                check: |text| <$ty as Value>::parse(text).map(drop),
+                form: <$ty as SettingValue>::FORM,
+                check: |text| <$ty as SettingValue>::parse(text).map(drop),
             },)+)+];
 
             /// The values as data, in the order of [`Config::SETTINGS`]; of a secret only that there is one.

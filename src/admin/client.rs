@@ -1,7 +1,7 @@
 //! The command line's side: sends one command and reads the reply.
 
 use super::socket::{self, MAX_BYTES};
-use super::{Command, Reply};
+use super::{AdminCommand, AdminReply};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -12,7 +12,7 @@ use std::time::Duration;
 const REPLY_TIME: Duration = Duration::from_mins(1);
 
 /// Sends a command to the service of a data folder; `None` if no service runs.
-pub fn send(data: &Path, command: &Command) -> io::Result<Option<Reply>> {
+pub fn send(data: &Path, command: &AdminCommand) -> io::Result<Option<AdminReply>> {
     let folder = socket::folder(data);
     let opened = match File::open(&folder) {
         Ok(opened) => opened,

@@ -1,6 +1,6 @@
 //! Admin commands: the command line manages the keys and environments of a running service.
 //!
-//! In: a [`Command`], through a Unix socket in the data folder. Out: a [`Reply`]. The commands that manage keys send
+//! In: a [`AdminCommand`], through a Unix socket in the data folder. Out: a [`AdminReply`]. The commands that manage keys send
 //! them to the running service; if none runs, they open the store themselves. Either way, access to the data folder is
 //! what permits managing its keys, and nothing else does.
 //!
@@ -35,7 +35,7 @@ use serde::{Deserialize, Serialize};
 /// What the command line can ask of a running service.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "command", rename_all = "snake_case")]
-pub enum Command {
+pub enum AdminCommand {
     /// Create a key, and its environment if that does not exist.
     CreateKey {
         /// The environment that it gives access to.
@@ -67,7 +67,7 @@ pub enum Command {
 /// How the service replies to a command.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "reply", rename_all = "snake_case")]
-pub enum Reply {
+pub enum AdminReply {
     /// The key was created.
     KeyCreated {
         /// Its text, which is shown only now.
@@ -118,6 +118,6 @@ impl ListedKey {
 }
 
 /// The reply for a key that does not exist.
-pub fn unknown_key(environment: &str, id: &str) -> Reply {
-    Reply::Refused { message: format!("the environment `{environment}` has no key `{id}`") }
+pub fn unknown_key(environment: &str, id: &str) -> AdminReply {
+    AdminReply::Refused { message: format!("the environment `{environment}` has no key `{id}`") }
 }

@@ -1,7 +1,7 @@
 //! The service's side: accepts connections and carries out their commands, several at once.
 
 use super::socket::{self, MAX_BYTES};
-use super::{Command, ListedKey, Reply, unknown_key};
+use super::{AdminCommand, AdminReply, ListedKey, unknown_key};
 use crate::engine::{Engine, EngineError, EngineSettings, check_environment_name};
 use crate::http::{AppState, Environment};
 use crate::store::{Access, Key};
@@ -46,7 +46,8 @@ impl AdminSocket {
 
     /// Carries out commands until it is dropped. Environments that it opens get these settings.
     pub async fn serve(self, app: Arc<AppState>, settings: EngineSettings) {
-        let shared = Arc::new(Shared { app, settings, data: self.data.clone(), opening: Mutex::new(()) });
+        let shared =
+            Arc::new(AdminService { app, settings, data: self.data.clone(), opening: Mutex::new(()) });
         loop {
             match self.listener.accept().await {
                 Ok((stream, _)) => {
@@ -81,7 +82,7 @@ fn remove_socket(data: &Path) -> io::Result<()> {
     }
 }
 
-struct Shared {
+struct AdminService {
     app: Arc<AppState>,
     settings: EngineSettings,
     data: PathBuf,
@@ -89,7 +90,7 @@ struct Shared {
     opening: Mutex<()>,
 }
 
-impl Shared {
+impl AdminService {
     async fn answer(&self, stream: UnixStream) -> io::Result<()> {
         let mut stream = BufReader::new(stream.take(MAX_BYTES));
         let mut line = String::new();
@@ -97,10 +98,10 @@ impl Shared {
         let reply = match serde_json::from_str(&line) {
             Ok(command) => match self.carry_out(command).await {
                 Ok(reply) => reply,
-                Err(error) => Reply::Refused { message: error.to_string() },
+                Err(error) => AdminReply::Refused { message: error.to_string() },
             },
             Err(error) => {
-                Reply::Refused { message: format!("the service does not know this command: {error}") }
+                AdminReply::Refused { message: format!("the service does not know this command: {error}") }
             }
         };
         let mut text = serde_json::to_string(&reply)?;
@@ -108,34 +109,34 @@ impl Shared {
         stream.into_inner().into_inner().write_all(text.as_bytes()).await
     }
 
-    async fn carry_out(&self, command: Command) -> Result<Reply, EngineError> {
+    async fn carry_out(&self, command: AdminCommand) -> Result<AdminReply, EngineError> {
         match command {
-            Command::CreateKey { environment, name, read_only } => {
+            AdminCommand::CreateKey { environment, name, read_only } => {
                 let engine = self.environment(&environment, true).await?;
                 let access = if read_only { Access::ReadOnly } else { Access::ReadWrite };
                 let made = engine.create_key(environment, name, access).await?;
                 tracing::info!(environment = made.key.environment, id = made.key.id, "key created");
-                Ok(Reply::KeyCreated { key: made.text })
+                Ok(AdminReply::KeyCreated { key: made.text })
             }
-            Command::ListKeys { environment } => {
+            AdminCommand::ListKeys { environment } => {
                 let engine = self.environment(&environment, false).await?;
                 let listed = |key: Key| {
                     let used = engine.key_last_used(&key.id);
                     ListedKey::new(key, used)
                 };
-                Ok(Reply::Keys { keys: engine.keys().into_iter().map(listed).collect() })
+                Ok(AdminReply::Keys { keys: engine.keys().into_iter().map(listed).collect() })
             }
-            Command::RevokeKey { environment, id } => {
+            AdminCommand::RevokeKey { environment, id } => {
                 let engine = self.environment(&environment, false).await?;
                 if !engine.revoke_key(id.clone()).await? {
                     return Ok(unknown_key(&environment, &id));
                 }
                 tracing::info!(environment, id, "key revoked");
-                Ok(Reply::KeyRevoked)
+                Ok(AdminReply::KeyRevoked)
             }
-            Command::OpenEnvironment { environment } => {
+            AdminCommand::OpenEnvironment { environment } => {
                 self.environment(&environment, false).await?;
-                Ok(Reply::EnvironmentOpened)
+                Ok(AdminReply::EnvironmentOpened)
             }
         }
     }

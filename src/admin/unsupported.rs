@@ -1,6 +1,6 @@
 //! For platforms without Unix sockets: keys can be managed only while the service is stopped.
 
-use super::{Command, Reply};
+use super::{AdminCommand, AdminReply};
 use crate::engine::EngineSettings;
 use crate::http::AppState;
 use std::io;
@@ -24,6 +24,6 @@ impl AdminSocket {
 }
 
 /// Always finds no service.
-pub fn send(_data: &Path, _command: &Command) -> io::Result<Option<Reply>> {
+pub fn send(_data: &Path, _command: &AdminCommand) -> io::Result<Option<AdminReply>> {
     Ok(None)
 }

@@ -5,7 +5,7 @@
 
 use super::data::DataFolder;
 use super::error::CliError;
-use super::progress::Progress;
+use super::progress::ProgressLine;
 use super::validate::plural;
 use super::{Verdict, output};
 use crate::engine::{check_environment_name, environment_names};
@@ -60,7 +60,7 @@ pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
     for name in names {
         let file = if into_folder { args.target.join(format!("{name}.db")) } else { args.target.clone() };
         let snapshot = Snapshot::open(&data.join(&name))?;
-        let progress = Progress::of_parts("pages");
+        let progress = ProgressLine::of_parts("pages");
         progress.say(format!("of `{name}`"));
         let held = snapshot.back_up(&file, args.overwrite, |done, _| progress.reached(done))?;
         drop(progress);

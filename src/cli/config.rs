@@ -3,7 +3,7 @@
 use super::error::CliError;
 use super::flags::SettingFlags;
 use super::{Verdict, output};
-use crate::config::{Config, InForce, Origin};
+use crate::config::{Config, InForce, SettingOrigin};
 use serde_json::{Map, Value as Json, json};
 use std::fmt::Write;
 
@@ -47,10 +47,10 @@ pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
 fn as_json(values: &[InForce]) -> Json {
     let entry = |InForce { name, value, origin }: &InForce| {
         let kind = match origin {
-            Origin::Default => "default",
-            Origin::File { .. } => "file",
-            Origin::Variable(_) => "variable",
-            Origin::Flag(_) => "flag",
+            SettingOrigin::Default => "default",
+            SettingOrigin::File { .. } => "file",
+            SettingOrigin::Variable(_) => "variable",
+            SettingOrigin::Flag(_) => "flag",
         };
         ((*name).to_owned(), json!({ "value": value, "from": kind, "place": origin.to_string() }))
     };

@@ -6,7 +6,7 @@
 use super::data::DataFolder;
 use super::error::CliError;
 use super::{Verdict, admin, output, serve};
-use crate::admin::{Command, ListedKey, Reply, unknown_key};
+use crate::admin::{AdminCommand, AdminReply, ListedKey, unknown_key};
 use crate::engine::check_environment_name;
 use crate::http::DEFAULT_ENVIRONMENT;
 use crate::store::{Access, Key, Store, StoreError, StoreOptions};
@@ -64,9 +64,9 @@ pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
     let data = data.find()?;
     check_environment_name(&environment)?;
     let command = match action {
-        Action::Create { name, read_only } => Command::CreateKey { environment, name, read_only },
-        Action::List => Command::ListKeys { environment },
-        Action::Revoke { id } => Command::RevokeKey { environment, id },
+        Action::Create { name, read_only } => AdminCommand::CreateKey { environment, name, read_only },
+        Action::List => AdminCommand::ListKeys { environment },
+        Action::Revoke { id } => AdminCommand::RevokeKey { environment, id },
     };
     let reply = match admin::send(&data, &command)? {
         Some(reply) => reply,
@@ -84,7 +84,7 @@ fn one_line(name: &str) -> Result<String, &'static str> {
 }
 
 /// Carries a command out without a service.
-fn carry_out(data: &Path, command: &Command) -> Result<Reply, CliError> {
+fn carry_out(data: &Path, command: &AdminCommand) -> Result<AdminReply, CliError> {
     let runtime = serve::runtime()?;
     let open = |environment: &str, make: bool| {
         let dir = data.join(environment);
@@ -94,30 +94,30 @@ fn carry_out(data: &Path, command: &Command) -> Result<Reply, CliError> {
         Store::open(&dir, &StoreOptions::default())
     };
     Ok(match command {
-        Command::CreateKey { environment, name, read_only } => {
+        AdminCommand::CreateKey { environment, name, read_only } => {
             let access = if *read_only { Access::ReadOnly } else { Access::ReadWrite };
             let store = open(environment, true)?;
             let made = runtime.block_on(store.create_key(environment.clone(), name.clone(), access))?;
-            Reply::KeyCreated { key: made.text }
+            AdminReply::KeyCreated { key: made.text }
         }
-        Command::ListKeys { environment } => {
+        AdminCommand::ListKeys { environment } => {
             let store = open(environment, false)?;
             let listed = |key: Key| {
                 let used = store.key_last_used(&key.id);
                 ListedKey::new(key, used)
             };
-            Reply::Keys { keys: store.keys().into_iter().map(listed).collect() }
+            AdminReply::Keys { keys: store.keys().into_iter().map(listed).collect() }
         }
-        Command::RevokeKey { environment, id } => {
+        AdminCommand::RevokeKey { environment, id } => {
             let store = open(environment, false)?;
             if runtime.block_on(store.revoke_key(id.clone()))? {
-                Reply::KeyRevoked
+                AdminReply::KeyRevoked
             } else {
                 unknown_key(environment, id)
             }
         }
         // Without a service there is nothing to open it in.
-        Command::OpenEnvironment { .. } => Reply::EnvironmentOpened,
+        AdminCommand::OpenEnvironment { .. } => AdminReply::EnvironmentOpened,
     })
 }
 
@@ -127,10 +127,10 @@ fn date(seconds: i64) -> String {
         .map_or("?".to_owned(), |moment| moment.date().to_string())
 }
 
-fn show(reply: Reply) -> Result<Verdict, CliError> {
+fn show(reply: AdminReply) -> Result<Verdict, CliError> {
     match reply {
-        Reply::KeyCreated { key } => output::to_stdout(&key)?,
-        Reply::Keys { keys } => {
+        AdminReply::KeyCreated { key } => output::to_stdout(&key)?,
+        AdminReply::Keys { keys } => {
             for key in keys {
                 let access = if key.read_only { "read-only " } else { "read-write" };
                 let revoked = if key.revoked { "  revoked" } else { "" };
@@ -140,8 +140,8 @@ fn show(reply: Reply) -> Result<Verdict, CliError> {
                 output::to_stdout(&line)?;
             }
         }
-        Reply::KeyRevoked | Reply::EnvironmentOpened => {}
-        Reply::Refused { message } => return Err(CliError::Refused(message)),
+        AdminReply::KeyRevoked | AdminReply::EnvironmentOpened => {}
+        AdminReply::Refused { message } => return Err(CliError::Refused(message)),
     }
     Ok(Verdict::Good)
 }

@@ -1,7 +1,7 @@
 //! What a service looks at before it answers anybody: whether strangers could get in with what it was given.
 
 use super::error::CliError;
-use crate::config::{Config, InForce, Origin, Secret};
+use crate::config::{Config, InForce, Secret, SettingOrigin};
 use crate::http::DEVELOPMENT_KEY;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -75,7 +75,7 @@ fn bits(secret: &str) -> f64 {
 /// Warns of files with secrets that everybody on the machine can read.
 pub(super) fn warn_of_readable(config: &Config, values: &[InForce]) {
     let settings = values.iter().find_map(|value| match (&value.origin, value.name) {
-        (Origin::File { path, .. }, "api_key") => Some(path.clone()),
+        (SettingOrigin::File { path, .. }, "api_key") => Some(path.clone()),
         _ => None,
     });
     let what = |what: &'static str| move |path: PathBuf| (path, what);

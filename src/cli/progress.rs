@@ -6,9 +6,9 @@ use std::time::Duration;
 
 /// A line on the standard error, which is gone when this is dropped.
 #[derive(Debug)]
-pub(super) struct Progress(ProgressBar);
+pub(super) struct ProgressLine(ProgressBar);
 
-impl Progress {
+impl ProgressLine {
     /// Work of so many bytes, or of an unknown number.
     pub(super) fn of_bytes(total: Option<u64>) -> Self {
         let template = match total {
@@ -46,7 +46,7 @@ impl Progress {
     }
 }
 
-impl Drop for Progress {
+impl Drop for ProgressLine {
     fn drop(&mut self) {
         self.0.finish_and_clear();
     }

@@ -7,7 +7,7 @@ use super::backup::{described, is_folder};
 use super::data::DataFolder;
 use super::error::CliError;
 use super::{Verdict, admin, output};
-use crate::admin::{Command, Reply};
+use crate::admin::{AdminCommand, AdminReply};
 use crate::engine::check_environment_name;
 use crate::http::DEFAULT_ENVIRONMENT;
 use crate::store::{StoreError, restore};
@@ -57,8 +57,8 @@ pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
         let held =
             restore(&file, &data.join(&name), args.overwrite).map_err(|error| explained(error, &name))?;
         output::to_stdout(&format!("{}: {}", data.join(&name).display(), described(&name, &held)))?;
-        if let Some(Reply::Refused { message }) =
-            admin::send(&data, &Command::OpenEnvironment { environment: name })?
+        if let Some(AdminReply::Refused { message }) =
+            admin::send(&data, &AdminCommand::OpenEnvironment { environment: name })?
         {
             return Err(CliError::Refused(format!(
                 "restored, but the running service cannot open it: {message}"

@@ -1,6 +1,6 @@
 //! Why the settings cannot be used: where it stands, what stands there, what is expected.
 
-use super::Origin;
+use super::SettingOrigin;
 use std::path::PathBuf;
 
 /// Why the settings cannot be used.
@@ -18,7 +18,7 @@ pub enum ConfigError {
     #[error("{place}: {reason}")]
     Syntax {
         /// File and line.
-        place: Origin,
+        place: SettingOrigin,
         /// What is wrong there.
         reason: String,
     },
@@ -26,7 +26,7 @@ pub enum ConfigError {
     #[error("{place}: there is no setting `{key}`, `portcullis config show` lists all of them")]
     Unknown {
         /// File and line.
-        place: Origin,
+        place: SettingOrigin,
         /// The key.
         key: String,
     },
@@ -34,7 +34,7 @@ pub enum ConfigError {
     #[error("{place}: `{text}` is not a value of `{name}`, expected {expected}")]
     Value {
         /// The flag, the variable, or file and line.
-        place: Origin,
+        place: SettingOrigin,
         /// The setting.
         name: &'static str,
         /// What is given, unless it is a secret.

@@ -3,7 +3,7 @@
 //! In: a path. Out: every key with its value and its line. The names are checked by whoever asks for them;
 //! what was not asked for in the end is no setting.
 
-use super::{ConfigError, Origin};
+use super::{ConfigError, SettingOrigin};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use toml::de::{DeTable, DeValue};
@@ -12,12 +12,12 @@ use toml::de::{DeTable, DeValue};
 #[derive(Debug)]
 pub(super) struct File {
     path: PathBuf,
-    entries: BTreeMap<String, Entry>,
+    entries: BTreeMap<String, FileEntry>,
 }
 
 /// What stands behind a key.
 #[derive(Debug)]
-pub(super) struct Entry {
+pub(super) struct FileEntry {
     pub(super) line: usize,
     /// As it is written, on one line.
     pub(super) written: String,
@@ -49,7 +49,7 @@ impl File {
     pub(super) fn parse(path: &Path, text: &str) -> Result<Self, ConfigError> {
         let line_of = |at: usize| 1 + text.bytes().take(at).filter(|byte| *byte == b'\n').count();
         let table = DeTable::parse(text).map_err(|error| ConfigError::Syntax {
-            place: Origin::File {
+            place: SettingOrigin::File {
                 path: path.to_owned(),
                 line: line_of(error.span().unwrap_or_default().start),
             },
@@ -57,7 +57,7 @@ impl File {
         })?;
         let entries = table.into_inner().into_iter().map(|(key, value)| {
             let written = text.get(value.span()).unwrap_or_default();
-            let entry = Entry {
+            let entry = FileEntry {
                 line: line_of(key.span().start),
                 written: written.split_whitespace().collect::<Vec<_>>().join(" "),
                 value: Written::of(value.get_ref()),
@@ -68,19 +68,19 @@ impl File {
     }
 
     /// Takes what stands behind a key.
-    pub(super) fn take(&mut self, key: &str) -> Option<Entry> {
+    pub(super) fn take(&mut self, key: &str) -> Option<FileEntry> {
         self.entries.remove(key)
     }
 
     /// The first key that nobody has taken, by its line.
-    pub(super) fn left(&self) -> Option<(&str, Origin)> {
+    pub(super) fn left(&self) -> Option<(&str, SettingOrigin)> {
         let (key, entry) = self.entries.iter().min_by_key(|(_, entry)| entry.line)?;
         Some((key, self.place(entry)))
     }
 
     /// Where an entry stands.
-    pub(super) fn place(&self, entry: &Entry) -> Origin {
-        Origin::File { path: self.path.clone(), line: entry.line }
+    pub(super) fn place(&self, entry: &FileEntry) -> SettingOrigin {
+        SettingOrigin::File { path: self.path.clone(), line: entry.line }
     }
 
     /// The folder from which relative paths in the file are meant.

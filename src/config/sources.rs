@@ -1,7 +1,7 @@
 //! Which source gives a setting its value: flag, variable, file or default, in this order.
 
 use super::file::{File, Written};
-use super::value::{Form, Value};
+use super::value::{Form, SettingValue};
 use super::{Config, ConfigError};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -30,12 +30,12 @@ pub struct InForce {
     /// The value as data; a secret shows only whether there is one.
     pub value: serde_json::Value,
     /// Where it comes from.
-    pub origin: Origin,
+    pub origin: SettingOrigin,
 }
 
 /// Where a value comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Origin {
+pub enum SettingOrigin {
     /// Nobody gave one.
     Default,
     /// The settings' file.
@@ -51,7 +51,7 @@ pub enum Origin {
     Flag(String),
 }
 
-impl fmt::Display for Origin {
+impl fmt::Display for SettingOrigin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Default => f.write_str("default"),
@@ -92,7 +92,7 @@ impl<'a> Given<'a> {
     }
 
     /// Replaces a default by what was given, if anything was.
-    pub(super) fn lay_over<T: Value>(
+    pub(super) fn lay_over<T: SettingValue>(
         &mut self,
         name: &'static str,
         value: &mut T,
@@ -101,7 +101,7 @@ impl<'a> Given<'a> {
             Form::Secret => "(secret)".to_owned(),
             Form::Switch | Form::Text(_) => text,
         };
-        let mut origin = Origin::Default;
+        let mut origin = SettingOrigin::Default;
         if let Some(file) = &mut self.file
             && let Some(entry) = file.take(name)
         {
@@ -114,10 +114,11 @@ impl<'a> Given<'a> {
                 expected,
             })?;
         }
-        let flag = self.flags.remove(name).map(|text| (Origin::Flag(flag(name)), text));
+        let flag = self.flags.remove(name).map(|text| (SettingOrigin::Flag(flag(name)), text));
         let variable = variable(name);
         let from_environment = || (self.variable)(&variable).filter(|text| !text.is_empty());
-        let text = flag.or_else(|| from_environment().map(|text| (Origin::Variable(variable.clone()), text)));
+        let text =
+            flag.or_else(|| from_environment().map(|text| (SettingOrigin::Variable(variable.clone()), text)));
         if let Some((place, text)) = text {
             *value = T::parse(&text).map_err(|expected| ConfigError::Value {
                 place: place.clone(),
@@ -140,7 +141,7 @@ impl<'a> Given<'a> {
 }
 
 /// A value as it is written in a file; what it says of a path counts from the file's folder.
-fn read_written<T: Value>(written: &Written, folder: &Path) -> Result<T, &'static str> {
+fn read_written<T: SettingValue>(written: &Written, folder: &Path) -> Result<T, &'static str> {
     let text = T::text_of(written).ok_or(T::EXPECTED)?;
     Ok(T::parse(&text)?.seen_from(folder))
 }

@@ -21,7 +21,7 @@ pub enum Form {
 }
 
 /// A type of settings.
-pub(super) trait Value: Sized {
+pub(super) trait SettingValue: Sized {
     /// What its values look like.
     const FORM: Form;
     /// What is expected where a value is of the wrong type.
@@ -55,7 +55,7 @@ fn number(written: &Written) -> Option<Cow<'_, str>> {
     }
 }
 
-impl Value for SocketAddr {
+impl SettingValue for SocketAddr {
     const FORM: Form = Form::Text("ADDRESS");
     const EXPECTED: &'static str = "an address and a port like \"127.0.0.1:8081\"";
 
@@ -68,7 +68,7 @@ impl Value for SocketAddr {
     }
 }
 
-impl Value for PathBuf {
+impl SettingValue for PathBuf {
     const FORM: Form = Form::Text("PATH");
     const EXPECTED: &'static str = "a path in quotes";
 
@@ -85,7 +85,7 @@ impl Value for PathBuf {
     }
 }
 
-impl Value for bool {
+impl SettingValue for bool {
     const FORM: Form = Form::Switch;
     const EXPECTED: &'static str = "true or false";
 
@@ -110,7 +110,7 @@ impl Value for bool {
     }
 }
 
-impl Value for String {
+impl SettingValue for String {
     const FORM: Form = Form::Text("TEXT");
     const EXPECTED: &'static str = "a text in quotes";
 
@@ -125,7 +125,7 @@ impl Value for String {
 
 macro_rules! counts {
     ($($ty:ty: $expected:literal,)+) => {
-        $(impl Value for $ty {
+        $(impl SettingValue for $ty {
             const FORM: Form = Form::Text("COUNT");
             const EXPECTED: &'static str = $expected;
 
@@ -151,7 +151,7 @@ counts! {
     NonZeroUsize: "a whole number above zero",
 }
 
-impl Value for Duration {
+impl SettingValue for Duration {
     const FORM: Form = Form::Text("SECONDS");
     const EXPECTED: &'static str = "a number of seconds";
 
@@ -179,7 +179,7 @@ impl fmt::Debug for Secret {
     }
 }
 
-impl Value for Secret {
+impl SettingValue for Secret {
     const FORM: Form = Form::Secret;
     const EXPECTED: &'static str = String::EXPECTED;
 
@@ -201,7 +201,7 @@ pub enum LogFormat {
     Json,
 }
 
-impl Value for LogFormat {
+impl SettingValue for LogFormat {
     const FORM: Form = Form::Text("FORMAT");
     const EXPECTED: &'static str = "\"text\" or \"json\"";
 
@@ -225,7 +225,7 @@ impl Value for LogFormat {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HttpAddress(pub String);
 
-impl Value for HttpAddress {
+impl SettingValue for HttpAddress {
     const FORM: Form = Form::Text("URL");
     const EXPECTED: &'static str = "an address like \"http://127.0.0.1:4318\", without TLS";
 
@@ -241,7 +241,7 @@ impl Value for HttpAddress {
     }
 }
 
-impl<T: Value> Value for Option<T> {
+impl<T: SettingValue> SettingValue for Option<T> {
     const FORM: Form = T::FORM;
     const EXPECTED: &'static str = T::EXPECTED;
 
@@ -258,6 +258,6 @@ impl<T: Value> Value for Option<T> {
     }
 
     fn show(&self) -> Json {
-        self.as_ref().map_or(Json::Null, Value::show)
+        self.as_ref().map_or(Json::Null, SettingValue::show)
     }
 }

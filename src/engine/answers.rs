@@ -7,7 +7,7 @@ use super::EngineError;
 use super::catalog::{self, Context};
 use super::plans::Plans;
 use crate::share::{Account, Meter, NoRoom};
-use crate::store::{Attempt, Param, Reader, StoreError};
+use crate::store::{ConsistentRead, Param, Reader, StoreError};
 use portcullis_compiler::question::{
     Answer, AnswerColumn, Domain, Question, RefusedIf, RefusedQuestion, Slot, Statement,
 };
@@ -38,7 +38,7 @@ impl From<StoreError> for Unanswered {
 }
 
 /// Runs what reads, first as a brief question unless it is heavy.
-pub(super) async fn read<T, R>(attempt: Attempt<'_>, is_heavy: bool, read: R) -> Result<T, EngineError>
+pub(super) async fn read<T, R>(attempt: ConsistentRead<'_>, is_heavy: bool, read: R) -> Result<T, EngineError>
 where
     T: Send + 'static,
     R: Fn(&Reader) -> Result<T, Unanswered> + Send + 'static,
@@ -80,7 +80,7 @@ pub(super) struct Window<'a> {
 
 /// The values of one question beside those it holds itself.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Binding<'a> {
+pub(super) struct SlotValues<'a> {
     /// The request's context facts.
     pub(super) context: &'a Context,
     /// Seconds since the epoch.
@@ -89,7 +89,7 @@ pub(super) struct Binding<'a> {
     pub(super) window: Option<Window<'a>>,
 }
 
-impl Binding<'_> {
+impl SlotValues<'_> {
     /// The value that a statement wants in one slot.
     pub(super) fn param(&self, question: &Question, slot: Slot) -> Option<Param> {
         let domain = |var: usize| question.vars.get(var).map(|var| &var.domain);
@@ -151,7 +151,7 @@ impl Prepared {
         plans: Arc<Plans>,
         statement: Arc<Statement>,
         question: &Question,
-        binding: &Binding<'_>,
+        binding: &SlotValues<'_>,
         max_rows: usize,
         account: Option<Arc<Account>>,
     ) -> Result<Self, EngineError> {

@@ -8,7 +8,7 @@
 use super::answers::{Prepared, read};
 use super::view::View;
 use super::{ANY, Engine, EngineError, facts, questions};
-use crate::store::{Attempt, Fact, Reader, Value};
+use crate::store::{ConsistentRead, Fact, Reader, Value};
 use portcullis_compiler::compact::compact;
 use portcullis_compiler::question::Question;
 use std::collections::BTreeSet;
@@ -36,7 +36,7 @@ impl Engine {
         facts::check_entity("resource", &resource)?;
         let question = questions::authorize(&actor, &action, &resource);
         let (version, allowed) =
-            self.store().whole(|attempt| self.decide(attempt, question.as_ref(), &context)).await?;
+            self.store().consistently(|attempt| self.decide(attempt, question.as_ref(), &context)).await?;
         self.counted().decided(version, usize::from(allowed), usize::from(!allowed));
         Ok(allowed)
     }
@@ -44,7 +44,7 @@ impl Engine {
     /// The version of the policy, and whether it allows what is asked.
     async fn decide(
         &self,
-        attempt: Attempt<'_>,
+        attempt: ConsistentRead<'_>,
         question: Option<&Question>,
         context: &[Fact],
     ) -> Result<(Option<u64>, bool), EngineError> {
@@ -72,7 +72,7 @@ impl Engine {
         distinct.dedup();
         let (version, allowed) = self
             .store()
-            .whole(|attempt| self.decide_each(attempt, &actor, &action, &distinct, &context))
+            .consistently(|attempt| self.decide_each(attempt, &actor, &action, &distinct, &context))
             .await?;
         let n_asked = resources.len();
         // INVARIANT: `allowed` is sorted, as `distinct` was.
@@ -85,7 +85,7 @@ impl Engine {
     /// The version of the policy, and those of the resources that it allows, in their order.
     async fn decide_each(
         &self,
-        attempt: Attempt<'_>,
+        attempt: ConsistentRead<'_>,
         actor: &Value,
         action: &str,
         resources: &[Value],
@@ -143,12 +143,12 @@ impl Engine {
             facts::check_entity("actor", actor)?;
             facts::check_entity("resource", resource)?;
         }
-        self.store().whole(|attempt| self.actions_of(attempt, &asked, &context)).await
+        self.store().consistently(|attempt| self.actions_of(attempt, &asked, &context)).await
     }
 
     async fn actions_of(
         &self,
-        attempt: Attempt<'_>,
+        attempt: ConsistentRead<'_>,
         asked: &[ActionsQuestion],
         context: &[Fact],
     ) -> Result<Vec<Vec<String>>, EngineError> {

@@ -6,7 +6,7 @@
 
 use super::answers::{Row, STEPS_PER_ANSWER, read};
 use super::{Engine, EngineError, facts, questions};
-use crate::store::{ArgPattern, Attempt, Fact, FactPattern, Reader, Value};
+use crate::store::{ArgPattern, ConsistentRead, Fact, FactPattern, Reader, Value};
 use portcullis_compiler::builtin::is_abstract;
 use portcullis_compiler::question::{AnswerColumn, Domain, Question, QuestionAtom, QuestionVar};
 use std::collections::{BTreeMap, BTreeSet};
@@ -49,12 +49,12 @@ impl Engine {
         context: Vec<Fact>,
     ) -> Result<Vec<Assignment>, EngineError> {
         query.check(self.settings().question_atoms)?;
-        self.store().whole(|attempt| self.assignments(attempt, &query, &context)).await
+        self.store().consistently(|attempt| self.assignments(attempt, &query, &context)).await
     }
 
     async fn assignments(
         &self,
-        attempt: Attempt<'_>,
+        attempt: ConsistentRead<'_>,
         query: &EvaluateQuery,
         context: &[Fact],
     ) -> Result<Vec<Assignment>, EngineError> {
@@ -80,12 +80,12 @@ impl Engine {
         let Some(predicate) = &pattern.predicate else {
             return Err(EngineError::BadRequest("a query names its predicate".into()));
         };
-        self.store().whole(|attempt| self.matches(attempt, predicate, &pattern, &context)).await
+        self.store().consistently(|attempt| self.matches(attempt, predicate, &pattern, &context)).await
     }
 
     async fn matches(
         &self,
-        attempt: Attempt<'_>,
+        attempt: ConsistentRead<'_>,
         predicate: &str,
         pattern: &FactPattern,
         context: &[Fact],

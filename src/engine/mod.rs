@@ -80,14 +80,14 @@ const MANY: usize = 2_000;
 /// One environment: a store of facts and the policy that decides over them. Cloning shares it.
 #[derive(Clone, Debug)]
 pub struct Engine {
-    shared: Arc<Shared>,
+    shared: Arc<EngineState>,
     store: Store,
     /// The account of the request for which it answers; none for the service itself.
     account: Option<Arc<Account>>,
 }
 
 #[derive(Debug)]
-struct Shared {
+struct EngineState {
     settings: EngineSettings,
     /// The active policy with its compiled questions; `None` before the first policy.
     plans: RwLock<Option<Arc<Plans>>>,
@@ -136,7 +136,7 @@ impl Engine {
     async fn over(store: Store, settings: EngineSettings) -> Result<Self, EngineError> {
         let stored = store.policy(None).await?;
         let documents = Documents::new(settings.plan_bytes / 4);
-        let shared = Shared {
+        let shared = EngineState {
             settings,
             plans: RwLock::new(None),
             without_policy: OnceLock::new(),

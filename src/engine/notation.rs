@@ -36,7 +36,7 @@ pub struct NotationError {
 
 /// Reads a question.
 pub fn parse(text: &str) -> Result<Question, NotationError> {
-    let mut reader = Reader { text, rest: text, vars: Vec::new() };
+    let mut reader = NotationReader { text, rest: text, vars: Vec::new() };
     let mut atoms = vec![reader.atom()?];
     while reader.word("and") {
         atoms.push(reader.atom()?);
@@ -48,13 +48,13 @@ pub fn parse(text: &str) -> Result<Question, NotationError> {
     Ok(Question { atoms, vars: reader.vars, paged: false })
 }
 
-struct Reader<'a> {
+struct NotationReader<'a> {
     text: &'a str,
     rest: &'a str,
     vars: Vec<QuestionVar>,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> NotationReader<'a> {
     fn atom(&mut self) -> Result<QuestionAtom, NotationError> {
         self.blank();
         let predicate = self.name().ok_or_else(|| self.expected("the name of a predicate"))?.to_owned();

@@ -10,7 +10,7 @@
 use super::answers::{Window, read};
 use super::checks::sorted;
 use super::{Engine, EngineError, facts, questions};
-use crate::store::{Attempt, Fact, Value};
+use crate::store::{ConsistentRead, Fact, Value};
 use portcullis_compiler::question::Question;
 
 /// Which part of a list is asked for.
@@ -50,7 +50,8 @@ impl Engine {
         let window = page
             .as_ref()
             .map(|page| Window { after: page.after.as_deref(), limit: page.size.saturating_add(1) });
-        let mut ids = self.store().whole(|attempt| self.window(attempt, &question, window, &context)).await?;
+        let mut ids =
+            self.store().consistently(|attempt| self.window(attempt, &question, window, &context)).await?;
         let size = page.map_or(usize::MAX, |page| page.size);
         let more = ids.len() > size;
         ids.truncate(size);
@@ -60,7 +61,7 @@ impl Engine {
 
     pub(super) async fn window(
         &self,
-        attempt: Attempt<'_>,
+        attempt: ConsistentRead<'_>,
         question: &Question,
         window: Option<Window<'_>>,
         context: &[Fact],

@@ -16,7 +16,7 @@
 //! assert_not p(v)         none is
 //! ```
 
-use super::answers::Binding;
+use super::answers::SlotValues;
 use super::candidates::{Candidate, candidates};
 use super::catalog::{self, Context};
 use super::report::{RefusedAssertion, TestOutcome, TestReport};
@@ -205,7 +205,7 @@ impl<'a> Bench<'a> {
             Ok(statement) => statement,
             Err(CompileError::Bug(text)) => return Err(Trouble::Failed(EngineError::Bug(text))),
         };
-        let binding = Binding { context: &self.context, now: self.now, window: None };
+        let binding = SlotValues { context: &self.context, now: self.now, window: None };
         let params = binding.params(question, &statement.slots)?;
         Ok((statement, params))
     }

@@ -3,13 +3,13 @@
 //! In: an engine and a request's context facts. Out: questions prepared against exactly that. A policy that
 //! is replaced meanwhile changes nothing for a view that was taken before.
 
-use super::answers::{Binding, Prepared, Window};
+use super::answers::{Prepared, SlotValues, Window};
 use super::catalog::Context;
 use super::counters::Counted;
 use super::plans::{PlanKey, Plans};
 use super::{Engine, EngineError, facts};
 use crate::share::{Account, Asker, Turns};
-use crate::store::{Attempt, Fact};
+use crate::store::{ConsistentRead, Fact};
 use portcullis_compiler::ir::Program;
 use portcullis_compiler::question::Question;
 use std::sync::Arc;
@@ -31,7 +31,11 @@ pub(super) struct View {
 
 impl Engine {
     /// The view of a request; `None` before the first policy, when nothing can be granted.
-    pub(super) fn view(&self, attempt: Attempt<'_>, context: &[Fact]) -> Result<Option<View>, EngineError> {
+    pub(super) fn view(
+        &self,
+        attempt: ConsistentRead<'_>,
+        context: &[Fact],
+    ) -> Result<Option<View>, EngineError> {
         let limit = self.settings().context_facts;
         if context.len() > limit {
             let n = context.len();
@@ -57,7 +61,7 @@ impl Engine {
     }
 
     /// What is seen before the first policy: nothing can be granted.
-    pub(super) fn view_without_policy(&self, attempt: Attempt<'_>) -> Result<View, EngineError> {
+    pub(super) fn view_without_policy(&self, attempt: ConsistentRead<'_>) -> Result<View, EngineError> {
         let max_rows = self.settings().answer_rows;
         let plans = self.plans_without_policy()?;
         let counted = Arc::clone(self.counted());
@@ -115,7 +119,7 @@ impl View {
             let plans = Arc::clone(&self.plans);
             in_turn(&self.compiling, self.account.as_deref(), move || plans.compile(key)).await?
         };
-        let binding = Binding { context: &self.context, now: self.now, window };
+        let binding = SlotValues { context: &self.context, now: self.now, window };
         let compiled = compiled.map_err(|error| EngineError::uncompiled(error, question))?;
         let (plans, account) = (Arc::clone(&self.plans), self.account.clone());
         Prepared::new(plans, compiled, question, &binding, self.max_rows, account)

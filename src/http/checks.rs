@@ -9,7 +9,7 @@ use super::error::ApiError;
 use super::headers::RequestId;
 use super::json::{Json, Object, Results};
 use super::openapi::{ManyActions, Name, Text};
-use super::page::{Bound, Place};
+use super::page::{Bound, PagePosition};
 use super::values::{FactIn, FactsIn, ValueIn, ValueOut, facts};
 use crate::engine::{ActionsQuestion, Page, Value};
 use axum::extract::State;
@@ -193,7 +193,7 @@ async fn list(
     let token = asked.page_token.as_ref().filter(|token| !token.is_empty());
     let place = match (token, asked.page_size) {
         (Some(token), _) => Some(bound.open(secret, token)?),
-        (None, Some(size)) => Some(Place::first(size)?),
+        (None, Some(size)) => Some(PagePosition::first(size)?),
         (None, None) => None,
     };
     let page = place.as_ref().map(|place| Page { size: place.size, after: place.after.clone() });
@@ -204,7 +204,7 @@ async fn list(
     let results = answer.ids;
     Ok(Json(match place {
         None => ListOut::Whole { results },
-        Some(Place { size, .. }) => {
+        Some(PagePosition { size, .. }) => {
             let next_page_token = answer.next_after.map(|after| bound.token(secret, size, &after));
             ListOut::Page { results, next_page_token }
         }

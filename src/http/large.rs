@@ -128,7 +128,7 @@ struct Unencoded(Arc<Mutex<Option<Encode>>>);
 /// An answer whose value is encoded by [`encoded`].
 pub(super) fn left_for_later(mut response: Response, value: impl Serialize + Send + 'static) -> Response {
     let encode: Encode = Box::new(move |account| {
-        let mut text = Held { text: Vec::new(), meter: Meter::new(Some(account)), refused: None };
+        let mut text = EncodedText { text: Vec::new(), meter: Meter::new(Some(account)), refused: None };
         let outcome = serde_json::to_writer(&mut text, &value);
         match (outcome, text.refused) {
             (Ok(()), _) => Ok(text.text),
@@ -161,13 +161,13 @@ pub(super) async fn encoded(mut response: Response, app: &AppState, account: Arc
 }
 
 /// A text that grows on an account.
-struct Held {
+struct EncodedText {
     text: Vec<u8>,
     meter: Meter,
     refused: Option<NoRoom>,
 }
 
-impl Write for Held {
+impl Write for EncodedText {
     fn write(&mut self, part: &[u8]) -> io::Result<usize> {
         let length = self.text.len() + part.len();
         if length > self.text.capacity() {

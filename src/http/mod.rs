@@ -33,6 +33,7 @@ mod headers;
 mod json;
 mod large;
 mod local;
+mod malformed;
 mod metrics;
 mod openapi;
 mod page;
@@ -41,7 +42,7 @@ mod parity;
 mod policy;
 mod queries;
 mod rate;
-mod refusal;
+
 mod seats;
 mod serve;
 mod status;

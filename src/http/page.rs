@@ -27,12 +27,12 @@ const TAG: usize = 32;
 
 /// Where a page starts and how long it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct PagePosition {
     pub(super) size: usize,
     pub(super) after: Option<String>,
 }
 
-impl Place {
+impl PagePosition {
     /// The first page of the asked size.
     pub(super) fn first(size: usize) -> Result<Self, ApiError> {
         if size < LEAST_PAGE {
@@ -64,20 +64,20 @@ impl Bound<'_> {
     }
 
     /// The place that a token names.
-    pub(super) fn open(&self, secret: &[u8], token: &str) -> Result<Place, ApiError> {
+    pub(super) fn open(&self, secret: &[u8], token: &str) -> Result<PagePosition, ApiError> {
         self.verified(secret, token).ok_or_else(|| {
             ApiError::BadRequest("`page_token` is damaged or belongs to another question".to_owned())
         })
     }
 
-    fn verified(&self, secret: &[u8], token: &str) -> Option<Place> {
+    fn verified(&self, secret: &[u8], token: &str) -> Option<PagePosition> {
         let bytes = BASE64_URL_SAFE_NO_PAD.decode(token).ok()?;
         let (signed, tag) = bytes.split_at_checked(bytes.len().checked_sub(TAG)?)?;
         self.mac(secret, signed).verify_slice(tag).ok()?;
         let (&[version], rest) = signed.split_first_chunk()?;
         let (size, after) = rest.split_first_chunk()?;
         let after = std::str::from_utf8(after).ok()?;
-        let place = Place { size: usize::from_be_bytes(*size), after: Some(after.to_owned()) };
+        let place = PagePosition { size: usize::from_be_bytes(*size), after: Some(after.to_owned()) };
         (version == VERSION).then_some(place)
     }
 
@@ -140,7 +140,7 @@ mod tests {
         for after in ["", "doc-7", "ümläut", "'; DROP TABLE facts; --"] {
             let token = bound(&ada, &[]).token(SECRET, 12_345, after);
             let place = bound(&ada, &[]).open(SECRET, &token).unwrap();
-            assert_eq!(place, Place { size: 12_345, after: Some(after.into()) });
+            assert_eq!(place, PagePosition { size: 12_345, after: Some(after.into()) });
         }
     }
 
@@ -188,8 +188,8 @@ mod tests {
 
     #[test]
     fn a_page_has_a_least_size() {
-        assert!(Place::first(9_999).is_err());
-        assert_eq!(Place::first(10_000).unwrap().size, 10_000);
-        assert_eq!(Place::first(usize::MAX).unwrap().size, MOST_PAGE);
+        assert!(PagePosition::first(9_999).is_err());
+        assert_eq!(PagePosition::first(10_000).unwrap().size, 10_000);
+        assert_eq!(PagePosition::first(usize::MAX).unwrap().size, MOST_PAGE);
     }
 }

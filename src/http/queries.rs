@@ -105,7 +105,7 @@ struct ConstraintIn {
 }
 
 /// One answer: the value of each variable.
-type Binding = BTreeMap<String, Option<String>>;
+type AssignmentOut = BTreeMap<String, Option<String>>;
 
 /// Ask for the values of variables of which predicates hold
 #[utoipa::path(
@@ -133,7 +133,7 @@ type Binding = BTreeMap<String, Option<String>>;
 async fn evaluate(
     ReadAccess(environment): ReadAccess,
     Json(Object(mut asked)): Json<Object<EvaluateIn>>,
-) -> Result<Json<Results<Binding>>, ApiError> {
+) -> Result<Json<Results<AssignmentOut>>, ApiError> {
     let context = facts(asked.context_facts.take());
     Ok(Json(Results { results: environment.engine.evaluate(asked.query(), context).await? }))
 }

@@ -25,7 +25,7 @@ enum Rank {
 }
 
 /// A place in the order of those that could give way: the rank, and since when.
-type Place = (Rank, u64);
+type SeatOrder = (Rank, u64);
 
 /// The seats behind one listener.
 #[derive(Debug)]
@@ -37,7 +37,7 @@ pub(super) struct Seats {
 #[derive(Debug, Default)]
 struct Order {
     next: u64,
-    resting: BTreeMap<Place, Arc<Leave>>,
+    resting: BTreeMap<SeatOrder, Arc<Leave>>,
 }
 
 impl Seats {
@@ -74,7 +74,7 @@ impl Seats {
 pub(super) struct Seat {
     seats: Arc<Seats>,
     /// Where it stands among those that could give way, if it could.
-    place: Mutex<Option<Place>>,
+    place: Mutex<Option<SeatOrder>>,
     heard: AtomicBool,
     leave: Arc<Leave>,
     _permit: Option<OwnedSemaphorePermit>,

@@ -12,7 +12,7 @@
 //! closed connection lingers: what still comes is read and dropped, for a bounded time.
 //!
 //! ```text
-//! socket ─→ Patient: time to write, lingering close ─→ TLS, if configured ─→ hyper: time for a head ─→ router
+//! socket ─→ TimedStream: time to write, lingering close ─→ TLS, if configured ─→ hyper: time for a head ─→ router
 //! ```
 //!
 //! TLS stands above what waits, so that its own bytes cannot stall either. A handshake holds the connection's
@@ -21,7 +21,7 @@
 use super::accept::Failures;
 use super::metrics::Metrics;
 use super::seats::{Leave, Seat, Seats};
-use super::{AppState, Tls, refusal};
+use super::{AppState, Tls, malformed};
 use axum::Router;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -51,30 +51,30 @@ const METRICS_CONNECTIONS: usize = 16;
 
 /// Answers the listener's connections until `shutdown` is ready, then finishes what it accepted.
 pub async fn serve(listener: TcpListener, app: Arc<AppState>, shutdown: impl Future<Output = ()>) {
-    let door = Door {
+    let server = Server {
         router: super::router(Arc::clone(&app)),
         tls: app.tls.clone(),
         metrics: Some(Arc::clone(&app.metrics)),
         max_connections: app.config.max_connections,
         app,
     };
-    door.answer(listener, shutdown).await;
+    server.run(listener, shutdown).await;
 }
 
 /// Answers `/metrics` and nothing else, without a key, until `shutdown` is ready.
 pub async fn serve_metrics(listener: TcpListener, app: Arc<AppState>, shutdown: impl Future<Output = ()>) {
-    let door = Door {
+    let server = Server {
         router: super::metrics::open_router(Arc::clone(&app)),
         tls: None,
         metrics: None,
         max_connections: METRICS_CONNECTIONS,
         app,
     };
-    door.answer(listener, shutdown).await;
+    server.run(listener, shutdown).await;
 }
 
 /// What stands behind a listener.
-struct Door {
+struct Server {
     app: Arc<AppState>,
     router: Router,
     tls: Option<Arc<Tls>>,
@@ -83,8 +83,8 @@ struct Door {
     max_connections: usize,
 }
 
-impl Door {
-    async fn answer(self, listener: TcpListener, shutdown: impl Future<Output = ()>) {
+impl Server {
+    async fn run(self, listener: TcpListener, shutdown: impl Future<Output = ()>) {
         let config = &self.app.config;
         let mut protocol = http1::Builder::new();
         // Without `pipeline_flush`: it keeps an answer back while bytes are unread, those of a broken body
@@ -103,8 +103,8 @@ impl Door {
             match accepted {
                 Ok((stream, seat)) => {
                     failures.end();
-                    let stream = Patient::new(stream, config.answer_time, stopping.clone(), seat.leave());
-                    tokio::spawn(self.talk(protocol.clone(), stream, stopping.clone(), seat));
+                    let stream = TimedStream::new(stream, config.answer_time, stopping.clone(), seat.leave());
+                    tokio::spawn(self.serve_connection(protocol.clone(), stream, stopping.clone(), seat));
                 }
                 Err(error) => tokio::time::sleep(failures.add(&error)).await,
             }
@@ -124,10 +124,10 @@ impl Door {
     }
 
     /// Shakes hands on a connection, if it is to be secure, and answers it until either side ends it.
-    fn talk(
+    fn serve_connection(
         &self,
         protocol: http1::Builder,
-        stream: Patient,
+        stream: TimedStream,
         mut stopping: watch::Receiver<()>,
         seat: Seat,
     ) -> impl Future<Output = ()> + Send + use<> {
@@ -138,7 +138,7 @@ impl Door {
             let _open = metrics.as_ref().map(Metrics::connected);
             let leave = seat.leave();
             let Some(acceptor) = acceptor else {
-                return converse(protocol, stream, router, stopping, seat).await;
+                return answer_requests(protocol, stream, router, stopping, seat).await;
             };
             let handshake = tokio::time::timeout(handshake_time, acceptor.accept(stream));
             let shaken = tokio::select! {
@@ -147,7 +147,7 @@ impl Door {
                 () = leave.asked() => return,
             };
             match shaken {
-                Ok(stream) => converse(protocol, stream, router, stopping, seat).await,
+                Ok(stream) => answer_requests(protocol, stream, router, stopping, seat).await,
                 Err(error) => {
                     tracing::debug!(%error, "a connection ended in its handshake");
                     if let Some(metrics) = metrics {
@@ -171,7 +171,7 @@ async fn accept(listener: &TcpListener, seats: &Arc<Seats>) -> io::Result<(TcpSt
 }
 
 /// Answers one connection until either side ends it.
-async fn converse(
+async fn answer_requests(
     protocol: http1::Builder,
     stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
     router: Router,
@@ -216,7 +216,7 @@ async fn converse(
 ///
 /// A write that makes no progress fails after a while. A refusal of the protocol itself gets a body. Once closed, it
 /// drops what is still sent before it lets go.
-struct Patient {
+struct TimedStream {
     stream: TcpStream,
     write_time: Duration,
     stalled: Option<Pin<Box<Sleep>>>,
@@ -224,30 +224,39 @@ struct Patient {
     leaves: Option<Pin<Box<Sleep>>>,
     stopping: watch::Receiver<()>,
     leave: Arc<Leave>,
-    refusal: Option<Refusal>,
-    rest: Option<Rest>,
+    replacement: Option<Replacement>,
+    linger: Option<Linger>,
 }
 
 /// What is written instead of what was to be written, and how much of it has been.
-struct Refusal {
+struct Replacement {
     bytes: Vec<u8>,
     written: usize,
 }
 
 /// How much longer a closed stream lingers.
-struct Rest {
+struct Linger {
     ends: Instant,
     timer: Pin<Box<Sleep>>,
 }
 
-impl Patient {
+impl TimedStream {
     fn new(
         stream: TcpStream,
         write_time: Duration,
         stopping: watch::Receiver<()>,
         leave: Arc<Leave>,
     ) -> Self {
-        Self { stream, write_time, stalled: None, leaves: None, stopping, leave, refusal: None, rest: None }
+        Self {
+            stream,
+            write_time,
+            stalled: None,
+            leaves: None,
+            stopping,
+            leave,
+            replacement: None,
+            linger: None,
+        }
     }
 
     /// Ready once the other side has closed and has waited long enough. Polled whenever there is nothing to write, which is
@@ -286,36 +295,36 @@ impl Patient {
     }
 
     /// Whether a refusal is written instead of these bytes, from now on if they end with one.
-    fn refuses(&mut self, before: &[io::IoSlice<'_>], last: &[u8]) -> bool {
-        if self.refusal.is_none()
-            && let Some(refusal) = refusal::instead_of(last)
+    fn replaces(&mut self, before: &[io::IoSlice<'_>], last: &[u8]) -> bool {
+        if self.replacement.is_none()
+            && let Some(replacement) = malformed::instead_of(last)
         {
             let before = before.iter().flat_map(|slice| slice.iter().copied());
-            self.refusal = Some(Refusal { bytes: before.chain(refusal).collect(), written: 0 });
+            self.replacement = Some(Replacement { bytes: before.chain(replacement).collect(), written: 0 });
         }
-        self.refusal.is_some()
+        self.replacement.is_some()
     }
 
     /// Writes a refusal in full; it is the last that is written.
-    fn poll_refuse(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        while let Some(refusal) = &mut self.refusal
-            && let Some(left) = refusal.bytes.get(refusal.written..).filter(|left| !left.is_empty())
+    fn poll_replace(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        while let Some(replacement) = &mut self.replacement
+            && let Some(left) = replacement.bytes.get(replacement.written..).filter(|left| !left.is_empty())
         {
             let written = Pin::new(&mut self.stream).poll_write(context, left);
             let n = ready!(self.in_time(written, context))?;
-            if let Some(refusal) = &mut self.refusal {
-                refusal.written += n;
+            if let Some(replacement) = &mut self.replacement {
+                replacement.written += n;
             }
         }
         Poll::Ready(Ok(()))
     }
 
-    fn poll_drop_rest(&mut self, context: &mut Context<'_>) -> Poll<()> {
+    fn poll_linger(&mut self, context: &mut Context<'_>) -> Poll<()> {
         // A shutdown waits for answers, not for clients that are in no hurry to hang up; nor does who needs the seat.
         if self.leave.is_asked() || self.stopping.has_changed().unwrap_or(true) {
             return Poll::Ready(());
         }
-        let rest = self.rest.get_or_insert_with(|| Rest {
+        let linger = self.linger.get_or_insert_with(|| Linger {
             ends: Instant::now() + LINGER_TIME,
             timer: Box::pin(tokio::time::sleep(LINGER_QUIET)),
         });
@@ -325,19 +334,19 @@ impl Patient {
             match Pin::new(&mut self.stream).poll_read(context, &mut buffer) {
                 Poll::Ready(Ok(())) if !buffer.filled().is_empty() => {
                     let quiet = Instant::now() + LINGER_QUIET;
-                    rest.timer.as_mut().reset(quiet.min(rest.ends));
-                    if quiet > rest.ends + LINGER_QUIET {
+                    linger.timer.as_mut().reset(quiet.min(linger.ends));
+                    if quiet > linger.ends + LINGER_QUIET {
                         return Poll::Ready(());
                     }
                 }
                 Poll::Ready(_) => return Poll::Ready(()),
-                Poll::Pending => return rest.timer.as_mut().poll(context),
+                Poll::Pending => return linger.timer.as_mut().poll(context),
             }
         }
     }
 }
 
-impl AsyncRead for Patient {
+impl AsyncRead for TimedStream {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -347,14 +356,14 @@ impl AsyncRead for Patient {
     }
 }
 
-impl AsyncWrite for Patient {
+impl AsyncWrite for TimedStream {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        if self.refuses(&[], bytes) {
-            return self.poll_refuse(context).map_ok(|()| bytes.len());
+        if self.replaces(&[], bytes) {
+            return self.poll_replace(context).map_ok(|()| bytes.len());
         }
         let written = Pin::new(&mut self.stream).poll_write(context, bytes);
         self.in_time(written, context)
@@ -366,10 +375,10 @@ impl AsyncWrite for Patient {
         slices: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         if let Some((last, before)) = slices.split_last()
-            && self.refuses(before, last)
+            && self.replaces(before, last)
         {
             let length = slices.iter().map(|slice| slice.len()).sum();
-            return self.poll_refuse(context).map_ok(|()| length);
+            return self.poll_replace(context).map_ok(|()| length);
         }
         let written = Pin::new(&mut self.stream).poll_write_vectored(context, slices);
         self.in_time(written, context)
@@ -388,6 +397,6 @@ impl AsyncWrite for Patient {
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         ready!(Pin::new(&mut self.stream).poll_shutdown(context))?;
-        self.poll_drop_rest(context).map(Ok)
+        self.poll_linger(context).map(Ok)
     }
 }

@@ -47,7 +47,7 @@ enum Cut {
 }
 
 /// Some of the list, and whether there may be more.
-type Part = Result<(Bytes, bool), Cut>;
+type ReadPart = Result<(Bytes, bool), Cut>;
 
 /// The answer with all facts of a reading. The first part is read before, so that a store that fails is an error.
 pub(super) async fn facts(
@@ -80,12 +80,12 @@ struct List {
 
 impl List {
     /// The next part.
-    async fn part(self: Arc<Self>, is_first: bool) -> Part {
+    async fn part(self: Arc<Self>, is_first: bool) -> ReadPart {
         let (turns, asker) = (Arc::clone(&self.turns), self.asker);
         turns.run(asker, move || self.read(is_first)).await?
     }
 
-    fn read(&self, is_first: bool) -> Part {
+    fn read(&self, is_first: bool) -> ReadPart {
         let mut text = Vec::with_capacity(PART + PART / 8);
         if is_first {
             text.push(b'[');
@@ -120,7 +120,7 @@ enum Next {
     /// What is read once there is room for it.
     Due,
     /// What is being read.
-    Reading(Pin<Box<dyn Future<Output = Part> + Send>>),
+    Reading(Pin<Box<dyn Future<Output = ReadPart> + Send>>),
     /// Nothing.
     End,
 }

@@ -3,7 +3,7 @@
 //! The tests of a policy bring their own facts, so they need no connection to the store, and nobody who asks the store
 //! waits for them.
 
-use super::connect::{Place, StoreOptions};
+use super::connect::{Location, StoreOptions};
 use super::error::StoreError;
 use super::pool::guarded;
 use super::reader::Reader;
@@ -21,7 +21,7 @@ where
     F: FnOnce(&Reader) -> Result<T, StoreError> + Send + 'static,
 {
     let options = StoreOptions { query_time: time, ..StoreOptions::default() };
-    let reader = Reader::new(Place::memory().reader(&options)?, time)?;
+    let reader = Reader::new(Location::memory().reader(&options)?, time)?;
     // Dropped with this future, which ends the closure.
     let _running = reader.allow(Instant::now().checked_add(time), None);
     let (tell, answer) = oneshot::channel();

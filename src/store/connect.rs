@@ -89,14 +89,14 @@ const PREPARED: usize = 512;
 
 /// Where a store is.
 #[derive(Debug)]
-pub(super) enum Place {
+pub(super) enum Location {
     /// In a directory, which the file locks.
     Directory { database: PathBuf, lock: File },
     /// In memory, under this name.
     Memory { name: String },
 }
 
-impl Place {
+impl Location {
     /// Makes the directory and its files where they are missing, and locks it.
     pub(super) fn directory(dir: &Path) -> Result<Self, StoreError> {
         let mut lock = lock(dir)?;
@@ -249,12 +249,12 @@ fn has_begun(lock: &mut File) -> bool {
 /// Makes the writer's connection durable; the file is known to be ours, and its log to be its own.
 pub(super) fn prepare_writer(
     conn: &Connection,
-    place: &Place,
+    place: &Location,
     options: &StoreOptions,
 ) -> Result<(), StoreError> {
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)?;
     match place {
-        Place::Directory { .. } => {
+        Location::Directory { .. } => {
             conn.pragma_update(None, "page_size", PAGE_BYTES)?;
             let mode: String = conn.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get(0))?;
             if mode != "wal" {
@@ -263,7 +263,7 @@ pub(super) fn prepare_writer(
             conn.pragma_update(None, "synchronous", "FULL")?;
             conn.pragma_update_and_check(None, "journal_size_limit", 1_i64 << 27, |_| Ok(()))?;
         }
-        Place::Memory { .. } => {}
+        Location::Memory { .. } => {}
     }
     conn.pragma_update(None, "cache_size", -WRITER_CACHE_KIB)?;
     if let Some(bytes) = options.max_bytes {

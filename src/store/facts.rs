@@ -8,7 +8,7 @@ use super::fact::{ArgPattern, Fact, FactPage, FactPattern, Stats};
 use super::reader::Reader;
 use super::relation::{Directory, Relations};
 use super::signature::{self, StoredRelation};
-use super::value::{Held, Param};
+use super::value::{CompactValue, Param};
 use rusqlite::{Connection, params_from_iter};
 use std::cmp::Ordering;
 
@@ -28,7 +28,7 @@ pub(super) fn insert(
         let Some(first) = run.first() else { continue };
         let entry = directory.place_of(conn, first)?;
         let columns: Vec<usize> = entry.relation.columns().map(|(idx, _)| idx).collect();
-        let mut rows: Vec<Vec<Held<'_>>> = run.iter().map(|fact| row(fact, &columns)).collect();
+        let mut rows: Vec<Vec<CompactValue<'_>>> = run.iter().map(|fact| row(fact, &columns)).collect();
         rows.sort_unstable();
         let mut statement = conn.prepare_cached(&entry.insert_sql)?;
         let mut new = 0_u64;
@@ -45,8 +45,8 @@ pub(super) fn insert(
 }
 
 /// What the columns for these arguments hold of a fact.
-fn row<'f>(fact: &'f Fact, columns: &[usize]) -> Vec<Held<'f>> {
-    columns.iter().filter_map(|idx| fact.args.get(*idx)).map(|arg| Held::of(&arg.id)).collect()
+fn row<'f>(fact: &'f Fact, columns: &[usize]) -> Vec<CompactValue<'f>> {
+    columns.iter().filter_map(|idx| fact.args.get(*idx)).map(|arg| CompactValue::of(&arg.id)).collect()
 }
 
 /// Facts that are equal here have one place.

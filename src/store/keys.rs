@@ -92,12 +92,12 @@ impl std::fmt::Debug for NewKey {
 /// All keys, by id.
 #[derive(Debug, Default)]
 pub(super) struct KeyRing {
-    keys: FxHashMap<String, Held>,
+    keys: FxHashMap<String, KeyEntry>,
 }
 
 /// A key in memory.
 #[derive(Debug)]
-struct Held {
+struct KeyEntry {
     digest: KeyDigest,
     key: Key,
     used: Arc<Use>,
@@ -143,7 +143,7 @@ impl KeyRing {
                 let used = saved.get(&key.id).copied().unwrap_or(NEVER);
                 Arc::new(Use { noted: used.into(), saved: used.into() })
             });
-            ring.keys.insert(key.id.clone(), Held { digest: row.get(6)?, key, used });
+            ring.keys.insert(key.id.clone(), KeyEntry { digest: row.get(6)?, key, used });
         }
         Ok(ring)
     }
@@ -172,7 +172,7 @@ impl KeyRing {
     /// Uses that the file shall know of: all of them at the end, before that those that are long past what it says.
     fn unsaved(&self, at_end: bool) -> Vec<(String, i64)> {
         let least = if at_end { 1 } else { SAVED };
-        let unsaved = |(id, held): (&String, &Held)| {
+        let unsaved = |(id, held): (&String, &KeyEntry)| {
             let [noted, saved] =
                 [&held.used.noted, &held.used.saved].map(|time| time.load(Ordering::Relaxed));
             (noted - saved >= least).then(|| (id.clone(), noted))

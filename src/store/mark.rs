@@ -18,7 +18,7 @@
 //! whole all the same. After a power failure it may lag behind, and then notices less; it is never ahead of what
 //! is on the disk, as the commit was synced before. So it refuses nothing that is whole.
 
-use super::connect::{Place, private_file, sync_directory};
+use super::connect::{Location, private_file, sync_directory};
 use super::error::StoreError;
 use super::{keys, log};
 use rusqlite::{Connection, OptionalExtension};
@@ -237,7 +237,7 @@ pub(super) struct Tally {
 
 impl Tally {
     /// Begins a session of a store whose mark was found to fit.
-    pub(super) fn begin(conn: &Connection, place: &Place) -> Result<Self, StoreError> {
+    pub(super) fn begin(conn: &Connection, place: &Location) -> Result<Self, StoreError> {
         let held = Progress::load(conn)?;
         let mut tally =
             Self { progress: held.unwrap_or(Progress { session: Session::Rest, writes: 0 }), mark: None };

@@ -15,7 +15,7 @@
 //!   nothing. Neither depends on how the process ends.
 //! - A batch is applied wholly, in order, at one moment for every reader.
 //! - Take [`Store::relations`] first, then read: every table of the snapshot exists while it is held, and
-//!   every fact acknowledged before is in one of them. [`Store::whole`] around both makes that every fact of the moment
+//!   every fact acknowledged before is in one of them. [`Store::consistently`] around both makes that every fact of the moment
 //!   that is read.
 //! - What contradicts itself is not served: `migrate` and `damage` say what is looked at, and what nobody can see.
 //! - One process serves a directory at a time; others may look at it meanwhile, as a [`Snapshot`], and copy it.
@@ -23,9 +23,9 @@
 //! Not here: which facts a policy accepts, and how a question becomes SQL (`engine`).
 
 mod aside;
-mod attempt;
 mod backup;
 mod connect;
+mod consistent_read;
 mod damage;
 mod digest;
 mod error;
@@ -33,6 +33,7 @@ mod fact;
 mod facts;
 mod keys;
 mod log;
+mod long_queue;
 mod mark;
 mod migrate;
 mod policy;
@@ -47,15 +48,14 @@ mod snapshot;
 #[cfg(test)]
 mod tests;
 mod transaction;
-mod turns;
 mod value;
 mod watch;
 mod writer;
 
 pub use aside::aside;
-pub use attempt::Attempt;
 pub use backup::restore;
 pub use connect::StoreOptions;
+pub use consistent_read::ConsistentRead;
 pub use digest::KeyDigest;
 pub use error::StoreError;
 pub use fact::{Applied, ArgPattern, Change, Fact, FactPage, FactPattern, Stats, Value};
@@ -72,7 +72,7 @@ pub use snapshot::{Holdings, Snapshot};
 pub use value::Param;
 
 use crate::share::Asker;
-use connect::Place;
+use connect::Location;
 use mark::Tally;
 use pool::Pool;
 use published::Published;
@@ -85,12 +85,12 @@ use writer::Writer;
 /// A handle of an open store; clones share it. The last one closes it, and waits for the writes in its queue.
 #[derive(Clone, Debug)]
 pub struct Store {
-    shared: Arc<Shared>,
+    shared: Arc<StoreState>,
     asker: Asker,
 }
 
 #[derive(Debug)]
-struct Shared {
+struct StoreState {
     pool: Pool,
     writer: Writer,
     published: Arc<Published>,
@@ -98,7 +98,7 @@ struct Shared {
     files: Vec<PathBuf>,
 }
 
-impl Drop for Shared {
+impl Drop for StoreState {
     fn drop(&mut self) {
         // The readers first: the last connection to close empties the log into the file, and they may not write.
         self.pool.close();
@@ -110,7 +110,7 @@ impl Store {
     /// Opens the store in a directory, which is made if it does not exist. Blocks while it checks the file.
     pub fn open(dir: &Path, options: &StoreOptions) -> Result<Self, StoreError> {
         let is_new = !dir.exists();
-        let opened = Place::directory(dir).and_then(|place| Self::open_at(place, options));
+        let opened = Location::directory(dir).and_then(|place| Self::open_at(place, options));
         opened.map_err(|error| {
             if is_new && !matches!(error, StoreError::Locked(_)) {
                 // Half a store would be in the way of the next start. The first error is the one that explains.
@@ -123,10 +123,10 @@ impl Store {
     /// An empty store that ends with its last handle. Here, other than in a file, a reader and the writer wait for each
     /// other: for tests and trials.
     pub fn in_memory(options: &StoreOptions) -> Result<Self, StoreError> {
-        Self::open_at(Place::memory(), options)
+        Self::open_at(Location::memory(), options)
     }
 
-    fn open_at(mut place: Place, options: &StoreOptions) -> Result<Self, StoreError> {
+    fn open_at(mut place: Location, options: &StoreOptions) -> Result<Self, StoreError> {
         if let [database, log, ..] = place.files().as_slice() {
             damage::examine(database, log)?;
         }
@@ -155,7 +155,7 @@ impl Store {
         let writer = Writer::start(conn, place, tally, Arc::clone(&published))?;
         // In memory a reader and the writer wait for each other.
         let pool = Pool::new(brief, long, options, !files.is_empty());
-        let shared = Shared { pool, writer, published, secret, files };
+        let shared = StoreState { pool, writer, published, secret, files };
         Ok(Self { shared: Arc::new(shared), asker: Asker::default() })
     }
 
@@ -254,7 +254,7 @@ impl Store {
 
     /// The stored facts that match, at most `limit` of them.
     pub async fn facts(&self, pattern: FactPattern, limit: usize) -> Result<FactPage, StoreError> {
-        self.whole(|attempt| {
+        self.consistently(|attempt| {
             let (relations, pattern) = (self.relations(), pattern.clone());
             attempt.read_brief(move |reader| {
                 reader.snapshot(|reader| facts::find(reader, &relations, &pattern, limit))

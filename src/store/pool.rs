@@ -16,8 +16,8 @@
 
 use super::connect::StoreOptions;
 use super::error::StoreError;
+use super::long_queue::LongQueue;
 use super::reader::{Reader, Running};
-use super::turns::Turns;
 use crate::share::Asker;
 use parking_lot::Mutex;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -42,13 +42,13 @@ const MUCH_PATIENCE: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub(super) struct Pool {
     brief: Lane,
-    long: Turns,
+    long: LongQueue,
     /// How long a question may run.
     limit: Duration,
     /// How long it may wait before.
     wait: Duration,
     /// Whether a reader never waits for the writer, who may take its time.
-    waits_for_none: bool,
+    readers_never_block: bool,
     /// Ends what runs.
     all: Mutex<Vec<Running>>,
 }
@@ -70,16 +70,16 @@ impl Pool {
         brief: Vec<Reader>,
         long: Vec<Reader>,
         options: &StoreOptions,
-        waits_for_none: bool,
+        readers_never_block: bool,
     ) -> Self {
         let all = brief.iter().chain(&long).map(Reader::end).collect();
         Self {
             brief: Lane::new(brief),
             // Where all questions are long ones, none has to give way.
-            long: Turns::new(long, waits_for_none),
+            long: LongQueue::new(long, readers_never_block),
             limit: options.query_time,
             wait: options.query_wait,
-            waits_for_none,
+            readers_never_block,
             all: Mutex::new(all),
         }
     }
@@ -111,7 +111,7 @@ impl Pool {
         T: Send + 'static,
         F: Fn(&Reader) -> Result<T, StoreError> + Send + 'static,
     {
-        if !self.waits_for_none {
+        if !self.readers_never_block {
             return self.run(asker, until, read).await;
         }
         let loan = self.brief.lend().await?;

@@ -15,7 +15,7 @@ pub(super) struct Published {
     pub(super) relations: RwLock<Arc<Relations>>,
     /// The generation of the relations that hold all facts there are. INVARIANT: it is raised before the commit that
     /// makes a relation, and so before anybody can read a fact beside it.
-    pub(super) coming: AtomicU64,
+    pub(super) pending_generation: AtomicU64,
     /// The keys.
     pub(super) keys: RwLock<Arc<KeyRing>>,
     /// What keeps the log from starting over until it has been read, or cut.

@@ -33,7 +33,7 @@ pub struct Relations {
 
 /// One relation as the writer knows it.
 #[derive(Debug)]
-pub(super) struct Entry {
+pub(super) struct RelationEntry {
     id: i64,
     pub(super) relation: StoredRelation,
     pub(super) insert_sql: String,
@@ -41,7 +41,7 @@ pub(super) struct Entry {
     counted: bool,
 }
 
-impl Entry {
+impl RelationEntry {
     fn new(id: i64, predicate: &str, args: Vec<StoredArg>, n_facts: u64) -> Self {
         let relation = StoredRelation::numbered(id, predicate, args);
         Self { id, insert_sql: relation.insert_sql(), relation, n_facts, counted: true }
@@ -57,7 +57,7 @@ impl Entry {
 /// The writer's view of the relations.
 #[derive(Debug, Default)]
 pub(super) struct Directory {
-    entries: Vec<Entry>,
+    entries: Vec<RelationEntry>,
     by_predicate: FxHashMap<String, Vec<usize>>,
     /// Whether the set of relations differs from what was last published.
     pub(super) changed: bool,
@@ -83,12 +83,12 @@ impl Directory {
             let args: String = row.get(2)?;
             let args = serde_json::from_str(&args)
                 .map_err(|error| StoreError::Corrupt(format!("arguments of a relation: {error}")))?;
-            directory.push(Entry::new(row.get(0)?, &predicate, args, row.get(3)?));
+            directory.push(RelationEntry::new(row.get(0)?, &predicate, args, row.get(3)?));
         }
         Ok(directory)
     }
 
-    fn push(&mut self, entry: Entry) -> usize {
+    fn push(&mut self, entry: RelationEntry) -> usize {
         let idx = self.entries.len();
         self.by_predicate.entry(entry.relation.predicate.clone()).or_default().push(idx);
         self.entries.push(entry);
@@ -96,7 +96,11 @@ impl Directory {
     }
 
     /// The relation in which a fact has its place, made if it does not exist.
-    pub(super) fn place_of(&mut self, conn: &Connection, fact: &Fact) -> Result<&mut Entry, StoreError> {
+    pub(super) fn place_of(
+        &mut self,
+        conn: &Connection,
+        fact: &Fact,
+    ) -> Result<&mut RelationEntry, StoreError> {
         let mut args = signature::own(fact);
         if self.find(&fact.predicate, &args).is_none() && self.n_names(fact) >= MAX_NAMES {
             args = signature::shared(fact);
@@ -138,13 +142,13 @@ impl Directory {
         let text = serde_json::to_string(&args).map_err(|error| StoreError::Bug(error.to_string()))?;
         conn.prepare_cached("INSERT INTO relation (predicate, args, facts) VALUES (?1, ?2, 0)")?
             .execute((predicate, text))?;
-        let entry = Entry::new(conn.last_insert_rowid(), predicate, args, 0);
+        let entry = RelationEntry::new(conn.last_insert_rowid(), predicate, args, 0);
         entry.relation.create(conn)?;
         self.changed = true;
         Ok(self.push(entry))
     }
 
-    pub(super) fn entry(&mut self, idx: usize) -> Result<&mut Entry, StoreError> {
+    pub(super) fn entry(&mut self, idx: usize) -> Result<&mut RelationEntry, StoreError> {
         self.entries.get_mut(idx).ok_or_else(|| StoreError::Bug(format!("no relation at {idx}")))
     }
 

@@ -49,16 +49,16 @@ impl ToSql for Param {
 
 /// A value in its compact form.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Held<'t>(Compact<'t>);
+pub(super) struct CompactValue<'t>(Compact<'t>);
 
-impl<'t> Held<'t> {
+impl<'t> CompactValue<'t> {
     /// The form of a text.
     pub(super) fn of(text: &'t str) -> Self {
         Self(compact(text))
     }
 }
 
-impl ToSql for Held<'_> {
+impl ToSql for CompactValue<'_> {
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
         Ok(match &self.0 {
             Compact::Integer(number) => ToSqlOutput::Owned(Owned::Integer(*number)),

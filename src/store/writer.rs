@@ -21,7 +21,7 @@
 //! Where processors are short, questions go before writes: the thread has a lower priority than those that answer.
 //! A batch waits a little longer then, instead of every question that meets it.
 
-use super::connect::Place;
+use super::connect::Location;
 use super::error::StoreError;
 use super::keys::{self, KeyRing};
 use super::log::Log;
@@ -77,12 +77,12 @@ impl Writer {
     /// Publishes what the file holds and starts the thread, which keeps the place locked until it ends.
     pub(super) fn start(
         conn: Connection,
-        place: Place,
+        place: Location,
         tally: Tally,
         published: Arc<Published>,
     ) -> Result<Self, StoreError> {
         let (queue, jobs) = flume::bounded(QUEUE);
-        let mut state = State::new(conn, place, tally, published)?;
+        let mut state = WriterState::new(conn, place, tally, published)?;
         let thread = thread::Builder::new()
             .name("store-writer".into())
             .spawn(move || {
@@ -115,10 +115,10 @@ impl Writer {
     }
 }
 
-struct State {
+struct WriterState {
     // Fields are dropped in this order: the file is closed before the lock is given up.
     conn: Connection,
-    place: Place,
+    place: Location,
     published: Arc<Published>,
     directory: Directory,
     retired: Retired,
@@ -131,10 +131,10 @@ struct State {
     broken: Option<Fault>,
 }
 
-impl State {
+impl WriterState {
     fn new(
         mut conn: Connection,
-        place: Place,
+        place: Location,
         tally: Tally,
         published: Arc<Published>,
     ) -> Result<Self, StoreError> {
@@ -320,7 +320,7 @@ impl State {
         let writes = self.tally.count(&self.conn, changes)?;
         let news = self.news(pending)?;
         if self.directory.changed {
-            self.published.coming.store(self.generation + 1, Ordering::SeqCst);
+            self.published.pending_generation.store(self.generation + 1, Ordering::SeqCst);
         }
         // A transaction that changed nothing writes nothing here, and costs nothing.
         self.conn.prepare_cached("COMMIT")?.execute([])?;
@@ -345,7 +345,7 @@ impl State {
             self.generation = relations.generation;
             self.retired.watch(&relations);
             *self.published.relations.write() = relations;
-            self.published.coming.store(self.generation, Ordering::SeqCst);
+            self.published.pending_generation.store(self.generation, Ordering::SeqCst);
             self.directory.changed = false;
         }
         if let Some(keys) = news.keys {
@@ -369,7 +369,7 @@ impl State {
 
     fn restore(&mut self) -> Result<(), StoreError> {
         // What was coming does not come, and who waits for it must not wait for ever.
-        self.published.coming.store(self.generation, Ordering::SeqCst);
+        self.published.pending_generation.store(self.generation, Ordering::SeqCst);
         if !self.conn.is_autocommit() {
             self.conn.execute_batch("ROLLBACK")?;
         }

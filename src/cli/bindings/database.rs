@@ -25,7 +25,7 @@ pub(super) struct Column {
     /// What its values are.
     pub(super) ty: ColumnType,
     /// Where it is read from; `None` for what is computed.
-    pub(super) origin: Option<Origin>,
+    pub(super) origin: Option<ColumnOrigin>,
 }
 
 /// What the values of a column are.
@@ -67,7 +67,7 @@ pub(super) enum Kind {
 
 /// The column of a table, and what is promised of it; `None` where nothing can be told, as for a view.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Origin {
+pub(super) struct ColumnOrigin {
     /// The table.
     pub(super) table: String,
     /// The column.

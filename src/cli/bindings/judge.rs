@@ -4,7 +4,7 @@
 //! the service's SQL fail or answer wrongly, a warning what makes it slow or fragile, and a note what the
 //! author may not have thought of. Nothing here asks the database.
 
-use super::database::{Collation, Column, ColumnType, Kind, Origin};
+use super::database::{Collation, Column, ColumnOrigin, ColumnType, Kind};
 use portcullis_compiler::bindings::{Binding, BindingArg, ConditionPart};
 use portcullis_compiler::primitive::{INTEGER, Primitive};
 use std::collections::BTreeMap;
@@ -244,12 +244,12 @@ fn index(column: &Column) -> Option<Finding> {
                            under `sql_types`";
             Some(Finding::of(Severity::Warning, column, message))
         }
-        Some(Origin { table, column: name, indexed: Some(false), .. }) => {
+        Some(ColumnOrigin { table, column: name, indexed: Some(false), .. }) => {
             let message = format!(
                 "no index of `{table}` begins with `{name}`: a question by this column reads the whole table"
             );
             Some(Finding::of(Severity::Warning, column, message))
         }
-        Some(Origin { indexed: Some(true) | None, .. }) => None,
+        Some(ColumnOrigin { indexed: Some(true) | None, .. }) => None,
     }
 }

@@ -25,7 +25,7 @@ use database::{Column, Database};
 use judge::{Finding, Severity, SqlTypes};
 use portcullis_compiler::bindings::{self, Binding, Bindings, Name, RowTable};
 use portcullis_compiler::ir::Program;
-use report::{Entry, Report};
+use report::{Report, ReportRow};
 use std::path::PathBuf;
 
 /// Look at data bindings
@@ -119,10 +119,10 @@ async fn check(
     Ok(Report { file, dialect, entries })
 }
 
-fn unknown_type(ty: &str, name: &str) -> Entry {
+fn unknown_type(ty: &str, name: &str) -> ReportRow {
     let message =
         format!("the database has no type `{name}`: write the type of the column that holds the ids");
-    Entry {
+    ReportRow {
         section: "sql_types",
         key: ty.to_owned(),
         line: None,
@@ -136,7 +136,7 @@ async fn bound(
     binding: &Binding,
     sql_types: &SqlTypes,
     program: Option<&Program>,
-) -> Result<Entry, CliError> {
+) -> Result<ReportRow, CliError> {
     let (mut findings, mut columns) = (Vec::new(), Vec::new());
     match database.columns(&binding.query.text).await? {
         Ok(mut found) => {
@@ -150,7 +150,7 @@ async fn bound(
         let message = "no rule of the policy reads such facts: compare the names and types with the policy's";
         findings.push(Finding::new(Severity::Warning, message));
     }
-    Ok(Entry { section: "facts", key: binding.key.clone(), line: Some(binding.line), columns, findings })
+    Ok(ReportRow { section: "facts", key: binding.key.clone(), line: Some(binding.line), columns, findings })
 }
 
 /// A column that is never NULL in its table may be so behind an outer join, which the database does not tell.
@@ -168,7 +168,7 @@ async fn row_table(
     ty: &str,
     RowTable { table, column }: &RowTable,
     sql_types: &SqlTypes,
-) -> Result<Entry, CliError> {
+) -> Result<ReportRow, CliError> {
     let (mut findings, mut columns) = (Vec::new(), Vec::new());
     // The names are in the document's spelling, quotes and all, and were read by its parser.
     match database.columns(&format!("SELECT {column} FROM {}", Name::path(table))).await? {
@@ -178,5 +178,5 @@ async fn row_table(
         }
         Err(refusal) => findings.push(Finding::new(Severity::Error, refusal)),
     }
-    Ok(Entry { section: "tables", key: ty.to_owned(), line: None, columns, findings })
+    Ok(ReportRow { section: "tables", key: ty.to_owned(), line: None, columns, findings })
 }

@@ -3,7 +3,7 @@
 //! A query is prepared and never executed: the server parses it, resolves its names and types, and calls
 //! none of its functions. Each stands behind a savepoint, so that a refused one does not end the transaction.
 
-use super::database::{Collation, Column, ColumnType, Kind, Origin};
+use super::database::{Collation, Column, ColumnOrigin, ColumnType, Kind};
 use super::libpq::{self, Connection};
 use crate::cli::error::CliError;
 use tokio_postgres::config::{Host, SslMode};
@@ -74,7 +74,7 @@ impl Postgresql {
         Ok(columns)
     }
 
-    async fn origin(&self, table: u32, column: i16) -> Result<Option<Origin>, Error> {
+    async fn origin(&self, table: u32, column: i16) -> Result<Option<ColumnOrigin>, Error> {
         let Some(row) = self.client.query_opt(ORIGIN, &[&table, &column]).await? else { return Ok(None) };
         let holds_rows: bool = row.try_get(2)?;
         let told = |promised: bool| holds_rows.then_some(promised);
@@ -82,7 +82,7 @@ impl Postgresql {
             (Some(name), Some(is_loose)) => Some(Collation { name, is_loose }),
             (_, _) => None,
         };
-        Ok(Some(Origin {
+        Ok(Some(ColumnOrigin {
             table: row.try_get(0)?,
             column: row.try_get(1)?,
             not_null: told(row.try_get(3)?),

@@ -1,6 +1,6 @@
 //! Writes what was found: a table of the bound columns, then the findings, worst first.
 
-use super::database::{Column, Origin};
+use super::database::{Column, ColumnOrigin};
 use super::judge::{Finding, Severity, is_entity};
 use crate::cli::validate::plural;
 use serde_json::{Value, json};
@@ -13,11 +13,11 @@ pub(super) struct Report {
     /// The database.
     pub(super) dialect: String,
     /// Its entries, in its order.
-    pub(super) entries: Vec<Entry>,
+    pub(super) entries: Vec<ReportRow>,
 }
 
 /// One entry of the document.
-pub(super) struct Entry {
+pub(super) struct ReportRow {
     /// The section that it stands in.
     pub(super) section: &'static str,
     /// Its key.
@@ -30,7 +30,7 @@ pub(super) struct Entry {
     pub(super) findings: Vec<Finding>,
 }
 
-impl Entry {
+impl ReportRow {
     /// What people know it by: a bound fact by its key, anything else by its section too.
     fn label(&self) -> String {
         match self.section {
@@ -46,7 +46,7 @@ impl Report {
         self.findings().filter(|(_, finding)| finding.severity == severity).count()
     }
 
-    fn findings(&self) -> impl Iterator<Item = (&Entry, &Finding)> {
+    fn findings(&self) -> impl Iterator<Item = (&ReportRow, &Finding)> {
         self.entries.iter().flat_map(|entry| entry.findings.iter().map(move |finding| (entry, finding)))
     }
 
@@ -85,7 +85,7 @@ impl Report {
                 "severity": finding.severity.as_str(), "column": finding.column, "message": finding.message,
             })
         };
-        let entry = |entry: &Entry| {
+        let entry = |entry: &ReportRow| {
             json!({
                 "section": entry.section, "key": entry.key, "line": entry.line,
                 "columns": entry.columns.iter().map(column).collect::<Vec<_>>(),
@@ -103,14 +103,14 @@ impl Report {
 const TITLES: [&str; 6] = ["line", "bound", "column", "type", "null", "index"];
 
 /// One row a column, aligned; an entry stands beside its first.
-fn table(entries: &[Entry]) -> String {
+fn table(entries: &[ReportRow]) -> String {
     let mut rows: Vec<[String; 6]> = vec![TITLES.map(str::to_owned)];
     for entry in entries {
         let line = entry.line.map(|line| line.to_string()).unwrap_or_default();
         let mut head = Some((line, entry.label()));
         for (ty, column) in &entry.columns {
             let (line, key) = head.take().unwrap_or_default();
-            let known = |get: fn(&Origin) -> Option<bool>| column.origin.as_ref().and_then(get);
+            let known = |get: fn(&ColumnOrigin) -> Option<bool>| column.origin.as_ref().and_then(get);
             let null = said(known(|origin| origin.not_null.map(|not_null| !not_null)));
             let index = if is_entity(ty) { said(known(|origin| origin.indexed)) } else { "-" };
             rows.push([line, key, column.name.clone(), column.ty.name.clone(), null.into(), index.into()]);

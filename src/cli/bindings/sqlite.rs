@@ -3,7 +3,7 @@
 //! SQLite follows a column through views to its table by itself. What a column holds is said by the word in
 //! its declaration, as far as SQLite listens to it.
 
-use super::database::{Column, ColumnType, Kind, Origin};
+use super::database::{Column, ColumnOrigin, ColumnType, Kind};
 use crate::cli::error::CliError;
 use rusqlite::{Connection, Error, OpenFlags, OptionalExtension};
 use std::time::Duration;
@@ -63,7 +63,7 @@ impl Sqlite {
     }
 
     /// What is declared of a table's column.
-    fn origin(&self, table: &str, column: &str) -> Result<Option<(ColumnType, Origin)>, Error> {
+    fn origin(&self, table: &str, column: &str) -> Result<Option<(ColumnType, ColumnOrigin)>, Error> {
         let declared = self.connection.query_row(DECLARED, [table, column], |row| {
             Ok((
                 row.get::<_, String>(0)?,
@@ -79,7 +79,7 @@ impl Sqlite {
             Ok((row.get::<_, bool>(0)?, row.get::<_, bool>(1)?))
         })?;
         let is_rowid = place_in_key == 1 && key_columns == 1 && declared.eq_ignore_ascii_case("integer");
-        let origin = Origin {
+        let origin = ColumnOrigin {
             table: table.to_owned(),
             column: column.to_owned(),
             not_null: Some(not_null || is_rowid),

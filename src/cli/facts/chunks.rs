@@ -3,7 +3,7 @@
 //! Every fact is checked against the active policy before anything of its chunk is sent, with the very function that
 //! the service uses. So a fact that would be refused is named with its line, and its chunk changes nothing.
 
-use super::input::{Fault, Input};
+use super::input::{Input, InputError};
 use crate::cli::facts_file::FactJson;
 use crate::engine::{Fact, check_fact};
 use portcullis_compiler::ir::Program;
@@ -33,18 +33,18 @@ pub(super) struct Chunk {
 }
 
 /// Takes the next chunk of at most so many facts; `None` at the end.
-pub(super) fn next(input: &mut Input, policy: &Policy, most: usize) -> Result<Option<Chunk>, Fault> {
+pub(super) fn next(input: &mut Input, policy: &Policy, most: usize) -> Result<Option<Chunk>, InputError> {
     let mut body = String::from("[{\"inserts\":[");
     let mut facts = Vec::new();
     let mut lines: Option<(u64, u64)> = None;
     while facts.len() < most && body.len() < MOST_BYTES {
         let Some((fact, line)) = input.next()? else { break };
-        check(policy, &fact).map_err(|reason| Fault { line, column: 1, reason })?;
+        check(policy, &fact).map_err(|reason| InputError { line, column: 1, reason })?;
         if !facts.is_empty() {
             body.push(',');
         }
         let text = serde_json::to_string(&FactJson::from(fact.clone()));
-        body.push_str(&text.map_err(|error| Fault { line, column: 1, reason: error.to_string() })?);
+        body.push_str(&text.map_err(|error| InputError { line, column: 1, reason: error.to_string() })?);
         lines = Some((lines.map_or(line, |(first, _)| first), line));
         facts.push(fact);
     }

@@ -2,12 +2,12 @@
 
 use super::chunks::{self, Chunk, Policy};
 use super::folder::Folder;
-use super::input::{Input, Place};
-use super::resume::{self, State};
+use super::input::{Input, InputPosition};
+use super::resume::{self, ResumeState};
 use super::service::Service;
-use super::{Format, Found};
+use super::{FactFormat, Found};
 use crate::cli::error::CliError;
-use crate::cli::progress::Progress;
+use crate::cli::progress::ProgressLine;
 use crate::cli::validate::plural;
 use crate::cli::{Verdict, output};
 use std::fs::File;
@@ -39,9 +39,9 @@ pub(super) struct Args {
     file: Option<PathBuf>,
     /// How the facts are written [default: csv for a name that ends with .csv, else jsonl]
     #[arg(long, value_enum)]
-    format: Option<Format>,
+    format: Option<FactFormat>,
     #[command(flatten)]
-    place: super::Place,
+    place: super::FactStore,
     /// Facts of one chunk
     #[arg(long, value_name = "COUNT", default_value = "10000")]
     chunk: NonZeroUsize,
@@ -74,7 +74,7 @@ impl Target {
         }
     }
 
-    fn store(&self, chunk: Chunk, place: &str, progress: &Progress) -> Result<(), CliError> {
+    fn store(&self, chunk: Chunk, place: &str, progress: &ProgressLine) -> Result<(), CliError> {
         match self {
             Self::Service(service) => service.store(&chunk, place, progress),
             Self::Folder(folder, _) => folder.store(chunk, place),
@@ -87,7 +87,7 @@ pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
     if args.resume && file.is_none() {
         return Err(CliError::Refused("the standard input cannot be resumed: give a file".to_owned()));
     }
-    let format = Format::of(args.format, file.as_deref());
+    let format = FactFormat::of(args.format, file.as_deref());
     let target = match args.place.find()? {
         Found::Service(service) => Target::Service(service),
         Found::Folder(dir) => Target::Folder(Folder::open(&dir)?, dir.display().to_string()),
@@ -108,7 +108,7 @@ pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
         Some(path) if args.resume => resumed(source, path, format, &target.name())?,
         Some(_) | None => (Input::new(source, format), 0),
     };
-    let progress = Progress::of_bytes(bytes);
+    let progress = ProgressLine::of_bytes(bytes);
     progress.reached(input.place().bytes);
     let mut noted = file.as_ref().filter(|_| !args.dry_run);
     let mut n_facts = 0;
@@ -125,10 +125,10 @@ pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
         let (place, sha256) = (input.place(), input.digest());
         progress.reached(place.bytes);
         if let Some(path) = noted {
-            let Place { bytes, lines } = place;
+            let InputPosition { bytes, lines } = place;
             let facts = before + n_facts as u64;
             let format = resume::name(format).to_owned();
-            let state = State { target: target.name(), format, bytes, lines, facts, sha256 };
+            let state = ResumeState { target: target.name(), format, bytes, lines, facts, sha256 };
             if let Err(error) = resume::write(path, &state) {
                 output::to_stderr(&format!("warning: if it is interrupted it cannot be resumed: {error}"));
                 noted = None;
@@ -150,7 +150,7 @@ pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
 fn resumed(
     source: Box<dyn Read>,
     path: &std::path::Path,
-    format: Format,
+    format: FactFormat,
     target: &str,
 ) -> Result<(Input, u64), CliError> {
     let Some(state) = resume::read(path)? else { return Ok((Input::new(source, format), 0)) };

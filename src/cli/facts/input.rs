@@ -5,7 +5,7 @@
 
 use super::json_lines::JsonLines;
 use super::table::Table;
-use super::{CliError, Format};
+use super::{CliError, FactFormat};
 use crate::engine::Fact;
 use sha2::{Digest, Sha256};
 use std::fmt::Write as _;
@@ -16,7 +16,7 @@ const MOST_ROW: usize = 1 << 20;
 
 /// Where the next fact begins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct InputPosition {
     /// Bytes before it.
     pub(super) bytes: u64,
     /// Lines before it.
@@ -25,7 +25,7 @@ pub(super) struct Place {
 
 /// What is wrong in a line, and in which column.
 #[derive(Debug)]
-pub(super) struct Fault {
+pub(super) struct InputError {
     pub(super) line: u64,
     pub(super) column: u64,
     pub(super) reason: String,
@@ -113,27 +113,31 @@ pub(super) enum Input {
 
 impl Input {
     /// The facts from the beginning on.
-    pub(super) fn new(source: Box<dyn Read>, format: Format) -> Self {
-        Self::over(Tracked::new(source), Place::default(), format)
+    pub(super) fn new(source: Box<dyn Read>, format: FactFormat) -> Self {
+        Self::over(Tracked::new(source), InputPosition::default(), format)
     }
 
     /// The facts from a place on, and the digest of what is before it.
-    pub(super) fn from(source: Box<dyn Read>, place: Place, format: Format) -> io::Result<(Self, String)> {
+    pub(super) fn from(
+        source: Box<dyn Read>,
+        place: InputPosition,
+        format: FactFormat,
+    ) -> io::Result<(Self, String)> {
         let mut tracked = Tracked::new(source);
         tracked.skip(place.bytes)?;
         let digest = tracked.digest_to(tracked.digested);
         Ok((Self::over(tracked, place, format), digest))
     }
 
-    fn over(tracked: Tracked, place: Place, format: Format) -> Self {
+    fn over(tracked: Tracked, place: InputPosition, format: FactFormat) -> Self {
         match format {
-            Format::Jsonl => Self::Lines(JsonLines::new(tracked, place)),
-            Format::Csv => Self::Table(Table::new(tracked, place)),
+            FactFormat::Jsonl => Self::Lines(JsonLines::new(tracked, place)),
+            FactFormat::Csv => Self::Table(Table::new(tracked, place)),
         }
     }
 
     /// The next fact and its line; `None` at the end.
-    pub(super) fn next(&mut self) -> Result<Option<(Fact, u64)>, Fault> {
+    pub(super) fn next(&mut self) -> Result<Option<(Fact, u64)>, InputError> {
         match self {
             Self::Lines(lines) => lines.next(),
             Self::Table(table) => table.next(),
@@ -141,7 +145,7 @@ impl Input {
     }
 
     /// Where the next fact begins.
-    pub(super) fn place(&self) -> Place {
+    pub(super) fn place(&self) -> InputPosition {
         match self {
             Self::Lines(lines) => lines.place(),
             Self::Table(table) => table.place(),
@@ -158,7 +162,7 @@ impl Input {
     }
 }
 
-impl Fault {
+impl InputError {
     /// The fault as an error of a file, which is named.
     pub(super) fn within(self, name: &str) -> CliError {
         let Self { line, column, reason } = self;

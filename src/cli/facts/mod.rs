@@ -50,14 +50,14 @@ pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
 
 /// How facts are written down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Format {
+enum FactFormat {
     /// One JSON object a line.
     Jsonl,
     /// A table with a header.
     Csv,
 }
 
-impl Format {
+impl FactFormat {
     /// What was asked for, else what the name of the file says.
     fn of(asked: Option<Self>, file: Option<&Path>) -> Self {
         let ending = file.and_then(Path::extension).is_some_and(|ending| ending.eq_ignore_ascii_case("csv"));
@@ -67,7 +67,7 @@ impl Format {
 
 /// Where the environment is.
 #[derive(Debug, clap::Args)]
-struct Place {
+struct FactStore {
     /// The service, by default the one that the settings place on this machine
     #[arg(long, value_name = "URL", conflicts_with = "data")]
     url: Option<String>,
@@ -91,7 +91,7 @@ enum Found {
     Folder(PathBuf),
 }
 
-impl Place {
+impl FactStore {
     fn find(self) -> Result<Found, CliError> {
         if let Some(data) = self.data {
             check_environment_name(&self.environment)?;

@@ -5,15 +5,15 @@
 //! only if the input begins as it did and goes to the same environment. If the last acknowledgement was not written
 //! down, its chunk is sent once more, which changes nothing, because facts are a set.
 
-use super::input::Place;
-use super::{CliError, Format};
+use super::input::InputPosition;
+use super::{CliError, FactFormat};
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::path::{Path, PathBuf};
 
 /// How far an import has come.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct State {
+pub(super) struct ResumeState {
     /// Where the facts go.
     pub(super) target: String,
     /// How they are written.
@@ -28,14 +28,14 @@ pub(super) struct State {
     pub(super) sha256: String,
 }
 
-impl State {
+impl ResumeState {
     /// Where the next fact begins.
-    pub(super) fn place(&self) -> Place {
-        Place { bytes: self.bytes, lines: self.lines }
+    pub(super) fn place(&self) -> InputPosition {
+        InputPosition { bytes: self.bytes, lines: self.lines }
     }
 
     /// Refuses to continue what began differently.
-    pub(super) fn check(&self, target: &str, format: Format, file: &Path) -> Result<(), CliError> {
+    pub(super) fn check(&self, target: &str, format: FactFormat, file: &Path) -> Result<(), CliError> {
         let other = |what: String| {
             let state = path(file);
             let again = format!("without --resume it begins anew, see `{}`", state.display());
@@ -52,10 +52,10 @@ impl State {
 }
 
 /// The name of a format in the file.
-pub(super) fn name(format: Format) -> &'static str {
+pub(super) fn name(format: FactFormat) -> &'static str {
     match format {
-        Format::Jsonl => "jsonl",
-        Format::Csv => "csv",
+        FactFormat::Jsonl => "jsonl",
+        FactFormat::Csv => "csv",
     }
 }
 
@@ -67,7 +67,7 @@ fn path(file: &Path) -> PathBuf {
 }
 
 /// What an interrupted import has left, if anything.
-pub(super) fn read(file: &Path) -> Result<Option<State>, CliError> {
+pub(super) fn read(file: &Path) -> Result<Option<ResumeState>, CliError> {
     let path = path(file);
     let text = match fs::read_to_string(&path) {
         Ok(text) => text,
@@ -81,7 +81,7 @@ pub(super) fn read(file: &Path) -> Result<Option<State>, CliError> {
 }
 
 /// Notes how far it is; the note before stays in place until this one is complete.
-pub(super) fn write(file: &Path, state: &State) -> Result<(), CliError> {
+pub(super) fn write(file: &Path, state: &ResumeState) -> Result<(), CliError> {
     let path = path(file);
     let mut part = path.as_os_str().to_owned();
     part.push(".part");

@@ -6,7 +6,7 @@
 use super::CliError;
 use super::chunks::{Chunk, Policy, policy};
 use crate::cli::facts_file::FactJson;
-use crate::cli::progress::Progress;
+use crate::cli::progress::ProgressLine;
 use crate::config::Secret;
 use crate::engine::Fact;
 use serde::de::{Deserializer as _, SeqAccess, Visitor};
@@ -69,7 +69,7 @@ impl Service {
     }
 
     /// Stores a chunk; says on the progress line why it waits.
-    pub(super) fn store(&self, chunk: &Chunk, place: &str, progress: &Progress) -> Result<(), CliError> {
+    pub(super) fn store(&self, chunk: &Chunk, place: &str, progress: &ProgressLine) -> Result<(), CliError> {
         let start = Instant::now();
         let mut pause = Duration::from_secs(1);
         loop {

@@ -2,7 +2,7 @@
 //!
 //! The header is required, so that a table of something else is noticed at once. Rows may be shorter than it.
 
-use super::input::{Fault, Place, Tracked};
+use super::input::{InputError, InputPosition, Tracked};
 use crate::engine::{Fact, Value};
 use csv::{ByteRecord, Reader, ReaderBuilder, Writer};
 use std::io::Write;
@@ -15,20 +15,20 @@ const HEADER: [&str; 11] =
 pub(super) struct Table {
     reader: Reader<Tracked>,
     /// What was read before the reader began.
-    start: Place,
+    start: InputPosition,
     /// Whether the header was read.
     begun: bool,
     row: ByteRecord,
 }
 
 impl Table {
-    pub(super) fn new(source: Tracked, start: Place) -> Self {
+    pub(super) fn new(source: Tracked, start: InputPosition) -> Self {
         let reader = ReaderBuilder::new().has_headers(false).flexible(true).from_reader(source);
         Self { reader, start, begun: start.bytes > 0, row: ByteRecord::new() }
     }
 
     /// The next fact and the line where its row begins.
-    pub(super) fn next(&mut self) -> Result<Option<(Fact, u64)>, Fault> {
+    pub(super) fn next(&mut self) -> Result<Option<(Fact, u64)>, InputError> {
         if !self.begun {
             self.begun = true;
             self.header()?;
@@ -42,9 +42,9 @@ impl Table {
         fact(&self.row, line).map(|fact| Some((fact, line)))
     }
 
-    pub(super) fn place(&self) -> Place {
+    pub(super) fn place(&self) -> InputPosition {
         let position = self.reader.position();
-        Place {
+        InputPosition {
             bytes: self.start.bytes + position.byte(),
             lines: self.start.lines + position.line().saturating_sub(1),
         }
@@ -54,17 +54,17 @@ impl Table {
         self.reader.get_mut()
     }
 
-    fn read(&mut self) -> Result<bool, Fault> {
+    fn read(&mut self) -> Result<bool, InputError> {
         let begin = self.place();
         self.reader.get_mut().begin_row(begin.bytes);
-        self.reader.read_byte_record(&mut self.row).map_err(|error| Fault {
+        self.reader.read_byte_record(&mut self.row).map_err(|error| InputError {
             line: begin.lines + 1,
             column: 1,
             reason: error.to_string(),
         })
     }
 
-    fn header(&mut self) -> Result<(), Fault> {
+    fn header(&mut self) -> Result<(), InputError> {
         self.read()?;
         let n_columns = self.row.len();
         let named = self.row.iter().eq(HEADER.iter().take(n_columns).map(|name| name.as_bytes()));
@@ -72,12 +72,12 @@ impl Table {
             return Ok(());
         }
         let reason = format!("the first row is the header `{}`, or its beginning", HEADER.join(","));
-        Err(Fault { line: 1, column: 1, reason })
+        Err(InputError { line: 1, column: 1, reason })
     }
 }
 
-fn fact(row: &ByteRecord, line: u64) -> Result<Fact, Fault> {
-    let fault = |column: usize, reason: String| Fault { line, column: column as u64 + 1, reason };
+fn fact(row: &ByteRecord, line: u64) -> Result<Fact, InputError> {
+    let fault = |column: usize, reason: String| InputError { line, column: column as u64 + 1, reason };
     let mut cells = Vec::with_capacity(row.len());
     for (column, cell) in row.iter().enumerate() {
         let text = std::str::from_utf8(cell).map_err(|error| fault(column, format!("not UTF-8: {error}")))?;

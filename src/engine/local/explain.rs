@@ -3,14 +3,14 @@
 use super::run::Planned;
 use super::{LocalEmbedded, LocalExplanation, LocalRule, notes};
 use crate::engine::{Engine, EngineError};
-use crate::store::Attempt;
+use crate::store::ConsistentRead;
 use std::sync::Arc;
 
 impl Engine {
     /// [`Engine::explain_local`] of a planned question.
     pub(super) async fn told(
         &self,
-        attempt: Attempt<'_>,
+        attempt: ConsistentRead<'_>,
         planned: Planned,
     ) -> Result<LocalExplanation, EngineError> {
         let (document, plans) = (Arc::clone(&planned.document), Arc::clone(&planned.plans));

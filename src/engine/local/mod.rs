@@ -134,7 +134,7 @@ impl Engine {
     pub async fn local(&self, request: LocalRequest) -> Result<String, EngineError> {
         let request = &request;
         self.store()
-            .whole(|attempt| async move {
+            .consistently(|attempt| async move {
                 self.local_text(attempt, self.plan_local(attempt, request).await?).await
             })
             .await
@@ -144,9 +144,9 @@ impl Engine {
     pub async fn explain_local(&self, request: LocalRequest) -> Result<LocalExplanation, EngineError> {
         let request = &request;
         self.store()
-            .whole(
-                |attempt| async move { self.told(attempt, self.plan_local(attempt, request).await?).await },
-            )
+            .consistently(|attempt| async move {
+                self.told(attempt, self.plan_local(attempt, request).await?).await
+            })
             .await
     }
 }

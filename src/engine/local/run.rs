@@ -6,12 +6,12 @@
 use super::documents::Document;
 use super::question::Wanted;
 use super::{LocalQuestion, LocalRequest};
-use crate::engine::answers::Binding;
+use crate::engine::answers::SlotValues;
 use crate::engine::catalog::ContextSignature;
 use crate::engine::plans::{KeptPlan, Plans};
 use crate::engine::view::View;
 use crate::engine::{Engine, EngineError, questions};
-use crate::store::{Attempt, Reader, StoreError};
+use crate::store::{ConsistentRead, Reader, StoreError};
 use portcullis_compiler::local::{Asked, Fetched, Form, Likeness, LocalError, LocalSql, Template};
 use portcullis_compiler::question::{Answer, Question, Shape, Statement};
 use std::sync::Arc;
@@ -62,7 +62,7 @@ impl Engine {
     /// Plans a question, or finds it planned.
     pub(super) async fn plan_local(
         &self,
-        attempt: Attempt<'_>,
+        attempt: ConsistentRead<'_>,
         request: &LocalRequest,
     ) -> Result<Planned, EngineError> {
         let document = self.document(&request.bindings).await?;
@@ -105,7 +105,7 @@ impl Engine {
     /// The SQL of a planned question, as text.
     pub(super) async fn local_text(
         &self,
-        attempt: Attempt<'_>,
+        attempt: ConsistentRead<'_>,
         planned: Planned,
     ) -> Result<String, EngineError> {
         let Some(likeness) = planned.plan.plan.likeness(&planned.asked(false)) else {
@@ -127,12 +127,13 @@ impl Engine {
     /// The SQL of a planned question, with what came of the store, and as text.
     pub(super) async fn local_sql(
         &self,
-        attempt: Attempt<'_>,
+        attempt: ConsistentRead<'_>,
         planned: Planned,
         explains: bool,
     ) -> Result<(LocalSql, String), EngineError> {
         let read = move |reader: &Reader| {
-            let binding = Binding { context: planned.view.context(), now: planned.view.now(), window: None };
+            let binding =
+                SlotValues { context: planned.view.context(), now: planned.view.now(), window: None };
             let asked = planned.asked(explains);
             reader.snapshot(|reader| {
                 let mut failed = None;
@@ -196,7 +197,7 @@ fn fetch(
     reader: &Reader,
     statement: &Statement,
     most: usize,
-    binding: &Binding<'_>,
+    binding: &SlotValues<'_>,
     asked: &Asked<'_>,
     failed: &mut Option<EngineError>,
 ) -> Result<Fetched, StoreError> {

@@ -64,7 +64,7 @@ async fn what_is_asked_again_counts_once() {
     let engine = engine_with(POLICY, &[("granted", &["User:u", "Doc:d"])]).await;
     let question = questions::list(&value("User", "u"), "read", "Doc", false).unwrap();
     let (engine, question) = (&engine, &question);
-    let asked = engine.store().whole(|attempt| async move {
+    let asked = engine.store().consistently(|attempt| async move {
         let ids = engine.window(attempt, question, None, &[]).await?;
         if attempt.is_first() {
             assert_eq!(ids, ["d"]);

@@ -11,13 +11,13 @@ use std::collections::BTreeSet;
 use utoipa::openapi::OpenApi;
 
 /// An error that more than one endpoint has: its status, its name, when it comes, and an example.
-type Failure = (&'static str, &'static str, &'static str, Example);
+type ErrorExample = (&'static str, &'static str, &'static str, Example);
 
 /// The code and the message of an error.
 type Example = (ErrorCode, &'static str);
 
 /// Errors of every request that needs a key.
-const WITH_KEY: &[Failure] = &[
+const WITH_KEY: &[ErrorExample] = &[
     (
         "400",
         "BadRequest",
@@ -39,11 +39,11 @@ const WITH_KEY: &[Failure] = &[
 ];
 
 /// Errors of every request that changes something.
-const WITH_CHANGE: &[Failure] =
+const WITH_CHANGE: &[ErrorExample] =
     &[("403", "Forbidden", "The key is read-only", (ErrorCode::ReadOnlyKey, "this API key is read-only"))];
 
 /// Errors of every request with a body.
-const WITH_BODY: &[Failure] = &[
+const WITH_BODY: &[ErrorExample] = &[
     (
         "408",
         "RequestTimeout",
@@ -65,7 +65,7 @@ const WITH_BODY: &[Failure] = &[
 ];
 
 /// Errors of every request.
-const ALWAYS: &[Failure] = &[
+const ALWAYS: &[ErrorExample] = &[
     (
         "500",
         "InternalError",
@@ -81,7 +81,7 @@ const ALWAYS: &[Failure] = &[
 ];
 
 /// Errors of requests that no operation is meant by.
-const ELSEWHERE: &[Failure] = &[
+const ELSEWHERE: &[ErrorExample] = &[
     ("404", "NotFound", "There is no such path", (ErrorCode::NotFound, "no such path")),
     (
         "405",
@@ -225,7 +225,7 @@ fn shared() -> Map<String, Value> {
 }
 
 /// The answer of a failure.
-fn response((status, _, description, (code, message)): &Failure) -> Value {
+fn response((status, _, description, (code, message)): &ErrorExample) -> Value {
     let others: &[&str] = match *status {
         "401" => &["WWW-Authenticate"],
         "405" => &["Allow"],

@@ -1,13 +1,13 @@
 //! What the store promises, from the outside.
 
-mod attempts;
+mod consistent_reads;
 mod backups;
 mod batches;
 mod files;
 mod formats;
+mod long_queue;
 mod reading;
 mod records;
-mod turns;
 mod values;
 
 use super::{ArgPattern, Change, Fact, FactPattern, Store, StoreError, StoreOptions, Value};

@@ -108,7 +108,7 @@ async fn what_is_not_brief_begins_once_more_and_ends_at_the_same_limit() {
     // How the answer is, and how often it was begun.
     let brief = async |sql: &str| {
         let runs = Arc::new(AtomicU64::new(0));
-        let answer = store.whole(|attempt| {
+        let answer = store.consistently(|attempt| {
             let (runs, sql) = (Arc::clone(&runs), sql.to_owned());
             attempt.read_brief(move |reader| {
                 runs.fetch_add(1, Ordering::Relaxed);

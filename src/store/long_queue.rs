@@ -32,17 +32,17 @@ const THREAD: &str = "store-question";
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// What is done with a reader.
-pub(super) type Job = Box<dyn FnOnce(&Reader) + Send>;
+pub(super) type Task = Box<dyn FnOnce(&Reader) + Send>;
 
 /// The readers of long questions, and who waits for them.
 #[derive(Clone, Debug)]
-pub(super) struct Turns {
-    shared: Arc<Shared>,
+pub(super) struct LongQueue {
+    shared: Arc<QueueState>,
 }
 
 #[derive(Debug)]
-struct Shared {
-    state: Mutex<State>,
+struct QueueState {
+    state: Mutex<Lines>,
     /// Told when a reader comes back.
     back: Condvar,
     /// Whether the threads leave the processors to others first.
@@ -50,7 +50,7 @@ struct Shared {
 }
 
 #[derive(Debug)]
-struct State {
+struct Lines {
     free: Vec<Reader>,
     n_readers: usize,
     /// Everybody who waits or whose questions run; whose turn is next stands first.
@@ -64,7 +64,7 @@ struct State {
 struct Line {
     asker: Asker,
     n_running: usize,
-    waiting: VecDeque<(u64, Job)>,
+    waiting: VecDeque<(u64, Task)>,
 }
 
 impl std::fmt::Debug for Line {
@@ -77,30 +77,30 @@ impl std::fmt::Debug for Line {
 
 /// A place in a line, which is given up when this is dropped.
 #[derive(Debug)]
-pub(super) struct Place {
-    turns: Turns,
+pub(super) struct QueuePlace {
+    turns: LongQueue,
     number: u64,
 }
 
 /// A question that has its reader.
-struct Turn {
-    turns: Turns,
+struct Lease {
+    turns: LongQueue,
     asker: Asker,
     /// `None` once it is given back.
     reader: Option<Reader>,
 }
 
-impl Turns {
+impl LongQueue {
     /// Takes the readers.
     pub(super) fn new(free: Vec<Reader>, gives_way: bool) -> Self {
         let n_readers = free.len();
-        let state = State { free, n_readers, lines: VecDeque::new(), n_asked: 0, is_closed: false };
+        let state = Lines { free, n_readers, lines: VecDeque::new(), n_asked: 0, is_closed: false };
         let (state, back) = (Mutex::new(state), Condvar::new());
-        Self { shared: Arc::new(Shared { state, back, gives_way }) }
+        Self { shared: Arc::new(QueueState { state, back, gives_way }) }
     }
 
     /// Queues a job. One that is dropped without a turn has lost its place to another asker's, or the store closes.
-    pub(super) fn queue(&self, asker: Asker, job: Job) -> Result<Place, StoreError> {
+    pub(super) fn queue(&self, asker: Asker, job: Task) -> Result<QueuePlace, StoreError> {
         let (number, lost, next) = {
             let mut state = self.shared.state.lock();
             if state.is_closed {
@@ -115,11 +115,11 @@ impl Turns {
         };
         drop(lost);
         if let Some((asker, reader, job)) = next {
-            let turn = Turn { turns: self.clone(), asker, reader: Some(reader) };
+            let turn = Lease { turns: self.clone(), asker, reader: Some(reader) };
             let thread = thread::Builder::new().name(THREAD.into()).spawn(move || turn.serve(job));
             thread.map_err(|error| StoreError::Io(format!("no thread for a question: {error}")))?;
         }
-        Ok(Place { turns: self.clone(), number })
+        Ok(QueuePlace { turns: self.clone(), number })
     }
 
     /// Questions that run, and that wait.
@@ -142,18 +142,18 @@ impl Turns {
         let n_own = usize::from(thread::current().name() == Some(THREAD));
         let mut state = self.shared.state.lock();
         let is_lent =
-            |state: &mut State| state.lines.iter().map(|line| line.n_running).sum::<usize>() > n_own;
+            |state: &mut Lines| state.lines.iter().map(|line| line.n_running).sum::<usize>() > n_own;
         self.shared.back.wait_while_for(&mut state, is_lent, PATIENCE);
     }
 }
 
-impl State {
+impl Lines {
     fn n_waiting(&self) -> usize {
         self.lines.iter().map(|line| line.waiting.len()).sum()
     }
 
     /// Puts a job into the line of its asker, who comes last if there was none.
-    fn wait(&mut self, asker: Asker, number: u64, job: Job) {
+    fn wait(&mut self, asker: Asker, number: u64, job: Task) {
         if let Some(line) = self.lines.iter_mut().find(|line| line.asker == asker) {
             line.waiting.push_back((number, job));
         } else {
@@ -163,7 +163,7 @@ impl State {
     }
 
     /// The next question that can be asked, with its reader.
-    fn next(&mut self) -> Option<(Asker, Reader, Job)> {
+    fn next(&mut self) -> Option<(Asker, Reader, Task)> {
         let most = self.n_readers.saturating_sub(1).max(1);
         let can_ask = |line: &Line| !line.waiting.is_empty() && line.n_running < most;
         let at = self.lines.iter().position(can_ask).filter(|_| !self.free.is_empty())?;
@@ -176,7 +176,7 @@ impl State {
     }
 
     /// Takes the last question of the longest line, if too many wait.
-    fn shed(&mut self) -> Option<Job> {
+    fn shed(&mut self) -> Option<Task> {
         if self.n_waiting() <= MOST_WAITING {
             return None;
         }
@@ -198,9 +198,9 @@ impl State {
     }
 }
 
-impl Turn {
+impl Lease {
     /// Runs a job, and then those that wait.
-    fn serve(mut self, mut job: Job) {
+    fn serve(mut self, mut job: Task) {
         if self.turns.shared.gives_way {
             writer::give_way();
         }
@@ -218,7 +218,7 @@ impl Turn {
     }
 }
 
-impl Drop for Turn {
+impl Drop for Lease {
     /// Only where no thread could be started the reader is still here.
     fn drop(&mut self) {
         let Some(reader) = self.reader.take() else { return };
@@ -227,7 +227,7 @@ impl Drop for Turn {
     }
 }
 
-impl Drop for Place {
+impl Drop for QueuePlace {
     fn drop(&mut self) {
         let left = {
             let mut state = self.turns.shared.state.lock();

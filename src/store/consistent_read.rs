@@ -14,7 +14,7 @@ const COMMIT: Duration = Duration::from_micros(500);
 
 /// One attempt to answer a question.
 #[derive(Clone, Copy, Debug)]
-pub struct Attempt<'s> {
+pub struct ConsistentRead<'s> {
     store: &'s Store,
     is_first: bool,
     /// When the question must have its answer, what it waits for a reader aside. None for the first attempt, each read of
@@ -24,24 +24,25 @@ pub struct Attempt<'s> {
 
 impl Store {
     /// Runs what takes the relations and then reads, again if a relation came meanwhile.
-    pub async fn whole<'s, T, E, F>(&'s self, read: impl Fn(Attempt<'s>) -> F) -> Result<T, E>
+    pub async fn consistently<'s, T, E, F>(&'s self, read: impl Fn(ConsistentRead<'s>) -> F) -> Result<T, E>
     where
         E: From<StoreError>,
         F: Future<Output = Result<T, E>>,
     {
         let published = &self.shared.published;
-        let mut attempt = Attempt { store: self, is_first: true, until: None };
+        let mut attempt = ConsistentRead { store: self, is_first: true, until: None };
         loop {
             let generation = published.relations.read().generation;
             let outcome = read(attempt).await;
-            if published.coming.load(Ordering::SeqCst) == generation {
+            if published.pending_generation.load(Ordering::SeqCst) == generation {
                 return outcome;
             }
             if attempt.is_first {
-                attempt = Attempt { store: self, is_first: false, until: self.shared.pool.deadline() };
+                attempt = ConsistentRead { store: self, is_first: false, until: self.shared.pool.deadline() };
             }
             attempt.check_time()?;
-            while published.coming.load(Ordering::SeqCst) != published.relations.read().generation {
+            while published.pending_generation.load(Ordering::SeqCst) != published.relations.read().generation
+            {
                 tokio::time::sleep(COMMIT).await;
                 attempt.check_time()?;
             }
@@ -49,7 +50,7 @@ impl Store {
     }
 }
 
-impl Attempt<'_> {
+impl ConsistentRead<'_> {
     /// Whether the question was not asked before.
     pub fn is_first(self) -> bool {
         self.is_first
@@ -64,7 +65,7 @@ impl Attempt<'_> {
         self.store.shared.pool.run(self.store.asker, self.until, read).await
     }
 
-    /// [`Attempt::read`] for a closure that is probably done in no time; one that is not is run again.
+    /// [`ConsistentRead::read`] for a closure that is probably done in no time; one that is not is run again.
     pub async fn read_brief<T, R>(self, read: R) -> Result<T, StoreError>
     where
         T: Send + 'static,
