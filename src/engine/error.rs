@@ -86,7 +86,9 @@ impl From<StoreError> for EngineError {
             StoreError::Timeout(_) => Self::Timeout(error.to_string()),
             StoreError::TooLarge(text) => Self::TooLarge(text),
             StoreError::Reach { .. } => Self::TooLarge(error.to_string()),
-            StoreError::Invalid(text) => Self::BadRequest(text),
+            StoreError::EnvironmentName(_) | StoreError::KeyName | StoreError::NoArguments(_) => {
+                Self::BadRequest(error.to_string())
+            }
             StoreError::TooDeep => Self::TooDeep,
             StoreError::Bug(text) => Self::Bug(text),
             StoreError::Io(_)
@@ -97,6 +99,7 @@ impl From<StoreError> for EngineError {
             | StoreError::NotAStore(_)
             | StoreError::Missing(_)
             | StoreError::Exists(_)
+            | StoreError::FileExists(_)
             | StoreError::BadBackup { .. }
             | StoreError::Locked(_)
             | StoreError::NewerFormat { .. }

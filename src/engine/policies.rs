@@ -87,7 +87,7 @@ impl Engine {
             source.text() == src && source.name() == filename
         };
         if let Some(active) = active.filter(same) {
-            return Ok(active.outcome(PolicyChange::Unchanged, options, self.offset().await?));
+            return Ok(active.outcome(PolicyChange::Unchanged, options, self.store().offset()));
         }
         let source = SourceMap::new(&*filename, &*src);
         let time = self.settings().policy_test_time;
@@ -108,7 +108,7 @@ impl Engine {
             let version = engine.store().put_policy(src, filename).await?.id;
             let active = Arc::new(Active { version, program: Arc::new(program), lints });
             engine.activate(Some(Arc::clone(&active)));
-            Ok(active.outcome(PolicyChange::Updated, options, engine.offset().await?))
+            Ok(active.outcome(PolicyChange::Updated, options, engine.store().offset()))
         });
         stored.await.map_err(|error| EngineError::Bug(error.to_string()))?
     }
@@ -118,11 +118,6 @@ impl Engine {
         let turn = Arc::clone(self.uploads()).lock_owned();
         let turn = tokio::time::timeout(self.settings().policy_test_time, turn).await;
         turn.map_err(|_| StoreError::Busy.into())
-    }
-
-    /// The number of the last change.
-    async fn offset(&self) -> Result<u64, EngineError> {
-        Ok(self.store().apply(Vec::new()).await?.offset)
     }
 
     /// Removes every fact, and the policy; returns the store's offset.

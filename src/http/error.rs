@@ -228,7 +228,9 @@ impl From<EngineError> for ApiError {
 impl From<StoreError> for ApiError {
     fn from(error: StoreError) -> Self {
         match error {
-            StoreError::Invalid(text) => Self::BadRequest(text),
+            StoreError::EnvironmentName(_) | StoreError::KeyName | StoreError::NoArguments(_) => {
+                Self::BadRequest(error.to_string())
+            }
             StoreError::Timeout(_) => Self::Timeout(error.to_string()),
             StoreError::TooDeep => Self::TooDeep(error.to_string()),
             StoreError::TooLarge(_) | StoreError::Reach { .. } => Self::TooLarge(error.to_string()),
@@ -244,6 +246,7 @@ impl From<StoreError> for ApiError {
             | StoreError::NotAStore(_)
             | StoreError::Missing(_)
             | StoreError::Exists(_)
+            | StoreError::FileExists(_)
             | StoreError::BadBackup { .. }
             | StoreError::NewerFormat { .. }
             | StoreError::OlderFormat { .. }

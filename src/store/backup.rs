@@ -39,7 +39,7 @@ impl Snapshot {
         progress: impl FnMut(u64, u64),
     ) -> Result<Holdings, StoreError> {
         if !overwrite && file.exists() {
-            return Err(StoreError::Invalid(format!("`{}` exists already", file.display())));
+            return Err(StoreError::FileExists(file.into()));
         }
         let part = beside(file, ".part");
         remove(&part)?;

@@ -3,6 +3,7 @@
 //! Every variant's text can stand in a log line alone. None carries the values of a statement's
 //! parameters: what users stored stays out of error texts.
 
+use super::keys::{MAX_ENVIRONMENT, MAX_NAME};
 use super::mark::Loss;
 use rusqlite::ErrorCode;
 use std::path::{Path, PathBuf};
@@ -123,9 +124,18 @@ pub enum StoreError {
     /// The store is shutting down.
     #[error("the store is closed")]
     Closed,
-    /// An argument is not what the store accepts, for example an environment's name.
-    #[error("{0}")]
-    Invalid(String),
+    /// A key cannot be created for an environment with this name.
+    #[error("`{0}` is not a name for an environment: use 1 to {MAX_ENVIRONMENT} letters, digits and `-`")]
+    EnvironmentName(String),
+    /// A key cannot have this name.
+    #[error("the name of a key must be one line of at most {MAX_NAME} characters")]
+    KeyName,
+    /// A fact without arguments.
+    #[error("a fact of `{0}` has no arguments")]
+    NoArguments(String),
+    /// A backup would replace a file.
+    #[error("`{}` already exists", .0.display())]
+    FileExists(PathBuf),
     /// An invariant of ours did not hold.
     #[error("internal fault of the store: {0}")]
     Bug(String),

@@ -19,10 +19,10 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Characters of an environment's name.
-const MAX_ENVIRONMENT: usize = 64;
+pub(super) const MAX_ENVIRONMENT: usize = 64;
 
 /// Characters of a key's name: a line of a list.
-const MAX_NAME: usize = 200;
+pub(super) const MAX_NAME: usize = 200;
 
 /// Seconds between two notes of a key's use in memory, and in the file: a check is no write.
 const NOTED: i64 = 60;
@@ -241,14 +241,10 @@ pub(super) fn create(
 ) -> Result<NewKey, StoreError> {
     let fits = environment.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
     if environment.is_empty() || environment.len() > MAX_ENVIRONMENT || !fits {
-        return Err(StoreError::Invalid(format!(
-            "the environment's name `{environment}` is not 1 to {MAX_ENVIRONMENT} letters, digits and `-`"
-        )));
+        return Err(StoreError::EnvironmentName(environment.into()));
     }
     if name.chars().count() > MAX_NAME || name.chars().any(char::is_control) {
-        return Err(StoreError::Invalid(format!(
-            "the name of a key is one line of at most {MAX_NAME} characters"
-        )));
+        return Err(StoreError::KeyName);
     }
     let id = hex(&random::<8>()?);
     let text = format!("e_{environment}_{id}_{}", hex(&random::<32>()?));

@@ -79,6 +79,7 @@ use published::Published;
 use rusqlite::Connection;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use transaction::Transaction;
 use writer::Writer;
 
@@ -183,6 +184,11 @@ impl Store {
     /// The relations at this moment. Hold the snapshot while statements that name its tables run.
     pub fn relations(&self) -> Arc<Relations> {
         Arc::clone(&self.shared.published.relations.read())
+    }
+
+    /// The number of the last acknowledged write that changed something, over the store's whole life.
+    pub fn offset(&self) -> u64 {
+        self.shared.published.offset.load(Ordering::SeqCst)
     }
 
     /// Applies a batch: all of it in order, or nothing.

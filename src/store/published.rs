@@ -16,6 +16,8 @@ pub(super) struct Published {
     /// The generation of the relations that hold all facts there are. INVARIANT: it is raised before the commit that
     /// makes a relation, and so before anybody can read a fact beside it.
     pub(super) pending_generation: AtomicU64,
+    /// The number of the last committed write that changed something.
+    pub(super) offset: AtomicU64,
     /// The keys.
     pub(super) keys: RwLock<Arc<KeyRing>>,
     /// What keeps the log from starting over until it has been read, or cut.

@@ -137,7 +137,7 @@ impl Directory {
         args: Vec<StoredArg>,
     ) -> Result<usize, StoreError> {
         if args.is_empty() {
-            return Err(StoreError::Invalid(format!("a fact of `{predicate}` has no arguments")));
+            return Err(StoreError::NoArguments(predicate.into()));
         }
         let text = serde_json::to_string(&args).map_err(|error| StoreError::Bug(error.to_string()))?;
         conn.prepare_cached("INSERT INTO relation (predicate, args, facts) VALUES (?1, ?2, 0)")?

@@ -351,6 +351,7 @@ impl WriterState {
         if let Some(keys) = news.keys {
             *self.published.keys.write() = keys;
         }
+        self.published.offset.store(self.offset, Ordering::SeqCst);
         self.retired.add(news.retired);
     }
 

@@ -79,7 +79,7 @@ fn a_restored_environment_answers_at_once_and_a_served_one_is_not_replaced() {
     let mode = |path: &str| fs::metadata(folder.join(path)).unwrap().permissions().mode() & 0o777;
     assert_eq!([mode("all"), mode("all/b.db")], [0o700, 0o600], "for their owner alone");
     let exists = bad(folder, &["backup", "all", "--data", "d"]);
-    assert!(exists.ends_with("0123456789.db` exists already"), "{exists}");
+    assert!(exists.ends_with("0123456789.db` already exists"), "{exists}");
     good(folder, &["backup", "all", "--data", "d", "--overwrite"]);
     service.note(&key, "ada", &["later"]);
 

@@ -14,9 +14,6 @@ use portcullis_compiler::local::Form;
 use portcullis_compiler::primitive::STRING;
 use portcullis_compiler::question::{Domain, Question, QuestionVar};
 
-/// The predicate of a question that has no answer: no policy can have it.
-const NOTHING: &str = "";
-
 /// A question and the form of its SQL.
 #[derive(Clone, Debug)]
 pub(super) struct Wanted {
@@ -24,6 +21,21 @@ pub(super) struct Wanted {
     pub(super) question: Question,
     /// The form.
     pub(super) form: Form,
+    /// Whether the question can have an answer. Otherwise its predicate is one that no policy can have.
+    pub(super) is_answerable: bool,
+}
+
+impl Wanted {
+    /// A question, or one over the same variables that has no answer.
+    fn of(question: Option<Question>, vars: impl FnOnce() -> Vec<QuestionVar>, form: Form) -> Self {
+        let is_answerable = question.is_some();
+        Self { question: question.unwrap_or_else(|| unanswerable(vars())), form, is_answerable }
+    }
+}
+
+/// A question that no policy answers, because no predicate has an empty name.
+fn unanswerable(vars: Vec<QuestionVar>) -> Question {
+    Question::atom("", vars)
 }
 
 impl LocalQuestion {
@@ -34,25 +46,24 @@ impl LocalQuestion {
                 check(actor, resource)?;
                 facts::check_action(action)?;
                 let question = questions::authorize(actor, action, resource);
-                Ok(Wanted { question: or_nothing(question), form: Form::Decision { name: "allowed".into() } })
+                Ok(Wanted::of(question, Vec::new, Form::Decision { name: "allowed".into() }))
             }
             Self::List { actor, action, resource_type, column } => {
                 facts::check_entity("actor", actor)?;
                 facts::check_action(action)?;
                 facts::check_type("resource_type", resource_type)?;
                 let question = questions::list(actor, action, resource_type, false);
-                let question = question.unwrap_or_else(|| {
-                    Question::atom(NOTHING, vec![QuestionVar::wanted("resource", Some(resource_type))])
-                });
-                let var = question.vars.iter().position(|var| var.domain == Domain::Wanted).unwrap_or(0);
-                Ok(Wanted { question, form: Form::Filter { var, column: checked(column, dialect)? } })
+                let is_wanted = |var: &QuestionVar| var.domain == Domain::Wanted;
+                let var = question.iter().find_map(|question| question.vars.iter().position(is_wanted));
+                let form = Form::Filter { var: var.unwrap_or(0), column: checked(column, dialect)? };
+                let vars = || vec![QuestionVar::wanted("resource", Some(resource_type))];
+                Ok(Wanted::of(question, vars, form))
             }
             Self::Actions { actor, resource } => {
                 check(actor, resource)?;
-                let question = questions::actions(actor, resource).unwrap_or_else(|| {
-                    Question::atom(NOTHING, vec![QuestionVar::wanted("action", Some(STRING))])
-                });
-                Ok(Wanted { question, form: Form::List { name: "actions".into() } })
+                let vars = || vec![QuestionVar::wanted("action", Some(STRING))];
+                let form = Form::List { name: "actions".into() };
+                Ok(Wanted::of(questions::actions(actor, resource), vars, form))
             }
             Self::Evaluate { query, mode } => evaluate(query, mode, dialect, max_atoms),
         }
@@ -62,10 +73,6 @@ impl LocalQuestion {
 fn check(actor: &Value, resource: &Value) -> Result<(), EngineError> {
     facts::check_entity("actor", actor)?;
     facts::check_entity("resource", resource)
-}
-
-fn or_nothing(question: Option<Question>) -> Question {
-    question.unwrap_or_else(|| Question::atom(NOTHING, Vec::new()))
 }
 
 fn checked(text: &str, dialect: Dialect) -> Result<portcullis_compiler::bindings::ColumnExpr, EngineError> {
@@ -127,9 +134,8 @@ fn evaluate(
         };
     }
     if is_empty {
-        for atom in &mut question.atoms {
-            NOTHING.clone_into(&mut atom.predicate);
-        }
+        let vars = std::mem::take(&mut question.vars);
+        question = unanswerable(vars);
     }
-    Ok(Wanted { question, form })
+    Ok(Wanted { question, form, is_answerable: !is_empty })
 }

@@ -69,11 +69,8 @@ impl Engine {
         let wanted = request.question.wanted(document.bindings.dialect, self.settings().question_atoms)?;
         let view = match self.view(attempt, &request.context)? {
             Some(view) => {
-                if matches!(request.question, LocalQuestion::Evaluate { .. }) {
-                    let asked = wanted.question.atoms.iter().filter(|atom| !atom.predicate.is_empty());
-                    for atom in asked {
-                        questions::check_predicate(view.program(), &atom.predicate, atom.args.len())?;
-                    }
+                if matches!(request.question, LocalQuestion::Evaluate { .. }) && wanted.is_answerable {
+                    questions::check_predicates(view.program(), &wanted.question)?;
                 }
                 view
             }
