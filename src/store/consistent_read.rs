@@ -1,29 +1,30 @@
-//! Questions that are asked again, as a relation came while they were answered.
+//! Consistent reads: repeats a question if a new relation was published while it ran.
 //!
-//! A question takes the relations and then reads. With a batch in between that puts facts into old and new relations it
-//! could see the former alone, so what it saw is thrown away and it is asked again, over the relations of then. A
-//! writer that makes relations without a pause could keep a question from ever being answered: all attempts after the first
-//! together have the time of one question, and then it fails as a slow one does.
+//! A question takes the list of relations, then reads. If a batch commits in between and adds facts to old
+//! and to new relations, the question would see only the former. Its result is then discarded, and it runs
+//! again with the new list. A writer that keeps adding relations could repeat a question forever, so all
+//! attempts after the first share the time limit of one question, and exceeding it is a timeout.
 
 use super::{Reader, Store, StoreError};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-/// How long a commit takes, about.
+/// About how long a commit takes.
 const COMMIT: Duration = Duration::from_micros(500);
 
-/// One attempt to answer a question.
+/// One attempt at a consistent read.
 #[derive(Clone, Copy, Debug)]
 pub struct ConsistentRead<'s> {
     store: &'s Store,
     is_first: bool,
-    /// When the question must have its answer, what it waits for a reader aside. None for the first attempt, each read of
-    /// which has the time of a question: compiling does not count.
+    /// The deadline, not counting waits for a reader. `None` for the first attempt, each read of which has
+    /// the full time limit: compiling does not count.
     until: Option<Instant>,
 }
 
 impl Store {
-    /// Runs what takes the relations and then reads, again if a relation came meanwhile.
+    /// Runs a closure that takes the relations and then reads, and repeats it if a relation was added
+    /// meanwhile.
     pub async fn consistently<'s, T, E, F>(&'s self, read: impl Fn(ConsistentRead<'s>) -> F) -> Result<T, E>
     where
         E: From<StoreError>,
@@ -51,12 +52,12 @@ impl Store {
 }
 
 impl ConsistentRead<'_> {
-    /// Whether the question was not asked before.
+    /// Whether this is the first attempt.
     pub fn is_first(self) -> bool {
         self.is_first
     }
 
-    /// [`Store::read`] within the time of the question.
+    /// Like [`Store::read`], within the time of the question.
     pub async fn read<T, R>(self, read: R) -> Result<T, StoreError>
     where
         T: Send + 'static,
@@ -65,7 +66,8 @@ impl ConsistentRead<'_> {
         self.store.shared.pool.run(self.store.asker, self.until, read).await
     }
 
-    /// [`ConsistentRead::read`] for a closure that is probably done in no time; one that is not is run again.
+    /// Like [`ConsistentRead::read`], for a closure that is probably fast. A slow one is started again as a
+    /// long question.
     pub async fn read_brief<T, R>(self, read: R) -> Result<T, StoreError>
     where
         T: Send + 'static,

@@ -1,7 +1,7 @@
-//! Values on their way into SQLite and out of it.
+//! Converts values to and from their form in SQLite.
 //!
-//! In: the texts of values. Out: the same texts. In between they have their compact form, which is the compiler's
-//! too, as its statements hold literals.
+//! In: the texts of values. Out: the same texts. SQLite stores their compact form, which the compiler uses
+//! too, because its statements contain literals.
 
 use super::error::StoreError;
 use portcullis_compiler::compact::{Compact, compact, expand};
@@ -14,16 +14,16 @@ use std::borrow::Cow;
 pub enum Param {
     /// The text of a value: an id, or a primitive.
     Value(String),
-    /// Less than every value.
+    /// A value smaller than all others.
     Least,
-    /// JSON whose values are in their compact form.
+    /// JSON with values in their compact form.
     Json(String),
     /// A number: the time, a limit.
     Integer(i64),
 }
 
 impl Param {
-    /// How many bytes of text it is.
+    /// The length of its text in bytes.
     pub fn n_bytes(&self) -> usize {
         match self {
             Self::Value(text) | Self::Json(text) => text.len(),
@@ -52,7 +52,7 @@ impl ToSql for Param {
 pub(super) struct CompactValue<'t>(Compact<'t>);
 
 impl<'t> CompactValue<'t> {
-    /// The form of a text.
+    /// The compact form of a text.
     pub(super) fn of(text: &'t str) -> Self {
         Self(compact(text))
     }
@@ -75,5 +75,6 @@ pub(super) fn read<'r>(row: &'r Row<'_>, idx: usize) -> Result<Option<Cow<'r, st
         ValueRef::Text(form) => std::str::from_utf8(form).ok().and_then(expand),
         ValueRef::Real(_) | ValueRef::Blob(_) => None,
     };
-    text.map(Some).ok_or_else(|| StoreError::Corrupt(format!("column {idx} of a row holds no value's form")))
+    text.map(Some)
+        .ok_or_else(|| StoreError::Corrupt(format!("column {idx} of a row does not contain a value")))
 }

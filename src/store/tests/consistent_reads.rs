@@ -1,4 +1,4 @@
-//! Questions that are asked again while a writer makes relations.
+//! Consistent reads while a writer adds relations.
 
 use super::*;
 use std::cell::Cell;
@@ -61,7 +61,7 @@ async fn what_is_asked_again_has_what_is_left_of_the_time() {
                 began.set(Some(start.elapsed()));
                 return attempt.read(endless).await;
             }
-            // What the first attempt takes is not counted.
+            // The time of the first attempt is not counted.
             tokio::time::sleep(LIMIT * 2 / 3).await;
             make_relation(store, number).await
         }

@@ -171,7 +171,7 @@ async fn a_missing_table_is_found_at_the_start() {
     Connection::open(dir.path().join("store.db")).unwrap().execute_batch("DROP TABLE f1").unwrap();
     let error = Store::open(dir.path(), &options()).unwrap_err();
     let told =
-        format!("the store in `{}` is damaged: table `f1` is missing; put a backup", dir.path().display());
+        format!("the store in `{}` is damaged: table `f1` is missing; restore a backup", dir.path().display());
     assert!(error.to_string().starts_with(&told), "{error}");
 }
 
@@ -220,10 +220,10 @@ async fn a_store_that_was_there_does_not_begin_anew() {
     let database = dir.path().join("store.db");
     fs::write(&database, "").unwrap();
     let error = Store::open(dir.path(), &options()).unwrap_err();
-    assert!(error.to_string().contains("is damaged: `store.db` is empty; put a backup"), "{error}");
+    assert!(error.to_string().contains("is damaged: `store.db` is empty; restore a backup"), "{error}");
     fs::remove_file(&database).unwrap();
     let error = Store::open(dir.path(), &options()).unwrap_err();
-    assert!(error.to_string().contains("is damaged: `store.db` is missing; put a backup"), "{error}");
+    assert!(error.to_string().contains("is damaged: `store.db` is missing; restore a backup"), "{error}");
     assert!(!database.exists(), "looking makes no store");
 }
 
