@@ -1,15 +1,15 @@
-//! Questions as people write them: `allow(User:alice, "read", Repo:?)`.
+//! The notation for questions: `allow(User:alice, "read", Repo:?)`.
 //!
-//! In: a line of text. Out: a [`Question`]. The command line and the fixtures speak this notation; nothing of
-//! it goes over the wire. One or more predicate calls, joined by `and`, whose arguments are:
+//! In: a line of text. Out: a [`Question`]. The command line and the fixtures use this notation; the HTTP
+//! interface does not. A question is one or more predicate calls, joined by `and`, with these arguments:
 //!
 //! | written | meaning |
 //! |---|---|
-//! | `User:alice`, `User:"a b"` | this value; an id goes on to a blank, `,` or `)` unless it is quoted |
+//! | `User:alice`, `User:"a b"` | this value; an unquoted id ends at a blank, `,` or `)` |
 //! | `"read"`, `-7`, `true` | a String, an Integer, a Boolean |
 //! | `Repo:?`, `?` | which values of this type, of any type |
-//! | `Repo:?r`, `?r` | the same; all `r` of one question are the same value |
-//! | `Repo:_`, `_` | some value, which does not matter |
+//! | `Repo:?r`, `?r` | the same; every `r` in a question is the same value |
+//! | `Repo:_`, `_` | some value, which is not returned |
 //!
 //! ```
 //! use portcullis::engine::notation;
@@ -28,7 +28,7 @@ use portcullis_compiler::question::{Domain, Question, QuestionAtom, QuestionVar}
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("column {column}: {expected}")]
 pub struct NotationError {
-    /// Where, counted in characters from 1.
+    /// The position in characters, from 1.
     pub column: usize,
     /// What was expected there.
     pub expected: String,
@@ -72,7 +72,7 @@ impl<'a> NotationReader<'a> {
         }
     }
 
-    /// Reads one argument; returns its place among the variables.
+    /// Reads one argument; returns the index of its variable.
     fn arg(&mut self) -> Result<usize, NotationError> {
         self.blank();
         if self.rest.starts_with('"') {
@@ -116,7 +116,7 @@ impl<'a> NotationReader<'a> {
         Ok(self.value(ty, id))
     }
 
-    /// Reads `?`, `?name` or `_`, if one stands here.
+    /// Reads `?`, `?name` or `_`, if it is next.
     fn open(&mut self, ty: Option<&str>) -> Result<Option<usize>, NotationError> {
         let start = self.rest;
         let word = self.until_delimiter();
@@ -160,7 +160,7 @@ impl<'a> NotationReader<'a> {
         self.rest = self.rest.trim_start();
     }
 
-    /// Takes `token` after blanks.
+    /// Reads `token` after blanks.
     fn token(&mut self, token: &str) -> Option<()> {
         self.blank();
         self.take(token)
@@ -171,7 +171,7 @@ impl<'a> NotationReader<'a> {
         Some(())
     }
 
-    /// Takes a word that is followed by a blank, after blanks.
+    /// Reads a word that is followed by a blank, after blanks.
     fn word(&mut self, word: &str) -> bool {
         let rest =
             self.rest.trim_start().strip_prefix(word).filter(|rest| rest.starts_with(char::is_whitespace));
@@ -207,7 +207,7 @@ impl<'a> NotationReader<'a> {
         word
     }
 
-    /// A quoted text with the escapes of the policy language.
+    /// A quoted text with the escapes of Polar.
     fn string(&mut self) -> Result<String, NotationError> {
         let mut text = String::new();
         let mut chars = self.rest.char_indices().skip(1);

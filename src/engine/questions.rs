@@ -1,7 +1,7 @@
-//! Builds the compiler's questions from what a request asks.
+//! Builds the compiler's questions from requests.
 //!
-//! In: values and patterns that passed [`super::facts`]. Out: a [`Question`], or `None` where no policy
-//! could give an answer, because no value has the abstract type `Actor` or `Resource` as its own.
+//! In: values and patterns that passed [`super::facts`]. Out: a [`Question`], or `None` if no policy could
+//! give an answer, because no value is of the abstract type `Actor` or `Resource` itself.
 
 use super::EngineError;
 use crate::store::{ArgPattern, FactPattern, Value};
@@ -20,13 +20,13 @@ fn allow(actor: &Value, action: QuestionVar, resource: QuestionVar) -> Option<Qu
     Some(Question::atom(ALLOW, vec![actor, action, resource]))
 }
 
-/// May the actor do this to that?
+/// May the actor do this to the resource?
 pub(super) fn authorize(actor: &Value, action: &str, resource: &Value) -> Option<Question> {
     let action = QuestionVar::given("action", STRING, action);
     allow(actor, action, QuestionVar::given("resource", &resource.ty, &resource.id))
 }
 
-/// To which of these, which are of one type, may the actor do this?
+/// To which of these resources, all of one type, may the actor do this?
 pub(super) fn authorize_any(actor: &Value, action: &str, resources: &[Value]) -> Option<Question> {
     let action = QuestionVar::given("action", STRING, action);
     let ids = resources.iter().map(|resource| resource.id.clone()).collect();
@@ -41,7 +41,7 @@ pub(super) fn list(actor: &Value, action: &str, resource_type: &str, paged: bool
     Some(Question { paged, ..question })
 }
 
-/// What may the actor do to that?
+/// What may the actor do to the resource?
 pub(super) fn actions(actor: &Value, resource: &Value) -> Option<Question> {
     let action = QuestionVar::wanted("action", Some(STRING));
     allow(actor, action, QuestionVar::given("resource", &resource.ty, &resource.id))
@@ -63,20 +63,20 @@ pub(super) fn matching(predicate: &str, pattern: &FactPattern) -> Option<Questio
     Some(Question::atom(predicate, vars))
 }
 
-/// One predicate of one value that may be any of several; those of which it holds are the answer.
+/// For which of these ids does the predicate hold?
 pub(super) fn holds_of(predicate: &str, ty: &str, ids: Vec<String>) -> Question {
     let var = QuestionVar { name: "value".into(), ty: Some(ty.into()), domain: Domain::GivenOneOf(ids) };
     Question::atom(predicate, vec![var])
 }
 
-/// Refuses a question over a predicate that neither a rule nor a fact of this policy can have.
+/// Refuses a question with a predicate that neither a rule nor a fact of this policy can have.
 pub fn check_predicates(program: &Program, question: &Question) -> Result<(), EngineError> {
     question.atoms.iter().try_for_each(|atom| check_predicate(program, &atom.predicate, atom.args.len()))
 }
 
 /// Refuses a predicate that neither a rule nor a fact of this policy can have.
 pub(super) fn check_predicate(program: &Program, name: &str, arity: usize) -> Result<(), EngineError> {
-    // A name of this form is one that the compiler made up.
+    // The compiler generates names of this form.
     let generated = name.starts_with('\'');
     if !generated && (is_predicate(name, arity) || program.predicate_id(name, arity).is_some()) {
         return Ok(());

@@ -1,7 +1,7 @@
 //! What one request sees: one policy, one set of relations, its own context facts, one moment.
 //!
-//! In: an engine and a request's context facts. Out: questions prepared against exactly that. A policy that
-//! is replaced meanwhile changes nothing for a view that was taken before.
+//! In: an engine and a request's context facts. Out: questions prepared against exactly these. Replacing the
+//! policy does not affect an existing view.
 
 use super::answers::{Prepared, SlotValues, Window};
 use super::catalog::Context;
@@ -20,7 +20,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 pub(super) struct View {
     plans: Arc<Plans>,
     counted: Arc<Counted>,
-    /// Whether the question was not asked before.
+    /// Whether this is the first attempt.
     is_first: bool,
     context: Context,
     now: i64,
@@ -60,7 +60,7 @@ impl Engine {
         }))
     }
 
-    /// What is seen before the first policy: nothing can be granted.
+    /// The view before the first policy, when nothing can be granted.
     pub(super) fn view_without_policy(&self, attempt: ConsistentRead<'_>) -> Result<View, EngineError> {
         let max_rows = self.settings().answer_rows;
         let plans = self.plans_without_policy()?;
@@ -88,28 +88,28 @@ impl View {
         self.now
     }
 
-    /// The version of the policy that is seen.
+    /// The version of the policy.
     pub(super) fn version(&self) -> u64 {
         self.plans.policy.version
     }
 
-    /// The policy that is seen.
+    /// The policy.
     pub(super) fn program(&self) -> &Program {
         &self.plans.policy.program
     }
 
-    /// Compiles a question, or finds it compiled, and fills its values in.
+    /// Compiles a question, or takes it from the cache, and fills its values in.
     pub(super) async fn prepare(&self, question: &Question) -> Result<Prepared, EngineError> {
         self.prepare_window(question, None).await
     }
 
-    /// [`View::prepare`] for a question in pages.
+    /// [`View::prepare`] for a paged question.
     pub(super) async fn prepare_window(
         &self,
         question: &Question,
         window: Option<Window<'_>>,
     ) -> Result<Prepared, EngineError> {
-        // A bulk prepares thousands of questions without a reason to wait: others get their turn.
+        // A bulk request prepares thousands of questions without ever waiting: let other tasks run.
         tokio::task::coop::consume_budget().await;
         let key = PlanKey::of(&self.plans, question, &self.context);
         let known = self.counted.stored_plans.note(self.is_first, self.plans.known(&key));
@@ -126,7 +126,7 @@ impl View {
     }
 }
 
-/// Runs work that only computes, but for long, when its asker's turn comes.
+/// Runs a long computation when it is its asker's turn.
 pub(super) async fn in_turn<T: Send + 'static>(
     turns: &Arc<Turns>,
     account: Option<&Account>,
@@ -136,14 +136,14 @@ pub(super) async fn in_turn<T: Send + 'static>(
     turns.run(asker, work).await.map_err(|lost| EngineError::Bug(lost.to_string()))
 }
 
-/// Runs work that only computes, but for long, beside the async workers; for what the service itself has to do.
+/// Runs a long computation of the service itself off the async workers.
 pub(super) async fn off_the_workers<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, EngineError> {
     tokio::task::spawn_blocking(work).await.map_err(|error| EngineError::Bug(error.to_string()))
 }
 
-/// Seconds since the epoch: `@current_unix_time` of one question.
+/// Seconds since the epoch: the `@current_unix_time` of a question.
 pub fn unix_time() -> i64 {
     let elapsed = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(elapsed.as_secs()).unwrap_or(i64::MAX)

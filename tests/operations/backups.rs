@@ -114,7 +114,9 @@ fn what_is_no_whole_backup_is_refused() {
     changed[whole.len() / 3] ^= 0x10;
     fs::write(folder.join("changed.db"), changed).unwrap();
     let refused = |file: &str| bad(folder, &["restore", file, "--data", "e"]);
-    assert!(refused("cut.db").starts_with("`cut.db` is not a complete backup: it does not end like a backup"));
+    assert!(
+        refused("cut.db").starts_with("`cut.db` is not a complete backup: it does not end like a backup")
+    );
     assert!(refused("changed.db").ends_with("its content does not match its SHA-256"));
     assert!(refused("missing.db").contains("missing.db"));
     assert!(!folder.join("e").exists());

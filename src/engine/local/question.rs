@@ -1,8 +1,8 @@
-//! What a local check asks of the compiler: a question, and the form of its SQL.
+//! Builds the compiler's question for a local check, and the form of its SQL.
 //!
 //! In: a [`LocalQuestion`]. Out: a [`Question`] and a [`Form`]. The variables that the SQL shows are wanted,
-//! those that are given included: their values are columns like any other. What nobody could answer becomes
-//! a question without an answer, so that the caller gets SQL that says so.
+//! including given ones: their values are columns like any other. A question that cannot have an answer
+//! becomes one without an answer, so that the caller gets SQL that says so.
 
 use super::{LocalMode, LocalQuestion};
 use crate::engine::evaluate::EvaluateQuery;
@@ -93,7 +93,7 @@ fn evaluate(
             return Err(EngineError::BadRequest(format!("variable `{name}` is not in the constraints")));
         };
         let place = names.iter().position(|known| known == name).unwrap_or_else(|| {
-            // No call uses it: any of its ids will do, or any at all.
+            // No call uses it: it may have any of its ids, or any value.
             names.push(name.to_owned());
             question.vars.push(var.named(name));
             names.len() - 1
@@ -111,7 +111,7 @@ fn evaluate(
                 })?;
                 if places.iter().any(|(_, known)| known == name) {
                     return Err(EngineError::BadRequest(format!(
-                        "two variables go to the output column {name:?}: give each its own"
+                        "two variables have the output column {name:?}: give each its own"
                     )));
                 }
                 shown.push(place);

@@ -170,8 +170,10 @@ async fn a_missing_table_is_found_at_the_start() {
     filled(dir.path()).await;
     Connection::open(dir.path().join("store.db")).unwrap().execute_batch("DROP TABLE f1").unwrap();
     let error = Store::open(dir.path(), &options()).unwrap_err();
-    let told =
-        format!("the store in `{}` is damaged: table `f1` is missing; restore a backup", dir.path().display());
+    let told = format!(
+        "the store in `{}` is damaged: table `f1` is missing; restore a backup",
+        dir.path().display()
+    );
     assert!(error.to_string().starts_with(&told), "{error}");
 }
 
