@@ -97,7 +97,7 @@ async fn serve(mut config: Config, values: &[InForce]) -> Result<Verdict, CliErr
     let stop = stop_signal();
     reload_on_hangup(tls.clone());
     if let Err(error) = output::to_stdout(&welcome) {
-        tracing::warn!(%error, %address, "answers without having said so");
+        tracing::warn!(%error, %address, "cannot print the address; the service runs anyway");
     }
     let state = AppState::new(config, environments);
     let state = Arc::new(match tls {

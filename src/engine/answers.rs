@@ -141,7 +141,7 @@ pub(super) fn no_room(refused: NoRoom) -> StoreError {
     match refused {
         NoRoom::Now => StoreError::Busy,
         NoRoom::Ever(most) => StoreError::TooLarge(format!(
-            "the answer takes more memory than the {most} bytes that one request may use"
+            "the answer takes more than the {most} bytes of memory that one request may use"
         )),
     }
 }

@@ -1,22 +1,23 @@
-//! Connections: a listener in, answers out, and nobody can hold more than a moment of them.
+//! Serves connections, none of which can hold resources for long without progress.
 //!
-//! Every connection is a task, with a seat (`seats`). The head of a request has to arrive in time and its answer has to be taken in
-//! time, a half-closed connection still gets its answer, pipelined requests are answered in order. After `shutdown` no connection is
-//! accepted, those at rest are closed, and those with a request at work get their answer first.
+//! Every connection is a task with a seat (`seats`). The head of a request must arrive in time, and its
+//! answer must be read in time. A half-closed connection still gets its answer, and pipelined requests are
+//! answered in order. After `shutdown` no connection is accepted, idle ones are closed, and those with a
+//! request in progress get their answer first.
 //!
-//! A client that closes its side may still read, or be gone: nobody can tell before something is written. So it has a moment
-//! for its answer, and then what it asked for ends.
+//! A client that has closed its side may still read or be gone, which only a write can show. So it gets a
+//! moment for its answer, and then its request is cancelled.
 //!
-//! An answer may be ready before the body is read, for instance 401 or 413. Closing a socket with unread
-//! bytes in it resets the connection, and the client loses the answer that explains everything. So a
-//! closed connection lingers: what still comes is read and dropped, for a bounded time.
+//! An answer may be ready before the body has been read, for instance 401 or 413. Closing a socket with
+//! unread bytes resets the connection, and the client loses the answer. So a closed connection lingers: what
+//! still arrives is read and dropped, for a limited time.
 //!
 //! ```text
 //! socket ─→ TimedStream: time to write, lingering close ─→ TLS, if configured ─→ hyper: time for a head ─→ router
 //! ```
 //!
-//! TLS stands above what waits, so that its own bytes cannot stall either. A handshake holds the connection's
-//! seat, and has as long as a head.
+//! TLS is layered on top of the timeouts, so its own bytes cannot stall either. A handshake occupies the
+//! connection's seat, and has as much time as a head.
 
 use super::accept::Failures;
 use super::metrics::Metrics;
@@ -39,17 +40,17 @@ use tokio::sync::watch;
 use tokio::time::{Instant, Sleep};
 use tower::Service;
 
-/// How long a closed connection lingers, and how long of that without hearing anything.
+/// How long a closed connection lingers in total, and without receiving anything.
 const LINGER_TIME: Duration = Duration::from_secs(5);
 const LINGER_QUIET: Duration = Duration::from_secs(1);
 
 /// How long a client that has closed its side may wait for its answer.
 const HALF_CLOSED_TIME: Duration = Duration::from_secs(2);
 
-/// Connections of a scraper or two.
+/// Enough connections for a scraper or two.
 const METRICS_CONNECTIONS: usize = 16;
 
-/// Answers the listener's connections until `shutdown` is ready, then finishes what it accepted.
+/// Serves a listener's connections until `shutdown` is ready, then finishes the accepted ones.
 pub async fn serve(listener: TcpListener, app: Arc<AppState>, shutdown: impl Future<Output = ()>) {
     let server = Server {
         router: super::router(Arc::clone(&app)),
@@ -61,7 +62,7 @@ pub async fn serve(listener: TcpListener, app: Arc<AppState>, shutdown: impl Fut
     server.run(listener, shutdown).await;
 }
 
-/// Answers `/metrics` and nothing else, without a key, until `shutdown` is ready.
+/// Serves only `/metrics`, without a key, until `shutdown` is ready.
 pub async fn serve_metrics(listener: TcpListener, app: Arc<AppState>, shutdown: impl Future<Output = ()>) {
     let server = Server {
         router: super::metrics::open_router(Arc::clone(&app)),
@@ -73,7 +74,7 @@ pub async fn serve_metrics(listener: TcpListener, app: Arc<AppState>, shutdown: 
     server.run(listener, shutdown).await;
 }
 
-/// What stands behind a listener.
+/// What serves a listener.
 struct Server {
     app: Arc<AppState>,
     router: Router,
@@ -87,8 +88,8 @@ impl Server {
     async fn run(self, listener: TcpListener, shutdown: impl Future<Output = ()>) {
         let config = &self.app.config;
         let mut protocol = http1::Builder::new();
-        // Without `pipeline_flush`: it keeps an answer back while bytes are unread, those of a broken body
-        // included, which nobody will ever read.
+        // Not `pipeline_flush`: it delays an answer while bytes are unread, even those of a broken body that
+        // are never read.
         protocol.timer(TokioTimer::new()).header_read_timeout(config.header_time).half_close(true);
         let seats = Seats::new(self.max_connections);
         let mut failures = Failures::new();
@@ -110,20 +111,21 @@ impl Server {
             }
         }
 
-        // From here on new connections are refused; each open one sees the signal, and ends its receiver.
+        // From here on new connections are refused. Each open one sees the signal and drops its receiver at
+        // its end.
         drop((listener, stopping));
         stop.send_replace(());
         let end_time = config.end_time();
         let patience = config.shutdown_time.saturating_sub(end_time);
         if tokio::time::timeout(patience, stop.closed()).await.is_err() {
-            tracing::warn!("requests were still at work when the time of the shutdown was over");
+            tracing::warn!("requests were still in progress at the end of `shutdown_time`");
             self.app.end_questions();
-            // Those that waited for an answer of the store have one now. The rest is cut.
+            // Requests that waited for the store now get an answer; the others are cut off.
             let _ = tokio::time::timeout(end_time / 2, stop.closed()).await;
         }
     }
 
-    /// Shakes hands on a connection, if it is to be secure, and answers it until either side ends it.
+    /// Does the TLS handshake, if configured, and serves the connection until either side ends it.
     fn serve_connection(
         &self,
         protocol: http1::Builder,
@@ -149,7 +151,7 @@ impl Server {
             match shaken {
                 Ok(stream) => answer_requests(protocol, stream, router, stopping, seat).await,
                 Err(error) => {
-                    tracing::debug!(%error, "a connection ended in its handshake");
+                    tracing::debug!(%error, "a TLS handshake failed");
                     if let Some(metrics) = metrics {
                         metrics.broken_handshake();
                     }
@@ -159,18 +161,18 @@ impl Server {
     }
 }
 
-/// The next connection, as soon as there is a seat for it.
+/// Accepts the next connection, once there is a seat for it.
 async fn accept(listener: &TcpListener, seats: &Arc<Seats>) -> io::Result<(TcpStream, Seat)> {
     let (stream, _) = listener.accept().await?;
     let seat = seats.take().await;
-    // Answers are small and written whole: waiting for more to send would only delay them.
+    // Answers are small and written at once; delaying them to combine writes gains nothing.
     if let Err(error) = stream.set_nodelay(true) {
-        tracing::debug!(%error, "a connection went away at once");
+        tracing::debug!(%error, "cannot set TCP_NODELAY");
     }
     Ok((stream, seat))
 }
 
-/// Answers one connection until either side ends it.
+/// Answers the requests of a connection until either side ends it.
 async fn answer_requests(
     protocol: http1::Builder,
     stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
@@ -185,7 +187,7 @@ async fn answer_requests(
         let answer = router.clone().call(request);
         async move {
             let answer = answer.await.map_err(|never: Infallible| never);
-            // Its last bytes may still be on their way; a connection that gives way sends them.
+            // Its last bytes may still be unsent; a connection that is asked to close sends them first.
             seat.rest();
             answer
         }
@@ -202,7 +204,7 @@ async fn answer_requests(
                 connection.as_mut().graceful_shutdown();
                 connection.await
             } else {
-                // Nobody waits for an answer on it.
+                // It has no request to answer.
                 Ok(())
             }
         }
@@ -212,15 +214,15 @@ async fn answer_requests(
     }
 }
 
-/// A stream that waits for its other side, but not for ever.
+/// A TCP stream with timeouts.
 ///
-/// A write that makes no progress fails after a while. A refusal of the protocol itself gets a body. Once closed, it
-/// drops what is still sent before it lets go.
+/// A write without progress fails after `write_time`. hyper's own error answers are replaced. When closed,
+/// the stream lingers: it drops what still arrives.
 struct TimedStream {
     stream: TcpStream,
     write_time: Duration,
     stalled: Option<Pin<Box<Sleep>>>,
-    /// Until when its other side, which has closed, may wait.
+    /// The timer of a client that has closed its side.
     leaves: Option<Pin<Box<Sleep>>>,
     stopping: watch::Receiver<()>,
     leave: Arc<Leave>,
@@ -228,13 +230,13 @@ struct TimedStream {
     linger: Option<Linger>,
 }
 
-/// What is written instead of what was to be written, and how much of it has been.
+/// An answer that replaces one of hyper's, and how much of it has been written.
 struct Replacement {
     bytes: Vec<u8>,
     written: usize,
 }
 
-/// How much longer a closed stream lingers.
+/// The timers of a lingering stream.
 struct Linger {
     ends: Instant,
     timer: Pin<Box<Sleep>>,
@@ -259,11 +261,11 @@ impl TimedStream {
         }
     }
 
-    /// Ready once the other side has closed and has waited long enough. Polled whenever there is nothing to write, which is
-    /// while a request is at work.
+    /// Ready once the client has closed its side and its time is over. Polled when there is nothing to write,
+    /// that is, while a request is in progress.
     fn poll_gone(&mut self, context: &mut Context<'_>) -> Poll<()> {
         if self.leaves.is_none() {
-            // What is there to read is not taken: it may be the next request.
+            // Leave the bytes unread: they may be the next request.
             if !matches!(ready!(self.stream.poll_read_ready(context)), Ok(())) {
                 return Poll::Ready(());
             }
@@ -277,7 +279,7 @@ impl TimedStream {
         self.leaves.get_or_insert_with(leaves).as_mut().poll(context)
     }
 
-    /// The outcome of a write, or the error that it has waited long enough.
+    /// The result of a write, or a timeout.
     fn in_time(
         &mut self,
         written: Poll<io::Result<usize>>,
@@ -294,7 +296,8 @@ impl TimedStream {
         Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
     }
 
-    /// Whether a refusal is written instead of these bytes, from now on if they end with one.
+    /// Whether a replacement is written instead of these bytes; from now on, if they end with one of hyper's
+    /// errors.
     fn replaces(&mut self, before: &[io::IoSlice<'_>], last: &[u8]) -> bool {
         if self.replacement.is_none()
             && let Some(replacement) = malformed::instead_of(last)
@@ -305,7 +308,7 @@ impl TimedStream {
         self.replacement.is_some()
     }
 
-    /// Writes a refusal in full; it is the last that is written.
+    /// Writes the whole replacement, which is the last answer on the connection.
     fn poll_replace(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         while let Some(replacement) = &mut self.replacement
             && let Some(left) = replacement.bytes.get(replacement.written..).filter(|left| !left.is_empty())
@@ -320,7 +323,7 @@ impl TimedStream {
     }
 
     fn poll_linger(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        // A shutdown waits for answers, not for clients that are in no hurry to hang up; nor does who needs the seat.
+        // Neither a shutdown nor a connection that needs the seat waits for lingering.
         if self.leave.is_asked() || self.stopping.has_changed().unwrap_or(true) {
             return Poll::Ready(());
         }

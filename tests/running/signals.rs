@@ -103,6 +103,6 @@ fn a_hangup_reads_the_certificate_again() {
     fs::write(&key, "").unwrap();
     service.signal("HUP");
     service.logs("the certificate of before stays in use");
-    assert!(service.log().contains("key.pem` holds no private key"), "{}", service.log());
+    assert!(service.log().contains("key.pem` contains no private key"), "{}", service.log());
     assert!(service.runs() && service.stop().success());
 }
