@@ -1,4 +1,4 @@
-//! `portcullis config`: which settings are in force.
+//! `portcullis config`: the settings in force.
 
 use super::error::CliError;
 use super::flags::SettingFlags;
@@ -19,10 +19,10 @@ enum Action {
     Show(Show),
 }
 
-/// Print every setting that is in force, and where its value comes from
+/// Print every setting in force, and where its value comes from
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "A flag wins over a variable, a variable over the file, the file over the default. Secrets are not
+    after_help = "A flag takes precedence over a variable, a variable over the file, the file over the default. Secrets are not
 shown.
 
 Examples:
@@ -57,7 +57,7 @@ fn as_json(values: &[InForce]) -> Json {
     Json::Object(values.iter().map(entry).collect::<Map<_, _>>())
 }
 
-/// The settings under the headings of their groups, in three columns.
+/// The settings by group, in three columns.
 fn as_table(values: &[InForce]) -> String {
     let rows: Vec<[String; 3]> = values
         .iter()

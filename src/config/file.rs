@@ -1,7 +1,7 @@
-//! The settings' file: TOML, one key a setting, with the line of each.
+//! The settings file: TOML, with one key for each setting.
 //!
-//! In: a path. Out: every key with its value and its line. The names are checked by whoever asks for them;
-//! what was not asked for in the end is no setting.
+//! In: a path. Out: every key with its value and its line. Its users take the keys they know; keys that are
+//! left over are unknown settings.
 
 use super::{ConfigError, SettingOrigin};
 use std::collections::BTreeMap;
@@ -15,25 +15,25 @@ pub(super) struct File {
     entries: BTreeMap<String, FileEntry>,
 }
 
-/// What stands behind a key.
+/// The value of a key.
 #[derive(Debug)]
 pub(super) struct FileEntry {
     pub(super) line: usize,
-    /// As it is written, on one line.
+    /// The value as written, on one line.
     pub(super) written: String,
     pub(super) value: Written,
 }
 
-/// The types that settings are written in.
+/// The TOML types of settings.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Written {
     /// A string.
     Text(String),
-    /// An integer or a float, as the text that it is.
+    /// An integer or a float, as its text.
     Number(String),
     /// `true` or `false`.
     Truth(bool),
-    /// What no setting is written in: a date, a list, a table, a number in another base.
+    /// Anything else: a date, a list, a table, a number in another base.
     Other,
 }
 
@@ -67,23 +67,23 @@ impl File {
         Ok(Self { path: path.to_owned(), entries: entries.collect() })
     }
 
-    /// Takes what stands behind a key.
+    /// Takes the value of a key.
     pub(super) fn take(&mut self, key: &str) -> Option<FileEntry> {
         self.entries.remove(key)
     }
 
-    /// The first key that nobody has taken, by its line.
+    /// The first key by line that was not taken.
     pub(super) fn left(&self) -> Option<(&str, SettingOrigin)> {
         let (key, entry) = self.entries.iter().min_by_key(|(_, entry)| entry.line)?;
         Some((key, self.place(entry)))
     }
 
-    /// Where an entry stands.
+    /// The position of an entry.
     pub(super) fn place(&self, entry: &FileEntry) -> SettingOrigin {
         SettingOrigin::File { path: self.path.clone(), line: entry.line }
     }
 
-    /// The folder from which relative paths in the file are meant.
+    /// The folder to which paths in the file are relative.
     pub(super) fn folder(&self) -> &Path {
         self.path.parent().unwrap_or(Path::new(""))
     }

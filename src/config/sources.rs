@@ -1,4 +1,4 @@
-//! Which source gives a setting its value: flag, variable, file or default, in this order.
+//! Decides which source gives a setting its value: flag, variable, file or default, in this order.
 
 use super::file::{File, Written};
 use super::value::{Form, SettingValue};
@@ -7,27 +7,27 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// The variable that names the settings' file where no flag does.
+/// The variable that names the settings file if no flag does.
 const FILE_VARIABLE: &str = "PORTCULLIS_CONFIG";
 
-/// The flags of a command line: the names of settings, and the texts that were given for them.
+/// The flags of a command line: names of settings with their texts.
 pub type Flags = BTreeMap<&'static str, String>;
 
-/// What is in force, and where it comes from.
+/// The settings in force, with their origins.
 #[derive(Clone, Debug)]
 pub struct Settled {
     /// Every setting with its value.
     pub config: Config,
-    /// The same for showing, in the order of [`Config::SETTINGS`].
+    /// The same to be shown, in the order of [`Config::SETTINGS`].
     pub values: Vec<InForce>,
 }
 
-/// A value that is in force.
+/// The value of a setting in force.
 #[derive(Clone, Debug, PartialEq)]
 pub struct InForce {
     /// The setting.
     pub name: &'static str,
-    /// The value as data; a secret shows only whether there is one.
+    /// The value as data; a secret shows only whether it is set.
     pub value: serde_json::Value,
     /// Where it comes from.
     pub origin: SettingOrigin,
@@ -36,9 +36,9 @@ pub struct InForce {
 /// Where a value comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SettingOrigin {
-    /// Nobody gave one.
+    /// None was given.
     Default,
-    /// The settings' file.
+    /// The settings file.
     File {
         /// The file.
         path: PathBuf,
@@ -67,7 +67,7 @@ pub(super) fn variable(name: &str) -> String {
     format!("PORTCULLIS_{}", name.to_uppercase())
 }
 
-/// The flag of a setting, without the dashes before it.
+/// The flag of a setting, without the leading dashes.
 pub(super) fn flag(name: &str) -> String {
     name.replace('_', "-")
 }
@@ -80,7 +80,7 @@ pub(super) struct Given<'a> {
 }
 
 impl<'a> Given<'a> {
-    /// Reads the settings' file, if the command line or the environment names one.
+    /// Reads the settings file, if the command line or the environment names one.
     pub(super) fn collect(
         file: Option<PathBuf>,
         flags: Flags,
@@ -91,7 +91,7 @@ impl<'a> Given<'a> {
         Ok(Self { flags, variable, file })
     }
 
-    /// Replaces a default by what was given, if anything was.
+    /// Replaces a default with what was given, if anything.
     pub(super) fn lay_over<T: SettingValue>(
         &mut self,
         name: &'static str,
@@ -131,7 +131,7 @@ impl<'a> Given<'a> {
         Ok(InForce { name, value: value.show(), origin })
     }
 
-    /// Refuses what stands in the file and is no setting.
+    /// Refuses unknown settings in the file.
     pub(super) fn nothing_left(&self) -> Result<(), ConfigError> {
         match self.file.as_ref().and_then(File::left) {
             None => Ok(()),
@@ -140,7 +140,7 @@ impl<'a> Given<'a> {
     }
 }
 
-/// A value as it is written in a file; what it says of a path counts from the file's folder.
+/// Parses a value from a file; paths are relative to the file's folder.
 fn read_written<T: SettingValue>(written: &Written, folder: &Path) -> Result<T, &'static str> {
     let text = T::text_of(written).ok_or(T::EXPECTED)?;
     Ok(T::parse(&text)?.seen_from(folder))

@@ -107,7 +107,7 @@ fn what_is_no_setting_is_refused() {
     refuses(
         &[],
         "dev = true\nquery_tme = 3\nport = 1\n",
-        "/etc/portcullis.toml:2: there is no setting `query_tme`, `portcullis config show` lists all of them",
+        "/etc/portcullis.toml:2: there is no setting `query_tme`; `portcullis config show` lists all of them",
     );
     let table = settled(&[], &[], "[limits]\nquery_time = 3\n").unwrap_err().to_string();
     assert!(table.contains(":1: there is no setting `limits`"), "{table}");

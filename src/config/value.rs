@@ -1,4 +1,4 @@
-//! The types of settings: how each is read from a text or from TOML, and shown.
+//! The types of settings: how they are parsed, read from TOML, and shown.
 
 use super::file::Written;
 use serde_json::{Value as Json, json};
@@ -9,28 +9,28 @@ use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// What the values of a setting look like on a command line.
+/// The form of a setting's values on a command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// A flag that needs no value.
     Switch,
-    /// A text, called this in the help.
+    /// A text, with this name in the help.
     Text(&'static str),
-    /// A text that stands on no command line and in no output.
+    /// A text that appears neither on a command line nor in output.
     Secret,
 }
 
 /// A type of settings.
 pub(super) trait SettingValue: Sized {
-    /// What its values look like.
+    /// The form of its values.
     const FORM: Form;
-    /// What is expected where a value is of the wrong type.
+    /// What is expected if a value is of the wrong type.
     const EXPECTED: &'static str;
 
-    /// The value that a text says; the error is what is expected instead.
+    /// Parses a value; the error is what is expected instead.
     fn parse(text: &str) -> Result<Self, &'static str>;
 
-    /// The text of a value in a file, if it is written in the right type.
+    /// The text of a value in a file, if it has the right type.
     fn text_of(written: &Written) -> Option<Cow<'_, str>> {
         match written {
             Written::Text(text) => Some(text.into()),
@@ -38,7 +38,7 @@ pub(super) trait SettingValue: Sized {
         }
     }
 
-    /// The value for a process that works in another folder.
+    /// Resolves relative paths against a folder.
     fn seen_from(self, _folder: &Path) -> Self {
         self
     }
@@ -169,7 +169,7 @@ impl SettingValue for Duration {
     }
 }
 
-/// A text that never shows in logs.
+/// A text that is never shown in logs.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(pub String);
 
@@ -192,12 +192,12 @@ impl SettingValue for Secret {
     }
 }
 
-/// How a line of the log is written.
+/// The format of log lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogFormat {
     /// For people.
     Text,
-    /// For programs: one JSON object a line.
+    /// For programs: one JSON object per line.
     Json,
 }
 
@@ -221,7 +221,7 @@ impl SettingValue for LogFormat {
     }
 }
 
-/// The address of something that is spoken to over plain HTTP.
+/// The address of a service over plain HTTP.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HttpAddress(pub String);
 

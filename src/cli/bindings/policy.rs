@@ -1,4 +1,4 @@
-//! Which bound facts a policy can use.
+//! Determines which bound facts a policy can use.
 
 use portcullis_compiler::bindings::{Binding, BindingArg};
 use portcullis_compiler::ir::{Program, SignatureArg};

@@ -1,4 +1,4 @@
-//! Writes what was found: a table of the bound columns, then the findings, worst first.
+//! Writes the report: a table of the bound columns, then the findings, worst first.
 
 use super::database::{Column, ColumnOrigin};
 use super::judge::{Finding, Severity, is_entity};
@@ -6,32 +6,32 @@ use crate::cli::validate::plural;
 use serde_json::{Value, json};
 use std::fmt::Write;
 
-/// Everything that was found in one document.
+/// The report on a document.
 pub(super) struct Report {
     /// The document's file.
     pub(super) file: String,
     /// The database.
     pub(super) dialect: String,
-    /// Its entries, in its order.
+    /// Its entries, in order.
     pub(super) entries: Vec<ReportRow>,
 }
 
 /// One entry of the document.
 pub(super) struct ReportRow {
-    /// The section that it stands in.
+    /// Its section.
     pub(super) section: &'static str,
     /// Its key.
     pub(super) key: String,
-    /// Its line, where it is known.
+    /// Its line, if known.
     pub(super) line: Option<usize>,
-    /// Its columns, each with the type of its ids; none if the database refused its query.
+    /// Its columns with the types of their ids; empty if the database refused the query.
     pub(super) columns: Vec<(String, Column)>,
-    /// What was found.
+    /// The findings.
     pub(super) findings: Vec<Finding>,
 }
 
 impl ReportRow {
-    /// What people know it by: a bound fact by its key, anything else by its section too.
+    /// Its label: a bound fact's key; for other entries the section and the key.
     fn label(&self) -> String {
         match self.section {
             "facts" => self.key.clone(),
@@ -41,7 +41,7 @@ impl ReportRow {
 }
 
 impl Report {
-    /// How many findings are this bad.
+    /// The number of findings of this severity.
     pub(super) fn count(&self, severity: Severity) -> usize {
         self.findings().filter(|(_, finding)| finding.severity == severity).count()
     }
@@ -50,7 +50,7 @@ impl Report {
         self.entries.iter().flat_map(|entry| entry.findings.iter().map(move |finding| (entry, finding)))
     }
 
-    /// For people.
+    /// The report as text.
     pub(super) fn text(&self) -> String {
         let mut text = table(&self.entries);
         for severity in [Severity::Error, Severity::Warning, Severity::Note] {
@@ -69,7 +69,7 @@ impl Report {
         text
     }
 
-    /// For programs.
+    /// The report as JSON.
     pub(super) fn json(&self) -> Value {
         let column = |(ty, column): &(String, Column)| {
             let origin = column.origin.as_ref();
@@ -102,7 +102,7 @@ impl Report {
 
 const TITLES: [&str; 6] = ["line", "bound", "column", "type", "null", "index"];
 
-/// One row a column, aligned; an entry stands beside its first.
+/// One row for each column, aligned; an entry's label is in its first row.
 fn table(entries: &[ReportRow]) -> String {
     let mut rows: Vec<[String; 6]> = vec![TITLES.map(str::to_owned)];
     for entry in entries {

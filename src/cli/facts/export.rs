@@ -1,4 +1,4 @@
-//! `portcullis facts export`: every fact of an environment, as of one moment.
+//! `portcullis facts export`: writes every fact of an environment, as of one moment.
 
 use super::table::TableWriter;
 use super::{FactFormat, Found, json_lines};
@@ -17,10 +17,10 @@ use std::path::{Path, PathBuf};
 /// Write every fact of an environment, as of one moment
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "The formats are those of `portcullis facts import`, which stores the same facts again. They are in a \
-fixed order: by predicate and kind, then ids, of which numbers come first. A file gets its name when it \
-is complete. With --data the folder is read directly, while its service runs or not, without a copy in \
-anybody's memory: the better way for millions of facts.
+    after_help = "The formats are those of `portcullis facts import`, which can store the facts again. They are in a \
+fixed order: by predicate and argument types, then ids, numbers first. A file gets its name when it \
+is complete. With --data the folder is read directly, whether or not its service runs, without holding \
+the facts in memory: better for millions of facts.
 
 Examples:
   portcullis facts export facts.jsonl --key-file key.txt
@@ -28,10 +28,10 @@ Examples:
   portcullis facts export --data /var/lib/portcullis --environment staging | gzip > staging.jsonl.gz"
 )]
 pub(super) struct Args {
-    /// The file; `-`, or none, is the standard output
+    /// The file; `-` or nothing means the standard output
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
-    /// How to write the facts [default: csv for a name that ends with .csv, else jsonl]
+    /// The format of the facts [default: csv for a name that ends with .csv, else jsonl]
     #[arg(long, value_enum)]
     format: Option<FactFormat>,
     #[command(flatten)]
@@ -60,7 +60,7 @@ pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
     Ok(Verdict::Good)
 }
 
-/// Makes a file anew, for its owner alone: it holds who may do what.
+/// Creates a file that only its owner can access, because it lists who may do what.
 fn private_file(path: &Path) -> io::Result<File> {
     if let Err(error) = fs::remove_file(path)
         && error.kind() != io::ErrorKind::NotFound
@@ -80,7 +80,7 @@ fn part(file: &Path) -> PathBuf {
     name.into()
 }
 
-/// Why facts were not written.
+/// Why the export failed.
 enum ExportError {
     Source(CliError),
     Target(io::Error),

@@ -1,11 +1,11 @@
-//! Facts as JSON, one a line: `{"predicate":"is_public","args":[{"type":"Repo","id":"site"}]}`.
+//! Facts as JSON, one per line: `{"predicate":"is_public","args":[{"type":"Repo","id":"site"}]}`.
 
 use super::input::{InputError, InputPosition, Tracked};
 use crate::cli::facts_file::FactJson;
 use crate::engine::Fact;
 use std::io::{BufRead, BufReader, Write};
 
-/// Facts out of lines.
+/// A reader of JSON lines.
 pub(super) struct JsonLines {
     source: BufReader<Tracked>,
     place: InputPosition,
@@ -17,7 +17,7 @@ impl JsonLines {
         Self { source: BufReader::new(source), place, line: Vec::new() }
     }
 
-    /// The next fact and its line; empty lines do not count.
+    /// The next fact and its line; empty lines are skipped.
     pub(super) fn next(&mut self) -> Result<Option<(Fact, u64)>, InputError> {
         loop {
             let line = self.place.lines + 1;
@@ -46,9 +46,9 @@ impl JsonLines {
 }
 
 fn decode(text: &[u8], line: u64) -> Result<Fact, InputError> {
-    // The decoder would take an array of the fields in their order, which nobody means to write.
+    // The decoder would accept an array of the fields in order, which is never intended.
     if text.trim_ascii_start().starts_with(b"[") {
-        let reason = "a line holds one fact, an object with `predicate` and `args`".to_owned();
+        let reason = "expected one fact on the line, an object with `predicate` and `args`".to_owned();
         return Err(InputError { line, column: 1, reason });
     }
     let fact: FactJson = serde_json::from_slice(text).map_err(|error| {

@@ -1,6 +1,7 @@
-//! Facts as a table: `predicate,type1,id1,type2,id2,…`, a row each.
+//! Facts as a table: `predicate,type1,id1,type2,id2,…`, one row for each.
 //!
-//! The header is required, so that a table of something else is noticed at once. Rows may be shorter than it.
+//! The header is required, so that an unrelated table is refused at once. Rows may be shorter than the
+//! header.
 
 use super::input::{InputError, InputPosition, Tracked};
 use crate::engine::{Fact, Value};
@@ -11,10 +12,10 @@ use std::io::Write;
 const HEADER: [&str; 11] =
     ["predicate", "type1", "id1", "type2", "id2", "type3", "id3", "type4", "id4", "type5", "id5"];
 
-/// Facts out of a table.
+/// A reader of a table.
 pub(super) struct Table {
     reader: Reader<Tracked>,
-    /// What was read before the reader began.
+    /// Where the reader started.
     start: InputPosition,
     /// Whether the header was read.
     begun: bool,
@@ -27,7 +28,7 @@ impl Table {
         Self { reader, start, begun: start.bytes > 0, row: ByteRecord::new() }
     }
 
-    /// The next fact and the line where its row begins.
+    /// The next fact and the first line of its row.
     pub(super) fn next(&mut self) -> Result<Option<(Fact, u64)>, InputError> {
         if !self.begun {
             self.begun = true;
@@ -37,7 +38,7 @@ impl Table {
         if !self.read()? {
             return Ok(None);
         }
-        // The reader leaves the second half of a line's end, and empty lines, to the next row.
+        // The CSV reader leaves the second character of a line break, and empty lines, to the next row.
         let line = begin.lines + 1 + self.reader.get_ref().empty_lines(begin.bytes);
         fact(&self.row, line).map(|fact| Some((fact, line)))
     }
@@ -71,7 +72,7 @@ impl Table {
         if named && n_columns >= 3 && n_columns % 2 == 1 {
             return Ok(());
         }
-        let reason = format!("the first row is the header `{}`, or its beginning", HEADER.join(","));
+        let reason = format!("the first row must be the header `{}`, or the start of it", HEADER.join(","));
         Err(InputError { line: 1, column: 1, reason })
     }
 }
@@ -123,7 +124,7 @@ impl<W: Write> TableWriter<W> {
         self.0.write_record(filled).map_err(std::io::Error::from)
     }
 
-    /// Writes what is not written yet, and gives back where it went.
+    /// Flushes, and returns the target.
     pub(super) fn finish(self) -> std::io::Result<W> {
         self.0.into_inner().map_err(csv::IntoInnerError::into_error)
     }
