@@ -1,18 +1,18 @@
 //! Portcullis, an authorization service: it compiles a policy to SQL and answers with it.
 //!
-//! The modules stand in the order in which a request meets them. `http` knows the wire and nothing of
-//! policies, `engine` joins the compiler and the store, which do not know each other.
+//! `http` knows the wire format and nothing about policies. `engine` connects the compiler and the store, which do not
+//! know each other.
 //!
 //! ```text
 //! cli ─→ config ─→ http ─→ engine ─┬→ portcullis_compiler   (text in, statement out)
 //!                                  └→ store                 (facts and policy versions, runs statements)
-//!        └→ control ─→ http, engine       (orders from commands on the same machine)
-//!                       http, engine ─→ share          (memory and processors, which requests share)
+//!        └→ admin ─→ http, engine         (commands from the same machine)
+//!                    http, engine ─→ share            (memory and processor time, which requests share)
 //! ```
 
+pub mod admin;
 pub mod cli;
 pub mod config;
-pub mod control;
 pub mod engine;
 pub mod http;
 pub mod share;

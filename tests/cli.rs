@@ -68,7 +68,7 @@ fn compile_prints_sql_over_predictable_tables() {
     let (code, out, err) = run(&["compile", "good.polar", r#"allow(User:o'hara, "read", Repo:?)"#]);
     assert_eq!((code, err.as_str()), (0, ""));
     assert!(out.contains("has_role_user_string_repo") && out.contains("'o''hara'"), "{out}");
-    assert!(out.starts_with("-- one row an answer") && out.ends_with(";\n"), "{out}");
+    assert!(out.starts_with("-- one row for each answer") && out.ends_with(";\n"), "{out}");
     let (code, pg, _) =
         run(&["compile", "good.polar", "allow(User:a, \"read\", Repo:r)", "--dialect", "postgresql"]);
     assert!(code == 0 && pg.starts_with("-- one row: is there an answer?"), "{pg}");

@@ -200,8 +200,8 @@ fn columns_in_which_different_ids_are_equal_are_named() {
     let expected = [
         "error reads(User:_, Doc:_) who: has the collation `loose`, by which different ids are equal: give it a \
          deterministic one",
-        "warning reads(User:_, Doc:_) doc: is compared as text, since ids differ by case, and no index of it \
-         serves: keep ids as text",
+        "warning reads(User:_, Doc:_) doc: is compared as text, because ids are case-sensitive, so its index \
+         is not used: store ids as text",
     ];
     assert_eq!((code, found.as_slice()), (1, expected.map(str::to_owned).as_slice()));
     let told = format!("{bindings}sql_types: {{Doc: text}}\n");
@@ -251,8 +251,8 @@ sql_types: {Doc: integer, Integer: integer, User: text}
     let (code, found) = findings(folder.path(), bindings, &database, &[]);
     let remedy = |what: &str, ty: &str| {
         format!(
-            "{what}, so SQLite compares whatever it holds as it is, and not as `integer`: select a column that is declared \
-             so, or leave `{ty}` out of `sql_types`"
+            "{what}, so SQLite compares its values unconverted, not as `integer`: select a column declared as that \
+             type, or leave `{ty}` out of `sql_types`"
         )
     };
     for wrong in [
@@ -286,10 +286,10 @@ fn what_no_index_serves_and_what_may_be_null_is_no_error() {
     let (code, found) = findings(folder.path(), &bindings, &postgresql("indexed", TABLES), &[]);
     assert_eq!(code, 0);
     let expected = [
-        "note has_relation(Repo:_, parent, Repo:_) parent_id: may be NULL, and a row with a NULL is no fact",
-        "warning owner(User:_, Repo:_) owner: no index of `repos` begins with `owner`: a question by this \
+        "note has_relation(Repo:_, parent, Repo:_) parent_id: may be NULL, and rows with NULL are not facts",
+        "warning owner(User:_, Repo:_) owner: no index of `repos` starts with `owner`: a look-up by this \
          column reads the whole table",
-        "warning slug(String:_, Repo:_) ?column?: is computed, so no index serves: select a table's own \
+        "warning slug(String:_, Repo:_) ?column?: is computed, so no index is used: select a table's own \
          column, and write its type under `sql_types`",
     ];
     assert_eq!(found, expected);
@@ -309,7 +309,10 @@ fn a_table_of_rows_must_keep_its_promise() {
     let (code, found) = check("members.repo_id");
     assert!(code == 1 && found.len() == 1 && found[0].contains("give it a unique index"), "{found:?}");
     let (code, found) = check("seen.id");
-    assert!(code == 0 && found[0].starts_with("warning Repo id: `seen` holds no rows itself"), "{found:?}");
+    assert!(
+        code == 0 && found[0].starts_with("warning Repo id: `seen` is not a table with rows"),
+        "{found:?}"
+    );
     assert_eq!(check("missing.id").0, 1);
 }
 
@@ -382,10 +385,10 @@ tables: {Repo: repos.id}
 ";
     let (code, found) = findings(folder.path(), bindings, &database, &[]);
     let expected = [
-        "note has_relation(Repo:_, parent, Repo:_) parent_id: may be NULL, and a row with a NULL is no fact",
-        "warning has_relation(Repo:_, parent, Repo:_) parent_id: no index of `repos` begins with `parent_id`: \
-         a question by this column reads the whole table",
-        "warning owner(User:_, Repo:_) owner: no index of `repos` begins with `owner`: a question by this \
+        "note has_relation(Repo:_, parent, Repo:_) parent_id: may be NULL, and rows with NULL are not facts",
+        "warning has_relation(Repo:_, parent, Repo:_) parent_id: no index of `repos` starts with `parent_id`: \
+         a look-up by this column reads the whole table",
+        "warning owner(User:_, Repo:_) owner: no index of `repos` starts with `owner`: a look-up by this \
          column reads the whole table",
     ];
     assert_eq!((code, found), (0, expected.map(str::to_owned).to_vec()));
@@ -431,7 +434,7 @@ fn what_cannot_be_checked_is_said_at_once() {
     let folder = tempfile::tempdir().unwrap();
     let check = |bindings: &str, database: &str| check(folder.path(), bindings, database, &[]);
     let (code, _, err) = check("facts: {}", "mysql://localhost/app");
-    assert!(code == 2 && err.contains("begins with `postgresql://` or `sqlite:`"), "{err}");
+    assert!(code == 2 && err.contains("must start with `postgresql://` or `sqlite:`"), "{err}");
     let (code, _, err) = check("facts: {}", "sqlite:missing.db");
     assert!(code == 1 && err.starts_with("error: the database does not answer"), "{err}");
     let (code, _, err) = check("facts: {}", "postgresql://app:secret@127.0.0.1:1/app");

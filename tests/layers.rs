@@ -14,14 +14,16 @@ const COMPILER: &[(&str, &[&str])] = &[
     ("limits", &[]),
     ("source", &[]),
     ("catalog", &[]),
-    ("compact", &[]),
+    ("primitive", &[]),
+    ("builtin", &[]),
+    ("compact", &["primitive"]),
     ("dialect", &[]),
     ("id_vec", &[]),
     ("ordered", &[]),
     ("diagnostic", &["limits", "source"]),
-    ("syntax", &["limits", "source", "diagnostic"]),
-    ("ir", &["source", "id_vec"]),
-    ("resolve", &["limits", "source", "diagnostic", "syntax", "ir"]),
+    ("syntax", &["limits", "source", "primitive", "diagnostic"]),
+    ("ir", &["source", "id_vec", "primitive"]),
+    ("resolve", &["limits", "source", "primitive", "builtin", "diagnostic", "syntax", "ir"]),
     ("refusal", &["source"]),
     ("question", &["ir", "refusal"]),
     ("datalog", &["id_vec", "ordered", "catalog", "ir", "refusal", "question"]),
@@ -33,7 +35,7 @@ const COMPILER: &[(&str, &[&str])] = &[
     ("rewrite", &["limits", "id_vec", "ordered", "catalog", "ir", "refusal", "datalog"]),
     ("algebra", &["catalog", "ir", "question", "datalog"]),
     ("plan", &["limits", "id_vec", "catalog", "ir", "refusal", "question", "datalog", "rewrite", "algebra"]),
-    ("bindings", &["limits", "dialect"]),
+    ("bindings", &["limits", "primitive", "dialect"]),
     ("optimise", &["limits", "catalog", "ir", "question", "algebra", "dialect", "bindings"]),
     (
         "sql",
@@ -74,8 +76,8 @@ const SERVICE: &[(&str, &[&str])] = &[
     ("store", &["share"]),
     ("engine", &["share", "store"]),
     ("http", &["config", "share", "store", "engine"]),
-    ("control", &["store", "engine", "http"]),
-    ("cli", &["config", "store", "engine", "http", "control"]),
+    ("admin", &["store", "engine", "http"]),
+    ("cli", &["config", "store", "engine", "http", "admin"]),
 ];
 
 /// Where a crate or a part of the standard library may be named; everywhere else it may not.
@@ -88,8 +90,8 @@ const PLACES: &[(&str, &[&str])] = &[
     // `sql/build` makes nodes; the rest of `sql` names the types of those that it is given and gives on.
     // `reader` reads bound queries; what is printed of them comes from our own tokens.
     ("sqlparser", &["compiler/src/sql/", "compiler/src/bindings/reader.rs"]),
-    // Of the compiler the store knows how values are written, no more.
-    ("portcullis_compiler", &["src/engine/", "src/cli/", "src/store/value.rs"]),
+    // The store knows only two things of the language: the compact form of values, and the names of relations.
+    ("portcullis_compiler", &["src/engine/", "src/cli/", "src/store/value.rs", "src/store/signature.rs"]),
     // The service's own store, and the one command that looks at a caller's database, each driver in one file.
     ("rusqlite", &["src/store/", "src/cli/bindings/sqlite.rs"]),
     ("tokio_postgres", &["src/cli/bindings/postgresql.rs"]),

@@ -17,6 +17,7 @@
 //! The short form of a UUID is text, because JSON parameters cannot hold bytes. Its digits are those of RFC
 //! 1924, which have no quote or backslash, in ASCII order, so that short forms sort as the UUIDs do.
 
+use crate::primitive::{self, UUID_GROUPS};
 use std::borrow::Cow;
 
 /// A value as stored, ordered as SQLite orders it: integers, then text by its bytes.
@@ -31,9 +32,6 @@ pub enum Compact<'t> {
 /// The prefix of every form that differs from its text.
 const MARK: char = '\u{1}';
 
-/// Lengths of a UUID's groups of hexadecimal digits.
-const GROUPS: [usize; 5] = [8, 4, 4, 4, 12];
-
 /// The digits of a UUID's short form, in ASCII order.
 const DIGITS: &[u8; 85] =
     b"!#$%&()*+-0123456789;<=>?@ABCDEFGHIJKLMNOPQRSTUVWXYZ^_`abcdefghijklmnopqrstuvwxyz{|}~";
@@ -43,10 +41,10 @@ const WIDTH: u32 = 5;
 
 /// The form of a text.
 pub fn compact(text: &str) -> Compact<'_> {
-    if let Some(number) = decimal(text) {
+    if let Some(number) = primitive::integer(text) {
         return Compact::Integer(number);
     }
-    match uuid(text) {
+    match primitive::uuid(text) {
         Some(bits) => Compact::Text(Cow::Owned(short(bits))),
         None if text.starts_with(MARK) => Compact::Text(Cow::Owned(format!("{MARK}{text}"))),
         None => Compact::Text(Cow::Borrowed(text)),
@@ -62,43 +60,10 @@ pub fn expand(form: &str) -> Option<Cow<'_, str>> {
     }
 }
 
-/// A canonical 64-bit decimal: no plus sign, no leading zero, no `-0`.
-fn decimal(text: &str) -> Option<i64> {
-    let digits = text.strip_prefix('-').unwrap_or(text).as_bytes();
-    match digits {
-        [b'0'] if text.len() == 1 => Some(0),
-        [b'1'..=b'9', rest @ ..] if rest.len() < 19 && rest.iter().all(u8::is_ascii_digit) => {
-            text.parse().ok()
-        }
-        _ => None,
-    }
-}
-
-/// The bits of a UUID in canonical form.
-fn uuid(text: &str) -> Option<u128> {
-    if text.len() != 36 {
-        return None;
-    }
-    let mut bits = 0;
-    let mut groups = text.split('-');
-    for length in GROUPS {
-        let group = groups.next().filter(|group| group.len() == length)?;
-        for byte in group.bytes() {
-            let digit = match byte {
-                b'0'..=b'9' => byte - b'0',
-                b'a'..=b'f' => byte - b'a' + 10,
-                _ => return None,
-            };
-            bits = bits << 4 | u128::from(digit);
-        }
-    }
-    groups.next().is_none().then_some(bits)
-}
-
 fn hyphenated(bits: u128) -> String {
     let digits = format!("{bits:032x}");
     let mut rest = digits.as_str();
-    let groups = GROUPS.map(|length| {
+    let groups = UUID_GROUPS.map(|length| {
         let (group, after) = rest.split_at_checked(length).unwrap_or((rest, ""));
         rest = after;
         group

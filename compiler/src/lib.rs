@@ -6,6 +6,7 @@
 
 pub mod bindings;
 mod algebra;
+pub mod builtin;
 pub mod catalog;
 pub mod compact;
 mod compile;
@@ -19,6 +20,7 @@ mod id_vec;
 mod optimise;
 mod ordered;
 mod plan;
+pub mod primitive;
 pub mod question;
 pub mod refusal;
 pub mod resolve;

@@ -1,4 +1,4 @@
-//! `portcullis accept-loss`: what is left of an environment that is not served because something is missing.
+//! `portcullis accept-loss`: continues with an environment that lacks acknowledged writes.
 
 use super::backup::described;
 use super::data::DataFolder;
@@ -8,7 +8,7 @@ use crate::engine::check_environment_name;
 use crate::http::DEFAULT_ENVIRONMENT;
 use crate::store::accept_loss;
 
-/// Tell what is left of a damaged environment, and go on with it
+/// Show what remains of a damaged environment, and continue with it
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "For an environment that the service refuses to open as its log is missing, cut or not its own. Without \
@@ -17,7 +17,7 @@ backup is the better way, too, where it is newer than what is left.
 
 Examples:
   portcullis accept-loss --environment staging          # what is missing, and what is there
-  portcullis accept-loss --environment staging --yes    # go on without what is missing"
+  portcullis accept-loss --environment staging --yes    # continue without what is missing"
 )]
 pub(super) struct Args {
     #[command(flatten)]
@@ -25,7 +25,7 @@ pub(super) struct Args {
     /// The environment
     #[arg(long, value_name = "NAME", default_value = DEFAULT_ENVIRONMENT)]
     environment: String,
-    /// Go on with what is there
+    /// Continue with what remains
     #[arg(long)]
     yes: bool,
 }
@@ -35,18 +35,22 @@ pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
     let dir = data.find()?.join(&environment);
     check_environment_name(&environment)?;
     let Some(remains) = accept_loss(&dir, yes)? else {
-        output::to_stdout(&format!("`{environment}` lacks nothing that was acknowledged"))?;
+        output::to_stdout(&format!("`{environment}` has all acknowledged writes"))?;
         return Ok(Verdict::Good);
     };
     let mut lines = vec![
         format!("missing: {}", remains.loss),
-        format!("there is: {}", described(&environment, &remains.held)),
+        format!("what remains: {}", described(&environment, &remains.held)),
     ];
-    lines.extend(remains.aside.map(|aside| format!("a log that is not its own goes to {}", aside.display())));
+    lines.extend(
+        remains
+            .aside
+            .map(|aside| format!("the log does not belong to it, and is moved to {}", aside.display())),
+    );
     let outcome = if yes {
         "it can be served again, without what is missing"
     } else {
-        "nothing was changed: --yes goes on with what there is"
+        "nothing was changed: --yes continues with what remains"
     };
     lines.push(outcome.to_owned());
     output::to_stdout(&lines.join("\n"))?;

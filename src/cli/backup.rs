@@ -1,11 +1,11 @@
-//! `portcullis backup`: a consistent copy of what the service holds.
+//! `portcullis backup`: a consistent copy of environments.
 //!
-//! The store is read here, by this process, whether a service runs or not: SQLite shows it one moment, and the
-//! service neither knows nor waits.
+//! This process reads the store itself, whether or not a service runs: SQLite gives it a snapshot, and the
+//! service neither notices nor waits.
 
 use super::data::DataFolder;
 use super::error::CliError;
-use super::progress::Progress;
+use super::progress::ProgressLine;
 use super::validate::plural;
 use super::{Verdict, output};
 use crate::engine::{check_environment_name, environment_names};
@@ -13,12 +13,12 @@ use crate::http::DEFAULT_ENVIRONMENT;
 use crate::store::{Holdings, Snapshot};
 use std::path::{Path, PathBuf};
 
-/// Copy environments into files, while the service runs or not
+/// Copy environments into files, whether or not the service runs
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "A backup is of one moment: of every batch it holds all or nothing, and it holds every batch that was \
+    after_help = "A backup is a snapshot: it contains each batch completely or not at all, and every batch that was \
 acknowledged before it began. It contains facts, policy versions, keys (hashed) and the secret of page \
-tokens, in one SQLite file with its SHA-256 at the end. A file that exists is kept unless --overwrite is \
+tokens, in one SQLite file with its SHA-256 at the end. Existing files are not replaced unless --overwrite is \
 given.
 
 Examples:
@@ -27,15 +27,15 @@ Examples:
   portcullis backup backups/2026-03-01/           # every environment, each as NAME.db"
 )]
 pub(super) struct Args {
-    /// The file to write, or a folder (one that exists, or a name that ends with `/`)
+    /// The file to write, or a folder (an existing one, or a name that ends with `/`)
     #[arg(value_name = "FILE|DIR")]
     target: PathBuf,
     #[command(flatten)]
     data: DataFolder,
-    /// The environment [default: all of them into a folder, 0123456789 into a file]
+    /// The environment [default: all of them for a folder, 0123456789 for a file]
     #[arg(long, value_name = "NAME")]
     environment: Option<String>,
-    /// Replace files that exist, each at the moment when the new one is complete
+    /// Replace existing files, each once the new one is complete
     #[arg(long)]
     overwrite: bool,
 }
@@ -60,7 +60,7 @@ pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
     for name in names {
         let file = if into_folder { args.target.join(format!("{name}.db")) } else { args.target.clone() };
         let snapshot = Snapshot::open(&data.join(&name))?;
-        let progress = Progress::of_parts("pages");
+        let progress = ProgressLine::of_parts("pages");
         progress.say(format!("of `{name}`"));
         let held = snapshot.back_up(&file, args.overwrite, |done, _| progress.reached(done))?;
         drop(progress);
@@ -69,7 +69,7 @@ pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
     Ok(Verdict::Good)
 }
 
-/// Makes a folder where there is none, for its owner alone.
+/// Creates a folder, accessible only to its owner, if it does not exist.
 fn private_folder(path: &Path) -> std::io::Result<()> {
     let mut builder = std::fs::DirBuilder::new();
     builder.recursive(true);
@@ -78,12 +78,12 @@ fn private_folder(path: &Path) -> std::io::Result<()> {
     builder.create(path)
 }
 
-/// Whether a path means files in a folder.
+/// Whether a path names a folder.
 pub(super) fn is_folder(path: &Path) -> bool {
     path.is_dir() || path.to_string_lossy().ends_with(std::path::MAIN_SEPARATOR)
 }
 
-/// An environment and how much it holds, in words.
+/// An environment and its content, in words.
 pub(super) fn described(name: &str, held: &Holdings) -> String {
     let number = |n: u64, thing: &str| plural(usize::try_from(n).unwrap_or(usize::MAX), thing);
     let versions = number(held.policies, "policy version");

@@ -1,16 +1,15 @@
 //! `portcullis compile`: the SQL that answers a question.
 //!
-//! Without data bindings it is the SQL over the tables that the policy implies, see [`tables`]; with them it
-//! is what the service would answer to be run on the caller's own database, see [`super::local`].
+//! Without data bindings, it is SQL over the tables that the policy implies, see [`tables`]. With them it is
+//! what the service would answer for the caller's own database, see [`super::local`].
 
 use super::error::CliError;
 use super::local::LocalArgs;
 use super::policy_file::PolicyFile;
 use super::{Verdict, output, serve, tables};
 use crate::engine::{self, EngineError, notation};
-use portcullis_compiler::bindings;
 use portcullis_compiler::question::{Answer, AnswerColumn, Question, RefusedIf};
-use portcullis_compiler::{Dialect, compile_text};
+use portcullis_compiler::{Dialect, bindings, compile_text};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -32,8 +31,8 @@ pub(super) struct Args {
 const EXAMPLES: &str = r#"A question names a predicate and its arguments:
   User:alice, "read", 7, true   a value, a String, an Integer, a Boolean
   Repo:?, ?                     which values of this type, of any type
-  Repo:?r, ?r                   the same; all ?r of a question are one value
-  Repo:_, _                     some value, which does not matter
+  Repo:?r, ?r                   the same; every ?r in the question is the same value
+  Repo:_, _                     some value, which is not returned
 Calls are joined by `and`: 'has_role(User:?u, "admin", Org:acme) and allow(User:?u, "read", Repo:x)'
 
 Without --bindings the statement reads one table for each kind of fact that the policy can store,
@@ -66,7 +65,7 @@ pub(super) fn run(args: &Args) -> Result<Verdict, CliError> {
     let refusal = statement.refused_if.map_or_else(String::new, |RefusedIf { sql, refusal, .. }| {
         let message = question.refused(refusal).message.replace('\n', " ");
         format!(
-            "-- the second statement is the whole answer only if this one is false:\n-- {message}\n{sql};\n\n"
+            "-- the second statement is the complete answer only if this one is false:\n-- {message}\n{sql};\n\n"
         )
     });
     let legend = legend(&question, &statement.answer);
@@ -88,18 +87,18 @@ fn local(args: &Args, file: &Path) -> Result<Verdict, CliError> {
     Ok(Verdict::Good)
 }
 
-/// Reads the question of an argument.
+/// Parses the question in an argument.
 pub(super) fn question(text: &str) -> Result<Question, CliError> {
     notation::parse(text).map_err(|error| CliError::Notation { question: text.to_owned(), error })
 }
 
-/// Says in comments what the columns of the answer mean.
+/// Describes the columns of the answer in comments.
 fn legend(question: &Question, answer: &Answer) -> String {
     let columns = match answer {
         Answer::Decision => return "-- one row: is there an answer?\n".to_owned(),
         Answer::Rows(columns) => columns,
     };
-    let mut text = "-- one row an answer; NULL stands for any value\n".to_owned();
+    let mut text = "-- one row for each answer; NULL means any value\n".to_owned();
     for (position, column) in (1..).zip(columns) {
         let (part, var) = match column {
             AnswerColumn::Id(var) => ("id", *var),

@@ -1,9 +1,9 @@
-//! `portcullis config`: which settings are in force.
+//! `portcullis config`: the settings in force.
 
 use super::error::CliError;
 use super::flags::SettingFlags;
 use super::{Verdict, output};
-use crate::config::{Config, InForce, Origin};
+use crate::config::{Config, InForce, SettingOrigin};
 use serde_json::{Map, Value as Json, json};
 use std::fmt::Write;
 
@@ -19,10 +19,10 @@ enum Action {
     Show(Show),
 }
 
-/// Print every setting that is in force, and where its value comes from
+/// Print every setting in force, and where its value comes from
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "A flag wins over a variable, a variable over the file, the file over the default. Secrets are not
+    after_help = "A flag takes precedence over a variable, a variable over the file, the file over the default. Secrets are not
 shown.
 
 Examples:
@@ -47,17 +47,17 @@ pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
 fn as_json(values: &[InForce]) -> Json {
     let entry = |InForce { name, value, origin }: &InForce| {
         let kind = match origin {
-            Origin::Default => "default",
-            Origin::File { .. } => "file",
-            Origin::Variable(_) => "variable",
-            Origin::Flag(_) => "flag",
+            SettingOrigin::Default => "default",
+            SettingOrigin::File { .. } => "file",
+            SettingOrigin::Variable(_) => "variable",
+            SettingOrigin::Flag(_) => "flag",
         };
         ((*name).to_owned(), json!({ "value": value, "from": kind, "place": origin.to_string() }))
     };
     Json::Object(values.iter().map(entry).collect::<Map<_, _>>())
 }
 
-/// The settings under the headings of their groups, in three columns.
+/// The settings by group, in three columns.
 fn as_table(values: &[InForce]) -> String {
     let rows: Vec<[String; 3]> = values
         .iter()

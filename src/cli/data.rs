@@ -1,16 +1,16 @@
-//! Where the data is on which a command works: the folder that `--data` names, else that of the settings.
+//! The data folder of a command: from `--data`, or else from the settings.
 
 use super::error::CliError;
 use crate::config::{Config, Flags};
 use std::path::PathBuf;
 
-/// The flags that say where the data is.
+/// The flags for the data folder.
 #[derive(Debug, clap::Args)]
 pub(super) struct DataFolder {
-    /// The data folder, by default that of the settings
+    /// The data folder; by default that of the settings
     #[arg(long, value_name = "DIR", global = true)]
     data: Option<PathBuf>,
-    /// The file with settings, by default that of `PORTCULLIS_CONFIG`
+    /// The settings file; by default that of `PORTCULLIS_CONFIG`
     #[arg(long, value_name = "FILE", global = true)]
     config: Option<PathBuf>,
 }

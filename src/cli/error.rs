@@ -1,4 +1,4 @@
-//! Why a command did not end well.
+//! The errors of commands.
 
 use super::output;
 use crate::config::ConfigError;
@@ -9,10 +9,10 @@ use crate::store::StoreError;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Why a command did not end well.
+/// Why a command failed.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum CliError {
-    /// A file or another thing of the operating system.
+    /// An operating-system error.
     #[error("{what}: {error}")]
     Io {
         /// What was tried.
@@ -20,24 +20,24 @@ pub(super) enum CliError {
         /// Why it failed.
         error: std::io::Error,
     },
-    /// A policy file is over the limit of what is read.
+    /// A policy file is too long to be read.
     #[error("`{}` is longer than {limit} bytes", .path.display())]
     TooLong {
         /// The file.
         path: PathBuf,
-        /// What is read at most.
+        /// How much is read at most.
         limit: u64,
     },
     /// The printed SQL would need too many tables.
-    #[error("the policy can store more than {limit} kinds of facts: give the variables of its rules types")]
+    #[error("the policy has more than {limit} kinds of facts: add types to the variables of its rules")]
     TooManyTables {
-        /// How many are assumed at most.
+        /// How many are created at most.
         limit: usize,
     },
-    /// A policy that does not validate, or whose tests fail; every finding, rendered.
+    /// A policy that does not validate, or whose tests fail; all findings, rendered.
     #[error("{0}")]
     Policy(String),
-    /// The question is not one.
+    /// The question cannot be parsed.
     #[error("the question `{question}` cannot be read: {error}")]
     Notation {
         /// As it was given.
@@ -45,15 +45,15 @@ pub(super) enum CliError {
         /// What is wrong with it.
         error: NotationError,
     },
-    /// The question has no form for the caller's own database.
-    #[error("the question `{question}` cannot be asked of a database of yours: {reason}")]
+    /// The question cannot be compiled for the caller's own database.
+    #[error("cannot compile `{question}` for your own database: {reason}")]
     Unfit {
         /// As it was given.
         question: String,
         /// Why, and what to change.
         reason: String,
     },
-    /// A line of a file of facts is none.
+    /// A line in a file of facts is wrong.
     #[error("`{}`, line {line}: {reason}", .path.display())]
     Fact {
         /// The file.
@@ -63,33 +63,33 @@ pub(super) enum CliError {
         /// What is wrong with it.
         reason: String,
     },
-    /// A place in a file that is imported holds no fact that can be stored.
+    /// An imported file has an error.
     #[error("{name}, line {line}, column {column}: {reason}")]
     Input {
         /// The file, in backticks, or the standard input.
         name: String,
         /// The line, from 1.
         line: u64,
-        /// In JSON the column in bytes, in a table the column's number; from 1.
+        /// In JSON the byte in the line, in a table the number of the column; from 1.
         column: u64,
         /// What is wrong there.
         reason: String,
     },
-    /// A data-bindings document is refused; every finding, a line each.
+    /// A data-bindings document is refused; one line for each finding.
     #[error("{0}")]
     Bindings(String),
-    /// An address that is no database's.
-    #[error("the address of a database begins with `postgresql://` or `sqlite:`")]
+    /// An address that is not a database's.
+    #[error("the address of a database must start with `postgresql://` or `sqlite:`")]
     Address,
-    /// A database that the bindings are not for.
-    #[error("the bindings are for {bound} and the database is {found}: write `dialect: {found}` into them")]
+    /// The bindings are for another kind of database.
+    #[error("the bindings are for {bound}, but the database is {found}: set `dialect: {found}` in them")]
     OtherDatabase {
         /// What the bindings name.
         bound: String,
         /// What the database is.
         found: String,
     },
-    /// A database of the caller's does not answer.
+    /// The caller's database does not answer.
     #[error("the database does not answer: {0}")]
     Database(String),
     /// The engine refused or failed.
@@ -101,17 +101,17 @@ pub(super) enum CliError {
     /// A setting.
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// The certificate of the service, or its key.
+    /// The service's certificate or its key cannot be used.
     #[error(transparent)]
     Tls(#[from] TlsError),
-    /// The collector of traces is configured in a way that cannot work.
-    #[error("traces cannot be sent: {0}")]
+    /// The collector of traces is misconfigured.
+    #[error("cannot send traces: {0}")]
     Traces(String),
-    /// The service refused, in its words.
+    /// Refused, with the reason.
     #[error("{0}")]
     Refused(String),
-    /// The reader of our output has gone; there is nobody to tell.
-    #[error("nobody reads the output")]
+    /// The reader of the output is gone, so nothing is reported.
+    #[error("the output was closed")]
     OutputClosed,
 }
 
@@ -139,11 +139,11 @@ impl CliError {
         Self::Io { what: format!("`{}`", path.display()), error }
     }
 
-    /// Says what is wrong on the standard error.
+    /// Reports the error on the standard error.
     pub(super) fn report(&self) -> ExitCode {
         match self {
             Self::OutputClosed => {}
-            // What has several findings says `error` for each itself.
+            // Each finding in the text starts with its own `error`.
             Self::Policy(text) | Self::Bindings(text) => output::to_stderr(text),
             Self::Notation { .. } | Self::Unfit { .. } | Self::Address => {
                 output::to_stderr(&format!("error: {self}"));

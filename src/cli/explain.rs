@@ -1,6 +1,6 @@
 //! `portcullis explain`: every stage between a policy and the SQL of a question.
 //!
-//! With data bindings it is what the service answers to `/explain_query`, as text.
+//! With data bindings, it prints the service's answer to `/explain_query` as text.
 
 use super::error::CliError;
 use super::local::LocalArgs;
@@ -63,9 +63,9 @@ fn local_text(explanation: &LocalExplanation) -> String {
         .collect();
     let sections_of = [
         ("the rules that took part", &rules.join("\n")),
-        ("the bound facts that are read", &bindings.join("\n")),
-        ("the stored facts in the text, in rows", &embedded.join("\n")),
-        ("what the store is asked, and what is left", split),
+        ("the bindings that are read", &bindings.join("\n")),
+        ("the rows of stored facts in the SQL", &embedded.join("\n")),
+        ("the parts for the store, and the rest", split),
         ("the plan with values and stored rows", plan),
         ("notes", &notes.join("\n")),
         (&format!("the SQL for {dialect}"), sql),
@@ -73,7 +73,7 @@ fn local_text(explanation: &LocalExplanation) -> String {
     sections(sections_of.map(|(title, text)| (title, text.as_str())))
 }
 
-/// Texts under their titles; an empty one says so.
+/// Texts with titles; empty ones say so.
 fn sections<'t>(sections: impl IntoIterator<Item = (&'t str, &'t str)>) -> String {
     let section = |(title, text): (&str, &str)| {
         let text = if text.is_empty() { "(nothing)" } else { text.trim_end() };

@@ -1,7 +1,7 @@
-//! Reads a file of facts: what the service would have stored.
+//! Reads a file with the facts that the service would have stored.
 //!
-//! One fact a line, as the service's JSON or in the notation of questions; blank lines and lines that begin
-//! with `#` do not count. What `GET /facts` answers, one JSON array, is such a file too.
+//! One fact per line, as the service's JSON or in the notation of questions; blank lines and lines that start
+//! with `#` are ignored. A JSON array of facts, as `GET /facts` returns it, works too.
 //!
 //! ```text
 //! # who runs what
@@ -16,7 +16,7 @@ use portcullis_compiler::question::Domain;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
-/// A fact as it stands on the wire.
+/// A fact as it is sent.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(expecting = "a fact, an object with `predicate` and `args`")]
 pub(super) struct FactJson {
@@ -46,13 +46,13 @@ impl From<Fact> for FactJson {
     }
 }
 
-/// The facts of a file, in its order.
+/// The facts of a file, in order.
 pub(super) fn read(path: &Path) -> Result<Vec<Fact>, CliError> {
     let text = policy_file::read(path)?;
     facts(&text).map_err(|(line, reason)| CliError::Fact { path: path.into(), line, reason })
 }
 
-/// The facts of a text, or the line, from 1, of the first that is none and why.
+/// The facts of a text; or the line, from 1, of the first error, and the reason.
 fn facts(text: &str) -> Result<Vec<Fact>, (usize, String)> {
     if text.trim_start().starts_with('[') {
         let facts: Vec<FactJson> =
@@ -70,11 +70,11 @@ fn fact(line: &str) -> Result<Fact, String> {
         return Ok(fact.into());
     }
     let question = notation::parse(line).map_err(|error| error.to_string())?;
-    let [atom] = question.atoms.as_slice() else { return Err("a line holds one fact".to_owned()) };
+    let [atom] = question.atoms.as_slice() else { return Err("expected one fact on the line".to_owned()) };
     let args = question.vars.into_iter().map(|var| match (var.ty, var.domain) {
         (Some(ty), Domain::Given(id)) => Ok(Value { ty, id }),
         (_, Domain::Given(_) | Domain::GivenOneOf(_) | Domain::Wanted | Domain::Ignored) => {
-            Err("a fact has values only, neither `?` nor `_`".to_owned())
+            Err("a fact must have values, not `?` or `_`".to_owned())
         }
     });
     Ok(Fact { predicate: atom.predicate.clone(), args: args.collect::<Result<_, _>>()? })
@@ -84,7 +84,7 @@ fn fact(line: &str) -> Result<Fact, String> {
 mod tests {
     use super::*;
 
-    /// Facts as `predicate(Type:id, …)`, one a line.
+    /// Facts as `predicate(Type:id, …)`, one per line.
     fn read(text: &str) -> Result<String, (usize, String)> {
         let line = |fact: Fact| {
             let args: Vec<_> = fact.args.iter().map(|arg| format!("{}:{}", arg.ty, arg.id)).collect();
@@ -110,7 +110,7 @@ mod tests {
     #[test]
     fn keys_that_are_not_facts_is_named_with_its_line() {
         assert_eq!(read("p(T:a)\n\np(T:?)").unwrap_err().0, 3);
-        assert_eq!(read("p(T:a) and q(T:a)").unwrap_err(), (1, "a line holds one fact".to_owned()));
+        assert_eq!(read("p(T:a) and q(T:a)").unwrap_err(), (1, "expected one fact on the line".to_owned()));
         assert!(read("p(T").unwrap_err().1.contains("column"));
         assert!(read("{\"predicate\":\"p\"}").unwrap_err().1.contains("args"));
     }

@@ -1,8 +1,8 @@
-//! A flag for every setting, made from the table in `config`.
+//! A flag for every setting, generated from the table in `config`.
 //!
-//! In: the arguments of a command that works with settings. Out: the path of the settings' file and the texts
-//! that were given, each known to be a value of its setting. The help groups the flags like the table; `-h`
-//! says what a setting is, `--help` why its default is what it is.
+//! In: the arguments of a command that uses settings. Out: the path of the settings file and the given texts,
+//! each checked to be a value of its setting. The help groups the flags like the table. `-h` says what a
+//! setting is, `--help` adds the reason for its default.
 
 use super::error::CliError;
 use crate::config::{Config, Flags, Form, Setting, Settled};
@@ -10,7 +10,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use serde_json::Value as Json;
 use std::path::PathBuf;
 
-/// The settings that a command line gives.
+/// The settings on a command line.
 #[derive(Clone, Debug)]
 pub(super) struct SettingFlags {
     file: Option<PathBuf>,
@@ -18,7 +18,7 @@ pub(super) struct SettingFlags {
 }
 
 impl SettingFlags {
-    /// What is in force with these flags.
+    /// The settings in force with these flags.
     pub(super) fn settled(self) -> Result<Settled, CliError> {
         Ok(Config::load(self.file, self.flags)?)
     }
@@ -48,7 +48,7 @@ impl clap::Args for SettingFlags {
             .long("config")
             .value_name("FILE")
             .value_parser(value_parser!(PathBuf))
-            .help("The file with settings, TOML [variable: PORTCULLIS_CONFIG]");
+            .help("The settings file, TOML [variable: PORTCULLIS_CONFIG]");
         let defaults = Config::default().shown();
         let args = Config::SETTINGS.iter().zip(defaults);
         let args = args.filter_map(|(setting, default)| arg(setting, &default));

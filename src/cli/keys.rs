@@ -1,12 +1,12 @@
 //! `portcullis keys`: the keys of an environment.
 //!
-//! A service that runs is told through its control socket, and the next request sees what became of it. While none
-//! runs the store is opened here instead.
+//! A running service carries the command out, and its next request sees the change. If none runs, the store is
+//! opened here.
 
 use super::data::DataFolder;
 use super::error::CliError;
-use super::{Verdict, orders, output, serve};
-use crate::control::{ListedKey, Order, Outcome, unknown_key};
+use super::{Verdict, admin, output, serve};
+use crate::admin::{AdminCommand, AdminReply, ListedKey, unknown_key};
 use crate::engine::check_environment_name;
 use crate::http::DEFAULT_ENVIRONMENT;
 use crate::store::{Access, Key, Store, StoreError, StoreOptions};
@@ -14,8 +14,8 @@ use clap::Subcommand;
 use std::path::Path;
 
 const EXPLAINED: &str =
-    "The data folder is that of the service, on the machine where it runs. A key can be used, and a \
-revoked one is refused, from the next request on.
+    "Run it on the machine of the service, with the service's data folder. A new key works, and a revoked \
+one is refused, from the next request on.
 
 Examples:
   portcullis keys create --name billing
@@ -23,13 +23,13 @@ Examples:
   portcullis keys list
   portcullis keys revoke 5f1c0a9b2d3e4f60";
 
-/// Create, list and revoke API keys, while the service runs or not
+/// Create, list and revoke API keys, whether or not the service runs
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXPLAINED)]
 pub(super) struct Args {
     #[command(flatten)]
     data: DataFolder,
-    /// The environment whose keys they are; the first key of a new one makes it
+    /// The environment of the keys; the first key of a new environment creates it
     #[arg(long, value_name = "NAME", default_value = DEFAULT_ENVIRONMENT, global = true)]
     environment: String,
     #[command(subcommand)]
@@ -38,23 +38,23 @@ pub(super) struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Make a key and print it, once
+    /// Create a key and print it; it is never shown again
     #[command(after_help = EXPLAINED)]
     Create {
-        /// What to call it, as `list` shows it
+        /// Its name in `keys list`
         #[arg(long, default_value = "unnamed", value_parser = one_line)]
         name: String,
-        /// Let its bearer ask, but change nothing
+        /// Allow the key to read, but not to change anything
         #[arg(long)]
         read_only: bool,
     },
-    /// List all keys, without their secrets: when they were made and used last, by days in UTC
+    /// List all keys without their secrets, with the days (UTC) of their creation and last use
     #[command(after_help = EXPLAINED)]
     List,
-    /// Refuse a key from now on
+    /// Revoke a key
     #[command(after_help = EXPLAINED)]
     Revoke {
-        /// Its id, as listed
+        /// Its id, as `keys list` shows it
         id: String,
     },
 }
@@ -63,28 +63,28 @@ pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
     let Args { data, environment, action } = args;
     let data = data.find()?;
     check_environment_name(&environment)?;
-    let order = match action {
-        Action::Create { name, read_only } => Order::CreateKey { environment, name, read_only },
-        Action::List => Order::ListKeys { environment },
-        Action::Revoke { id } => Order::RevokeKey { environment, id },
+    let command = match action {
+        Action::Create { name, read_only } => AdminCommand::CreateKey { environment, name, read_only },
+        Action::List => AdminCommand::ListKeys { environment },
+        Action::Revoke { id } => AdminCommand::RevokeKey { environment, id },
     };
-    let outcome = match orders::give(&data, &order)? {
-        Some(outcome) => outcome,
-        None => carry_out(&data, &order)?,
+    let reply = match admin::send(&data, &command)? {
+        Some(reply) => reply,
+        None => carry_out(&data, &command)?,
     };
-    show(outcome)
+    show(reply)
 }
 
-/// A name that can stand in a list.
+/// Checks a name that must fit on one line of a list.
 fn one_line(name: &str) -> Result<String, &'static str> {
     if name.trim().is_empty() || name.chars().any(char::is_control) || name.chars().count() > 200 {
-        return Err("a name is a line of text, not empty and not over 200 characters");
+        return Err("a name must be one line of text with 1 to 200 characters");
     }
     Ok(name.to_owned())
 }
 
-/// Does without a service what it would have done.
-fn carry_out(data: &Path, order: &Order) -> Result<Outcome, CliError> {
+/// Carries a command out without a service.
+fn carry_out(data: &Path, command: &AdminCommand) -> Result<AdminReply, CliError> {
     let runtime = serve::runtime()?;
     let open = |environment: &str, make: bool| {
         let dir = data.join(environment);
@@ -93,44 +93,44 @@ fn carry_out(data: &Path, order: &Order) -> Result<Outcome, CliError> {
         }
         Store::open(&dir, &StoreOptions::default())
     };
-    Ok(match order {
-        Order::CreateKey { environment, name, read_only } => {
+    Ok(match command {
+        AdminCommand::CreateKey { environment, name, read_only } => {
             let access = if *read_only { Access::ReadOnly } else { Access::ReadWrite };
             let store = open(environment, true)?;
             let made = runtime.block_on(store.create_key(environment.clone(), name.clone(), access))?;
-            Outcome::KeyCreated { key: made.text }
+            AdminReply::KeyCreated { key: made.text }
         }
-        Order::ListKeys { environment } => {
+        AdminCommand::ListKeys { environment } => {
             let store = open(environment, false)?;
             let listed = |key: Key| {
                 let used = store.key_last_used(&key.id);
                 ListedKey::new(key, used)
             };
-            Outcome::Keys { keys: store.keys().into_iter().map(listed).collect() }
+            AdminReply::Keys { keys: store.keys().into_iter().map(listed).collect() }
         }
-        Order::RevokeKey { environment, id } => {
+        AdminCommand::RevokeKey { environment, id } => {
             let store = open(environment, false)?;
             if runtime.block_on(store.revoke_key(id.clone()))? {
-                Outcome::KeyRevoked
+                AdminReply::KeyRevoked
             } else {
                 unknown_key(environment, id)
             }
         }
-        // Without a service there is nobody who would have to open it.
-        Order::OpenEnvironment { .. } => Outcome::EnvironmentOpened,
+        // Without a service there is nothing to open it in.
+        AdminCommand::OpenEnvironment { .. } => AdminReply::EnvironmentOpened,
     })
 }
 
-/// The day of a moment in seconds since the epoch, in UTC.
+/// The UTC date of a time in seconds since the epoch.
 fn date(seconds: i64) -> String {
     time::OffsetDateTime::from_unix_timestamp(seconds)
         .map_or("?".to_owned(), |moment| moment.date().to_string())
 }
 
-fn show(outcome: Outcome) -> Result<Verdict, CliError> {
-    match outcome {
-        Outcome::KeyCreated { key } => output::to_stdout(&key)?,
-        Outcome::Keys { keys } => {
+fn show(reply: AdminReply) -> Result<Verdict, CliError> {
+    match reply {
+        AdminReply::KeyCreated { key } => output::to_stdout(&key)?,
+        AdminReply::Keys { keys } => {
             for key in keys {
                 let access = if key.read_only { "read-only " } else { "read-write" };
                 let revoked = if key.revoked { "  revoked" } else { "" };
@@ -140,8 +140,8 @@ fn show(outcome: Outcome) -> Result<Verdict, CliError> {
                 output::to_stdout(&line)?;
             }
         }
-        Outcome::KeyRevoked | Outcome::EnvironmentOpened => {}
-        Outcome::Refused { message } => return Err(CliError::Refused(message)),
+        AdminReply::KeyRevoked | AdminReply::EnvironmentOpened => {}
+        AdminReply::Refused { message } => return Err(CliError::Refused(message)),
     }
     Ok(Verdict::Good)
 }

@@ -1,15 +1,15 @@
-//! Questions for the caller's own database, as `compile` and `explain` are asked them.
+//! Questions for the caller's own database, for `compile` and `explain`.
 //!
-//! In: a policy, data bindings, perhaps stored facts, and a question in the notation. Out: an engine that
-//! holds all of it in memory, and the request that the service would get, so that what is printed is what the
-//! service answers. The question says which of the service's questions it is:
+//! In: a policy, data bindings, optionally stored facts, and a question in the notation. Out: an engine that
+//! holds all of it in memory, and the request that the service would get, so that the printed text is what
+//! the service answers. The form of the question decides which request it is:
 //!
 //! | question | asked as |
 //! |---|---|
 //! | `allow`, all three given | a decision, column `allowed` |
 //! | `allow`, the action wanted | actions, column `actions` |
 //! | `allow`, the resource wanted, with `--filter` | a list, a condition over the column |
-//! | any other | a conjunction: rows with a column a wanted variable, or with `--filter` a condition |
+//! | any other | a conjunction: rows with a column for each wanted variable, or with `--filter` a condition |
 
 use super::error::CliError;
 use super::{facts_file, policy_file};
@@ -17,31 +17,33 @@ use crate::engine::{
     Change, Engine, EngineSettings, EvaluateQuery, EvaluateVar, LocalMode, LocalQuestion, LocalRequest,
     PolicyOptions, Value,
 };
+use portcullis_compiler::builtin::ALLOW;
+use portcullis_compiler::primitive::STRING;
 use portcullis_compiler::question::{Domain, Question, QuestionAtom, QuestionVar};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// What makes a question one for the caller's own database.
+/// The arguments for questions about the caller's own database.
 #[derive(Debug, clap::Args)]
 pub(super) struct LocalArgs {
-    /// Data bindings: write the SQL for the database that they describe, in the dialect that they name
+    /// Data bindings: write the SQL for the database that they describe, in its dialect
     #[arg(long, value_name = "FILE", conflicts_with = "dialect")]
     pub(super) bindings: Option<PathBuf>,
-    /// Facts that the service has stored: one a line, written as a question or as JSON
+    /// Facts stored in the service: one per line, in the notation of questions or as JSON
     #[arg(long, value_name = "FILE", requires = "bindings")]
     facts: Option<PathBuf>,
-    /// Write a condition over this column instead of rows; one variable of the question is wanted
+    /// Write a condition over this column instead of rows; the question must have one wanted variable
     #[arg(long, value_name = "COLUMN", requires = "bindings")]
     filter: Option<String>,
 }
 
 impl LocalArgs {
-    /// Whether what is written is a condition, and not a statement.
+    /// Whether the result is a condition, not a statement.
     pub(super) fn is_condition(&self) -> bool {
         self.filter.is_some()
     }
 
-    /// An engine with the policy and the facts, and the request to ask it.
+    /// An engine with the policy and the facts, and the request for it.
     pub(super) async fn prepare(
         &self,
         policy: &Path,
@@ -90,8 +92,8 @@ fn allow(question: &Question, filter: Option<&str>) -> Option<LocalQuestion> {
     let [QuestionAtom { predicate, args }] = question.atoms.as_slice() else { return None };
     let vars: Vec<&QuestionVar> = args.iter().filter_map(|&var| question.vars.get(var)).collect();
     let [actor, action, resource] = vars.as_slice() else { return None };
-    let may_be_action = action.ty.as_deref().is_none_or(|ty| ty == "String");
-    if predicate != "allow" || !may_be_action {
+    let may_be_action = action.ty.as_deref().is_none_or(|ty| ty == STRING);
+    if predicate != ALLOW || !may_be_action {
         return None;
     }
     let actor = given(actor)?;

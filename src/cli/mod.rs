@@ -1,10 +1,11 @@
-//! The command line: one file a command.
+//! The command line: one file for each command.
 //!
 //! In: arguments. Out: an exit code, answers on the standard output, errors and logs on the standard error.
-//! 0 says that it was done and all is well, 1 that something was refused or failed, 2 that the arguments are
-//! wrong. A command reads its files, calls the engine or the compiler, and prints; it decides nothing.
+//! Exit code 0 means success, 1 that something was refused or failed, 2 that the arguments are wrong. A
+//! command reads its files, calls the engine or the compiler, and prints; it decides nothing.
 
 mod accept_loss;
+mod admin;
 mod backup;
 mod bindings;
 mod compile;
@@ -18,7 +19,6 @@ mod flags;
 mod keys;
 mod local;
 mod open_files;
-mod orders;
 mod output;
 mod policy_file;
 mod precautions;
@@ -33,7 +33,7 @@ mod validate;
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
-/// An authorization service: it compiles a policy to SQL and answers with it.
+/// An authorization service that compiles policies to SQL
 #[derive(Debug, Parser)]
 #[command(name = "portcullis", version, max_term_width = 100, after_help = EXIT_CODES)]
 struct Cli {
@@ -59,12 +59,12 @@ enum Command {
     AcceptLoss(accept_loss::Args),
 }
 
-/// How a command that ran ended.
+/// The result of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Verdict {
     /// All is well.
     Good,
-    /// It did what it was asked, and found something wrong that it has shown.
+    /// It ran, and found and reported something wrong.
     Bad,
 }
 

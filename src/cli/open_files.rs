@@ -1,14 +1,15 @@
-//! How many files the process may have open, and how many connections fit into that.
+//! Adapts the number of connections to the limit of open files.
 //!
-//! A connection is an open file, and so is much else: the stores of all environments, the log, the listeners. A process that
-//! uses up its files can neither accept a connection nor write a store, so connections are bounded below that.
+//! Connections are open files, and so are stores, the log and listeners. A process without free file
+//! descriptors can neither accept a connection nor write a store, so connections are limited below that.
 
 use crate::config::Config;
 
-/// Files that connections leave to whatever else is opened later, an environment say, which takes about fifteen.
+/// How many descriptors connections leave free for anything opened later; an environment, for example, takes
+/// about fifteen.
 const SPARE: u64 = 128;
 
-/// Raises the number of files that the process may open as far as it may raise it itself.
+/// Raises the limit of open files as far as the process may do so itself.
 #[cfg(unix)]
 pub(super) fn raise_limit() {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -17,11 +18,11 @@ pub(super) fn raise_limit() {
         && let Err(error) =
             setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum })
     {
-        tracing::debug!(%error, "the limit of open files stays as it is");
+        tracing::debug!(%error, "cannot raise the limit of open files");
     }
 }
 
-/// Bounds the connections to what the process may open beside what it has open already.
+/// Limits the connections to the descriptors that are still free.
 #[cfg(unix)]
 pub(super) fn fit_connections(config: &mut Config) {
     use rustix::process::{Resource, getrlimit};
@@ -32,7 +33,7 @@ pub(super) fn fit_connections(config: &mut Config) {
         tracing::warn!(
             limit,
             max_connections = most,
-            "fewer connections than configured, as the process may not open more files: raise its limit (`ulimit -Hn`)"
+            "fewer connections than configured, because the process may not open more files: raise its limit (`ulimit -Hn`)"
         );
         config.max_connections = most;
     }

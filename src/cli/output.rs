@@ -1,10 +1,10 @@
-//! Writes what a command found: text for people, JSON for programs.
+//! Writes a command's output: text for people, JSON for programs.
 
 use super::error::CliError;
 use clap::ValueEnum;
 use std::io::{ErrorKind, Write};
 
-/// How a command writes its findings.
+/// The format of a command's output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(super) enum Format {
     /// Text for people.
@@ -21,7 +21,7 @@ pub(super) fn to_stdout(text: &str) -> Result<(), CliError> {
     written.map_err(|error| output_error("the standard output", error))
 }
 
-/// A failure to write somewhere; that nobody reads any more is none of ours.
+/// An error while writing; a closed reader is a case of its own.
 pub(super) fn output_error(what: &str, error: std::io::Error) -> CliError {
     match error.kind() {
         ErrorKind::BrokenPipe => CliError::OutputClosed,
@@ -29,8 +29,8 @@ pub(super) fn output_error(what: &str, error: std::io::Error) -> CliError {
     }
 }
 
-/// Writes lines to the standard error, as far as that is possible.
+/// Writes lines to the standard error, if possible.
 pub(super) fn to_stderr(text: &str) {
-    // Where the standard error cannot be written there is no place left to say so.
+    // If the standard error cannot be written, there is nowhere to report that.
     let _ = writeln!(std::io::stderr().lock(), "{}", text.trim_end_matches('\n'));
 }

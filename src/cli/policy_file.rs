@@ -9,17 +9,17 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-/// More than any policy may have, so that the compiler says so and not the memory.
+/// More than any policy may have: the compiler refuses such a text before memory runs out.
 const MAX_BYTES: u64 = 64 << 20;
 
-/// A policy file with what was found in it.
+/// A policy file with its diagnostics.
 #[derive(Debug)]
 pub(super) struct PolicyFile {
-    /// The text under the file's name.
+    /// The text, with the file's name.
     pub(super) source: SourceMap,
     /// The program; `None` if it does not validate.
     pub(super) program: Option<Program>,
-    /// What was found.
+    /// All errors and lints.
     pub(super) diagnostics: Vec<Diagnostic>,
 }
 

@@ -1,58 +1,58 @@
-//! What a service looks at before it answers anybody: whether strangers could get in with what it was given.
+//! Safety checks before the service starts: could strangers get in with these settings?
 
 use super::error::CliError;
-use crate::config::{Config, InForce, Origin, Secret};
+use crate::config::{Config, InForce, Secret, SettingOrigin};
 use crate::http::DEVELOPMENT_KEY;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// Bits that a secret must be worth: nobody tries out as many.
+/// The entropy in bits that a secret must have, so that it cannot be guessed.
 const BITS: f64 = 128.0;
 
-/// Different characters below which a secret is a pattern, whatever its length.
+/// A secret with fewer different characters is a pattern, whatever its length.
 const DIFFERENT: usize = 8;
 
-/// What stands for the secret in the sample of the settings.
+/// The placeholder for the secret in the sample of the settings.
 const PLACEHOLDER: &str = "replace-me";
 
-/// How to make a good one.
-const REMEDY: &str = "make one with `echo e_0123456789_1_$(openssl rand -hex 32)`";
+/// How to create a good one.
+const REMEDY: &str = "create one with `echo e_0123456789_1_$(openssl rand -hex 32)`";
 
 /// Refuses settings with which strangers could get in.
 pub(super) fn check(config: &Config) -> Result<(), CliError> {
     if config.dev && !config.listen.ip().to_canonical().is_loopback() {
         return Err(CliError::Refused(format!(
-            "`dev` accepts a key that everybody knows, so it is for this machine alone, and `listen` is {}: leave `dev` \
+            "`dev` accepts a key that everyone knows, so it is only for this machine, but `listen` is {}: leave `dev` \
              out and make a key with `portcullis keys create`, or listen on 127.0.0.1",
             config.listen
         )));
     }
     match &config.api_key {
         Some(Secret(key)) => check_key(key)
-            .map_err(|reason| CliError::Refused(format!("the `api_key` that is set {reason}: {REMEDY}"))),
+            .map_err(|reason| CliError::Refused(format!("the configured `api_key` {reason}: {REMEDY}"))),
         None => Ok(()),
     }
 }
 
-/// Why a key of full access would not keep strangers out.
+/// Why a key with full access would not keep strangers out.
 fn check_key(key: &str) -> Result<(), String> {
     let secret = key.splitn(4, '_').nth(3).unwrap_or(key);
     if secret.contains(PLACEHOLDER) {
         return Err("is the placeholder of the sample".to_owned());
     }
     if key == DEVELOPMENT_KEY {
-        return Err("is the development key, which everybody knows".to_owned());
+        return Err("is the development key, which everyone knows".to_owned());
     }
     let bits = bits(secret);
     if bits < BITS {
         return Err(format!(
-            "is too easy to guess: the part behind its last `_` is worth {bits:.0} bits at most, and {BITS} are needed"
+            "is too easy to guess: the part after its last `_` has at most {bits:.0} bits of entropy, but {BITS} are needed"
         ));
     }
     Ok(())
 }
 
-/// The most that a text can be worth, if it was made at random out of the kinds of characters in it.
+/// The maximum entropy of a text, if its characters were chosen at random from the kinds in it.
 fn bits(secret: &str) -> f64 {
     let different: BTreeSet<char> = secret.chars().collect();
     if different.len() < DIFFERENT {
@@ -72,30 +72,30 @@ fn bits(secret: &str) -> f64 {
     number(secret.chars().count()) * number(alphabet).log2()
 }
 
-/// Warns of files with secrets that everybody on the machine can read.
+/// Warns of files with secrets that every user of the machine can read.
 pub(super) fn warn_of_readable(config: &Config, values: &[InForce]) {
     let settings = values.iter().find_map(|value| match (&value.origin, value.name) {
-        (Origin::File { path, .. }, "api_key") => Some(path.clone()),
+        (SettingOrigin::File { path, .. }, "api_key") => Some(path.clone()),
         _ => None,
     });
     let what = |what: &'static str| move |path: PathBuf| (path, what);
     let mut files: Vec<(PathBuf, &str)> = Vec::new();
-    files.extend(settings.map(what("the key of full access is in")));
+    files.extend(settings.map(what("the key with full access is in")));
     files.extend(config.tls_key.clone().map(what("the private key of the certificate is in")));
     let stores = std::fs::read_dir(&config.data).into_iter().flatten().filter_map(Result::ok);
     let stores = stores.map(|entry| entry.path().join("store.db"));
     files.extend(stores.map(what("the facts and the secret of an environment are in")));
     for (path, what) in files.into_iter().filter(|(path, _)| is_readable(path)) {
-        tracing::warn!(path = %path.display(), "{what} a file that everybody on this machine can read: chmod o= it");
+        tracing::warn!(path = %path.display(), "{what} a file that every user of this machine can read: run chmod o= on it");
     }
 }
 
-/// Whether others than a file's owner and group reach and read it.
+/// Whether users other than a file's owner and group can read it.
 #[cfg(unix)]
 fn is_readable(path: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt;
     let mode = |path: &Path| path.metadata().map_or(0, |found| found.permissions().mode());
-    // A folder that others may not enter keeps what is in it.
+    // A folder that others cannot enter protects its content.
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     mode(path) & 0o004 != 0 && mode(folder) & 0o001 != 0
 }

@@ -1,15 +1,15 @@
-//! How far a command has come, for whoever looks at a terminal; nobody else sees anything.
+//! Shows the progress of a command on a terminal, and nothing otherwise.
 
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::IsTerminal;
 use std::time::Duration;
 
-/// A line on the standard error, which is gone when this is dropped.
+/// A line on the standard error; dropping it clears it.
 #[derive(Debug)]
-pub(super) struct Progress(ProgressBar);
+pub(super) struct ProgressLine(ProgressBar);
 
-impl Progress {
-    /// Work of so many bytes, or of an unknown number.
+impl ProgressLine {
+    /// Progress in bytes, of a known or unknown total.
     pub(super) fn of_bytes(total: Option<u64>) -> Self {
         let template = match total {
             Some(_) => "{bar:30} {bytes} of {total_bytes}, {binary_bytes_per_sec}, {eta} left  {msg}",
@@ -18,7 +18,7 @@ impl Progress {
         Self::new(total, template)
     }
 
-    /// Work that is counted in something else.
+    /// Progress in other units.
     pub(super) fn of_parts(what: &str) -> Self {
         Self::new(None, &format!("{{spinner}} {{human_pos}} {what}, {{per_sec}}  {{msg}}"))
     }
@@ -35,18 +35,18 @@ impl Progress {
         Self(bar)
     }
 
-    /// So much is done.
+    /// Sets how much is done.
     pub(super) fn reached(&self, done: u64) {
         self.0.set_position(done);
     }
 
-    /// What happens now; the empty text says nothing.
+    /// Shows a message; the empty text clears it.
     pub(super) fn say(&self, text: impl Into<std::borrow::Cow<'static, str>>) {
         self.0.set_message(text);
     }
 }
 
-impl Drop for Progress {
+impl Drop for ProgressLine {
     fn drop(&mut self) {
         self.0.finish_and_clear();
     }

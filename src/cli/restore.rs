@@ -1,30 +1,30 @@
-//! `portcullis restore`: what was backed up, as environments of a data folder.
+//! `portcullis restore`: restores backups as environments of a data folder.
 //!
-//! An environment that is served cannot be replaced under the service, so that is refused. One that is new to a
-//! service that runs is answered for at once.
+//! An environment that is being served cannot be replaced. One that is new to a running service is served
+//! immediately.
 
 use super::backup::{described, is_folder};
 use super::data::DataFolder;
 use super::error::CliError;
-use super::{Verdict, orders, output};
-use crate::control::{Order, Outcome};
+use super::{Verdict, admin, output};
+use crate::admin::{AdminCommand, AdminReply};
 use crate::engine::check_environment_name;
 use crate::http::DEFAULT_ENVIRONMENT;
 use crate::store::{StoreError, restore};
 use std::path::{Path, PathBuf};
 
-/// Make backups the environments of a data folder
+/// Restore backups as environments of a data folder
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "A backup is checked first, and refused if it is not whole. What the environment holds already is kept \
+    after_help = "A backup is checked first, and refused if it is damaged. An existing environment is not replaced \
 unless --overwrite is given. An environment that a service has open is never replaced: stop the service, \
-or restore under a new name, which a running service then answers for. Keys come along and open only an \
-environment of their own name; a key that was revoked after the backup is valid again.
+or restore under a new name, which a running service then serves. Keys are included, and work only for an \
+environment with their own name; a key that was revoked after the backup is valid again.
 
 Examples:
   portcullis restore today.db
-  portcullis restore today.db --overwrite         # after the service was stopped
-  portcullis restore today.db --environment look  # beside what is served
+  portcullis restore today.db --overwrite         # after stopping the service
+  portcullis restore today.db --environment look  # in addition to what is served
   portcullis restore backups/2026-03-01/          # every NAME.db as the environment NAME"
 )]
 pub(super) struct Args {
@@ -33,10 +33,10 @@ pub(super) struct Args {
     source: PathBuf,
     #[command(flatten)]
     data: DataFolder,
-    /// The environment [default: all of a folder's, 0123456789 of a file]
+    /// The environment [default: all of a folder's, 0123456789 for a file]
     #[arg(long, value_name = "NAME")]
     environment: Option<String>,
-    /// Replace what the environment holds
+    /// Replace an existing environment
     #[arg(long)]
     overwrite: bool,
 }
@@ -57,10 +57,12 @@ pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
         let held =
             restore(&file, &data.join(&name), args.overwrite).map_err(|error| explained(error, &name))?;
         output::to_stdout(&format!("{}: {}", data.join(&name).display(), described(&name, &held)))?;
-        if let Some(Outcome::Refused { message }) =
-            orders::give(&data, &Order::OpenEnvironment { environment: name })?
+        if let Some(AdminReply::Refused { message }) =
+            admin::send(&data, &AdminCommand::OpenEnvironment { environment: name })?
         {
-            return Err(CliError::Refused(format!("restored, but the service does not open it: {message}")));
+            return Err(CliError::Refused(format!(
+                "restored, but the running service cannot open it: {message}"
+            )));
         }
     }
     Ok(Verdict::Good)
@@ -85,15 +87,15 @@ fn backups(folder: &Path) -> Result<Vec<String>, CliError> {
     Ok(names)
 }
 
-/// What to do about an environment that is in the way.
+/// What to do about an environment that already exists.
 fn explained(error: StoreError, name: &str) -> CliError {
     match error {
         StoreError::Locked(_) => CliError::Refused(format!(
-            "the environment `{name}` is served, and cannot be replaced under the service: stop the service and \
+            "the environment `{name}` is being served and cannot be replaced: stop the service and \
              restore again, or restore under a new name with --environment"
         )),
         StoreError::Exists(_) => CliError::Refused(format!(
-            "the environment `{name}` exists already: give --overwrite to replace it, or another name with \
+            "the environment `{name}` already exists: give --overwrite to replace it, or another name with \
              --environment"
         )),
         other => other.into(),

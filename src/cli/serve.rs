@@ -4,8 +4,8 @@ use super::error::CliError;
 use super::flags::SettingFlags;
 use super::telemetry::Telemetry;
 use super::{Verdict, open_files, output, policy_file, precautions};
+use crate::admin::AdminSocket;
 use crate::config::{Config, InForce, Settled};
-use crate::control::Control;
 use crate::engine::{Engine, EngineSettings, PolicyOptions, open_environments};
 use crate::http::{self, AppState, DEFAULT_ENVIRONMENT, DEVELOPMENT_KEY, Environment, Tls};
 use std::io::IsTerminal;
@@ -21,9 +21,9 @@ use tokio::sync::oneshot;
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Every setting is a flag (--query-time), a variable (PORTCULLIS_QUERY_TIME) and a key of the
-settings' file (query_time). A flag wins over a variable, a variable over the file.
-`portcullis config show` prints what is in force. A key of full access comes from
-PORTCULLIS_API_KEY or the file; other keys are made with `portcullis keys create`.
+settings file (query_time). A flag takes precedence over a variable, a variable over the file.
+`portcullis config show` prints the settings in force. A key with full access comes from
+PORTCULLIS_API_KEY or the file; `portcullis keys create` creates other keys.
 
 Examples:
   portcullis serve --dev --policy policy.polar
@@ -42,16 +42,16 @@ pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
     open_files::raise_limit();
     let (runtime, end_time) = (runtime()?, config.end_time());
     let served = runtime.block_on(serve(config, &values));
-    // Threads that compute without an end do not keep the process: what was acknowledged is on the disk.
+    // Do not wait for threads that still compute: acknowledged writes are on the disk.
     runtime.shutdown_timeout(end_time / 2);
     telemetry.finish();
     served
 }
 
-/// The threads on which a command waits for its answers.
+/// The async runtime of a command.
 pub(super) fn runtime() -> Result<Runtime, CliError> {
     let built = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-    built.map_err(|error| CliError::Io { what: "no threads for the runtime".into(), error })
+    built.map_err(|error| CliError::Io { what: "cannot start the runtime's threads".into(), error })
 }
 
 async fn serve(mut config: Config, values: &[InForce]) -> Result<Verdict, CliError> {
@@ -84,11 +84,11 @@ async fn serve(mut config: Config, values: &[InForce]) -> Result<Verdict, CliErr
         Some(address) => Some(listen(address).await?),
         None => None,
     };
-    let control = control(&config.data);
+    let admin = admin_socket(&config.data);
     let mut welcome = welcome(address, metrics.as_ref().map(|(_, address)| *address), &config);
     if !has_key {
         let lines = [
-            "\nthere is no key yet, so nobody can ask anything; make one with",
+            "\nthere is no key yet, so no request is answered; create one with",
             "\n  portcullis keys create --data ",
         ];
         lines.iter().for_each(|line| welcome.push_str(line));
@@ -97,14 +97,14 @@ async fn serve(mut config: Config, values: &[InForce]) -> Result<Verdict, CliErr
     let stop = stop_signal();
     reload_on_hangup(tls.clone());
     if let Err(error) = output::to_stdout(&welcome) {
-        tracing::warn!(%error, %address, "answers without having said so");
+        tracing::warn!(%error, %address, "cannot print the address; the service runs anyway");
     }
     let state = AppState::new(config, environments);
     let state = Arc::new(match tls {
         Some(tls) => state.with_tls(tls),
         None => state,
     });
-    // The numbers are there until the last answer is.
+    // Metrics are served until the last request is answered.
     let (_answering, answered) = oneshot::channel::<()>();
     if let Some((listener, _)) = metrics {
         let until = async {
@@ -114,17 +114,17 @@ async fn serve(mut config: Config, values: &[InForce]) -> Result<Verdict, CliErr
     }
     tokio::select! {
         () = http::serve(listener, Arc::clone(&state), stop) => {}
-        () = take_orders(control, state, settings) => {}
+        () = run_admin_commands(admin, state, settings) => {}
     }
     Ok(Verdict::Good)
 }
 
-/// Whether some key opens an environment.
+/// Whether an environment has a valid key.
 fn is_opened(engine: &Engine) -> bool {
     engine.keys().iter().any(|key| !key.revoked)
 }
 
-/// A listener, and where it is: port 0 takes any.
+/// A listener and its address: port 0 means any free port.
 async fn listen(at: SocketAddr) -> Result<(TcpListener, SocketAddr), CliError> {
     let cannot = |error| CliError::Io { what: format!("cannot listen on {at}"), error };
     let listener = TcpListener::bind(at).await.map_err(cannot)?;
@@ -132,22 +132,22 @@ async fn listen(at: SocketAddr) -> Result<(TcpListener, SocketAddr), CliError> {
     Ok((listener, address))
 }
 
-/// Carries out what commands on this machine order, and never ends.
-async fn take_orders(control: Option<Control>, state: Arc<AppState>, settings: EngineSettings) {
-    match control {
-        Some(control) => control.serve(state, settings).await,
+/// Carries out admin commands; never returns.
+async fn run_admin_commands(admin: Option<AdminSocket>, state: Arc<AppState>, settings: EngineSettings) {
+    match admin {
+        Some(socket) => socket.serve(state, settings).await,
         None => std::future::pending().await,
     }
 }
 
-/// The socket for orders; a service that cannot have one does without.
-fn control(data: &Path) -> Option<Control> {
-    let bound = Control::bind(data);
-    let missing = "no control socket: keys can be managed only while the service is stopped";
+/// The admin socket. The service runs without it if it cannot be created.
+fn admin_socket(data: &Path) -> Option<AdminSocket> {
+    let bound = AdminSocket::bind(data);
+    let missing = "no admin socket: keys can be managed only while the service is stopped";
     bound.inspect_err(|error| tracing::warn!(%error, "{missing}")).ok()
 }
 
-/// Makes a file's policy the active one.
+/// Loads a policy file as the active policy.
 async fn load(engine: &Engine, path: &Path) -> Result<(), CliError> {
     let src = policy_file::read(path)?;
     let outcome = engine.set_policy(src, path.display().to_string(), PolicyOptions::default()).await?;
@@ -155,21 +155,21 @@ async fn load(engine: &Engine, path: &Path) -> Result<(), CliError> {
     Ok(())
 }
 
-/// What is said once the service answers.
+/// The message once the service answers.
 fn welcome(address: SocketAddr, metrics: Option<SocketAddr>, config: &Config) -> String {
     let base = format!("{}://{address}/api", config.scheme());
     let mut lines = vec![format!("portcullis answers on {base}, its data is in {}", config.data.display())];
-    lines.extend(metrics.map(|address| format!("metrics for everybody are on http://{address}/metrics")));
+    lines.extend(metrics.map(|address| format!("metrics without a key are on http://{address}/metrics")));
     if config.dev {
         let key = DEVELOPMENT_KEY;
-        lines.push(format!("development mode: everybody knows the key {key}, try"));
+        lines.push(format!("development mode: everyone knows the key {key}, try"));
         lines.push(format!("  curl -H 'Authorization: Bearer {key}' {base}/policy"));
     }
     lines.join("\n")
 }
 
-/// Ready once the process is asked to stop, by Ctrl-C or by its supervisor. Whoever reads the welcome may ask at once, so
-/// what is asked counts from the call on, not only once somebody waits for it.
+/// Ready once the process is asked to stop, by Ctrl-C or by its supervisor. Signals count from the call on,
+/// not from the first poll, because a reader of the welcome may send one at once.
 #[cfg(unix)]
 fn stop_signal() -> impl Future<Output = ()> {
     use tokio::signal::unix::{SignalKind, signal};
@@ -194,8 +194,8 @@ async fn stop_signal() {
     }
 }
 
-/// Reads the certificate again whenever the process is sent SIGHUP. Without TLS there is nothing to read again:
-/// then the signal changes nothing, unless it says that the terminal is gone from which the service was started.
+/// Reloads the certificate on SIGHUP. Without TLS there is nothing to reload: then the signal is ignored,
+/// unless it means that the terminal from which the service was started is gone.
 #[cfg(unix)]
 fn reload_on_hangup(tls: Option<Arc<Tls>>) {
     use tokio::signal::unix::{SignalKind, signal};
@@ -204,14 +204,18 @@ fn reload_on_hangup(tls: Option<Arc<Tls>>) {
     }
     let mut hangups = match signal(SignalKind::hangup()) {
         Ok(hangups) => hangups,
-        Err(error) => return tracing::warn!(%error, "SIGHUP reloads nothing"),
+        Err(error) => {
+            return tracing::warn!(%error, "cannot handle SIGHUP: the certificate will not be reloaded");
+        }
     };
     tokio::spawn(async move {
         while hangups.recv().await.is_some() {
             match tls.as_ref().map(|tls| tls.reload()) {
-                None => tracing::info!("there is no certificate to read again"),
-                Some(Ok(())) => tracing::info!("the certificate was read again"),
-                Some(Err(error)) => tracing::error!(%error, "the certificate of before stays in use"),
+                None => tracing::info!("there is no certificate to reload"),
+                Some(Ok(())) => tracing::info!("the certificate was reloaded"),
+                Some(Err(error)) => {
+                    tracing::error!(%error, "cannot reload the certificate: the previous one stays in use")
+                }
             }
         }
     });

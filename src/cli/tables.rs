@@ -1,15 +1,16 @@
 //! The tables that `compile` and `explain` assume: one for each kind of fact that a policy can store.
 //!
-//! In: a program. Out: a catalog whose names follow from the policy alone, so that the printed SQL can be
-//! tried at once. A fact `has_role(User, "member", Repo)` is a row of `has_role_user_string_repo`, whose
-//! columns are `arg0`, `arg1`, `arg2`. Where two kinds would get the same name the later one is numbered.
+//! In: a program. Out: a catalog with names that depend only on the policy, so the printed SQL can be tried
+//! at once. A fact `has_role(User, "member", Repo)` is a row of `has_role_user_string_repo`, with the columns
+//! `arg0`, `arg1`, `arg2`. If two kinds would get the same name, the second gets a number.
 
 use super::error::CliError;
 use portcullis_compiler::catalog::{Catalog, Relation, RelationArg, RelationSource};
 use portcullis_compiler::ir::{Program, Signature, SignatureArg, TypeKind};
+use portcullis_compiler::primitive::STRING;
 use std::collections::BTreeSet;
 
-/// More tables than anybody would make, and fewer than fill the memory.
+/// More tables than are useful, but few enough for memory.
 const MAX_TABLES: usize = 100_000;
 
 /// One table for each combination of types that a signature of the policy admits.
@@ -38,8 +39,8 @@ pub(super) fn catalog(program: &Program) -> Result<Catalog, CliError> {
     Ok(Catalog { relations: signatures.into_iter().map(relation).collect() })
 }
 
-/// The argument types of a signature; an argument of any type stands for each type of the policy. Once there
-/// are too many it stops.
+/// The combinations of argument types of a signature. An argument of any type stands for each type of the
+/// policy. Stops if there are too many.
 fn combinations(program: &Program, signature: &Signature) -> Vec<Vec<String>> {
     let mut combinations = vec![Vec::new()];
     for arg in &signature.args {
@@ -48,7 +49,7 @@ fn combinations(program: &Program, signature: &Signature) -> Vec<Vec<String>> {
                 let known = types.iter().filter_map(|ty| program.types.get(ty.index()));
                 known.map(|ty| ty.name.clone()).collect()
             }
-            SignatureArg::Literal(_) => vec!["String".to_owned()],
+            SignatureArg::Literal(_) => vec![STRING.to_owned()],
             SignatureArg::Any => concrete(program),
         };
         combinations = combinations

@@ -1,9 +1,9 @@
-//! Where events and spans go: lines on the standard error, traces to a collector.
+//! Writes log lines to the standard error and sends traces to a collector.
 //!
-//! In: the settings. Out: a subscriber for the whole process, and [`Telemetry`], which has to be finished so that
-//! the last of them are written and sent. Neither holds up an answer: lines and spans wait in bounded queues, and
-//! threads of their own write and send them. A reader of the log that reads no more, and a collector that does
-//! not answer, cost what finds no place in the queue.
+//! In: the settings. Out: a subscriber for the whole process, and [`Telemetry`], which must be finished so
+//! that the last lines and spans are written and sent. Neither delays an answer: lines and spans wait in
+//! bounded queues, and separate threads write and send them. If the reader of the log or the collector
+//! stalls, what does not fit into the queue is lost.
 
 use super::error::CliError;
 use crate::config::{Config, HttpAddress, LogFormat};
@@ -11,7 +11,8 @@ use async_trait::async_trait;
 use opentelemetry::trace::TracerProvider;
 use opentelemetry_http::{Bytes, HttpClient, HttpError, Request, Response};
 use opentelemetry_otlp::{Protocol, SpanExporter, WithExportConfig, WithHttpConfig};
-use opentelemetry_sdk::{Resource, trace::SdkTracerProvider};
+use opentelemetry_sdk::Resource;
+use opentelemetry_sdk::trace::SdkTracerProvider;
 use std::io::{BufWriter, IsTerminal};
 use std::time::Duration;
 use tracing::level_filters::LevelFilter;
@@ -24,16 +25,16 @@ use tracing_subscriber::{EnvFilter, Layer, Registry, fmt};
 /// How long the collector may take for a batch of spans, and for the last one when the service ends.
 const EXPORT_TIME: Duration = Duration::from_secs(5);
 
-/// What is to be finished at the end.
+/// Must be finished at the end.
 #[derive(Debug)]
 pub(super) struct Telemetry {
     traces: Option<SdkTracerProvider>,
-    /// Writes the lines that are left when it is dropped.
+    /// Writes the remaining lines when it is dropped.
     lines: WorkerGuard,
 }
 
 impl Telemetry {
-    /// Starts to write lines, and to send traces if a collector is configured.
+    /// Starts writing lines, and sending traces if a collector is configured.
     pub(super) fn start(config: &Config) -> Result<Self, CliError> {
         let traces = config.otlp_endpoint.as_ref().map(tracer_provider).transpose()?;
         let spans = traces.as_ref().map(|provider| {
@@ -42,19 +43,19 @@ impl Telemetry {
                 .with_location(false)
                 .with_threads(false)
                 .with_tracked_inactivity(false);
-            // A request and what happens in it, whatever the log is set to.
+            // Requests and their events, independent of the log filter.
             layer.with_filter(Targets::new().with_target("portcullis::http", LevelFilter::INFO))
         });
-        // Buffered: the thread writes what has come meanwhile at once.
+        // Buffered, so that the thread writes several lines at once.
         let stderr = BufWriter::new(std::io::stderr());
         let (writer, written) = NonBlockingBuilder::default().finish(stderr);
         let subscriber = Registry::default().with(spans).with(lines(config, writer));
-        // A second subscriber is refused; the first goes on.
+        // A second subscriber is refused, and the first stays in use.
         let _ = subscriber.try_init();
         Ok(Self { traces, lines: written })
     }
 
-    /// Sends the spans and writes the lines that are left.
+    /// Sends the remaining spans and writes the remaining lines.
     pub(super) fn finish(self) {
         if let Some(Err(error)) = self.traces.map(|traces| traces.shutdown_with_timeout(EXPORT_TIME)) {
             tracing::warn!(%error, "the last traces were not sent");
@@ -63,7 +64,7 @@ impl Telemetry {
     }
 }
 
-/// The lines on the standard error.
+/// The layer that writes lines to the standard error.
 fn lines<S>(config: &Config, writer: NonBlocking) -> impl Layer<S>
 where
     S: tracing::Subscriber + for<'span> tracing_subscriber::registry::LookupSpan<'span>,
@@ -93,13 +94,13 @@ fn tracer_provider(HttpAddress(collector): &HttpAddress) -> Result<SdkTracerProv
     Ok(SdkTracerProvider::builder().with_resource(service).with_batch_exporter(exporter).build())
 }
 
-/// The way to the collector.
+/// The HTTP client for the collector.
 #[derive(Debug)]
 struct Collector(ureq::Agent);
 
 #[async_trait]
 impl HttpClient for Collector {
-    /// Blocks: the exporter has a thread for nothing else.
+    /// Blocks, because the exporter has its own thread.
     async fn send_bytes(&self, request: Request<Bytes>) -> Result<Response<Bytes>, HttpError> {
         let (head, body) = request.into_parts();
         let answer = self.0.run(Request::from_parts(head, body.as_ref()))?;

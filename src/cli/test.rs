@@ -1,4 +1,4 @@
-//! `portcullis test`: runs the tests that a policy holds.
+//! `portcullis test`: runs the tests in policies.
 
 use super::error::CliError;
 use super::output::{self, Format};
@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Run the tests that policy files hold
+/// Run the tests in policy files
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Exit code 1 if a test fails or a file does not validate.
 
@@ -22,7 +22,7 @@ Examples:
   portcullis test policy.polar
   portcullis test policies/*.polar --fail-fast --format json")]
 pub(super) struct Args {
-    /// The policy files, each a whole policy
+    /// The policy files, each a complete policy
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Stop a file at its first failing test
@@ -33,7 +33,7 @@ pub(super) struct Args {
     format: Format,
 }
 
-/// What a file's tests came to.
+/// The results of a file's tests.
 struct Tested {
     file: String,
     /// Why there is no report, rendered.
@@ -50,7 +50,7 @@ pub(super) fn run(args: &Args) -> Result<Verdict, CliError> {
         let report = match file.program.take() {
             None => TestReport::default(),
             Some(program) => runtime.block_on(async {
-                // Who waits here can end it.
+                // No time limit: the user can interrupt it.
                 let settings =
                     EngineSettings { policy_test_time: Duration::MAX, ..EngineSettings::default() };
                 let engine = Engine::in_memory(settings).await?;

@@ -1,4 +1,4 @@
-//! `portcullis validate`: what is wrong with a policy, and what could be better.
+//! `portcullis validate`: prints the errors and lints of policies.
 
 use super::Verdict;
 use super::error::CliError;
@@ -11,13 +11,13 @@ use std::path::PathBuf;
 
 /// Show every error and lint of policy files
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Exit code 1 if a file has an error; lints alone are no reason.
+#[command(after_help = "Exit code 1 if a file has an error, but not for lints alone.
 
 Examples:
   portcullis validate policy.polar
   portcullis validate *.polar --format json")]
 pub(super) struct Args {
-    /// The policy files, each a whole policy
+    /// The policy files, each a complete policy
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// How to write the findings
@@ -84,7 +84,7 @@ fn diagnostic(source: &SourceMap, found: &Diagnostic) -> Value {
     })
 }
 
-/// A number of things, in words.
+/// A number with a noun.
 pub(super) fn plural(n: usize, thing: &str) -> String {
     if n == 1 { format!("1 {thing}") } else { format!("{n} {thing}s") }
 }

@@ -1,8 +1,7 @@
-//! Why the settings cannot be used: where it stands, what stands there, what is expected.
+//! Why the settings cannot be used: where, what was found, and what is expected.
 
+use super::SettingOrigin;
 use std::path::PathBuf;
-
-use super::Origin;
 
 /// Why the settings cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -12,35 +11,35 @@ pub enum ConfigError {
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// Why, in the words of the operating system.
+        /// The operating system's reason.
         reason: String,
     },
     /// The file is not TOML.
     #[error("{place}: {reason}")]
     Syntax {
         /// File and line.
-        place: Origin,
+        place: SettingOrigin,
         /// What is wrong there.
         reason: String,
     },
-    /// A key of the file is the name of no setting.
-    #[error("{place}: there is no setting `{key}`, `portcullis config show` lists all of them")]
+    /// A key of the file is not the name of a setting.
+    #[error("{place}: there is no setting `{key}`; `portcullis config show` lists all of them")]
     Unknown {
         /// File and line.
-        place: Origin,
+        place: SettingOrigin,
         /// The key.
         key: String,
     },
-    /// What is given is not a value of its setting.
+    /// What was given is not a value of its setting.
     #[error("{place}: `{text}` is not a value of `{name}`, expected {expected}")]
     Value {
         /// The flag, the variable, or file and line.
-        place: Origin,
+        place: SettingOrigin,
         /// The setting.
         name: &'static str,
-        /// What is given, unless it is a secret.
+        /// What was given, unless it is a secret.
         text: String,
-        /// What would be a value.
+        /// What is expected instead.
         expected: &'static str,
     },
 }

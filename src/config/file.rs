@@ -1,43 +1,39 @@
-//! The settings' file: TOML, one key a setting, with the line of each.
+//! The settings file: TOML, with one key for each setting.
 //!
-//! In: a path. Out: every key with its value and its line. The names are checked by whoever asks for them;
-//! what was not asked for in the end is no setting.
+//! In: a path. Out: every key with its value and its line. Its users take the keys they know; keys that are
+//! left over are unknown settings.
 
-use std::{
-    collections::BTreeMap,
-    path::{Path, PathBuf},
-};
-
+use super::{ConfigError, SettingOrigin};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use toml::de::{DeTable, DeValue};
-
-use super::{ConfigError, Origin};
 
 /// A file that was read.
 #[derive(Debug)]
 pub(super) struct File {
     path: PathBuf,
-    entries: BTreeMap<String, Entry>,
+    entries: BTreeMap<String, FileEntry>,
 }
 
-/// What stands behind a key.
+/// The value of a key.
 #[derive(Debug)]
-pub(super) struct Entry {
+pub(super) struct FileEntry {
     pub(super) line: usize,
-    /// As it is written, on one line.
+    /// The value as written, on one line.
     pub(super) written: String,
     pub(super) value: Written,
 }
 
-/// The types that settings are written in.
+/// The TOML types of settings.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Written {
     /// A string.
     Text(String),
-    /// An integer or a float, as the text that it is.
+    /// An integer or a float, as its text.
     Number(String),
     /// `true` or `false`.
     Truth(bool),
-    /// What no setting is written in: a date, a list, a table, a number in another base.
+    /// Anything else: a date, a list, a table, a number in another base.
     Other,
 }
 
@@ -53,7 +49,7 @@ impl File {
     pub(super) fn parse(path: &Path, text: &str) -> Result<Self, ConfigError> {
         let line_of = |at: usize| 1 + text.bytes().take(at).filter(|byte| *byte == b'\n').count();
         let table = DeTable::parse(text).map_err(|error| ConfigError::Syntax {
-            place: Origin::File {
+            place: SettingOrigin::File {
                 path: path.to_owned(),
                 line: line_of(error.span().unwrap_or_default().start),
             },
@@ -61,7 +57,7 @@ impl File {
         })?;
         let entries = table.into_inner().into_iter().map(|(key, value)| {
             let written = text.get(value.span()).unwrap_or_default();
-            let entry = Entry {
+            let entry = FileEntry {
                 line: line_of(key.span().start),
                 written: written.split_whitespace().collect::<Vec<_>>().join(" "),
                 value: Written::of(value.get_ref()),
@@ -71,23 +67,23 @@ impl File {
         Ok(Self { path: path.to_owned(), entries: entries.collect() })
     }
 
-    /// Takes what stands behind a key.
-    pub(super) fn take(&mut self, key: &str) -> Option<Entry> {
+    /// Takes the value of a key.
+    pub(super) fn take(&mut self, key: &str) -> Option<FileEntry> {
         self.entries.remove(key)
     }
 
-    /// The first key that nobody has taken, by its line.
-    pub(super) fn left(&self) -> Option<(&str, Origin)> {
+    /// The first key by line that was not taken.
+    pub(super) fn left(&self) -> Option<(&str, SettingOrigin)> {
         let (key, entry) = self.entries.iter().min_by_key(|(_, entry)| entry.line)?;
         Some((key, self.place(entry)))
     }
 
-    /// Where an entry stands.
-    pub(super) fn place(&self, entry: &Entry) -> Origin {
-        Origin::File { path: self.path.clone(), line: entry.line }
+    /// The position of an entry.
+    pub(super) fn place(&self, entry: &FileEntry) -> SettingOrigin {
+        SettingOrigin::File { path: self.path.clone(), line: entry.line }
     }
 
-    /// The folder from which relative paths in the file are meant.
+    /// The folder to which paths in the file are relative.
     pub(super) fn folder(&self) -> &Path {
         self.path.parent().unwrap_or(Path::new(""))
     }

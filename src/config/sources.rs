@@ -1,49 +1,44 @@
-//! Which source gives a setting its value: flag, variable, file or default, in this order.
+//! Decides which source gives a setting its value: flag, variable, file or default, in this order.
 
-use std::{
-    collections::BTreeMap,
-    fmt,
-    path::{Path, PathBuf},
-};
+use super::file::{File, Written};
+use super::value::{Form, SettingValue};
+use super::{Config, ConfigError};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
 
-use super::{
-    Config, ConfigError,
-    file::{File, Written},
-    value::{Form, Value},
-};
-
-/// The variable that names the settings' file where no flag does.
+/// The variable that names the settings file if no flag does.
 const FILE_VARIABLE: &str = "PORTCULLIS_CONFIG";
 
-/// The flags of a command line: the names of settings, and the texts that were given for them.
+/// The flags of a command line: names of settings with their texts.
 pub type Flags = BTreeMap<&'static str, String>;
 
-/// What is in force, and where it comes from.
+/// The settings in force, with their origins.
 #[derive(Clone, Debug)]
 pub struct Settled {
     /// Every setting with its value.
     pub config: Config,
-    /// The same for showing, in the order of [`Config::SETTINGS`].
+    /// The same to be shown, in the order of [`Config::SETTINGS`].
     pub values: Vec<InForce>,
 }
 
-/// A value that is in force.
+/// The value of a setting in force.
 #[derive(Clone, Debug, PartialEq)]
 pub struct InForce {
     /// The setting.
     pub name: &'static str,
-    /// The value as data; a secret shows only whether there is one.
+    /// The value as data; a secret shows only whether it is set.
     pub value: serde_json::Value,
     /// Where it comes from.
-    pub origin: Origin,
+    pub origin: SettingOrigin,
 }
 
 /// Where a value comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Origin {
-    /// Nobody gave one.
+pub enum SettingOrigin {
+    /// None was given.
     Default,
-    /// The settings' file.
+    /// The settings file.
     File {
         /// The file.
         path: PathBuf,
@@ -56,7 +51,7 @@ pub enum Origin {
     Flag(String),
 }
 
-impl fmt::Display for Origin {
+impl fmt::Display for SettingOrigin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Default => f.write_str("default"),
@@ -72,7 +67,7 @@ pub(super) fn variable(name: &str) -> String {
     format!("PORTCULLIS_{}", name.to_uppercase())
 }
 
-/// The flag of a setting, without the dashes before it.
+/// The flag of a setting, without the leading dashes.
 pub(super) fn flag(name: &str) -> String {
     name.replace('_', "-")
 }
@@ -85,7 +80,7 @@ pub(super) struct Given<'a> {
 }
 
 impl<'a> Given<'a> {
-    /// Reads the settings' file, if the command line or the environment names one.
+    /// Reads the settings file, if the command line or the environment names one.
     pub(super) fn collect(
         file: Option<PathBuf>,
         flags: Flags,
@@ -96,8 +91,8 @@ impl<'a> Given<'a> {
         Ok(Self { flags, variable, file })
     }
 
-    /// Replaces a default by what was given, if anything was.
-    pub(super) fn lay_over<T: Value>(
+    /// Replaces a default with what was given, if anything.
+    pub(super) fn lay_over<T: SettingValue>(
         &mut self,
         name: &'static str,
         value: &mut T,
@@ -106,7 +101,7 @@ impl<'a> Given<'a> {
             Form::Secret => "(secret)".to_owned(),
             Form::Switch | Form::Text(_) => text,
         };
-        let mut origin = Origin::Default;
+        let mut origin = SettingOrigin::Default;
         if let Some(file) = &mut self.file
             && let Some(entry) = file.take(name)
         {
@@ -119,10 +114,11 @@ impl<'a> Given<'a> {
                 expected,
             })?;
         }
-        let flag = self.flags.remove(name).map(|text| (Origin::Flag(flag(name)), text));
+        let flag = self.flags.remove(name).map(|text| (SettingOrigin::Flag(flag(name)), text));
         let variable = variable(name);
         let from_environment = || (self.variable)(&variable).filter(|text| !text.is_empty());
-        let text = flag.or_else(|| from_environment().map(|text| (Origin::Variable(variable.clone()), text)));
+        let text =
+            flag.or_else(|| from_environment().map(|text| (SettingOrigin::Variable(variable.clone()), text)));
         if let Some((place, text)) = text {
             *value = T::parse(&text).map_err(|expected| ConfigError::Value {
                 place: place.clone(),
@@ -135,7 +131,7 @@ impl<'a> Given<'a> {
         Ok(InForce { name, value: value.show(), origin })
     }
 
-    /// Refuses what stands in the file and is no setting.
+    /// Refuses unknown settings in the file.
     pub(super) fn nothing_left(&self) -> Result<(), ConfigError> {
         match self.file.as_ref().and_then(File::left) {
             None => Ok(()),
@@ -144,8 +140,8 @@ impl<'a> Given<'a> {
     }
 }
 
-/// A value as it is written in a file; what it says of a path counts from the file's folder.
-fn read_written<T: Value>(written: &Written, folder: &Path) -> Result<T, &'static str> {
+/// Parses a value from a file; paths are relative to the file's folder.
+fn read_written<T: SettingValue>(written: &Written, folder: &Path) -> Result<T, &'static str> {
     let text = T::text_of(written).ok_or(T::EXPECTED)?;
     Ok(T::parse(&text)?.seen_from(folder))
 }

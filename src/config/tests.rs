@@ -1,10 +1,9 @@
 //! Sources and their precedence, every type, and what is said about mistakes.
 
-use std::path::Path;
-
+use super::sources::Given;
+use super::*;
 use serde_json::json;
-
-use super::{sources::Given, *};
+use std::path::Path;
 
 /// What is in force with these flags and variables, and a file of this text in `/etc`.
 fn settled(
@@ -108,7 +107,7 @@ fn what_is_no_setting_is_refused() {
     refuses(
         &[],
         "dev = true\nquery_tme = 3\nport = 1\n",
-        "/etc/portcullis.toml:2: there is no setting `query_tme`, `portcullis config show` lists all of them",
+        "/etc/portcullis.toml:2: there is no setting `query_tme`; `portcullis config show` lists all of them",
     );
     let table = settled(&[], &[], "[limits]\nquery_time = 3\n").unwrap_err().to_string();
     assert!(table.contains(":1: there is no setting `limits`"), "{table}");

@@ -1,40 +1,36 @@
-//! The types of settings: how each is read from a text or from TOML, and shown.
-
-use std::{
-    borrow::Cow,
-    fmt,
-    net::SocketAddr,
-    num::{NonZeroU32, NonZeroUsize},
-    path::{Path, PathBuf},
-    time::Duration,
-};
-
-use serde_json::{Value as Json, json};
+//! The types of settings: how they are parsed, read from TOML, and shown.
 
 use super::file::Written;
+use serde_json::{Value as Json, json};
+use std::borrow::Cow;
+use std::fmt;
+use std::net::SocketAddr;
+use std::num::{NonZeroU32, NonZeroUsize};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-/// What the values of a setting look like on a command line.
+/// The form of a setting's values on a command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// A flag that needs no value.
     Switch,
-    /// A text, called this in the help.
+    /// A text, with this name in the help.
     Text(&'static str),
-    /// A text that stands on no command line and in no output.
+    /// A text that appears neither on a command line nor in output.
     Secret,
 }
 
 /// A type of settings.
-pub(super) trait Value: Sized {
-    /// What its values look like.
+pub(super) trait SettingValue: Sized {
+    /// The form of its values.
     const FORM: Form;
-    /// What is expected where a value is of the wrong type.
+    /// What is expected if a value is of the wrong type.
     const EXPECTED: &'static str;
 
-    /// The value that a text says; the error is what is expected instead.
+    /// Parses a value; the error is what is expected instead.
     fn parse(text: &str) -> Result<Self, &'static str>;
 
-    /// The text of a value in a file, if it is written in the right type.
+    /// The text of a value in a file, if it has the right type.
     fn text_of(written: &Written) -> Option<Cow<'_, str>> {
         match written {
             Written::Text(text) => Some(text.into()),
@@ -42,7 +38,7 @@ pub(super) trait Value: Sized {
         }
     }
 
-    /// The value for a process that works in another folder.
+    /// Resolves relative paths against a folder.
     fn seen_from(self, _folder: &Path) -> Self {
         self
     }
@@ -59,7 +55,7 @@ fn number(written: &Written) -> Option<Cow<'_, str>> {
     }
 }
 
-impl Value for SocketAddr {
+impl SettingValue for SocketAddr {
     const FORM: Form = Form::Text("ADDRESS");
     const EXPECTED: &'static str = "an address and a port like \"127.0.0.1:8081\"";
 
@@ -72,7 +68,7 @@ impl Value for SocketAddr {
     }
 }
 
-impl Value for PathBuf {
+impl SettingValue for PathBuf {
     const FORM: Form = Form::Text("PATH");
     const EXPECTED: &'static str = "a path in quotes";
 
@@ -89,7 +85,7 @@ impl Value for PathBuf {
     }
 }
 
-impl Value for bool {
+impl SettingValue for bool {
     const FORM: Form = Form::Switch;
     const EXPECTED: &'static str = "true or false";
 
@@ -114,7 +110,7 @@ impl Value for bool {
     }
 }
 
-impl Value for String {
+impl SettingValue for String {
     const FORM: Form = Form::Text("TEXT");
     const EXPECTED: &'static str = "a text in quotes";
 
@@ -129,7 +125,7 @@ impl Value for String {
 
 macro_rules! counts {
     ($($ty:ty: $expected:literal,)+) => {
-        $(impl Value for $ty {
+        $(impl SettingValue for $ty {
             const FORM: Form = Form::Text("COUNT");
             const EXPECTED: &'static str = $expected;
 
@@ -155,7 +151,7 @@ counts! {
     NonZeroUsize: "a whole number above zero",
 }
 
-impl Value for Duration {
+impl SettingValue for Duration {
     const FORM: Form = Form::Text("SECONDS");
     const EXPECTED: &'static str = "a number of seconds";
 
@@ -173,7 +169,7 @@ impl Value for Duration {
     }
 }
 
-/// A text that never shows in logs.
+/// A text that is never shown in logs.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(pub String);
 
@@ -183,7 +179,7 @@ impl fmt::Debug for Secret {
     }
 }
 
-impl Value for Secret {
+impl SettingValue for Secret {
     const FORM: Form = Form::Secret;
     const EXPECTED: &'static str = String::EXPECTED;
 
@@ -196,16 +192,16 @@ impl Value for Secret {
     }
 }
 
-/// How a line of the log is written.
+/// The format of log lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogFormat {
     /// For people.
     Text,
-    /// For programs: one JSON object a line.
+    /// For programs: one JSON object per line.
     Json,
 }
 
-impl Value for LogFormat {
+impl SettingValue for LogFormat {
     const FORM: Form = Form::Text("FORMAT");
     const EXPECTED: &'static str = "\"text\" or \"json\"";
 
@@ -225,11 +221,11 @@ impl Value for LogFormat {
     }
 }
 
-/// The address of something that is spoken to over plain HTTP.
+/// The address of a service over plain HTTP.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HttpAddress(pub String);
 
-impl Value for HttpAddress {
+impl SettingValue for HttpAddress {
     const FORM: Form = Form::Text("URL");
     const EXPECTED: &'static str = "an address like \"http://127.0.0.1:4318\", without TLS";
 
@@ -245,7 +241,7 @@ impl Value for HttpAddress {
     }
 }
 
-impl<T: Value> Value for Option<T> {
+impl<T: SettingValue> SettingValue for Option<T> {
     const FORM: Form = T::FORM;
     const EXPECTED: &'static str = T::EXPECTED;
 
@@ -262,6 +258,6 @@ impl<T: Value> Value for Option<T> {
     }
 
     fn show(&self) -> Json {
-        self.as_ref().map_or(Json::Null, Value::show)
+        self.as_ref().map_or(Json::Null, SettingValue::show)
     }
 }

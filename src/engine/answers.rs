@@ -7,7 +7,7 @@ use super::EngineError;
 use super::catalog::{self, Context};
 use super::plans::Plans;
 use crate::share::{Account, Meter, NoRoom};
-use crate::store::{Attempt, Param, Reader, StoreError};
+use crate::store::{ConsistentRead, Param, Reader, StoreError};
 use portcullis_compiler::question::{
     Answer, AnswerColumn, Domain, Question, RefusedIf, RefusedQuestion, Slot, Statement,
 };
@@ -15,17 +15,17 @@ use std::borrow::Cow;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-/// Bytes of a statement and its values beyond which a question is not tried as a brief one: reading them alone may take a
-/// millisecond.
+/// A question whose statement and values have more bytes is not tried as a brief one: reading them alone may
+/// take a millisecond.
 const BRIEF_BYTES: usize = 64 << 10;
 
-/// Steps of the store's machine that take as long as making an answer of a row.
+/// How many steps of SQLite's virtual machine take as long as making an answer from a row.
 pub(super) const STEPS_PER_ANSWER: usize = 20;
 
-/// Why reading gave no answer.
+/// Why reading failed.
 #[derive(Debug)]
 pub(super) enum Unanswered {
-    /// The rows would not be the whole answer.
+    /// The rows would not be the complete answer.
     Refused(Box<RefusedQuestion>),
     /// The store failed.
     Store(StoreError),
@@ -37,8 +37,8 @@ impl From<StoreError> for Unanswered {
     }
 }
 
-/// Runs what reads, first as a brief question unless it is heavy.
-pub(super) async fn read<T, R>(attempt: Attempt<'_>, is_heavy: bool, read: R) -> Result<T, EngineError>
+/// Runs a read, first as a brief question unless it is heavy.
+pub(super) async fn read<T, R>(attempt: ConsistentRead<'_>, is_heavy: bool, read: R) -> Result<T, EngineError>
 where
     T: Send + 'static,
     R: Fn(&Reader) -> Result<T, Unanswered> + Send + 'static,
@@ -52,7 +52,7 @@ where
     answered.map_err(EngineError::Refused)
 }
 
-/// About how many bytes an answer takes beside its values: for itself, and for each of them.
+/// About how many bytes an answer takes in addition to its values, for itself and for each of them.
 const ROW_BYTES: usize = 24;
 const VALUE_BYTES: usize = 64;
 
@@ -61,7 +61,8 @@ const VALUE_BYTES: usize = 64;
 pub(super) struct Prepared {
     statement: Arc<Statement>,
     params: Vec<Param>,
-    /// If the answer may have to be refused: the values for the statement that says so, and the refusal.
+    /// For questions that may have to be refused: the values of the statement that decides it, and the
+    /// refusal.
     refused_if: Option<(Vec<Param>, Box<RefusedQuestion>)>,
     max_rows: usize,
     account: Option<Arc<Account>>,
@@ -69,28 +70,28 @@ pub(super) struct Prepared {
     _plans: Arc<Plans>,
 }
 
-/// Which part of an answer is read, for a question in pages.
+/// The part of a paged answer to read.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Window<'a> {
     /// Answers after this id; `None` for the first page.
     pub(super) after: Option<&'a str>,
-    /// At most so many.
+    /// The maximum number of answers.
     pub(super) limit: usize,
 }
 
-/// The values of one question beside those it holds itself.
+/// The values for slots that are not in the question itself.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Binding<'a> {
+pub(super) struct SlotValues<'a> {
     /// The request's context facts.
     pub(super) context: &'a Context,
     /// Seconds since the epoch.
     pub(super) now: i64,
-    /// For a question in pages.
+    /// The page, for a paged question.
     pub(super) window: Option<Window<'a>>,
 }
 
-impl Binding<'_> {
-    /// The value that a statement wants in one slot.
+impl SlotValues<'_> {
+    /// The value for one slot of a statement.
     pub(super) fn param(&self, question: &Question, slot: Slot) -> Option<Param> {
         let domain = |var: usize| question.vars.get(var).map(|var| &var.domain);
         Some(match slot {
@@ -114,7 +115,7 @@ impl Binding<'_> {
         })
     }
 
-    /// The values that a statement wants, in the order of its parameters.
+    /// The values for a statement's slots, in order.
     pub(super) fn params(&self, question: &Question, slots: &[Slot]) -> Result<Vec<Param>, EngineError> {
         let params: Option<_> = slots.iter().map(|slot| self.param(question, *slot)).collect();
         params
@@ -122,7 +123,7 @@ impl Binding<'_> {
     }
 }
 
-/// One answer, a value a column; `None` stands for any.
+/// One answer, with a value for each column; `None` means any value.
 pub(super) type Row = Vec<Option<String>>;
 
 /// About how many bytes an answer with these values takes.
@@ -130,28 +131,28 @@ fn row_bytes(row: &[Option<Cow<'_, str>>]) -> usize {
     row.iter().flatten().map(|value| value.len()).sum::<usize>() + ROW_BYTES + VALUE_BYTES * row.len()
 }
 
-/// Says that an answer is over the limit of rows.
+/// An answer exceeds the limit of rows.
 pub(super) fn too_many_rows(most: usize) -> StoreError {
     StoreError::TooLarge(format!("the answer has more than {most} rows"))
 }
 
-/// Says that an answer finds no room in memory.
+/// An answer does not fit into the memory budget.
 pub(super) fn no_room(refused: NoRoom) -> StoreError {
     match refused {
         NoRoom::Now => StoreError::Busy,
-        NoRoom::Ever(most) => {
-            StoreError::TooLarge(format!("the answer takes more than the {most} bytes that one request may"))
-        }
+        NoRoom::Ever(most) => StoreError::TooLarge(format!(
+            "the answer takes more than the {most} bytes of memory that one request may use"
+        )),
     }
 }
 
 impl Prepared {
-    /// Fills the values of a question into its statement.
+    /// Fills a question's values into its statement.
     pub(super) fn new(
         plans: Arc<Plans>,
         statement: Arc<Statement>,
         question: &Question,
-        binding: &Binding<'_>,
+        binding: &SlotValues<'_>,
         max_rows: usize,
         account: Option<Arc<Account>>,
     ) -> Result<Self, EngineError> {
@@ -165,7 +166,7 @@ impl Prepared {
         Ok(Self { statement, params, refused_if, max_rows, account, _plans: plans })
     }
 
-    /// Runs `body` in a snapshot in which the rows are the whole answer, or refuses the question.
+    /// Runs `body` in a snapshot in which the rows are the complete answer, or refuses the question.
     fn enumerable<T>(
         &self,
         reader: &Reader,
@@ -180,7 +181,7 @@ impl Prepared {
         })
     }
 
-    /// Why the question must be refused over the facts of this moment, if it must.
+    /// Why the question must be refused over the current facts, if it must.
     fn refused(&self, reader: &Reader) -> Result<Option<&RefusedQuestion>, StoreError> {
         let (Some(refused_if), Some((params, refused))) = (&self.statement.refused_if, &self.refused_if)
         else {
@@ -194,7 +195,7 @@ impl Prepared {
         reader.decision(&self.statement.sql, &self.params)
     }
 
-    /// [`Prepared::rows`], or of a decision that holds one row without columns.
+    /// Like [`Prepared::rows`]; a decision that holds yields one row without columns.
     pub(super) fn answers(&self, reader: &Reader) -> Result<Vec<Row>, Unanswered> {
         if !self.is_decision() {
             return self.rows(reader);
@@ -203,7 +204,7 @@ impl Prepared {
         Ok(if holds { vec![Row::new()] } else { Vec::new() })
     }
 
-    /// Whether there is an answer, be it one that cannot be enumerated.
+    /// Whether there is an answer, including one that cannot be enumerated.
     pub(super) fn has_answers(&self, reader: &Reader) -> Result<bool, StoreError> {
         if self.refused(reader)?.is_some() {
             return Ok(true);
@@ -214,7 +215,7 @@ impl Prepared {
         reader.first_rows(&self.statement.sql, &self.params, 0, |_| ())
     }
 
-    /// Every answer, distinct; the columns are those of [`Prepared::columns`]. Nothing is read beyond the limit.
+    /// All distinct answers, with the columns [`Prepared::columns`]. Stops reading at the limit.
     pub(super) fn rows(&self, reader: &Reader) -> Result<Vec<Row>, Unanswered> {
         let mut rows = Vec::new();
         let mut meter = Meter::new(self.account.as_ref());
@@ -245,7 +246,7 @@ impl Prepared {
         Ok(ids)
     }
 
-    /// What the columns of a row mean; none for a decision.
+    /// The meaning of a row's columns; empty for a decision.
     pub(super) fn columns(&self) -> &[AnswerColumn] {
         match &self.statement.answer {
             Answer::Decision => &[],
@@ -265,17 +266,17 @@ impl Prepared {
         self.enumerable(reader, |_| Ok(()))
     }
 
-    /// How many rows an answer may have.
+    /// The maximum number of rows of an answer.
     pub(super) fn max_rows(&self) -> usize {
         self.max_rows
     }
 
-    /// Whether the statement never refuses.
+    /// Whether the question is never refused.
     pub(super) fn is_enumerable(&self) -> bool {
         self.statement.refused_if.is_none()
     }
 
-    /// Whether the statement answers with one yes or no.
+    /// Whether the answer is a single yes or no.
     pub(super) fn is_decision(&self) -> bool {
         matches!(self.statement.answer, Answer::Decision)
     }

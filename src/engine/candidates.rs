@@ -1,8 +1,8 @@
-//! The values at which an assertion with a variable is tried.
+//! The values for which an assertion with a variable is tried.
 //!
-//! In: a policy and a type. Out: enough values to stand for all. Two values that the policy, its tests
-//! included, never mentions cannot be told apart by any rule, except Integers by their order; so every value
-//! that occurs, one that does not, and the neighbours of every Integer are all there is to try.
+//! In: a policy and a type. Out: enough values to represent all. No rule can distinguish two values that the
+//! policy and its tests never mention, except Integers by their order. So it is enough to try every value
+//! that occurs, one that does not, and the neighbours of every Integer.
 
 use super::facts::quoted;
 use portcullis_compiler::ir::{Program, TypeId};
@@ -13,11 +13,11 @@ use std::collections::BTreeSet;
 pub(super) struct Candidate {
     /// Its text.
     pub(super) text: String,
-    /// How a message names it.
+    /// Its name in messages.
     pub(super) shown: String,
 }
 
-/// The values of a type that stand for all of them, distinct.
+/// The distinct values that represent all values of a type.
 pub(super) fn candidates(program: &Program, ty: TypeId, now: i64) -> Vec<Candidate> {
     if ty == TypeId::BOOLEAN {
         return ["false", "true"].map(|text| plain(text.to_owned())).to_vec();

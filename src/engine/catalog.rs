@@ -1,12 +1,12 @@
 //! The relations that a hosted check reads: the store's tables and the request's context facts.
 //!
-//! In: the store's relations and a policy, or the facts of one request. Out: relations as the compiler
-//! wants them. A hosted check is then a local check whose bindings happen to be ours. Stored relations of
-//! a type that the policy does not mention can match nothing and are left out; that keeps the statements
-//! of a small policy small beside a large store.
+//! In: the store's relations and a policy, or the facts of one request. Out: relations for the compiler. A
+//! hosted check is then like a local check whose bindings are generated. Stored relations of a type that the
+//! policy does not mention cannot match and are left out, which keeps the statements of a small policy small
+//! even if the store is large.
 //!
-//! Context facts are grouped by signature, one parameter a signature, so that a statement depends on which
-//! signatures are present but never on the facts themselves.
+//! Context facts are grouped by signature, with one parameter for each, so a statement depends only on which
+//! signatures are present, not on the facts.
 
 use crate::store::{Fact, StoredArg, StoredRelation};
 use portcullis_compiler::catalog::{Catalog, Relation, RelationArg, RelationSource};
@@ -14,20 +14,20 @@ use portcullis_compiler::compact::{Compact, compact};
 use portcullis_compiler::ir::Program;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What a request's context facts look like: predicate and argument types, sorted.
+/// The signature of context facts: predicate and argument types.
 pub(super) type ContextSignature = (String, Vec<String>);
 
 /// The context facts of one request, by signature.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Context {
-    /// One entry a parameter.
+    /// One signature per parameter, sorted.
     pub(super) signatures: Vec<ContextSignature>,
-    /// The rows of each, as a JSON array of arrays of values.
+    /// The rows for each, as a JSON array of arrays of values.
     rows: Vec<String>,
 }
 
 impl Context {
-    /// Groups facts; a fact given twice counts once.
+    /// Groups facts. Duplicates count once.
     pub(super) fn of(facts: &[Fact]) -> Self {
         let mut groups: BTreeMap<ContextSignature, BTreeSet<Vec<&str>>> = BTreeMap::new();
         for fact in facts {
@@ -45,7 +45,7 @@ impl Context {
         Self { signatures, rows }
     }
 
-    /// The rows that belong into a parameter.
+    /// The rows for a parameter.
     pub(super) fn rows(&self, slot: usize) -> Option<&str> {
         self.rows.get(slot).map(String::as_str)
     }
@@ -81,7 +81,7 @@ pub(super) fn catalog(stored: &[Relation], context: &[ContextSignature]) -> Cata
     Catalog { relations: stored.iter().cloned().chain(context).collect() }
 }
 
-/// A value in its compact form, for the JSON of a parameter.
+/// A value in compact form, for the JSON of a parameter.
 pub(super) fn json(text: &str) -> serde_json::Value {
     match compact(text) {
         Compact::Integer(number) => number.into(),

@@ -1,14 +1,14 @@
-//! The questions of an application: may it, and what may it.
+//! Authorization checks: is an action allowed, and which actions are.
 //!
-//! In: an actor, an action, a resource, and the request's context facts. Out: what the policy says of the
-//! stored facts and those. Each is the question `allow(actor, action, resource)` with another part left
-//! open; [`super::pages`] leaves the resource open. What nobody ever mentioned is not an error: the answer is
-//! no, or empty. A bulk is answered in one read transaction.
+//! In: an actor, an action, a resource, and the request's context facts. Out: what the policy decides over
+//! the stored facts and those. Each check is the question `allow(actor, action, resource)` with a different
+//! part left open; [`super::pages`] leaves the resource open. Unknown types, ids and actions are not errors:
+//! the answer is no, or empty. A bulk request is answered in one read transaction.
 
 use super::answers::{Prepared, read};
 use super::view::View;
 use super::{ANY, Engine, EngineError, facts, questions};
-use crate::store::{Attempt, Fact, Reader, Value};
+use crate::store::{ConsistentRead, Fact, Reader, Value};
 use portcullis_compiler::compact::compact;
 use portcullis_compiler::question::Question;
 use std::collections::BTreeSet;
@@ -16,9 +16,9 @@ use std::collections::BTreeSet;
 /// One question of [`Engine::bulk_actions`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ActionsQuestion {
-    /// Who would act.
+    /// The actor.
     pub actor: Value,
-    /// On what.
+    /// The resource.
     pub resource: Value,
 }
 
@@ -36,15 +36,15 @@ impl Engine {
         facts::check_entity("resource", &resource)?;
         let question = questions::authorize(&actor, &action, &resource);
         let (version, allowed) =
-            self.store().whole(|attempt| self.decide(attempt, question.as_ref(), &context)).await?;
+            self.store().consistently(|attempt| self.decide(attempt, question.as_ref(), &context)).await?;
         self.counted().decided(version, usize::from(allowed), usize::from(!allowed));
         Ok(allowed)
     }
 
-    /// The version of the policy, and whether it allows what is asked.
+    /// The version of the policy, and its decision.
     async fn decide(
         &self,
-        attempt: Attempt<'_>,
+        attempt: ConsistentRead<'_>,
         question: Option<&Question>,
         context: &[Fact],
     ) -> Result<(Option<u64>, bool), EngineError> {
@@ -56,7 +56,7 @@ impl Engine {
         Ok((version, read(attempt, is_heavy, move |reader| Ok(prepared.decision(reader)?)).await?))
     }
 
-    /// Those of the resources that the actor may do this to; order and duplicates are kept.
+    /// The resources that the actor may do this to. Order and duplicates are kept.
     pub async fn authorize_resources(
         &self,
         actor: Value,
@@ -72,7 +72,7 @@ impl Engine {
         distinct.dedup();
         let (version, allowed) = self
             .store()
-            .whole(|attempt| self.decide_each(attempt, &actor, &action, &distinct, &context))
+            .consistently(|attempt| self.decide_each(attempt, &actor, &action, &distinct, &context))
             .await?;
         let n_asked = resources.len();
         // INVARIANT: `allowed` is sorted, as `distinct` was.
@@ -82,10 +82,10 @@ impl Engine {
         Ok(allowed)
     }
 
-    /// The version of the policy, and those of the resources that it allows, in their order.
+    /// The version of the policy, and the allowed resources in their order.
     async fn decide_each(
         &self,
-        attempt: Attempt<'_>,
+        attempt: ConsistentRead<'_>,
         actor: &Value,
         action: &str,
         resources: &[Value],
@@ -133,7 +133,7 @@ impl Engine {
         Ok(answers.into_iter().next().unwrap_or_default())
     }
 
-    /// [`Engine::actions`] of several questions, in their order.
+    /// [`Engine::actions`] for several questions, in order.
     pub async fn bulk_actions(
         &self,
         asked: Vec<ActionsQuestion>,
@@ -143,12 +143,12 @@ impl Engine {
             facts::check_entity("actor", actor)?;
             facts::check_entity("resource", resource)?;
         }
-        self.store().whole(|attempt| self.actions_of(attempt, &asked, &context)).await
+        self.store().consistently(|attempt| self.actions_of(attempt, &asked, &context)).await
     }
 
     async fn actions_of(
         &self,
-        attempt: Attempt<'_>,
+        attempt: ConsistentRead<'_>,
         asked: &[ActionsQuestion],
         context: &[Fact],
     ) -> Result<Vec<Vec<String>>, EngineError> {
@@ -175,8 +175,8 @@ impl Engine {
 }
 
 impl View {
-    /// One question about several resources of a type, in which what is asked of the actor is asked once; `None` if each
-    /// is better asked about alone.
+    /// One question about several resources of a type, which evaluates the actor's part once; `None` if it is
+    /// better to ask about each resource alone.
     async fn prepare_any(
         &self,
         actor: &Value,
@@ -187,21 +187,21 @@ impl View {
         let Some(question) = question.filter(|_| resources.len() > 1) else { return Ok(None) };
         match self.prepare(&question).await {
             Ok(prepared) => Ok(prepared.is_enumerable().then_some(prepared)),
-            // Whether something may be done to one of them can always be told.
+            // A check of a single resource can always be answered.
             Err(EngineError::Refused(_)) => Ok(None),
             Err(error) => Err(error),
         }
     }
 }
 
-/// Those of the resources with one of these ids, in their order; `None` among the ids stands for all.
+/// The resources with one of these ids, in their order; `None` among the ids stands for all.
 fn among(resources: &[Value], ids: Vec<Option<String>>) -> Vec<Value> {
     let Some(ids) = ids.into_iter().collect::<Option<BTreeSet<String>>>() else { return resources.to_vec() };
     resources.iter().filter(|resource| ids.contains(&resource.id)).cloned().collect()
 }
 
-/// Ids as they go over the wire: in the store's order, in which they come, with [`ANY`] in its place for a row of any
-/// value. Numbers stand before other texts there, and are ordered by their value.
+/// Ids as they go over the wire: in the store's order, in which they arrive, with [`ANY`] sorted in for a row
+/// of any value. Numbers come before other texts, ordered by value.
 pub(super) fn sorted(ids: Vec<Option<String>>) -> Vec<String> {
     let any = ids.iter().any(Option::is_none);
     let mut ids: Vec<String> = ids.into_iter().flatten().collect();

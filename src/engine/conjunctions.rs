@@ -1,14 +1,16 @@
-//! Answers a conjunction whose calls have nothing to do with each other part by part.
+//! Answers a conjunction of unrelated calls part by part.
 //!
-//! In: a prepared conjunction. Out: its assignments. Calls that share no variable but given ones hold independently, so
-//! the answer is the product of the answers of such parts. A database would make all of the product to find that it has
-//! more rows than an answer may have; here the rows of the parts are counted first.
+//! In: a prepared conjunction. Out: its assignments. Calls that share only given variables hold
+//! independently, so the answer is the product of the answers of such parts. A database would compute the
+//! whole product before finding that it exceeds the limit of rows; here the rows of the parts are counted
+//! first.
 //!
 //! ```text
 //! a(x), b(x, y), c(z) ─split─▶ [a(x), b(x, y)]  [c(z)] ─rows of each, in one snapshot─▶ product, or refused
 //! ```
 //!
-//! Whether the conjunction can be enumerated is asked of the whole, as one part may be empty for which another need not be.
+//! Whether the conjunction can be enumerated is decided for the whole, because if one part is empty another
+//! need not be enumerable.
 
 use super::EngineError;
 use super::answers::{Prepared, Row, STEPS_PER_ANSWER, Unanswered, too_many_rows};
@@ -22,11 +24,11 @@ use portcullis_compiler::question::{AnswerColumn, Domain, Question, QuestionAtom
 pub(super) struct Conjunction {
     /// All calls as one question.
     whole: Prepared,
-    /// Those that share a variable, each with the others. None if `whole` has the answer.
+    /// The groups of calls that share variables; empty if `whole` gives the answer.
     parts: Vec<Part>,
-    /// What the answer shows of `whole`.
+    /// The variables of `whole` in the answer.
     shown: Vec<Shown>,
-    /// Variables of no call, each with the values that it may have.
+    /// Variables that no call uses, with their possible values.
     unused: Vec<(String, Vec<Option<String>>)>,
 }
 
@@ -41,14 +43,14 @@ struct Part {
 #[derive(Debug)]
 struct Shown {
     name: String,
-    /// The column that has its value.
+    /// The column of its value.
     column: Option<usize>,
-    /// Which values are meant where the row has none.
+    /// The values that it has if the row has none.
     otherwise: Vec<Option<String>>,
 }
 
 impl View {
-    /// Splits a conjunction that was prepared as a whole.
+    /// Splits a conjunction that has been prepared as a whole.
     pub(super) async fn conjunction(
         &self,
         whole: Prepared,
@@ -62,7 +64,7 @@ impl View {
                     let shown = shown(&part, &prepared);
                     parts.push(Part { prepared, shown });
                 }
-                // The whole is known to be better.
+                // The whole can be answered even though this part cannot.
                 Err(EngineError::Refused(_)) => {
                     parts.clear();
                     break;
@@ -75,7 +77,7 @@ impl View {
     }
 }
 
-/// The parts that share no variable but given ones; none if there are not several.
+/// The parts that share only given variables; empty if there is only one.
 fn split(question: &Question) -> Vec<Question> {
     let is_open = |var: &usize| match question.vars.get(*var).map(|var| &var.domain) {
         Some(Domain::Given(_)) | None => false,
@@ -98,14 +100,14 @@ fn split(question: &Question) -> Vec<Question> {
     if parts.len() < 2 {
         return Vec::new();
     }
-    // What has no variable left to find bounds one part as well as another.
+    // Calls without wanted variables can go to any part.
     if let Some(first) = parts.first_mut() {
         first.append(&mut closed);
     }
     parts.iter().map(|atoms| part_of(question, atoms)).collect()
 }
 
-/// The question of some of its calls.
+/// The question with only these calls.
 fn part_of(question: &Question, atoms: &[&QuestionAtom]) -> Question {
     let mut places: Vec<usize> = Vec::new();
     let mut place = |var: &usize| {
@@ -123,7 +125,7 @@ fn part_of(question: &Question, atoms: &[&QuestionAtom]) -> Question {
     Question { atoms, vars, paged: false }
 }
 
-/// Where the variables of a question are in its rows.
+/// The positions of a question's variables in its rows.
 fn shown(question: &Question, prepared: &Prepared) -> Vec<Shown> {
     let vars = question.vars.iter().enumerate();
     let shown = vars.map(|(place, var)| Shown {
@@ -131,7 +133,7 @@ fn shown(question: &Question, prepared: &Prepared) -> Vec<Shown> {
         column: prepared.columns().iter().position(|column| *column == AnswerColumn::Id(place)),
         otherwise: match &var.domain {
             Domain::Given(id) => vec![Some(id.clone())],
-            // Any value will do, of those it was given.
+            // Any of the given values.
             Domain::GivenOneOf(ids) => ids.iter().cloned().map(Some).collect(),
             Domain::Wanted | Domain::Ignored => vec![None],
         },
@@ -145,7 +147,7 @@ impl Conjunction {
         self.whole.is_heavy() || self.parts.iter().any(|part| part.prepared.is_heavy())
     }
 
-    /// The assignments, sorted, each once.
+    /// The distinct assignments, sorted.
     pub(super) fn answers(&self, reader: &Reader) -> Result<Vec<Assignment>, Unanswered> {
         let most = self.whole.max_rows();
         let factors = if self.parts.is_empty() {
@@ -179,7 +181,7 @@ impl Conjunction {
         Ok(answers)
     }
 
-    /// The rows of each part; none at all if one part has none.
+    /// The rows of each part; empty if one part has none.
     fn rows_of_parts(&self, reader: &Reader) -> Result<Vec<Vec<Row>>, Unanswered> {
         self.whole.check_enumerable(reader)?;
         let most = self.whole.max_rows();
@@ -211,7 +213,7 @@ impl Conjunction {
     }
 }
 
-/// Gives each assignment one more variable, with each of the values.
+/// Extends each assignment by a variable, with each of its values.
 fn extend(
     answers: &mut Vec<Assignment>,
     name: &str,
@@ -230,7 +232,7 @@ fn extend(
     Ok(())
 }
 
-/// Each of these with each of those, unless that is more than an answer may have.
+/// The product of both, unless it exceeds the limit of rows.
 fn product(
     left: &[Assignment],
     right: Vec<Assignment>,

@@ -1,29 +1,29 @@
-//! What an engine counts while it answers, for whoever watches it.
+//! Counts what an engine does, for metrics.
 //!
-//! In: a note of each look-up, decision and batch. Out: [`Counters`], a copy of the numbers. Noting costs some
-//! nanoseconds and waits for nobody who reads. Everything counts from the start of the process. Decisions are
-//! told apart by the version of the policy that made them, the latest few versions only: a service whose policy
-//! changes daily must not show a number for each.
+//! In: each look-up, decision and batch. Out: [`Counters`], a copy of the numbers. Counting takes a few
+//! nanoseconds and never waits for a reader. All numbers start at zero with the process. Decisions are
+//! counted for each policy version, but only for the latest few: a service whose policy changes daily must
+//! not report a number for each.
 
 use parking_lot::Mutex;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// How many versions of the policy have numbers of their own.
+/// How many policy versions are counted separately.
 const VERSIONS: usize = 8;
 
 /// What an engine has done since it was opened.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Look-ups of compiled questions to the store.
+    /// Look-ups of questions compiled for the store.
     pub stored_plans: Lookups,
-    /// Look-ups of compiled questions to a caller's database.
+    /// Look-ups of questions compiled for a caller's database.
     pub local_plans: Lookups,
     /// Batches that were written.
     pub batches: u64,
-    /// Facts that were not there before.
+    /// New facts.
     pub inserted: u64,
-    /// Facts that were there before and are gone.
+    /// Deleted facts.
     pub deleted: u64,
     /// Single decisions, by the version of the policy, oldest first.
     pub decisions: Vec<Decided>,
@@ -32,7 +32,7 @@ pub struct Counters {
 /// Look-ups in a cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Lookups {
-    /// How many found what they looked for.
+    /// How many found an entry.
     pub hits: u64,
     /// How many did not.
     pub misses: u64,
@@ -49,7 +49,7 @@ pub struct Decided {
     pub denied: u64,
 }
 
-/// The numbers as they are counted.
+/// The live counters.
 #[derive(Debug, Default)]
 pub(super) struct Counted {
     pub(super) stored_plans: CountedLookups,
@@ -60,7 +60,7 @@ pub(super) struct Counted {
     decisions: Mutex<VecDeque<Decided>>,
 }
 
-/// Look-ups as they are counted.
+/// Live counters of look-ups.
 #[derive(Debug, Default)]
 pub(super) struct CountedLookups {
     hits: AtomicU64,
@@ -68,7 +68,7 @@ pub(super) struct CountedLookups {
 }
 
 impl CountedLookups {
-    /// Notes a look-up, unless a question that is asked again repeats it, and returns what it found.
+    /// Counts a look-up, except in repeated attempts, and returns what it found.
     pub(super) fn note<T>(&self, is_first: bool, found: Option<T>) -> Option<T> {
         let number = if found.is_some() { &self.hits } else { &self.misses };
         number.fetch_add(u64::from(is_first), Ordering::Relaxed);
@@ -81,18 +81,18 @@ impl CountedLookups {
 }
 
 impl Counted {
-    /// Notes a batch that was written.
+    /// Counts a written batch.
     pub(super) fn wrote(&self, inserted: u64, deleted: u64) {
         self.batches.fetch_add(1, Ordering::Relaxed);
         self.inserted.fetch_add(inserted, Ordering::Relaxed);
         self.deleted.fetch_add(deleted, Ordering::Relaxed);
     }
 
-    /// Notes decisions of one version of the policy.
+    /// Counts decisions of one policy version.
     pub(super) fn decided(&self, version: Option<u64>, allowed: usize, denied: usize) {
         let (allowed, denied) = (allowed as u64, denied as u64);
         let mut decisions = self.decisions.lock();
-        // The version that answers now is the last one.
+        // The active version is the last one.
         if let Some(same) = decisions.iter_mut().rev().find(|decided| decided.version == version) {
             same.allowed += allowed;
             same.denied += denied;
@@ -104,7 +104,7 @@ impl Counted {
         decisions.push_back(Decided { version, allowed, denied });
     }
 
-    /// The numbers of now.
+    /// The current numbers.
     pub(super) fn read(&self) -> Counters {
         Counters {
             stored_plans: self.stored_plans.read(),

@@ -1,15 +1,15 @@
 //! The environments of one process: each a separate policy and fact store.
 //!
-//! In: the data folder. Out: an [`Engine`] for each environment in it. An environment is a folder of its name
-//! in the data folder, so names are bounded to what is safe and distinct on every file system, and to what
-//! can stand between the underscores of a key.
+//! In: the data folder. Out: an [`Engine`] for each environment in it. An environment is a folder with its
+//! name in the data folder, so a name must be safe and distinct on every file system, and must fit between
+//! the underscores of a key.
 
 use super::{Engine, EngineError, EngineSettings};
 use crate::store::StoreError;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// Opens every environment of a data folder, `default` first and made if it is missing.
+/// Opens every environment of a data folder, `default` first, which is created if it is missing.
 pub async fn open_environments(
     data: &Path,
     default: &str,
@@ -55,8 +55,8 @@ fn names(data: &Path) -> std::io::Result<BTreeSet<String>> {
     Ok(names)
 }
 
-/// Refuses a name that could leave the data folder, collide with another where case does not count, or split
-/// a key in the wrong place.
+/// Refuses a name that could leave the data folder, collide with another on a case-insensitive file system,
+/// or break the format of a key.
 pub fn check_name(name: &str) -> Result<(), EngineError> {
     let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     if (1..=64).contains(&name.len()) && name.chars().all(fits) {

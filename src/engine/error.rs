@@ -1,8 +1,8 @@
-//! Why the engine did not do what it was asked, each kind with the status it becomes.
+//! The engine's errors, each with its HTTP status.
 //!
-//! Three parties can be wrong: the request ([`EngineError::BadRequest`] and its neighbours), the author of
+//! Three parties can be at fault: the request ([`EngineError::BadRequest`] and its neighbours), the author of
 //! a policy ([`EngineError::Policy`]), or the service itself ([`EngineError::Store`], [`EngineError::Bug`]).
-//! Only the last is worth waking somebody for; only the first two are shown in full.
+//! Errors of the first two are shown in full; the last is for operators.
 
 use super::report::TestReport;
 use crate::store::StoreError;
@@ -11,29 +11,29 @@ use portcullis_compiler::question::{CompileError, Question, RefusedQuestion};
 /// Why the engine refused or failed.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
-    /// The request is wrong, 400; the text says how.
+    /// The request is wrong, 400; the text says why.
     #[error("{0}")]
     BadRequest(String),
     /// The question cannot be answered under the policy, 400.
     #[error("{0}")]
     Refused(Box<RefusedQuestion>),
-    /// The question needs more of the store than it can do, 400, which the compiler overlooked.
+    /// The question exceeds a limit of SQLite that the compiler did not foresee, 400.
     #[error(
-        "the question reads the results of rules in too many places for one statement: split the rules, or ask with more values given"
+        "the question reads the results of rules in too many places for one statement: split the rules, or give more values"
     )]
     TooDeep,
     /// The question is about a predicate that neither a rule nor a fact can have, 400.
     #[error("the policy has no predicate `{name}` with {arity} {}", if *.arity == 1 { "argument" } else { "arguments" })]
     UnknownPredicate {
-        /// As it was asked about.
+        /// Its name in the question.
         name: String,
-        /// How many arguments it was given.
+        /// The number of arguments in the question.
         arity: usize,
     },
-    /// The data bindings are wrong, 400; every finding, a line each.
+    /// The data bindings are wrong, 400; one line for each finding.
     #[error("{0}")]
     Bindings(String),
-    /// What was asked for does not exist, 404.
+    /// A policy, version or environment does not exist, 404.
     #[error("{0}")]
     NotFound(String),
     /// A policy was refused, 400; the active one stays.
@@ -42,13 +42,13 @@ pub enum EngineError {
     /// Over a limit, 413; the text names it.
     #[error("{0}")]
     TooLarge(String),
-    /// A question took longer than its limit, 400.
+    /// A question exceeded its time limit, 400.
     #[error("{0}")]
     Timeout(String),
     /// The store failed, 500 or 503.
     #[error("the store failed: {0}")]
     Store(StoreError),
-    /// An invariant of ours did not hold, 500.
+    /// An internal invariant was violated, 500.
     #[error("internal error: {0}")]
     Bug(String),
 }
@@ -65,9 +65,9 @@ pub enum PolicyRefusal {
     },
     /// It validates, but its own tests fail.
     Tests {
-        /// Every failure, a line each.
+        /// One line for each failure.
         message: String,
-        /// Which tests ran and how they ended.
+        /// The results of the tests.
         report: TestReport,
     },
 }
@@ -86,7 +86,9 @@ impl From<StoreError> for EngineError {
             StoreError::Timeout(_) => Self::Timeout(error.to_string()),
             StoreError::TooLarge(text) => Self::TooLarge(text),
             StoreError::Reach { .. } => Self::TooLarge(error.to_string()),
-            StoreError::Invalid(text) => Self::BadRequest(text),
+            StoreError::EnvironmentName(_) | StoreError::KeyName | StoreError::NoArguments(_) => {
+                Self::BadRequest(error.to_string())
+            }
             StoreError::TooDeep => Self::TooDeep,
             StoreError::Bug(text) => Self::Bug(text),
             StoreError::Io(_)
@@ -97,6 +99,7 @@ impl From<StoreError> for EngineError {
             | StoreError::NotAStore(_)
             | StoreError::Missing(_)
             | StoreError::Exists(_)
+            | StoreError::FileExists(_)
             | StoreError::BadBackup { .. }
             | StoreError::Locked(_)
             | StoreError::NewerFormat { .. }
@@ -112,7 +115,7 @@ impl From<StoreError> for EngineError {
 }
 
 impl EngineError {
-    /// Why a question has no statement, in the words of the one who asked.
+    /// Why a question was not compiled, with its own variable names.
     pub(crate) fn uncompiled(error: CompileError, question: &Question) -> Self {
         match error {
             CompileError::Refused(refusal) => Self::Refused(Box::new(question.refused(refusal))),

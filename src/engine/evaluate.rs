@@ -1,12 +1,13 @@
 //! Questions over any predicate of the policy: a conjunction with variables, or one pattern.
 //!
-//! In: predicate calls over named variables, each with its exact type and perhaps its ids; or, for the older
-//! form, one fact with wildcards. Out: the assignments under which all of it holds, sorted, `None` for *any
-//! value*.
+//! In: predicate calls over named variables, each with its exact type and optionally its ids; or, for the
+//! older form, one fact with wildcards. Out: the assignments under which all calls hold, sorted; `None` means
+//! *any value*.
 
 use super::answers::{Row, STEPS_PER_ANSWER, read};
 use super::{Engine, EngineError, facts, questions};
-use crate::store::{ArgPattern, Attempt, Fact, FactPattern, Reader, Value};
+use crate::store::{ArgPattern, ConsistentRead, Fact, FactPattern, Reader, Value};
+use portcullis_compiler::builtin::is_abstract;
 use portcullis_compiler::question::{AnswerColumn, Domain, Question, QuestionAtom, QuestionVar};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,7 +25,7 @@ pub struct EvaluateQuery {
 pub struct EvaluateVar {
     /// Its exact, concrete type.
     pub ty: String,
-    /// Its value is one of these; `None` if it is asked for.
+    /// Its possible values; `None` if it is asked for.
     pub ids: Option<Vec<String>>,
 }
 
@@ -36,7 +37,7 @@ pub type Assignment = BTreeMap<String, Option<String>>;
 pub struct AnsweredFact {
     /// The predicate's name.
     pub predicate: String,
-    /// Its arguments; a wildcard where any value, or any of a type, will do.
+    /// Its arguments, with a wildcard for any value, or any value of a type.
     pub args: Vec<ArgPattern>,
 }
 
@@ -48,12 +49,12 @@ impl Engine {
         context: Vec<Fact>,
     ) -> Result<Vec<Assignment>, EngineError> {
         query.check(self.settings().question_atoms)?;
-        self.store().whole(|attempt| self.assignments(attempt, &query, &context)).await
+        self.store().consistently(|attempt| self.assignments(attempt, &query, &context)).await
     }
 
     async fn assignments(
         &self,
-        attempt: Attempt<'_>,
+        attempt: ConsistentRead<'_>,
         query: &EvaluateQuery,
         context: &[Fact],
     ) -> Result<Vec<Assignment>, EngineError> {
@@ -77,14 +78,14 @@ impl Engine {
     ) -> Result<Vec<AnsweredFact>, EngineError> {
         facts::check_pattern(&pattern)?;
         let Some(predicate) = &pattern.predicate else {
-            return Err(EngineError::BadRequest("a query names its predicate".into()));
+            return Err(EngineError::BadRequest("a query must name its predicate".into()));
         };
-        self.store().whole(|attempt| self.matches(attempt, predicate, &pattern, &context)).await
+        self.store().consistently(|attempt| self.matches(attempt, predicate, &pattern, &context)).await
     }
 
     async fn matches(
         &self,
-        attempt: Attempt<'_>,
+        attempt: ConsistentRead<'_>,
         predicate: &str,
         pattern: &FactPattern,
         context: &[Fact],
@@ -128,9 +129,9 @@ impl EvaluateQuery {
         }
         for (name, var) in &self.vars {
             facts::check_type(&format!("variable `{name}`"), &var.ty)?;
-            if questions::is_abstract(&var.ty) {
+            if is_abstract(&var.ty) {
                 let ty = &var.ty;
-                return bad(format!("variable `{name}` has type `{ty}`: a query names a concrete type"));
+                return bad(format!("variable `{name}` has type `{ty}`: use a concrete type"));
             }
             for id in var.ids.iter().flatten() {
                 facts::check_value(&Value { ty: var.ty.clone(), id: id.clone() })?;
@@ -159,7 +160,7 @@ impl EvaluateQuery {
         (names, question)
     }
 
-    /// The variables that no call uses, each with what it may be: one of its ids, or any.
+    /// The variables that no call uses, with their possible values: their ids, or any.
     fn unused(&self) -> Vec<(String, Vec<Option<String>>)> {
         let used: BTreeSet<&String> = self.atoms.iter().flat_map(|(_, args)| args).collect();
         let unused = self.vars.iter().filter(|(name, _)| !used.contains(name));
@@ -172,7 +173,7 @@ impl EvaluateQuery {
 }
 
 impl EvaluateVar {
-    /// The question's variable of this name.
+    /// The question's variable with this name.
     pub(super) fn named(&self, name: &str) -> QuestionVar {
         QuestionVar { name: name.to_owned(), ty: Some(self.ty.clone()), domain: self.domain() }
     }
@@ -188,7 +189,7 @@ impl EvaluateVar {
     }
 }
 
-/// A pattern's arguments with the values of one answer in place of its wildcards.
+/// A pattern's arguments, with the values of one answer in place of its wildcards.
 fn answered_args(pattern: &[ArgPattern], columns: &[AnswerColumn], row: Row) -> Vec<ArgPattern> {
     let mut types: Vec<Option<String>> = pattern
         .iter()

@@ -1,38 +1,39 @@
-//! What a value and a fact must look like before they reach the store or a question.
+//! Checks values and facts before they reach the store or a question.
 //!
-//! In: plain data off the wire. Afterwards every Integer and Boolean is in canonical form, so that equal
-//! values have equal text, no text holds a NUL, and every fact is one that the active policy can consume.
-//! Stored facts and the context facts of a request pass the same checks.
+//! In: plain data from the wire. Afterwards every Integer and Boolean is in canonical form, so equal values
+//! have equal texts, no text contains a NUL, and the active policy can use every fact. Stored facts and the
+//! context facts of a request pass the same checks.
 
 use super::EngineError;
 use crate::store::{ArgPattern, Change, Fact, FactPattern, Value};
 use portcullis_compiler::check;
 use portcullis_compiler::ir::Program;
+use portcullis_compiler::primitive::Primitive;
 use portcullis_compiler::source::SourceMap;
 
-/// Arguments of one fact.
+/// The maximum number of arguments of a fact.
 const MAX_ARGS: usize = 5;
-/// Bytes of one argument's type and id together.
+/// The maximum length of an argument's type and id together, in bytes.
 const MAX_ARG_BYTES: usize = 384;
 
-/// Refuses a value that no fact and no question may hold.
+/// Refuses a value that neither a fact nor a question may contain.
 pub(super) fn check_value(value: &Value) -> Result<(), EngineError> {
     if value.ty.contains('\0') || value.id.contains('\0') {
         return Err(bad(format!("a value of type `{}` contains a NUL character", visible(&value.ty))));
     }
-    match value.ty.as_str() {
-        "Integer" if value.id.parse::<i64>().map(|n| n.to_string()).as_ref() != Ok(&value.id) => {
-            let id = &value.id;
-            Err(bad(format!("`{id}` is not an Integer: a 64-bit number without leading zeros or `+` is")))
+    let id = &value.id;
+    match Primitive::named(&value.ty) {
+        Some(Primitive::Integer) if !Primitive::Integer.is_canonical(id) => {
+            Err(bad(format!("`{id}` is not an Integer: write a 64-bit number without leading zeros or `+`")))
         }
-        "Boolean" if value.id != "true" && value.id != "false" => {
-            Err(bad(format!("`{}` is not a Boolean: `true` and `false` are", value.id)))
+        Some(Primitive::Boolean) if !Primitive::Boolean.is_canonical(id) => {
+            Err(bad(format!("`{id}` is not a Boolean: write `true` or `false`")))
         }
-        _ => Ok(()),
+        Some(Primitive::String | Primitive::Integer | Primitive::Boolean) | None => Ok(()),
     }
 }
 
-/// Refuses an empty type or id of an entity that a question names.
+/// Refuses an entity of a question with an empty type or id.
 pub(super) fn check_entity(what: &str, value: &Value) -> Result<(), EngineError> {
     check_type(what, &value.ty)?;
     if value.id.is_empty() {
@@ -65,7 +66,7 @@ pub(super) fn check_predicate_name(name: &str) -> Result<(), EngineError> {
     Ok(())
 }
 
-/// Refuses a fact that may not be stored under this policy; without a policy that is every fact.
+/// Refuses a fact that may not be stored under this policy. Without a policy, refuses every fact.
 pub fn check_fact(program: Option<&Program>, fact: &Fact) -> Result<(), EngineError> {
     let name = visible(&fact.predicate);
     check_predicate_name(&fact.predicate)?;
@@ -88,7 +89,7 @@ pub fn check_fact(program: Option<&Program>, fact: &Fact) -> Result<(), EngineEr
     let args: Vec<(&str, &str)> = fact.args.iter().map(|arg| (arg.ty.as_str(), arg.id.as_str())).collect();
     match program {
         Some(program) => program.accepts(&fact.predicate, &args).map_err(bad),
-        // Without a policy a fact is refused with the words of a policy that has no use for any.
+        // Without a policy the message is that of a policy that uses no facts.
         None => match check(&SourceMap::new("", "")).program {
             Some(empty) => empty.accepts(&fact.predicate, &args).map_err(bad),
             None => Err(EngineError::Bug("the empty policy does not validate".into())),
@@ -104,7 +105,7 @@ pub(super) fn check_changes(program: Option<&Program>, changes: &[Change]) -> Re
     })
 }
 
-/// How many facts and patterns a change names.
+/// How many facts and patterns a change contains.
 pub(super) fn size(change: &Change) -> usize {
     match change {
         Change::Insert(facts) => facts.len(),
@@ -135,7 +136,7 @@ pub(super) fn bytes(change: &Change) -> usize {
     }
 }
 
-/// Refuses a pattern with a value that no fact can have in that form.
+/// Refuses a pattern with a value that no fact can have.
 pub(super) fn check_pattern(pattern: &FactPattern) -> Result<(), EngineError> {
     pattern.predicate.iter().try_for_each(|name| check_predicate_name(name))?;
     pattern.args.iter().try_for_each(|arg| match arg {
@@ -147,7 +148,7 @@ pub(super) fn check_pattern(pattern: &FactPattern) -> Result<(), EngineError> {
     })
 }
 
-/// A text as a String literal of the policy language.
+/// A text as a String literal of Polar.
 pub(super) fn quoted(text: &str) -> String {
     let mut literal = String::with_capacity(text.len() + 2);
     literal.push('"');

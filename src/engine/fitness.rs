@@ -1,14 +1,16 @@
-//! Whether checks under the active policy can be answered at all.
+//! Finds out whether checks under the active policy can be answered at all.
 //!
-//! A policy may be right and yet so large that no check of it fits one statement: it is accepted, and once its facts
-//! are stored every check is refused. Whoever uploads it hears of that at once. Here checks are compiled as if there
-//! were a fact of every kind that the policy reads.
+//! A policy may be valid but so large that no check of it fits into one statement: it is accepted, and once
+//! its facts are stored every check is refused. Its author should learn of that at the upload. So checks are
+//! compiled here as if there were a fact of every kind that the policy reads.
 
 use super::{Engine, EngineError, questions};
 use crate::store::Value;
+use portcullis_compiler::builtin::HAS_RELATION;
 use portcullis_compiler::catalog::{Catalog, Relation, RelationArg, RelationSource};
 use portcullis_compiler::compile_for_store;
 use portcullis_compiler::ir::{Program, Signature, SignatureArg, TypeKind};
+use portcullis_compiler::primitive::STRING;
 use portcullis_compiler::question::{CompileError, Question, Shape};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -37,7 +39,7 @@ fn refusal(program: &Program) -> Option<String> {
     refused
 }
 
-/// A check for every kind of actor and of resource, of the first permission that the resource has.
+/// A check for each type of actor and resource, with the resource's first permission.
 fn checks(program: &Program) -> impl Iterator<Item = Question> {
     let actors = program.types.iter().filter(|ty| ty.kind == TypeKind::Actor);
     actors.flat_map(|actor| {
@@ -49,7 +51,7 @@ fn checks(program: &Program) -> impl Iterator<Item = Question> {
     })
 }
 
-/// Tables for facts of every kind; of arguments that may have several types, for the first.
+/// Tables for facts of every kind. An argument with several possible types gets the first.
 fn every_kind(program: &Program) -> Catalog {
     let kinds: BTreeSet<_> = program.signatures.iter().filter_map(|each| kind(program, each)).collect();
     let relation = |(at, (predicate, args)): (usize, (&str, Vec<RelationArg>))| Relation {
@@ -60,15 +62,15 @@ fn every_kind(program: &Program) -> Catalog {
     Catalog { relations: kinds.into_iter().enumerate().map(relation).collect() }
 }
 
-/// A predicate with its arguments; none if nothing is known of one of them.
+/// A predicate with its arguments; `None` if the type of one is unknown.
 fn kind<'p>(program: &Program, signature: &'p Signature) -> Option<(&'p str, Vec<RelationArg>)> {
     let arg = |(idx, arg): (usize, &SignatureArg)| {
         let ty = match arg {
-            // The names of relations have tables of their own.
-            SignatureArg::Literal(text) if signature.predicate == "has_relation" => {
-                return Some(RelationArg::Constant { ty: "String".to_owned(), text: text.clone() });
+            // Each relation name has its own table.
+            SignatureArg::Literal(text) if signature.predicate == HAS_RELATION => {
+                return Some(RelationArg::Constant { ty: STRING.to_owned(), text: text.clone() });
             }
-            SignatureArg::Literal(_) => "String",
+            SignatureArg::Literal(_) => STRING,
             SignatureArg::OneOf(types) => {
                 let first = types.first()?;
                 program

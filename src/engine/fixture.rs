@@ -1,10 +1,10 @@
-//! Short forms of values, facts and policies for the tests beside this file.
+//! Short forms of values, facts and policies for unit tests.
 
 use crate::store::{Fact, Value};
 use portcullis_compiler::ir::Program;
 use portcullis_compiler::source::SourceMap;
 
-/// `Type` and id.
+/// A value from its type and id.
 pub(super) fn value(ty: &str, id: &str) -> Value {
     Value { ty: ty.into(), id: id.into() }
 }

@@ -1,7 +1,8 @@
 //! Joins the compiler and the store: questions in, decisions out.
 //!
-//! The store knows nothing of policies and the compiler nothing of tables; this is where they meet. An
-//! [`Engine`] is one environment: a store of facts with one active policy. Every question takes the same way:
+//! The store knows nothing about policies and the compiler nothing about tables; the engine connects them. An
+//! [`Engine`] is one environment: a store of facts with one active policy. Every question takes the same
+//! path:
 //!
 //! ```text
 //! request ─facts─▶ values ─questions─▶ Question ─┐
@@ -9,8 +10,8 @@
 //! store's tables + context facts ─catalog─▶ ──────┘
 //! ```
 //!
-//! A question that was asked before in the same shape costs a look-up and the run of a prepared statement.
-//! The tests of a policy take that way too, over their own facts only.
+//! A question whose shape is known costs a look-up and a run of a prepared statement. The tests of a policy
+//! take the same path, but over their own facts only.
 
 mod answers;
 mod candidates;
@@ -49,13 +50,13 @@ pub use facts::check_fact;
 pub use local::{LocalEmbedded, LocalExplanation, LocalMode, LocalQuestion, LocalRequest, LocalRule};
 pub use pages::{ListPage, Page};
 pub use policies::{PolicyChange, PolicyOptions, PolicyOutcome};
+pub use portcullis_compiler::builtin;
+pub use portcullis_compiler::question::RefusedQuestion;
+pub use portcullis_compiler::refusal::Refusal;
 pub use questions::check_predicates;
 pub use report::{RefusedAssertion, TestOutcome, TestReport};
 pub use settings::EngineSettings;
 pub use view::unix_time;
-
-pub use portcullis_compiler::question::RefusedQuestion;
-pub use portcullis_compiler::refusal::Refusal;
 
 use crate::share::{Account, Turns};
 use crate::store::{Access, Key, NewKey, Stats, Store, StoreOptions};
@@ -68,36 +69,36 @@ use std::sync::{Arc, OnceLock};
 use tokio::sync::{Mutex, watch};
 use versions::Active;
 
-/// How a result names *any value*: every resource, every action.
+/// The name of *any value* in results: every resource, every action.
 pub const ANY: &str = "*";
 
-/// Facts that are read at once; more are read a part at a time.
+/// How many facts are read at once; more are read in parts.
 const FEW_FACTS: usize = 1_000;
 
-/// Facts whose handling is worth a turn beside the workers: about a millisecond.
+/// How many facts are worth a turn off the async workers: about a millisecond of work.
 const MANY: usize = 2_000;
 
 /// One environment: a store of facts and the policy that decides over them. Cloning shares it.
 #[derive(Clone, Debug)]
 pub struct Engine {
-    shared: Arc<Shared>,
+    shared: Arc<EngineState>,
     store: Store,
-    /// The account of the request for which it answers; none for the service itself.
+    /// The account of the current request; `None` for the service itself.
     account: Option<Arc<Account>>,
 }
 
 #[derive(Debug)]
-struct Shared {
+struct EngineState {
     settings: EngineSettings,
     /// The active policy with its compiled questions; `None` before the first policy.
     plans: RwLock<Option<Arc<Plans>>>,
-    /// What answers before that: no rule, over no relation.
+    /// The empty policy over no relations, used before the first policy.
     without_policy: OnceLock<Arc<Plans>>,
-    /// Held while the active policy is replaced, by whoever works on that.
+    /// Held while the active policy is being replaced.
     uploads: Arc<Mutex<()>>,
     documents: Documents,
     counted: Arc<Counted>,
-    /// Set when nothing is answered any more.
+    /// Set when questions are no longer answered.
     ending: watch::Sender<bool>,
 }
 
@@ -106,16 +107,16 @@ struct Shared {
 pub enum FoundFacts {
     /// All of them.
     Few(Vec<Fact>),
-    /// So many that they are read a part at a time.
+    /// Many facts, which are read in parts.
     Many(FactReading),
 }
 
-/// How much an environment holds.
+/// What an environment contains.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EngineStats {
     /// The ids of its policies, oldest first.
     pub versions: Vec<u64>,
-    /// Its facts.
+    /// The counts of its facts.
     pub facts: Stats,
 }
 
@@ -127,7 +128,7 @@ impl Engine {
         Self::over(store, settings).await
     }
 
-    /// An environment that is gone when it is dropped.
+    /// An environment that disappears when it is dropped.
     pub async fn in_memory(settings: EngineSettings) -> Result<Self, EngineError> {
         let store = Store::in_memory(&options(&settings))?;
         Self::over(store, settings).await
@@ -136,7 +137,7 @@ impl Engine {
     async fn over(store: Store, settings: EngineSettings) -> Result<Self, EngineError> {
         let stored = store.policy(None).await?;
         let documents = Documents::new(settings.plan_bytes / 4);
-        let shared = Shared {
+        let shared = EngineState {
             settings,
             plans: RwLock::new(None),
             without_policy: OnceLock::new(),
@@ -153,7 +154,7 @@ impl Engine {
         Ok(engine)
     }
 
-    /// The same engine for one request, which takes what it needs of memory, processors and readers in the name of its
+    /// The same engine on behalf of one request: memory, processor time and readers are accounted to its
     /// asker.
     #[must_use]
     pub fn on_account(&self, account: Arc<Account>) -> Self {
@@ -161,25 +162,26 @@ impl Engine {
         Self { shared: Arc::clone(&self.shared), store, account: Some(account) }
     }
 
-    /// Where its long work waits its turn.
+    /// The turns of its long work.
     pub fn turns(&self) -> &Arc<Turns> {
         &self.settings().turns
     }
 
-    /// How many questions run and wait.
+    /// How many questions are running and waiting.
     pub fn usage(&self) -> Usage {
         self.store().usage()
     }
 
-    /// Ends the questions and the tests that run, and answers no more; writes go on.
+    /// Cancels running questions and tests, and answers no more. Writes continue.
     pub fn end_questions(&self) {
         self.shared.ending.send_replace(true);
         self.store().end_questions();
     }
 
-    /// Applies changes in their order, all or none, and returns the store's offset; durable once this returns.
+    /// Applies changes in order, all or none, and returns the store's offset. They are durable once this
+    /// returns.
     ///
-    /// Inserted facts must be ones that the active policy can consume.
+    /// The active policy must accept all inserted facts.
     pub async fn apply(&self, changes: Vec<Change>) -> Result<u64, EngineError> {
         let n: usize = changes.iter().map(facts::size).sum();
         if let Some(limit) = self.settings().batch_facts
@@ -193,7 +195,7 @@ impl Engine {
         let check = move || {
             let program = plans.as_ref().map(|plans| &*plans.policy.program);
             facts::check_changes(program, &changes)?;
-            // What they take was guessed before.
+            // Replaces the earlier estimate of their memory.
             if let Some(account) = account.filter(|account| account.bytes() > 0) {
                 account.shrink_to(changes.iter().map(facts::bytes).sum());
             }
@@ -201,7 +203,7 @@ impl Engine {
         };
         let changes = if n > MANY { self.in_turn(check).await?? } else { check()? };
         let (engine, reach) = (self.clone(), self.settings().delete_reach);
-        // The facts wait in the writer's queue, in the request's name, even if nobody waits for the answer any more.
+        // The facts stay in the writer's queue, accounted to the request, even if the request is gone.
         let write = async move {
             let applied = engine.store().apply_within(changes, reach).await?;
             engine.counted().wrote(applied.inserted, applied.deleted);
@@ -220,7 +222,7 @@ impl Engine {
         Ok(self.store().facts(pattern, usize::MAX).await?.facts)
     }
 
-    /// The stored facts that match a pattern, those of one moment however many they are.
+    /// The stored facts that match a pattern, all of one moment, however many there are.
     pub async fn find_facts(&self, pattern: FactPattern) -> Result<FoundFacts, EngineError> {
         facts::check_pattern(&pattern)?;
         let page = self.store().facts(pattern.clone(), FEW_FACTS).await?;
@@ -234,18 +236,18 @@ impl Engine {
         }
     }
 
-    /// How much is stored.
+    /// Counts what is stored.
     pub async fn stats(&self) -> Result<EngineStats, EngineError> {
         let versions = self.store().policy_versions().await?.into_iter().map(|version| version.id).collect();
         Ok(EngineStats { versions, facts: self.store().stats().await? })
     }
 
-    /// How many bytes the environment takes on the disk.
+    /// The size of the environment on the disk in bytes.
     pub async fn bytes(&self) -> Result<u64, EngineError> {
         Ok(self.store().bytes().await?)
     }
 
-    /// What was counted since the environment was opened.
+    /// The counters since the environment was opened.
     pub fn counters(&self) -> Counters {
         self.counted().read()
     }
@@ -255,17 +257,17 @@ impl Engine {
         self.store().verify_key(text)
     }
 
-    /// All keys, oldest first, the revoked ones too.
+    /// All keys, oldest first, including revoked ones.
     pub fn keys(&self) -> Vec<Key> {
         self.store().keys()
     }
 
-    /// When a key was used last, in seconds since the epoch; `None` if it never was.
+    /// When a key was last used, in seconds since the epoch; `None` if never.
     pub fn key_last_used(&self, id: &str) -> Option<i64> {
         self.store().key_last_used(id)
     }
 
-    /// Makes a key, which opens its environment at once; its text is known only now.
+    /// Creates a key, which works at once. Its text is available only now.
     pub async fn create_key(
         &self,
         environment: String,
@@ -275,17 +277,17 @@ impl Engine {
         Ok(self.store().create_key(environment, name, access).await?)
     }
 
-    /// Refuses a key from now on; returns whether it exists.
+    /// Revokes a key; returns whether it exists.
     pub async fn revoke_key(&self, id: String) -> Result<bool, EngineError> {
         Ok(self.store().revoke_key(id).await?)
     }
 
-    /// A random secret that stays with this environment; page tokens are authenticated with it.
+    /// The environment's random secret; it authenticates page tokens.
     pub fn secret(&self) -> &[u8; 32] {
         self.store().secret()
     }
 
-    /// Why this environment takes no writes any more, if it takes none.
+    /// Why this environment no longer accepts writes, if it does not.
     pub fn fault(&self) -> Option<EngineError> {
         self.store().fault().map(EngineError::from)
     }
@@ -298,12 +300,12 @@ impl Engine {
         &self.shared.settings
     }
 
-    /// The data-bindings documents that were sent last.
+    /// The data-bindings documents that were used last.
     fn documents(&self) -> &Documents {
         &self.shared.documents
     }
 
-    /// Does work that only computes, but for long, when the asker's turn comes.
+    /// Runs long computations when it is the asker's turn.
     async fn in_turn<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> T + Send + 'static,
@@ -319,7 +321,7 @@ impl Engine {
         &self.shared.uploads
     }
 
-    /// The active policy and its compiled questions over the relations of now.
+    /// The active policy and its compiled questions, over the current relations.
     fn plans(&self) -> Option<Arc<Plans>> {
         let relations = self.store().relations();
         {
@@ -329,7 +331,7 @@ impl Engine {
                 current => return current.clone(),
             }
         }
-        // A table came: the first question of the new generation starts over.
+        // A table was added: the first question of the new generation starts with an empty cache.
         let mut plans = self.shared.plans.write();
         if let Some(stale) = plans.as_ref().filter(|plans| plans.generation() < relations.generation) {
             let policy = Arc::clone(&stale.policy);
@@ -338,7 +340,7 @@ impl Engine {
         plans.clone()
     }
 
-    /// A policy without a rule, which is what answers before the first one.
+    /// The empty policy, which answers before the first policy.
     fn plans_without_policy(&self) -> Result<Arc<Plans>, EngineError> {
         if let Some(known) = self.shared.without_policy.get() {
             return Ok(Arc::clone(known));
@@ -348,7 +350,7 @@ impl Engine {
         Ok(Arc::clone(self.shared.without_policy.get_or_init(|| plans)))
     }
 
-    /// Lets a policy answer from now on.
+    /// Makes a policy the active one.
     fn activate(&self, policy: Option<Arc<Active>>) {
         let mut plans = self.shared.plans.write();
         let bytes = self.settings().plan_bytes;

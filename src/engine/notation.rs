@@ -1,15 +1,15 @@
-//! Questions as people write them: `allow(User:alice, "read", Repo:?)`.
+//! The notation for questions: `allow(User:alice, "read", Repo:?)`.
 //!
-//! In: a line of text. Out: a [`Question`]. The command line and the fixtures speak this notation; nothing of
-//! it goes over the wire. One or more predicate calls, joined by `and`, whose arguments are:
+//! In: a line of text. Out: a [`Question`]. The command line and the fixtures use this notation; the HTTP
+//! interface does not. A question is one or more predicate calls, joined by `and`, with these arguments:
 //!
 //! | written | meaning |
 //! |---|---|
-//! | `User:alice`, `User:"a b"` | this value; an id goes on to a blank, `,` or `)` unless it is quoted |
+//! | `User:alice`, `User:"a b"` | this value; an unquoted id ends at a blank, `,` or `)` |
 //! | `"read"`, `-7`, `true` | a String, an Integer, a Boolean |
 //! | `Repo:?`, `?` | which values of this type, of any type |
-//! | `Repo:?r`, `?r` | the same; all `r` of one question are the same value |
-//! | `Repo:_`, `_` | some value, which does not matter |
+//! | `Repo:?r`, `?r` | the same; every `r` in a question is the same value |
+//! | `Repo:_`, `_` | some value, which is not returned |
 //!
 //! ```
 //! use portcullis::engine::notation;
@@ -18,15 +18,17 @@
 //! # Ok::<(), notation::NotationError>(())
 //! ```
 
-use super::{facts, questions};
+use super::facts;
 use crate::store::Value;
+use portcullis_compiler::builtin::is_abstract;
+use portcullis_compiler::primitive::{BOOLEAN, INTEGER, STRING, is_boolean};
 use portcullis_compiler::question::{Domain, Question, QuestionAtom, QuestionVar};
 
 /// Why a text is not a question.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("column {column}: {expected}")]
 pub struct NotationError {
-    /// Where, counted in characters from 1.
+    /// The position in characters, from 1.
     pub column: usize,
     /// What was expected there.
     pub expected: String,
@@ -34,7 +36,7 @@ pub struct NotationError {
 
 /// Reads a question.
 pub fn parse(text: &str) -> Result<Question, NotationError> {
-    let mut reader = Reader { text, rest: text, vars: Vec::new() };
+    let mut reader = NotationReader { text, rest: text, vars: Vec::new() };
     let mut atoms = vec![reader.atom()?];
     while reader.word("and") {
         atoms.push(reader.atom()?);
@@ -46,13 +48,13 @@ pub fn parse(text: &str) -> Result<Question, NotationError> {
     Ok(Question { atoms, vars: reader.vars, paged: false })
 }
 
-struct Reader<'a> {
+struct NotationReader<'a> {
     text: &'a str,
     rest: &'a str,
     vars: Vec<QuestionVar>,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> NotationReader<'a> {
     fn atom(&mut self) -> Result<QuestionAtom, NotationError> {
         self.blank();
         let predicate = self.name().ok_or_else(|| self.expected("the name of a predicate"))?.to_owned();
@@ -70,33 +72,33 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads one argument; returns its place among the variables.
+    /// Reads one argument; returns the index of its variable.
     fn arg(&mut self) -> Result<usize, NotationError> {
         self.blank();
         if self.rest.starts_with('"') {
             let text = self.string()?;
-            return Ok(self.value("String", text));
+            return Ok(self.value(STRING, text));
         }
         if let Some(var) = self.open(None)? {
             return Ok(var);
         }
         let start = self.rest;
         let word = self.until_delimiter();
-        if word == "true" || word == "false" {
-            return Ok(self.value("Boolean", word.to_owned()));
+        if is_boolean(word) {
+            return Ok(self.value(BOOLEAN, word.to_owned()));
         }
         if word.starts_with(|c: char| c.is_ascii_digit() || c == '-' || c == '+') {
             let number = word.parse::<i64>().map_err(|_| {
                 self.rest = start;
                 self.expected("a 64-bit Integer")
             })?;
-            return Ok(self.value("Integer", number.to_string()));
+            return Ok(self.value(INTEGER, number.to_string()));
         }
         self.rest = start;
         let expected = "a value like `User:alice`, `\"read\"`, `7` or `true`, or one of `?`, `Repo:?`, `_`";
         let ty = self.name().ok_or_else(|| self.expected(expected))?;
         self.take(":").ok_or_else(|| self.expected("`:` and an id, `?` or `_` after the type"))?;
-        if questions::is_abstract(ty) {
+        if is_abstract(ty) {
             self.rest = start;
             return Err(self.expected("a concrete type"));
         }
@@ -114,7 +116,7 @@ impl<'a> Reader<'a> {
         Ok(self.value(ty, id))
     }
 
-    /// Reads `?`, `?name` or `_`, if one stands here.
+    /// Reads `?`, `?name` or `_`, if it is next.
     fn open(&mut self, ty: Option<&str>) -> Result<Option<usize>, NotationError> {
         let start = self.rest;
         let word = self.until_delimiter();
@@ -158,7 +160,7 @@ impl<'a> Reader<'a> {
         self.rest = self.rest.trim_start();
     }
 
-    /// Takes `token` after blanks.
+    /// Reads `token` after blanks.
     fn token(&mut self, token: &str) -> Option<()> {
         self.blank();
         self.take(token)
@@ -169,7 +171,7 @@ impl<'a> Reader<'a> {
         Some(())
     }
 
-    /// Takes a word that is followed by a blank, after blanks.
+    /// Reads a word that is followed by a blank, after blanks.
     fn word(&mut self, word: &str) -> bool {
         let rest =
             self.rest.trim_start().strip_prefix(word).filter(|rest| rest.starts_with(char::is_whitespace));
@@ -205,7 +207,7 @@ impl<'a> Reader<'a> {
         word
     }
 
-    /// A quoted text with the escapes of the policy language.
+    /// A quoted text with the escapes of Polar.
     fn string(&mut self) -> Result<String, NotationError> {
         let mut text = String::new();
         let mut chars = self.rest.char_indices().skip(1);

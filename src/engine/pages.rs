@@ -1,33 +1,33 @@
-//! Lists what an actor may act on, whole or in pages.
+//! Lists the resources on which an actor may act, completely or in pages.
 //!
-//! In: an actor, an action, a resource type, perhaps a [`Page`]. Out: ids, in one order always, and where the next
-//! page starts. A page starts *after an id*, not at a number of rows: facts that come or go between two pages
-//! neither shift nor repeat the ids that stay.
+//! In: an actor, an action, a resource type, optionally a [`Page`]. Out: ids in a fixed order, and where the
+//! next page starts. A page starts *after an id*, not at a row number: facts that are added or removed
+//! between two pages neither skip nor repeat the ids that stay.
 //!
-//! A rule that grants every resource answers [`ANY`](super::ANY) beside the concrete ids. A statement in pages gives it as
-//! that very text, so it has its place among the ids and comes on one page, once.
+//! A rule that grants every resource yields [`ANY`](super::ANY) in addition to the concrete ids. A paged
+//! statement returns it as that text, so it is sorted among the ids and is on exactly one page.
 
 use super::answers::{Window, read};
 use super::checks::sorted;
 use super::{Engine, EngineError, facts, questions};
-use crate::store::{Attempt, Fact, Value};
+use crate::store::{ConsistentRead, Fact, Value};
 use portcullis_compiler::question::Question;
 
-/// Which part of a list is asked for.
+/// The requested part of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Page {
-    /// How many ids at most; at least 1.
+    /// The maximum number of ids; at least 1.
     pub size: usize,
-    /// The [`ListPage::next_after`] of the page before; `None` for the first page.
+    /// The [`ListPage::next_after`] of the previous page; `None` for the first page.
     pub after: Option<String>,
 }
 
 /// A list, or one page of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ListPage {
-    /// The ids, sorted, distinct; [`ANY`](super::ANY) stands for every resource of the type.
+    /// The distinct ids, sorted; [`ANY`](super::ANY) stands for every resource of the type.
     pub ids: Vec<String>,
-    /// Where the next page starts; `None` if this is the last, or the whole.
+    /// Where the next page starts; `None` if there is none.
     pub next_after: Option<String>,
 }
 
@@ -46,11 +46,12 @@ impl Engine {
         facts::check_type("resource", &resource_type)?;
         let question = questions::list(&actor, &action, &resource_type, page.is_some());
         let Some(question) = question else { return Ok(ListPage::default()) };
-        // One more than the page holds tells whether there is a next one.
+        // One more id than the page holds shows whether there is a next one.
         let window = page
             .as_ref()
             .map(|page| Window { after: page.after.as_deref(), limit: page.size.saturating_add(1) });
-        let mut ids = self.store().whole(|attempt| self.window(attempt, &question, window, &context)).await?;
+        let mut ids =
+            self.store().consistently(|attempt| self.window(attempt, &question, window, &context)).await?;
         let size = page.map_or(usize::MAX, |page| page.size);
         let more = ids.len() > size;
         ids.truncate(size);
@@ -60,7 +61,7 @@ impl Engine {
 
     pub(super) async fn window(
         &self,
-        attempt: Attempt<'_>,
+        attempt: ConsistentRead<'_>,
         question: &Question,
         window: Option<Window<'_>>,
         context: &[Fact],

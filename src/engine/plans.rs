@@ -1,10 +1,10 @@
-//! Compiled questions, kept so that a question of a known shape costs a look-up.
+//! The cache of compiled questions: a question of a known shape costs a look-up.
 //!
 //! In: a question's [`Shape`]. Out: its [`Statement`]. A [`Plans`] belongs to one policy version and one
-//! generation of the store's relations and is replaced as a whole when either changes, so a key is only
-//! the shape and the signatures of the context facts. What a stranger may ask is unlimited, what is kept is
-//! not: the cache is bounded by the bytes of its statements and sheds what is not asked again. What the compiler refuses
-//! is kept like a statement, as it can take longest to find out.
+//! generation of the store's relations, and is replaced as a whole when either changes; so a key is only the
+//! shape and the signatures of the context facts. Clients can ask any number of different questions, so the
+//! cache is bounded by the memory of its statements and evicts those that are not asked again. Refusals are
+//! cached like statements, because they can take the longest to find.
 //!
 //! ```text
 //! Question ─▶ Shape + context signatures ─▶ hash ─▶ hit:  Arc<Statement>     about 1 µs
@@ -19,20 +19,21 @@ use portcullis_compiler::catalog::{Catalog, Relation};
 use portcullis_compiler::compile_for_store;
 use portcullis_compiler::local::{self, Form, LocalPlan, Template};
 use portcullis_compiler::question::{CompileError, Question, Shape, Statement};
-use quick_cache::{Weighter, sync::Cache};
+use quick_cache::Weighter;
+use quick_cache::sync::Cache;
 use std::hash::Hash;
 use std::sync::Arc;
 
-/// What the compiler made of a question, or why it refused.
+/// A compiled question, or why the compiler refused it.
 pub(super) type Compiled = Result<Arc<Statement>, CompileError>;
 
-/// A question's plan for callers' databases, or why there is none.
+/// A question's plan for a caller's database, or why the compiler refused it.
 pub(super) type PlannedLocal = Result<Arc<KeptPlan>, CompileError>;
 
 /// The compiled questions of one policy over one generation of relations.
 #[derive(Debug)]
 pub(super) struct Plans {
-    /// The policy that all of them were compiled from.
+    /// The policy from which they were compiled.
     pub(super) policy: Arc<Active>,
     /// INVARIANT: the store keeps the tables that the statements name while this is held.
     relations: Arc<Relations>,
@@ -41,7 +42,7 @@ pub(super) struct Plans {
     local: LocalPlans,
 }
 
-/// What is kept of local checks.
+/// What is cached for local checks.
 #[derive(Debug)]
 struct LocalPlans {
     /// By the context's signatures and the document's number.
@@ -50,7 +51,7 @@ struct LocalPlans {
     texts: Cache<TextKey, Arc<Template>, Bytes>,
 }
 
-/// A plan for callers' databases, with what it was made over.
+/// A plan for a caller's database, with its catalog.
 #[derive(Debug)]
 pub(super) struct KeptPlan {
     /// Shared by all plans of a document.
@@ -59,7 +60,7 @@ pub(super) struct KeptPlan {
     pub(super) plan: LocalPlan,
 }
 
-/// What distinguishes two statements of one [`Plans`].
+/// The key of a statement in one [`Plans`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct PlanKey {
     shape: Shape,
@@ -74,7 +75,7 @@ impl PlanKey {
 }
 
 impl Plans {
-    /// Starts without any; `bytes` bounds what is kept.
+    /// An empty cache of at most `bytes` bytes.
     pub(super) fn new(policy: Arc<Active>, relations: Arc<Relations>, bytes: u64) -> Self {
         let stored = catalog::stored(&policy.program, &relations.relations);
         let local = LocalPlans {
@@ -82,17 +83,17 @@ impl Plans {
             plans: cache(bytes / 4, 32 << 10),
             texts: cache(bytes / 4, 4 << 10),
         };
-        // A statement of a usual policy is 1 to 4 KiB long.
+        // Statements of typical policies are 1 to 4 KiB long.
         let cache = cache(bytes, 2 << 10);
         Self { policy, relations, stored, cache, local }
     }
 
-    /// The plan for callers' databases, if it was asked for before and is still kept.
+    /// The plan for a caller's database, if it is cached.
     pub(super) fn known_local(&self, key: &LocalKey) -> Option<PlannedLocal> {
         self.local.plans.get(key)
     }
 
-    /// Plans a question for a caller's database and keeps the plan, or the refusal.
+    /// Plans a question for a caller's database and caches the plan or the refusal.
     pub(super) fn plan_local(
         &self,
         key: LocalKey,
@@ -120,29 +121,29 @@ impl Plans {
         keep(&self.local.plans, key, planned)
     }
 
-    /// The text for callers' databases, if it was made before and is still kept.
+    /// The text for a caller's database, if it is cached.
     pub(super) fn known_text(&self, key: &TextKey) -> Option<Arc<Template>> {
         self.local.texts.get(key)
     }
 
-    /// Keeps a text for callers' databases.
+    /// Caches a text for a caller's database.
     pub(super) fn keep_text(&self, key: TextKey, template: Template) -> Arc<Template> {
         let template = Arc::new(template);
         self.local.texts.insert(key, Arc::clone(&template));
         template
     }
 
-    /// Which of the store's relations the statements know: later ones have a higher number.
+    /// The generation of the store's relations that the statements know; later ones have higher numbers.
     pub(super) fn generation(&self) -> u64 {
         self.relations.generation
     }
 
-    /// The statement, if this shape was compiled before and is still kept.
+    /// The statement of this shape, if it is cached.
     pub(super) fn known(&self, key: &PlanKey) -> Option<Compiled> {
         self.cache.get(key)
     }
 
-    /// Compiles a statement and keeps it, or the refusal.
+    /// Compiles a statement and caches it, or the refusal.
     pub(super) fn compile(&self, key: PlanKey) -> Compiled {
         let catalog = catalog::catalog(&self.stored, &key.context);
         let compiled = compile_for_store(&self.policy.program, &catalog, &key.shape);
@@ -150,7 +151,7 @@ impl Plans {
     }
 }
 
-/// Keeps what was made or refused, but no fault of ours.
+/// Caches a result or a refusal, but not an internal error.
 fn keep<K: Eq + Hash, V>(
     cache: &Cache<K, Result<Arc<V>, CompileError>, Bytes>,
     key: K,
@@ -165,7 +166,7 @@ where
     made
 }
 
-/// A cache of about so many bytes in all, for entries that usually weigh `each`.
+/// A cache of about `bytes` bytes, for entries that usually take `each`.
 fn cache<K: Eq + Hash, V: Clone>(bytes: u64, each: u64) -> Cache<K, V, Bytes>
 where
     Bytes: Weighter<K, V>,
@@ -174,7 +175,7 @@ where
     Cache::with_weighter(expected, bytes, Bytes)
 }
 
-/// Weighs what is kept by the memory that it and its key take.
+/// Weighs an entry by the memory that it and its key take.
 #[derive(Clone, Copy, Debug)]
 struct Bytes;
 

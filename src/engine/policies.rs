@@ -1,15 +1,15 @@
 //! Replaces the active policy.
 //!
 //! In: a policy's text. Out: the policy is active, or it is refused and nothing changed. Uploads wait for
-//! each other; whoever asks meanwhile sees the policy of before or the new one as a whole.
+//! each other; questions meanwhile see either the old policy or the new one as a whole.
 //!
 //! ```text
-//! text ─check─▶ program ─run its tests─▶ store the version ─▶ answer with it
+//! text ─check─▶ program ─run its tests─▶ store the version ─▶ activate
 //!         └▶ Validation          └▶ Tests (unless forced)
 //! ```
 //!
-//! Checking and testing have one time limit together, and end with the request that brought the policy. Storing runs to
-//! its end even if that goes away: a version that was stored but does not answer would come to life at the next start.
+//! Checking and testing share one time limit, and stop if the uploading request goes away. Storing always
+//! completes: otherwise a stored version that is not active would become active at the next start.
 
 use super::error::PolicyRefusal;
 use super::versions::Active;
@@ -23,7 +23,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::OwnedMutexGuard;
 
-/// How a policy is uploaded.
+/// Options of an upload.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PolicyOptions {
     /// Stores a policy whose tests fail; never one that does not validate.
@@ -37,22 +37,22 @@ pub struct PolicyOptions {
 /// What an upload did.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PolicyOutcome {
-    /// Whether anything changed.
+    /// Whether the policy changed.
     pub change: PolicyChange,
-    /// A sentence for the author, with the lints if they were asked for.
+    /// A message for the author, with the lints if requested.
     pub message: String,
-    /// The version that is active now.
+    /// The version that is now active.
     pub version: u64,
-    /// The store's offset, which a later read may be asked to have seen.
+    /// The store's offset, which later reads may require.
     pub offset: u64,
 }
 
 /// Whether an upload changed the policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PolicyChange {
-    /// The policy is active now.
+    /// The policy is now active.
     Updated,
-    /// The active policy was the same already.
+    /// The active policy already was the same.
     Unchanged,
 }
 
@@ -87,11 +87,11 @@ impl Engine {
             source.text() == src && source.name() == filename
         };
         if let Some(active) = active.filter(same) {
-            return Ok(active.outcome(PolicyChange::Unchanged, options, self.offset().await?));
+            return Ok(active.outcome(PolicyChange::Unchanged, options, self.store().offset()));
         }
         let source = SourceMap::new(&*filename, &*src);
         let time = self.settings().policy_test_time;
-        // Its turn ends with the work, which may be a moment after nobody waits for it any more.
+        // The turn ends with the work, which may be shortly after the request is gone.
         let examined = aside(time, move |reader| Ok((examine(&source, options, reader), turn)));
         let mut ending = self.shared.ending.subscribe();
         let (examined, turn) = tokio::select! {
@@ -108,21 +108,16 @@ impl Engine {
             let version = engine.store().put_policy(src, filename).await?.id;
             let active = Arc::new(Active { version, program: Arc::new(program), lints });
             engine.activate(Some(Arc::clone(&active)));
-            Ok(active.outcome(PolicyChange::Updated, options, engine.offset().await?))
+            Ok(active.outcome(PolicyChange::Updated, options, engine.store().offset()))
         });
         stored.await.map_err(|error| EngineError::Bug(error.to_string()))?
     }
 
-    /// Waits until nobody else replaces the policy, as long as one may take for that.
+    /// Waits until no other upload is running, for at most the time limit of one.
     async fn turn(&self) -> Result<OwnedMutexGuard<()>, EngineError> {
         let turn = Arc::clone(self.uploads()).lock_owned();
         let turn = tokio::time::timeout(self.settings().policy_test_time, turn).await;
         turn.map_err(|_| StoreError::Busy.into())
-    }
-
-    /// The number of the last change.
-    async fn offset(&self) -> Result<u64, EngineError> {
-        Ok(self.store().apply(Vec::new()).await?.offset)
     }
 
     /// Removes every fact, and the policy; returns the store's offset.
@@ -177,9 +172,9 @@ fn examine(
     Ok((program, lints))
 }
 
-/// Refuses a policy whose tests take too long.
+/// The error for a policy whose tests take too long.
 fn too_long(time: Duration) -> EngineError {
     EngineError::Timeout(format!(
-        "the tests of the policy take longer than {time:?}, which is the limit for all of them together: make them fewer, or upload with `force`, which does not run them"
+        "the tests of the policy take longer than {time:?}, the limit for all of them together: write fewer tests, or upload with `force`, which skips them"
     ))
 }

@@ -1,12 +1,12 @@
-//! Runs the tests that an author wrote into a policy.
+//! Runs the tests in a policy.
 //!
 //! In: a checked program. Out: a [`TestReport`]. A test runs exactly like a hosted check with context facts:
-//! its facts are the only relations of its catalog, its assertions are compiled to SQL and run on the embedded
-//! engine. Stored facts are never seen, and nobody who asks about them waits: tests have a thread and a reader of their
-//! own. All tests of a policy have one time limit together, compiling included.
+//! its facts are the only relations of its catalog, and its assertions are compiled to SQL and run on the
+//! embedded engine. Tests never see stored facts and do not delay questions, because they have their own
+//! thread and reader. All tests of a policy share one time limit, which includes compiling.
 //!
 //! An assertion with a variable is decided value by value: both its query and its `iff` expression are asked
-//! of every candidate, which is every value that could be told apart from the others (see
+//! about every candidate. The candidates are all values that the policy can distinguish (see
 //! [`candidates`](super::candidates)).
 //!
 //! ```text
@@ -16,7 +16,7 @@
 //! assert_not p(v)         none is
 //! ```
 
-use super::answers::Binding;
+use super::answers::SlotValues;
 use super::candidates::{Candidate, candidates};
 use super::catalog::{self, Context};
 use super::report::{RefusedAssertion, TestOutcome, TestReport};
@@ -30,11 +30,11 @@ use portcullis_compiler::question::{CompileError, Question, RefusedIf, RefusedQu
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Values that a message lists before it only counts them.
+/// How many values a message lists; it only counts further ones.
 const SHOWN: usize = 5;
 
 impl Engine {
-    /// Runs the tests of a policy, which need not be the active one, within the time that they have together.
+    /// Runs the tests of a policy, active or not, within their common time limit.
     pub async fn test_policy(
         &self,
         program: &Arc<Program>,
@@ -46,7 +46,7 @@ impl Engine {
     }
 }
 
-/// Runs the tests of a policy one after the other, until one fails if that is enough.
+/// Runs the tests of a policy in order, up to the first failure if `fail_fast` is set.
 pub(super) fn run_all(
     program: &Program,
     fail_fast: bool,
@@ -62,7 +62,7 @@ pub(super) fn run_all(
     Ok(report)
 }
 
-/// Runs one test, and reports how it ended.
+/// Runs one test and adds its result to the report.
 fn run(program: &Program, test: &Test, reader: &Reader, report: &mut TestReport) -> Result<(), EngineError> {
     let bench = Bench::new(program, test, reader)?;
     let total = test.assertions.len();
@@ -90,11 +90,11 @@ fn run(program: &Program, test: &Test, reader: &Reader, report: &mut TestReport)
     Ok(())
 }
 
-/// Why an assertion has no outcome.
+/// Why an assertion cannot be decided.
 enum Trouble {
-    /// The compiler cannot express its query.
+    /// The compiler refuses its query.
     Refused(Box<RefusedQuestion>),
-    /// Something of ours failed.
+    /// An internal error.
     Failed(EngineError),
 }
 
@@ -110,7 +110,7 @@ impl From<EngineError> for Trouble {
     }
 }
 
-/// A test with its facts laid out.
+/// A test with its facts.
 struct Bench<'a> {
     program: &'a Program,
     reader: &'a Reader,
@@ -137,7 +137,7 @@ impl<'a> Bench<'a> {
         Ok(Self { program, reader, context, catalog, now: unix_time() })
     }
 
-    /// What was found instead of what the assertion says; `None` if it holds.
+    /// Decides an assertion: what was found instead, or `None` if it holds.
     fn decide(&self, assertion: &Assertion) -> Result<Option<String>, Trouble> {
         let Some(types) = &assertion.var_types else {
             let holds = self.holds(assertion.goal)?;
@@ -180,7 +180,7 @@ impl<'a> Bench<'a> {
         Ok(self.reader.decision(&statement.sql, &params)?)
     }
 
-    /// The candidates of which a predicate with one argument holds.
+    /// The candidates for which a predicate with one argument holds.
     fn holding(&self, pred: PredId, ty: TypeId, among: &[Candidate]) -> Result<BTreeSet<String>, Trouble> {
         let type_name = self.program.types.get(ty.index()).map_or("", |ty| ty.name.as_str());
         let ids = || among.iter().map(|candidate| candidate.text.clone());
@@ -195,7 +195,7 @@ impl<'a> Bench<'a> {
     }
 
     fn prepare(&self, question: &Question) -> Result<(Statement, Vec<Param>), Trouble> {
-        // Compiling takes longer than most tests, and counts.
+        // The time of compiling counts, because it takes longer than most tests.
         self.reader.check()?;
         let shape = Shape::of(self.program, question);
         let refused = |refusal| Trouble::Refused(Box::new(question.refused(refusal)));
@@ -205,7 +205,7 @@ impl<'a> Bench<'a> {
             Ok(statement) => statement,
             Err(CompileError::Bug(text)) => return Err(Trouble::Failed(EngineError::Bug(text))),
         };
-        let binding = Binding { context: &self.context, now: self.now, window: None };
+        let binding = SlotValues { context: &self.context, now: self.now, window: None };
         let params = binding.params(question, &statement.slots)?;
         Ok((statement, params))
     }
@@ -217,7 +217,7 @@ impl<'a> Bench<'a> {
     }
 }
 
-/// Some values, and how many more.
+/// A few of the values, and the number of the others.
 fn shown(values: &[Candidate]) -> String {
     let listed = values.iter().take(SHOWN).map(|value| value.shown.as_str()).collect::<Vec<_>>().join(", ");
     match values.len().saturating_sub(SHOWN) {

@@ -1,11 +1,13 @@
-//! Builds the compiler's questions from what a request asks.
+//! Builds the compiler's questions from requests.
 //!
-//! In: values and patterns that passed [`super::facts`]. Out: a [`Question`], or `None` where no policy
-//! could give an answer, because no value has the abstract type `Actor` or `Resource` as its own.
+//! In: values and patterns that passed [`super::facts`]. Out: a [`Question`], or `None` if no policy could
+//! give an answer, because no value is of the abstract type `Actor` or `Resource` itself.
 
 use super::EngineError;
 use crate::store::{ArgPattern, FactPattern, Value};
+use portcullis_compiler::builtin::{ALLOW, is_abstract, is_predicate};
 use portcullis_compiler::ir::Program;
+use portcullis_compiler::primitive::STRING;
 use portcullis_compiler::question::{Domain, Question, QuestionVar};
 
 /// The question behind every check: `allow(actor, action, resource)`.
@@ -15,18 +17,18 @@ fn allow(actor: &Value, action: QuestionVar, resource: QuestionVar) -> Option<Qu
         return None;
     }
     let actor = QuestionVar::given("actor", &actor.ty, &actor.id);
-    Some(Question::atom("allow", vec![actor, action, resource]))
+    Some(Question::atom(ALLOW, vec![actor, action, resource]))
 }
 
-/// May the actor do this to that?
+/// May the actor do this to the resource?
 pub(super) fn authorize(actor: &Value, action: &str, resource: &Value) -> Option<Question> {
-    let action = QuestionVar::given("action", "String", action);
+    let action = QuestionVar::given("action", STRING, action);
     allow(actor, action, QuestionVar::given("resource", &resource.ty, &resource.id))
 }
 
-/// To which of these, which are of one type, may the actor do this?
+/// To which of these resources, all of one type, may the actor do this?
 pub(super) fn authorize_any(actor: &Value, action: &str, resources: &[Value]) -> Option<Question> {
-    let action = QuestionVar::given("action", "String", action);
+    let action = QuestionVar::given("action", STRING, action);
     let ids = resources.iter().map(|resource| resource.id.clone()).collect();
     let ty = Some(resources.first()?.ty.clone());
     allow(actor, action, QuestionVar { name: "resource".into(), ty, domain: Domain::GivenOneOf(ids) })
@@ -34,14 +36,14 @@ pub(super) fn authorize_any(actor: &Value, action: &str, resources: &[Value]) ->
 
 /// To which resources of a type may the actor do this?
 pub(super) fn list(actor: &Value, action: &str, resource_type: &str, paged: bool) -> Option<Question> {
-    let action = QuestionVar::given("action", "String", action);
+    let action = QuestionVar::given("action", STRING, action);
     let question = allow(actor, action, QuestionVar::wanted("resource", Some(resource_type)))?;
     Some(Question { paged, ..question })
 }
 
-/// What may the actor do to that?
+/// What may the actor do to the resource?
 pub(super) fn actions(actor: &Value, resource: &Value) -> Option<Question> {
-    let action = QuestionVar::wanted("action", Some("String"));
+    let action = QuestionVar::wanted("action", Some(STRING));
     allow(actor, action, QuestionVar::given("resource", &resource.ty, &resource.id))
 }
 
@@ -61,39 +63,25 @@ pub(super) fn matching(predicate: &str, pattern: &FactPattern) -> Option<Questio
     Some(Question::atom(predicate, vars))
 }
 
-/// One predicate of one value that may be any of several; those of which it holds are the answer.
+/// For which of these ids does the predicate hold?
 pub(super) fn holds_of(predicate: &str, ty: &str, ids: Vec<String>) -> Question {
     let var = QuestionVar { name: "value".into(), ty: Some(ty.into()), domain: Domain::GivenOneOf(ids) };
     Question::atom(predicate, vec![var])
 }
 
-/// Refuses a question over a predicate that neither a rule nor a fact of this policy can have.
+/// Refuses a question with a predicate that neither a rule nor a fact of this policy can have.
 pub fn check_predicates(program: &Program, question: &Question) -> Result<(), EngineError> {
     question.atoms.iter().try_for_each(|atom| check_predicate(program, &atom.predicate, atom.args.len()))
 }
 
 /// Refuses a predicate that neither a rule nor a fact of this policy can have.
 pub(super) fn check_predicate(program: &Program, name: &str, arity: usize) -> Result<(), EngineError> {
-    const BUILT_IN: &[(&str, usize)] = &[
-        ("allow", 2),
-        ("allow", 3),
-        ("has_permission", 2),
-        ("has_permission", 3),
-        ("has_relation", 3),
-        ("has_role", 2),
-        ("has_role", 3),
-    ];
-    // A name of this form is one that the compiler made up.
+    // The compiler generates names of this form.
     let generated = name.starts_with('\'');
-    if !generated && (BUILT_IN.contains(&(name, arity)) || program.predicate_id(name, arity).is_some()) {
+    if !generated && (is_predicate(name, arity) || program.predicate_id(name, arity).is_some()) {
         return Ok(());
     }
     Err(EngineError::UnknownPredicate { name: name.to_owned(), arity })
-}
-
-/// Whether a type is `Actor` or `Resource`, which is no value's own type.
-pub(super) fn is_abstract(ty: &str) -> bool {
-    ty == "Actor" || ty == "Resource"
 }
 
 #[cfg(test)]

@@ -1,13 +1,13 @@
-//! How the tests of a policy ended, as data.
+//! The results of a policy's tests, as data.
 
 use portcullis_compiler::question::RefusedQuestion;
 
-/// How the tests of a policy ended.
+/// The results of a policy's tests.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TestReport {
     /// A line for each assertion that failed.
     pub errors: Vec<String>,
-    /// Each test that ran, in the policy's order.
+    /// The tests that ran, in the policy's order.
     pub tests: Vec<TestOutcome>,
     /// The assertions that failed because their questions are refused.
     pub refused: Vec<RefusedAssertion>,
@@ -24,14 +24,14 @@ pub struct RefusedAssertion {
     pub question: RefusedQuestion,
 }
 
-/// How one test ended.
+/// The result of one test.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TestOutcome {
     /// The test's name.
     pub name: String,
-    /// Assertions that held.
+    /// How many assertions held.
     pub passed: usize,
-    /// Assertions in all.
+    /// How many assertions it has.
     pub total: usize,
 }
 
@@ -41,7 +41,7 @@ impl TestReport {
         self.errors.is_empty()
     }
 
-    /// Every failure, a line each.
+    /// One line for each failure.
     pub fn message(&self) -> String {
         self.errors.join("\n")
     }

@@ -1,45 +1,45 @@
-//! The bounds of one engine, each with its reason.
+//! The limits of one engine, each with its reason.
 //!
-//! `config` fills these in from the command line and the environment; the defaults are those of the
-//! published contract.
+//! `config` fills these in from the settings; the defaults are those of the published contract.
 
 use crate::share::Turns;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The bounds of one engine.
+/// The limits of one engine.
 #[derive(Clone, Debug)]
 pub struct EngineSettings {
-    /// The longest that a question may run.
+    /// How long a question may run.
     pub query_time: Duration,
-    /// The longest that a long question may wait for its turn before.
+    /// How long a long question may wait for its turn before it runs.
     pub query_wait: Duration,
-    /// Readers of brief questions; `None` for as many as fit the processors.
+    /// The number of readers for brief questions; `None` to fit the processors.
     pub readers: Option<usize>,
-    /// Readers of long questions; `None` for as many as fit the processors.
+    /// The number of readers for long questions; `None` to fit the processors.
     pub long_readers: Option<usize>,
-    /// The longest that the tests of a policy may run, all of them and its check together.
+    /// How long checking a policy and running its tests may take in total.
     pub policy_test_time: Duration,
-    /// Context facts of one request: each is sent to the statement as a parameter.
+    /// The maximum number of context facts of a request: each is sent to the statement as a parameter.
     pub context_facts: usize,
-    /// Facts and patterns of one batch; `None` leaves the bound to the size of the body.
+    /// The maximum number of facts and patterns in a batch; `None` leaves it to the size of the body.
     pub batch_facts: Option<usize>,
-    /// Stored facts that one pattern of a deletion may match; `None` is no bound.
+    /// How many stored facts one pattern of a deletion may match; `None` for no limit.
     pub delete_reach: Option<u64>,
-    /// Bytes of compiled statements that are kept for reuse. Of local checks, documents, plans and texts may take
-    /// a quarter of it each beside.
+    /// The memory for compiled statements that are cached, in bytes. Documents, plans and texts of local
+    /// checks may each take a quarter of it in addition.
     pub plan_bytes: u64,
-    /// Predicates of one question: the work of compiling grows with their combinations.
+    /// The maximum number of predicates in a question: the work of compiling grows with their combinations.
     pub question_atoms: usize,
-    /// Answers over any predicates: a product of unrelated ones would otherwise fill the memory. A list of
-    /// ids has no bound but what is stored.
+    /// The maximum number of rows of an answer over any predicates: a product of unrelated ones could
+    /// otherwise fill the memory. A list of ids is limited only by what is stored.
     pub answer_rows: usize,
-    /// Values of stored facts for one condition in the SQL of a local check: a text is sent, parsed and planned each time.
+    /// The maximum number of values of stored facts in one condition of a local check's SQL, which is sent,
+    /// parsed and planned each time.
     pub embedded_values: usize,
-    /// Where long work waits its turn; environments with the same settings share it.
+    /// The turns of long work, shared by environments with the same settings.
     pub turns: Arc<Turns>,
-    /// Where a question that is asked for the first time waits to be compiled, shared in the same way: one takes a
-    /// millisecond, seldom a second, and does not wait for long work.
+    /// The turns of questions that must be compiled, shared in the same way. Compiling takes a millisecond,
+    /// rarely a second, and does not wait for other long work.
     pub compiling: Arc<Turns>,
 }
 

@@ -1,7 +1,7 @@
 //! Policy versions: the active one, and older ones read on demand.
 //!
 //! In: a stored policy. Out: its text, or what it declares. The active policy is checked once and kept as
-//! [`Active`]; an older version is checked again when somebody asks for its metadata, which is rare.
+//! [`Active`]; older versions are checked again when their metadata is requested, which is rare.
 
 use super::view::off_the_workers;
 use super::{Engine, EngineError};
@@ -12,22 +12,22 @@ use portcullis_compiler::source::SourceMap;
 use portcullis_compiler::{Checked, check};
 use std::sync::Arc;
 
-/// The policy that answers questions now.
+/// The active policy.
 #[derive(Debug)]
 pub(super) struct Active {
     /// Its version.
     pub(super) version: u64,
-    /// Its rules; the text and the file's name are in its source.
+    /// Its program, with the text and the file name in its source.
     pub(super) program: Arc<Program>,
     /// Its lints.
     pub(super) lints: Vec<Diagnostic>,
 }
 
 impl Active {
-    /// The policy without a rule.
+    /// The empty policy.
     pub(super) fn empty() -> Result<Self, EngineError> {
         let Checked { program, diagnostics } = check(&SourceMap::new("policy.polar", ""));
-        let program = program.ok_or_else(|| EngineError::Bug("no rule is no policy".into()))?;
+        let program = program.ok_or_else(|| EngineError::Bug("the empty policy does not validate".into()))?;
         Ok(Self { version: 0, program: Arc::new(program), lints: diagnostics })
     }
 
@@ -37,9 +37,7 @@ impl Active {
             check(&SourceMap::new(&*policy.version.filename, &*policy.src));
         let Some(program) = program else {
             let id = policy.version.id;
-            return Err(EngineError::Bug(format!(
-                "policy {id} was accepted once and does not validate any more"
-            )));
+            return Err(EngineError::Bug(format!("policy {id} was accepted once but no longer validates")));
         };
         Ok(Self { version: policy.version.id, program: Arc::new(program), lints: diagnostics })
     }
@@ -55,7 +53,7 @@ impl Engine {
         }
     }
 
-    /// What a policy declares: one entry a block, and `global`.
+    /// What a policy declares: one entry for each block, and `global`.
     pub async fn metadata(&self, id: Option<u64>) -> Result<Vec<BlockInfo>, EngineError> {
         let active = self.plans().map(|plans| Arc::clone(&plans.policy));
         if let Some(active) = &active

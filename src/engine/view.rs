@@ -1,15 +1,15 @@
 //! What one request sees: one policy, one set of relations, its own context facts, one moment.
 //!
-//! In: an engine and a request's context facts. Out: questions prepared against exactly that. A policy that
-//! is replaced meanwhile changes nothing for a view that was taken before.
+//! In: an engine and a request's context facts. Out: questions prepared against exactly these. Replacing the
+//! policy does not affect an existing view.
 
-use super::answers::{Binding, Prepared, Window};
+use super::answers::{Prepared, SlotValues, Window};
 use super::catalog::Context;
 use super::counters::Counted;
 use super::plans::{PlanKey, Plans};
 use super::{Engine, EngineError, facts};
 use crate::share::{Account, Asker, Turns};
-use crate::store::{Attempt, Fact};
+use crate::store::{ConsistentRead, Fact};
 use portcullis_compiler::ir::Program;
 use portcullis_compiler::question::Question;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 pub(super) struct View {
     plans: Arc<Plans>,
     counted: Arc<Counted>,
-    /// Whether the question was not asked before.
+    /// Whether this is the first attempt.
     is_first: bool,
     context: Context,
     now: i64,
@@ -31,7 +31,11 @@ pub(super) struct View {
 
 impl Engine {
     /// The view of a request; `None` before the first policy, when nothing can be granted.
-    pub(super) fn view(&self, attempt: Attempt<'_>, context: &[Fact]) -> Result<Option<View>, EngineError> {
+    pub(super) fn view(
+        &self,
+        attempt: ConsistentRead<'_>,
+        context: &[Fact],
+    ) -> Result<Option<View>, EngineError> {
         let limit = self.settings().context_facts;
         if context.len() > limit {
             let n = context.len();
@@ -56,8 +60,8 @@ impl Engine {
         }))
     }
 
-    /// What is seen before the first policy: nothing can be granted.
-    pub(super) fn view_without_policy(&self, attempt: Attempt<'_>) -> Result<View, EngineError> {
+    /// The view before the first policy, when nothing can be granted.
+    pub(super) fn view_without_policy(&self, attempt: ConsistentRead<'_>) -> Result<View, EngineError> {
         let max_rows = self.settings().answer_rows;
         let plans = self.plans_without_policy()?;
         let counted = Arc::clone(self.counted());
@@ -84,28 +88,28 @@ impl View {
         self.now
     }
 
-    /// The version of the policy that is seen.
+    /// The version of the policy.
     pub(super) fn version(&self) -> u64 {
         self.plans.policy.version
     }
 
-    /// The policy that is seen.
+    /// The policy.
     pub(super) fn program(&self) -> &Program {
         &self.plans.policy.program
     }
 
-    /// Compiles a question, or finds it compiled, and fills its values in.
+    /// Compiles a question, or takes it from the cache, and fills its values in.
     pub(super) async fn prepare(&self, question: &Question) -> Result<Prepared, EngineError> {
         self.prepare_window(question, None).await
     }
 
-    /// [`View::prepare`] for a question in pages.
+    /// [`View::prepare`] for a paged question.
     pub(super) async fn prepare_window(
         &self,
         question: &Question,
         window: Option<Window<'_>>,
     ) -> Result<Prepared, EngineError> {
-        // A bulk prepares thousands of questions without a reason to wait: others get their turn.
+        // A bulk request prepares thousands of questions without ever waiting: let other tasks run.
         tokio::task::coop::consume_budget().await;
         let key = PlanKey::of(&self.plans, question, &self.context);
         let known = self.counted.stored_plans.note(self.is_first, self.plans.known(&key));
@@ -115,14 +119,14 @@ impl View {
             let plans = Arc::clone(&self.plans);
             in_turn(&self.compiling, self.account.as_deref(), move || plans.compile(key)).await?
         };
-        let binding = Binding { context: &self.context, now: self.now, window };
+        let binding = SlotValues { context: &self.context, now: self.now, window };
         let compiled = compiled.map_err(|error| EngineError::uncompiled(error, question))?;
         let (plans, account) = (Arc::clone(&self.plans), self.account.clone());
         Prepared::new(plans, compiled, question, &binding, self.max_rows, account)
     }
 }
 
-/// Runs work that only computes, but for long, when its asker's turn comes.
+/// Runs a long computation when it is its asker's turn.
 pub(super) async fn in_turn<T: Send + 'static>(
     turns: &Arc<Turns>,
     account: Option<&Account>,
@@ -132,14 +136,14 @@ pub(super) async fn in_turn<T: Send + 'static>(
     turns.run(asker, work).await.map_err(|lost| EngineError::Bug(lost.to_string()))
 }
 
-/// Runs work that only computes, but for long, beside the async workers; for what the service itself has to do.
+/// Runs a long computation of the service itself off the async workers.
 pub(super) async fn off_the_workers<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, EngineError> {
     tokio::task::spawn_blocking(work).await.map_err(|error| EngineError::Bug(error.to_string()))
 }
 
-/// Seconds since the epoch: `@current_unix_time` of one question.
+/// Seconds since the epoch: the `@current_unix_time` of a question.
 pub fn unix_time() -> i64 {
     let elapsed = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(elapsed.as_secs()).unwrap_or(i64::MAX)

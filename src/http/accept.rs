@@ -1,26 +1,24 @@
-//! Accepting connections, also when it fails.
+//! Backs off when accepting connections fails.
 //!
-//! An accept fails when the process, or the machine, has no file left for one more connection. It will fail again at
-//! once, so the next try waits, longer each time, and the log has a line a minute and not one a try.
+//! Accepting fails when the process, or the machine, has no free file descriptor. It would fail again
+//! immediately, so each try waits longer, and the log gets one line a minute instead of one for each try.
 
-use std::{
-    io,
-    time::{Duration, Instant},
-};
+use std::io;
+use std::time::{Duration, Instant};
 
-/// The first wait after a failed accept, and the longest.
+/// The first and the longest pause after a failed accept.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
 /// How often failures are logged.
 const BETWEEN_LINES: Duration = Duration::from_mins(1);
 
-/// What is known of failed accepts.
+/// The failed accepts.
 #[derive(Debug)]
 pub(super) struct Failures {
     pause: Duration,
     logged: Option<Instant>,
-    /// Since the last line of the log.
+    /// How many there were since the last log line.
     count: u64,
 }
 
@@ -29,7 +27,7 @@ impl Failures {
         Self { pause: FIRST_PAUSE, logged: None, count: 0 }
     }
 
-    /// One more: how long to wait before the next try.
+    /// Counts one more; returns how long to wait before the next try.
     pub(super) fn add(&mut self, error: &io::Error) -> Duration {
         self.count += 1;
         if self.logged.is_none_or(|logged| logged.elapsed() >= BETWEEN_LINES) {
@@ -42,7 +40,7 @@ impl Failures {
         pause
     }
 
-    /// An accept that did not fail.
+    /// Notes a successful accept.
     pub(super) fn end(&mut self) {
         self.pause = FIRST_PAUSE;
     }

@@ -1,32 +1,29 @@
-//! Who asks: from the `Authorization` header to an environment and what may be done there.
+//! Authentication: from the `Authorization` header to an environment and an access level.
 //!
-//! [`ReadAccess`] and [`WriteAccess`] are extractors of the request's head. A handler names the one it
-//! needs as its first argument, so that no handler can forget the check, and a body is not read before
-//! the key is known to be good (401) and good enough (403).
+//! [`ReadAccess`] and [`WriteAccess`] are extractors of the request's head. A handler names the one it needs
+//! as its first argument, so no handler can forget the check, and a body is read only after the key has been
+//! found valid (401) and sufficient (403).
 //!
-//! A key is `e_<environment>_<key id>_<secret>`. Almost all keys live in the store of their environment, which
-//! checks them in memory: one hash and one lookup, cheap enough that no result is kept here, and therefore
-//! the very next request sees that a key was revoked. A [`FixedKey`] comes from the configuration instead,
-//! lives as long as the process, and is kept hashed as well. Digests are compared in constant time. Where keys
-//! have a rate, a request over it is refused here too (429).
+//! A key is `e_<environment>_<key id>_<secret>`. Almost all keys are in the store of their environment, which
+//! checks them in memory: one hash and one look-up. That is cheap, so results are not cached, and a revoked
+//! key is refused from the very next request on. A [`FixedKey`] comes from the configuration, lasts as long
+//! as the process, and is kept as a hash too. Digests are compared in constant time. If keys have a rate
+//! limit, it is enforced here too (429).
 
+use super::error::ApiError;
+use super::{AppState, Environment};
+use crate::share::{Account, Asker};
+use crate::store::{Access, KeyDigest};
+use axum::extract::FromRequestParts;
+use axum::http::header::AUTHORIZATION;
+use axum::http::request::Parts;
+use axum::http::{Extensions, HeaderMap};
 use std::sync::Arc;
-
-use axum::{
-    extract::FromRequestParts,
-    http::{Extensions, HeaderMap, header::AUTHORIZATION, request::Parts},
-};
-
-use super::{AppState, Environment, error::ApiError};
-use crate::{
-    share::{Account, Asker},
-    store::{Access, KeyDigest},
-};
 
 /// The key that the clients' own test suites use; accepted in development mode only.
 pub const DEVELOPMENT_KEY: &str = "e_0123456789_12345_osotesttoken01xiIn";
 
-/// A key of full access that the configuration gives.
+/// A key with full access from the configuration.
 #[derive(Clone, Debug)]
 pub(super) struct FixedKey {
     digest: KeyDigest,
@@ -39,7 +36,7 @@ impl FixedKey {
     }
 }
 
-/// A request whose key may ask.
+/// A request whose key may read.
 #[derive(Debug)]
 pub(super) struct ReadAccess(pub(super) Arc<Environment>);
 
@@ -70,7 +67,7 @@ impl FromRequestParts<Arc<AppState>> for WriteAccess {
     }
 }
 
-/// The environment, as it answers this request, and the access of the request's key.
+/// The environment with its engine set up for this request, and the access level of the key.
 fn authenticate(head: &Parts, app: &AppState) -> Result<(Arc<Environment>, Access), ApiError> {
     let key = sent_key(&head.headers).ok_or(ApiError::Unauthorized(
         "no API key: the header `Authorization: Bearer <API_KEY>` is expected",
@@ -94,12 +91,12 @@ fn authenticate(head: &Parts, app: &AppState) -> Result<(Arc<Environment>, Acces
     Ok((Arc::new(Environment { name: environment.name.clone(), engine }), access))
 }
 
-/// The account that a request came with.
+/// The account of a request.
 pub(super) fn account(extensions: &Extensions, app: &AppState) -> Arc<Account> {
     extensions.get().cloned().unwrap_or_else(|| Arc::new(Account::new(&app.budget)))
 }
 
-/// What a key of the configuration opens; all of them are compared, whichever fits.
+/// What a configured key gives access to. All of them are compared, whichever matches.
 fn fixed(key: &str, fixed_keys: &[FixedKey]) -> Option<(Arc<Environment>, Access)> {
     if fixed_keys.is_empty() {
         return None;
@@ -110,7 +107,7 @@ fn fixed(key: &str, fixed_keys: &[FixedKey]) -> Option<(Arc<Environment>, Access
     Some((Arc::clone(&found.environment), Access::ReadWrite))
 }
 
-/// The key in the header. The oldest client sends it after `Basic`, as it is.
+/// The key in the header. The oldest client sends it after `Basic`, unencoded.
 fn sent_key(headers: &HeaderMap) -> Option<&str> {
     let (scheme, key) = headers.get(AUTHORIZATION)?.to_str().ok()?.trim().split_once(' ')?;
     let known = scheme.eq_ignore_ascii_case("bearer") || scheme.eq_ignore_ascii_case("basic");
@@ -119,9 +116,8 @@ fn sent_key(headers: &HeaderMap) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
-    use axum::http::HeaderValue;
-
     use super::*;
+    use axum::http::HeaderValue;
 
     fn sent(text: &str) -> Option<String> {
         let headers = HeaderMap::from_iter([(AUTHORIZATION, HeaderValue::from_str(text).unwrap())]);

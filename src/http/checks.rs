@@ -1,26 +1,23 @@
-//! Endpoints that answer what an actor may do.
+//! Endpoints for checks: what an actor may do.
 //!
-//! All of them ask `allow(actor, action, resource)` with some of the three left open. Context facts come
-//! with a request, count for it alone, and are not stored.
+//! All of them ask `allow(actor, action, resource)` with some of the three left open. Context facts come with
+//! a request, apply only to it, and are not stored.
 
-use std::sync::Arc;
-
+use super::AppState;
+use super::auth::ReadAccess;
+use super::error::ApiError;
+use super::headers::RequestId;
+use super::json::{Json, Object, Results};
+use super::openapi::{ManyActions, Name, Text};
+use super::page::{Bound, PagePosition};
+use super::values::{FactIn, FactsIn, ValueIn, ValueOut, facts};
+use crate::engine::{ActionsQuestion, Page, Value};
 use axum::extract::State;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 use utoipa::ToSchema;
-use utoipa_axum::{router::OpenApiRouter, routes};
-
-use super::{
-    AppState,
-    auth::ReadAccess,
-    error::ApiError,
-    headers::RequestId,
-    json::{Json, Object, Results},
-    openapi::{ManyActions, Name, Text},
-    page::{Bound, Place},
-    values::{FactIn, FactsIn, ValueIn, ValueOut, facts},
-};
-use crate::engine::{ActionsQuestion, Page, Value};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
 pub(super) fn router() -> OpenApiRouter<Arc<AppState>> {
     OpenApiRouter::new()
@@ -97,9 +94,9 @@ struct ResourcesIn {
     context_facts: FactsIn,
 }
 
-/// Keep those of some resources to which an actor may do this
+/// Keep the resources to which an actor may do this
 ///
-/// Their order and their duplicates are kept.
+/// Keeps their order and their duplicates.
 #[utoipa::path(
     post,
     path = "/authorize_resources",
@@ -109,7 +106,7 @@ struct ResourcesIn {
         "actor_type": "User", "actor_id": "alice", "action": "read",
         "resources": [{"type": "Repository", "id": "docs"}, {"type": "Repository", "id": "secret"}],
     })),
-    responses((status = 200, description = "Those that it may", body = Results<ValueOut>, example = json!({
+    responses((status = 200, description = "The allowed resources", body = Results<ValueOut>, example = json!({
         "results": [{"type": "Repository", "id": "docs"}],
     }))),
 )]
@@ -124,7 +121,7 @@ async fn authorize_resources(
     Ok(Json(Results { results: allowed.into_iter().map(ValueOut::from).collect() }))
 }
 
-/// Which resources of a type.
+/// A list of resources of a type.
 #[derive(Debug, Deserialize, ToSchema)]
 #[schema(as = ListRequest)]
 struct ListIn {
@@ -136,18 +133,19 @@ struct ListIn {
     action: String,
     #[schema(value_type = Name)]
     resource_type: String,
-    /// How many ids a page has at most; without it the answer is complete, in one piece. A page has 1,000,000 ids
-    /// at most, whatever is asked for.
+    /// The maximum number of ids in a page; without it the complete list is answered at once. A page never
+    /// has more than 1,000,000 ids.
     #[schema(value_type = Option<u64>, minimum = 10_000)]
     page_size: Option<usize>,
-    /// The `next_page_token` of the page before, whose page size counts then; none if empty or null.
+    /// The `next_page_token` of the previous page, which also determines the page size; empty or null for
+    /// none.
     page_token: Option<String>,
     /// Facts that count for this request alone.
     #[schema(value_type = Option<Vec<FactIn>>)]
     context_facts: FactsIn,
 }
 
-/// A list; the token's key is there exactly if pages were asked for, and null on the last page.
+/// A list. The key of the token is present exactly if pages were requested, and null on the last page.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = ListResponse)]
 #[serde(untagged)]
@@ -164,7 +162,7 @@ enum ListOut {
 
 /// List the resources of a type to which an actor may do this
 ///
-/// The ids are in a fixed order, numbers first. `*` stands for every id; other ids may stand beside it.
+/// The ids are in a fixed order, numbers first. `*` stands for every id; concrete ids may accompany it.
 #[utoipa::path(
     post,
     path = "/list",
@@ -192,11 +190,11 @@ async fn list(
         context: &context,
     };
     let secret = environment.engine.secret();
-    // An empty token is none, as some clients write it.
+    // Some clients send an empty token for none.
     let token = asked.page_token.as_ref().filter(|token| !token.is_empty());
     let place = match (token, asked.page_size) {
         (Some(token), _) => Some(bound.open(secret, token)?),
-        (None, Some(size)) => Some(Place::first(size)?),
+        (None, Some(size)) => Some(PagePosition::first(size)?),
         (None, None) => None,
     };
     let page = place.as_ref().map(|place| Page { size: place.size, after: place.after.clone() });
@@ -207,14 +205,14 @@ async fn list(
     let results = answer.ids;
     Ok(Json(match place {
         None => ListOut::Whole { results },
-        Some(Place { size, .. }) => {
+        Some(PagePosition { size, .. }) => {
             let next_page_token = answer.next_after.map(|after| bound.token(secret, size, &after));
             ListOut::Page { results, next_page_token }
         }
     }))
 }
 
-/// Which actions on a resource.
+/// The actions on a resource.
 #[derive(Debug, Deserialize, ToSchema)]
 #[schema(as = ActionsRequest)]
 pub(super) struct ActionsIn {
@@ -243,7 +241,7 @@ impl ActionsIn {
 
 /// List what an actor may do to a resource
 ///
-/// The actions are sorted. `*` stands for every action; others may stand beside it.
+/// The actions are sorted. `*` stands for every action; other actions may accompany it.
 #[utoipa::path(
     post,
     path = "/actions",
@@ -265,7 +263,7 @@ async fn actions(
 
 /// List what actors may do to resources, several questions at once
 ///
-/// The context facts of the first question count for all, those of the others for none.
+/// The context facts of the first question apply to all; those of the others are ignored.
 #[utoipa::path(
     post,
     path = "/bulk_actions",

@@ -3,17 +3,12 @@
 //! A code says what kind of error it is, for programs; its message says what is wrong this time, for people. Codes
 //! stay as they are; what each means and what to do is in `docs/errors.md`, which a test compares with this list.
 
+use crate::engine::{PolicyRefusal, Refusal};
 use axum::http::StatusCode;
 use serde::{Serialize, Serializer};
-use utoipa::{
-    PartialSchema, ToSchema,
-    openapi::{
-        RefOr,
-        schema::{ObjectBuilder, Schema, Type},
-    },
-};
-
-use crate::engine::{PolicyRefusal, Refusal};
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
+use utoipa::{PartialSchema, ToSchema};
 
 /// Declares the codes: a name, the text on the wire, the status.
 macro_rules! codes {

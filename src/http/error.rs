@@ -1,30 +1,26 @@
-//! Every way in which a request can fail, and the answer it gets.
+//! The errors of requests, and their answers.
 //!
-//! One enum, whose variants have the codes of [`ErrorCode`]. Every answer is JSON with a text `message`, which the
-//! clients read without looking, and a `code`, by which a program tells errors apart. What is the requester's to know is said in full; what is ours (500, 503) goes to the
-//! log, inside the span that carries the request's id, and the answer says no more than that it is ours.
-//! `POST /policy` has a wider form, with `error_type`, in [`PolicyError`].
+//! One enum, whose variants have the codes of [`ErrorCode`]. Every answer is JSON with a text `message`,
+//! which clients rely on, and a `code`, by which programs distinguish errors. Mistakes of the client are
+//! explained in full. Faults of the service (500, 503) are logged inside the span with the request's id; the
+//! answer says only that it is a fault of the service. `POST /policy` has a wider form with `error_type`:
+//! [`PolicyError`].
 
-use std::{num::NonZeroU32, time::Duration};
-
-use axum::{
-    http::{
-        HeaderValue, StatusCode,
-        header::{RETRY_AFTER, WWW_AUTHENTICATE},
-    },
-    response::{IntoResponse, Response},
-};
+use super::code::ErrorCode;
+use super::json::with_status;
+use super::rate::whole_seconds;
+use crate::engine::{EngineError, PolicyRefusal, RefusedQuestion};
+use crate::share::{Lost, NoRoom};
+use crate::store::StoreError;
+use axum::http::header::{RETRY_AFTER, WWW_AUTHENTICATE};
+use axum::http::{HeaderValue, StatusCode};
+use axum::response::{IntoResponse, Response};
 use serde::Serialize;
+use std::num::NonZeroU32;
+use std::time::Duration;
 use utoipa::ToSchema;
 
-use super::{code::ErrorCode, json::with_status, rate::whole_seconds};
-use crate::{
-    engine::{EngineError, PolicyRefusal, RefusedQuestion},
-    share::{Lost, NoRoom},
-    store::StoreError,
-};
-
-/// After how many seconds a client may try again what was refused for the moment.
+/// After how many seconds a client may retry a temporary refusal.
 const RETRY_SECONDS: u64 = 1;
 
 /// Why a request failed.
@@ -36,7 +32,7 @@ pub(super) enum ApiError {
     BadRequest(String),
     /// 400: the question cannot be answered under the policy.
     Refused(Box<RefusedQuestion>),
-    /// 400: the question needs more of the store than it can do.
+    /// 400: the question exceeds a limit of SQLite.
     TooDeep(String),
     /// 400: the question is about a predicate that the policy does not have.
     UnknownPredicate(String),
@@ -46,7 +42,7 @@ pub(super) enum ApiError {
     InvalidBindings(String),
     /// 400: the policy is wrong, or its tests fail.
     InvalidPolicy(PolicyRefusal),
-    /// 401: no key, or none that is known.
+    /// 401: the key is missing or unknown.
     Unauthorized(&'static str),
     /// 403: a read-only key on a mutation.
     Forbidden,
@@ -54,26 +50,26 @@ pub(super) enum ApiError {
     NotFound(String),
     /// 405: the path exists, the method does not.
     MethodNotAllowed,
-    /// 408: the body did not arrive in this time.
+    /// 408: the body did not arrive within this time.
     SlowBody(Duration),
     /// 413: over a limit, which the text names.
     TooLarge(String),
     /// 415: the body is not `application/json`.
     UnsupportedMediaType,
-    /// 429: the key is over its rate, and may ask again after this wait.
+    /// 429: the key is over its rate limit; it may try again after this wait.
     TooManyRequests { each_second: NonZeroU32, wait: Duration },
-    /// 500: our fault; the text is for the log.
+    /// 500: a fault of the service; the text is for the log.
     Internal(String),
-    /// 503: we cannot at the moment; the text is for the log.
+    /// 503: temporarily unavailable; the text is for the log.
     Unavailable(String),
-    /// 503: we can answer but not write; the text is for the log.
+    /// 503: questions are answered, but nothing can be stored; the text is for the log.
     CannotStore(String),
-    /// 503: the same, as the store's files are not where they were; the text is for the log.
+    /// 503: nothing can be stored because the store's files were moved; the text is for the log.
     FilesMoved(String),
 }
 
 impl ApiError {
-    /// Which of the errors of the interface it is; that says its status.
+    /// Its code, which determines the status.
     fn code(&self) -> ErrorCode {
         match self {
             Self::InvalidJson(_) => ErrorCode::InvalidJson,
@@ -99,7 +95,7 @@ impl ApiError {
         }
     }
 
-    /// What the requester may know.
+    /// The message for the client.
     fn into_message(self) -> String {
         match self {
             Self::InvalidJson(text)
@@ -135,12 +131,12 @@ impl ApiError {
         }
     }
 
-    /// Logs what is our fault.
+    /// Logs faults of the service.
     fn log(&self) {
         match self {
             Self::Internal(cause) => tracing::error!(cause, "request failed"),
             Self::Unavailable(cause) | Self::CannotStore(cause) | Self::FilesMoved(cause) => {
-                tracing::warn!(cause, "request refused for the moment");
+                tracing::warn!(cause, "request temporarily refused");
             }
             Self::InvalidJson(_)
             | Self::BadRequest(_)
@@ -161,7 +157,7 @@ impl ApiError {
         }
     }
 
-    /// The answer, whose body is made from the message.
+    /// The answer, with a body made from code and message.
     fn answer<B: Serialize + Send + 'static>(self, body: impl FnOnce(ErrorCode, String) -> B) -> Response {
         self.log();
         let retry = match self {
@@ -198,10 +194,10 @@ impl IntoResponse for ApiError {
 impl From<NoRoom> for ApiError {
     fn from(refused: NoRoom) -> Self {
         match refused {
-            NoRoom::Now => Self::Unavailable("requests hold as much memory as they may".to_owned()),
-            NoRoom::Ever(most) => {
-                Self::TooLarge(format!("the request takes more than the {most} bytes of memory that one may"))
-            }
+            NoRoom::Now => Self::Unavailable("the memory for requests is used up".to_owned()),
+            NoRoom::Ever(most) => Self::TooLarge(format!(
+                "the request takes more than the {most} bytes of memory that one request may use"
+            )),
         }
     }
 }
@@ -233,7 +229,9 @@ impl From<EngineError> for ApiError {
 impl From<StoreError> for ApiError {
     fn from(error: StoreError) -> Self {
         match error {
-            StoreError::Invalid(text) => Self::BadRequest(text),
+            StoreError::EnvironmentName(_) | StoreError::KeyName | StoreError::NoArguments(_) => {
+                Self::BadRequest(error.to_string())
+            }
             StoreError::Timeout(_) => Self::Timeout(error.to_string()),
             StoreError::TooDeep => Self::TooDeep(error.to_string()),
             StoreError::TooLarge(_) | StoreError::Reach { .. } => Self::TooLarge(error.to_string()),
@@ -249,6 +247,7 @@ impl From<StoreError> for ApiError {
             | StoreError::NotAStore(_)
             | StoreError::Missing(_)
             | StoreError::Exists(_)
+            | StoreError::FileExists(_)
             | StoreError::BadBackup { .. }
             | StoreError::NewerFormat { .. }
             | StoreError::OlderFormat { .. }
@@ -258,10 +257,10 @@ impl From<StoreError> for ApiError {
     }
 }
 
-/// Why `POST /policy` failed: each form says its `error_type`.
+/// Why `POST /policy` failed; each form has its `error_type`.
 #[derive(Debug)]
 pub(super) enum PolicyError {
-    /// The request failed as any other might.
+    /// The request failed like any other.
     Generic(ApiError),
     /// The policy was refused, and the active one stays.
     Refused(PolicyRefusal),
@@ -298,7 +297,7 @@ pub(super) struct ValidationFailure {
     message: String,
 }
 
-/// How one policy test ended.
+/// The result of one policy test.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = TestResult)]
 pub(super) struct TestJson {
@@ -307,7 +306,7 @@ pub(super) struct TestJson {
     total: usize,
 }
 
-/// How the tests of a policy ended.
+/// The results of a policy's tests.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct TestResults {
     success: bool,

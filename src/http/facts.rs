@@ -1,37 +1,29 @@
 //! Endpoints that add, delete and read facts.
 //!
-//! Each mutation is one list of changes for the engine, applied in order, all or none; the deprecated
-//! endpoints are shorter forms of `/batch`. `GET /facts` reads back what was added, never what follows.
+//! Each mutation becomes one list of changes, applied in order, all or none; the deprecated endpoints are
+//! shorter forms of `/batch`. `GET /facts` reads only stored facts, not derived ones.
 
-use std::sync::Arc;
-
-use axum::{
-    Extension,
-    extract::State,
-    http::Uri,
-    response::{IntoResponse, Response},
-};
+use super::auth::{ReadAccess, WriteAccess};
+use super::error::ApiError;
+use super::headers::Offset;
+use super::json::{Json, Message, Object};
+use super::openapi::BatchItem;
+use super::params::{FactsQuery, MAX_ARGS, pairs};
+use super::values::{FactIn, FactOut, FactsIn, PatternIn, PatternsIn, facts, patterns};
+use super::{AppState, stream};
+use crate::engine::{ArgPattern, Change, Fact, FactPattern, FoundFacts, Value};
+use crate::share::Account;
+use axum::Extension;
+use axum::extract::State;
+use axum::http::Uri;
+use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
+use std::sync::Arc;
 use utoipa::ToSchema;
-use utoipa_axum::{router::OpenApiRouter, routes};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
-use super::{
-    AppState,
-    auth::{ReadAccess, WriteAccess},
-    error::ApiError,
-    headers::Offset,
-    json::{Json, Message, Object},
-    openapi::BatchItem,
-    params::{FactsQuery, MAX_ARGS, pairs},
-    stream,
-    values::{FactIn, FactOut, FactsIn, PatternIn, PatternsIn, facts, patterns},
-};
-use crate::{
-    engine::{ArgPattern, Change, Fact, FactPattern, FoundFacts, Value},
-    share::Account,
-};
-
-/// The answer of every mutation but one.
+/// The answer of most mutations.
 type Done = Result<(Offset, Json<Message>), ApiError>;
 
 pub(super) fn router() -> OpenApiRouter<Arc<AppState>> {
@@ -70,8 +62,8 @@ impl TryFrom<Object<GroupIn>> for Group {
 
 /// Add and delete facts, in order, all or none
 ///
-/// A fact that is added in one group may be deleted in a later one. Facts are a set: adding one that is stored changes
-/// nothing, and so does deleting one that is not.
+/// A fact that is added in one group may be deleted in a later one. Facts are a set: adding a stored fact
+/// changes nothing, nor does deleting one that is not stored.
 #[utoipa::path(
     post,
     path = "/batch",
@@ -99,10 +91,10 @@ async fn batch(access: WriteAccess, Json(groups): Json<Vec<Group>>) -> Done {
 #[derive(Debug, Deserialize, ToSchema)]
 #[schema(as = BulkRequest)]
 struct BulkIn {
-    /// What is deleted, first.
+    /// The facts to delete, first.
     #[schema(value_type = Option<Vec<PatternIn>>)]
     delete: PatternsIn,
-    /// What is added, afterwards.
+    /// The facts to add, afterwards.
     #[schema(value_type = Option<Vec<FactIn>>)]
     tell: FactsIn,
 }
@@ -212,8 +204,8 @@ async fn done(WriteAccess(environment): WriteAccess, changes: Vec<Change>) -> Do
 
 /// Read the stored facts that match
 ///
-/// Only what was added, never what follows from it by the policy. A position that is not mentioned matches anything,
-/// no argument at all included; a type without an id matches any value of the type.
+/// Returns only stored facts, not what follows from them by the policy. A position that is not mentioned
+/// matches anything, including no argument; a type without an id matches any value of the type.
 #[utoipa::path(
     get,
     path = "/facts",

@@ -1,27 +1,18 @@
-//! The headers that frame an answer: request id, offset of a write, duration.
+//! The headers of every answer: request id, offset of a write, duration.
 //!
-//! `X-Request-ID` is echoed, or made if the client sent none that a log can hold. `OsoOffset` tells after
-//! which write a mutation stands. It is opaque to clients, which send it back with their reads. A read
-//! needs no look at it: a write is acknowledged only when every later read sees it.
-//! `Server-Timing: oso;dur=MS` is what the clients subtract to know the time on the wire.
+//! `X-Request-ID` is echoed, or generated if the client sent none that is fit for a log. `OsoOffset` is the
+//! number of the write that a mutation was. It is opaque to clients, which send it back with their reads;
+//! reads ignore it, because a write is acknowledged only when every later read sees it. Clients subtract
+//! `Server-Timing: oso;dur=MS` to get the time on the network.
 
-use std::{
-    sync::{
-        LazyLock,
-        atomic::{AtomicU64, Ordering},
-    },
-    time::Duration,
-};
-
-use axum::{
-    extract::FromRequestParts,
-    http::{
-        HeaderMap, HeaderName, HeaderValue,
-        header::{CONNECTION, CONTENT_LENGTH, TRANSFER_ENCODING},
-        request::Parts,
-    },
-    response::{IntoResponseParts, Response, ResponseParts},
-};
+use axum::extract::FromRequestParts;
+use axum::http::header::{CONNECTION, CONTENT_LENGTH, TRANSFER_ENCODING};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderName, HeaderValue};
+use axum::response::{IntoResponseParts, Response, ResponseParts};
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const OFFSET: HeaderName = HeaderName::from_static("osooffset");
@@ -30,7 +21,7 @@ const SERVER_TIMING: HeaderName = HeaderName::from_static("server-timing");
 /// The longest request id that is echoed; a longer one is replaced.
 const LONGEST_ID: usize = 128;
 
-/// The id under which a request stands in the logs and in its answer.
+/// The id of a request in the logs and in its answer.
 #[derive(Clone, Debug)]
 pub(super) struct RequestId(HeaderValue);
 
@@ -38,12 +29,12 @@ impl RequestId {
     /// The id that the client sent, or a fresh one.
     pub(super) fn of(headers: &HeaderMap) -> Self {
         match headers.get(&REQUEST_ID) {
-            Some(sent) if fits_a_log(sent.as_bytes()) => Self(sent.clone()),
+            Some(sent) if is_fit_for_log(sent.as_bytes()) => Self(sent.clone()),
             Some(_) | None => Self::fresh(),
         }
     }
 
-    /// An id that no other request of any process has: a random prefix and a count.
+    /// A unique id: a random prefix for the process, and a counter.
     pub(super) fn fresh() -> Self {
         static PREFIX: LazyLock<u64> = LazyLock::new(|| getrandom::u64().unwrap_or_default());
         static COUNT: AtomicU64 = AtomicU64::new(1);
@@ -52,7 +43,7 @@ impl RequestId {
         Self(HeaderValue::try_from(text).unwrap_or(HeaderValue::from_static("unknown")))
     }
 
-    /// Writes the id into a request, so that its handler sees the one that the client will.
+    /// Sets the id in a request, so that its handler sees the same id as the client.
     pub(super) fn note(&self, request: &mut HeaderMap) {
         request.insert(REQUEST_ID, self.0.clone());
     }
@@ -71,26 +62,26 @@ impl<S: Sync> FromRequestParts<S> for RequestId {
     }
 }
 
-fn fits_a_log(id: &[u8]) -> bool {
+fn is_fit_for_log(id: &[u8]) -> bool {
     (1..=LONGEST_ID).contains(&id.len()) && id.iter().all(u8::is_ascii_graphic)
 }
 
-/// Bytes of a body that have arrived with the head, about.
-const BESIDE_HEAD: u64 = 8 * 1024;
+/// About how many bytes of a body arrive together with the head.
+const WITH_HEAD: u64 = 8 * 1024;
 
-/// Whether the body of a request may still be on its way when the answer is ready.
+/// Whether the body of a request may still be arriving when the answer is ready.
 pub(super) fn is_large(headers: &HeaderMap) -> bool {
     let length = || headers.get(CONTENT_LENGTH)?.to_str().ok()?.parse::<u64>().ok();
-    headers.contains_key(TRANSFER_ENCODING) || length().is_some_and(|length| length > BESIDE_HEAD)
+    headers.contains_key(TRANSFER_ENCODING) || length().is_some_and(|length| length > WITH_HEAD)
 }
 
-/// Tells the client to send nothing more on this connection: it ends if the body was not read, and a client that reused it
-/// would lose a request.
+/// Asks the client to close the connection. The service closes it if the body was not read, and a client that
+/// reused it would lose a request.
 pub(super) fn end_connection(response: &mut Response) {
     response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
 }
 
-/// Writes the headers that every answer has.
+/// Sets the headers of every answer.
 pub(super) fn stamp(response: &mut Response, id: RequestId, took: Duration) {
     let headers = response.headers_mut();
     headers.insert(REQUEST_ID, id.0);
@@ -101,7 +92,7 @@ pub(super) fn stamp(response: &mut Response, id: RequestId, took: Duration) {
     }
 }
 
-/// After which write a mutation stands; part of its answer.
+/// The offset of a mutation, for its answer.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Offset(pub(super) u64);
 

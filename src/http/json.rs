@@ -1,32 +1,30 @@
-//! Bodies: JSON in, JSON out, and a message that names the wrong field.
+//! JSON bodies, with errors that name the wrong field.
 //!
-//! [`Json`] as an extractor refuses what is not `application/json` (415), what is larger than the limit
-//! (413), what does not arrive in time (408) and what does not decode (400), each in the shape of
-//! [`ApiError`]; extractors of the head stand before it in a handler, so a body is read only for a key
-//! that may send it. [`Object`] holds a derived type to JSON objects: serde would also take an array of
-//! the fields in their order, which nobody means to send.
+//! As an extractor, [`Json`] refuses bodies that are not `application/json` (415), exceed the limit (413), do
+//! not arrive in time (408) or do not decode (400), each as an [`ApiError`]. Extractors of the head come
+//! before it in a handler, so a body is read only for a key that may send it. [`Object`] restricts a derived
+//! type to JSON objects: serde would also accept an array of the fields in order, which is never intended.
 //!
-//! A body is decoded straight into its type. Only if that fails it is decoded a second time with the
-//! path tracked, so that good requests do not pay for good messages. What is large, on the way in or out, is left
-//! to `large`.
+//! A body is decoded directly into its type. Only if that fails is it decoded again with the path tracked, so
+//! good requests do not pay for good messages. Large bodies and answers are handled in `large`.
 
-use std::{fmt, marker::PhantomData, sync::Arc};
-
-use axum::{
-    body::Body,
-    extract::{FromRequest, Request},
-    http::{HeaderMap, HeaderValue, StatusCode, header::CONTENT_TYPE},
-    response::{IntoResponse, Response},
-};
-use serde::{
-    Deserialize, Deserializer, Serialize,
-    de::{DeserializeOwned, MapAccess, Visitor, value::MapAccessDeserializer},
-};
-use serde_json::{Map, Value};
-use utoipa::ToSchema;
-
-use super::{AppState, auth::account, error::ApiError, large};
+use super::auth::account;
+use super::error::ApiError;
+use super::{AppState, large};
 use crate::share::SMALL;
+use axum::body::Body;
+use axum::extract::{FromRequest, Request};
+use axum::http::header::CONTENT_TYPE;
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::response::{IntoResponse, Response};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{DeserializeOwned, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::{Map, Value};
+use std::fmt;
+use std::marker::PhantomData;
+use std::sync::Arc;
+use utoipa::ToSchema;
 
 /// A body of type `T`.
 #[derive(Debug)]
@@ -61,7 +59,7 @@ impl<T: Serialize + Send + 'static> IntoResponse for Json<T> {
     }
 }
 
-/// An answer of JSON.
+/// A JSON answer.
 pub(super) fn of_json(body: Body) -> Response {
     let mut response = Response::new(body);
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
@@ -79,13 +77,13 @@ pub(super) fn with_status(status: StatusCode, body: impl Serialize + Send + 'sta
 
 /// Decodes a body; the error names the field.
 fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
-    // All of it: the decoder alone would not look into fields that it skips.
+    // Check all of it: the decoder skips the content of unknown fields.
     let text = std::str::from_utf8(bytes)
         .map_err(|error| ApiError::InvalidJson(format!("malformed JSON: the body is not UTF-8, {error}")))?;
     serde_json::from_str(text).map_err(|quick| explain::<T>(text, &quick))
 }
 
-/// Says what is wrong with a body, and where.
+/// What is wrong with a body, and where.
 fn explain<T: DeserializeOwned>(text: &str, quick: &serde_json::Error) -> ApiError {
     if text.is_empty() {
         return ApiError::InvalidJson("a JSON body is expected".to_owned());
@@ -100,7 +98,7 @@ fn explain<T: DeserializeOwned>(text: &str, quick: &serde_json::Error) -> ApiErr
     }))
 }
 
-/// What decoders call the forms of JSON and the types of Rust, and what everybody else calls them.
+/// The decoder's names for forms of JSON and types of Rust, and the common names.
 const PLAIN_WORDS: &[(&str, &str)] = &[
     ("a sequence", "an array"),
     ("a map", "an object"),
@@ -111,8 +109,8 @@ const PLAIN_WORDS: &[(&str, &str)] = &[
     ("usize", "a whole number from 0 on"),
 ];
 
-/// A decoder's message in words that a client's author knows. What was sent is quoted before what was expected, and
-/// stays as it is.
+/// Rewrites a decoder's message in common terms. What was sent is quoted before what was expected, and stays
+/// as it is.
 fn in_plain_words(message: String) -> String {
     let Some((found, rest)) = message.rsplit_once(", expected ") else { return message };
     let (expected, place) = rest.find(" at line ").map_or((rest, ""), |at| rest.split_at(at));
@@ -127,7 +125,7 @@ fn in_plain_words(message: String) -> String {
     format!("{found}, expected {plain}{place}")
 }
 
-/// Decodes a body whose fields were looked at first; the error names the field.
+/// Decodes a body whose fields have been inspected; the error names the field.
 pub(super) fn decode_fields<T: DeserializeOwned>(fields: Map<String, Value>) -> Result<T, ApiError> {
     serde_path_to_error::deserialize(Value::Object(fields)).map_err(|error| {
         ApiError::BadRequest(in_plain_words(match error.path().iter().len() {
@@ -137,7 +135,7 @@ pub(super) fn decode_fields<T: DeserializeOwned>(fields: Map<String, Value>) -> 
     })
 }
 
-/// Refuses what is not `application/json`; parameters such as a charset are fine.
+/// Refuses any content type but `application/json`; parameters such as a charset are fine.
 fn is_json(headers: &HeaderMap) -> Result<(), ApiError> {
     let named = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let essence = named.split(';').next().unwrap_or_default().trim();
@@ -148,7 +146,7 @@ fn is_json(headers: &HeaderMap) -> Result<(), ApiError> {
     }
 }
 
-/// A `T` that must be written as a JSON object.
+/// A `T` that must be sent as a JSON object.
 #[derive(Debug)]
 pub(super) struct Object<T>(pub(super) T);
 
@@ -172,7 +170,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
     }
 }
 
-/// The answer of an endpoint that only reports that it is done.
+/// The answer of an endpoint that only reports success.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct Message {
     /// What was done.

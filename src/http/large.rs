@@ -1,46 +1,43 @@
-//! Bodies and answers over [`SMALL`] bytes: counted in the budget, and decoded and encoded beside the async workers.
+//! Bodies and answers over [`SMALL`] bytes: counted in the memory budget, and decoded and encoded off the
+//! async workers.
 //!
 //! ```text
-//! body ─received─▶ bytes, held as they arrive ─decoded, in its turn─▶ value ─▶ handler
-//! handler ─▶ value ─encoded, in its turn─▶ bytes, held until they are sent ─▶ body
+//! body ─received─▶ bytes, counted as they arrive ─decoded, in its turn─▶ value ─▶ handler
+//! handler ─▶ value ─encoded, in its turn─▶ bytes, counted until they are sent ─▶ body
 //! ```
 //!
-//! A body takes what has arrived, not what it says that it will have, so that who sends nothing holds nothing. What
-//! it decodes to is guessed before ([`decoded_bytes`]) and stays held until the answer has been sent.
+//! A body is charged for what has arrived, not for its declared length, so a client that sends nothing uses
+//! nothing. The size of the decoded value is estimated in advance ([`decoded_bytes`]) and remains charged
+//! until the answer has been sent.
 
-use std::{
-    io::{self, Write},
-    pin::Pin,
-    sync::Arc,
-    task::{Context, Poll},
-};
-
-use axum::{
-    body::{Body, Bytes, HttpBody},
-    response::{IntoResponse, Response},
-};
+use super::AppState;
+use super::error::ApiError;
+use crate::share::{Account, Meter, NoRoom, SMALL, Turns};
+use axum::body::{Body, Bytes, HttpBody};
+use axum::response::{IntoResponse, Response};
 use http_body_util::BodyExt;
 use hyper::body::{Frame, SizeHint};
 use parking_lot::Mutex;
 use serde::Serialize;
+use std::io::{self, Write};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
 
-use super::{AppState, error::ApiError};
-use crate::share::{Account, Meter, NoRoom, SMALL, Turns};
-
-/// How much of a large answer is handed over at once; what waits to be sent is little more.
+/// How many bytes of a large answer are handed to the connection at once; little more waits to be sent.
 const PART: usize = 64 * 1024;
 
-/// About how many bytes a value of JSON takes once it is decoded, beside its text.
+/// About how many bytes a JSON value takes once it is decoded, in addition to its text.
 const VALUE_BYTES: usize = 48;
 
-/// A body as it arrives; beyond [`SMALL`] the account holds as much as is made room for.
+/// Receives a body. Beyond [`SMALL`] bytes the account is charged as memory is reserved.
 pub(super) async fn received(mut body: Body, limit: usize, account: &Account) -> Result<Vec<u8>, ApiError> {
     let too_large = || ApiError::TooLarge(format!("the body is larger than the limit of {limit} bytes"));
     let least = body.size_hint().lower();
     if least > limit as u64 {
         return Err(too_large());
     }
-    // With a length in the head this is the length.
+    // If the head has a length, this is it.
     let most = body.size_hint().upper().map_or(limit, |upper| usize::try_from(upper).unwrap_or(limit));
     let mut bytes: Vec<u8> = Vec::new();
     while let Some(frame) = body.frame().await {
@@ -62,7 +59,7 @@ pub(super) async fn received(mut body: Body, limit: usize, account: &Account) ->
     Ok(bytes)
 }
 
-/// Decodes a large body when its turn comes.
+/// Decodes a large body in its turn.
 pub(super) async fn decoded<T: Send + 'static>(
     bytes: Vec<u8>,
     account: Arc<Account>,
@@ -81,13 +78,13 @@ pub(super) async fn decoded<T: Send + 'static>(
     turns.run(asker, work).await?
 }
 
-/// About how many bytes a body takes once it is decoded: its text, and each of its values.
+/// About how many bytes a body takes once it is decoded: its text, and its values.
 fn decoded_bytes(body: &[u8]) -> usize {
     let n_values = body.iter().filter(|byte| matches!(byte, b',' | b'[' | b'{')).count();
     body.len() + VALUE_BYTES * n_values
 }
 
-/// A value as text if it is small, else nothing.
+/// The value as text, if that is small.
 pub(super) fn encode_brief(value: &impl Serialize) -> Result<Option<Vec<u8>>, ApiError> {
     let mut text = Brief { text: Vec::with_capacity(128), is_full: false };
     match serde_json::to_writer(&mut text, value) {
@@ -98,10 +95,10 @@ pub(super) fn encode_brief(value: &impl Serialize) -> Result<Option<Vec<u8>>, Ap
 }
 
 fn not_encoded(error: &serde_json::Error) -> ApiError {
-    ApiError::Internal(format!("an answer does not encode: {error}"))
+    ApiError::Internal(format!("cannot encode the answer: {error}"))
 }
 
-/// A text that takes so much and no more.
+/// A buffer with a limited capacity.
 struct Brief {
     text: Vec<u8>,
     is_full: bool,
@@ -122,18 +119,18 @@ impl Write for Brief {
     }
 }
 
-/// Makes the text of an answer, which the account holds.
+/// Encodes an answer, charging its account.
 type Encode = Box<dyn FnOnce(&Arc<Account>) -> Result<Vec<u8>, ApiError> + Send>;
 
-/// What a large answer carries until it has a text. It is taken once; that it can be cloned and shared is for the map of
-/// extensions alone.
+/// The encoder of a large answer, in its extensions until it is encoded. It is taken once; it is `Clone` only
+/// because extensions require that.
 #[derive(Clone)]
 struct Unencoded(Arc<Mutex<Option<Encode>>>);
 
-/// An answer whose value is encoded by [`encoded`].
+/// An answer whose value is encoded later, by [`encoded`].
 pub(super) fn left_for_later(mut response: Response, value: impl Serialize + Send + 'static) -> Response {
     let encode: Encode = Box::new(move |account| {
-        let mut text = Held { text: Vec::new(), meter: Meter::new(Some(account)), refused: None };
+        let mut text = EncodedText { text: Vec::new(), meter: Meter::new(Some(account)), refused: None };
         let outcome = serde_json::to_writer(&mut text, &value);
         match (outcome, text.refused) {
             (Ok(()), _) => Ok(text.text),
@@ -145,14 +142,14 @@ pub(super) fn left_for_later(mut response: Response, value: impl Serialize + Sen
     response
 }
 
-/// The same answer, with its text if it has none yet.
+/// The same answer, encoded if it was not yet.
 pub(super) async fn encoded(mut response: Response, app: &AppState, account: Arc<Account>) -> Response {
     let left: Option<Unencoded> = response.extensions_mut().remove();
     let Some(encode) = left.and_then(|Unencoded(encode)| encode.lock().take()) else { return response };
     let asker = account.asker();
     let work = move || {
         let text = encode(&account)?;
-        // The value is gone, and so is what the request was made of.
+        // The value and the request have been dropped.
         account.shrink_to(text.capacity());
         Ok::<_, ApiError>(Sending { text: text.into(), _account: account })
     };
@@ -165,14 +162,14 @@ pub(super) async fn encoded(mut response: Response, app: &AppState, account: Arc
     }
 }
 
-/// A text that grows on an account.
-struct Held {
+/// A buffer that charges an account as it grows.
+struct EncodedText {
     text: Vec<u8>,
     meter: Meter,
     refused: Option<NoRoom>,
 }
 
-impl Write for Held {
+impl Write for EncodedText {
     fn write(&mut self, part: &[u8]) -> io::Result<usize> {
         let length = self.text.len() + part.len();
         if length > self.text.capacity() {
@@ -192,7 +189,7 @@ impl Write for Held {
     }
 }
 
-/// A large answer on its way, part by part; the account holds it until the last part has been taken.
+/// A large answer that is being sent in parts; its account is charged until the last part has been taken.
 struct Sending {
     text: Bytes,
     _account: Arc<Account>,

@@ -1,4 +1,4 @@
-//! The HTTP side: requests in, the engine's answers out, and nothing in between.
+//! The HTTP interface: requests in, the engine's answers out.
 //!
 //! A handler decodes, calls the engine and encodes; it decides nothing. Which file holds which endpoint:
 //!
@@ -16,11 +16,11 @@
 //!
 //! ```text
 //! connection (serve) ─→ edge: id, span, seat, time, panics ─→ key (auth), rate ─→ body (json) ─→ handler ─→ engine
-//!                                                    what is large, in and out (large, stream): memory, turns
+//!                                                    large bodies and answers (large, stream): memory, turns
 //! ```
 //!
-//! Afterwards every answer is JSON, every error has a `message`, and every answer has a request id and
-//! its duration. There is one layer around all routes, `edge`, and the rest are extractors: a check costs
+//! Afterwards every answer is JSON, every error has a `message`, and every answer has a request id and its
+//! duration. A single layer, `edge`, wraps all routes; everything else is an extractor, so a check costs only
 //! a handful of allocations on its way to the engine.
 
 mod accept;
@@ -33,6 +33,7 @@ mod headers;
 mod json;
 mod large;
 mod local;
+mod malformed;
 mod metrics;
 mod openapi;
 mod page;
@@ -41,7 +42,7 @@ mod parity;
 mod policy;
 mod queries;
 mod rate;
-mod refusal;
+
 mod seats;
 mod serve;
 mod status;
@@ -50,78 +51,69 @@ mod tls;
 mod traces;
 mod values;
 
-use std::{
-    panic::{AssertUnwindSafe, catch_unwind},
-    pin::pin,
-    sync::Arc,
-    task::Poll,
-    time::Instant,
-};
+pub use auth::DEVELOPMENT_KEY;
+pub use code::ErrorCode;
+pub use serve::{serve, serve_metrics};
+pub use tls::{Tls, TlsError};
 
-use axum::{
-    Router,
-    extract::{MatchedPath, Request, State},
-    http::Method,
-    middleware::{Next, from_fn_with_state},
-    response::{IntoResponse, Response},
-};
+use crate::config::{Config, Secret};
+use crate::engine::Engine;
+use crate::share::{Account, Budget, Turns};
+use auth::FixedKey;
+use axum::Router;
+use axum::extract::{MatchedPath, Request, State};
+use axum::http::Method;
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::{IntoResponse, Response};
+use error::{ApiError, PolicyError};
+use headers::RequestId;
+use metrics::{Metrics, Refused, UNKNOWN_PATH};
+use parity::Decisions;
 use parking_lot::RwLock;
+use rate::Rates;
 use rustc_hash::FxHashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::Instant;
 use tokio::sync::Semaphore;
-use tracing::{Instrument, field::Empty};
+use tracing::Instrument;
+use tracing::field::Empty;
 use utoipa_axum::router::OpenApiRouter;
 
-pub use self::{
-    auth::DEVELOPMENT_KEY,
-    code::ErrorCode,
-    serve::{serve, serve_metrics},
-    tls::{Tls, TlsError},
-};
-use self::{
-    auth::FixedKey,
-    error::{ApiError, PolicyError},
-    headers::RequestId,
-    metrics::{Metrics, Refused, UNKNOWN_PATH},
-    parity::Decisions,
-    rate::Rates,
-};
-use crate::{
-    config::{Config, Secret},
-    engine::Engine,
-    share::{Account, Budget, Turns},
-};
-
-/// The path of every endpoint but the two probes starts with this.
+/// The path prefix of every endpoint but the probes and metrics.
 const PREFIX: &str = "/api";
 
-/// The environment that there is without any setup: that of the development key, so that what was tried
-/// with it stays in place when real keys follow.
+/// The environment that exists without any setup. It is that of the development key, so its content is still
+/// there when real keys follow.
 pub const DEFAULT_ENVIRONMENT: &str = "0123456789";
 
-/// The name of the lines that say how requests were answered, for filters of the log.
+/// The target of log lines about answered requests, for filters of the log.
 const REQUEST_LOG: &str = "portcullis::requests";
 
-/// A policy and its facts, apart from those of every other environment.
+/// A policy and its facts, separate from those of every other environment.
 #[derive(Debug)]
 pub struct Environment {
     /// Its name, which is the second part of its keys.
     pub name: String,
-    /// What answers for it.
+    /// Its engine.
     pub engine: Engine,
 }
 
-/// What every request shares.
+/// The state that all requests share.
 #[derive(Debug)]
 pub struct AppState {
     config: Config,
-    /// More may come while it serves; none goes.
+    /// Environments may be added while the service runs, but not removed.
     environments: RwLock<FxHashMap<String, Arc<Environment>>>,
     fixed_keys: Vec<FixedKey>,
     seats: Semaphore,
     budget: Arc<Budget>,
-    /// Answers that are read from the store while they are sent; one key may have as many as are left to others.
+    /// The budget of answers that are read from the store while they are sent. One key may have as many as it
+    /// leaves to others.
     streams: Arc<Budget>,
-    /// Where long work waits its turn, here and in the engines.
+    /// The turns of long work, here and in the engines.
     turns: Arc<Turns>,
     rates: Option<Rates>,
     decisions: Decisions,
@@ -130,7 +122,7 @@ pub struct AppState {
 }
 
 impl AppState {
-    /// The state of a service with these environments; the configuration's keys open the first.
+    /// The state of a service with these environments. Keys from the configuration give access to the first.
     pub fn new(config: Config, environments: impl IntoIterator<Item = Environment>) -> Self {
         let environments: Vec<_> = environments.into_iter().map(Arc::new).collect();
         let turns = environments.first().map(|first| Arc::clone(first.engine.turns()));
@@ -165,23 +157,23 @@ impl AppState {
         }
     }
 
-    /// The same, spoken to over TLS.
+    /// Enables TLS.
     #[must_use]
     pub fn with_tls(self, tls: Arc<Tls>) -> Self {
         Self { tls: Some(tls), ..self }
     }
 
-    /// Answers for one more environment from now on.
+    /// Adds an environment.
     pub fn add(&self, environment: Environment) {
         self.environments.write().insert(environment.name.clone(), Arc::new(environment));
     }
 
-    /// Ends what the environments work at, for a shutdown that has waited long enough.
+    /// Cancels the environments' questions, for a shutdown that has waited long enough.
     fn end_questions(&self) {
         self.environments.read().values().for_each(|environment| environment.engine.end_questions());
     }
 
-    /// The environment of this name.
+    /// The environment with this name.
     pub fn environment(&self, name: &str) -> Option<Arc<Environment>> {
         self.environments.read().get(name).cloned()
     }
@@ -201,7 +193,7 @@ fn routes() -> OpenApiRouter<Arc<AppState>> {
     OpenApiRouter::new().nest(PREFIX, api).merge(status::probes()).merge(metrics::router())
 }
 
-/// Every path with its handlers, inside the one layer.
+/// Every path with its handlers, wrapped in the layer.
 pub(crate) fn router(app: Arc<AppState>) -> Router {
     Router::from(routes())
         .fallback(async || ApiError::NotFound("no such path".to_owned()))
@@ -210,13 +202,13 @@ pub(crate) fn router(app: Arc<AppState>) -> Router {
         .with_state(app)
 }
 
-/// Gives a request its id, its span, a seat and a time limit, and its answer the headers of all answers.
+/// Gives a request its id, span, seat and time limit, and its answer the common headers.
 async fn edge(State(app): State<Arc<AppState>>, mut request: Request, next: Next) -> Response {
     let started = Instant::now();
     let id = RequestId::of(request.headers());
     id.note(request.headers_mut());
     let method = request.method().clone();
-    // The path as it is declared: what a client wrote into it does not reach the log.
+    // The declared path: the client's own text must not reach the log.
     let path = request.extensions().get::<MatchedPath>().cloned();
     let traced = app.config.otlp_endpoint.is_some();
     let span = if traced {
@@ -250,7 +242,7 @@ async fn edge(State(app): State<Arc<AppState>>, mut request: Request, next: Next
     response
 }
 
-/// The handler's answer, or the one of a limit or a panic that came first.
+/// The handler's answer, or that of an exceeded limit or a panic.
 async fn within_limits(app: &AppState, mut request: Request, next: Next) -> Result<Response, ApiError> {
     let Ok(_seat) = app.seats.try_acquire() else {
         app.metrics.refused(Refused::Concurrency);
@@ -260,7 +252,7 @@ async fn within_limits(app: &AppState, mut request: Request, next: Next) -> Resu
     request.extensions_mut().insert(Arc::clone(&account));
     let mut handler = pin!(async { large::encoded(next.run(request).await, app, account).await });
     let guarded = std::future::poll_fn(|context| {
-        // A handler that panicked is never polled again, so nobody sees what it left half done.
+        // A handler that panicked is never polled again, so its inconsistent state is never seen.
         match catch_unwind(AssertUnwindSafe(|| handler.as_mut().poll(context))) {
             Ok(poll) => poll.map(Ok),
             Err(_) => Poll::Ready(Err(ApiError::Internal("a handler panicked".to_owned()))),
@@ -268,18 +260,18 @@ async fn within_limits(app: &AppState, mut request: Request, next: Next) -> Resu
     });
     tokio::time::timeout(app.config.request_time, guarded).await.unwrap_or_else(|_| {
         app.metrics.refused(Refused::Time);
-        Err(ApiError::Unavailable("a request took longer than its time".to_owned()))
+        Err(ApiError::Unavailable("the request timed out".to_owned()))
     })
 }
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
-    use axum::{body::Body, http::StatusCode, routing::get};
-    use tower::ServiceExt;
-
     use super::*;
+    use axum::body::Body;
+    use axum::http::StatusCode;
+    use axum::routing::get;
+    use std::time::Duration;
+    use tower::ServiceExt;
 
     /// The status and the body of a handler's answer, through the layer.
     async fn answered(config: Config, path: &str) -> (StatusCode, String) {

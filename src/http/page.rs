@@ -1,48 +1,48 @@
-//! Page tokens: where a list goes on, in a form that only its own question accepts.
+//! Page tokens: where a list continues, bound to its question.
 //!
 //! In: a list question and the last id of a page. Out: an opaque text that a client sends back. A token
-//! holds the page size and that id, so the server keeps nothing and a restart changes nothing; and an
-//! HMAC under the store's secret over both, the environment and the question, so a token of another
-//! question, another environment or another maker is refused. Pages continue after an id, not at a
-//! count, therefore writes between two pages neither repeat nor skip an id that stays allowed.
-
-use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
-use hmac::{Hmac, KeyInit, Mac};
-use sha2::Sha256;
+//! contains the page size and that id, so the server stores nothing and tokens survive a restart. It also
+//! contains an HMAC under the store's secret over both, the environment and the question, so tokens of
+//! another question or environment, and forged ones, are refused. Pages continue after an id, not at a row
+//! number, so writes between two pages neither repeat nor skip an id that stays allowed.
 
 use super::error::ApiError;
 use crate::engine::{Fact, Value};
+use base64::Engine as _;
+use base64::prelude::BASE64_URL_SAFE_NO_PAD;
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::Sha256;
 
-/// The least page size that may be asked for.
-pub(super) const LEAST_PAGE: usize = 10_000;
+/// The smallest page size that may be requested.
+pub(super) const MIN_PAGE: usize = 10_000;
 
-/// The most ids of one page: what is asked beyond is answered with this many and a token.
-const MOST_PAGE: usize = 1_000_000;
+/// The largest page; a request for more gets this many ids and a token.
+const MAX_PAGE: usize = 1_000_000;
 
-/// The layout of a token and the order of the ids that it continues, its first byte. Version 1 was of ids in the order of
-/// their bytes.
+/// The version of the tokens' layout and of the order of ids, the first byte of a token. Version 1 ordered
+/// ids by their bytes.
 const VERSION: u8 = 2;
 
 const TAG: usize = 32;
 
 /// Where a page starts and how long it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct PagePosition {
     pub(super) size: usize,
     pub(super) after: Option<String>,
 }
 
-impl Place {
-    /// The first page of the asked size.
+impl PagePosition {
+    /// The first page of this size.
     pub(super) fn first(size: usize) -> Result<Self, ApiError> {
-        if size < LEAST_PAGE {
-            return Err(ApiError::BadRequest(format!("`page_size`: {size} is less than {LEAST_PAGE}")));
+        if size < MIN_PAGE {
+            return Err(ApiError::BadRequest(format!("`page_size`: {size} is less than {MIN_PAGE}")));
         }
-        Ok(Self { size: size.min(MOST_PAGE), after: None })
+        Ok(Self { size: size.min(MAX_PAGE), after: None })
     }
 }
 
-/// A list question, as far as a token is bound to it.
+/// The parts of a list question to which a token is bound.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bound<'a> {
     pub(super) environment: &'a str,
@@ -53,7 +53,7 @@ pub(super) struct Bound<'a> {
 }
 
 impl Bound<'_> {
-    /// The token of the page that follows `after`.
+    /// The token of the page after `after`.
     pub(super) fn token(&self, secret: &[u8], size: usize, after: &str) -> String {
         let mut token = vec![VERSION];
         token.extend_from_slice(&(size as u64).to_be_bytes());
@@ -63,27 +63,27 @@ impl Bound<'_> {
         BASE64_URL_SAFE_NO_PAD.encode(token)
     }
 
-    /// The place that a token names.
-    pub(super) fn open(&self, secret: &[u8], token: &str) -> Result<Place, ApiError> {
+    /// The position in a token.
+    pub(super) fn open(&self, secret: &[u8], token: &str) -> Result<PagePosition, ApiError> {
         self.verified(secret, token).ok_or_else(|| {
             ApiError::BadRequest("`page_token` is damaged or belongs to another question".to_owned())
         })
     }
 
-    fn verified(&self, secret: &[u8], token: &str) -> Option<Place> {
+    fn verified(&self, secret: &[u8], token: &str) -> Option<PagePosition> {
         let bytes = BASE64_URL_SAFE_NO_PAD.decode(token).ok()?;
         let (signed, tag) = bytes.split_at_checked(bytes.len().checked_sub(TAG)?)?;
         self.mac(secret, signed).verify_slice(tag).ok()?;
         let (&[version], rest) = signed.split_first_chunk()?;
         let (size, after) = rest.split_first_chunk()?;
         let after = std::str::from_utf8(after).ok()?;
-        let place = Place { size: usize::from_be_bytes(*size), after: Some(after.to_owned()) };
+        let place = PagePosition { size: usize::from_be_bytes(*size), after: Some(after.to_owned()) };
         (version == VERSION).then_some(place)
     }
 
-    /// The HMAC over everything a token is bound to; each part is preceded by its length.
+    /// The HMAC over everything to which a token is bound, each part preceded by its length.
     fn mac(&self, secret: &[u8], signed: &[u8]) -> Hmac<Sha256> {
-        // A key of HMAC may have any length, so a fresh state is only a formality.
+        // An HMAC key may have any length, so this cannot fail.
         let mut mac = Hmac::<Sha256>::new_from_slice(secret).unwrap_or_else(|_| Hmac::new(&[0; 64].into()));
         let mut part = |bytes: &[u8]| {
             mac.update(&(bytes.len() as u64).to_be_bytes());
@@ -105,7 +105,7 @@ impl Bound<'_> {
     }
 }
 
-/// The context in an order of its own, so that a client may send it in any.
+/// The context facts in a fixed order, so that clients may send them in any.
 fn sorted(context: &[Fact]) -> Vec<&Fact> {
     let mut facts: Vec<&Fact> = context.iter().collect();
     facts.sort_by(|a, b| {
@@ -140,7 +140,7 @@ mod tests {
         for after in ["", "doc-7", "ümläut", "'; DROP TABLE facts; --"] {
             let token = bound(&ada, &[]).token(SECRET, 12_345, after);
             let place = bound(&ada, &[]).open(SECRET, &token).unwrap();
-            assert_eq!(place, Place { size: 12_345, after: Some(after.into()) });
+            assert_eq!(place, PagePosition { size: 12_345, after: Some(after.into()) });
         }
     }
 
@@ -188,8 +188,8 @@ mod tests {
 
     #[test]
     fn a_page_has_a_least_size() {
-        assert!(Place::first(9_999).is_err());
-        assert_eq!(Place::first(10_000).unwrap().size, 10_000);
-        assert_eq!(Place::first(usize::MAX).unwrap().size, MOST_PAGE);
+        assert!(PagePosition::first(9_999).is_err());
+        assert_eq!(PagePosition::first(10_000).unwrap().size, 10_000);
+        assert_eq!(PagePosition::first(usize::MAX).unwrap().size, MAX_PAGE);
     }
 }

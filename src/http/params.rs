@@ -1,16 +1,15 @@
 //! Parameters after the `?` of a path.
 //!
-//! Only the names that an endpoint knows count; others are left alone, as clients add their own.
+//! Unknown names are ignored, because clients add their own.
 
-use axum::{extract::Query, http::Uri};
-use utoipa::{
-    IntoParams, PartialSchema,
-    openapi::path::{Parameter, ParameterBuilder, ParameterIn},
-};
+use super::error::ApiError;
+use super::openapi::Text;
+use axum::extract::Query;
+use axum::http::Uri;
+use utoipa::openapi::path::{Parameter, ParameterBuilder, ParameterIn};
+use utoipa::{IntoParams, PartialSchema};
 
-use super::{error::ApiError, openapi::Text};
-
-/// Arguments of one fact: a position beyond them is a mistake of the requester.
+/// The maximum number of arguments of a fact; positions beyond it are a mistake of the client.
 pub(super) const MAX_ARGS: usize = 5;
 
 /// The parameters of `GET /facts`, for its description.
@@ -37,7 +36,7 @@ impl IntoParams for FactsQuery {
     }
 }
 
-/// All parameters, decoded, in their order.
+/// All parameters, decoded, in order.
 pub(super) fn pairs(uri: &Uri) -> Result<Vec<(String, String)>, ApiError> {
     match Query::try_from_uri(uri) {
         Ok(Query(pairs)) => Ok(pairs),
@@ -45,12 +44,12 @@ pub(super) fn pairs(uri: &Uri) -> Result<Vec<(String, String)>, ApiError> {
     }
 }
 
-/// The last value of a name.
+/// The last value with this name.
 fn value<'a>(pairs: &'a [(String, String)], name: &str) -> Option<&'a str> {
     pairs.iter().rev().find(|(other, _)| other == name).map(|(_, value)| value.as_str())
 }
 
-/// A switch, off unless it is there; clients write it in any case.
+/// A switch, off by default; clients write it in upper or lower case.
 pub(super) fn flag(pairs: &[(String, String)], name: &str) -> Result<bool, ApiError> {
     match value(pairs, name) {
         None => Ok(false),

@@ -1,44 +1,40 @@
-//! `/expect`: whether a decision was the one that the application expected.
+//! `/expect`: compares decisions with what the application expected.
 //!
-//! An application that moves to this service asks both its own code and us, and reports afterwards, under
-//! the id of the request, what its own code had said. The decisions of the latest requests are kept for that,
-//! a bounded number for each environment, in memory: a report comes within moments or never. What is found
-//! goes to the log, with the request's id and neither actor nor resource. A report about a request that was
-//! no check, whose SQL the application ran itself, or that is too long ago is answered all the same, since
-//! the clients send reports on the side and nobody would see an error.
+//! An application that migrates to this service asks both its own code and the service, and then reports the
+//! decision of its own code under the id of the request. For this, the latest decisions of each environment
+//! are kept in memory: a report comes within moments or never. The result is logged with the request's id,
+//! but without actor and resource. Reports about other requests, about SQL that the application ran itself,
+//! or that come too late succeed too, because clients send them in the background and no one would see an
+//! error.
 
-use std::{
-    collections::{HashMap, VecDeque},
-    sync::Arc,
-};
-
+use super::AppState;
+use super::auth::ReadAccess;
+use super::headers::RequestId;
+use super::json::{Json, Message, Object};
 use axum::extract::State;
 use parking_lot::{Mutex, RwLock};
 use rustc_hash::FxHashMap;
 use serde::Deserialize;
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
 use utoipa::ToSchema;
-use utoipa_axum::{router::OpenApiRouter, routes};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
-use super::{
-    AppState,
-    auth::ReadAccess,
-    headers::RequestId,
-    json::{Json, Message, Object},
-};
-
-/// The decisions that are kept for each environment; some minutes of a busy service, some hundred bytes each.
+/// How many decisions are kept for each environment: a few minutes of a busy service, a few hundred bytes
+/// each.
 const KEPT: usize = 10_000;
 
 pub(super) fn router() -> OpenApiRouter<Arc<AppState>> {
     OpenApiRouter::new().routes(routes!(expect))
 }
 
-/// The latest decisions of every environment, from its first one on.
+/// The latest decisions of every environment.
 #[derive(Debug, Default)]
 pub(super) struct Decisions(RwLock<FxHashMap<String, Mutex<Latest>>>);
 
 impl Decisions {
-    /// Keeps a decision, and forgets the oldest one if there are many.
+    /// Keeps a decision, and drops the oldest one if there are too many.
     pub(super) fn keep(&self, environment: &str, request: &RequestId, allowed: bool) {
         if let Some(latest) = self.0.read().get(environment) {
             latest.lock().keep(request.as_str(), allowed);
@@ -57,9 +53,9 @@ impl Decisions {
 /// The latest decisions of one environment.
 #[derive(Debug, Default)]
 struct Latest {
-    /// By request; its hash is seeded, because the ids are the clients' own.
+    /// By request; the hash is seeded, because clients choose the ids.
     allowed: HashMap<Arc<str>, bool>,
-    /// The requests, oldest first, each once.
+    /// The distinct requests, oldest first.
     order: VecDeque<Arc<str>>,
 }
 
@@ -85,11 +81,11 @@ impl Latest {
 struct ExpectIn {
     /// The `X-Request-ID` of a check.
     request_id: String,
-    /// Its decision as the application would have it.
+    /// The decision that the application expected.
     expected: bool,
 }
 
-/// Report which decision was expected of an earlier check
+/// Report the expected decision of an earlier check
 #[utoipa::path(
     post,
     path = "/expect",
@@ -108,8 +104,8 @@ async fn expect(
         tracing::info!(of = request_id, expected, agreed, "expectation");
         if agreed { "recorded: agreed" } else { "recorded: disagreed" }
     } else {
-        tracing::info!(expected, "expectation of a decision that is not known");
-        "not recorded: no decision is known under this request id any more"
+        tracing::info!(expected, "expected decision of an unknown request");
+        "not recorded: no decision is known for this request id"
     };
     Json(Message { message: message.to_owned() })
 }

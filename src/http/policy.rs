@@ -1,35 +1,31 @@
 //! Endpoints that replace and read the policy.
 //!
-//! A refused policy leaves the active one as it was. `POST /policy` has its own form of errors, for which
-//! even its extractors run inside the handler.
+//! A refused policy leaves the active one unchanged. `POST /policy` has its own form of errors, so even its
+//! extractors run inside the handler.
 
-use std::{collections::BTreeMap, sync::Arc};
-
-use axum::{
-    extract::{FromRequest, FromRequestParts, Request, State},
-    http::{StatusCode, Uri},
-    response::{IntoResponse, Response},
-};
-use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
-use utoipa_axum::{router::OpenApiRouter, routes};
-
-use super::{
-    AppState, PREFIX,
-    auth::{ReadAccess, WriteAccess},
-    error::{ApiError, PolicyError, PolicyErrorBody},
-    headers::Offset,
-    json::{Json, Message, Object, with_status},
-    openapi::{EXAMPLE, Error, Text},
-    params::{flag, pairs, version},
-};
+use super::auth::{ReadAccess, WriteAccess};
+use super::error::{ApiError, PolicyError, PolicyErrorBody};
+use super::headers::Offset;
+use super::json::{Json, Message, Object, with_status};
+use super::openapi::{EXAMPLE, Error, Text};
+use super::params::{flag, pairs, version};
+use super::{AppState, PREFIX};
 use crate::engine::{PolicyChange, PolicyOptions};
+use axum::extract::{FromRequest, FromRequestParts, Request, State};
+use axum::http::{StatusCode, Uri};
+use axum::response::{IntoResponse, Response};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
 pub(super) fn router() -> OpenApiRouter<Arc<AppState>> {
     OpenApiRouter::new().routes(routes!(read, replace)).routes(routes!(metadata))
 }
 
-/// Whether this is the path of a policy, where errors have a form of their own.
+/// Whether this is the path of the policy, where errors have their own form.
 pub(super) fn is_at(path: &str) -> bool {
     path.strip_prefix(PREFIX) == Some("/policy")
 }
@@ -40,13 +36,13 @@ struct PolicyIn {
     /// The complete text of the policy.
     #[schema(value_type = Text)]
     src: String,
-    /// The name of its file; `policy.polar` if there is none.
+    /// The name of its file; `policy.polar` by default.
     filename: Option<String>,
 }
 
 /// Replace the policy
 ///
-/// A policy that does not validate, or whose tests fail, is refused, and the active one stays as it was.
+/// A policy that does not validate, or whose tests fail, is refused, and the active one stays unchanged.
 #[utoipa::path(
     post,
     path = "/policy",
@@ -64,7 +60,7 @@ struct PolicyIn {
     })),
     responses(
         (status = 200, description = "The policy is active", body = Message, example = json!({"message": "The policy was updated."})),
-        (status = 202, description = "The policy was active before", body = Message, example = json!({"message": "The policy was not updated because it is unchanged."})),
+        (status = 202, description = "The policy was already active", body = Message, example = json!({"message": "The policy was not updated because it is unchanged."})),
         (status = 400, description = "The policy is refused, or the request is wrong", body = PolicyErrorBody, example = json!({
             "error_type": "Generic", "message": "malformed JSON: EOF while parsing an object at line 1 column 1",
             "code": "invalid_json",
@@ -88,7 +84,7 @@ async fn replace(State(app): State<Arc<AppState>>, request: Request) -> Result<R
         let text = format!("the policy has {n_bytes} bytes, more than the limit of {limit}");
         return Err(ApiError::TooLarge(text).into());
     }
-    // The clients send an empty one; a diagnostic reads better with a name.
+    // Clients send an empty name; diagnostics need one.
     let named = sent.filename.filter(|name| !name.is_empty());
     let filename = named.unwrap_or_else(|| "policy.polar".to_owned());
     let outcome = environment.engine.set_policy(sent.src, filename, options).await?;
@@ -121,7 +117,7 @@ struct PolicyOut {
     path = "/policy",
     operation_id = "get_policy",
     tag = "Policy",
-    params(("id" = Option<u64>, Query, description = "The version; the active one if there is none")),
+    params(("id" = Option<u64>, Query, description = "The version; by default the active one")),
     responses(
         (status = 200, description = "The policy", body = PolicyOut, example = json!({"policy": {"filename": "policy.polar", "src": EXAMPLE}})),
         (status = 404, description = "No such version", body = Error),
@@ -134,7 +130,7 @@ async fn read(ReadAccess(environment): ReadAccess, uri: Uri) -> Result<Json<Poli
     Ok(Json(PolicyOut { policy }))
 }
 
-/// The name under which the global block stands among the others.
+/// The name of the global block among the others.
 const GLOBAL: &str = "global";
 
 /// What one actor or resource block declares.
@@ -143,14 +139,14 @@ const GLOBAL: &str = "global";
 struct BlockOut {
     roles: Vec<String>,
     permissions: Vec<String>,
-    /// From the name of each to the type of what it relates to.
+    /// The type that each relation leads to, by its name.
     relations: BTreeMap<String, String>,
 }
 
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Metadata)]
 struct BlocksOut {
-    /// By type; `global` is always there.
+    /// By type; `global` is always present.
     resources: BTreeMap<String, BlockOut>,
 }
 
@@ -167,8 +163,8 @@ struct MetadataOut {
     operation_id = "get_policy_metadata",
     tag = "Policy",
     params(
-        ("id" = Option<u64>, Query, description = "The version; the active one if there is none"),
-        ("version" = Option<u64>, Query, description = "Another name of `id`, which counts if both are there"),
+        ("id" = Option<u64>, Query, description = "The version; by default the active one"),
+        ("version" = Option<u64>, Query, description = "An alias of `id`, which takes precedence"),
     ),
     responses(
         (status = 200, description = "Roles, permissions and relations", body = MetadataOut, example = json!({"metadata": {"resources": {
@@ -183,7 +179,7 @@ struct MetadataOut {
 async fn metadata(ReadAccess(environment): ReadAccess, uri: Uri) -> Result<Json<MetadataOut>, ApiError> {
     let id = version(&pairs(&uri)?, &["id", "version"])?;
     let blocks = environment.engine.metadata(id).await?;
-    // The clients read the entry of the global block whether a policy has one or not.
+    // Clients read the entry of the global block even if the policy has none.
     let mut resources = BTreeMap::from([(GLOBAL.to_owned(), BlockOut::default())]);
     for block in blocks {
         let relations = block.relations.into_iter().collect();

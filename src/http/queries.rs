@@ -1,23 +1,22 @@
-//! Endpoints that ask any predicate of the policy, not only `allow`.
+//! Endpoints that query any predicate of the policy, not only `allow`.
 //!
-//! `/query` asks one predicate and answers with facts, `/evaluate_query` a conjunction over named variables
-//! and answers with their values. What is free in an answer, because it holds for every value, has the id `null`, or is it.
+//! `/query` asks about one predicate and answers with facts, `/evaluate_query` about a conjunction over named
+//! variables and answers with their values. A part of an answer that holds for every value is `null`, or has
+//! the id `null`.
 
-use std::{collections::BTreeMap, sync::Arc};
-
-use serde::Deserialize;
-use utoipa::ToSchema;
-use utoipa_axum::{router::OpenApiRouter, routes};
-
-use super::{
-    AppState,
-    auth::ReadAccess,
-    error::ApiError,
-    json::{Json, Object, Results},
-    openapi::{Call as CallShape, Name, Text},
-    values::{FactIn, FactOut, FactsIn, PatternIn, facts},
-};
+use super::AppState;
+use super::auth::ReadAccess;
+use super::error::ApiError;
+use super::json::{Json, Object, Results};
+use super::openapi::{Call as CallShape, Name, Text};
+use super::values::{FactIn, FactOut, FactsIn, PatternIn, facts};
 use crate::engine::{EvaluateQuery, EvaluateVar};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
 pub(super) fn router() -> OpenApiRouter<Arc<AppState>> {
     OpenApiRouter::new().routes(routes!(query)).routes(routes!(evaluate))
@@ -26,7 +25,7 @@ pub(super) fn router() -> OpenApiRouter<Arc<AppState>> {
 #[derive(Debug, Deserialize, ToSchema)]
 #[schema(as = QueryRequest)]
 struct QueryIn {
-    /// A predicate of the policy, with wildcards for what is asked.
+    /// A predicate of the policy, with wildcards for the values asked for.
     #[schema(value_type = PatternIn)]
     fact: Object<PatternIn>,
     /// Facts that count for this request alone.
@@ -34,9 +33,9 @@ struct QueryIn {
     context_facts: FactsIn,
 }
 
-/// Ask one predicate of the policy
+/// Query one predicate of the policy
 ///
-/// Other than `GET /facts` it tells what follows from the stored facts as well.
+/// Unlike `GET /facts`, it also returns facts that follow from the stored ones by the policy.
 #[utoipa::path(
     post,
     path = "/query",
@@ -60,7 +59,7 @@ async fn query(
     Ok(Json(Results { results }))
 }
 
-/// A predicate's name and the variables it is called with.
+/// A predicate's name and the variables of the call.
 type Call = (String, Vec<String>);
 
 /// A conjunction of calls over variables.
@@ -69,10 +68,10 @@ type Call = (String, Vec<String>);
 pub(super) struct EvaluateIn {
     #[schema(value_type = CallShape)]
     predicate: Call,
-    /// Further predicates that have to hold of the same values.
+    /// Further predicates that must hold for the same values.
     #[schema(value_type = Option<Vec<CallShape>>)]
     calls: Option<Vec<Call>>,
-    /// What is known of each variable; every variable has to be here.
+    /// What is known of each variable; every variable must be listed.
     #[schema(value_type = Option<BTreeMap<String, ConstraintIn>>)]
     constraints: Option<BTreeMap<String, Object<ConstraintIn>>>,
     /// Facts that count for this request alone.
@@ -81,7 +80,7 @@ pub(super) struct EvaluateIn {
 }
 
 impl EvaluateIn {
-    /// The conjunction without its context.
+    /// The conjunction without its context facts.
     pub(super) fn query(self) -> EvaluateQuery {
         let constraints = self.constraints.unwrap_or_default().into_iter();
         EvaluateQuery {
@@ -93,23 +92,23 @@ impl EvaluateIn {
     }
 }
 
-/// What is known of a variable: its type, and perhaps which ids it may have.
+/// What is known of a variable: its type, and optionally its possible ids.
 #[derive(Debug, Deserialize, ToSchema)]
 #[schema(as = Constraint)]
 struct ConstraintIn {
-    /// Its type, exactly: neither `Actor` nor `Resource`.
+    /// Its exact type; not `Actor` or `Resource`.
     #[serde(rename = "type")]
     #[schema(value_type = Name)]
     ty: String,
-    /// The ids that it may have; all ids if null.
+    /// Its possible ids; null for any.
     #[schema(value_type = Option<Vec<Text>>)]
     ids: Option<Vec<String>>,
 }
 
 /// One answer: the value of each variable.
-type Binding = BTreeMap<String, Option<String>>;
+type AssignmentOut = BTreeMap<String, Option<String>>;
 
-/// Ask for the values of variables of which predicates hold
+/// Find the values of variables for which predicates hold
 #[utoipa::path(
     post,
     path = "/evaluate_query",
@@ -127,7 +126,7 @@ type Binding = BTreeMap<String, Option<String>>;
     })),
     responses((
         status = 200,
-        description = "The values of the variables, one object an answer; null where every value would do",
+        description = "The values of the variables, one object for each answer; null means any value",
         body = Results<BTreeMap<String, Option<String>>>,
         example = json!({"results": [{"action": "read", "actor": "alice", "repository": "docs"}]}),
     )),
@@ -135,7 +134,7 @@ type Binding = BTreeMap<String, Option<String>>;
 async fn evaluate(
     ReadAccess(environment): ReadAccess,
     Json(Object(mut asked)): Json<Object<EvaluateIn>>,
-) -> Result<Json<Results<Binding>>, ApiError> {
+) -> Result<Json<Results<AssignmentOut>>, ApiError> {
     let context = facts(asked.context_facts.take());
     Ok(Json(Results { results: environment.engine.evaluate(asked.query(), context).await? }))
 }

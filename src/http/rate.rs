@@ -1,22 +1,20 @@
-//! How often a key may ask.
+//! The rate limit of keys.
 //!
-//! In: the digest of a key that is known to be good, for each request. Out: nothing, or after how long the next request
-//! of that key would be within its rate. Only good keys are counted, so there are never more counters than
-//! keys, and who has no key can neither fill the memory nor use up what another key may ask.
-
-use std::{fmt, num::NonZeroU32, time::Duration};
-
-use governor::{
-    DefaultKeyedRateLimiter, Quota, RateLimiter,
-    clock::{Clock, DefaultClock},
-};
+//! In: for each request, the digest of its valid key. Out: nothing, or how long to wait until the next
+//! request is within the rate. Only valid keys are counted, so there are never more counters than keys, and
+//! clients without a key can neither fill the memory nor use up the rate of others.
 
 use super::error::ApiError;
+use governor::clock::{Clock, DefaultClock};
+use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
+use std::fmt;
+use std::num::NonZeroU32;
+use std::time::Duration;
 
-/// A key's digest. Keys that are not good never come as far as the map, so nobody learns from how long it looks.
+/// A key's digest. Invalid keys are never looked up, so the timing of look-ups reveals nothing.
 pub(super) type Digest = [u8; 32];
 
-/// The rate of all keys, each counted for itself.
+/// The rate limit, counted for each key separately.
 pub(super) struct Rates {
     each_second: NonZeroU32,
     limiter: DefaultKeyedRateLimiter<Digest>,
@@ -24,7 +22,7 @@ pub(super) struct Rates {
 }
 
 impl Rates {
-    /// So many requests a second in the long run, and so many at once.
+    /// A limit of requests a second on average, and of requests at once.
     pub(super) fn new(each_second: NonZeroU32, at_once: Option<NonZeroU32>) -> Self {
         let quota = Quota::per_second(each_second).allow_burst(at_once.unwrap_or(each_second));
         Self { each_second, limiter: RateLimiter::keyed(quota), clock: DefaultClock::default() }
@@ -45,7 +43,7 @@ impl fmt::Debug for Rates {
     }
 }
 
-/// Whole seconds that are over no sooner than the wait is.
+/// The wait in whole seconds, rounded up.
 pub(super) fn whole_seconds(wait: Duration) -> u64 {
     (wait.as_secs() + u64::from(wait.subsec_nanos() > 0)).max(1)
 }

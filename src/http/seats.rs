@@ -1,38 +1,33 @@
-//! Seats of connections, and who gives way when they are short.
+//! Limits open connections: a seat for each, and which one is closed if none is free.
 //!
-//! A connection has a seat from its acceptance to its end. When one more comes and none is free, the connection gives way that
-//! is missed least: of those that never sent a whole request the oldest, then the one that has been at rest
-//! for longest. Whoever is at work keeps the seat. So neither heads that never end nor connections that were
-//! forgotten keep anybody out, however many there are.
-
-use std::{
-    collections::BTreeMap,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-    time::Duration,
-};
+//! A connection has a seat from its acceptance to its end. If a new one arrives and no seat is free, the
+//! least useful one is closed: the oldest that never sent a complete request, or else the one that has been
+//! idle for longest. A connection with a request in progress keeps its seat. So neither slow heads nor
+//! forgotten connections can block others, however many there are.
 
 use parking_lot::Mutex;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 
-/// How long a connection that was asked has for giving way, before the next is asked.
-const PATIENCE: Duration = Duration::from_millis(100);
+/// How long a connection has to close after it was asked, before the next one is asked.
+const LEAVE_TIME: Duration = Duration::from_millis(100);
 
-/// Who is asked first to give way.
+/// Which connections are asked first to close.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Rank {
-    /// It never sent a whole request.
+    /// It never sent a complete request.
     Unheard,
-    /// It waits for the next request.
+    /// It is idle between requests.
     AtRest,
 }
 
-/// A place in the order of those that could give way: the rank, and since when.
-type Place = (Rank, u64);
+/// A position in the order of connections that could close: the rank, and since when.
+type SeatOrder = (Rank, u64);
 
-/// The seats behind one listener.
+/// The seats of one listener.
 #[derive(Debug)]
 pub(super) struct Seats {
     free: Arc<Semaphore>,
@@ -42,7 +37,7 @@ pub(super) struct Seats {
 #[derive(Debug, Default)]
 struct Order {
     next: u64,
-    resting: BTreeMap<Place, Arc<Leave>>,
+    resting: BTreeMap<SeatOrder, Arc<Leave>>,
 }
 
 impl Seats {
@@ -51,7 +46,7 @@ impl Seats {
         Arc::new(Self { free, order: Mutex::default() })
     }
 
-    /// A seat, as soon as there is one; somebody gives way for it.
+    /// Waits for a seat; another connection may have to close.
     pub(super) async fn take(self: &Arc<Self>) -> Seat {
         let mut permit = Arc::clone(&self.free).try_acquire_owned().ok();
         while permit.is_none() {
@@ -60,7 +55,7 @@ impl Seats {
                 leave.ask();
             }
             let freed = Arc::clone(&self.free).acquire_owned();
-            permit = tokio::time::timeout(PATIENCE, freed).await.ok().and_then(Result::ok);
+            permit = tokio::time::timeout(LEAVE_TIME, freed).await.ok().and_then(Result::ok);
         }
         let seat = Seat {
             seats: Arc::clone(self),
@@ -78,26 +73,26 @@ impl Seats {
 #[derive(Debug)]
 pub(super) struct Seat {
     seats: Arc<Seats>,
-    /// Where it stands among those that could give way, if it could.
-    place: Mutex<Option<Place>>,
+    /// Its position among the connections that could close.
+    place: Mutex<Option<SeatOrder>>,
     heard: AtomicBool,
     leave: Arc<Leave>,
     _permit: Option<OwnedSemaphorePermit>,
 }
 
 impl Seat {
-    /// Tells when it is to give way.
+    /// Reports when it must close.
     pub(super) fn leave(&self) -> Arc<Leave> {
         Arc::clone(&self.leave)
     }
 
-    /// A request has come: it keeps the seat.
+    /// A request has arrived: it keeps the seat.
     pub(super) fn work(&self) {
         self.heard.store(true, Ordering::Relaxed);
         self.give_up_place();
     }
 
-    /// Whether it ever sent a whole request.
+    /// Whether it ever sent a complete request.
     pub(super) fn is_heard(&self) -> bool {
         self.heard.load(Ordering::Relaxed)
     }
@@ -108,7 +103,7 @@ impl Seat {
         }
     }
 
-    /// The request is answered.
+    /// The request has been answered.
     pub(super) fn rest(&self) {
         self.enter(Rank::AtRest);
     }
@@ -128,7 +123,7 @@ impl Drop for Seat {
     }
 }
 
-/// The wish that a connection gives way.
+/// The request to a connection to close.
 #[derive(Debug, Default)]
 pub(super) struct Leave {
     asked: AtomicBool,
@@ -141,12 +136,12 @@ impl Leave {
         self.notify.notify_one();
     }
 
-    /// Ready once it is to give way; for one waiter.
+    /// Ready once it must close; for one waiter.
     pub(super) async fn asked(&self) {
         self.notify.notified().await;
     }
 
-    /// Whether it is to give way.
+    /// Whether it must close.
     pub(super) fn is_asked(&self) -> bool {
         self.asked.load(Ordering::Relaxed)
     }
@@ -183,11 +178,11 @@ mod tests {
         more[1].work();
         let mut waiting = Box::pin(seats.take());
         assert!(tokio::time::timeout(SOON, &mut waiting).await.is_err());
-        assert_eq!(asked(&taken), [true, false], "nobody but one at rest is left");
-        // Nobody can give way, until somebody is at rest again.
-        assert!(tokio::time::timeout(3 * PATIENCE, &mut waiting).await.is_err());
+        assert_eq!(asked(&taken), [true, false], "only an idle one is asked");
+        // No connection can close until one is idle again.
+        assert!(tokio::time::timeout(3 * LEAVE_TIME, &mut waiting).await.is_err());
         taken[1].rest();
-        assert!(tokio::time::timeout(3 * PATIENCE, &mut waiting).await.is_err());
+        assert!(tokio::time::timeout(3 * LEAVE_TIME, &mut waiting).await.is_err());
         assert_eq!(asked(&taken), [true, true]);
         drop(taken);
         waiting.await;

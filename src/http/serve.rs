@@ -1,87 +1,81 @@
-//! Connections: a listener in, answers out, and nobody can hold more than a moment of them.
+//! Serves connections, none of which can hold resources for long without progress.
 //!
-//! Every connection is a task, with a seat (`seats`). The head of a request has to arrive in time and its answer has to be taken in
-//! time, a half-closed connection still gets its answer, pipelined requests are answered in order. After `shutdown` no connection is
-//! accepted, those at rest are closed, and those with a request at work get their answer first.
+//! Every connection is a task with a seat (`seats`). The head of a request must arrive in time, and its
+//! answer must be read in time. A half-closed connection still gets its answer, and pipelined requests are
+//! answered in order. After `shutdown` no connection is accepted, idle ones are closed, and those with a
+//! request in progress get their answer first.
 //!
-//! A client that closes its side may still read, or be gone: nobody can tell before something is written. So it has a moment
-//! for its answer, and then what it asked for ends.
+//! A client that has closed its side may still read or be gone, which only a write can show. So it gets a
+//! moment for its answer, and then its request is cancelled.
 //!
-//! An answer may be ready before the body is read, for instance 401 or 413. Closing a socket with unread
-//! bytes in it resets the connection, and the client loses the answer that explains everything. So a
-//! closed connection lingers: what still comes is read and dropped, for a bounded time.
+//! An answer may be ready before the body has been read, for instance 401 or 413. Closing a socket with
+//! unread bytes resets the connection, and the client loses the answer. So a closed connection lingers: what
+//! still arrives is read and dropped, for a limited time.
 //!
 //! ```text
-//! socket ─→ Patient: time to write, lingering close ─→ TLS, if configured ─→ hyper: time for a head ─→ router
+//! socket ─→ TimedStream: time to write, lingering close ─→ TLS, if configured ─→ hyper: time for a head ─→ router
 //! ```
 //!
-//! TLS stands above what waits, so that its own bytes cannot stall either. A handshake holds the connection's
-//! seat, and has as long as a head.
+//! TLS is layered on top of the timeouts, so its own bytes cannot stall either. A handshake occupies the
+//! connection's seat, and has as much time as a head.
 
-use std::{
-    convert::Infallible,
-    io,
-    pin::{Pin, pin},
-    sync::Arc,
-    task::{Context, Poll, Waker, ready},
-    time::Duration,
-};
-
+use super::accept::Failures;
+use super::metrics::Metrics;
+use super::seats::{Leave, Seat, Seats};
+use super::{AppState, Tls, malformed};
 use axum::Router;
-use hyper::{body::Incoming, server::conn::http1, service::service_fn};
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use tokio::{
-    io::{AsyncRead, AsyncWrite, Interest, ReadBuf},
-    net::{TcpListener, TcpStream},
-    sync::watch,
-    time::{Instant, Sleep},
-};
+use std::convert::Infallible;
+use std::io;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker, ready};
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+use tokio::time::{Instant, Sleep};
 use tower::Service;
 
-use super::{
-    AppState, Tls,
-    accept::Failures,
-    metrics::Metrics,
-    refusal,
-    seats::{Leave, Seat, Seats},
-};
-
-/// How long a closed connection lingers, and how long of that without hearing anything.
+/// How long a closed connection lingers in total, and without receiving anything.
 const LINGER_TIME: Duration = Duration::from_secs(5);
 const LINGER_QUIET: Duration = Duration::from_secs(1);
 
 /// How long a client that has closed its side may wait for its answer.
 const HALF_CLOSED_TIME: Duration = Duration::from_secs(2);
 
-/// Connections of a scraper or two.
+/// Enough connections for a scraper or two.
 const METRICS_CONNECTIONS: usize = 16;
 
-/// Answers the listener's connections until `shutdown` is ready, then finishes what it accepted.
+/// Serves a listener's connections until `shutdown` is ready, then finishes the accepted ones.
 pub async fn serve(listener: TcpListener, app: Arc<AppState>, shutdown: impl Future<Output = ()>) {
-    let door = Door {
+    let server = Server {
         router: super::router(Arc::clone(&app)),
         tls: app.tls.clone(),
         metrics: Some(Arc::clone(&app.metrics)),
         max_connections: app.config.max_connections,
         app,
     };
-    door.answer(listener, shutdown).await;
+    server.run(listener, shutdown).await;
 }
 
-/// Answers `/metrics` and nothing else, without a key, until `shutdown` is ready.
+/// Serves only `/metrics`, without a key, until `shutdown` is ready.
 pub async fn serve_metrics(listener: TcpListener, app: Arc<AppState>, shutdown: impl Future<Output = ()>) {
-    let door = Door {
+    let server = Server {
         router: super::metrics::open_router(Arc::clone(&app)),
         tls: None,
         metrics: None,
         max_connections: METRICS_CONNECTIONS,
         app,
     };
-    door.answer(listener, shutdown).await;
+    server.run(listener, shutdown).await;
 }
 
-/// What stands behind a listener.
-struct Door {
+/// What serves a listener.
+struct Server {
     app: Arc<AppState>,
     router: Router,
     tls: Option<Arc<Tls>>,
@@ -90,12 +84,12 @@ struct Door {
     max_connections: usize,
 }
 
-impl Door {
-    async fn answer(self, listener: TcpListener, shutdown: impl Future<Output = ()>) {
+impl Server {
+    async fn run(self, listener: TcpListener, shutdown: impl Future<Output = ()>) {
         let config = &self.app.config;
         let mut protocol = http1::Builder::new();
-        // Without `pipeline_flush`: it keeps an answer back while bytes are unread, those of a broken body
-        // included, which nobody will ever read.
+        // Not `pipeline_flush`: it delays an answer while bytes are unread, even those of a broken body that
+        // are never read.
         protocol.timer(TokioTimer::new()).header_read_timeout(config.header_time).half_close(true);
         let seats = Seats::new(self.max_connections);
         let mut failures = Failures::new();
@@ -110,31 +104,32 @@ impl Door {
             match accepted {
                 Ok((stream, seat)) => {
                     failures.end();
-                    let stream = Patient::new(stream, config.answer_time, stopping.clone(), seat.leave());
-                    tokio::spawn(self.talk(protocol.clone(), stream, stopping.clone(), seat));
+                    let stream = TimedStream::new(stream, config.answer_time, stopping.clone(), seat.leave());
+                    tokio::spawn(self.serve_connection(protocol.clone(), stream, stopping.clone(), seat));
                 }
                 Err(error) => tokio::time::sleep(failures.add(&error)).await,
             }
         }
 
-        // From here on new connections are refused; each open one sees the signal, and ends its receiver.
+        // From here on new connections are refused. Each open one sees the signal and drops its receiver at
+        // its end.
         drop((listener, stopping));
         stop.send_replace(());
         let end_time = config.end_time();
         let patience = config.shutdown_time.saturating_sub(end_time);
         if tokio::time::timeout(patience, stop.closed()).await.is_err() {
-            tracing::warn!("requests were still at work when the time of the shutdown was over");
+            tracing::warn!("requests were still in progress at the end of `shutdown_time`");
             self.app.end_questions();
-            // Those that waited for an answer of the store have one now. The rest is cut.
+            // Requests that waited for the store now get an answer; the others are cut off.
             let _ = tokio::time::timeout(end_time / 2, stop.closed()).await;
         }
     }
 
-    /// Shakes hands on a connection, if it is to be secure, and answers it until either side ends it.
-    fn talk(
+    /// Does the TLS handshake, if configured, and serves the connection until either side ends it.
+    fn serve_connection(
         &self,
         protocol: http1::Builder,
-        stream: Patient,
+        stream: TimedStream,
         mut stopping: watch::Receiver<()>,
         seat: Seat,
     ) -> impl Future<Output = ()> + Send + use<> {
@@ -145,7 +140,7 @@ impl Door {
             let _open = metrics.as_ref().map(Metrics::connected);
             let leave = seat.leave();
             let Some(acceptor) = acceptor else {
-                return converse(protocol, stream, router, stopping, seat).await;
+                return answer_requests(protocol, stream, router, stopping, seat).await;
             };
             let handshake = tokio::time::timeout(handshake_time, acceptor.accept(stream));
             let shaken = tokio::select! {
@@ -154,9 +149,9 @@ impl Door {
                 () = leave.asked() => return,
             };
             match shaken {
-                Ok(stream) => converse(protocol, stream, router, stopping, seat).await,
+                Ok(stream) => answer_requests(protocol, stream, router, stopping, seat).await,
                 Err(error) => {
-                    tracing::debug!(%error, "a connection ended in its handshake");
+                    tracing::debug!(%error, "a TLS handshake failed");
                     if let Some(metrics) = metrics {
                         metrics.broken_handshake();
                     }
@@ -166,19 +161,19 @@ impl Door {
     }
 }
 
-/// The next connection, as soon as there is a seat for it.
+/// Accepts the next connection, once there is a seat for it.
 async fn accept(listener: &TcpListener, seats: &Arc<Seats>) -> io::Result<(TcpStream, Seat)> {
     let (stream, _) = listener.accept().await?;
     let seat = seats.take().await;
-    // Answers are small and written whole: waiting for more to send would only delay them.
+    // Answers are small and written at once; delaying them to combine writes gains nothing.
     if let Err(error) = stream.set_nodelay(true) {
-        tracing::debug!(%error, "a connection went away at once");
+        tracing::debug!(%error, "cannot set TCP_NODELAY");
     }
     Ok((stream, seat))
 }
 
-/// Answers one connection until either side ends it.
-async fn converse(
+/// Answers the requests of a connection until either side ends it.
+async fn answer_requests(
     protocol: http1::Builder,
     stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
     router: Router,
@@ -192,7 +187,7 @@ async fn converse(
         let answer = router.clone().call(request);
         async move {
             let answer = answer.await.map_err(|never: Infallible| never);
-            // Its last bytes may still be on their way; a connection that gives way sends them.
+            // Its last bytes may still be unsent; a connection that is asked to close sends them first.
             seat.rest();
             answer
         }
@@ -209,7 +204,7 @@ async fn converse(
                 connection.as_mut().graceful_shutdown();
                 connection.await
             } else {
-                // Nobody waits for an answer on it.
+                // It has no request to answer.
                 Ok(())
             }
         }
@@ -219,49 +214,58 @@ async fn converse(
     }
 }
 
-/// A stream that waits for its other side, but not for ever.
+/// A TCP stream with timeouts.
 ///
-/// A write that makes no progress fails after a while. A refusal of the protocol itself gets a body. Once closed, it
-/// drops what is still sent before it lets go.
-struct Patient {
+/// A write without progress fails after `write_time`. hyper's own error answers are replaced. When closed,
+/// the stream lingers: it drops what still arrives.
+struct TimedStream {
     stream: TcpStream,
     write_time: Duration,
     stalled: Option<Pin<Box<Sleep>>>,
-    /// Until when its other side, which has closed, may wait.
+    /// The timer of a client that has closed its side.
     leaves: Option<Pin<Box<Sleep>>>,
     stopping: watch::Receiver<()>,
     leave: Arc<Leave>,
-    refusal: Option<Refusal>,
-    rest: Option<Rest>,
+    replacement: Option<Replacement>,
+    linger: Option<Linger>,
 }
 
-/// What is written instead of what was to be written, and how much of it has been.
-struct Refusal {
+/// An answer that replaces one of hyper's, and how much of it has been written.
+struct Replacement {
     bytes: Vec<u8>,
     written: usize,
 }
 
-/// How much longer a closed stream lingers.
-struct Rest {
+/// The timers of a lingering stream.
+struct Linger {
     ends: Instant,
     timer: Pin<Box<Sleep>>,
 }
 
-impl Patient {
+impl TimedStream {
     fn new(
         stream: TcpStream,
         write_time: Duration,
         stopping: watch::Receiver<()>,
         leave: Arc<Leave>,
     ) -> Self {
-        Self { stream, write_time, stalled: None, leaves: None, stopping, leave, refusal: None, rest: None }
+        Self {
+            stream,
+            write_time,
+            stalled: None,
+            leaves: None,
+            stopping,
+            leave,
+            replacement: None,
+            linger: None,
+        }
     }
 
-    /// Ready once the other side has closed and has waited long enough. Polled whenever there is nothing to write, which is
-    /// while a request is at work.
+    /// Ready once the client has closed its side and its time is over. Polled when there is nothing to write,
+    /// that is, while a request is in progress.
     fn poll_gone(&mut self, context: &mut Context<'_>) -> Poll<()> {
         if self.leaves.is_none() {
-            // What is there to read is not taken: it may be the next request.
+            // Leave the bytes unread: they may be the next request.
             if !matches!(ready!(self.stream.poll_read_ready(context)), Ok(())) {
                 return Poll::Ready(());
             }
@@ -275,7 +279,7 @@ impl Patient {
         self.leaves.get_or_insert_with(leaves).as_mut().poll(context)
     }
 
-    /// The outcome of a write, or the error that it has waited long enough.
+    /// The result of a write, or a timeout.
     fn in_time(
         &mut self,
         written: Poll<io::Result<usize>>,
@@ -292,37 +296,38 @@ impl Patient {
         Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
     }
 
-    /// Whether a refusal is written instead of these bytes, from now on if they end with one.
-    fn refuses(&mut self, before: &[io::IoSlice<'_>], last: &[u8]) -> bool {
-        if self.refusal.is_none()
-            && let Some(refusal) = refusal::instead_of(last)
+    /// Whether a replacement is written instead of these bytes; from now on, if they end with one of hyper's
+    /// errors.
+    fn replaces(&mut self, before: &[io::IoSlice<'_>], last: &[u8]) -> bool {
+        if self.replacement.is_none()
+            && let Some(replacement) = malformed::instead_of(last)
         {
             let before = before.iter().flat_map(|slice| slice.iter().copied());
-            self.refusal = Some(Refusal { bytes: before.chain(refusal).collect(), written: 0 });
+            self.replacement = Some(Replacement { bytes: before.chain(replacement).collect(), written: 0 });
         }
-        self.refusal.is_some()
+        self.replacement.is_some()
     }
 
-    /// Writes a refusal in full; it is the last that is written.
-    fn poll_refuse(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        while let Some(refusal) = &mut self.refusal
-            && let Some(left) = refusal.bytes.get(refusal.written..).filter(|left| !left.is_empty())
+    /// Writes the whole replacement, which is the last answer on the connection.
+    fn poll_replace(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        while let Some(replacement) = &mut self.replacement
+            && let Some(left) = replacement.bytes.get(replacement.written..).filter(|left| !left.is_empty())
         {
             let written = Pin::new(&mut self.stream).poll_write(context, left);
             let n = ready!(self.in_time(written, context))?;
-            if let Some(refusal) = &mut self.refusal {
-                refusal.written += n;
+            if let Some(replacement) = &mut self.replacement {
+                replacement.written += n;
             }
         }
         Poll::Ready(Ok(()))
     }
 
-    fn poll_drop_rest(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        // A shutdown waits for answers, not for clients that are in no hurry to hang up; nor does who needs the seat.
+    fn poll_linger(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        // Neither a shutdown nor a connection that needs the seat waits for lingering.
         if self.leave.is_asked() || self.stopping.has_changed().unwrap_or(true) {
             return Poll::Ready(());
         }
-        let rest = self.rest.get_or_insert_with(|| Rest {
+        let linger = self.linger.get_or_insert_with(|| Linger {
             ends: Instant::now() + LINGER_TIME,
             timer: Box::pin(tokio::time::sleep(LINGER_QUIET)),
         });
@@ -332,19 +337,19 @@ impl Patient {
             match Pin::new(&mut self.stream).poll_read(context, &mut buffer) {
                 Poll::Ready(Ok(())) if !buffer.filled().is_empty() => {
                     let quiet = Instant::now() + LINGER_QUIET;
-                    rest.timer.as_mut().reset(quiet.min(rest.ends));
-                    if quiet > rest.ends + LINGER_QUIET {
+                    linger.timer.as_mut().reset(quiet.min(linger.ends));
+                    if quiet > linger.ends + LINGER_QUIET {
                         return Poll::Ready(());
                     }
                 }
                 Poll::Ready(_) => return Poll::Ready(()),
-                Poll::Pending => return rest.timer.as_mut().poll(context),
+                Poll::Pending => return linger.timer.as_mut().poll(context),
             }
         }
     }
 }
 
-impl AsyncRead for Patient {
+impl AsyncRead for TimedStream {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -354,14 +359,14 @@ impl AsyncRead for Patient {
     }
 }
 
-impl AsyncWrite for Patient {
+impl AsyncWrite for TimedStream {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        if self.refuses(&[], bytes) {
-            return self.poll_refuse(context).map_ok(|()| bytes.len());
+        if self.replaces(&[], bytes) {
+            return self.poll_replace(context).map_ok(|()| bytes.len());
         }
         let written = Pin::new(&mut self.stream).poll_write(context, bytes);
         self.in_time(written, context)
@@ -373,10 +378,10 @@ impl AsyncWrite for Patient {
         slices: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         if let Some((last, before)) = slices.split_last()
-            && self.refuses(before, last)
+            && self.replaces(before, last)
         {
             let length = slices.iter().map(|slice| slice.len()).sum();
-            return self.poll_refuse(context).map_ok(|()| length);
+            return self.poll_replace(context).map_ok(|()| length);
         }
         let written = Pin::new(&mut self.stream).poll_write_vectored(context, slices);
         self.in_time(written, context)
@@ -395,6 +400,6 @@ impl AsyncWrite for Patient {
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         ready!(Pin::new(&mut self.stream).poll_shutdown(context))?;
-        self.poll_drop_rest(context).map(Ok)
+        self.poll_linger(context).map(Ok)
     }
 }

@@ -1,16 +1,20 @@
-//! Endpoints that tell how the service is.
+//! Endpoints for the state of the service.
 //!
-//! The probes need no key: whoever runs the service must be able to ask whether it answers, and they tell
-//! nothing else. They answer only when the listener is there, and that is after every store has opened.
+//! The probes need no key, because operators must be able to ask whether the service answers; they reveal
+//! nothing else. They answer only once the listener exists, which is after every store has been opened.
 
-use std::{collections::BTreeMap, sync::Arc};
-
+use super::AppState;
+use super::auth::ReadAccess;
+use super::error::ApiError;
+use super::json::Json;
+use crate::engine::builtin::{HAS_RELATION, HAS_ROLE};
 use axum::extract::State;
 use serde::Serialize;
+use std::collections::BTreeMap;
+use std::sync::Arc;
 use utoipa::ToSchema;
-use utoipa_axum::{router::OpenApiRouter, routes};
-
-use super::{AppState, auth::ReadAccess, error::ApiError, json::Json};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
 pub(super) fn router() -> OpenApiRouter<Arc<AppState>> {
     OpenApiRouter::new().routes(routes!(stats)).routes(routes!(healthcheck))
@@ -21,18 +25,18 @@ pub(super) fn probes() -> OpenApiRouter<Arc<AppState>> {
     OpenApiRouter::new().routes(routes!(health)).routes(routes!(ready))
 }
 
-/// It answers, and that is all there is to say.
+/// An empty answer: the service answers.
 #[derive(Debug, Serialize, ToSchema)]
 struct Healthy {}
 
-/// Ask whether the service answers, and still stores what it is given
+/// Ask whether the service answers and can store facts
 #[utoipa::path(
     get,
     path = "/healthcheck",
     operation_id = "healthcheck",
     tag = "Service",
     security(()),
-    responses((status = 200, description = "It does", body = Healthy, example = json!({}))),
+    responses((status = 200, description = "Yes", body = Healthy, example = json!({}))),
 )]
 async fn healthcheck(State(app): State<Arc<AppState>>) -> Result<Json<Healthy>, ApiError> {
     let fault = app.environments.read().values().find_map(|environment| environment.engine.fault());
@@ -46,7 +50,7 @@ async fn healthcheck(State(app): State<Arc<AppState>>) -> Result<Json<Healthy>, 
     operation_id = "health",
     tag = "Service",
     security(()),
-    responses((status = 200, description = "It does", body = Healthy, example = json!({}))),
+    responses((status = 200, description = "Yes", body = Healthy, example = json!({}))),
 )]
 async fn health() -> Json<Healthy> {
     Json(Healthy {})
@@ -59,7 +63,7 @@ async fn health() -> Json<Healthy> {
     operation_id = "ready",
     tag = "Service",
     security(()),
-    responses((status = 200, description = "It can", body = Healthy, example = json!({}))),
+    responses((status = 200, description = "Yes", body = Healthy, example = json!({}))),
 )]
 async fn ready() -> Json<Healthy> {
     Json(Healthy {})
@@ -67,7 +71,7 @@ async fn ready() -> Json<Healthy> {
 
 #[derive(Debug, Serialize, ToSchema)]
 struct PolicyStats {
-    /// The ids of all versions, oldest first, as texts: so the clients declare them.
+    /// The ids of all versions, oldest first; clients declare them as texts.
     versions: Vec<String>,
 }
 
@@ -78,7 +82,7 @@ struct FactStats {
     predicates: BTreeMap<String, u64>,
 }
 
-/// How much is stored. The three numbers at the end are what the oldest client reads.
+/// What is stored. The last three numbers are for the oldest client.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Stats)]
 struct StatsOut {
@@ -106,8 +110,8 @@ async fn stats(ReadAccess(environment): ReadAccess) -> Result<Json<StatsOut>, Ap
     let predicates: BTreeMap<String, u64> = stats.facts.predicates.into_iter().collect();
     let of = |predicate: &str| predicates.get(predicate).copied().unwrap_or_default();
     Ok(Json(StatsOut {
-        num_roles: of("has_role"),
-        num_relations: of("has_relation"),
+        num_roles: of(HAS_ROLE),
+        num_relations: of(HAS_RELATION),
         num_facts: stats.facts.total,
         policy: PolicyStats { versions: stats.versions.iter().map(u64::to_string).collect() },
         facts: FactStats { total: stats.facts.total, predicates },

@@ -4,38 +4,33 @@
 //! reading ─part, in its turn─▶ text of some facts ─▶ connection ─▶ client takes it ─▶ the next part
 //! ```
 //!
-//! A part is read only when the connection has room for it, so a client that reads slowly keeps a moment of the store
-//! and nothing else. Nobody can take a list that was cut for a whole one: on an error the connection ends without the
-//! last chunk, and without the bracket that closes the list.
+//! A part is read only when the connection has room for it, so a slow client holds a snapshot of the store
+//! and nothing else. A list that was cut cannot be mistaken for a complete one: on an error the connection
+//! ends without the last chunk and the closing bracket.
 
-use std::{
-    ops::ControlFlow,
-    pin::Pin,
-    sync::Arc,
-    task::{Context, Poll, ready},
-    time::{Duration, Instant},
-};
-
-use axum::{
-    body::{Body, Bytes, HttpBody},
-    response::Response,
-};
+use super::AppState;
+use super::error::ApiError;
+use super::json::of_json;
+use super::values::FactText;
+use crate::engine::FactReading;
+use crate::share::{Account, Asker, Turns};
+use crate::store::StoreError;
+use axum::body::{Body, Bytes, HttpBody};
+use axum::response::Response;
 use hyper::body::Frame;
+use std::ops::ControlFlow;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use std::time::{Duration, Instant};
 
-use super::{AppState, error::ApiError, json::of_json, values::FactText};
-use crate::{
-    engine::FactReading,
-    share::{Account, Asker, Turns},
-    store::StoreError,
-};
-
-/// How many lists are sent at once: each has a connection to its store.
+/// How many lists are sent at once: each needs a connection to its store.
 pub(super) const MOST: usize = 16;
 
-/// About how many bytes are read at once: some milliseconds.
+/// About how many bytes are read at once: a few milliseconds of work.
 const PART: usize = 128 * 1024;
 
-/// What a list takes of memory: its parts on the way, and pages of the store.
+/// The memory that a list takes: parts being sent, and pages of the store.
 const STREAM_BYTES: usize = 2 << 20;
 
 /// Why a list was cut.
@@ -43,7 +38,7 @@ const STREAM_BYTES: usize = 2 << 20;
 enum Cut {
     #[error(transparent)]
     Store(#[from] StoreError),
-    #[error("a fact does not encode: {0}")]
+    #[error("cannot encode a fact: {0}")]
     Encoding(#[from] serde_json::Error),
     #[error(transparent)]
     Lost(#[from] crate::share::Lost),
@@ -51,10 +46,11 @@ enum Cut {
     Slow(Duration),
 }
 
-/// Some of the list, and whether there may be more.
-type Part = Result<(Bytes, bool), Cut>;
+/// A part of the list, and whether there may be more.
+type ReadPart = Result<(Bytes, bool), Cut>;
 
-/// The answer with all facts of a reading. The first part is read before, so that a store that fails is an error.
+/// The answer with all facts of a reading. The first part is read in advance, so that a failing store yields
+/// an error.
 pub(super) async fn facts(
     reading: FactReading,
     app: &AppState,
@@ -76,7 +72,7 @@ pub(super) async fn facts(
     Ok(of_json(Body::new(Stream { list, next, patience, taken: Instant::now(), _held: (account, seat) })))
 }
 
-/// A list that is read.
+/// A list that is being read.
 struct List {
     reading: FactReading,
     turns: Arc<Turns>,
@@ -85,12 +81,12 @@ struct List {
 
 impl List {
     /// The next part.
-    async fn part(self: Arc<Self>, is_first: bool) -> Part {
+    async fn part(self: Arc<Self>, is_first: bool) -> ReadPart {
         let (turns, asker) = (Arc::clone(&self.turns), self.asker);
         turns.run(asker, move || self.read(is_first)).await?
     }
 
-    fn read(&self, is_first: bool) -> Part {
+    fn read(&self, is_first: bool) -> ReadPart {
         let mut text = Vec::with_capacity(PART + PART / 8);
         if is_first {
             text.push(b'[');
@@ -118,15 +114,15 @@ impl List {
     }
 }
 
-/// What comes next of a list.
+/// The state of a list.
 enum Next {
-    /// This text, and perhaps more.
+    /// A text to send, and whether there may be more.
     Ready(Bytes, bool),
-    /// What is read once there is room for it.
+    /// The next part must be read once there is room for it.
     Due,
-    /// What is being read.
-    Reading(Pin<Box<dyn Future<Output = Part> + Send>>),
-    /// Nothing.
+    /// The next part is being read.
+    Reading(Pin<Box<dyn Future<Output = ReadPart> + Send>>),
+    /// The list has ended.
     End,
 }
 
@@ -142,7 +138,7 @@ struct Stream {
 }
 
 impl Stream {
-    /// Ends the list before its end.
+    /// Cuts the list.
     fn cut(&mut self, why: Cut) -> Box<dyn std::error::Error + Send + Sync> {
         self.next = Next::End;
         tracing::warn!(cause = %why, "a list of facts was cut");

@@ -1,29 +1,23 @@
-//! TLS: two PEM files in, what a handshake needs out, and again whenever the files change.
+//! TLS: reads certificate and key, and reloads them when asked.
 //!
-//! A file that cannot be used is refused when it is read, at the start or at a reload, and never by a client's
-//! handshake. After a reload that was refused the service goes on with the certificate it has. Connections
-//! that are open keep the one they began with.
-
-use std::{
-    fmt,
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+//! An unusable file is refused when it is read, at the start or at a reload, and never during a client's
+//! handshake. After a failed reload the service keeps its certificate. Open connections keep the one they
+//! started with.
 
 use parking_lot::RwLock;
-use tokio_rustls::{
-    TlsAcceptor,
-    rustls::{
-        Error, InconsistentKeys, ServerConfig,
-        crypto::ring,
-        pki_types::{CertificateDer, PrivateKeyDer, pem, pem::PemObject},
-    },
-};
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::rustls::crypto::ring;
+use tokio_rustls::rustls::pki_types::pem::PemObject;
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, pem};
+use tokio_rustls::rustls::{Error, InconsistentKeys, ServerConfig};
 
 /// Why a certificate and its key cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TlsError {
-    /// One of the two is configured, the other is not.
+    /// Only one of the two is configured.
     #[error("`tls_cert` and `tls_key` belong together: only `{0}` is set")]
     Half(&'static str),
     /// A file cannot be read.
@@ -42,21 +36,21 @@ pub enum TlsError {
         /// What is wrong in it.
         reason: String,
     },
-    /// A file holds no certificate.
-    #[error("`{}` holds no certificate: a line `-----BEGIN CERTIFICATE-----` is expected", .0.display())]
+    /// A file contains no certificate.
+    #[error("`{}` contains no certificate: expected a line `-----BEGIN CERTIFICATE-----`", .0.display())]
     NoCertificate(PathBuf),
-    /// A file holds no private key.
-    #[error("`{}` holds no private key: a line like `-----BEGIN PRIVATE KEY-----` is expected", .0.display())]
+    /// A file contains no private key.
+    #[error("`{}` contains no private key: expected a line like `-----BEGIN PRIVATE KEY-----`", .0.display())]
     NoKey(PathBuf),
-    /// The key is another certificate's.
-    #[error("the private key in `{}` is not that of the certificate in `{}`", .key.display(), .cert.display())]
+    /// The key does not match the certificate.
+    #[error("the private key in `{}` does not match the certificate in `{}`", .key.display(), .cert.display())]
     Mismatch {
         /// The certificate's file.
         cert: PathBuf,
         /// The key's file.
         key: PathBuf,
     },
-    /// Both were read, and are of no use.
+    /// Both were read but cannot be used.
     #[error("the certificate in `{}` cannot be used: {reason}", .cert.display())]
     Unusable {
         /// The certificate's file.
@@ -80,7 +74,7 @@ impl fmt::Debug for Tls {
 }
 
 impl Tls {
-    /// Reads the two files that are configured, if they are.
+    /// Reads the two files, if they are configured.
     ///
     /// # Errors
     /// Only one is configured, or they cannot be used.
@@ -99,14 +93,14 @@ impl Tls {
     /// Reads the files again.
     ///
     /// # Errors
-    /// They cannot be used; the certificate of before stays in use.
+    /// They cannot be used; the previous certificate stays in use.
     pub fn reload(&self) -> Result<(), TlsError> {
         let fresh = Arc::new(server_config(&self.cert, &self.key)?);
         *self.current.write() = fresh;
         Ok(())
     }
 
-    /// What shakes hands with the certificate of now.
+    /// Accepts handshakes with the current certificate.
     pub(super) fn acceptor(&self) -> TlsAcceptor {
         TlsAcceptor::from(Arc::clone(&self.current.read()))
     }
@@ -150,9 +144,8 @@ fn read(path: &Path) -> Result<Vec<u8>, TlsError> {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
-
     use super::*;
+    use std::fs;
 
     /// A certificate and its key, as PEM.
     fn pair() -> (String, String) {
@@ -176,11 +169,11 @@ mod tests {
         assert!(read("cert.pem", "key.pem").unwrap().is_some());
         assert!(refused("missing.pem", "key.pem").contains("missing.pem` cannot be read: No such file"));
         assert!(refused("cert.pem", "missing.pem").contains("missing.pem` cannot be read"));
-        assert!(refused("empty.pem", "key.pem").contains("empty.pem` holds no certificate"));
-        assert!(refused("key.pem", "key.pem").contains("key.pem` holds no certificate"));
-        assert!(refused("cert.pem", "cert.pem").contains("cert.pem` holds no private key"));
+        assert!(refused("empty.pem", "key.pem").contains("empty.pem` contains no certificate"));
+        assert!(refused("key.pem", "key.pem").contains("key.pem` contains no certificate"));
+        assert!(refused("cert.pem", "cert.pem").contains("cert.pem` contains no private key"));
         assert!(refused("broken.pem", "key.pem").contains("broken.pem` is not a PEM file"));
-        assert!(refused("cert.pem", "other.pem").contains("is not that of the certificate"));
+        assert!(refused("cert.pem", "other.pem").contains("does not match the certificate"));
         assert_eq!(Tls::read(Some(&path("cert.pem")), None).unwrap_err(), TlsError::Half("tls_cert"));
         assert!(Tls::read(None, None).unwrap().is_none());
     }

@@ -1,19 +1,20 @@
-//! The span of a request as tracing systems want it: named, attributed, part of the caller's trace.
+//! The OpenTelemetry span of a request.
 //!
-//! In: the head of a request. Out: a span that the exporter sends on once the request is answered. The names of
-//! the attributes are those that OpenTelemetry gives to HTTP servers. A `traceparent` header makes the span part
-//! of the trace in which the caller asked. Like the log, it holds the declared path and no id of a fact.
-
-use axum::http::{HeaderMap, Method, StatusCode};
-use opentelemetry::{propagation::TextMapPropagator, trace::Status};
-use opentelemetry_http::HeaderExtractor;
-use opentelemetry_sdk::propagation::TraceContextPropagator;
-use tracing::{Span, field::Empty};
-use tracing_opentelemetry::OpenTelemetrySpanExt;
+//! In: the head of a request. Out: a span that is exported once the request has been answered. Its attributes
+//! have the names that OpenTelemetry defines for HTTP servers. A `traceparent` header makes the span part of
+//! the caller's trace. Like the log, it contains the declared path and no ids of facts.
 
 use super::headers::RequestId;
+use axum::http::{HeaderMap, Method, StatusCode};
+use opentelemetry::propagation::TextMapPropagator;
+use opentelemetry::trace::Status;
+use opentelemetry_http::HeaderExtractor;
+use opentelemetry_sdk::propagation::TraceContextPropagator;
+use tracing::Span;
+use tracing::field::Empty;
+use tracing_opentelemetry::OpenTelemetrySpanExt;
 
-/// The span of a request that is traced.
+/// The span of a traced request.
 pub(super) fn span(id: &RequestId, method: &Method, path: &str, headers: &HeaderMap) -> Span {
     let span = tracing::info_span!(
         "request",
@@ -23,7 +24,7 @@ pub(super) fn span(id: &RequestId, method: &Method, path: &str, headers: &Header
         otel.kind = "server",
     );
     let parent = TraceContextPropagator::new().extract(&HeaderExtractor(headers));
-    // Nothing traces this span if it is not the exporter's: then there is no parent to set.
+    // This fails if the span is not exported; then it needs no parent.
     let _ = span.set_parent(parent);
     span
 }

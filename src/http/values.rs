@@ -1,21 +1,18 @@
-//! Values, facts and patterns as they stand on the wire.
+//! Values, facts and patterns as they are sent.
 //!
-//! Clients of different ages write a wildcard as `null`, `{}`, `{"type":null,"id":null}` or with a key
-//! left out, and one of a single type as `{"type":"User"}`, with or without a null `id`. All of them end
-//! here, in [`ArgPattern`]. Where a fact must be concrete, each of them is refused by the decoder itself,
-//! so that the message names the very argument. An id is a JSON string, also of an Integer. Fields that
-//! are not known are ignored, because newer clients send more of them.
+//! Clients of different ages write a wildcard as `null`, `{}`, `{"type":null,"id":null}` or with a key left
+//! out, and one of a single type as `{"type":"User"}`, with or without a null `id`. All of them become an
+//! [`ArgPattern`]. If a fact must be concrete, the decoder itself refuses wildcards, so the message names the
+//! argument. An id is always a JSON string, even that of an Integer. Unknown fields are ignored, because
+//! newer clients send more of them.
 
+use super::json::Object;
+use super::openapi::{AnsweredValue, Name, Text, ValuePattern};
+use crate::engine::{ArgPattern, Fact, FactPattern, Value};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{
-    json::Object,
-    openapi::{AnsweredValue, Name, Text, ValuePattern},
-};
-use crate::engine::{ArgPattern, Fact, FactPattern, Value};
-
-/// A typed reference before anything is asked of it.
+/// A typed reference before it is validated.
 #[derive(Debug, Deserialize)]
 struct Loose {
     #[serde(rename = "type")]
@@ -23,7 +20,7 @@ struct Loose {
     id: Option<String>,
 }
 
-/// What [`Loose`] is decoded from: an object or `null`.
+/// An object or `null`.
 type Nullable = Option<Object<Loose>>;
 
 /// A concrete value.
@@ -39,7 +36,7 @@ impl TryFrom<Nullable> for Concrete {
             Some(Object(Loose { ty: Some(ty), id: Some(id) })) => Ok(Self(Value { ty, id })),
             Some(Object(Loose { ty: None, id: Some(_) })) => Err("an id without a type"),
             Some(Object(Loose { id: None, .. })) | None => {
-                Err("a wildcard stands where a concrete value with `type` and `id` is needed")
+                Err("expected a concrete value with `type` and `id`, not a wildcard")
             }
         }
     }
@@ -65,15 +62,15 @@ impl TryFrom<Nullable> for Wild {
     }
 }
 
-/// A fact: a predicate of values.
+/// A fact: a predicate with values.
 ///
-/// The active policy must be able to consume it.
+/// The active policy must use it.
 #[derive(Debug, Deserialize, ToSchema)]
 #[schema(as = Fact)]
 pub(super) struct FactIn {
     #[schema(value_type = Name)]
     predicate: String,
-    /// At most 384 bytes of type and id each.
+    /// The type and id of each have at most 384 bytes together.
     #[schema(value_type = Vec<ValueOut>, min_items = 1, max_items = 5)]
     args: Vec<Concrete>,
 }
@@ -84,7 +81,7 @@ impl From<Object<FactIn>> for Fact {
     }
 }
 
-/// A fact with wildcards: what to delete or to ask for.
+/// A fact with wildcards: a pattern to delete or to ask for.
 #[derive(Debug, Deserialize, ToSchema)]
 #[schema(as = FactPattern)]
 pub(super) struct PatternIn {
@@ -107,12 +104,12 @@ pub(super) type FactsIn = Option<Vec<Object<FactIn>>>;
 /// A list of patterns; `null` is the empty list.
 pub(super) type PatternsIn = Option<Vec<Object<PatternIn>>>;
 
-/// Facts off the wire, plain.
+/// Decoded facts as plain data.
 pub(super) fn facts(sent: FactsIn) -> Vec<Fact> {
     sent.unwrap_or_default().into_iter().map(Fact::from).collect()
 }
 
-/// Patterns off the wire, plain.
+/// Decoded patterns as plain data.
 pub(super) fn patterns(sent: PatternsIn) -> Vec<FactPattern> {
     sent.unwrap_or_default().into_iter().map(FactPattern::from).collect()
 }
@@ -147,8 +144,7 @@ impl From<Value> for ValueOut {
     }
 }
 
-/// An argument in an answer; a wildcard has its type, if it has one, and no id. Clients read both keys without
-/// looking.
+/// An argument in an answer. A wildcard has its type, if it has one, and no id. Clients expect both keys.
 #[derive(Debug, Serialize)]
 pub(super) struct ArgOut {
     #[serde(rename = "type")]
@@ -182,13 +178,13 @@ pub(super) struct FactOut {
 }
 
 impl FactOut {
-    /// A fact of any values or wildcards.
+    /// A fact with any values or wildcards.
     pub(super) fn new<A: Into<ArgOut>>(predicate: String, args: impl IntoIterator<Item = A>) -> Self {
         Self { predicate, args: args.into_iter().map(Into::into).collect() }
     }
 }
 
-/// A stored fact in an answer; its text is that of a [`FactOut`].
+/// A stored fact in an answer; encoded like a [`FactOut`].
 #[derive(Debug, Serialize)]
 pub(super) struct FactText<'a> {
     predicate: &'a str,
@@ -235,11 +231,11 @@ mod tests {
     fn every_form_of_a_wildcard_is_one() {
         for form in ["null", "{}", r#"{"type":null,"id":null}"#, r#"{"type":null}"#, r#"{"id":null}"#] {
             assert_eq!(pattern(form), Ok(ArgPattern::Any), "{form}");
-            assert!(concrete(form).unwrap_err().contains("a wildcard stands"), "{form}");
+            assert!(concrete(form).unwrap_err().contains("not a wildcard"), "{form}");
         }
         for form in [r#"{"type":"User"}"#, r#"{"type":"User","id":null}"#] {
             assert_eq!(pattern(form), Ok(ArgPattern::Typed("User".into())), "{form}");
-            assert!(concrete(form).unwrap_err().contains("a wildcard stands"), "{form}");
+            assert!(concrete(form).unwrap_err().contains("not a wildcard"), "{form}");
         }
     }
 

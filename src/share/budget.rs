@@ -1,35 +1,31 @@
-//! How many bytes requests may hold together: bodies on their way in, what they decode to, answers on their way out.
+//! The memory budget that requests share: bodies being received, their decoded values, answers being sent.
 //!
-//! In: a request that is about to hold more. Out: leave, or a refusal; what is held returns when the [`Account`] is
-//! dropped. What has at most [`SMALL`] bytes is not counted, so that brief checks pass whatever large requests hold:
-//! the number of requests at work bounds those.
+//! In: a request that needs more memory. Out: permission, or a refusal. Dropping the [`Account`] returns its
+//! memory. Up to [`SMALL`] bytes are not counted, so brief checks succeed whatever large requests use; the
+//! limit on concurrent requests bounds them.
 //!
-//! A key may hold as much as is still free, so one alone may take half of everything, a second one half of the rest.
-//! However many bodies a client begins, another one finds room.
-
-use std::sync::{
-    Arc, OnceLock,
-    atomic::{AtomicU64, AtomicUsize, Ordering},
-};
-
-use parking_lot::Mutex;
-use rustc_hash::FxHashMap;
+//! A key may use as much as remains free, so a single key gets at most half of the budget, a second one half
+//! of the rest. However many bodies one client sends, another still finds room.
 
 use super::turns::Asker;
+use parking_lot::Mutex;
+use rustc_hash::FxHashMap;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 
-/// How many bytes of a body or an answer are not counted.
+/// Bodies and answers of up to this many bytes are not counted.
 pub const SMALL: usize = 64 * 1024;
 
-/// Why more cannot be held.
+/// Why memory was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoRoom {
-    /// Others hold it at the moment.
+    /// Other requests use it at the moment.
     Now,
-    /// It is more than one request gets even when nobody else holds anything; so many bytes it may have.
+    /// It exceeds the limit of a single request, which is this many bytes.
     Ever(usize),
 }
 
-/// The bytes that requests may hold together.
+/// The memory budget that requests share.
 #[derive(Debug)]
 pub struct Budget {
     total: usize,
@@ -40,33 +36,33 @@ pub struct Budget {
 #[derive(Debug, Default)]
 struct HeldBytes {
     all: usize,
-    /// Of each asker that holds any.
+    /// The bytes of each asker that uses any.
     by_asker: FxHashMap<Asker, usize>,
 }
 
 impl Budget {
-    /// So many bytes in all.
+    /// A budget of `total` bytes.
     pub fn new(total: usize) -> Self {
         Self { total, held: Mutex::default(), refused: AtomicU64::new(0) }
     }
 
-    /// How many bytes are held.
+    /// How many bytes are in use.
     pub fn held(&self) -> usize {
         self.held.lock().all
     }
 
-    /// How often there was no room.
+    /// How many requests for memory were refused.
     pub fn refused(&self) -> u64 {
         self.refused.load(Ordering::Relaxed)
     }
 
-    /// How much a request may hold if it is alone.
+    /// How much a single request may use.
     fn most(&self) -> usize {
         self.total / 2
     }
 }
 
-/// What one request holds of a [`Budget`].
+/// The part of a [`Budget`] that one request uses.
 #[derive(Debug)]
 pub struct Account {
     budget: Arc<Budget>,
@@ -76,30 +72,30 @@ pub struct Account {
 }
 
 impl Account {
-    /// The account of a request that holds nothing yet.
+    /// An empty account.
     pub fn new(budget: &Arc<Budget>) -> Self {
         Self { budget: Arc::clone(budget), asker: OnceLock::new(), bytes: AtomicUsize::new(0) }
     }
 
-    /// Says who asks, once that is known.
+    /// Sets the asker, once it is known.
     pub fn belongs_to(&self, asker: Asker) {
         let _first_counts = self.asker.set(asker);
     }
 
-    /// Who asks.
+    /// The asker.
     pub fn asker(&self) -> Asker {
         self.asker.get().copied().unwrap_or_default()
     }
 
-    /// How many bytes it holds.
+    /// How many bytes it uses.
     pub fn bytes(&self) -> usize {
         self.bytes.load(Ordering::Relaxed)
     }
 
-    /// Holds so many bytes more, or nothing.
+    /// Takes `more` bytes, or none.
     ///
     /// # Errors
-    /// There is no room for them.
+    /// They do not fit into the budget.
     pub fn hold(&self, more: usize) -> Result<(), NoRoom> {
         let asker = self.asker();
         let mut held = self.budget.held.lock();
@@ -123,12 +119,12 @@ impl Account {
         Ok(())
     }
 
-    /// Holds no more than so many bytes.
+    /// Reduces the use to at most `bytes`.
     pub fn shrink_to(&self, bytes: usize) {
         self.release(self.bytes().saturating_sub(bytes));
     }
 
-    /// Holds so many bytes less.
+    /// Returns `less` bytes.
     pub fn release(&self, less: usize) {
         if less == 0 {
             return;

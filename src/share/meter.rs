@@ -1,30 +1,29 @@
-//! What grows piece by piece, put down to an account in steps.
-
-use std::sync::Arc;
+//! Charges an account for something that grows in many small pieces.
 
 use super::budget::{Account, NoRoom, SMALL};
+use std::sync::Arc;
 
-/// Bytes that are held ahead of what comes, so that not every piece asks the budget.
+/// How many bytes are taken in advance, so that not every piece asks the budget.
 const STEP: usize = 1 << 20;
 
-/// Something that grows. What it takes stays on its account, and the first [`SMALL`] bytes are not counted.
+/// Something that grows. Its bytes stay charged to its account; the first [`SMALL`] bytes are free.
 #[derive(Debug)]
 pub struct Meter {
     account: Option<Arc<Account>>,
-    /// Bytes that may come before the account holds more.
+    /// How many bytes may be added before the account is charged again.
     ahead: usize,
 }
 
 impl Meter {
-    /// Nothing yet. Without an account nothing is counted.
+    /// A meter at zero. Without an account nothing is counted.
     pub fn new(account: Option<&Arc<Account>>) -> Self {
         Self { account: account.cloned(), ahead: SMALL }
     }
 
-    /// Grows by so many bytes.
+    /// Grows by `more` bytes.
     ///
     /// # Errors
-    /// There is no room for them.
+    /// They do not fit into the budget.
     pub fn grow(&mut self, more: usize) -> Result<(), NoRoom> {
         if more > self.ahead
             && let Some(account) = &self.account

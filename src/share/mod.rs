@@ -1,11 +1,11 @@
-//! What all requests share, and how much of it one may take: memory and processors.
+//! Shares memory and processor time fairly between requests.
 //!
 //! ```text
-//! request ─▶ Account ─┬─ holds bytes of the Budget until it is dropped
-//!                     └─ names the Asker, whose work waits its turn among the others' (Turns)
+//! request ─▶ Account ─┬─ uses bytes of the Budget until it is dropped
+//!                     └─ names the Asker, whose long work waits for its turn (Turns)
 //! ```
 //!
-//! Plain counting and queueing: nothing here knows what is held or computed.
+//! This is plain counting and queueing, independent of what the memory and time are used for.
 
 mod budget;
 mod meter;

@@ -1,18 +1,18 @@
-//! Long work that only computes: beside the async workers, on fewer threads than there are processors, in fair turns.
+//! Runs long computations off the async workers, on fewer threads than there are processors, in fair turns.
 //!
-//! In: a closure, and who asks for it. Out: what it returns. Work that has no thread yet waits. The next turn goes to the
-//! environment that has waited longest for one, within it to the key that has, and of that to what came first: however
-//! much one key sends, another one waits for one piece of work of each. Work that runs is not interrupted, and work
-//! whose asker has gone before its turn is not begun.
-
-use std::hash::{BuildHasher, BuildHasherDefault};
-use std::sync::Arc;
+//! In: a closure, and its asker. Out: the closure's result. Work waits until a thread is free. The next turn
+//! goes to the environment that has waited longest for one, within it to the key that has, and for that key
+//! to its oldest work: however much one key sends, another waits for at most one piece of work of each.
+//! Running work is not interrupted, and work whose asker has gone before its turn does not start.
 
 use parking_lot::Mutex;
 use rustc_hash::{FxHashMap, FxHasher};
-use tokio::{sync::oneshot, task};
+use std::hash::{BuildHasher, BuildHasherDefault};
+use std::sync::Arc;
+use tokio::sync::oneshot;
+use tokio::task;
 
-/// Who asks: a key of an environment. By default nobody in particular, as when the service itself has something to do.
+/// Who asks: a key of an environment. The default is the service itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Asker {
     environment: u64,
@@ -20,20 +20,20 @@ pub struct Asker {
 }
 
 impl Asker {
-    /// The bearer of a key.
+    /// The asker with this key.
     pub fn new(environment: &str, key: &str) -> Self {
-        // Only authenticated keys get here, so nobody can choose one for its hash.
+        // Only authenticated keys get here, so hashes cannot be chosen to collide.
         let hash = BuildHasherDefault::<FxHasher>::default();
         Self { environment: hash.hash_one(environment), key: hash.hash_one(key) }
     }
 }
 
-/// The work was not done: it panicked, or the process ends.
+/// The work was not done: it panicked, or the process is ending.
 #[derive(Debug, thiserror::Error)]
-#[error("work beside the workers was lost: {0}")]
+#[error("work off the async workers was lost: {0}")]
 pub struct Lost(#[from] task::JoinError);
 
-/// Threads for long work, and who waits for one.
+/// Threads for long work, and the work that waits for one.
 #[derive(Debug)]
 pub struct Turns {
     queue: Mutex<Queue>,
@@ -41,11 +41,11 @@ pub struct Turns {
 
 #[derive(Debug, Default)]
 struct Queue {
-    /// How many more may work at once.
+    /// How many threads are free.
     free: usize,
-    /// In the order in which they came.
+    /// The waiting work, oldest first.
     waiting: Vec<Waiting>,
-    /// How many turns were given.
+    /// How many turns there were.
     n_turns: u64,
     /// The latest turn of each environment, and of each key; never more than there are keys.
     of_environment: FxHashMap<u64, u64>,
@@ -58,27 +58,27 @@ struct Waiting {
     turn: oneshot::Sender<Turn>,
 }
 
-/// Leave to work, which goes to the next when it is dropped.
+/// The permission to run; dropping it passes it to the next.
 #[derive(Debug)]
 struct Turn(Option<Arc<Turns>>);
 
 impl Turns {
-    /// So many pieces of work at once.
+    /// Turns for `at_once` pieces of work at the same time.
     pub fn new(at_once: usize) -> Self {
         Self { queue: Mutex::new(Queue { free: at_once.max(1), ..Queue::default() }) }
     }
 
-    /// One fewer than there are processors, so that work never keeps brief questions from all of them.
+    /// One fewer than there are processors, so that long work always leaves one to brief questions.
     pub fn beside_others() -> Self {
         Self::new(n_processors() - 1)
     }
 
-    /// As many as there are processors: more threads would only divide them.
+    /// As many as there are processors: more threads would only share them.
     pub fn for_each_processor() -> Self {
         Self::new(n_processors())
     }
 
-    /// Does some work when its turn comes.
+    /// Runs work in its turn.
     ///
     /// # Errors
     /// The work panicked.
@@ -107,7 +107,7 @@ impl Turns {
             queue.waiting.push(Waiting { asker, turn });
             coming
         };
-        // Whoever waits is in the queue until a turn is sent, so the channel does not end before.
+        // Waiting work stays in the queue until it gets its turn, so the channel is not closed before.
         coming.await.unwrap_or(Turn(None))
     }
 }
@@ -123,7 +123,7 @@ impl Queue {
         self.of_key.insert(asker, self.n_turns);
     }
 
-    /// Takes out who has waited longest for a turn.
+    /// Removes and returns the work whose turn is next.
     fn next(&mut self) -> Option<Waiting> {
         self.waiting.retain(|waiting| !waiting.turn.is_closed());
         let latest = |waiting: &Waiting| {
@@ -144,7 +144,7 @@ impl Drop for Turn {
         while let Some(next) = queue.next() {
             match next.turn.send(Turn(Some(Arc::clone(&turns)))) {
                 Ok(()) => return,
-                // It went away just now; its turn is not dropped under the lock.
+                // Its asker has just gone; the turn must not be dropped under the lock.
                 Err(mut turn) => turn.0 = None,
             }
         }
@@ -154,15 +154,14 @@ impl Drop for Turn {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
+    use std::time::Duration;
 
     fn asker(environment: &str, key: &str) -> Asker {
         Asker::new(environment, key)
     }
 
-    /// The order in which work is done that was asked for in this order while other work ran.
+    /// The order in which work runs that was queued in this order behind other work.
     async fn order(asked: &[(&'static str, &'static str)]) -> Vec<usize> {
         let turns = Arc::new(Turns::new(1));
         let done = Arc::new(Mutex::new(Vec::new()));

@@ -1,43 +1,38 @@
-//! Backups: a store in one file that knows whether it is whole.
+//! Backups: a store in one file that can prove that it is complete.
 //!
-//! A backup is an SQLite database, which any SQLite opens, followed by one line with the SHA-256 of all that precedes
-//! it. A database alone does not notice a changed letter within a value, and not always that its end is missing.
+//! A backup is an SQLite database, readable by any SQLite, followed by one line with the SHA-256 of
+//! everything before it. SQLite alone does not notice a changed letter in a value, and not always a missing
+//! end.
 //!
 //! ```text
-//! Snapshot ─copy─▶ FILE.part ─check its trees─▶ digest ─▶ FILE          (while the store is served, or not)
-//! FILE ─digest─▶ DIR/store.db.restore ─check its trees─▶ DIR/store.db   (DIR is locked: nobody serves it)
+//! Snapshot ─copy─▶ FILE.part ─check its trees─▶ digest ─▶ FILE          (whether or not the store is being served)
+//! FILE ─digest─▶ DIR/store.db.restore ─check its trees─▶ DIR/store.db   (DIR is locked, so no service uses it)
 //! ```
 //!
-//! Both ways a file takes its name only once it is complete and on the disk. What a restored file replaces is
-//! complete, too, until that moment: its log was copied into it, or taken away, before.
+//! In both directions a file gets its final name only once it is complete and on the disk. Until then the
+//! store that it replaces is complete too: its log has been checkpointed, or removed, before.
 
-use std::{
-    fmt::Write as _,
-    fs::{self, File},
-    io::{Read, Write},
-    path::{Path, PathBuf},
-};
-
+use super::connect::{DATABASE, lock, open_file, private_file, sync_directory};
+use super::error::StoreError;
+use super::snapshot::{Holdings, Snapshot, holdings};
+use super::{mark, migrate, remains};
 use rusqlite::{Connection, OpenFlags};
 use sha2::{Digest, Sha256};
+use std::fmt::Write as _;
+use std::fs::{self, File};
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
 
-use super::{
-    connect::{DATABASE, lock, open_file, private_file, sync_directory},
-    error::StoreError,
-    mark, migrate, remains,
-    snapshot::{Holdings, Snapshot, holdings},
-};
-
-/// What the last line of a backup says before the digest.
+/// The last line of a backup, up to the digest.
 const SEAL: &str = "\nportcullis backup 1, sha256 ";
 
-/// Bytes of the last line: the words, 64 digits and the line's end.
+/// The length of the last line in bytes: the words, 64 digits and the line break.
 const SEAL_BYTES: u64 = SEAL.len() as u64 + 64 + 1;
 
 impl Snapshot {
-    /// Writes the snapshot into a file, and tells meanwhile how many pages of how many are done.
+    /// Writes the snapshot to a file, reporting the pages done and their total.
     ///
-    /// A file of that name is kept, and the backup refused, unless `overwrite` says otherwise.
+    /// Refuses to replace an existing file unless `overwrite` is set.
     pub fn back_up(
         &self,
         file: &Path,
@@ -45,7 +40,7 @@ impl Snapshot {
         progress: impl FnMut(u64, u64),
     ) -> Result<Holdings, StoreError> {
         if !overwrite && file.exists() {
-            return Err(StoreError::Invalid(format!("`{}` exists already", file.display())));
+            return Err(StoreError::FileExists(file.into()));
         }
         let part = beside(file, ".part");
         remove(&part)?;
@@ -62,10 +57,10 @@ impl Snapshot {
     fn write(&self, part: &Path, progress: impl FnMut(u64, u64)) -> Result<Holdings, StoreError> {
         private_file(part)?;
         let mut copy = open_file(part, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
-        // A copy that is not finished is thrown away.
+        // An unfinished copy is discarded, so it need not be durable.
         copy.pragma_update(None, "synchronous", "OFF")?;
         self.copy_into(&mut copy, progress)?;
-        // One file is all there is: no log beside it.
+        // A backup is a single file without a log.
         copy.pragma_update_and_check(None, "journal_mode", "DELETE", |_| Ok(()))?;
         migrate::check_trees(&mut copy)?;
         remains::rest(&copy)?;
@@ -79,9 +74,9 @@ impl Snapshot {
     }
 }
 
-/// Makes a backup the store of a directory that nobody serves; returns what is in it.
+/// Restores a backup into a directory that is not being served; returns what is in it.
 ///
-/// A store that is there already is kept, and refused, unless `overwrite` says otherwise.
+/// Refuses to replace an existing store unless `overwrite` is set.
 pub fn restore(file: &Path, dir: &Path, overwrite: bool) -> Result<Holdings, StoreError> {
     let bytes = check_seal(file)?;
     let _lock = lock(dir)?;
@@ -103,7 +98,7 @@ pub fn restore(file: &Path, dir: &Path, overwrite: bool) -> Result<Holdings, Sto
     Ok(held)
 }
 
-/// The length of the database in a backup whose digest is right.
+/// Checks the digest of a backup; returns the length of the database in it.
 fn check_seal(file: &Path) -> Result<u64, StoreError> {
     let bad = |reason: &str| StoreError::BadBackup { file: file.into(), reason: reason.into() };
     let io = |error: std::io::Error| StoreError::io(file, &error);
@@ -115,15 +110,15 @@ fn check_seal(file: &Path) -> Result<u64, StoreError> {
     let mut seal = Vec::new();
     opened.read_to_end(&mut seal).map_err(io)?;
     let Some(told) = seal.strip_prefix(SEAL.as_bytes()) else {
-        return Err(bad("it does not end as one, so its end is missing or it is something else"));
+        return Err(bad("it does not end like a backup: its end is missing, or it is a different file"));
     };
     if told.strip_suffix(b"\n") != Some(found.as_bytes()) {
-        return Err(bad("its content is not what was written, by its SHA-256"));
+        return Err(bad("its content does not match its SHA-256"));
     }
     Ok(bytes)
 }
 
-/// Copies the database out of a backup, and checks that this release can serve it.
+/// Extracts the database from a backup, and checks that this release can serve it.
 fn unpack(file: &Path, bytes: u64, part: &Path) -> Result<Holdings, StoreError> {
     let mut source = File::open(file).map_err(|error| StoreError::io(file, &error))?.take(bytes);
     let mut target = private_file(part)?;
@@ -138,13 +133,13 @@ fn unpack(file: &Path, bytes: u64, part: &Path) -> Result<Holdings, StoreError> 
     Ok(held)
 }
 
-/// Leaves a store at rest, so that neither a log nor a mark of it meets the file that takes its name.
+/// Shuts a store down, so that its log and its mark do not meet the file that replaces it.
 fn retire(database: &Path, former: bool) -> Result<(), StoreError> {
     if former {
-        // A damaged store is a good reason for a restore, and has nothing worth a copy.
+        // A damaged store is a good reason for a restore, and its log is not worth copying.
         let emptied = open_file(database, OpenFlags::SQLITE_OPEN_READ_WRITE).and_then(empty_log);
         if let Err(error) = emptied {
-            tracing::warn!(%error, "the store that is replaced cannot be read to its end");
+            tracing::warn!(%error, "the store that is being replaced cannot be read completely");
         }
     }
     remove(&beside(database, "-wal"))?;
@@ -175,14 +170,14 @@ fn digest(source: &mut impl Read) -> std::io::Result<String> {
     }))
 }
 
-/// The file of this name with an ending.
+/// The path with a suffix added.
 pub(super) fn beside(file: &Path, ending: &str) -> PathBuf {
     let mut name = file.as_os_str().to_owned();
     name.push(ending);
     name.into()
 }
 
-/// Removes a file that need not exist.
+/// Removes a file, if it exists.
 fn remove(file: &Path) -> Result<(), StoreError> {
     match fs::remove_file(file) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(StoreError::io(file, &error)),

@@ -1,46 +1,46 @@
-//! The store's files, and connections to them with the settings that matter.
+//! The store's files, and connections to them with the right settings.
 //!
 //! ```text
 //! DIR/            0700
-//!   lock          held by the one process that serves DIR; says whether there has been a store
+//!   lock          held by the process that serves DIR; records that a store existed
 //!   store.db      0600, SQLite; -wal and -shm beside it inherit the mode
-//!   store.db-mark 0600, how far it has come (`mark`)
+//!   store.db-mark 0600, how many writes it must contain (`mark`)
 //! ```
 //!
-//! The lock is for who writes. A process that only reads, for a backup say, needs none: SQLite lets it see one moment.
+//! Only a writing process needs the lock. A process that only reads, for a backup say, works on a snapshot by
+//! SQLite.
 //!
-//! A store in memory is the same database under a name that only this process knows, without a log.
+//! A store in memory is the same database under a name that is unique in this process, without a log.
 
-use std::{
-    fs::{self, DirBuilder, File, OpenOptions, TryLockError},
-    io::{Read, Seek, Write},
-    path::{Path, PathBuf},
-    sync::atomic::{AtomicU64, Ordering},
-    time::Duration,
-};
-
-use rusqlite::{Connection, OpenFlags, config::DbConfig, limits::Limit};
-
-use super::{error::StoreError, mark, migrate};
+use super::error::StoreError;
+use super::{mark, migrate};
+use rusqlite::config::DbConfig;
+use rusqlite::limits::Limit;
+use rusqlite::{Connection, OpenFlags};
+use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
+use std::io::{Read, Seek, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 /// How a store is opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoreOptions {
-    /// Connections that answer brief questions, and nothing else.
+    /// Connections for brief questions only.
     pub readers: usize,
-    /// Connections that answer long questions, each on a thread that gives way to those of brief ones. Who asks gets all
-    /// but one of them at most, so that with one more than there are processors nobody is slowed down while alone.
+    /// Connections for long questions, each on a low-priority thread. One asker gets at most all but one of
+    /// them; with one more than there are processors, a single asker is not slowed down.
     pub long_readers: usize,
     /// How long a question may run.
     pub query_time: Duration,
-    /// How long a long question may wait for its turn before that.
+    /// How long a long question may wait for its turn before it runs.
     pub query_wait: Duration,
-    /// How long the check of the file's structure may take at the start; zero leaves it out.
+    /// How long the check of the file's structure may take at the start; zero skips it.
     pub check_time: Duration,
-    /// Bytes of the file that readers map into memory. Reading mapped pages costs no system call; a disk that fails
-    /// under a mapped page ends the process. 0 maps nothing.
+    /// How many bytes of the file readers map into memory. Reading mapped pages costs no system call, but a
+    /// disk that fails under a mapped page kills the process. 0 disables it.
     pub mapped_bytes: u64,
-    /// How many bytes the file may have; `None` for no bound.
+    /// The maximum size of the file in bytes; `None` for no limit.
     pub max_bytes: Option<u64>,
 }
 
@@ -59,46 +59,47 @@ impl Default for StoreOptions {
     }
 }
 
-/// Bytes of a page in a new file. A batch in random order touches most leaves of a large tree once: larger pages mean
-/// fewer of them to write, smaller ones fewer bytes. Measured: 8 KiB loads a quarter faster than 4, reads as fast.
+/// The page size of a new file in bytes. A batch in random order touches most leaves of a large tree once:
+/// larger pages mean fewer writes, smaller pages fewer bytes. Measured: 8 KiB loads a quarter faster than 4
+/// KiB and reads as fast.
 const PAGE_BYTES: i64 = 8_192;
 
-/// Kibibytes of pages that the writer keeps: a batch of 10,000 facts touches about half as many.
+/// The writer's page cache in KiB: a batch of 10,000 facts touches about half as much.
 const WRITER_CACHE_KIB: i64 = 32 * 1024;
 
-/// Kibibytes of pages that each reader keeps; what is mapped needs no copy.
+/// Each reader's page cache in KiB; mapped pages are not copied into it.
 const READER_CACHE_KIB: i64 = 8 * 1024;
 
 /// The name of the file in its directory.
 pub(super) const DATABASE: &str = "store.db";
 
-/// The name of the file that is locked.
+/// The name of the lock file.
 const LOCK: &str = "lock";
 
-/// The longest that a reader waits for a log that is being set up; SQLite takes no more than some weeks.
+/// The longest that a reader waits while a log is being set up; SQLite's own limit is a few weeks.
 const LONGEST_WAIT: Duration = Duration::from_hours(1);
 
-/// Bytes below which a file holds no page, and SQLite takes it for a new one.
+/// A smaller file contains no page, and SQLite treats it as new.
 const SMALLEST: u64 = 512;
 
-/// What the lock says once there has been a store beside it. SQLite takes an empty file for a new database, and
-/// removes the log of an empty one: without this a store that was lost would silently begin anew.
+/// The content of the lock file once a store existed. SQLite treats an empty file as a new database and
+/// removes the log of an empty one, so a lost store would silently start over without this.
 const BEGUN: &str = "there has been a store beside this file\n";
 
-/// Statements that each connection keeps prepared.
+/// How many prepared statements each connection caches.
 const PREPARED: usize = 512;
 
-/// Where a store is.
+/// Where a store is kept.
 #[derive(Debug)]
-pub(super) enum Place {
-    /// In a directory, which the file locks.
+pub(super) enum Location {
+    /// In a directory, locked by the file.
     Directory { database: PathBuf, lock: File },
     /// In memory, under this name.
     Memory { name: String },
 }
 
-impl Place {
-    /// Makes the directory and its files where they are missing, and locks it.
+impl Location {
+    /// Creates the directory and its files if they are missing, and locks it.
     pub(super) fn directory(dir: &Path) -> Result<Self, StoreError> {
         let mut lock = lock(dir)?;
         let database = dir.join(DATABASE);
@@ -112,26 +113,26 @@ impl Place {
         Ok(Self::Directory { database, lock })
     }
 
-    /// Remembers that there has been a store here.
+    /// Records that a store existed here.
     pub(super) fn note_store(&mut self) {
         let Self::Directory { lock, .. } = self else { return };
         if has_begun(lock) {
             return;
         }
         if let Err(error) = lock.write_all(BEGUN.as_bytes()).and_then(|()| lock.sync_all()) {
-            // A store of an earlier release on a full disk, say: it is whole all the same.
-            tracing::warn!(%error, "the lock cannot be written");
+            // For example, a store of an earlier release on a full disk. The store itself is intact.
+            tracing::warn!(%error, "cannot write the lock file");
         }
     }
 
-    /// A place in memory that nothing else uses.
+    /// A new location in memory.
     pub(super) fn memory() -> Self {
         static STORES: AtomicU64 = AtomicU64::new(0);
         let n = STORES.fetch_add(1, Ordering::Relaxed);
         Self::Memory { name: format!("file:/portcullis-{n}?vfs=memdb") }
     }
 
-    /// What error texts call it.
+    /// Its name in error messages.
     pub(super) fn path(&self) -> &Path {
         match self {
             Self::Directory { database, .. } => database,
@@ -147,11 +148,11 @@ impl Place {
         }
     }
 
-    /// Refuses a file without anything in it where there has been a store: what it held was in a log that is lost.
+    /// Refuses an empty file if a store existed here: its content was in a log that is lost.
     pub(super) fn check_begun(&mut self, conn: &Connection) -> Result<(), StoreError> {
         let Self::Directory { lock, .. } = self else { return Ok(()) };
         if migrate::is_new(conn)? && has_begun(lock) {
-            return Err(StoreError::Corrupt(format!("`{DATABASE}` holds nothing, and its log is missing")));
+            return Err(StoreError::Corrupt(format!("`{DATABASE}` is empty, and its log is missing")));
         }
         Ok(())
     }
@@ -171,12 +172,12 @@ impl Place {
         }
     }
 
-    /// The files beside them that are only read at a start.
+    /// The other files, which are read only at the start.
     pub(super) fn notes(&self) -> Vec<PathBuf> {
         self.dir().map(|dir| vec![dir.join(LOCK), mark::path(dir)]).unwrap_or_default()
     }
 
-    /// Opens a connection that has neither read nor changed anything.
+    /// Opens a connection without reading or changing anything.
     fn connect(&self, mode: OpenFlags) -> Result<Connection, StoreError> {
         let conn = match self {
             Self::Directory { database, .. } => return open_file(database, mode),
@@ -193,43 +194,43 @@ impl Place {
         Ok(conn)
     }
 
-    /// Opens the connection that writes; [`prepare_writer`] completes it.
+    /// Opens the writing connection; [`prepare_writer`] completes it.
     pub(super) fn writer(&self) -> Result<Connection, StoreError> {
         let conn = self.connect(OpenFlags::SQLITE_OPEN_READ_WRITE)?;
-        conn.busy_timeout(super::log::PATIENCE)?;
-        // Closing it copies the log into the file, and whether it belongs there is not known yet.
+        conn.busy_timeout(super::log::READERS_TIME)?;
+        // Closing would checkpoint the log, which is not yet known to belong to the file.
         conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
         Ok(conn)
     }
 
-    /// Opens a connection that cannot write.
+    /// Opens a read-only connection.
     pub(super) fn reader(&self, options: &StoreOptions) -> Result<Connection, StoreError> {
         let conn = self.connect(OpenFlags::SQLITE_OPEN_READ_ONLY)?;
         conn.busy_timeout(options.query_time.min(LONGEST_WAIT))?;
         conn.pragma_update(None, "query_only", true)?;
         conn.pragma_update(None, "cache_size", -READER_CACHE_KIB)?;
         let mapped = i64::try_from(options.mapped_bytes).unwrap_or(i64::MAX);
-        // The new value comes back as a row; SQLite may have its own bound.
+        // SQLite returns the new value as a row, which may be smaller.
         conn.pragma_update_and_check(None, "mmap_size", mapped, |_| Ok(())).or_else(no_row)?;
         Ok(conn)
     }
 }
 
-/// Opens a connection to a file, which has neither read nor changed anything.
+/// Opens a connection to a file without reading or changing anything.
 pub(super) fn open_file(database: &Path, mode: OpenFlags) -> Result<Connection, StoreError> {
     let conn = Connection::open_with_flags(database, mode | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
     settle(&conn)?;
     Ok(conn)
 }
 
-/// What every connection has in common.
+/// The settings that all connections share.
 fn settle(conn: &Connection) -> Result<(), StoreError> {
     harden(conn)?;
     conn.set_prepared_statement_cache_capacity(PREPARED);
     Ok(conn.pragma_update(None, "temp_store", "MEMORY")?)
 }
 
-/// Makes a directory where it is missing, and locks it for as long as the file is open.
+/// Creates a directory if it is missing, and locks it for as long as the returned file is open.
 pub(super) fn lock(dir: &Path) -> Result<File, StoreError> {
     create_directory(dir)?;
     let path = dir.join(LOCK);
@@ -241,30 +242,32 @@ pub(super) fn lock(dir: &Path) -> Result<File, StoreError> {
     }
 }
 
-/// Whether there has been a store beside a lock.
+/// Whether a store existed next to this lock file.
 fn has_begun(lock: &mut File) -> bool {
     let mut text = String::new();
     lock.rewind().and_then(|()| lock.read_to_string(&mut text)).is_ok() && text == BEGUN
 }
 
-/// Makes the writer's connection durable; the file is known to be ours, and its log to be its own.
+/// Makes the writer's connection durable. The file has been identified as a store, and its log as its own.
 pub(super) fn prepare_writer(
     conn: &Connection,
-    place: &Place,
+    place: &Location,
     options: &StoreOptions,
 ) -> Result<(), StoreError> {
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)?;
     match place {
-        Place::Directory { .. } => {
+        Location::Directory { .. } => {
             conn.pragma_update(None, "page_size", PAGE_BYTES)?;
             let mode: String = conn.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get(0))?;
             if mode != "wal" {
-                return Err(StoreError::Io(format!("no write-ahead log here, only `{mode}`")));
+                return Err(StoreError::Io(format!(
+                    "the file system does not support a write-ahead log, only `{mode}`"
+                )));
             }
             conn.pragma_update(None, "synchronous", "FULL")?;
             conn.pragma_update_and_check(None, "journal_size_limit", 1_i64 << 27, |_| Ok(()))?;
         }
-        Place::Memory { .. } => {}
+        Location::Memory { .. } => {}
     }
     conn.pragma_update(None, "cache_size", -WRITER_CACHE_KIB)?;
     if let Some(bytes) = options.max_bytes {
@@ -282,9 +285,9 @@ fn no_row(error: rusqlite::Error) -> rusqlite::Result<()> {
     }
 }
 
-/// Turns off what we never use and an attacker might.
+/// Turns off unused features that an attacker could use.
 fn harden(conn: &Connection) -> Result<(), StoreError> {
-    // Without it a statement is prepared again at each binding.
+    // Otherwise statements are prepared again each time values are bound.
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
     for unused in [
@@ -312,7 +315,7 @@ fn create_directory(dir: &Path) -> Result<(), StoreError> {
     builder.create(dir).map_err(|error| StoreError::io(dir, &error))
 }
 
-/// Opens a file for reading and writing; a new one is for its owner alone.
+/// Opens a file for reading and writing; a new one is accessible to its owner only.
 pub(super) fn private_file(path: &Path) -> Result<File, StoreError> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false);
@@ -321,7 +324,7 @@ pub(super) fn private_file(path: &Path) -> Result<File, StoreError> {
     options.open(path).map_err(|error| StoreError::io(path, &error))
 }
 
-/// A new file's name outlives a power failure only once its directory is written.
+/// Syncs a directory: only then does the name of a new file survive a power failure.
 pub(super) fn sync_directory(dir: &Path) -> Result<(), StoreError> {
     let synced = fs::File::open(dir).and_then(|dir| dir.sync_all());
     synced.map_err(|error| StoreError::io(dir, &error))

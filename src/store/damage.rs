@@ -1,46 +1,43 @@
-//! Damage that SQLite overlooks when it opens a file.
+//! Detects damage that SQLite overlooks when it opens a file.
 //!
-//! A file whose last page is cut is read as if zeros stood at its end. That is right only while a log beside it holds the
-//! page as well: the log was being copied into the file then.
+//! SQLite reads a file whose last page is cut as if it ended in zeros. That is right only while the log also
+//! contains the page, because a checkpoint was in progress.
 //!
-//! A log is read up to the first frame whose checksum is wrong, and the rest is taken for what is left of a commit that
-//! never finished. After a kill or a power failure that is right: a commit is on the disk before the next one begins,
-//! so no more than one can be unfinished. Where two whole commits follow a wrong frame, they had been acknowledged, and
-//! SQLite would drop them without a word, as it would drop a whole log whose header is damaged.
+//! SQLite reads a log up to the first frame with a wrong checksum, and takes the rest for an unfinished
+//! commit. After a kill or a power failure that is right: a commit is on the disk before the next one starts,
+//! so at most one is unfinished. But if two complete commits follow a wrong frame, they were acknowledged,
+//! and SQLite would drop them silently. It would also drop a whole log with a damaged header.
 //!
 //! ```text
 //! header │ frame frame commit │ frame commit │ WRONG commit │ frame commit │ commit │ zeros
 //!                                            └ SQLite stops  └──── acknowledged ────┘
 //! ```
 //!
-//! The last commit before the end is the honest limit: whether it was damaged or never finished, nobody can tell. The
-//! form of both is that of <https://sqlite.org/fileformat2.html>.
-
-use std::{
-    fs::File,
-    io::{BufReader, ErrorKind, Read},
-    path::Path,
-};
+//! The last commit is the limit of this check: damage to it looks like a commit that never finished. Both
+//! file formats are described in <https://sqlite.org/fileformat2.html>.
 
 use super::error::StoreError;
+use std::fs::File;
+use std::io::{BufReader, ErrorKind, Read};
+use std::path::Path;
 
-/// What every database of SQLite begins with.
+/// The first bytes of every SQLite database.
 const BEGINNING: &[u8] = b"SQLite format 3\0";
 
-/// What a log of numbers in the order of most machines begins with; its neighbour stands for the other order.
+/// The magic number of a log with little-endian checksums; plus one for big-endian.
 const MAGIC: u32 = 0x377f_0682;
 
-/// Bytes of the header of the log.
+/// The length of the log's header in bytes.
 const HEADER: usize = 32;
 
-/// Bytes before the page in each frame.
+/// The length of the header of each frame in bytes.
 const FRAME_HEADER: usize = 24;
 
-/// Whole commits that follow a wrong frame only if the commit of that frame was acknowledged.
+/// If this many complete commits follow a wrong frame, its commit was acknowledged.
 const ACKNOWLEDGED: u32 = 2;
 
-/// Refuses a file without its end, and a log from which SQLite would drop what was acknowledged. A log that is missing
-/// or empty is fine.
+/// Refuses a file without its end, and a log of which SQLite would drop acknowledged commits. A missing or
+/// empty log is fine.
 pub(super) fn examine(database: &Path, log: &Path) -> Result<(), StoreError> {
     let file = match File::open(log) {
         Err(error) if error.kind() == ErrorKind::NotFound => return examine_end(database),
@@ -50,24 +47,24 @@ pub(super) fn examine(database: &Path, log: &Path) -> Result<(), StoreError> {
     match lost_after(&mut source).map_err(|error| StoreError::io(log, &error))? {
         None if source.get_ref().metadata().is_ok_and(|found| found.len() > 0) => Ok(()),
         None => examine_end(database),
-        Some(frame) => Err(StoreError::Corrupt(format!(
-            "frame {frame} of its log is not what was written, and commits follow it"
-        ))),
+        Some(frame) => {
+            Err(StoreError::Corrupt(format!("frame {frame} of its log is damaged, and commits follow it")))
+        }
     }
 }
 
-/// Refuses a database that ends within a page.
+/// Refuses a database that ends in the middle of a page.
 fn examine_end(database: &Path) -> Result<(), StoreError> {
     let read = || -> std::io::Result<_> {
         let mut file = File::open(database)?;
         let mut header = [0; 20];
-        // What is no database at all is SQLite's to find.
+        // SQLite itself detects files that are not databases,
         let is_one = fill(&mut file, &mut header)? && header.starts_with(BEGINNING);
         Ok((is_one.then_some(word(&header, 16) >> 16), file.metadata()?.len()))
     };
     let (page_bytes, length) = read().map_err(|error| StoreError::io(database, &error))?;
     match page_bytes {
-        // What is no size of a page is SQLite's to find, too.
+        // and invalid page sizes.
         Some(bytes @ 2..) if !length.is_multiple_of(bytes.into()) => {
             Err(StoreError::Corrupt(format!("it ends within a page, after {length} bytes")))
         }
@@ -75,7 +72,7 @@ fn examine_end(database: &Path) -> Result<(), StoreError> {
     }
 }
 
-/// A checksum of SQLite's, over words of eight bytes.
+/// SQLite's checksum over words of eight bytes.
 type Sum = (u32, u32);
 
 /// The number of the first wrong frame, from 1, if acknowledged commits follow it; 0 stands for the header.
@@ -88,7 +85,7 @@ fn lost_after(log: &mut impl Read) -> std::io::Result<Option<u64>> {
     let big_endian = magic == MAGIC + 1;
     let page_bytes = usize::try_from(word(&header, 8)).unwrap_or_default();
     if !page_bytes.is_power_of_two() || !(512..=65_536).contains(&page_bytes) {
-        // Without the size of a page there are no frames to look for; zeros are a log that was never begun.
+        // Without a page size, frames cannot be found. A header of zeros is a log that was never used.
         return Ok(header.iter().any(|byte| *byte != 0).then_some(0));
     }
     let (told, checked) = header.split_at(HEADER - 8);
@@ -110,7 +107,7 @@ fn lost_after(log: &mut impl Read) -> std::io::Result<Option<u64>> {
         before = own_sum;
         if found != own_sum || own_salts != *salts.get_or_insert(own_salts) {
             wrong.get_or_insert(number);
-            // A commit that follows the last frame of another was not begun before that was on the disk.
+            // A commit starts only after the previous one is on the disk.
             commits = u32::from(salts == Some(own_salts) && word(head, 4) != 0);
             continue;
         }
@@ -122,7 +119,7 @@ fn lost_after(log: &mut impl Read) -> std::io::Result<Option<u64>> {
     Ok(None)
 }
 
-/// Reads as much as fits; whether there was as much.
+/// Fills the buffer; returns whether there was enough to read.
 fn fill(source: &mut impl Read, buffer: &mut [u8]) -> std::io::Result<bool> {
     match source.read_exact(buffer) {
         Ok(()) => Ok(true),
@@ -131,7 +128,7 @@ fn fill(source: &mut impl Read, buffer: &mut [u8]) -> std::io::Result<bool> {
     }
 }
 
-/// The number at a place; the numbers of headers are big-endian whatever the machine.
+/// The number at a position. Numbers in headers are big-endian on every machine.
 fn word(bytes: &[u8], at: usize) -> u32 {
     bytes.get(at..at + 4).and_then(|word| word.try_into().ok()).map_or(0, u32::from_be_bytes)
 }

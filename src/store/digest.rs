@@ -1,14 +1,12 @@
-//! The digest of a key, which can be compared in one way only.
+//! The digest of a key, which can be compared only in constant time.
 //!
-//! How long `==` takes on bytes tells how many of them agree. So the digest has no `==`, and nothing outside of this
-//! file has its bytes to compare, except the map in which good keys are counted; what is left is
-//! [`KeyDigest::is`], which takes the same time whatever differs. That would hardly matter for a digest, as who
-//! guesses keys cannot choose what theirs begin with; but it is one thing less to argue about.
+//! The duration of `==` on bytes reveals how many of them agree. So the digest has no `==`, and no other file
+//! can access its bytes, except for the map that counts good keys. What remains is [`KeyDigest::is`], which
+//! always takes the same time. It would hardly matter for a digest, because an attacker cannot choose the
+//! digests of guessed keys; but this way there is nothing to argue about.
 
-use rusqlite::{
-    ToSql,
-    types::{FromSql, FromSqlResult, ToSqlOutput, ValueRef},
-};
+use rusqlite::ToSql;
+use rusqlite::types::{FromSql, FromSqlResult, ToSqlOutput, ValueRef};
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
@@ -17,7 +15,7 @@ use subtle::ConstantTimeEq;
 pub struct KeyDigest([u8; 32]);
 
 impl KeyDigest {
-    /// What no key has, as far as anybody knows.
+    /// A digest that no known key has.
     pub(super) const NONE: Self = Self([0; 32]);
 
     /// The digest of a key's text.
@@ -25,12 +23,12 @@ impl KeyDigest {
         Self(Sha256::digest(key).into())
     }
 
-    /// Whether both are of the same key, in constant time.
+    /// Whether both are digests of the same key, in constant time.
     pub fn is(&self, other: &Self) -> bool {
         self.0.ct_eq(&other.0).into()
     }
 
-    /// For a map of keys that are known to be good: there is nothing to find out by how long it looks for one.
+    /// For a map of keys that are known to be good: timing its look-ups reveals nothing.
     pub fn into_map_key(self) -> [u8; 32] {
         self.0
     }
@@ -60,7 +58,7 @@ mod tests {
     use crate::store::NewKey;
     use std::marker::PhantomData;
 
-    /// Has [`Comparable::IS`] as its own constant if `T` has `==`, and as that of the trait if it has not.
+    /// Its own constant `IS` applies if `T` has `==`, and the trait's otherwise.
     struct Probe<T>(PhantomData<T>);
 
     trait Comparable {
@@ -73,7 +71,7 @@ mod tests {
         const IS: bool = true;
     }
 
-    /// Nothing that holds a key or its digest can be compared with `==`: this compiles only as long as that is so.
+    /// No type that holds a key or its digest can be compared with `==`: otherwise this does not compile.
     #[test]
     fn secrets_have_no_equality() {
         const { assert!(Probe::<[u8; 32]>::IS) };

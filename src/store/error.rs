@@ -1,18 +1,15 @@
-//! Why the store did not do what it was asked.
+//! The store's errors.
 //!
-//! Every variant's text can stand in a log line alone. None carries the values of a statement's
-//! parameters: what users stored stays out of error texts.
+//! Every message makes sense on its own in a log. None contains the values of a statement's parameters:
+//! users' data stays out of error messages.
 
-use std::{
-    path::{Path, PathBuf},
-    time::Duration,
-};
-
-use rusqlite::ErrorCode;
-
+use super::keys::{MAX_ENVIRONMENT, MAX_NAME};
 use super::mark::Loss;
+use rusqlite::ErrorCode;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-/// A failure of the store; a failed write has changed nothing.
+/// A failure of the store. A failed write has changed nothing.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// The operating system refused to read or write.
@@ -21,20 +18,20 @@ pub enum StoreError {
     /// The file's content contradicts itself.
     #[error("the store's file is damaged: {0}")]
     Corrupt(String),
-    /// What is in a directory cannot be served, as it contradicts itself.
+    /// A directory cannot be served, because its content contradicts itself.
     #[error(
-        "the store in `{}` is damaged: {reason}; put a backup in its place with `portcullis restore --overwrite`",
+        "the store in `{}` is damaged: {reason}; restore a backup with `portcullis restore --overwrite`",
         .dir.display()
     )]
     Damaged {
         /// The directory.
         dir: PathBuf,
-        /// What contradicts what.
+        /// What contradicts itself.
         reason: String,
     },
-    /// A directory lacks what was acknowledged, or holds what does not belong to it.
+    /// A directory lacks acknowledged writes, or contains files that do not belong together.
     #[error(
-        "the store in `{}` is damaged: {loss}; bring back what is missing, or put a backup in its place with `portcullis restore --overwrite`; what is there is told, and served if you can do without the rest, by `portcullis accept-loss`",
+        "the store in `{}` is damaged: {loss}; put the missing files back, or restore a backup with `portcullis restore --overwrite`; `portcullis accept-loss` shows what remains, and can make the service continue without the rest",
         .dir.display()
     )]
     Lost {
@@ -44,7 +41,7 @@ pub enum StoreError {
         loss: Loss,
     },
     /// Files were removed or replaced while the store is open.
-    #[error("the store takes no writes: {0}")]
+    #[error("the store does not accept writes: {0}")]
     Moved(String),
     /// The file belongs to another program.
     #[error("`{}` is not a Portcullis store", .0.display())]
@@ -55,11 +52,11 @@ pub enum StoreError {
     /// There is nothing to read in this directory.
     #[error("there is no store in `{}`", .0.display())]
     Missing(PathBuf),
-    /// What would be restored would replace something.
+    /// A restore would replace a store.
     #[error("there is a store in `{}` already", .0.display())]
     Exists(PathBuf),
-    /// A file that is not a whole backup.
-    #[error("`{}` is not a whole backup: {reason}", .file.display())]
+    /// A file is not a complete backup.
+    #[error("`{}` is not a complete backup: {reason}", .file.display())]
     BadBackup {
         /// The file.
         file: PathBuf,
@@ -74,17 +71,15 @@ pub enum StoreError {
         /// The newest format that this release reads.
         known: i64,
     },
-    /// An earlier release wrote this file, and who only reads cannot change it.
-    #[error(
-        "the store has format {found} of an earlier release: start the service on it once, which brings it up to date"
-    )]
+    /// An earlier release wrote this file, and a read-only process cannot migrate it.
+    #[error("the store has format {found} of an earlier release: start the service once to migrate it")]
     OlderFormat {
         /// The file's format.
         found: i64,
     },
-    /// An earlier release wrote this file, and this one failed to bring it up to date by a fault of its own.
+    /// An earlier release wrote this file, and migrating it failed because of a bug.
     #[error(
-        "`{}` has format {found} of an earlier release, and Portcullis could not bring it up to date: {reason}; this is a fault of Portcullis, and what is stored is as it was: go on with the earlier release, and report this",
+        "`{}` has format {found} of an earlier release, and Portcullis could not migrate it: {reason}; this is a bug of Portcullis, and the file is unchanged: go on with the earlier release, and report this",
         .file.display()
     )]
     NotMigrated {
@@ -95,47 +90,57 @@ pub enum StoreError {
         /// What went wrong.
         reason: String,
     },
-    /// The disk, or the size allowed to the file, is used up.
+    /// The disk is full, or the file has reached its maximum size.
     #[error("the store's disk is full")]
     Full,
-    /// The store takes no writes, for the reason given; it still answers.
-    #[error("the store takes no writes: {0}")]
+    /// The store does not accept writes; it still answers questions.
+    #[error("the store does not accept writes: {0}")]
     ReadOnly(String),
-    /// A query ran longer than it may.
+    /// A query exceeded its time limit.
     #[error("the query exceeded its time limit of {0:?}")]
     Timeout(Duration),
-    /// A long query had no turn within this time, or others had more right to wait.
-    #[error("too many long queries: this one had no turn, for which it may wait {0:?}")]
+    /// A long query did not get its turn in time, or was shed for others.
+    #[error("too many long queries: this one did not get its turn within {0:?}")]
     Overloaded(Duration),
-    /// Readers or a checkpoint kept the file longer than a write may wait.
+    /// Readers or a checkpoint blocked the file for longer than a write may wait.
     #[error("the store is busy")]
     Busy,
     /// A value, statement or result is larger than the store can hold.
     #[error("a value is too large for the store: {0}")]
     TooLarge(String),
-    /// A statement reads its own tables in more places than SQLite has cursors for, by its own count of what it makes of it.
+    /// A statement reads its own tables in more places than SQLite has cursors for, after SQLite has expanded
+    /// it.
     #[error("a statement reads its own tables in too many places")]
     TooDeep,
-    /// A pattern of a deletion matches more facts than it may.
+    /// A pattern of a deletion matches more facts than allowed.
     #[error("a pattern to delete matches {matched} facts, at most {allowed} are allowed")]
     Reach {
         /// How many it matches.
         matched: u64,
-        /// How many it may.
+        /// How many are allowed.
         allowed: u64,
     },
     /// The store is shutting down.
     #[error("the store is closed")]
     Closed,
-    /// An argument is not what the store accepts, for example an environment's name.
-    #[error("{0}")]
-    Invalid(String),
-    /// An invariant of ours did not hold.
-    #[error("internal fault of the store: {0}")]
+    /// A key cannot be created for an environment with this name.
+    #[error("`{0}` is not a name for an environment: use 1 to {MAX_ENVIRONMENT} letters, digits and `-`")]
+    EnvironmentName(String),
+    /// A key cannot have this name.
+    #[error("the name of a key must be one line of at most {MAX_NAME} characters")]
+    KeyName,
+    /// A fact without arguments.
+    #[error("a fact of `{0}` has no arguments")]
+    NoArguments(String),
+    /// A backup would replace a file.
+    #[error("`{}` already exists", .0.display())]
+    FileExists(PathBuf),
+    /// An internal invariant was violated.
+    #[error("internal error of the store: {0}")]
     Bug(String),
 }
 
-/// What SQLite says then.
+/// SQLite's message for it.
 const TOO_DEEP: &str = "subqueries nested too deep";
 
 impl From<rusqlite::Error> for StoreError {
@@ -159,13 +164,13 @@ impl From<rusqlite::Error> for StoreError {
             | ErrorCode::FileLockingProtocolFailed
             | ErrorCode::NoLargeFileSupport
             | ErrorCode::OutOfMemory => Self::Io(text),
-            // The driver's list is open; what is left can only come from a statement of ours.
+            // The driver's enum is non-exhaustive; other codes can only come from the store's own statements.
             _ => Self::Bug(text),
         }
     }
 }
 
-/// The driver's text without the statement, which can hold an id when it was compiled with literals.
+/// The driver's message without the statement, which may contain ids as literals.
 fn message(error: &rusqlite::Error) -> String {
     match error {
         rusqlite::Error::SqlInputError { msg, .. } => msg.clone(),
@@ -177,11 +182,11 @@ fn message(error: &rusqlite::Error) -> String {
 }
 
 impl StoreError {
-    /// The error as whoever starts the service needs it: what it is about, and what can be done.
+    /// The error as an operator needs it at the start: what it is about, and what to do.
     pub(super) fn at_start(self, dir: &Path) -> Self {
         match self {
-            // Statements of ours fail on a file that was checked to be ours, and whose format is this release's, only
-            // if it is not as we left it. A migration has an error of its own.
+            // The file has been identified as a store of this format, so the store's own statements fail only
+            // if it was changed. A failed migration has its own error.
             Self::Corrupt(reason) | Self::Bug(reason) => Self::Damaged { dir: dir.into(), reason },
             Self::Full => Self::Io(format!("`{}`: there is no space left on the disk", dir.display())),
             Self::Io(text) | Self::ReadOnly(text) if !text.starts_with('`') => {

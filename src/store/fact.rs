@@ -1,7 +1,7 @@
-//! Facts and what can be said about them, as plain data.
+//! Facts and patterns, as plain data.
 //!
-//! The store takes any text for predicates, types and ids; what a policy accepts is decided before a
-//! fact gets here.
+//! The store accepts any text as predicate, type or id. What a policy accepts is checked before a fact gets
+//! here.
 
 use super::signature::{StoredArg, StoredRelation};
 
@@ -21,7 +21,7 @@ impl Value {
     }
 }
 
-/// A predicate over values. A store holds a set of them.
+/// A predicate applied to values. A store holds a set of facts.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Fact {
     /// The predicate's name.
@@ -42,7 +42,7 @@ impl Fact {
     }
 }
 
-/// What one argument of a wanted fact may be.
+/// What one argument of a matching fact may be.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ArgPattern {
     /// Any value of any type.
@@ -53,7 +53,7 @@ pub enum ArgPattern {
     Exact(Value),
 }
 
-/// Which facts are meant.
+/// A pattern for facts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FactPattern {
     /// The predicate's name; `None` for any.
@@ -100,14 +100,14 @@ impl From<&Fact> for FactPattern {
 /// One step of a batch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// Adds facts; those that are stored stay as they are.
+    /// Adds facts; facts that are already stored stay as they are.
     Insert(Vec<Fact>),
     /// Removes every fact that matches one of the patterns.
     Delete(Vec<FactPattern>),
 }
 
 impl Change {
-    /// How many facts or patterns it names.
+    /// How many facts or patterns it contains.
     pub(super) fn len(&self) -> usize {
         match self {
             Self::Insert(facts) => facts.len(),
@@ -130,7 +130,7 @@ pub struct Applied {
 /// Stored facts in a fixed order: by signature, then ids, of which numbers come first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FactPage {
-    /// At most as many as were asked for.
+    /// At most as many as requested.
     pub facts: Vec<Fact>,
     /// Whether more facts match.
     pub more: bool,
@@ -141,6 +141,6 @@ pub struct FactPage {
 pub struct Stats {
     /// All of them.
     pub total: u64,
-    /// By predicate, in the predicates' order; without those that have none.
+    /// By predicate, in order of their names; without predicates that have no facts.
     pub predicates: Vec<(String, u64)>,
 }

@@ -1,25 +1,21 @@
-//! Puts facts into their tables, takes them out, and finds them.
+//! Inserts, deletes and finds facts.
 //!
-//! In: plain facts and patterns. Values travel as parameters only; the text of a statement is made of
-//! the names of a [`StoredRelation`], which are numbers in disguise.
+//! In: plain facts and patterns. Values are always parameters; the text of a statement contains only the
+//! table and column names of a [`StoredRelation`], which are made from numbers.
 
-use std::cmp::Ordering;
-
+use super::error::StoreError;
+use super::fact::{ArgPattern, Fact, FactPage, FactPattern, Stats};
+use super::reader::Reader;
+use super::relation::{Directory, Relations};
+use super::signature::{self, StoredRelation};
+use super::value::{CompactValue, Param};
 use rusqlite::{Connection, params_from_iter};
-
-use super::{
-    error::StoreError,
-    fact::{ArgPattern, Fact, FactPage, FactPattern, Stats},
-    reader::Reader,
-    relation::{Directory, Relations},
-    signature::{self, StoredRelation},
-    value::{Held, Param},
-};
+use std::cmp::Ordering;
 
 /// Inserts facts; returns how many were new.
 ///
-/// They are put into the order of the tables' keys first: neighbours in a tree are written together,
-/// which is worth a third of the time of a large batch.
+/// They are sorted by the tables' keys first. Writing neighbours in a tree together saves a third of the time
+/// of a large batch.
 pub(super) fn insert(
     conn: &Connection,
     directory: &mut Directory,
@@ -32,7 +28,7 @@ pub(super) fn insert(
         let Some(first) = run.first() else { continue };
         let entry = directory.place_of(conn, first)?;
         let columns: Vec<usize> = entry.relation.columns().map(|(idx, _)| idx).collect();
-        let mut rows: Vec<Vec<Held<'_>>> = run.iter().map(|fact| row(fact, &columns)).collect();
+        let mut rows: Vec<Vec<CompactValue<'_>>> = run.iter().map(|fact| row(fact, &columns)).collect();
         rows.sort_unstable();
         let mut statement = conn.prepare_cached(&entry.insert_sql)?;
         let mut new = 0_u64;
@@ -48,12 +44,12 @@ pub(super) fn insert(
     Ok(inserted)
 }
 
-/// What the columns for these arguments hold of a fact.
-fn row<'f>(fact: &'f Fact, columns: &[usize]) -> Vec<Held<'f>> {
-    columns.iter().filter_map(|idx| fact.args.get(*idx)).map(|arg| Held::of(&arg.id)).collect()
+/// The values of a fact in these columns.
+fn row<'f>(fact: &'f Fact, columns: &[usize]) -> Vec<CompactValue<'f>> {
+    columns.iter().filter_map(|idx| fact.args.get(*idx)).map(|arg| CompactValue::of(&arg.id)).collect()
 }
 
-/// Facts that are equal here have one place.
+/// Facts that are equal here belong to one relation.
 fn by_signature(a: &Fact, b: &Fact) -> Ordering {
     let types = || a.types().cmp(b.types());
     a.predicate.cmp(&b.predicate).then_with(types).then_with(|| signature::name(a).cmp(&signature::name(b)))
@@ -94,7 +90,7 @@ pub(super) fn condition(relation: &StoredRelation, pattern: &FactPattern) -> (St
     (format!("{lead}{}", tests.join(" AND ")), values)
 }
 
-/// The stored facts that match, at most `limit` of them, in the order that [`FactPage`] promises.
+/// The stored facts that match, at most `limit` of them, in the order of [`FactPage`].
 pub(super) fn find(
     reader: &Reader,
     relations: &Relations,
@@ -103,7 +99,7 @@ pub(super) fn find(
 ) -> Result<FactPage, StoreError> {
     let mut page = FactPage::default();
     for relation in relations.relations.iter().filter(|relation| pattern.covers(relation)) {
-        // One row more than is wanted tells whether there are more.
+        // One row more than wanted shows whether there are more.
         let room = limit.saturating_sub(page.facts.len()).saturating_add(1);
         let columns = relation.key();
         let (condition, mut params) = condition(relation, pattern);

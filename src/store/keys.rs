@@ -1,47 +1,43 @@
 //! API keys: `e_<environment>_<key id>_<secret>`.
 //!
-//! Only a SHA-256 digest of the whole key is stored. A slow password hash would protect guessable secrets; these
-//! have 256 random bits, which nobody finds by hashing candidates, and a key is checked on every request.
-//! The id, which is no secret, only selects the digest to compare with; the comparison takes the same time whatever
-//! differs, and an unknown id is compared with a digest that nothing has. So how long a refusal takes tells at most
-//! whether there is a key with that id.
+//! Only a SHA-256 digest of the whole key is stored. A slow password hash would protect guessable secrets;
+//! these have 256 random bits, which cannot be found by trying candidates, and a key is checked on every
+//! request. The id is not secret and only selects the digest to compare with. The comparison always takes the
+//! same time, and an unknown id is compared with a digest that no key has. So the duration of a refusal
+//! reveals at most whether a key with that id exists.
 //!
-//! All keys are held in memory as a [`KeyRing`], so that checking one touches no connection. The writer replaces
-//! it before it acknowledges a change: a revoked key is refused from that moment on.
+//! All keys are kept in memory as a [`KeyRing`], so checking one needs no connection. The writer replaces the
+//! ring before it acknowledges a change: a revoked key is refused from that moment on.
 
-use std::{
-    fmt::Write,
-    sync::{
-        Arc,
-        atomic::{AtomicI64, Ordering},
-    },
-    time::{SystemTime, UNIX_EPOCH},
-};
-
+use super::digest::KeyDigest;
+use super::error::StoreError;
 use rusqlite::Connection;
 use rustc_hash::FxHashMap;
+use std::fmt::Write;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
 
-use super::{digest::KeyDigest, error::StoreError};
+/// The longest name of an environment.
+pub(super) const MAX_ENVIRONMENT: usize = 64;
 
-/// Characters of an environment's name.
-const MAX_ENVIRONMENT: usize = 64;
+/// The longest name of a key in characters; it must fit on one line of a list.
+pub(super) const MAX_NAME: usize = 200;
 
-/// Characters of a key's name: a line of a list.
-const MAX_NAME: usize = 200;
-
-/// Seconds between two notes of a key's use in memory, and in the file: a check is no write.
+/// How often a key's last use is recorded in memory, and saved in the file, in seconds: checking a key does
+/// not write.
 const NOTED: i64 = 60;
 const SAVED: i64 = 3_600;
 
-/// What stands for a key that was never used.
+/// The time for a key that was never used.
 const NEVER: i64 = 0;
 
-/// What a key's bearer may do.
+/// What a key permits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
     /// Everything.
     ReadWrite,
-    /// Ask, but change nothing.
+    /// Reading only.
     ReadOnly,
 }
 
@@ -62,29 +58,29 @@ impl Access {
     }
 }
 
-/// What is known of a key.
+/// A key without its secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Key {
-    /// The part of the key that is no secret.
+    /// The public part of the key.
     pub id: String,
-    /// The environment that it opens.
+    /// The environment that it gives access to.
     pub environment: String,
-    /// What its owner calls it.
+    /// Its display name.
     pub name: String,
-    /// What its bearer may do.
+    /// What it permits.
     pub access: Access,
-    /// When it was made, in seconds since the epoch.
+    /// When it was created, in seconds since the epoch.
     pub created: i64,
-    /// Whether it is refused.
+    /// Whether it is revoked.
     pub revoked: bool,
 }
 
-/// A key at the only moment when its text is known.
+/// A new key, the only time its text is available.
 #[derive(Clone)]
 pub struct NewKey {
-    /// What is known of it from now on.
+    /// The key as it is stored.
     pub key: Key,
-    /// What its bearer presents.
+    /// The text that clients send.
     pub text: String,
 }
 
@@ -97,22 +93,22 @@ impl std::fmt::Debug for NewKey {
 /// All keys, by id.
 #[derive(Debug, Default)]
 pub(super) struct KeyRing {
-    keys: FxHashMap<String, Held>,
+    keys: FxHashMap<String, KeyEntry>,
 }
 
 /// A key in memory.
 #[derive(Debug)]
-struct Held {
+struct KeyEntry {
     digest: KeyDigest,
     key: Key,
     used: Arc<Use>,
 }
 
-/// When a key was used last, to the minute; shared by the rings that follow each other.
+/// When a key was last used, to the minute; successive rings share it.
 #[derive(Debug, Default)]
 struct Use {
     noted: AtomicI64,
-    /// What the file says.
+    /// The time in the file.
     saved: AtomicI64,
 }
 
@@ -127,7 +123,7 @@ impl Use {
 }
 
 impl KeyRing {
-    /// Reads the tables `key` and `key_use`; what a former ring knows of uses is kept.
+    /// Reads the tables `key` and `key_use`, and takes over the uses that the former ring recorded.
     pub(super) fn load(conn: &Connection, former: &Self) -> Result<Self, StoreError> {
         let saved = saved_uses(conn)?;
         let mut statement =
@@ -148,7 +144,7 @@ impl KeyRing {
                 let used = saved.get(&key.id).copied().unwrap_or(NEVER);
                 Arc::new(Use { noted: used.into(), saved: used.into() })
             });
-            ring.keys.insert(key.id.clone(), Held { digest: row.get(6)?, key, used });
+            ring.keys.insert(key.id.clone(), KeyEntry { digest: row.get(6)?, key, used });
         }
         Ok(ring)
     }
@@ -168,16 +164,16 @@ impl KeyRing {
         Some(held.key.clone())
     }
 
-    /// When a key was used last, in seconds since the epoch and to the minute; `None` if never.
+    /// When a key was last used, in seconds since the epoch and to the minute; `None` if never.
     pub(super) fn last_used(&self, id: &str) -> Option<i64> {
         let used = self.keys.get(id)?.used.noted.load(Ordering::Relaxed);
         (used != NEVER).then_some(used)
     }
 
-    /// Uses that the file shall know of: all of them at the end, before that those that are long past what it says.
+    /// Uses to save: all of them at the end, before that those much later than the saved ones.
     fn unsaved(&self, at_end: bool) -> Vec<(String, i64)> {
         let least = if at_end { 1 } else { SAVED };
-        let unsaved = |(id, held): (&String, &Held)| {
+        let unsaved = |(id, held): (&String, &KeyEntry)| {
             let [noted, saved] =
                 [&held.used.noted, &held.used.saved].map(|time| time.load(Ordering::Relaxed));
             (noted - saved >= least).then(|| (id.clone(), noted))
@@ -185,7 +181,7 @@ impl KeyRing {
         self.keys.iter().filter_map(unsaved).collect()
     }
 
-    /// Remembers what the file says now.
+    /// Records what was saved.
     fn note_saved(&self, uses: &[(String, i64)]) {
         for (id, used) in uses {
             if let Some(held) = self.keys.get(id) {
@@ -202,7 +198,7 @@ impl KeyRing {
     }
 }
 
-/// When keys were used last, by the file; a file of a former release does not say.
+/// The saved last uses; a file of a former release has none.
 fn saved_uses(conn: &Connection) -> Result<FxHashMap<String, i64>, StoreError> {
     let counts = "SELECT count(*) FROM sqlite_schema WHERE name = 'key_use'";
     if conn.query_row(counts, [], |row| row.get::<_, u64>(0))? == 0 {
@@ -213,14 +209,14 @@ fn saved_uses(conn: &Connection) -> Result<FxHashMap<String, i64>, StoreError> {
     Ok(uses.collect::<Result<_, _>>()?)
 }
 
-/// Writes down when keys were used last. Nobody waits for it, and where it fails the next hour will do.
+/// Saves when keys were last used. If that fails, it is tried again within the hour.
 pub(super) fn note_uses(conn: &Connection, ring: &KeyRing, at_end: bool) {
     let uses = ring.unsaved(at_end);
     if uses.is_empty() {
         return;
     }
     if let Err(error) = save_uses(conn, &uses) {
-        tracing::warn!(%error, "when keys were used last could not be written");
+        tracing::warn!(%error, "cannot save when keys were last used");
     }
     ring.note_saved(&uses);
 }
@@ -236,7 +232,7 @@ fn save_uses(conn: &Connection, uses: &[(String, i64)]) -> Result<(), StoreError
     Ok(transaction.commit()?)
 }
 
-/// Makes a key.
+/// Creates a key.
 pub(super) fn create(
     conn: &Connection,
     environment: &str,
@@ -246,14 +242,10 @@ pub(super) fn create(
 ) -> Result<NewKey, StoreError> {
     let fits = environment.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
     if environment.is_empty() || environment.len() > MAX_ENVIRONMENT || !fits {
-        return Err(StoreError::Invalid(format!(
-            "the environment's name `{environment}` is not 1 to {MAX_ENVIRONMENT} letters, digits and `-`"
-        )));
+        return Err(StoreError::EnvironmentName(environment.into()));
     }
     if name.chars().count() > MAX_NAME || name.chars().any(char::is_control) {
-        return Err(StoreError::Invalid(format!(
-            "the name of a key is one line of at most {MAX_NAME} characters"
-        )));
+        return Err(StoreError::KeyName);
     }
     let id = hex(&random::<8>()?);
     let text = format!("e_{environment}_{id}_{}", hex(&random::<32>()?));
@@ -274,7 +266,8 @@ pub(super) fn revoke(conn: &Connection, id: &str) -> Result<bool, StoreError> {
 /// Random bytes from the operating system.
 pub(super) fn random<const N: usize>() -> Result<[u8; N], StoreError> {
     let mut bytes = [0; N];
-    getrandom::fill(&mut bytes).map_err(|error| StoreError::Io(format!("no random bytes: {error}")))?;
+    getrandom::fill(&mut bytes)
+        .map_err(|error| StoreError::Io(format!("cannot get random bytes: {error}")))?;
     Ok(bytes)
 }
 

@@ -1,53 +1,48 @@
-//! How far a store has come, told twice: in the file and beside it.
+//! Detects lost writes: counts the acknowledged writes in the database and in a second file.
 //!
-//! SQLite reads a database whose log is gone as if there had never been one, and a log of another time or of another store
-//! as if it belonged there. So each write is counted in the table `meta`, in its own transaction, and again after
-//! the commit in `store.db-mark`. At the start, file and log together must have come at least as far as the mark says.
+//! If the log of a database is missing, SQLite reads the database as if there had never been one; a log of
+//! another time or another store it reads as if it belonged to the file. So each write is counted in the
+//! table `meta`, in its own transaction, and again after the commit in `store.db-mark`. At the start, file
+//! and log together must contain at least as many writes as the mark says.
 //!
 //! ```text
 //! meta        session, writes     committed with each write, so in the log before it is in the file
-//! store.db-mark  session, next, writes     written over after each commit, before anybody is answered; 80 bytes
+//! store.db-mark  session, next, writes     overwritten after each commit, before it is acknowledged; 80 bytes
 //! ```
 //!
-//! A session is one time of service, from a start to an end in order; its name is random. At rest the file names none. So
-//! a file that names a session and has no mark beside it is a copy that was made without its log, and a log from elsewhere
-//! shows by the session it names. The mark announces the next session before the file names it, so that a kill
-//! between the two leaves a pair that fits.
+//! A session lasts from a start to the next clean shutdown, and has a random name. After a clean shutdown the
+//! file names no session. So a file that names a session and has no mark is a copy that was made without its
+//! log, and a log from elsewhere is detected by the session that it names. The mark announces the next
+//! session before the file names it, so that a kill between the two leaves a matching pair.
 //!
-//! The mark is not synced after a commit: it would take as long as the commit itself. A process that is killed leaves it
-//! whole all the same. After a power failure it may lag behind, and then notices less; it is never ahead of what
-//! is on the disk, as the commit was synced before. So it refuses nothing that is whole.
+//! The mark is not synced after a commit: that would take as long as the commit itself. A killed process
+//! leaves it intact anyway. After a power failure it may lag behind and then detects less. It is never ahead
+//! of the disk, because the commit is synced first; so it never refuses an intact store.
 
-use std::{
-    fmt,
-    fs::{self, File},
-    io::{ErrorKind, Seek, Write},
-    path::{Path, PathBuf},
-};
-
+use super::connect::{Location, private_file, sync_directory};
+use super::error::StoreError;
+use super::{keys, log};
 use rusqlite::{Connection, OptionalExtension};
-
-use super::{
-    connect::{Place, private_file, sync_directory},
-    error::StoreError,
-    keys, log,
-};
+use std::fmt;
+use std::fs::{self, File};
+use std::io::{ErrorKind, Seek, Write};
+use std::path::{Path, PathBuf};
 
 /// The name of the file in its directory.
 const MARK: &str = "store.db-mark";
 
-/// What the file begins with.
+/// The first line of the file.
 const HEADING: &str = "portcullis mark 1";
 
-/// What stands for no session.
+/// The name for no session.
 const AT_REST: &str = "at rest";
 
-/// One time of service.
+/// The time from a start to the next clean shutdown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Session {
-    /// None: the file holds everything.
+    /// No session: the file contains everything.
     Rest,
-    /// The one of this name: a log may hold more than the file.
+    /// The session with this name: a log may contain more than the file.
     Open(u64),
 }
 
@@ -73,16 +68,16 @@ impl fmt::Display for Session {
     }
 }
 
-/// How far a database has come, by its own account.
+/// How many writes a database contains, according to itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Progress {
     pub(super) session: Session,
-    /// Writes that changed something, since the first release that counts them.
+    /// Writes that changed something, counted since the first release that counts them.
     pub(super) writes: u64,
 }
 
 impl Progress {
-    /// What a database says; nothing if it is new or of a release that did not count.
+    /// Reads it from a database; `None` if that is new or of a release that did not count.
     pub(super) fn load(conn: &Connection) -> Result<Option<Self>, StoreError> {
         let counts = "SELECT count(*) FROM sqlite_schema WHERE name = 'meta'";
         if conn.query_row(counts, [], |row| row.get::<_, u64>(0))? == 0 {
@@ -93,11 +88,11 @@ impl Progress {
         let row = conn.query_row(sql, [], |row| Ok((row.get::<_, String>(0)?, row.get(1)?)));
         let Some((session, writes)) = row.optional()? else { return Ok(None) };
         let session = Session::parse(session.trim())
-            .ok_or_else(|| StoreError::Corrupt(format!("a session cannot be named `{session}`")))?;
+            .ok_or_else(|| StoreError::Corrupt(format!("`{session}` is not the name of a session")))?;
         Ok(Some(Self { session, writes }))
     }
 
-    /// Makes it what the database says.
+    /// Saves it in the database.
     pub(super) fn save(&self, conn: &Connection) -> Result<(), StoreError> {
         let sql = "INSERT INTO meta VALUES ('session', ?1), ('writes', ?2)
             ON CONFLICT (name) DO UPDATE SET value = excluded.value";
@@ -106,16 +101,17 @@ impl Progress {
     }
 }
 
-/// How far a database must have come, by the file beside it.
+/// How many writes a database must contain, according to the file next to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Mark {
-    /// The session that the database names, and the one that it may name since.
+    /// The session that the database names, and the one that it may name next.
     sessions: [Session; 2],
     writes: u64,
 }
 
 impl Mark {
-    /// The mark in a directory; none if there is none, or if a kill left it empty at the very first start.
+    /// The mark in a directory; `None` if it does not exist, or if a kill at the very first start left it
+    /// empty.
     fn read(dir: &Path) -> Result<Result<Option<Self>, Loss>, StoreError> {
         let path = dir.join(MARK);
         match fs::read(&path) {
@@ -137,7 +133,7 @@ impl Mark {
         Some(Self { sessions, writes })
     }
 
-    /// Writes it over the former one, which is as long.
+    /// Overwrites the former mark, which has the same length.
     fn write(&self, mut file: &File) -> std::io::Result<()> {
         let Self { sessions: [session, next], writes } = self;
         file.rewind()?;
@@ -148,18 +144,18 @@ impl Mark {
 /// What is missing from a store, or does not belong to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Loss {
-    /// Writes that were acknowledged are not in it.
+    /// Acknowledged writes are missing.
     Behind {
-        /// How many are in it.
+        /// How many it contains.
         held: u64,
         /// How many were acknowledged.
         acknowledged: u64,
     },
-    /// Its file or its log is that of another store or of another time.
+    /// Its file or its log belongs to another store or is from another time.
     Foreign,
-    /// Nothing says how far it had come, and it did not end in order.
+    /// Its mark is missing, and it was not shut down cleanly.
     Unmarked,
-    /// What says how far it had come cannot be read.
+    /// Its mark cannot be read.
     BadMark,
 }
 
@@ -170,23 +166,23 @@ impl fmt::Display for Loss {
                 let (n, writes) = (acknowledged - held, if acknowledged - held == 1 { "write is" } else { "writes are" });
                 write!(
                     f,
-                    "{n} acknowledged {writes} not in it, as its log `store.db-wal` or its file is missing, cut or \
+                    "{n} acknowledged {writes} not in it: its log `store.db-wal` or its file is missing, cut or \
                      of an earlier time"
                 )
             }
             Self::Foreign => {
-                f.write_str("its log `store.db-wal` or its file is of another store, or of another time")
+                f.write_str("its log `store.db-wal` or its file belongs to another store, or is from another time")
             }
             Self::Unmarked => f.write_str(
-                "`store.db-mark` is missing beside a file that was in service: it was removed, or the file was copied \
+                "`store.db-mark` is missing, although the file was in service: it was removed, or the file was copied \
                  without its log and without `portcullis backup`",
             ),
-            Self::BadMark => f.write_str("`store.db-mark` is not what was written"),
+            Self::BadMark => f.write_str("`store.db-mark` is damaged"),
         }
     }
 }
 
-/// What is wrong between a mark and a database.
+/// Compares a mark with a database.
 fn compare(mark: Option<Mark>, held: Option<Progress>) -> Option<Loss> {
     match (mark, held) {
         (None, None | Some(Progress { session: Session::Rest, .. })) => None,
@@ -200,7 +196,7 @@ fn compare(mark: Option<Mark>, held: Option<Progress>) -> Option<Loss> {
     }
 }
 
-/// What the mark of a directory said at one time.
+/// The mark of a directory as it was read.
 #[derive(Debug)]
 pub(super) struct Seen(Result<Option<Mark>, Loss>);
 
@@ -210,7 +206,7 @@ impl Seen {
         Mark::read(dir).map(Self)
     }
 
-    /// What a database lacks that was looked at no earlier. Changes nothing.
+    /// What a database lacks. The database must have been opened after the mark was read. Changes nothing.
     pub(super) fn loss(&self, conn: &Connection) -> Result<Option<Loss>, StoreError> {
         match self.0 {
             Ok(mark) => Ok(compare(mark, Progress::load(conn)?)),
@@ -219,7 +215,7 @@ impl Seen {
     }
 }
 
-/// Takes away what says how far a store had come: the file beside it stands for itself from now on.
+/// Removes the mark of a directory: from now on its file is the complete store.
 pub(super) fn forget(dir: &Path) -> Result<(), StoreError> {
     let path = dir.join(MARK);
     match fs::remove_file(&path) {
@@ -233,25 +229,25 @@ pub(super) fn path(dir: &Path) -> PathBuf {
     dir.join(MARK)
 }
 
-/// Counts the writes of a store that is open, in it and beside it.
+/// Counts the writes of an open store, in the database and in the mark.
 #[derive(Debug)]
 pub(super) struct Tally {
     progress: Progress,
-    /// `None` where nothing outlives the process, and where a full disk had no room for it.
+    /// `None` in memory, and if a full disk had no room for it.
     mark: Option<File>,
 }
 
 impl Tally {
-    /// Begins a session of a store whose mark was found to fit.
-    pub(super) fn begin(conn: &Connection, place: &Place) -> Result<Self, StoreError> {
+    /// Starts a session of a store whose mark has been checked.
+    pub(super) fn begin(conn: &Connection, place: &Location) -> Result<Self, StoreError> {
         let held = Progress::load(conn)?;
         let mut tally =
             Self { progress: held.unwrap_or(Progress { session: Session::Rest, writes: 0 }), mark: None };
         let Some(dir) = place.dir() else { return Ok(tally) };
         match tally.try_begin(conn, dir, held.is_none()) {
-            // A full disk must not keep questions from being answered.
+            // Questions must be answered even if the disk is full.
             Err(StoreError::Full) => {
-                tracing::warn!("the disk is full: if the log is lost, the next start may not notice");
+                tracing::warn!("the disk is full: if the log is lost, the next start may not detect it");
             }
             begun => begun?,
         }
@@ -266,7 +262,7 @@ impl Tally {
         let file = private_file(&path)?;
         let next = match self.progress.session {
             Session::Rest => Session::new()?,
-            // It was killed, and goes on.
+            // It was killed; the session continues.
             open @ Session::Open(_) => open,
         };
         let mark = Mark { sessions: [self.progress.session, next], writes: self.progress.writes };
@@ -278,13 +274,13 @@ impl Tally {
             let progress = Progress { session: next, ..self.progress };
             progress.save(conn)?;
             self.progress = progress;
-            // So that the file alone says that it was in service.
+            // The file alone must name the session.
             log::copy(conn);
         }
         Ok(())
     }
 
-    /// Counts writes in the open transaction; returns how many there will be.
+    /// Counts writes in the open transaction; returns the new total.
     pub(super) fn count(&self, conn: &Connection, more: u64) -> Result<u64, StoreError> {
         let writes = self.progress.writes + more;
         if more > 0 && self.mark.is_some() {
@@ -293,7 +289,7 @@ impl Tally {
         Ok(writes)
     }
 
-    /// Notes what was committed. Nothing fails here: the commit stands.
+    /// Records what was committed. Failures are only logged, because the commit stands.
     pub(super) fn note(&mut self, writes: u64) {
         if writes == self.progress.writes {
             return;
@@ -303,23 +299,23 @@ impl Tally {
         if let Some(file) = &self.mark
             && let Err(error) = mark.write(file)
         {
-            tracing::warn!(%error, "`{MARK}` cannot be written: if the log is lost, the next start may not notice");
+            tracing::warn!(%error, "cannot write `{MARK}`: if the log is lost, the next start may not detect it");
         }
     }
 
-    /// Ends the session in order: from the next checkpoint on the file stands for itself.
+    /// Ends the session cleanly: after the next checkpoint the file is complete without its log.
     pub(super) fn end(&mut self, conn: &Connection) {
         let Some(file) = &self.mark else { return };
         let rest = Progress { session: Session::Rest, ..self.progress };
         let mark = Mark { sessions: [self.progress.session, Session::Rest], writes: self.progress.writes };
         let announced = mark.write(file).and_then(|()| file.sync_data());
-        // Where it fails, the session goes on at the next start, as after a kill.
+        // If this fails, the session continues at the next start, as after a kill.
         if let Err(error) = announced {
-            return tracing::warn!(%error, "`{MARK}` cannot be written");
+            return tracing::warn!(%error, "cannot write `{MARK}`");
         }
         match rest.save(conn) {
             Ok(()) => self.progress = rest,
-            Err(error) => tracing::warn!(%error, "the store could not be closed in order"),
+            Err(error) => tracing::warn!(%error, "cannot shut the store down cleanly"),
         }
     }
 }

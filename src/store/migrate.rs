@@ -1,46 +1,42 @@
-//! Brings a file to the newest format, or says why it cannot be used.
+//! Migrates a file to the newest format, or reports why it cannot be used.
 //!
-//! In: a connection that has changed nothing yet. Out: a file of format [`FORMAT`] whose tables agree with each
-//! other. The format is SQLite's `user_version`; each step of [`STEPS`] raises it by one, all in one transaction, so
-//! a process that is killed in between leaves the former format, and so does a step that fails.
+//! In: a connection that has changed nothing yet. Out: a file of format [`FORMAT`] whose tables agree with
+//! each other. The format is SQLite's `user_version`. Each step of [`STEPS`] raises it by one, all in one
+//! transaction, so if a step fails or the process is killed the file keeps its former format.
 //!
-//! Before the first step a file of a former format is checked wholly, however long that takes: the steps would copy what
-//! is damaged, and afterwards no index would show it. So a step that fails on such a file fails by a fault of ours, unless
-//! the machine's is to blame, and says so: nobody should put a backup in the place of a file that is whole.
+//! Before the first step a file of a former format is checked completely, however long that takes: the steps
+//! would copy damage, and afterwards no index would reveal it. So if a step fails on such a file, the cause
+//! is a bug of Portcullis or a failure of the machine, and the error says so: an intact file must not be
+//! replaced by a backup.
 //!
-//! What is checked at every start: that the file is ours (`application_id`) and not newer, that it is as long as its
-//! header says (SQLite's own check), that every relation has its table, and, as far as the time given allows, first the
-//! structure of its trees (`PRAGMA quick_check`, half a second a million facts) and then whether each index holds what its
-//! table holds (`PRAGMA integrity_check`, four seconds). These end without a verdict when the time is over; the others
-//! always run. Damage in what was not read is noticed, and named, by the first statement that meets it. What nothing
-//! notices is a text that became another one where no index holds it twice: SQLite keeps no checksum of its pages.
+//! Every start checks that the file is a store (`application_id`) and not newer, that it is as long as its
+//! header says (SQLite's own check), that every relation has its table, and, within the time limit, first the
+//! structure of its trees (`PRAGMA quick_check`, half a second per million facts) and then that indexes and
+//! tables agree (`PRAGMA integrity_check`, four seconds). The last two stop without a verdict when the time
+//! is over; the others always complete. Damage in unread parts is reported by the first statement that meets
+//! it. What no check finds is a text that turned into another one and is in no index: SQLite keeps no
+//! checksums of its pages.
 
-use std::{
-    path::Path,
-    time::{Duration, Instant},
-};
-
+use super::error::StoreError;
+use super::relation::{self, Directory};
+use super::{facts, keys};
 use rusqlite::{Connection, ErrorCode};
-
-use super::{
-    error::StoreError,
-    facts, keys,
-    relation::{self, Directory},
-};
+use std::path::Path;
+use std::time::{Duration, Instant};
 
 /// "Ptcl": marks a file as a Portcullis store.
 const APPLICATION_ID: i64 = 0x5074_636c;
 
-/// What leads from one format to the next.
+/// A migration from one format to the next.
 enum Step {
     Sql(&'static str),
     Code(fn(&Connection) -> Result<(), StoreError>),
 }
 
-/// The steps from each format to the next.
+/// The migrations, in order.
 const STEPS: &[Step] = &[Step::Sql(TABLES), Step::Code(compact_values)];
 
-/// Everything but the facts, which have tables by signature.
+/// All tables except those of facts, which are created for each signature.
 const TABLES: &str = "
     CREATE TABLE meta (name TEXT PRIMARY KEY, value NOT NULL) WITHOUT ROWID;
     INSERT INTO meta VALUES ('offset', 0);
@@ -73,10 +69,10 @@ const TABLES: &str = "
 /// The newest format.
 pub(super) const FORMAT: i64 = 2;
 
-/// Facts that are moved at a time.
+/// How many facts are moved at a time.
 const MOVED: usize = 10_000;
 
-/// Whether there is nothing in a file yet.
+/// Whether a file is still empty.
 pub(super) fn is_new(conn: &Connection) -> Result<bool, StoreError> {
     let application: i64 = conn.pragma_query_value(None, "application_id", |row| row.get(0))?;
     Ok(application != APPLICATION_ID)
@@ -99,7 +95,7 @@ pub(super) fn examine(conn: &Connection, path: &Path) -> Result<(), StoreError> 
     Err(StoreError::NotAStore(path.into()))
 }
 
-/// Takes the missing steps; the path is what messages call the file.
+/// Runs the missing migrations; `path` names the file in messages.
 pub(super) fn migrate(conn: &mut Connection, path: &Path) -> Result<(), StoreError> {
     let found: i64 = conn.pragma_query_value(None, "user_version", |row| row.get(0))?;
     let done = usize::try_from(found).map_err(|_| StoreError::Corrupt(format!("the format is {found}")))?;
@@ -112,7 +108,7 @@ pub(super) fn migrate(conn: &mut Connection, path: &Path) -> Result<(), StoreErr
     ask(conn, "integrity_check", None)?;
     take_steps(conn, done).map_err(|error| {
         let reason = match error {
-            // The machine's, or the file's after all.
+            // The machine failed, or the file is damaged after all.
             StoreError::Io(_)
             | StoreError::Corrupt(_)
             | StoreError::Full
@@ -125,9 +121,9 @@ pub(super) fn migrate(conn: &mut Connection, path: &Path) -> Result<(), StoreErr
     })
 }
 
-/// Takes the steps that follow the first few, all or none.
+/// Runs all migrations but the first `done`, or none.
 fn take_steps(conn: &mut Connection, done: usize) -> Result<(), StoreError> {
-    // Dropped before it is committed, it is rolled back.
+    // Dropping it before the commit rolls back.
     let transaction = conn.transaction()?;
     for step in STEPS.iter().skip(done) {
         match step {
@@ -143,7 +139,7 @@ fn take_steps(conn: &mut Connection, done: usize) -> Result<(), StoreError> {
     Ok(transaction.commit()?)
 }
 
-/// Format 1 held every id as text, and the name of a relationship in each fact.
+/// Format 1 stored every id as text, and the name of a relationship in each fact.
 fn compact_values(conn: &Connection) -> Result<(), StoreError> {
     conn.execute_batch("ALTER TABLE relation RENAME COLUMN types TO args")?;
     let former = Directory::load(conn)?;
@@ -172,24 +168,24 @@ fn compact_values(conn: &Connection) -> Result<(), StoreError> {
         conn.execute(&format!("DROP TABLE {}", relation.table), [])?;
     }
     if n_kept != n_read {
-        return Err(StoreError::Bug(format!("{n_kept} of {n_read} facts were kept")));
+        return Err(StoreError::Bug(format!("only {n_kept} of {n_read} facts were kept")));
     }
     directory.save_counts(conn)
 }
 
-/// Checks the trees and then the indexes for as long as `budget` allows, and the relations against their tables.
+/// Checks the trees and then the indexes within `budget`, and that relations and tables agree.
 pub(super) fn check(conn: &mut Connection, budget: Duration) -> Result<(), StoreError> {
     if !budget.is_zero() {
         let end = Instant::now().checked_add(budget);
         let is_whole = ask(conn, "quick_check", end)? && ask(conn, "integrity_check", end)?;
         if !is_whole {
-            tracing::info!(?budget, "the store is too large to be checked wholly in the time given");
+            tracing::info!(?budget, "the store is too large to be checked completely within `check_time`");
         }
     }
     relation::reconcile(conn)
 }
 
-/// Checks all trees, however long it takes, and the relations against their tables.
+/// Checks all trees, however long it takes, and that relations and tables agree.
 pub(super) fn check_trees(conn: &mut Connection) -> Result<(), StoreError> {
     check_structure(conn)?;
     relation::reconcile(conn)
@@ -200,7 +196,7 @@ pub(super) fn check_structure(conn: &mut Connection) -> Result<(), StoreError> {
     ask(conn, "quick_check", None).map(drop)
 }
 
-/// Runs one of SQLite's checks; whether it came to its end in time.
+/// Runs one of SQLite's checks; returns whether it finished in time.
 fn ask(conn: &mut Connection, check: &str, end: Option<Instant>) -> Result<bool, StoreError> {
     conn.progress_handler(100, Some(move || end.is_some_and(|end| Instant::now() > end)))?;
     let verdict = conn.query_row(&format!("PRAGMA {check}(1)"), [], |row| row.get::<_, String>(0));

@@ -1,7 +1,7 @@
 //! The embedded store: facts, policy versions and keys of one environment, in one SQLite file.
 //!
-//! In: batches of changes, and statements that read. Out: durable facts and rows. Plain data on both sides;
-//! nothing here knows what a policy means, and nothing outside knows SQLite.
+//! In: batches of changes, and read statements. Out: durable facts and rows. Both sides exchange plain data:
+//! this module knows nothing about policies, and no other module knows SQLite.
 //!
 //! ```text
 //! apply, clear, put_policy, keys ──▶ queue ──▶ writer thread ──▶ store.db (+ log)
@@ -11,21 +11,22 @@
 //! ```
 //!
 //! What holds:
-//! - A write that was acknowledged is on the disk, and any read that starts later sees it. A write that failed changed
-//!   nothing. Neither depends on how the process ends.
-//! - A batch is applied wholly, in order, at one moment for every reader.
-//! - Take [`Store::relations`] first, then read: every table of the snapshot exists while it is held, and
-//!   every fact acknowledged before is in one of them. [`Store::whole`] around both makes that every fact of the moment
-//!   that is read.
-//! - What contradicts itself is not served: `migrate` and `damage` say what is looked at, and what nobody can see.
-//! - One process serves a directory at a time; others may look at it meanwhile, as a [`Snapshot`], and copy it.
+//! - An acknowledged write is on the disk, and any read that starts later sees it. A failed write changed
+//!   nothing. Both hold however the process ends.
+//! - A batch is applied as a whole, in order, and every reader sees all of it or none of it.
+//! - Take [`Store::relations`] first, then read: every table that the snapshot names exists while the
+//!   snapshot is held, and every fact acknowledged before is in one of them. [`Store::consistently`] around
+//!   both guarantees that a read sees all facts of its moment.
+//! - A store that contradicts itself is not served. `migrate` and `damage` say what is checked, and what no
+//!   check can find.
+//! - One process serves a directory at a time. Others may read it meanwhile, as a [`Snapshot`], and copy it.
 //!
 //! Not here: which facts a policy accepts, and how a question becomes SQL (`engine`).
 
 mod aside;
-mod attempt;
 mod backup;
 mod connect;
+mod consistent_read;
 mod damage;
 mod digest;
 mod error;
@@ -33,6 +34,7 @@ mod fact;
 mod facts;
 mod keys;
 mod log;
+mod long_queue;
 mod mark;
 mod migrate;
 mod policy;
@@ -47,52 +49,51 @@ mod snapshot;
 #[cfg(test)]
 mod tests;
 mod transaction;
-mod turns;
 mod value;
 mod watch;
 mod writer;
 
-use std::{
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+pub use aside::aside;
+pub use backup::restore;
+pub use connect::StoreOptions;
+pub use consistent_read::ConsistentRead;
+pub use digest::KeyDigest;
+pub use error::StoreError;
+pub use fact::{Applied, ArgPattern, Change, Fact, FactPage, FactPattern, Stats, Value};
+pub use keys::{Access, Key, NewKey};
+pub use mark::Loss;
+pub use policy::{PolicyVersion, StoredPolicy};
+pub use pool::Usage;
+pub use reader::Reader;
+pub use reading::FactReading;
+pub use relation::Relations;
+pub use remains::{Remains, accept_loss};
+pub use signature::{StoredArg, StoredRelation};
+pub use snapshot::{Holdings, Snapshot};
+pub use value::Param;
 
-use rusqlite::Connection;
-
-pub use self::{
-    aside::aside,
-    attempt::Attempt,
-    backup::restore,
-    connect::StoreOptions,
-    digest::KeyDigest,
-    error::StoreError,
-    fact::{Applied, ArgPattern, Change, Fact, FactPage, FactPattern, Stats, Value},
-    keys::{Access, Key, NewKey},
-    mark::Loss,
-    policy::{PolicyVersion, StoredPolicy},
-    pool::Usage,
-    reader::Reader,
-    reading::FactReading,
-    relation::Relations,
-    remains::{Remains, accept_loss},
-    signature::{StoredArg, StoredRelation},
-    snapshot::{Holdings, Snapshot},
-    value::Param,
-};
-use self::{
-    connect::Place, mark::Tally, pool::Pool, published::Published, transaction::Transaction, writer::Writer,
-};
 use crate::share::Asker;
+use connect::Location;
+use mark::Tally;
+use pool::Pool;
+use published::Published;
+use rusqlite::Connection;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use transaction::Transaction;
+use writer::Writer;
 
-/// A handle of an open store; clones share it. The last one closes it, and waits for the writes in its queue.
+/// A handle to an open store. Clones share the store. Dropping the last one finishes the queued writes and
+/// closes it.
 #[derive(Clone, Debug)]
 pub struct Store {
-    shared: Arc<Shared>,
+    shared: Arc<StoreState>,
     asker: Asker,
 }
 
 #[derive(Debug)]
-struct Shared {
+struct StoreState {
     pool: Pool,
     writer: Writer,
     published: Arc<Published>,
@@ -100,35 +101,37 @@ struct Shared {
     files: Vec<PathBuf>,
 }
 
-impl Drop for Shared {
+impl Drop for StoreState {
     fn drop(&mut self) {
-        // The readers first: the last connection to close empties the log into the file, and they may not write.
+        // Close the readers first: the last connection to close checkpoints the log into the file, which
+        // readers may not do.
         self.pool.close();
         self.writer.stop();
     }
 }
 
 impl Store {
-    /// Opens the store in a directory, which is made if it does not exist. Blocks while it checks the file.
+    /// Opens the store in a directory, which is created if it does not exist. Blocks while it checks the
+    /// file.
     pub fn open(dir: &Path, options: &StoreOptions) -> Result<Self, StoreError> {
         let is_new = !dir.exists();
-        let opened = Place::directory(dir).and_then(|place| Self::open_at(place, options));
+        let opened = Location::directory(dir).and_then(|place| Self::open_at(place, options));
         opened.map_err(|error| {
             if is_new && !matches!(error, StoreError::Locked(_)) {
-                // Half a store would be in the way of the next start. The first error is the one that explains.
+                // Half a store would block the next start. Report the first error, which is the cause.
                 let _ = std::fs::remove_dir_all(dir);
             }
             error.at_start(dir)
         })
     }
 
-    /// An empty store that ends with its last handle. Here, other than in a file, a reader and the writer wait for each
-    /// other: for tests and trials.
+    /// An empty store that disappears with its last handle, for tests and trials. Unlike with a file, its
+    /// reader and its writer block each other.
     pub fn in_memory(options: &StoreOptions) -> Result<Self, StoreError> {
-        Self::open_at(Place::memory(), options)
+        Self::open_at(Location::memory(), options)
     }
 
-    fn open_at(mut place: Place, options: &StoreOptions) -> Result<Self, StoreError> {
+    fn open_at(mut place: Location, options: &StoreOptions) -> Result<Self, StoreError> {
         if let [database, log, ..] = place.files().as_slice() {
             damage::examine(database, log)?;
         }
@@ -155,36 +158,41 @@ impl Store {
         let (brief, long) = (readers(options.readers)?, readers(options.long_readers)?);
         let published = Arc::new(Published::default());
         let writer = Writer::start(conn, place, tally, Arc::clone(&published))?;
-        // In memory a reader and the writer wait for each other.
+        // In memory, a reader and the writer block each other.
         let pool = Pool::new(brief, long, options, !files.is_empty());
-        let shared = Shared { pool, writer, published, secret, files };
+        let shared = StoreState { pool, writer, published, secret, files };
         Ok(Self { shared: Arc::new(shared), asker: Asker::default() })
     }
 
-    /// The same store, for questions of this asker.
+    /// The same store, with its reads accounted to this asker.
     #[must_use]
     pub fn asked_by(&self, asker: Asker) -> Self {
         Self { shared: Arc::clone(&self.shared), asker }
     }
 
-    /// How many questions run and wait.
+    /// How many questions are running and waiting.
     pub fn usage(&self) -> Usage {
         self.shared.pool.usage()
     }
 
-    /// Ends the questions that run, and answers no more; writes go on.
+    /// Cancels running questions and accepts no more. Writes continue.
     pub fn end_questions(&self) {
         self.shared.pool.end();
     }
 
-    /// A random secret made with the store; page tokens are authenticated with it.
+    /// A random secret that was created with the store; it authenticates page tokens.
     pub fn secret(&self) -> &[u8; 32] {
         &self.shared.secret
     }
 
-    /// The relations at this moment. Hold the snapshot while statements that name its tables run.
+    /// The current relations. Hold the snapshot while statements that name its tables run.
     pub fn relations(&self) -> Arc<Relations> {
         Arc::clone(&self.shared.published.relations.read())
+    }
+
+    /// The number of the last acknowledged write that changed something, over the store's whole life.
+    pub fn offset(&self) -> u64 {
+        self.shared.published.offset.load(Ordering::SeqCst)
     }
 
     /// Applies a batch: all of it in order, or nothing.
@@ -192,7 +200,7 @@ impl Store {
         self.apply_within(changes, None).await
     }
 
-    /// [`Store::apply`], or nothing if a pattern of a deletion matches more facts than its reach allows.
+    /// Like [`Store::apply`], but fails if a pattern of a deletion matches more facts than `delete_reach`.
     pub async fn apply_within(
         &self,
         changes: Vec<Change>,
@@ -236,7 +244,7 @@ impl Store {
         .await
     }
 
-    /// Runs a closure that may take long with a connection, on a thread that may block.
+    /// Runs a possibly slow closure with a connection, on a thread that may block.
     pub async fn read<T, F>(&self, read: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
@@ -245,7 +253,8 @@ impl Store {
         self.shared.pool.run(self.asker, None, read).await
     }
 
-    /// [`Store::read`] for a closure that is probably done in no time; one that is not is run again.
+    /// Like [`Store::read`], for a closure that is probably fast. A slow one is started again as a long
+    /// question.
     pub async fn read_brief<T, F>(&self, read: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
@@ -256,7 +265,7 @@ impl Store {
 
     /// The stored facts that match, at most `limit` of them.
     pub async fn facts(&self, pattern: FactPattern, limit: usize) -> Result<FactPage, StoreError> {
-        self.whole(|attempt| {
+        self.consistently(|attempt| {
             let (relations, pattern) = (self.relations(), pattern.clone());
             attempt.read_brief(move |reader| {
                 reader.snapshot(|reader| facts::find(reader, &relations, &pattern, limit))
@@ -265,8 +274,8 @@ impl Store {
         .await
     }
 
-    /// The stored facts that match now, to be read a part at a time; none in memory, where a reader keeps the writer
-    /// waiting. Blocks for a moment.
+    /// The stored facts that match now, to be read in parts. `None` in memory, where a reader blocks the
+    /// writer. Blocks briefly.
     pub fn reading(&self, pattern: FactPattern) -> Result<Option<FactReading>, StoreError> {
         let Some(dir) = self.shared.files.first().and_then(|database| database.parent()) else {
             return Ok(None);
@@ -279,18 +288,18 @@ impl Store {
         self.read_brief(|reader| reader.with(facts::stats)).await
     }
 
-    /// How many bytes the store's files have; none in memory.
+    /// The size of the store's files in bytes; 0 in memory.
     pub async fn bytes(&self) -> Result<u64, StoreError> {
         let files = self.shared.files.clone();
         self.read_brief(move |_| {
-            // The log is there only while somebody has the store open, and may go at any time.
+            // The log exists only while the store is open, and may disappear at any time.
             let length = |path: &PathBuf| path.metadata().map_or(0, |found| found.len());
             Ok(files.iter().map(length).sum())
         })
         .await
     }
 
-    /// Why no write is taken any more, if none is.
+    /// Why the store no longer accepts writes, if it does not.
     pub fn fault(&self) -> Option<StoreError> {
         self.shared.published.fault.read().clone().map(StoreError::from)
     }
@@ -314,7 +323,7 @@ impl Store {
         self.read_brief(|reader| reader.with(policy::versions)).await
     }
 
-    /// Makes a key; its text is known only now.
+    /// Creates a key. Its text is available only now.
     pub async fn create_key(
         &self,
         environment: String,
@@ -328,7 +337,7 @@ impl Store {
         .await
     }
 
-    /// Refuses a key from now on; returns whether it exists.
+    /// Revokes a key; returns whether it exists.
     pub async fn revoke_key(&self, id: String) -> Result<bool, StoreError> {
         self.write(1, move |transaction| {
             transaction.pending.keys_changed = true;
@@ -342,7 +351,7 @@ impl Store {
         self.shared.published.keys.read().list()
     }
 
-    /// When a key was used last, in seconds since the epoch; `None` if it never was. What was used within the last hour
+    /// When a key was last used, in seconds since the epoch; `None` if never. Uses within the last hour
     /// before a kill may be missing.
     pub fn key_last_used(&self, id: &str) -> Option<i64> {
         self.shared.published.keys.read().last_used(id)

@@ -1,30 +1,29 @@
-//! Every policy that was ever stored, until a `clear`; the newest is the active one.
+//! All policy versions since the last `clear`; the newest is active.
 //!
-//! Of the active one the SHA-256 is stored beside it. A letter that changes on the disk makes another policy, which SQLite
-//! does not notice, and which may be a valid one that grants something else.
-
-use rusqlite::{Connection, OptionalExtension, Row};
-use sha2::{Digest, Sha256};
+//! The SHA-256 of the active policy is stored with it. A letter that changes on the disk makes another
+//! policy, which SQLite does not detect, and which may be valid and grant something else.
 
 use super::error::StoreError;
+use rusqlite::{Connection, OptionalExtension, Row};
+use sha2::{Digest, Sha256};
 
 /// A stored policy without its text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PolicyVersion {
-    /// Counts up, and is never given twice, not even after a `clear`.
+    /// Its number, which is never reused, not even after a `clear`.
     pub id: u64,
     /// The name that came with the text.
     pub filename: String,
     /// When it was stored, in seconds since the epoch.
     pub created: i64,
-    /// Whether it is the one that answers.
+    /// Whether it is active.
     pub active: bool,
 }
 
 /// A stored policy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredPolicy {
-    /// Which one.
+    /// Its version.
     pub version: PolicyVersion,
     /// Its text.
     pub src: String,
@@ -47,16 +46,16 @@ pub(super) fn put(
     Ok(PolicyVersion { id, filename: filename.into(), created: now, active: true })
 }
 
-/// Whether the active policy is what was stored. One without a seal of its own is of an earlier release.
+/// Checks that the active policy is the one that was stored. One without a digest is from an earlier release.
 pub(super) fn check(conn: &Connection) -> Result<(), StoreError> {
     let Some(active) = get(conn, None)? else { return Ok(()) };
     let sealed: Option<Vec<u8>> =
         conn.query_row("SELECT value FROM meta WHERE name = 'policy'", [], |row| row.get(0)).optional()?;
     let expected = seal(active.version.id, &active.src);
     match sealed {
-        Some(sealed) if sealed.get(..8) == expected.get(..8) && sealed != expected => Err(
-            StoreError::Corrupt("the active policy is not the one that was stored, by its SHA-256".into()),
-        ),
+        Some(sealed) if sealed.get(..8) == expected.get(..8) && sealed != expected => {
+            Err(StoreError::Corrupt("the active policy does not match its SHA-256".into()))
+        }
         Some(_) | None => Ok(()),
     }
 }

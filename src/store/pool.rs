@@ -1,114 +1,108 @@
-//! Lends readers to questions: brief ones first, off the async workers what is not.
+//! Lends readers to questions: brief questions run in place, all others off the async workers.
 //!
 //! ```text
-//! question ─▶ a brief reader, in place, for BRIEF steps ─▶ answer
-//!                 ├▶ over its time: once more, off the workers, for BRIEF steps ─▶ answer
-//!                 └▶ over its steps: begun anew as a long one ─▶ turns ─▶ a long reader, on a thread of its own
+//! question ─▶ brief reader, in place, for BRIEF steps ─▶ answer
+//!                 ├▶ out of time: again, off the workers, for BRIEF steps ─▶ answer
+//!                 └▶ out of steps: again, as a long question ─▶ queue ─▶ long reader, on its own thread
 //! ```
 //!
-//! A single check is nearly always brief, and its reader is lent to nothing else: however many long questions wait for
-//! each other, a brief one waits for a few steps of its like. Tried in place it is over before another thread would have
-//! been woken, which was measured at 20 to 90 µs a question; tried here it costs 2.
+//! A single check is nearly always brief, and brief readers serve nothing else: however many long questions
+//! are queued, a brief one waits only for a few steps of other brief ones. Running in place finishes before
+//! another thread would have woken up, which was measured at 20 to 90 µs per question; in place it costs 2
+//! µs.
 //!
-//! The reader used last is lent first, as its statements and pages are warm. A question whose asker has gone is not
-//! asked, and ends if it runs. The time limit of a question counts while it runs. What it may wait before has a limit of
-//! its own, beyond which the store is overloaded and says so.
+//! The reader used last is lent first, because its statements and pages are in the cache. A question whose
+//! asker has gone does not start, and is cancelled if it runs. The time limit of a question counts only while
+//! it runs. Waiting has a limit of its own; beyond it the store reports that it is overloaded.
 
-use std::{
-    panic::{AssertUnwindSafe, catch_unwind},
-    sync::Arc,
-    time::{Duration, Instant},
-};
-
-use parking_lot::Mutex;
-use tokio::{
-    sync::{OwnedSemaphorePermit, Semaphore, oneshot},
-    task,
-    time::timeout,
-};
-
-use super::{
-    connect::StoreOptions,
-    error::StoreError,
-    reader::{Reader, Running},
-    turns::Turns,
-};
+use super::connect::StoreOptions;
+use super::error::StoreError;
+use super::long_queue::LongQueue;
+use super::reader::{Reader, Running};
 use crate::share::Asker;
+use parking_lot::Mutex;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
+use tokio::task;
+use tokio::time::timeout;
 
-/// How many steps of SQLite's machine a question may keep a worker from its other tasks: less than a millisecond; pages that
-/// must come from the disk, and a statement's preparation, come on top. Not a time, or a worker that lost its processor to
-/// others would begin anew just then: beside batches of facts that made the slowest hundredth of checks a sixth slower.
+/// How many steps of SQLite's virtual machine a question may run on an async worker: less than a millisecond.
+/// Reading pages from the disk and preparing statements come on top. A limit in time would be wrong: a worker
+/// that was descheduled would start its question again just then, which next to batches of facts made the
+/// slowest percent of checks a sixth slower.
 const BRIEF: u64 = 16_000;
 
-/// How long it may take all the same: where each page comes from a slow disk, few steps take long.
-const PATIENCE: Duration = Duration::from_millis(20);
+/// The time limit that applies as well: if each page comes from a slow disk, a few steps take long.
+const TIME_IN_PLACE: Duration = Duration::from_millis(20);
 
-/// How long it may take off the workers before it counts as long.
-const MUCH_PATIENCE: Duration = Duration::from_secs(1);
+/// How long it may run off the workers before it counts as long.
+const TIME_OFF_WORKERS: Duration = Duration::from_secs(1);
 
 /// The readers.
 #[derive(Debug)]
 pub(super) struct Pool {
     brief: Lane,
-    long: Turns,
+    long: LongQueue,
     /// How long a question may run.
     limit: Duration,
-    /// How long it may wait before.
+    /// How long it may wait before it runs.
     wait: Duration,
-    /// Whether a reader never waits for the writer, who may take its time.
-    waits_for_none: bool,
-    /// Ends what runs.
+    /// Whether readers never block on the writer, which can be slow.
+    readers_never_block: bool,
+    /// Cancels running questions when dropped.
     all: Mutex<Vec<Running>>,
 }
 
-/// How many questions there are at this moment.
+/// How many questions are running and waiting.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
-    /// Brief questions that run.
+    /// Brief questions that are running.
     pub brief_running: usize,
-    /// Long questions that run.
+    /// Long questions that are running.
     pub long_running: usize,
-    /// Long questions that wait for their turn.
+    /// Long questions that are waiting for their turn.
     pub long_waiting: usize,
 }
 
 impl Pool {
-    /// Takes the readers of brief and of long questions.
+    /// A pool of these readers.
     pub(super) fn new(
         brief: Vec<Reader>,
         long: Vec<Reader>,
         options: &StoreOptions,
-        waits_for_none: bool,
+        readers_never_block: bool,
     ) -> Self {
         let all = brief.iter().chain(&long).map(Reader::end).collect();
         Self {
             brief: Lane::new(brief),
-            // Where all questions are long ones, none has to give way.
-            long: Turns::new(long, waits_for_none),
+            // If all questions are long, none lowers its priority.
+            long: LongQueue::new(long, readers_never_block),
             limit: options.query_time,
             wait: options.query_wait,
-            waits_for_none,
+            readers_never_block,
             all: Mutex::new(all),
         }
     }
 
-    /// How long a question may take.
+    /// How long a question may run.
     pub(super) fn limit(&self) -> Duration {
         self.limit
     }
 
-    /// When a question that is asked now must have ended.
+    /// The deadline of a question that starts now.
     pub(super) fn deadline(&self) -> Option<Instant> {
         Instant::now().checked_add(self.limit)
     }
 
-    /// How many questions run and wait.
+    /// How many questions are running and waiting.
     pub(super) fn usage(&self) -> Usage {
         let (long_running, long_waiting) = self.long.usage();
         Usage { brief_running: self.brief.n_lent(), long_running, long_waiting }
     }
 
-    /// [`Pool::run`] for what may be brief; it may begin three times.
+    /// Like [`Pool::run`], for a question that may be brief; it may start up to three times.
     pub(super) async fn run_brief<T, F>(
         &self,
         asker: Asker,
@@ -119,15 +113,15 @@ impl Pool {
         T: Send + 'static,
         F: Fn(&Reader) -> Result<T, StoreError> + Send + 'static,
     {
-        if !self.waits_for_none {
+        if !self.readers_never_block {
             return self.run(asker, until, read).await;
         }
         let loan = self.brief.lend().await?;
-        let within = |patience: Duration| {
-            let soon = Instant::now().checked_add(patience);
+        let within = |time: Duration| {
+            let soon = Instant::now().checked_add(time);
             soon.min(until.or(self.deadline()))
         };
-        match loan.run(within(PATIENCE), Some(BRIEF), &read) {
+        match loan.run(within(TIME_IN_PLACE), Some(BRIEF), &read) {
             Err(StoreError::Timeout(_)) if loan.is_spent() => {
                 drop(loan);
                 return self.run(asker, until, read).await;
@@ -135,7 +129,7 @@ impl Pool {
             Err(StoreError::Timeout(_)) => {}
             outcome => return outcome,
         }
-        let deadline = within(MUCH_PATIENCE);
+        let deadline = within(TIME_OFF_WORKERS);
         let tried = task::spawn_blocking(move || (loan.run(deadline, Some(BRIEF), &read), read));
         match tried.await.map_err(|_| StoreError::Closed)? {
             (Err(StoreError::Timeout(_)), read) => self.run(asker, until, read).await,
@@ -143,8 +137,8 @@ impl Pool {
         }
     }
 
-    /// Runs `read` with a reader of long questions; it has the time of a question, or until then, not counting what it
-    /// waits for its turn.
+    /// Runs `read` with a reader for long questions until the deadline, or for the time of one question.
+    /// Waiting for its turn does not count.
     pub(super) async fn run<T, F>(
         &self,
         asker: Asker,
@@ -165,24 +159,24 @@ impl Pool {
                 None => now.checked_add(limit),
             };
             if begins.send(reader.allow(deadline, None)).is_ok() {
-                // Whoever does not wait any more needs no answer.
+                // If the receiver is gone, no one waits for the answer.
                 let _ = answers.send(guarded(reader, read));
             }
         };
         let _place = self.long.queue(asker, Box::new(job))?;
         let overloaded = || StoreError::Overloaded(self.wait);
-        // Dropped with this future, which ends the question.
+        // Dropping this future drops it, which cancels the question.
         let running = timeout(self.wait, begun).await.map_err(|_| overloaded())?;
         let _running: Running = running.map_err(|_| overloaded())?;
         answer.await.map_err(|_| StoreError::Closed)?
     }
 
-    /// Ends what runs, and lets nothing run any more.
+    /// Cancels what runs, and lets nothing start.
     pub(super) fn end(&self) {
         self.all.lock().clear();
     }
 
-    /// Closes the readers, except those that brief questions have at this moment.
+    /// Closes the readers, except those lent to brief questions at this moment.
     pub(super) fn close(&self) {
         self.end();
         self.brief.close();
@@ -190,12 +184,12 @@ impl Pool {
     }
 }
 
-/// Readers that are lent in the order of asking.
+/// Readers that are lent first come, first served.
 #[derive(Debug)]
 struct Lane {
     free: Arc<Mutex<Vec<Reader>>>,
     n_readers: usize,
-    /// As many permits as there are free readers.
+    /// One permit for each free reader.
     permits: Arc<Semaphore>,
 }
 
@@ -225,7 +219,7 @@ impl Lane {
     }
 }
 
-/// A reader that returns to its lane when it is dropped, and then its permit.
+/// A borrowed reader. Dropping it returns the reader, then the permit.
 struct Loan {
     reader: Option<Reader>,
     home: Arc<Mutex<Vec<Reader>>>,
@@ -244,7 +238,7 @@ impl Loan {
         guarded(reader, read)
     }
 
-    /// Whether what was run had no step left.
+    /// Whether the last closure ran out of steps.
     fn is_spent(&self) -> bool {
         self.reader.as_ref().is_some_and(Reader::is_spent)
     }
@@ -256,7 +250,7 @@ impl Drop for Loan {
     }
 }
 
-/// Runs what may panic, and leaves the reader as it was.
+/// Runs a closure that may panic, and leaves the reader as it was.
 pub(super) fn guarded<T>(
     reader: &Reader,
     read: impl FnOnce(&Reader) -> Result<T, StoreError>,

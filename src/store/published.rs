@@ -1,22 +1,26 @@
-//! What the writer lets everybody else see: the relations, the keys, and whether it still takes writes.
+//! What the writer publishes: the relations, the keys, and whether it still accepts writes.
 
-use std::sync::{Arc, atomic::AtomicU64};
-
+use super::error::StoreError;
+use super::keys::KeyRing;
+use super::reading::Readings;
+use super::relation::Relations;
 use parking_lot::RwLock;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
-use super::{error::StoreError, keys::KeyRing, reading::Readings, relation::Relations};
-
-/// What readers see of the writer's work.
+/// The writer's published state.
 #[derive(Debug, Default)]
 pub(super) struct Published {
-    /// The relations that a question may name.
+    /// The relations that questions may use.
     pub(super) relations: RwLock<Arc<Relations>>,
-    /// The generation of the relations that hold all facts there are. INVARIANT: it is raised before the commit that
-    /// makes a relation, and so before anybody can read a fact beside it.
-    pub(super) coming: AtomicU64,
+    /// The generation that contains all facts. INVARIANT: it is raised before the commit that creates a
+    /// relation, and so before any reader can see a fact of the new generation.
+    pub(super) pending_generation: AtomicU64,
+    /// The number of the last committed write that changed something.
+    pub(super) offset: AtomicU64,
     /// The keys.
     pub(super) keys: RwLock<Arc<KeyRing>>,
-    /// What keeps the log from starting over until it has been read, or cut.
+    /// Readings that keep the log from starting over until they end or are cut.
     pub(super) readings: Readings,
     /// Why no write is taken any more.
     pub(super) fault: RwLock<Option<Fault>>,
@@ -25,9 +29,9 @@ pub(super) struct Published {
 /// Why no write is taken any more.
 #[derive(Clone, Debug)]
 pub(super) enum Fault {
-    /// The disk failed, and nobody knows what it holds.
+    /// The disk failed, and its content is unknown.
     Failed(String),
-    /// Files are not where they were.
+    /// Files were moved or removed.
     Moved(String),
 }
 

@@ -1,33 +1,26 @@
-//! Runs statements that only read, each within its time limit.
+//! Runs read-only statements, each within its time limit.
 //!
-//! A [`Reader`] owns one connection, which cannot write, and keeps its statements prepared. It is lent to one closure
-//! at a time. What the closure may still take is counted in [`Left`], into which others may look: whoever holds its
-//! [`Running`] ends it from any thread.
+//! A [`Reader`] owns one read-only connection with its prepared statements. It is lent to one closure at a
+//! time. What the closure may still use is counted in [`Left`], which is shared: any thread that holds its
+//! [`Running`] can cancel the closure.
 
-use std::{
-    borrow::Cow,
-    ops::ControlFlow,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, AtomicU64, Ordering},
-    },
-    time::{Duration, Instant},
-};
-
+use super::error::StoreError;
+use super::value::{self, Param};
 use rusqlite::Connection;
+use std::borrow::Cow;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
-use super::{
-    error::StoreError,
-    value::{self, Param},
-};
-
-/// Steps of SQLite's machine between two looks at what is left: some ten microseconds, where they find their pages close by.
+/// Steps of SQLite's virtual machine between two checks of the limits: about ten microseconds if its pages
+/// are cached.
 const STEPS_PER_LOOK: i32 = 2_000;
 
-/// Answers with up to this many columns are handed over without an allocation for each row.
+/// Rows with up to this many columns are passed on without an allocation.
 const SMALL_ROW: usize = 8;
 
-/// A connection that reads.
+/// A read-only connection.
 #[derive(Debug)]
 pub struct Reader {
     conn: Connection,
@@ -36,7 +29,7 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// Takes a connection and sets its clock going.
+    /// A reader over a connection.
     pub(super) fn new(mut conn: Connection, limit: Duration) -> Result<Self, StoreError> {
         let left = Arc::new(Left::new());
         let watched = Arc::clone(&left);
@@ -44,7 +37,7 @@ impl Reader {
         Ok(Self { conn, left, limit })
     }
 
-    /// Runs one statement and calls `each` with the values of each row, which it may take; NULL is `None`.
+    /// Runs one statement and calls `each` with the values of each row, which it may take. NULL is `None`.
     pub fn rows(
         &self,
         sql: &str,
@@ -57,7 +50,7 @@ impl Reader {
         })
     }
 
-    /// [`rows`](Self::rows) until `each` wants no more or fails.
+    /// Like [`rows`](Self::rows), until `each` breaks or fails.
     pub fn rows_until(
         &self,
         sql: &str,
@@ -78,8 +71,8 @@ impl Reader {
         })
     }
 
-    /// Runs one statement and calls `each` with the values of its first rows, as [`rows`](Self::rows) does; whether
-    /// there are more than so many.
+    /// Runs one statement and calls `each` with the values of its first `most` rows; returns whether there
+    /// are more.
     pub fn first_rows(
         &self,
         sql: &str,
@@ -100,7 +93,7 @@ impl Reader {
         Ok(n_rows > most)
     }
 
-    /// Runs a statement whose answer is one row with one truth value.
+    /// Runs a statement that returns one row with one truth value.
     pub fn decision(&self, sql: &str, params: &[Param]) -> Result<bool, StoreError> {
         let mut answer = None;
         self.run(sql, params, |row, _| {
@@ -112,7 +105,8 @@ impl Reader {
 
     /// Runs `body` in one read transaction: all its statements see the same facts.
     ///
-    /// The relations that its statements name must have been taken before. Within a snapshot it runs `body`.
+    /// The relations that its statements name must have been taken before. Inside another snapshot it just
+    /// runs `body`.
     pub fn snapshot<T, E: From<StoreError>>(&self, body: impl FnOnce(&Self) -> Result<T, E>) -> Result<T, E> {
         if !self.conn.is_autocommit() {
             return body(self);
@@ -124,7 +118,7 @@ impl Reader {
         outcome
     }
 
-    /// Runs a statement of the store's own.
+    /// Runs one of the store's own statements.
     pub(super) fn with<T>(
         &self,
         read: impl FnOnce(&Connection) -> rusqlite::Result<T>,
@@ -132,10 +126,10 @@ impl Reader {
         read(&self.conn).map_err(|error| self.failure(error))
     }
 
-    /// Ends a read transaction, if one is open. There is nothing that could be lost.
+    /// Ends the read transaction, if one is open. It has nothing to commit.
     pub(super) fn end_snapshot(&self) {
         if !self.conn.is_autocommit() {
-            // However late it is: the next question must not see what this one saw.
+            // This must succeed however late it is: the next question must not see the old snapshot.
             self.left.exempt.store(true, Ordering::Relaxed);
             let ended = self.conn.prepare_cached("ROLLBACK").and_then(|mut end| end.execute([]));
             self.left.exempt.store(false, Ordering::Relaxed);
@@ -145,7 +139,7 @@ impl Reader {
         }
     }
 
-    /// Fails if the closure must end: its time is over, or nobody waits for it any more.
+    /// Fails if the closure must end: it is out of time or was cancelled.
     pub fn check(&self) -> Result<(), StoreError> {
         if self.left.is_ended() {
             Err(StoreError::Closed)
@@ -156,26 +150,26 @@ impl Reader {
         }
     }
 
-    /// Counts work beside statements, which takes as long as so many steps, as [`check`](Self::check) counts time. A brief
-    /// question must not do more of it than statements.
+    /// Counts work outside of statements that takes as long as this many steps, and fails like
+    /// [`check`](Self::check). A brief question must not do more of it than of statements.
     pub fn count(&self, n_steps: usize) -> Result<(), StoreError> {
         self.left.take(n_steps as u64);
         if self.is_spent() { Err(StoreError::Timeout(self.limit)) } else { self.check() }
     }
 
-    /// From now on, until the next call, statements fail once `deadline` has passed, after about so many steps, or when
-    /// what is returned is dropped.
+    /// Sets the limits until the next call: statements fail after `deadline`, after about `n_steps` steps, or
+    /// when the returned value is dropped.
     pub(super) fn allow(&self, deadline: Option<Instant>, n_steps: Option<u64>) -> Running {
         let question = self.left.set(deadline, n_steps);
         Running { left: Arc::clone(&self.left), question }
     }
 
-    /// Whether the last closure had no step left.
+    /// Whether the last closure ran out of steps.
     pub(super) fn is_spent(&self) -> bool {
         self.left.looks.load(Ordering::Relaxed) == 0
     }
 
-    /// What ends every closure that this reader runs, now and later.
+    /// Cancels every closure of this reader, now and later, when dropped.
     pub(super) fn end(&self) -> Running {
         Running { left: Arc::clone(&self.left), question: u64::MAX }
     }
@@ -203,7 +197,7 @@ impl Reader {
         }
     }
 
-    /// The reader knows which limit an interrupted statement exceeded.
+    /// An interrupted statement exceeded a limit; the reader knows which one.
     fn failure(&self, error: rusqlite::Error) -> StoreError {
         match error.sqlite_error_code() {
             Some(rusqlite::ErrorCode::OperationInterrupted) if self.left.is_ended() => StoreError::Closed,
@@ -213,7 +207,7 @@ impl Reader {
     }
 }
 
-/// A closure that a reader runs; dropping it ends the closure, if it still runs.
+/// A running closure; dropping this cancels it, if it still runs.
 #[derive(Debug)]
 pub(super) struct Running {
     left: Arc<Left>,
@@ -222,27 +216,27 @@ pub(super) struct Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // One that is late must not take back what ended a later closure.
+        // A late drop must not undo the cancellation of a later closure.
         self.left.ended.fetch_max(self.question, Ordering::Relaxed);
     }
 }
 
-/// What the running statements may still take; shared with SQLite's progress handler.
+/// What the running statements may still use; shared with SQLite's progress handler.
 ///
-/// A time tells how long somebody waits, and steps tell how much work it is: a thread that another one has kept from its
-/// processor has taken time without any.
+/// Time measures how long the asker waits, and steps measure work: a descheduled thread uses time without
+/// doing work.
 #[derive(Debug)]
 struct Left {
     start: Instant,
-    /// Until when, since the start.
+    /// The deadline in nanoseconds since the start.
     nanos: AtomicU64,
-    /// How often SQLite may still look here.
+    /// How many more times SQLite may check.
     looks: AtomicU64,
-    /// Which of its closures the reader runs, counted from 1.
+    /// The number of the running closure, counted from 1.
     question: AtomicU64,
-    /// The last closure that must end, and with it all before.
+    /// The last cancelled closure; all before it are cancelled too.
     ended: AtomicU64,
-    /// Whether nothing ends what runs now.
+    /// Whether what runs now cannot be cancelled.
     exempt: AtomicBool,
 }
 
@@ -258,22 +252,22 @@ impl Left {
         }
     }
 
-    /// Begins a new closure, and returns its number.
+    /// Starts a new closure, and returns its number.
     fn set(&self, deadline: Option<Instant>, n_steps: Option<u64>) -> u64 {
         let nanos = deadline.map_or(u64::MAX, |at| nanos(at.saturating_duration_since(self.start)));
         self.nanos.store(nanos, Ordering::Relaxed);
         self.looks.store(n_steps.map_or(u64::MAX, looks), Ordering::Relaxed);
-        // Only the thread that has the reader begins one.
+        // Only the thread that has the reader starts closures.
         self.question.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    /// Takes steps that SQLite did not make.
+    /// Uses up steps outside of SQLite.
     fn take(&self, n_steps: u64) {
         let left = self.looks.load(Ordering::Relaxed);
         self.looks.store(left.saturating_sub(looks(n_steps)), Ordering::Relaxed);
     }
 
-    /// Whether nothing is left; called each time that so many steps were made.
+    /// Whether a limit is reached; called after each [`STEPS_PER_LOOK`] steps.
     fn look(&self) -> bool {
         if self.exempt.load(Ordering::Relaxed) {
             return false;
@@ -293,7 +287,7 @@ impl Left {
     }
 }
 
-/// How often SQLite looks in so many steps.
+/// How many checks this many steps are.
 fn looks(n_steps: u64) -> u64 {
     n_steps / u64::from(STEPS_PER_LOOK.unsigned_abs())
 }
@@ -306,8 +300,8 @@ fn nanos(duration: Duration) -> u64 {
 mod tests {
     use super::*;
 
-    /// SQLite counts the steps of a statement that it keeps over all its runs, so that sooner or later it looks within one
-    /// of a few steps.
+    /// SQLite counts the steps of a cached statement over all its runs, so sooner or later a check falls into
+    /// a short one.
     #[test]
     fn a_snapshot_ends_however_late_it_is() {
         let reader = Reader::new(Connection::open_in_memory().unwrap(), Duration::ZERO).unwrap();

@@ -1,29 +1,24 @@
-//! Facts of one moment, read a part at a time, for an answer that is sent while it is read.
+//! Reads the facts of one moment in parts, for an answer that is sent while it is read.
 //!
-//! In: a pattern. Out: every fact that matches at that moment, in the order of [`FactPage`](super::FactPage). Between two
-//! parts no thread and none of the store's readers is held, only a [`Snapshot`]: each part goes on after the last fact of
-//! the part before. A reading may take as long as its client does, and the log cannot start over meanwhile. So when
-//! the log reaches its limit all readings are cut: writes never wait for who reads slowly.
+//! In: a pattern. Out: every fact that matches at that moment, in the order of [`FactPage`](super::FactPage).
+//! Between two parts it holds no thread and no reader of the store, only a [`Snapshot`]; each part continues
+//! after the last fact of the previous one. A reading may take as long as its client does, and meanwhile the
+//! log cannot start over. So when the log reaches its limit, all readings are cut: writes never wait for a
+//! slow client.
 
-use std::{
-    ops::ControlFlow,
-    path::Path,
-    sync::{Arc, Weak},
-};
-
+use super::error::StoreError;
+use super::fact::{ArgPattern, Fact, FactPattern};
+use super::facts;
+use super::signature::StoredRelation;
+use super::snapshot::Snapshot;
+use super::value::{self, Param};
 use parking_lot::Mutex;
 use rusqlite::params_from_iter;
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::{Arc, Weak};
 
-use super::{
-    error::StoreError,
-    fact::{ArgPattern, Fact, FactPattern},
-    facts,
-    signature::StoredRelation,
-    snapshot::Snapshot,
-    value::{self, Param},
-};
-
-/// Facts that are read a part at a time.
+/// Facts that are read in parts.
 #[derive(Debug)]
 pub struct FactReading(Arc<Mutex<Option<Cursor>>>);
 
@@ -31,19 +26,20 @@ pub struct FactReading(Arc<Mutex<Option<Cursor>>>);
 #[derive(Debug, Default)]
 pub(super) struct Readings(Mutex<Vec<Weak<Mutex<Option<Cursor>>>>>);
 
-/// Where a reading stands.
+/// The position of a reading.
 #[derive(Debug)]
 struct Cursor {
     snapshot: Snapshot,
     pattern: FactPattern,
-    /// The relation that is read.
+    /// The current relation.
     idx: usize,
-    /// The values of the last fact where the pattern leaves them open; `None` at the start of a relation.
+    /// The values of the last fact in the positions that the pattern leaves open; `None` at the start of a
+    /// relation.
     after: Option<Vec<String>>,
 }
 
 impl Readings {
-    /// Begins to read the facts of now.
+    /// Starts reading the current facts.
     pub(super) fn begin(&self, dir: &Path, pattern: FactPattern) -> Result<FactReading, StoreError> {
         let cursor = Cursor { snapshot: Snapshot::open(dir)?, pattern, idx: 0, after: None };
         let cursor = Arc::new(Mutex::new(Some(cursor)));
@@ -53,21 +49,21 @@ impl Readings {
         Ok(FactReading(cursor))
     }
 
-    /// Ends all readings, once the parts that are read now are done.
+    /// Ends all readings, after the parts that are being read.
     pub(super) fn cut(&self) {
         let all: Vec<_> = self.0.lock().drain(..).collect();
         let n_cut = all.iter().filter_map(Weak::upgrade).filter_map(|reading| reading.lock().take()).count();
         if n_cut > 0 {
-            tracing::warn!(n_cut, "lists of facts that were being read were cut, as the log must start over");
+            tracing::warn!(n_cut, "the log is full: cut the lists of facts that were being read");
         }
     }
 }
 
 impl FactReading {
-    /// Hands over facts until `each` has enough; whether there may be more.
+    /// Passes facts to `each` until it has enough; returns whether there may be more.
     ///
     /// # Errors
-    /// [`StoreError::Busy`] if the reading was cut: what was handed over is not all.
+    /// [`StoreError::Busy`] if the reading was cut: facts are missing.
     pub fn part(&self, each: impl FnMut(&Fact) -> ControlFlow<()>) -> Result<bool, StoreError> {
         self.0.lock().as_mut().ok_or(StoreError::Busy)?.part(each)
     }
@@ -88,7 +84,8 @@ impl Cursor {
         Ok(false)
     }
 
-    /// Hands over the rest of a relation, or as much as is wanted: then the last values where the pattern is open.
+    /// Passes the rest of a relation to `each`. If `each` stops early, returns the last values in the open
+    /// positions.
     fn rest(
         &self,
         relation: &StoredRelation,
@@ -113,7 +110,7 @@ impl Cursor {
     }
 }
 
-/// Reads what matches in a relation, after these values of the open columns.
+/// Selects what matches in a relation, after these values of the open columns.
 fn statement(
     relation: &StoredRelation,
     pattern: &FactPattern,
@@ -128,7 +125,7 @@ fn statement(
         params.extend(after.iter().cloned().map(Param::Value));
         let marks: Vec<String> = (first..=params.len()).map(|n| format!("?{n}")).collect();
         let lead = if condition.is_empty() { " WHERE " } else { " AND " };
-        // With every column given there was one fact at most, and it has been read.
+        // With every column given there is at most one fact, and it has been read.
         let rest =
             if open.is_empty() { "FALSE".to_owned() } else { format!("({names}) > ({})", marks.join(", ")) };
         condition = format!("{condition}{lead}{rest}");

@@ -1,43 +1,38 @@
 //! Which table holds which facts.
 //!
-//! Each signature has one table `f<N>`. The table `relation` says which signature has which N, and how many facts are
-//! in it.
-//! [`Directory`] is the writer's view of it, [`Relations`] the view that everybody else reads.
+//! Each signature has one table `f<N>`. The table `relation` maps signatures to N and counts the facts.
+//! [`Directory`] is the writer's copy of it, [`Relations`] what everyone else sees.
 //!
 //! ```text
 //! writer: Directory ──commit──▶ Arc<Relations> (generation 7) ──▶ readers compile SQL against it
 //!         └── equals the table `relation`: after a rollback it is read again
 //! ```
 //!
-//! INVARIANT: a table named by a snapshot exists for as long as anybody holds the snapshot. Tables are only
-//! ever dropped after a `clear`, when the last snapshot that names them is gone; until then they stay behind, empty.
-//! INVARIANT: an N is never given to a second signature (the `relation` table counts with AUTOINCREMENT).
-//! INVARIANT: a fact has one place. A name that shares a table never gets one of its own: there are `MAX_NAMES` then,
-//! and only a `clear` takes relations away.
+//! INVARIANT: a table that a snapshot names exists for as long as the snapshot is held. Tables are dropped
+//! only after a `clear`, once the last snapshot that names them is gone; until then they remain, empty.
+//! INVARIANT: an N is never reused for another signature (the table `relation` counts with AUTOINCREMENT).
+//! INVARIANT: a fact belongs to exactly one relation. A name that shares a table never gets its own later: by
+//! then there are `MAX_NAMES` of them, and only a `clear` removes relations.
 
-use std::sync::{Arc, Weak};
-
+use super::error::StoreError;
+use super::fact::{Fact, FactPattern};
+use super::signature::{self, MAX_NAMES, StoredArg, StoredRelation};
 use rusqlite::Connection;
 use rustc_hash::FxHashMap;
-
-use super::{
-    error::StoreError,
-    fact::{Fact, FactPattern},
-    signature::{self, MAX_NAMES, StoredArg, StoredRelation},
-};
+use std::sync::{Arc, Weak};
 
 /// All relations at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Relations {
-    /// Differs between any two different sets of relations of one open store.
+    /// Different for any two different sets of relations of one open store.
     pub generation: u64,
     /// Ordered by predicate, then arguments.
     pub relations: Vec<StoredRelation>,
 }
 
-/// One relation as the writer knows it.
+/// The writer's record of a relation.
 #[derive(Debug)]
-pub(super) struct Entry {
+pub(super) struct RelationEntry {
     id: i64,
     pub(super) relation: StoredRelation,
     pub(super) insert_sql: String,
@@ -45,13 +40,13 @@ pub(super) struct Entry {
     counted: bool,
 }
 
-impl Entry {
+impl RelationEntry {
     fn new(id: i64, predicate: &str, args: Vec<StoredArg>, n_facts: u64) -> Self {
         let relation = StoredRelation::numbered(id, predicate, args);
         Self { id, insert_sql: relation.insert_sql(), relation, n_facts, counted: true }
     }
 
-    /// Records facts that came and went.
+    /// Counts facts that were inserted and deleted.
     pub(super) fn count(&mut self, inserted: u64, deleted: u64) {
         self.n_facts = self.n_facts.saturating_add(inserted).saturating_sub(deleted);
         self.counted &= inserted == 0 && deleted == 0;
@@ -61,16 +56,16 @@ impl Entry {
 /// The writer's view of the relations.
 #[derive(Debug, Default)]
 pub(super) struct Directory {
-    entries: Vec<Entry>,
+    entries: Vec<RelationEntry>,
     by_predicate: FxHashMap<String, Vec<usize>>,
-    /// Whether the set of relations differs from what was last published.
+    /// Whether the set of relations differs from the published one.
     pub(super) changed: bool,
 }
 
 impl Directory {
-    /// Reads the table `relation` again after a rollback.
+    /// Reloads the table `relation` after a rollback.
     pub(super) fn reload(&mut self, conn: &Connection) -> Result<(), StoreError> {
-        // Relations of earlier batches in the same transaction may still wait to be published.
+        // Relations of earlier batches in the same transaction may still be unpublished.
         let changed = self.changed;
         *self = Self { changed, ..Self::load(conn)? };
         Ok(())
@@ -87,20 +82,24 @@ impl Directory {
             let args: String = row.get(2)?;
             let args = serde_json::from_str(&args)
                 .map_err(|error| StoreError::Corrupt(format!("arguments of a relation: {error}")))?;
-            directory.push(Entry::new(row.get(0)?, &predicate, args, row.get(3)?));
+            directory.push(RelationEntry::new(row.get(0)?, &predicate, args, row.get(3)?));
         }
         Ok(directory)
     }
 
-    fn push(&mut self, entry: Entry) -> usize {
+    fn push(&mut self, entry: RelationEntry) -> usize {
         let idx = self.entries.len();
         self.by_predicate.entry(entry.relation.predicate.clone()).or_default().push(idx);
         self.entries.push(entry);
         idx
     }
 
-    /// The relation in which a fact has its place, made if it does not exist.
-    pub(super) fn place_of(&mut self, conn: &Connection, fact: &Fact) -> Result<&mut Entry, StoreError> {
+    /// The relation that a fact belongs to, created if it does not exist.
+    pub(super) fn place_of(
+        &mut self,
+        conn: &Connection,
+        fact: &Fact,
+    ) -> Result<&mut RelationEntry, StoreError> {
         let mut args = signature::own(fact);
         if self.find(&fact.predicate, &args).is_none() && self.n_names(fact) >= MAX_NAMES {
             args = signature::shared(fact);
@@ -137,18 +136,18 @@ impl Directory {
         args: Vec<StoredArg>,
     ) -> Result<usize, StoreError> {
         if args.is_empty() {
-            return Err(StoreError::Invalid(format!("a fact of `{predicate}` has no arguments")));
+            return Err(StoreError::NoArguments(predicate.into()));
         }
         let text = serde_json::to_string(&args).map_err(|error| StoreError::Bug(error.to_string()))?;
         conn.prepare_cached("INSERT INTO relation (predicate, args, facts) VALUES (?1, ?2, 0)")?
             .execute((predicate, text))?;
-        let entry = Entry::new(conn.last_insert_rowid(), predicate, args, 0);
+        let entry = RelationEntry::new(conn.last_insert_rowid(), predicate, args, 0);
         entry.relation.create(conn)?;
         self.changed = true;
         Ok(self.push(entry))
     }
 
-    pub(super) fn entry(&mut self, idx: usize) -> Result<&mut Entry, StoreError> {
+    pub(super) fn entry(&mut self, idx: usize) -> Result<&mut RelationEntry, StoreError> {
         self.entries.get_mut(idx).ok_or_else(|| StoreError::Bug(format!("no relation at {idx}")))
     }
 
@@ -172,7 +171,7 @@ impl Directory {
         Ok(())
     }
 
-    /// Empties and forgets every relation; returns the tables that are left behind, and how many facts went.
+    /// Empties and forgets every relation; returns the tables that remain, and how many facts were deleted.
     pub(super) fn clear(&mut self, conn: &Connection) -> Result<(Vec<String>, u64), StoreError> {
         let mut tables = Vec::new();
         let mut deleted = 0_u64;
@@ -187,7 +186,7 @@ impl Directory {
         Ok((tables, deleted))
     }
 
-    /// What readers may see of it.
+    /// The relations for readers.
     pub(super) fn snapshot(&self, generation: u64) -> Relations {
         let mut relations: Vec<StoredRelation> =
             self.entries.iter().map(|entry| entry.relation.clone()).collect();
@@ -196,7 +195,7 @@ impl Directory {
     }
 }
 
-/// Tables that a `clear` left behind, and the snapshots that name them.
+/// Tables that remain after a `clear`, and the snapshots that name them.
 #[derive(Debug, Default)]
 pub(super) struct Retired {
     snapshots: Vec<Weak<Relations>>,
@@ -204,7 +203,7 @@ pub(super) struct Retired {
 }
 
 impl Retired {
-    /// Remembers a snapshot that was published.
+    /// Records a published snapshot.
     pub(super) fn watch(&mut self, snapshot: &Arc<Relations>) {
         self.snapshots.retain(|held| held.strong_count() > 0);
         self.snapshots.push(Arc::downgrade(snapshot));
@@ -215,7 +214,7 @@ impl Retired {
         self.tables.extend(tables);
     }
 
-    /// Drops the tables once only the newest snapshot is alive, which does not name them.
+    /// Drops the tables once only the newest snapshot, which does not name them, is alive.
     pub(super) fn drop_unused(&mut self, conn: &Connection) -> Result<(), StoreError> {
         if self.tables.is_empty() {
             return Ok(());
@@ -232,7 +231,8 @@ impl Retired {
     }
 }
 
-/// Drops the tables that a `clear` left behind when the process ended, and checks that no table is missing.
+/// Drops the tables that remained after a `clear` when the process ended, and checks that no table is
+/// missing.
 pub(super) fn reconcile(conn: &Connection) -> Result<(), StoreError> {
     let mut retired = Retired::default();
     retired.add(unnamed(conn, &Directory::load(conn)?)?);

@@ -1,37 +1,33 @@
-//! What is left of a store that lacks something, and how to go on with it on purpose.
+//! Continues with a damaged store on purpose (`portcullis accept-loss`).
 //!
-//! In: a directory whose start is refused. Out: what is missing, and what there is; if somebody wants that, a store at
-//! rest that can be served. A log that does not belong to the file is put aside first, as SQLite would mix the two.
+//! In: a directory that the service refuses. Out: what is missing and what remains; on request, a store that
+//! can be served. A log that does not belong to the file is put aside first, because SQLite would mix the
+//! two.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use super::backup::beside;
+use super::connect::{DATABASE, lock, open_file, sync_directory};
+use super::error::StoreError;
+use super::mark::{self, Loss, Progress, Seen, Session};
+use super::migrate;
+use super::snapshot::{Holdings, holdings};
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, OpenFlags};
+use std::fs;
+use std::path::{Path, PathBuf};
 
-use rusqlite::{Connection, OpenFlags, config::DbConfig};
-
-use super::{
-    backup::beside,
-    connect::{DATABASE, lock, open_file, sync_directory},
-    error::StoreError,
-    mark::{self, Loss, Progress, Seen, Session},
-    migrate,
-    snapshot::{Holdings, holdings},
-};
-
-/// What is left of a store that lacks something.
+/// What remains of a damaged store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Remains {
-    /// What is missing, or does not belong to it.
+    /// What is missing or does not belong to it.
     pub loss: Loss,
-    /// What is there.
+    /// What remains.
     pub held: Holdings,
-    /// The log that does not belong to it, under the name that it has after it was put aside.
+    /// The path of the foreign log after it was put aside.
     pub aside: Option<PathBuf>,
 }
 
-/// Tells what is left of a store that nobody serves; nothing if it lacks nothing. With `go_on` it is made a store that
-/// can be served as it is.
+/// Reports what remains of a store that is not being served; `None` if nothing is missing. With `go_on` it
+/// becomes a store that can be served as it is.
 pub fn accept_loss(dir: &Path, go_on: bool) -> Result<Option<Remains>, StoreError> {
     let database = dir.join(DATABASE);
     if !database.is_file() {
@@ -64,26 +60,26 @@ pub fn accept_loss(dir: &Path, go_on: bool) -> Result<Option<Remains>, StoreErro
     Ok(Some(Remains { loss, held, aside }))
 }
 
-/// What a database lacks and what it holds, after a look at all of it. Changes nothing.
+/// Reads a whole database; returns what it lacks and what it contains. Changes nothing.
 fn look(mut conn: Connection, dir: &Path) -> Result<(Option<Loss>, Holdings), StoreError> {
-    // Closing it would copy a log into the file to which it may not belong.
+    // Closing would checkpoint a log that may not belong to the file.
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     migrate::examine(&conn, &dir.join(DATABASE))?;
     if migrate::is_new(&conn)? {
-        return Err(StoreError::Corrupt(format!("`{DATABASE}` holds nothing")));
+        return Err(StoreError::Corrupt(format!("`{DATABASE}` is empty")));
     }
     migrate::check_structure(&mut conn)?;
     Ok((Seen::in_directory(dir)?.loss(&conn)?, holdings(&conn)?))
 }
 
-/// A database as it is without its log.
+/// Opens a database without its log.
 fn alone(database: &Path) -> Result<Connection, StoreError> {
     let escaped = database.to_string_lossy().replace('%', "%25").replace('?', "%3f").replace('#', "%23");
     let mode = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
     open_file(Path::new(&format!("file:{escaped}?immutable=1")), mode)
 }
 
-/// Makes a file, with the log beside it, one that is at rest.
+/// Checkpoints the log of a file and marks the file as cleanly shut down.
 fn settle(database: &Path) -> Result<(), StoreError> {
     let conn = open_file(database, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     rest(&conn)?;
@@ -91,7 +87,7 @@ fn settle(database: &Path) -> Result<(), StoreError> {
     conn.close().map_err(|(_, error)| error.into())
 }
 
-/// Makes a database say that it is at rest.
+/// Marks a database as cleanly shut down.
 pub(super) fn rest(conn: &Connection) -> Result<(), StoreError> {
     match Progress::load(conn)? {
         Some(progress) => Progress { session: Session::Rest, ..progress }.save(conn),

@@ -1,26 +1,25 @@
-//! Which facts are alike enough for one table, and what that table looks like.
+//! Signatures: which facts share a table, and the table's columns.
 //!
-//! A *signature* is a predicate with the types of its arguments, and for a relationship its name too:
-//! `has_relation(Issue, "repository", Repository)` and `has_relation(Issue, "parent", Issue)` are signatures of their
-//! own. Nearly every question fixes that name, there may be a million facts for it, and so each of them holds two ids
-//! and nothing else. Names come from outside, and are bounded all the same: the facts of names beyond the first
-//! [`MAX_NAMES`] share one table, which has a column for the name.
+//! A *signature* is a predicate with the types of its arguments and, for relationships, the relation's name:
+//! `has_relation(Issue, "repository", Repository)` and `has_relation(Issue, "parent", Issue)` are two
+//! signatures. Nearly every question fixes that name, and it may have a million facts, so a row of its table
+//! holds only the two ids. Names come from outside but must be bounded, so facts whose names come after the
+//! first [`MAX_NAMES`] share one table, which has a column for the name.
 //!
 //! ```text
 //! has_relation(Issue:7, "repository", Repository:9)
-//!   f3 (a0, a2), PRIMARY KEY (a0, a2) WITHOUT ROWID          from the issue on
-//!   f3r ON f3 (a2, a0)                                       from the repository on
+//!   f3 (a0, a2), PRIMARY KEY (a0, a2) WITHOUT ROWID          look-ups by issue
+//!   f3r ON f3 (a2, a0)                                       look-ups by repository
 //! ```
 
+use super::error::StoreError;
+use super::fact::{Fact, Value};
+use portcullis_compiler::builtin::HAS_RELATION;
+use portcullis_compiler::primitive::STRING;
 use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 
-use super::{
-    error::StoreError,
-    fact::{Fact, Value},
-};
-
-/// Names of relationships between the same two types that have tables of their own.
+/// How many names of relationships between the same two types have their own tables.
 pub(super) const MAX_NAMES: usize = 16;
 
 /// One argument of a relation's facts. As JSON, `"User"` or `["String", "repository"]`.
@@ -47,19 +46,19 @@ impl StoredArg {
 pub struct StoredRelation {
     /// The predicate's name.
     pub predicate: String,
-    /// The arguments; a value of one without a column is the same in every fact.
+    /// The arguments. One without a column has the same value in every fact.
     pub args: Vec<StoredArg>,
     /// The table's name, `f<N>`.
     pub table: String,
 }
 
 impl StoredRelation {
-    /// The relation with this number. The only place that builds an SQL name, and it builds it from numbers.
+    /// The relation with this number. This is the only place that builds an SQL name, and it uses the number.
     pub(super) fn numbered(id: i64, predicate: &str, args: Vec<StoredArg>) -> Self {
         Self { predicate: predicate.into(), args, table: format!("f{id}") }
     }
 
-    /// The columns, each with the argument whose values it holds, in their compact form and never NULL.
+    /// The columns with their arguments. They hold values in compact form, and never NULL.
     pub fn columns(&self) -> impl DoubleEndedIterator<Item = (usize, String)> {
         let is_column = |(_, arg): &(usize, &StoredArg)| matches!(arg, StoredArg::Column(_));
         self.args.iter().enumerate().filter(is_column).map(|(idx, _)| (idx, Self::column(idx)))
@@ -70,7 +69,7 @@ impl StoredRelation {
         format!("a{idx}")
     }
 
-    /// The columns' names with commas between.
+    /// The columns' names, separated by commas.
     pub(super) fn key(&self) -> String {
         self.columns().map(|(_, column)| column).collect::<Vec<_>>().join(", ")
     }
@@ -85,7 +84,8 @@ impl StoredRelation {
         Fact::new(&self.predicate, args.collect())
     }
 
-    /// Makes the table, with the key from the first argument on and an index from the last one on.
+    /// Creates the table, with a primary key that starts with the first argument and an index that starts
+    /// with the last.
     pub(super) fn create(&self, conn: &Connection) -> Result<(), StoreError> {
         let table = &self.table;
         let key = self.key();
@@ -107,15 +107,15 @@ impl StoredRelation {
     }
 }
 
-/// The name of a relationship, if the fact is one.
+/// The name of the relationship, if the fact is one.
 pub(super) fn name(fact: &Fact) -> Option<&Value> {
     match fact.args.as_slice() {
-        [_, name, _] if fact.predicate == "has_relation" && name.ty == "String" => Some(name),
+        [_, name, _] if fact.predicate == HAS_RELATION && name.ty == STRING => Some(name),
         _ => None,
     }
 }
 
-/// The signature of a fact, its name included.
+/// The signature of a fact, including its relation's name.
 pub(super) fn own(fact: &Fact) -> Vec<StoredArg> {
     let mut args = shared(fact);
     if let (Some(name), Some(arg)) = (name(fact), args.get_mut(1)) {
@@ -124,7 +124,7 @@ pub(super) fn own(fact: &Fact) -> Vec<StoredArg> {
     args
 }
 
-/// The signature of all facts of the same types, whatever their names.
+/// The signature of all facts of the same types, with any name.
 pub(super) fn shared(fact: &Fact) -> Vec<StoredArg> {
     fact.types().map(|ty| StoredArg::Column(ty.into())).collect()
 }

@@ -1,65 +1,64 @@
-//! A store at one moment, for a process that need not be the one that serves it.
+//! A store at one moment, which any process can take.
 //!
-//! In: a directory. Out: everything in it as it stood when the snapshot was taken: facts one by one, or the whole file.
-//! A batch is in it wholly or not at all, and so is every batch that was acknowledged before it was taken.
+//! In: a directory. Out: its content at the moment of the snapshot: facts one by one, or the whole file. It
+//! contains each batch completely or not at all, and every batch that was acknowledged before.
 //!
-//! It takes no lock of ours and asks nobody: SQLite keeps the pages that an open read transaction needs, in whatever
-//! process. The writer goes on meanwhile. Only its log cannot start over until the snapshot is dropped, so a writer
-//! that fills the log to its limit has to wait then (`log`).
+//! It needs neither the lock nor the serving process: SQLite keeps the pages that an open read transaction
+//! needs, in any process. The writer continues, but its log cannot start over until the snapshot is dropped,
+//! so a writer that fills the log to its limit must wait (`log`).
 
-use std::{ops::ControlFlow, path::Path, time::Duration};
+use super::connect::{DATABASE, open_file};
+use super::error::StoreError;
+use super::fact::Fact;
+use super::mark::Seen;
+use super::relation::Directory;
+use super::signature::StoredRelation;
+use super::{migrate, value};
+use rusqlite::backup::{Backup, StepResult};
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, OpenFlags};
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::time::Duration;
 
-use rusqlite::{Connection, OpenFlags, backup::Backup, backup::StepResult, config::DbConfig};
+/// How long to wait while a log is being set up.
+const LOG_SETUP_TIME: Duration = Duration::from_secs(10);
 
-use super::{
-    connect::{DATABASE, open_file},
-    error::StoreError,
-    fact::Fact,
-    mark::Seen,
-    migrate,
-    relation::Directory,
-    signature::StoredRelation,
-    value,
-};
-
-/// How long the one moment is waited for in which a log is set up.
-const PATIENCE: Duration = Duration::from_secs(10);
-
-/// How often a store is looked at again that seems to lack something, and how long is waited before.
+/// How often to look again at a store that seems damaged, and the pause before each.
 const ATTEMPTS: u32 = 5;
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// Pages that are copied between two reports: 8 MiB.
+/// How many pages are copied between two reports: 8 MiB.
 const STEP: i32 = 1_024;
 
 /// A store at one moment.
 #[derive(Debug)]
 pub struct Snapshot {
-    /// In a read transaction for as long as it lives.
+    /// Has an open read transaction.
     conn: Connection,
     relations: Vec<StoredRelation>,
 }
 
-/// How much a store holds.
+/// What a store contains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Holdings {
     /// The number of its last changing write.
     pub offset: u64,
-    /// Facts.
+    /// The number of facts.
     pub facts: u64,
-    /// Policy versions.
+    /// The number of policy versions.
     pub policies: u64,
-    /// Keys, the revoked ones too.
+    /// The number of keys, including revoked ones.
     pub keys: u64,
 }
 
 impl Snapshot {
-    /// The store in a directory as it is now.
+    /// Takes a snapshot of the store in a directory.
     pub fn open(dir: &Path) -> Result<Self, StoreError> {
         let mut attempts = 0;
         loop {
             match Self::try_open(dir) {
-                // Between the two looks it was opened or closed, or the mark was being written.
+                // The store was opened or closed, or the mark was written, between the two reads.
                 Err(StoreError::Lost { .. }) if attempts < ATTEMPTS => {
                     attempts += 1;
                     std::thread::sleep(PAUSE);
@@ -74,11 +73,11 @@ impl Snapshot {
         if !database.is_file() {
             return Err(StoreError::Missing(dir.into()));
         }
-        // First of all, as it must not be ahead of what is read.
+        // Read the mark first: it must not be newer than the database that is read.
         let seen = Seen::in_directory(dir)?;
         let conn = open_file(&database, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
         conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
-        conn.busy_timeout(PATIENCE)?;
+        conn.busy_timeout(LOG_SETUP_TIME)?;
         conn.pragma_update(None, "query_only", true)?;
         conn.execute_batch("BEGIN")?;
         migrate::examine(&conn, &database)?;
@@ -102,17 +101,17 @@ impl Snapshot {
         &self.relations
     }
 
-    /// The connection, whose statements see that moment.
+    /// The connection, whose statements read the snapshot.
     pub(super) fn connection(&self) -> &Connection {
         &self.conn
     }
 
-    /// How much there is.
+    /// What it contains.
     pub fn holdings(&self) -> Result<Holdings, StoreError> {
         holdings(&self.conn)
     }
 
-    /// Hands over every fact, by signature, then ids, until there is none left or nobody wants more.
+    /// Passes every fact to `each`, ordered by signature, then ids, until `each` breaks.
     pub fn facts(&self, mut each: impl FnMut(Fact) -> ControlFlow<()>) -> Result<(), StoreError> {
         for relation in &self.relations {
             let columns = relation.key();
@@ -131,7 +130,7 @@ impl Snapshot {
         Ok(())
     }
 
-    /// Copies everything into an empty database; tells after each part how many pages of how many are done.
+    /// Copies everything into an empty database, reporting the pages done and their total.
     pub(super) fn copy_into(
         &self,
         target: &mut Connection,
@@ -139,7 +138,7 @@ impl Snapshot {
     ) -> Result<(), StoreError> {
         let backup = Backup::new(&self.conn, target)?;
         loop {
-            // INVARIANT: the read transaction is open, so that no step starts over at a later moment.
+            // INVARIANT: the read transaction is open, so no step restarts at a later moment.
             let step = backup.step(STEP)?;
             let told = backup.progress();
             let (all, left) = (told.pagecount.unsigned_abs(), told.remaining.unsigned_abs());
@@ -147,14 +146,14 @@ impl Snapshot {
             match step {
                 StepResult::Done => return Ok(()),
                 StepResult::More => {}
-                // Nobody else has the copy, and a reader of the log waits for nobody.
+                // Nothing else uses the copy, and readers of the log never block.
                 _ => return Err(StoreError::Busy),
             }
         }
     }
 }
 
-/// How much a file holds.
+/// What a file contains.
 pub(super) fn holdings(conn: &Connection) -> Result<Holdings, StoreError> {
     let count = |sql: &str| conn.query_row(sql, [], |row| row.get::<_, u64>(0));
     Ok(Holdings {

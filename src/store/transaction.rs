@@ -1,17 +1,18 @@
-//! A write while it waits and while it runs.
+//! A queued or running write.
 //!
-//! A [`Write`] is a closure with the channel for its answer; as a [`Job`] it has lost the answer's type, so that writes
-//! of all kinds share a queue. The closure runs in a [`Transaction`], and more than once if that is rolled back.
+//! A [`Write`] is a closure with a channel for its result. As a [`Job`] its result type is erased, so that
+//! all kinds of writes share one queue. The closure runs in a [`Transaction`], and again if that was rolled
+//! back.
 
+use super::error::StoreError;
+use super::relation::Directory;
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
-use super::{error::StoreError, relation::Directory};
-
-/// A transaction that a write runs in.
+/// The transaction in which a write runs.
 #[derive(Debug)]
 pub(super) struct Transaction<'w> {
-    /// The connection that writes.
+    /// The writing connection.
     pub(super) conn: &'w Connection,
     /// The relations, kept equal to the table `relation`.
     pub(super) directory: &'w mut Directory,
@@ -19,38 +20,38 @@ pub(super) struct Transaction<'w> {
     pub(super) now: i64,
     /// The number of the last write that changed something.
     pub(super) offset: &'w mut u64,
-    /// What must follow the commit.
+    /// What must be done after the commit.
     pub(super) pending: &'w mut Pending,
 }
 
-/// What a transaction changes besides the file; it counts only after the commit.
+/// What a transaction changes apart from the file; it takes effect only after the commit.
 #[derive(Debug, Default)]
 pub(super) struct Pending {
-    /// The keys must be read again.
+    /// The keys must be reloaded.
     pub(super) keys_changed: bool,
-    /// Empty tables, which may go once nobody can name them.
+    /// Empty tables, which may be dropped once no snapshot names them.
     pub(super) retired: Vec<String>,
 }
 
 impl Transaction<'_> {
-    /// Counts this write among those that changed something; returns its number.
+    /// Counts this write as a change; returns its number.
     pub(super) fn advance(&mut self) -> u64 {
         *self.offset += 1;
         *self.offset
     }
 }
 
-/// A write that waits, without the type of its answer.
+/// A queued write without its result type.
 pub(super) trait Job: Send {
-    /// How many facts and patterns it names.
+    /// How many facts and patterns it contains.
     fn weight(&self) -> usize;
     /// May be called again after its transaction was rolled back.
     fn run(&mut self, transaction: &mut Transaction<'_>) -> Result<(), StoreError>;
-    /// Tells the asker.
+    /// Sends the result.
     fn reply(self: Box<Self>, outcome: Result<(), StoreError>);
 }
 
-/// A write that waits.
+/// A queued write.
 pub(super) struct Write<T, F> {
     weight: usize,
     work: F,
@@ -59,7 +60,7 @@ pub(super) struct Write<T, F> {
 }
 
 impl<T, F> Write<T, F> {
-    /// A write, and where its answer will come.
+    /// A write, and the receiver of its result.
     pub(super) fn new(weight: usize, work: F) -> (Self, oneshot::Receiver<Result<T, StoreError>>) {
         let (reply, answer) = oneshot::channel();
         (Self { weight, work, answer: None, reply }, answer)
@@ -83,10 +84,10 @@ where
     fn reply(self: Box<Self>, outcome: Result<(), StoreError>) {
         let answer = match (outcome, self.answer) {
             (Ok(()), Some(answer)) => Ok(answer),
-            (Ok(()), None) => Err(StoreError::Bug("a write has no answer".into())),
+            (Ok(()), None) => Err(StoreError::Bug("a write has no result".into())),
             (Err(error), _) => Err(error),
         };
-        // The asker may have gone; the write stands all the same.
+        // The receiver may be gone; the write is committed anyway.
         let _ = self.reply.send(answer);
     }
 }

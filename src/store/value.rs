@@ -1,33 +1,29 @@
-//! Values on their way into SQLite and out of it.
+//! Converts values to and from their form in SQLite.
 //!
-//! In: the texts of values. Out: the same texts. In between they have their compact form, which is the compiler's
-//! too, as its statements hold literals.
-
-use std::borrow::Cow;
-
-use portcullis_compiler::compact::{Compact, compact, expand};
-use rusqlite::{
-    Row, ToSql,
-    types::{ToSqlOutput, Value as Owned, ValueRef},
-};
+//! In: the texts of values. Out: the same texts. SQLite stores their compact form, which the compiler uses
+//! too, because its statements contain literals.
 
 use super::error::StoreError;
+use portcullis_compiler::compact::{Compact, compact, expand};
+use rusqlite::types::{ToSqlOutput, Value as Owned, ValueRef};
+use rusqlite::{Row, ToSql};
+use std::borrow::Cow;
 
 /// A value for one `?N` of a statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Param {
     /// The text of a value: an id, or a primitive.
     Value(String),
-    /// Less than every value.
+    /// A value smaller than all others.
     Least,
-    /// JSON whose values are in their compact form.
+    /// JSON with values in their compact form.
     Json(String),
     /// A number: the time, a limit.
     Integer(i64),
 }
 
 impl Param {
-    /// How many bytes of text it is.
+    /// The length of its text in bytes.
     pub fn n_bytes(&self) -> usize {
         match self {
             Self::Value(text) | Self::Json(text) => text.len(),
@@ -53,16 +49,16 @@ impl ToSql for Param {
 
 /// A value in its compact form.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Held<'t>(Compact<'t>);
+pub(super) struct CompactValue<'t>(Compact<'t>);
 
-impl<'t> Held<'t> {
-    /// The form of a text.
+impl<'t> CompactValue<'t> {
+    /// The compact form of a text.
     pub(super) fn of(text: &'t str) -> Self {
         Self(compact(text))
     }
 }
 
-impl ToSql for Held<'_> {
+impl ToSql for CompactValue<'_> {
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
         Ok(match &self.0 {
             Compact::Integer(number) => ToSqlOutput::Owned(Owned::Integer(*number)),
@@ -79,5 +75,6 @@ pub(super) fn read<'r>(row: &'r Row<'_>, idx: usize) -> Result<Option<Cow<'r, st
         ValueRef::Text(form) => std::str::from_utf8(form).ok().and_then(expand),
         ValueRef::Real(_) | ValueRef::Blob(_) => None,
     };
-    text.map(Some).ok_or_else(|| StoreError::Corrupt(format!("column {idx} of a row holds no value's form")))
+    text.map(Some)
+        .ok_or_else(|| StoreError::Corrupt(format!("column {idx} of a row does not contain a value")))
 }

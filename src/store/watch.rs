@@ -1,13 +1,13 @@
 //! Notices when files of an open store are removed or replaced.
 //!
-//! What is open goes on without its name: SQLite would write on into files that the next start does not find. So before
-//! and after each commit, and once a second while nobody writes, each path is compared with the file that was
-//! behind it at the start. The files are looked at by name only: opening and closing one of them would give up
-//! SQLite's locks on it.
+//! An open file works on without its name: SQLite would keep writing to files that the next start does not
+//! find. So before and after each commit, and once a second when idle, each path is compared with the file
+//! that was there at the start. The files are identified by path only: opening and closing one of them would
+//! release SQLite's locks on it.
 
 use std::path::{Path, PathBuf};
 
-/// A file by what does not change with its name: its device and its number there.
+/// Identifies a file independently of its name: device and inode.
 type Identity = (u64, u64);
 
 /// The files of an open store as they were when it was opened.
@@ -17,20 +17,20 @@ pub(super) struct Watch {
 }
 
 impl Watch {
-    /// Watches those of the files that there are.
+    /// Watches those of the files that exist.
     pub(super) fn new(files: impl IntoIterator<Item = PathBuf>) -> Self {
         let found = |path: PathBuf| identity(&path).ok().flatten().map(|identity| (path, identity));
         Self { files: files.into_iter().filter_map(found).collect() }
     }
 
-    /// What became of the first file that is not in its place.
+    /// What happened to the first file that is no longer in its place.
     pub(super) fn missing(&self) -> Option<String> {
         self.files.iter().find_map(|(path, before)| {
             let state = match identity(path) {
                 Ok(Some(now)) if now == *before => return None,
                 Ok(Some(_)) => "replaced",
                 Ok(None) => "removed",
-                // A folder that may not be searched any more, say: what is behind it nobody knows.
+                // For example, a folder without search permission: what is in it is unknown.
                 Err(_) => return None,
             };
             Some(format!("`{}` was {state} while the store is open", path.display()))
@@ -44,7 +44,7 @@ impl Watch {
     }
 }
 
-/// What is behind a path; nothing if there is nothing.
+/// The identity of the file at a path, if there is one.
 #[cfg(unix)]
 fn identity(path: &Path) -> std::io::Result<Option<Identity>> {
     use std::os::unix::fs::MetadataExt;
@@ -55,7 +55,7 @@ fn identity(path: &Path) -> std::io::Result<Option<Identity>> {
     }
 }
 
-/// Elsewhere a file that is open can be neither removed nor replaced.
+/// On other systems an open file can be neither removed nor replaced.
 #[cfg(not(unix))]
 fn identity(_path: &Path) -> std::io::Result<Option<Identity>> {
     Ok(None)

@@ -1,65 +1,62 @@
-//! The one thread that writes.
+//! The writer: the only thread that writes.
 //!
-//! In: a queue of writes. Out: each is wholly in the file, or has changed nothing and its asker has the error.
+//! In: a queue of writes. Out: each is completely in the file, or has changed nothing and its caller gets the
+//! error.
 //!
 //! ```text
-//! queue ─▶ take what waits ─▶ BEGIN ─▶ savepoint · run · release ─▶ read the news ─▶ COMMIT ─▶ publish ─▶ reply to all
+//! queue ─▶ take what waits ─▶ BEGIN ─▶ savepoint · run · release ─▶ read changes ─▶ COMMIT ─▶ publish ─▶ reply to all
 //!                                      └─ an error rolls back to the savepoint only
 //! ```
 //!
-//! Making a commit durable costs more than a small batch does, so writes that wait share one. When the shared
-//! transaction itself fails (a full disk, say), each write is tried again alone: one that is too large for the
-//! disk must not take its neighbours with it.
+//! Making a commit durable costs more than a small batch, so waiting writes share one transaction. If the
+//! shared transaction itself fails (the disk is full, say), each write is retried alone: one that is too
+//! large for the disk must not take the others with it.
 //!
-//! Nobody is answered before the commit has reached the disk and readers can see what changed. What they will see is read
-//! before the commit, as nothing may fail between it and the answer: a write that stands would be told as one that failed. When the disk fails in
-//! the middle of a commit, nobody knows what it holds; the thread then refuses further writes until the store
-//! has been opened again, which reads the log anew.
+//! Replies are sent after the commit has reached the disk and readers can see the changes. What readers will
+//! see is read before the commit, because nothing may fail between commit and reply, or a committed write
+//! would be reported as failed. If the disk fails in the middle of a commit, its content is unknown; the
+//! thread then refuses writes until the store is opened again, which reads the log anew.
 //!
-//! The log is copied into the file here too, after the replies, so that no batch waits for its own.
+//! The log is checkpointed here too, after the replies, so that no batch waits for its own checkpoint.
 //!
-//! Where processors are short, questions go before writes: the thread has a lower priority than those that answer.
-//! A batch waits a little longer then, instead of every question that meets it.
+//! The thread has a lower priority than those that answer questions. If processors are busy, a batch waits a
+//! little longer, instead of every question that meets it.
 
-use std::{
-    sync::{Arc, atomic::Ordering},
-    thread::{self, JoinHandle},
-    time::{Duration, SystemTime, UNIX_EPOCH},
-};
-
+use super::connect::Location;
+use super::error::StoreError;
+use super::keys::{self, KeyRing};
+use super::log::Log;
+use super::mark::Tally;
+use super::published::{Fault, Published};
+use super::relation::{Directory, Relations, Retired};
+use super::transaction::{Job, Pending, Transaction, Write};
+use super::watch::Watch;
 use flume::RecvTimeoutError;
 use rusqlite::Connection;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use super::{
-    connect::Place,
-    error::StoreError,
-    keys::{self, KeyRing},
-    log::Log,
-    mark::Tally,
-    published::{Fault, Published},
-    relation::{Directory, Relations, Retired},
-    transaction::{Job, Pending, Transaction, Write},
-    watch::Watch,
-};
-
-/// Writes that may wait; more wait where they came from.
+/// How many writes may be queued; further ones wait to be queued.
 const QUEUE: usize = 1024;
 
-/// Facts and patterns at which a shared transaction is full.
+/// How many facts and patterns fill a shared transaction.
 const GROUP_WEIGHT: usize = 10_000;
 
-/// How nice such a thread is, from 0 to 19: at 10 it has a tenth of the share of a thread that answers, if both want all.
+/// The nice value of low-priority threads, from 0 to 19: at 10 they get a tenth of the share of others if
+/// both are busy.
 #[cfg(target_os = "linux")]
 const NICENESS: i32 = 10;
 
-/// How long no write must have come before the log is emptied.
+/// How long the writer must be idle before the log is emptied.
 const IDLE: Duration = Duration::from_secs(1);
 
-/// Lowers the priority of this thread. Elsewhere than on Linux it would be that of the process.
+/// Lowers the priority of this thread. On systems other than Linux it would affect the whole process.
 pub(super) fn give_way() {
     #[cfg(target_os = "linux")]
     if let Err(error) = rustix::process::setpriority_process(None, NICENESS) {
-        tracing::warn!(%error, "a thread keeps the priority of the others");
+        tracing::warn!(%error, "cannot lower the priority of a thread");
     }
 }
 
@@ -73,21 +70,22 @@ struct News {
 /// The writing thread and its queue.
 #[derive(Debug)]
 pub(super) struct Writer {
-    /// `None` once the store closes.
+    /// `None` once the store is closing.
     queue: Option<flume::Sender<Box<dyn Job>>>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Writer {
-    /// Publishes what the file holds and starts the thread, which keeps the place locked until it ends.
+    /// Publishes the content of the file and starts the thread, which keeps the location locked until it
+    /// ends.
     pub(super) fn start(
         conn: Connection,
-        place: Place,
+        place: Location,
         tally: Tally,
         published: Arc<Published>,
     ) -> Result<Self, StoreError> {
         let (queue, jobs) = flume::bounded(QUEUE);
-        let mut state = State::new(conn, place, tally, published)?;
+        let mut state = WriterState::new(conn, place, tally, published)?;
         let thread = thread::Builder::new()
             .name("store-writer".into())
             .spawn(move || {
@@ -95,11 +93,11 @@ impl Writer {
                 state.serve(&jobs);
                 state.end();
             })
-            .map_err(|error| StoreError::Io(format!("no thread for the writer: {error}")))?;
+            .map_err(|error| StoreError::Io(format!("cannot start the writer's thread: {error}")))?;
         Ok(Self { queue: Some(queue), thread: Some(thread) })
     }
 
-    /// Queues a write and waits until it is durable. It takes place even if nobody waits for the answer.
+    /// Queues a write and waits until it is durable. It is carried out even if the future is dropped.
     pub(super) async fn write<T, F>(&self, weight: usize, work: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
@@ -111,7 +109,7 @@ impl Writer {
         answer.await.map_err(|_| StoreError::Closed)?
     }
 
-    /// Finishes what waits, then closes the file.
+    /// Finishes the queued writes, then closes the file.
     pub(super) fn stop(&mut self) {
         self.queue = None;
         if self.thread.take().is_some_and(|thread| thread.join().is_err()) {
@@ -120,10 +118,10 @@ impl Writer {
     }
 }
 
-struct State {
-    // Fields are dropped in this order: the file is closed before the lock is given up.
+struct WriterState {
+    // Fields are dropped in this order: the file is closed before the lock is released.
     conn: Connection,
-    place: Place,
+    place: Location,
     published: Arc<Published>,
     directory: Directory,
     retired: Retired,
@@ -132,14 +130,14 @@ struct State {
     log: Log,
     tally: Tally,
     watch: Watch,
-    /// Why no write is taken any more.
+    /// Why no more writes are accepted.
     broken: Option<Fault>,
 }
 
-impl State {
+impl WriterState {
     fn new(
         mut conn: Connection,
-        place: Place,
+        place: Location,
         tally: Tally,
         published: Arc<Published>,
     ) -> Result<Self, StoreError> {
@@ -180,7 +178,7 @@ impl State {
         }
     }
 
-    /// The next write; when none has come for a while, the log is emptied.
+    /// The next write. When idle, it empties the log.
     fn next(&mut self, jobs: &flume::Receiver<Box<dyn Job>>) -> Option<Box<dyn Job>> {
         loop {
             match jobs.recv_timeout(IDLE) {
@@ -198,12 +196,12 @@ impl State {
         }
     }
 
-    /// Takes no write any more once files are not where they were.
+    /// Stops accepting writes once files were moved or removed.
     fn check_files(&mut self) -> Result<(), StoreError> {
         if let Some(reason) = self.watch.missing()
             && self.broken.is_none()
         {
-            self.take_no_more(Fault::Moved(reason));
+            self.stop_writes(Fault::Moved(reason));
         }
         match &self.broken {
             Some(fault) => Err(fault.clone().into()),
@@ -211,15 +209,15 @@ impl State {
         }
     }
 
-    fn take_no_more(&mut self, fault: Fault) {
-        tracing::error!(reason = fault.reason(), "the store takes no more writes until it is opened again");
+    fn stop_writes(&mut self, fault: Fault) {
+        tracing::error!(reason = fault.reason(), "the store accepts no more writes until it is opened again");
         *self.published.fault.write() = Some(fault.clone());
         self.broken = Some(fault);
     }
 
-    /// Ends in order what was served.
+    /// Shuts the store down cleanly.
     fn end(&mut self) {
-        // What took the place of the file is nobody's to change.
+        // A file that replaced the store's must not be changed.
         if self.watch.is_in_place(self.place.path()) {
             keys::note_uses(&self.conn, &self.published.keys.read().clone(), true);
             self.tally.end(&self.conn);
@@ -248,7 +246,7 @@ impl State {
                 }
             }
             Err(error) => {
-                tracing::warn!(%error, n_writes = group.len(), "writes are tried again one by one");
+                tracing::warn!(%error, n_writes = group.len(), "a shared transaction failed: retrying its writes one by one");
                 self.roll_back(&error);
                 for job in group {
                     self.run_alone(job);
@@ -291,7 +289,7 @@ impl State {
                 pending.keys_changed |= own.keys_changed;
                 pending.retired.append(&mut own.retired);
             } else {
-                // Fails if the error has ended the whole transaction; then all are tried again.
+                // This fails if the error ended the whole transaction; then all writes are retried.
                 self.conn.prepare_cached("ROLLBACK TO job")?.execute([])?;
                 self.offset = offset;
                 self.directory.reload(&self.conn)?;
@@ -325,17 +323,17 @@ impl State {
         let writes = self.tally.count(&self.conn, changes)?;
         let news = self.news(pending)?;
         if self.directory.changed {
-            self.published.coming.store(self.generation + 1, Ordering::SeqCst);
+            self.published.pending_generation.store(self.generation + 1, Ordering::SeqCst);
         }
-        // A transaction that changed nothing writes nothing here, and costs nothing.
+        // A transaction without changes writes nothing here and costs nothing.
         self.conn.prepare_cached("COMMIT")?.execute([])?;
         self.tally.note(writes);
         self.publish(news);
-        // Files that went meanwhile took the commit with them.
+        // If files were removed meanwhile, the commit is lost with them.
         self.check_files()
     }
 
-    /// What the open transaction changes for readers, as it sees it.
+    /// What the open transaction changes for readers.
     fn news(&self, pending: Pending) -> Result<News, StoreError> {
         let relations = || Arc::new(self.directory.snapshot(self.generation + 1));
         let former = Arc::clone(&self.published.keys.read());
@@ -344,22 +342,24 @@ impl State {
         Ok(News { relations: self.directory.changed.then(relations), keys, retired: pending.retired })
     }
 
-    /// Lets readers see what was committed. INVARIANT: runs before any of its writers is answered, and cannot fail.
+    /// Publishes what was committed. INVARIANT: runs before any of the writes is acknowledged, and cannot
+    /// fail.
     fn publish(&mut self, news: News) {
         if let Some(relations) = news.relations {
             self.generation = relations.generation;
             self.retired.watch(&relations);
             *self.published.relations.write() = relations;
-            self.published.coming.store(self.generation, Ordering::SeqCst);
+            self.published.pending_generation.store(self.generation, Ordering::SeqCst);
             self.directory.changed = false;
         }
         if let Some(keys) = news.keys {
             *self.published.keys.write() = keys;
         }
+        self.published.offset.store(self.offset, Ordering::SeqCst);
         self.retired.add(news.retired);
     }
 
-    /// Returns to what the file holds.
+    /// Returns to the content of the file.
     fn roll_back(&mut self, error: &StoreError) {
         let restored = self.restore();
         let reason = match (error, restored) {
@@ -368,13 +368,13 @@ impl State {
             (_, Ok(())) => return,
         };
         if self.broken.is_none() {
-            self.take_no_more(Fault::Failed(reason));
+            self.stop_writes(Fault::Failed(reason));
         }
     }
 
     fn restore(&mut self) -> Result<(), StoreError> {
-        // What was coming does not come, and who waits for it must not wait for ever.
-        self.published.coming.store(self.generation, Ordering::SeqCst);
+        // The announced generation will not appear; readers must not wait for it.
+        self.published.pending_generation.store(self.generation, Ordering::SeqCst);
         if !self.conn.is_autocommit() {
             self.conn.execute_batch("ROLLBACK")?;
         }
@@ -383,14 +383,14 @@ impl State {
         self.directory.reload(&self.conn)
     }
 
-    /// What can wait until everybody is answered.
+    /// Work that can wait until all replies are sent.
     fn tidy(&mut self) {
         if self.log.is_full() {
             self.published.readings.cut();
         }
         self.log.keep_small(&self.conn);
         if let Err(error) = self.retired.drop_unused(&self.conn) {
-            tracing::warn!(%error, "cleared tables stay until the next start");
+            tracing::warn!(%error, "cannot drop cleared tables: they remain until the next start");
         }
     }
 }

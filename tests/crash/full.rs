@@ -110,7 +110,7 @@ fn at_the_limit_of_a_file() {
     }
     holds(&service.caller, &lane);
     let log = service.program.logged();
-    assert!(log.contains("the store takes no more writes until it is opened again"), "{log}");
+    assert!(log.contains("the store accepts no more writes until it is opened again"), "{log}");
     service.program.kill();
 
     let service = Service::start(folder, &[]);

@@ -106,7 +106,9 @@ fn an_id_without_a_type_and_an_id_that_is_no_text_are_refused() {
 fn the_message_names_the_argument() {
     let server = Server::start();
     let facts = json!([fact_json(&["is_public", "Repo:a"]), { "predicate": "is_public", "args": [null] }]);
-    server.post("/api/bulk_load", &facts).fails(400, "`[1].args[0]`: a wildcard stands");
+    server
+        .post("/api/bulk_load", &facts)
+        .fails(400, "`[1].args[0]`: expected a concrete value with `type` and `id`");
 }
 
 #[test]

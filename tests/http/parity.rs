@@ -41,7 +41,7 @@ fn a_report_is_compared_with_the_decision_of_its_request() {
 fn a_report_about_nothing_that_is_known_is_no_error() {
     let server = Server::start();
     let message = expect(&server, "never seen", true);
-    assert_eq!(message, "not recorded: no decision is known under this request id any more");
+    assert_eq!(message, "not recorded: no decision is known for this request id");
     server.post("/api/expect", &json!({ "request_id": "x" })).fails(400, "missing field `expected`");
     server.post("/api/expect", &json!({ "request_id": "x", "expected": "yes" })).fails(400, "`expected`");
 }

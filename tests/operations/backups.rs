@@ -79,7 +79,7 @@ fn a_restored_environment_answers_at_once_and_a_served_one_is_not_replaced() {
     let mode = |path: &str| fs::metadata(folder.join(path)).unwrap().permissions().mode() & 0o777;
     assert_eq!([mode("all"), mode("all/b.db")], [0o700, 0o600], "for their owner alone");
     let exists = bad(folder, &["backup", "all", "--data", "d"]);
-    assert!(exists.ends_with("0123456789.db` exists already"), "{exists}");
+    assert!(exists.ends_with("0123456789.db` already exists"), "{exists}");
     good(folder, &["backup", "all", "--data", "d", "--overwrite"]);
     service.note(&key, "ada", &["later"]);
 
@@ -114,8 +114,10 @@ fn what_is_no_whole_backup_is_refused() {
     changed[whole.len() / 3] ^= 0x10;
     fs::write(folder.join("changed.db"), changed).unwrap();
     let refused = |file: &str| bad(folder, &["restore", file, "--data", "e"]);
-    assert!(refused("cut.db").starts_with("`cut.db` is not a whole backup: it does not end as one"));
-    assert!(refused("changed.db").ends_with("its content is not what was written, by its SHA-256"));
+    assert!(
+        refused("cut.db").starts_with("`cut.db` is not a complete backup: it does not end like a backup")
+    );
+    assert!(refused("changed.db").ends_with("its content does not match its SHA-256"));
     assert!(refused("missing.db").contains("missing.db"));
     assert!(!folder.join("e").exists());
     assert!(bad(folder, &["restore", "d", "--data", "e"]).contains("there is no backup in"));

@@ -34,7 +34,7 @@ fn a_key_works_at_once_and_a_revoked_one_never_again() {
     assert_eq!(unknown, "the environment `0123456789` has no key `0000`");
 
     service.stop();
-    assert!(!folder.join("d/.control/socket").exists());
+    assert!(!folder.join("d/.admin/socket").exists());
     let stopped = good(folder, &["keys", "list", "--data", "d"]);
     assert_eq!(stopped.matches("revoked").count(), 3, "{stopped}");
     assert_eq!(stopped.matches(&dates).count(), 5, "what a service knew outlives it: {stopped}");
@@ -114,13 +114,13 @@ fn the_socket_is_for_its_owner_and_survives_a_kill_and_a_long_path() {
     fs::create_dir_all(&deep).unwrap();
     let service = Service::start(&deep);
     let mode = |path: &str| fs::metadata(deep.join(path)).unwrap().permissions().mode() & 0o777;
-    assert_eq!((mode("d/.control"), mode("d/.control/socket")), (0o700, 0o600));
+    assert_eq!((mode("d/.admin"), mode("d/.admin/socket")), (0o700, 0o600));
     let long = deep.join("d").display().to_string();
     let made = good(&deep, &["keys", "create", "--name", "k", "--data", &long]);
     assert_eq!(service.get(made.trim(), "policy").0, 200);
 
     drop(service);
-    assert!(deep.join("d/.control/socket").exists(), "a killed service leaves it behind");
+    assert!(deep.join("d/.admin/socket").exists(), "a killed service leaves it behind");
     let stopped = good(&deep, &["keys", "create", "--name", "k", "--data", "d"]);
     let service = Service::start(&deep);
     assert_eq!(service.get(stopped.trim(), "policy").0, 200);
@@ -134,17 +134,17 @@ fn an_order_that_is_none_is_refused_and_the_next_one_is_not() {
     let folder = tempfile::tempdir().unwrap();
     let _service = Service::start(folder.path());
     let ask = |text: &[u8]| {
-        let mut stream = UnixStream::connect(folder.path().join("d/.control/socket")).unwrap();
+        let mut stream = UnixStream::connect(folder.path().join("d/.admin/socket")).unwrap();
         stream.write_all(text).unwrap();
         stream.shutdown(std::net::Shutdown::Write).unwrap();
         let mut answer = String::new();
         let _ = stream.read_to_string(&mut answer);
         answer
     };
-    for wrong in [&b"\n"[..], b"{}\n", b"{\"order\":\"format_disk\"}\n", b"no end", b"\xff\n", b""] {
+    for wrong in [&b"\n"[..], b"{}\n", b"{\"command\":\"format_disk\"}\n", b"no end", b"\xff\n", b""] {
         let answer = ask(wrong);
         assert!(answer.is_empty() || answer.contains("refused"), "{answer}");
     }
-    let listed = ask(b"{\"order\":\"list_keys\",\"environment\":\"0123456789\"}\n");
-    assert_eq!(listed, "{\"outcome\":\"keys\",\"keys\":[]}\n");
+    let listed = ask(b"{\"command\":\"list_keys\",\"environment\":\"0123456789\"}\n");
+    assert_eq!(listed, "{\"reply\":\"keys\",\"keys\":[]}\n");
 }

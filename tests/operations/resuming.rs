@@ -69,7 +69,7 @@ fn what_began_differently_is_not_resumed() {
     let whole = fs::read_to_string(folder.join("f.jsonl")).unwrap();
     for changed in [whole.replacen("\"x\"", "\"y\"", 1), whole.lines().take(15).collect(), String::new()] {
         fs::write(folder.join("f.jsonl"), changed).unwrap();
-        assert!(bad(folder, &resume).contains("does not begin as it did"));
+        assert!(bad(folder, &resume).contains("was changed after its import"));
     }
     // What comes after the place may have changed: it was never read.
     fs::write(folder.join("f.jsonl"), format!("{whole}\n{}", note("one more", "x"))).unwrap();
@@ -81,11 +81,11 @@ fn what_began_differently_is_not_resumed() {
     let elsewhere: Vec<&str> = resume.iter().map(|arg| if *arg == "key" { "other" } else { arg }).collect();
     assert!(bad(folder, &elsewhere).contains("environment staging"));
     let other_format = [&resume[..], &["--format", "csv"]].concat();
-    assert!(bad(folder, &other_format).contains("was of jsonl and not of csv"));
+    assert!(bad(folder, &other_format).contains("was of jsonl, not of csv"));
     assert!(good(folder, &resume).starts_with("31 facts stored"));
     assert_eq!(service.taken().concat().len(), 31);
     fs::write(folder.join("f.jsonl.import"), "{").unwrap();
-    assert!(bad(folder, &resume).contains("does not say how far"));
+    assert!(bad(folder, &resume).contains("is not a record of an import"));
     assert!(good(folder, &import).starts_with("51 facts stored"), "without --resume it begins anew");
     assert_eq!(service.taken().concat()[..50], facts);
     assert!(bad(folder, &["facts", "import", "--resume", "--data", "d"]).contains("the standard input"));

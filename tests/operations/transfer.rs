@@ -184,7 +184,7 @@ fn what_cannot_be_stored_is_named_with_its_place_and_its_chunk_changes_nothing()
             "line 1, column 1: argument 2 of `note` has a type and id of 406 bytes",
         ),
         (good_line.replace("note", "memo"), "memo(User, \"fine\") is not used in policy"),
-        (format!("{good_line}\n").repeat(40) + "[]", "line 41, column 1: a line holds one fact"),
+        (format!("{good_line}\n").repeat(40) + "[]", "line 41, column 1: expected one fact on the line"),
         ("x".repeat(3 << 20), "a fact of more than a megabyte"),
     ];
     for (text, reason) in wrong {
@@ -193,9 +193,9 @@ fn what_cannot_be_stored_is_named_with_its_place_and_its_chunk_changes_nothing()
     }
     let header = "predicate,type1,id1,type2,id2\n";
     let wrong = [
-        ("", "line 1, column 1: the first row is the header"),
-        ("note,User,ada,String,x\n", "line 1, column 1: the first row is the header"),
-        ("predicate,type1\n", "line 1, column 1: the first row is the header"),
+        ("", "line 1, column 1: the first row must be the header"),
+        ("note,User,ada,String,x\n", "line 1, column 1: the first row must be the header"),
+        ("predicate,type1\n", "line 1, column 1: the first row must be the header"),
         (
             &format!("{header}note,User,\"a\nb\",String,x\nnote,User,ada,String\n"),
             "line 4, column 5: an empty id",
@@ -256,5 +256,5 @@ fn a_key_that_is_missing_wrong_or_read_only_is_named() {
     assert!(command.output().unwrap().status.success());
     assert_eq!(service.facts(&writing), json!([note("ada", "x")]));
     let address = bad(folder, &["facts", "export", "--url", "127.0.0.1:1", "--key-file", "key"]);
-    assert!(address.contains("is no address"), "{address}");
+    assert!(address.contains("is not an address"), "{address}");
 }

@@ -34,10 +34,7 @@ fn the_development_key_is_for_this_machine_alone() {
     for address in ["0.0.0.0:0", "[::]:0"] {
         let mut command = portcullis(folder.path());
         let said = refused(command.args(["serve", "--dev", "--listen", address, "--data", "d"]));
-        assert!(
-            said.contains("`dev` accepts a key that everybody knows") && said.contains(address),
-            "{said}"
-        );
+        assert!(said.contains("`dev` accepts a key that everyone knows") && said.contains(address), "{said}");
     }
     assert!(!folder.path().join("d").exists(), "nothing was made");
 }
@@ -48,7 +45,7 @@ fn a_key_that_can_be_guessed_ends_the_start() {
     for (key, reason) in [
         ("e_0123456789_1_replace-me", "the placeholder of the sample"),
         ("e_0123456789_1_correct-horse", "too easy to guess"),
-        ("e_0123456789_12345_osotesttoken01xiIn", "everybody knows"),
+        ("e_0123456789_12345_osotesttoken01xiIn", "everyone knows"),
     ] {
         let mut command = portcullis(folder.path());
         command.args(["serve", "--listen", "127.0.0.1:0"]).env("PORTCULLIS_API_KEY", key);

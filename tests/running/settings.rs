@@ -56,7 +56,7 @@ fn a_wrong_setting_ends_the_start_with_its_place() {
     assert_eq!((code, out.as_str()), (1, ""));
     assert_eq!(
         err,
-        "error: p.toml:2: there is no setting `qery_time`, `portcullis config show` lists all of them\n"
+        "error: p.toml:2: there is no setting `qery_time`; `portcullis config show` lists all of them\n"
     );
     let (code, _, err) = run("query_time = true\n", &[], &serve);
     assert_eq!(code, 1);
@@ -70,7 +70,7 @@ fn a_wrong_setting_ends_the_start_with_its_place() {
     let (code, _, err) = run("", &[], &["serve", "--tls-cert", "p.toml"]);
     assert!(code == 1 && err.contains("`tls_cert` and `tls_key` belong together"), "{err}");
     let (code, _, err) = run("", &[], &["serve", "--tls-cert", "p.toml", "--tls-key", "p.toml"]);
-    assert!(code == 1 && err.starts_with("error: `p.toml` holds no certificate"), "{err}");
+    assert!(code == 1 && err.starts_with("error: `p.toml` contains no certificate"), "{err}");
 }
 
 #[test]

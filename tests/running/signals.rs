@@ -83,7 +83,7 @@ fn a_stop_takes_no_longer_than_it_may() {
 fn a_hangup_changes_nothing_without_tls() {
     let mut service = Service::with_policy(&[]);
     service.signal("HUP");
-    service.logs("there is no certificate to read again");
+    service.logs("there is no certificate to reload");
     assert_eq!(service.post("/api/authorize", DEVELOPMENT_KEY, &question("a", "b"), &[]), 200);
     assert!(service.stop().success());
 }
@@ -99,10 +99,10 @@ fn a_hangup_reads_the_certificate_again() {
     let mut service = Service::start(&["--tls-cert", paths[0], "--tls-key", paths[1]]);
     assert!(service.base.starts_with("https://"), "{}", service.base);
     service.signal("HUP");
-    service.logs("the certificate was read again");
+    service.logs("the certificate was reloaded");
     fs::write(&key, "").unwrap();
     service.signal("HUP");
-    service.logs("the certificate of before stays in use");
-    assert!(service.log().contains("key.pem` holds no private key"), "{}", service.log());
+    service.logs("the previous one stays in use");
+    assert!(service.log().contains("key.pem` contains no private key"), "{}", service.log());
     assert!(service.runs() && service.stop().success());
 }

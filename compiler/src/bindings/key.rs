@@ -5,6 +5,7 @@
 
 use super::BindingArg;
 use crate::limits;
+use crate::primitive::{Primitive, STRING};
 
 /// Reads a key. Errors continue a sentence that begins with the key.
 pub(super) fn read(key: &str) -> Result<(String, Vec<BindingArg>), String> {
@@ -96,7 +97,7 @@ impl Reader<'_> {
     fn argument(&mut self) -> Result<BindingArg, String> {
         if self.rest.starts_with('"') {
             let text = self.quoted()?;
-            return Ok(BindingArg::Constant { ty: "String".to_owned(), text });
+            return Ok(BindingArg::Constant { ty: STRING.to_owned(), text });
         }
         let start = self.rest;
         let ty = self.name();
@@ -118,7 +119,7 @@ impl Reader<'_> {
             _ if text.contains(':') => {
                 Err(format!("has `{text}`, which is not a type and a value: write `Type:_`, or quote a text"))
             }
-            _ => Ok(BindingArg::Constant { ty: "String".to_owned(), text }),
+            _ => Ok(BindingArg::Constant { ty: STRING.to_owned(), text }),
         }
     }
 
@@ -133,17 +134,15 @@ impl Reader<'_> {
             }
             text
         };
-        let canonical = match ty.as_str() {
-            "Integer" => text.parse::<i64>().is_ok_and(|number| number.to_string() == text),
-            "Boolean" => text == "true" || text == "false",
-            _ => true,
+        let example = match Primitive::named(&ty) {
+            Some(primitive) if !primitive.is_canonical(&text) => match primitive {
+                Primitive::String => "text",
+                Primitive::Integer => "10",
+                Primitive::Boolean => "true",
+            },
+            Some(_) | None => return Ok(BindingArg::Constant { ty, text }),
         };
-        if canonical {
-            Ok(BindingArg::Constant { ty, text })
-        } else {
-            let example = if ty == "Integer" { "10" } else { "true" };
-            Err(format!("has `{ty}:{text}`, which is not a valid {ty}: write it as in `{ty}:{example}`"))
-        }
+        Err(format!("has `{ty}:{text}`, which is not a valid {ty}: write it as in `{ty}:{example}`"))
     }
 
     /// A constant without quotes.

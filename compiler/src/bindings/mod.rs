@@ -39,11 +39,11 @@ mod types;
 mod yaml;
 
 use crate::dialect::Dialect;
+pub(crate) use crate::primitive::{is_uuid, is_whole};
 pub use column::{column, output_name};
 pub use document::parse;
 use indexmap::IndexMap;
 pub use name::Name;
-pub(crate) use types::{is_uuid, is_whole};
 
 /// A parsed data-bindings document.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

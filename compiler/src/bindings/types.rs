@@ -19,6 +19,7 @@ use super::token::{Lexeme, Token, spelled};
 use super::{Family, Fit, SqlType, lexer, reader};
 use crate::dialect::Dialect;
 use crate::dialect::lexis::TypeNames;
+use crate::primitive::{integer, is_uuid, is_whole};
 
 impl SqlType {
     /// Reads a type's name, in any case.
@@ -73,11 +74,11 @@ impl SqlType {
             return Fit::Never;
         }
         match self.family {
-            Family::Integer | Family::Numeric if text.parse::<i64>().is_ok() && is_whole(text) => Fit::Value,
+            Family::Integer | Family::Numeric if integer(text).is_some() => Fit::Value,
             Family::Integer | Family::Numeric if is_whole(text) => Fit::Wide,
             Family::Integer | Family::Numeric if is_other_number(text) => Fit::Text,
             Family::Integer | Family::Numeric => Fit::Never,
-            Family::IntegerAffinity if text.parse::<i64>().is_ok() && is_whole(text) => Fit::Value,
+            Family::IntegerAffinity if integer(text).is_some() => Fit::Value,
             Family::IntegerAffinity => Fit::Text,
             Family::Uuid if is_uuid(text) => Fit::Value,
             Family::Uuid => Fit::Never,
@@ -114,27 +115,11 @@ impl Family {
     }
 }
 
-/// A whole number of any size in its canonical form: no sign but `-`, no leading zero.
-pub(crate) fn is_whole(text: &str) -> bool {
-    let digits = text.strip_prefix('-').unwrap_or(text);
-    text == "0"
-        || !digits.is_empty() && !digits.starts_with('0') && digits.bytes().all(|byte| byte.is_ascii_digit())
-}
-
 /// A text that a numeric column may print for a value that is not a canonical whole number: `5.0`, `1e+30`,
 /// `NaN`.
 fn is_other_number(text: &str) -> bool {
     let is_named = matches!(text, "NaN" | "Infinity" | "-Infinity");
     is_named || text.contains(['.', 'e']) && text.parse::<f64>().is_ok()
-}
-
-/// A UUID in canonical form.
-pub(crate) fn is_uuid(text: &str) -> bool {
-    text.len() == 36
-        && text.bytes().enumerate().all(|(at, byte)| match at {
-            8 | 13 | 18 | 23 => byte == b'-',
-            _ => matches!(byte, b'0'..=b'9' | b'a'..=b'f'),
-        })
 }
 
 /// Whether tokens can be a type's name: names, perhaps with lengths in parentheses and array brackets.

@@ -7,6 +7,7 @@ use super::{
     ConstId, Constant, PredId, Predicate, Program, Rule, RuleIndex, Signature, SignatureArg, TypeDef, TypeId,
     TypeKind,
 };
+use crate::primitive::STRING;
 use indexmap::{Equivalent, IndexSet};
 use rustc_hash::FxHashMap;
 
@@ -117,7 +118,7 @@ impl Program {
 fn not_used(predicate: &str, args: &[(&str, &str)]) -> String {
     let shown: Vec<String> = args
         .iter()
-        .map(|(ty, id)| if *ty == "String" { format!("\"{id}\"") } else { (*ty).to_owned() })
+        .map(|(ty, id)| if *ty == STRING { format!("\"{id}\"") } else { (*ty).to_owned() })
         .collect();
     format!(
         "{predicate}({}) is not used in policy. Help: use this fact in your policy, or add \

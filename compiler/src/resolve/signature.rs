@@ -12,6 +12,7 @@
 use super::blocks::{Blocks, Kind};
 use super::entry;
 use super::tables::Tables;
+use crate::builtin::{ALLOW, HAS_RELATION, HAS_ROLE};
 use crate::ir::{ConstId, LiteralKind, PredId, Rule, Signature, SignatureArg, Term, TypeId, VarType};
 use crate::syntax::ast::{Item, Policy};
 use indexmap::{IndexMap, IndexSet};
@@ -54,8 +55,8 @@ pub(super) fn stated(tables: &mut Tables, blocks: &Blocks<'_>) -> Vec<Stated> {
                 continue;
             }
             let (predicate, first, last) = match (declared.kind, resource) {
-                (Kind::Role, resource) => ("has_role", TypeId::ACTOR, resource),
-                (Kind::Relation(related), Some(resource)) => ("has_relation", resource, Some(related)),
+                (Kind::Role, resource) => (HAS_ROLE, TypeId::ACTOR, resource),
+                (Kind::Relation(related), Some(resource)) => (HAS_RELATION, resource, Some(related)),
                 // A permission is read by the entry point; the global block has no relations.
                 (Kind::Relation(_), None) | (Kind::Permission, _) => continue,
             };
@@ -117,7 +118,7 @@ pub(super) fn signatures(tables: &Tables, declared: &[Signature], stated: &[Stat
     let string = signatures.one_of(&[TypeId::STRING]);
     for arity in entry::ARITIES {
         let args = [Arg::Any, string, Arg::Any].into_iter().take(arity).collect();
-        signatures.add("allow", args);
+        signatures.add(ALLOW, args);
     }
     for signature in declared {
         let args = signature.args.iter().map(|arg| match arg {

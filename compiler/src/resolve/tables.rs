@@ -3,11 +3,13 @@
 //! In: names and literals as written. Out: ids, and finally the vectors of a [`Program`](crate::ir::Program).
 //! All passes of the resolver write here.
 
+use crate::builtin;
 use crate::diagnostic::{Code, Diagnostic, suggest};
 use crate::ir::{
     ConstId, Constant, ConstantKey, PredId, Predicate, PredicateKey, Rule, TypeDef, TypeId, TypeKind, VarType,
 };
 use crate::limits;
+use crate::primitive::Primitive;
 use crate::source::Span;
 use crate::syntax::ast::Name;
 use indexmap::IndexSet;
@@ -41,11 +43,11 @@ impl Tables {
             n_generated: 0,
             weight: 0,
         };
-        for name in ["String", "Integer", "Boolean"] {
-            tables.add_type(name, TypeKind::Primitive);
+        for ty in Primitive::ALL {
+            tables.add_type(ty.name(), TypeKind::Primitive);
         }
-        tables.add_type("Actor", TypeKind::Abstract);
-        tables.add_type("Resource", TypeKind::Abstract);
+        tables.add_type(builtin::ACTOR, TypeKind::Abstract);
+        tables.add_type(builtin::RESOURCE, TypeKind::Abstract);
         tables.types.push(TypeDef {
             name: String::new(),
             kind: TypeKind::Foreign,

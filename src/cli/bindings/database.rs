@@ -1,8 +1,8 @@
-//! What a database says of a query without running it.
+//! Asks a database about a query without running it.
 //!
-//! In: the address of a database and one query after another, which are prepared and not executed. Out: the
-//! query's columns with their types, and for a column that is read straight from a table what is promised of
-//! it. Everything is read in one transaction that cannot write, which ends with the connection.
+//! In: the address of a database and queries, which are prepared but not executed. Out: the columns of each
+//! query with their types, and for a column that is read directly from a table, its constraints. Everything
+//! is read in one read-only transaction, which ends with the connection.
 
 use super::postgresql::Postgresql;
 use super::sqlite::Sqlite;
@@ -22,52 +22,52 @@ pub(super) enum Database {
 pub(super) struct Column {
     /// Its name in the query's result.
     pub(super) name: String,
-    /// What its values are.
+    /// Its type.
     pub(super) ty: ColumnType,
-    /// Where it is read from; `None` for what is computed.
-    pub(super) origin: Option<Origin>,
+    /// The table column that it is read from; `None` if it is computed.
+    pub(super) origin: Option<ColumnOrigin>,
 }
 
-/// What the values of a column are.
+/// The type of a column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ColumnType {
-    /// The type as the database writes it; empty where it has none.
+    /// The type's name in the database; empty if it has none.
     pub(super) name: String,
-    /// What that means for ids.
+    /// Its kind.
     pub(super) kind: Kind,
 }
 
-/// What a type means for ids.
+/// The kind of a type, as far as it matters for ids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// Text, which is its own id.
+    /// Text.
     Text,
-    /// Text whose case does not count.
+    /// Case-insensitive text.
     Caseless,
-    /// Text that the column pads with blanks.
+    /// Text that is padded with blanks.
     Padded,
-    /// Whole numbers of at most 64 bits; the width does not matter.
+    /// Whole numbers of at most 64 bits.
     Integer,
     /// Numbers of any size.
     Numeric {
-        /// Whether they have digits behind the point.
+        /// Whether they may have a fraction.
         has_fraction: bool,
     },
     /// UUIDs.
     Uuid,
     /// Truth values.
     Boolean,
-    /// One of the words that the database knows for it.
+    /// An enumeration.
     Enum,
     /// Something else.
     Other,
-    /// The database does not say.
+    /// The database does not report it.
     Unknown,
 }
 
-/// The column of a table, and what is promised of it; `None` where nothing can be told, as for a view.
+/// The column of a table with its constraints; `None` if one cannot be determined, as for a view.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Origin {
+pub(super) struct ColumnOrigin {
     /// The table.
     pub(super) table: String,
     /// The column.
@@ -82,7 +82,7 @@ pub(super) struct Origin {
     pub(super) collation: Option<Collation>,
 }
 
-/// By what order the texts of a column compare.
+/// The collation of a column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Collation {
     /// Its name.
@@ -103,7 +103,7 @@ impl Database {
         Err(CliError::Address)
     }
 
-    /// The dialect that it reads.
+    /// Its dialect.
     pub(super) fn dialect(&self) -> Dialect {
         match self {
             Self::Postgresql(_) => Dialect::Postgresql,
@@ -111,7 +111,7 @@ impl Database {
         }
     }
 
-    /// The columns of a query, or why the database refuses it, in its own words.
+    /// The columns of a query, or the database's reason for refusing it.
     pub(super) async fn columns(&self, query: &str) -> Result<Result<Vec<Column>, String>, CliError> {
         match self {
             Self::Postgresql(database) => database.columns(query).await,

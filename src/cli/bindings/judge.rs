@@ -1,19 +1,20 @@
-//! What is wrong with a binding, given what the database says of its query.
+//! Judges a binding by what the database reports about its query.
 //!
-//! In: one entry of the bindings and the columns that its query has. Out: findings. An error is what makes
-//! the service's SQL fail or answer wrongly, a warning what makes it slow or fragile, and a note what the
-//! author may not have thought of. Nothing here asks the database.
+//! In: one entry of the bindings and the columns of its query. Out: findings. An error makes the service's
+//! SQL fail or answer wrongly, a warning makes it slow or fragile, and a note is something that the author
+//! may have overlooked. This module does not access the database.
 
-use super::database::{Collation, Column, ColumnType, Kind, Origin};
+use super::database::{Collation, Column, ColumnOrigin, ColumnType, Kind};
 use portcullis_compiler::bindings::{Binding, BindingArg, ConditionPart};
+use portcullis_compiler::primitive::{INTEGER, Primitive};
 use std::collections::BTreeMap;
 
-/// How bad a finding is.
+/// The severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Severity {
     /// The SQL fails or answers wrongly.
     Error,
-    /// The SQL is slow, or right only as long as nothing changes.
+    /// The SQL is slow, or correct only as long as nothing changes.
     Warning,
     /// Worth knowing.
     Note,
@@ -30,11 +31,11 @@ impl Severity {
     }
 }
 
-/// One thing that was found.
+/// A finding.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Finding {
     pub(super) severity: Severity,
-    /// The column of the query that it is about, if it is about one.
+    /// The column of the query that it concerns, if any.
     pub(super) column: Option<String>,
     /// What is wrong, and what to do.
     pub(super) message: String,
@@ -50,10 +51,10 @@ impl Finding {
     }
 }
 
-/// The types that `sql_types` names, as the database knows them.
+/// The types in `sql_types`, as the database knows them.
 pub(super) type SqlTypes = BTreeMap<String, ColumnType>;
 
-/// What is wrong with a bound query.
+/// Judges a bound query.
 pub(super) fn binding(binding: &Binding, columns: &[Column], sql_types: &SqlTypes) -> Vec<Finding> {
     let types = column_types(binding);
     if types.len() != columns.len() {
@@ -73,7 +74,7 @@ pub(super) fn binding(binding: &Binding, columns: &[Column], sql_types: &SqlType
     findings
 }
 
-/// What is wrong with the promise that a column holds each id of a type once.
+/// Judges the promise that a column contains each id of a type once.
 pub(super) fn row_table(ty: &str, column: &Column, sql_types: &SqlTypes) -> Vec<Finding> {
     let Some(origin) = &column.origin else {
         return vec![Finding::of(Severity::Error, column, "is computed: name a table's own column")];
@@ -87,7 +88,7 @@ pub(super) fn row_table(ty: &str, column: &Column, sql_types: &SqlTypes) -> Vec<
             findings.push(Finding::of(Severity::Error, column, message));
         }
         None => {
-            let message = format!("`{table}` holds no rows itself: name the table behind it");
+            let message = format!("`{table}` is not a table with rows: name the table behind it");
             findings.push(Finding::of(Severity::Warning, column, message));
         }
     }
@@ -99,7 +100,7 @@ pub(super) fn row_table(ty: &str, column: &Column, sql_types: &SqlTypes) -> Vec<
     findings
 }
 
-/// The types of the places that take a column, in order.
+/// The types of the arguments that take a column, in order.
 pub(super) fn column_types(binding: &Binding) -> Vec<&str> {
     let mut types = Vec::new();
     for arg in &binding.args {
@@ -113,10 +114,10 @@ pub(super) fn column_types(binding: &Binding) -> Vec<&str> {
 
 /// Whether values of a type are looked up by their id.
 pub(super) fn is_entity(ty: &str) -> bool {
-    !matches!(ty, "String" | "Integer" | "Boolean")
+    Primitive::named(ty).is_none()
 }
 
-/// Compares a column's type with what `sql_types` says, or with what is assumed without it.
+/// Compares a column's type with `sql_types`, or with the default.
 fn sql_type(ty: &str, column: &Column, sql_types: &SqlTypes) -> Option<Finding> {
     let found = &column.ty;
     let Some(declared) = sql_types.get(ty) else { return undeclared(ty, column) };
@@ -125,13 +126,14 @@ fn sql_type(ty: &str, column: &Column, sql_types: &SqlTypes) -> Option<Finding> 
     let severity = match (declared.kind, found.kind) {
         (_, Kind::Unknown) => return untyped(ty, column, declared),
         (Kind::Text, Kind::Text) | (Kind::Integer, Kind::Integer) => return None,
-        // A number of more than 64 bits, or with a fraction, is no Integer, and would take part in a comparison.
-        (Kind::Integer, found) if found == whole && ty == "Integer" => Severity::Error,
-        // The same ids are equal, but an index does not serve everywhere.
+        // A number of more than 64 bits, or with a fraction, is not an Integer, but would take part in
+        // comparisons.
+        (Kind::Integer, found) if found == whole && ty == INTEGER => Severity::Error,
+        // Equal ids compare equal, but an index is not always used.
         (Kind::Integer, found) if found == whole => Severity::Warning,
         (Kind::Numeric { .. }, Kind::Integer) => Severity::Warning,
         (Kind::Numeric { has_fraction: true }, found) if found == whole => Severity::Warning,
-        // `5` equals `5.00` there, and is another id.
+        // There `5` equals `5.00`, which is a different id.
         (Kind::Integer | Kind::Numeric { has_fraction: false }, Kind::Numeric { has_fraction: true }) => {
             Severity::Error
         }
@@ -143,9 +145,9 @@ fn sql_type(ty: &str, column: &Column, sql_types: &SqlTypes) -> Option<Finding> 
     Some(Finding::of(severity, column, message))
 }
 
-/// SQLite converts nothing for a column without a type: there `5` and `'5'` differ, whatever `sql_types` says.
+/// SQLite converts nothing for a column without a type: `5` and `'5'` differ, whatever `sql_types` says.
 fn untyped(ty: &str, column: &Column, declared: &ColumnType) -> Option<Finding> {
-    if !is_entity(ty) && ty != "Integer" {
+    if !is_entity(ty) && ty != INTEGER {
         return None;
     }
     let what = match &column.origin {
@@ -153,7 +155,7 @@ fn untyped(ty: &str, column: &Column, declared: &ColumnType) -> Option<Finding> 
         Some(_) => "has no declared type",
     };
     let message = format!(
-        "{what}, so SQLite compares whatever it holds as it is, and not as `{}`: select a column that is declared so, or \
+        "{what}, so SQLite compares its values unconverted, not as `{}`: select a column declared as that type, or \
          leave `{ty}` out of `sql_types`",
         declared.name
     );
@@ -163,11 +165,11 @@ fn untyped(ty: &str, column: &Column, declared: &ColumnType) -> Option<Finding> 
 /// Without an entry in `sql_types` ids are compared as text.
 fn undeclared(ty: &str, column: &Column) -> Option<Finding> {
     let ColumnType { name, kind } = &column.ty;
-    let fits = match (ty, kind) {
-        (_, Kind::Unknown) | ("String", _) => true,
-        ("Integer", kind) => matches!(kind, Kind::Integer),
-        ("Boolean", kind) => matches!(kind, Kind::Boolean),
-        (_, kind) => matches!(kind, Kind::Text | Kind::Caseless),
+    let fits = match (Primitive::named(ty), kind) {
+        (_, Kind::Unknown) | (Some(Primitive::String), _) => true,
+        (Some(Primitive::Integer), kind) => matches!(kind, Kind::Integer),
+        (Some(Primitive::Boolean), kind) => matches!(kind, Kind::Boolean),
+        (None, kind) => matches!(kind, Kind::Text | Kind::Caseless),
     };
     if fits {
         return None;
@@ -175,30 +177,30 @@ fn undeclared(ty: &str, column: &Column) -> Option<Finding> {
     let message = if is_entity(ty) {
         let gain = match kind {
             Kind::Integer | Kind::Numeric { has_fraction: false } | Kind::Uuid => {
-                "indexes serve and an id of another form is no error"
+                "indexes are used and an id of another form is not an error"
             }
-            _ => "indexes serve",
+            _ => "indexes are used",
         };
-        format!("is `{name}`, and compared as text: add `{ty}: {name}` under `sql_types`, so that {gain}")
+        format!("is `{name}`, but compared as text: add `{ty}: {name}` under `sql_types`, so that {gain}")
     } else {
         format!("is `{name}`, so only what is written like a {ty} of the policy matches")
     };
     Some(Finding::of(Severity::Warning, column, message))
 }
 
-/// PostgreSQL compares text by the column's collation, and another would cost its index.
+/// PostgreSQL compares text by the column's collation; a different one would prevent the use of its index.
 fn collation(column: &Column) -> Option<Finding> {
     let Collation { name, is_loose } = column.origin.as_ref()?.collation.as_ref()?;
     Some(if *is_loose {
         let message = format!(
-            "has the collation `{name}`, by which different ids are equal: give it a deterministic one"
+            "has the collation `{name}`, which treats different ids as equal: give it a deterministic one"
         );
         Finding::of(Severity::Error, column, message)
     } else {
         let own = &column.name;
         let message = format!(
             "has the collation `{name}`: PostgreSQL refuses a recursion over it, and a comparison with a column of \
-             another collation; if a question is refused so, select `{own} COLLATE \"default\"`"
+             another collation; if a question is refused for this reason, select `{own} COLLATE \"default\"`"
         );
         Finding::of(Severity::Warning, column, message)
     })
@@ -209,10 +211,10 @@ fn may_be_null(binding: &Binding, position: usize, column: &Column) -> Option<Fi
     if !is_nullable || is_tested(binding, position) {
         return None;
     }
-    Some(Finding::of(Severity::Note, column, "may be NULL, and a row with a NULL is no fact"))
+    Some(Finding::of(Severity::Note, column, "may be NULL, and rows with NULL are not facts"))
 }
 
-/// Whether the query itself leaves out the rows in which a column is NULL, as far as that is easily seen.
+/// Whether the query itself obviously excludes rows in which the column is NULL.
 fn is_tested(binding: &Binding, position: usize) -> bool {
     let Some(plain) = &binding.query.plain else { return false };
     let Some(column) = plain.columns.get(position) else { return false };
@@ -233,22 +235,21 @@ fn is_tested(binding: &Binding, position: usize) -> bool {
 
 fn index(column: &Column) -> Option<Finding> {
     if column.ty.kind == Kind::Caseless {
-        let message =
-            "is compared as text, since ids differ by case, and no index of it serves: keep ids as text";
+        let message = "is compared as text, because ids are case-sensitive, so its index is not used: store ids as text";
         return Some(Finding::of(Severity::Warning, column, message));
     }
     match &column.origin {
         None => {
-            let message = "is computed, so no index serves: select a table's own column, and write its type \
+            let message = "is computed, so no index is used: select a table's own column, and write its type \
                            under `sql_types`";
             Some(Finding::of(Severity::Warning, column, message))
         }
-        Some(Origin { table, column: name, indexed: Some(false), .. }) => {
+        Some(ColumnOrigin { table, column: name, indexed: Some(false), .. }) => {
             let message = format!(
-                "no index of `{table}` begins with `{name}`: a question by this column reads the whole table"
+                "no index of `{table}` starts with `{name}`: a look-up by this column reads the whole table"
             );
             Some(Finding::of(Severity::Warning, column, message))
         }
-        Some(Origin { indexed: Some(true) | None, .. }) => None,
+        Some(ColumnOrigin { indexed: Some(true) | None, .. }) => None,
     }
 }

@@ -1,21 +1,22 @@
-//! What an address leaves open, filled in as PostgreSQL's own programs do: from their variables, from the password file and
-//! with the sockets of this machine.
+//! Completes an address as PostgreSQL's own programs do: from environment variables, the password file and
+//! the sockets of this machine.
 //!
 //! So `postgresql:///codehost` means here what it means to `psql`. See "Environment Variables" and "The Password File"
 //! in the manual of libpq.
 
 use std::path::{Path, PathBuf};
 
-/// Where servers on this machine put their sockets: Debian's packages, others, and those built from source.
+/// The socket folders of servers on this machine: in Debian's packages, in others, and when built from
+/// source.
 const SOCKETS: [&str; 3] = ["/var/run/postgresql", "/run/postgresql", "/tmp"];
 
-/// The port where neither address nor variable has one.
+/// The default port.
 const PORT: u16 = 5432;
 
-/// What an address says of a connection; nothing where it is silent.
+/// The parts of an address, some of which may be missing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Connection {
-    /// Names, addresses or folders of sockets.
+    /// Host names, addresses or socket folders.
     pub(super) hosts: Vec<String>,
     pub(super) ports: Vec<u16>,
     pub(super) user: Option<String>,
@@ -24,14 +25,14 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    /// The same with what the surroundings say where it is silent.
+    /// Fills in the missing parts.
     pub(super) fn complete(self, variable: impl Fn(&str) -> Option<String>) -> Result<Self, String> {
         let given = |name: &str| variable(name).filter(|text| !text.is_empty());
         let list = |text: String| text.split(',').map(str::to_owned).collect::<Vec<_>>();
         let ports = match given("PGPORT") {
             Some(text) if self.ports.is_empty() => {
                 let read = list(text).iter().map(|port| port.trim().parse()).collect::<Result<Vec<u16>, _>>();
-                read.map_err(|_| "PGPORT is no number of a port".to_owned())?
+                read.map_err(|_| "PGPORT is not a port number".to_owned())?
             }
             _ if self.ports.is_empty() => vec![PORT],
             _ => self.ports,
@@ -55,7 +56,7 @@ impl Connection {
         Ok(connection)
     }
 
-    /// The first password of the file that fits.
+    /// The first matching password in the file.
     fn password_in(&self, text: &str) -> Option<String> {
         let host = self.hosts.first().map_or("localhost", String::as_str);
         let host = if SOCKETS.contains(&host) { "localhost" } else { host };
@@ -71,7 +72,8 @@ impl Connection {
     }
 }
 
-/// The fields of a line, between colons. A NUL stands before what a backslash was before, so that `\*` is no `*`.
+/// The fields of a line, separated by colons. An escaped character is preceded by a NUL, so that `\*` differs
+/// from `*`.
 fn fields(line: &str) -> Vec<String> {
     let mut fields = vec![String::new()];
     let mut chars = line.chars();
@@ -89,13 +91,13 @@ fn fields(line: &str) -> Vec<String> {
     fields
 }
 
-/// The folder of the socket of the server on this machine, or its name in the network if there is none.
+/// The socket folder of the server on this machine, or its host name if there is none.
 fn socket(port: u16, exists: impl Fn(&Path) -> bool) -> String {
     let found = SOCKETS.iter().find(|folder| exists(&Path::new(folder).join(format!(".s.PGSQL.{port}"))));
     found.map_or("localhost", |folder| *folder).to_owned()
 }
 
-/// Whether nobody but its owner can look into a file; the password file of others is left alone.
+/// Whether only its owner can access a file; otherwise the password file is ignored.
 #[cfg(unix)]
 fn is_private(file: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt;

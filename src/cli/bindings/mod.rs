@@ -1,14 +1,14 @@
-//! `portcullis bindings`: data bindings against the database that they describe.
+//! `portcullis bindings`: checks data bindings against the database that they describe.
 //!
-//! In: a bindings document and the address of a database. Every bound query is prepared there, none is run,
-//! and what the database says of its columns is held against what the document promises:
+//! In: a bindings document and the address of a database. Every bound query is prepared there, but not run,
+//! and the database's description of its columns is compared with what the document promises:
 //!
 //! ```text
 //! document ─parse─▶ entries ─database─▶ columns with types and indexes ─judge─▶ findings ─report─▶ text
 //! ```
 //!
-//! The service itself never connects to a caller's database; this command is for the author's machine or a
-//! check before a deployment. So the drivers of foreign databases are known here and nowhere else.
+//! The service itself never connects to a caller's database; this command is for the author's machine, or a
+//! check before a deployment. So drivers for foreign databases are used only here.
 
 mod database;
 mod judge;
@@ -18,17 +18,17 @@ mod postgresql;
 mod report;
 mod sqlite;
 
-use self::database::{Column, Database};
-use self::judge::{Finding, Severity, SqlTypes};
-use self::report::{Entry, Report};
 use super::error::CliError;
 use super::policy_file::PolicyFile;
 use super::{Verdict, output, policy_file, serve};
+use database::{Column, Database};
+use judge::{Finding, Severity, SqlTypes};
 use portcullis_compiler::bindings::{self, Binding, Bindings, Name, RowTable};
 use portcullis_compiler::ir::Program;
+use report::{Report, ReportRow};
 use std::path::PathBuf;
 
-/// Look at data bindings
+/// Check data bindings
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     #[command(subcommand)]
@@ -40,16 +40,16 @@ enum Action {
     Check(CheckArgs),
 }
 
-/// Hold data bindings against the database that they describe
+/// Check data bindings against the database that they describe
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Every bound query is prepared, and none is run, in a transaction that cannot write.
+#[command(after_help = "Every bound query is prepared, but not run, in a read-only transaction.
 Errors are queries that the database refuses, columns that do not fit the key, types other than
-`sql_types` says, and tables whose column is not unique. Warnings are what keeps indexes from
-being used. Exit code 1 if there is an error; warnings alone are no reason.
+`sql_types` says, and tables whose column is not unique. Warnings are about indexes that cannot
+be used. Exit code 1 if there is an error, but not for warnings alone.
 
-What an address of a PostgreSQL leaves open is what it is to psql: PGHOST, PGPORT, PGUSER, PGDATABASE,
-PGPASSWORD and ~/.pgpass say it, else the socket of this machine and your own name.
-The connection is not encrypted: for a database elsewhere use a tunnel.
+Missing parts of a PostgreSQL address are completed as psql does, from PGHOST, PGPORT, PGUSER, PGDATABASE,
+PGPASSWORD and ~/.pgpass, or else with this machine's socket and your user name.
+The connection is not encrypted: use a tunnel for a database on another machine.
 
 Examples:
   portcullis bindings check bindings.yaml --database postgresql:///app           # the socket of this machine
@@ -63,7 +63,7 @@ struct CheckArgs {
     /// The database: postgresql://[USER[:PASSWORD]@][HOST[:PORT]]/[NAME], or sqlite:FILE
     #[arg(long, value_name = "URL")]
     database: String,
-    /// Also say which bound facts this policy has no use for
+    /// Also report bound facts that this policy does not use
     #[arg(long, value_name = "FILE")]
     policy: Option<PathBuf>,
     /// Write one JSON document
@@ -119,10 +119,10 @@ async fn check(
     Ok(Report { file, dialect, entries })
 }
 
-fn unknown_type(ty: &str, name: &str) -> Entry {
+fn unknown_type(ty: &str, name: &str) -> ReportRow {
     let message =
         format!("the database has no type `{name}`: write the type of the column that holds the ids");
-    Entry {
+    ReportRow {
         section: "sql_types",
         key: ty.to_owned(),
         line: None,
@@ -136,7 +136,7 @@ async fn bound(
     binding: &Binding,
     sql_types: &SqlTypes,
     program: Option<&Program>,
-) -> Result<Entry, CliError> {
+) -> Result<ReportRow, CliError> {
     let (mut findings, mut columns) = (Vec::new(), Vec::new());
     match database.columns(&binding.query.text).await? {
         Ok(mut found) => {
@@ -147,13 +147,14 @@ async fn bound(
         Err(refusal) => findings.push(Finding::new(Severity::Error, refusal)),
     }
     if program.is_some_and(|program| !policy::uses(program, binding)) {
-        let message = "no rule of the policy reads such facts: compare the names and types with the policy's";
+        let message = "no rule of the policy reads such facts: compare the names and types with the policy";
         findings.push(Finding::new(Severity::Warning, message));
     }
-    Ok(Entry { section: "facts", key: binding.key.clone(), line: Some(binding.line), columns, findings })
+    Ok(ReportRow { section: "facts", key: binding.key.clone(), line: Some(binding.line), columns, findings })
 }
 
-/// A column that is never NULL in its table may be so behind an outer join, which the database does not tell.
+/// A column that is never NULL in its table may still be NULL after an outer join, which the database does
+/// not report.
 fn doubt_outer_joins(binding: &Binding, columns: &mut [Column]) {
     if !binding.query.words.iter().any(|word| ["left", "right", "full"].contains(&word.as_str())) {
         return;
@@ -168,9 +169,9 @@ async fn row_table(
     ty: &str,
     RowTable { table, column }: &RowTable,
     sql_types: &SqlTypes,
-) -> Result<Entry, CliError> {
+) -> Result<ReportRow, CliError> {
     let (mut findings, mut columns) = (Vec::new(), Vec::new());
-    // The names are in the document's spelling, quotes and all, and were read by its parser.
+    // The names are spelled and quoted as in the document, and its parser has read them.
     match database.columns(&format!("SELECT {column} FROM {}", Name::path(table))).await? {
         Ok(found) => {
             findings.extend(found.iter().flat_map(|column| judge::row_table(ty, column, sql_types)));
@@ -178,5 +179,5 @@ async fn row_table(
         }
         Err(refusal) => findings.push(Finding::new(Severity::Error, refusal)),
     }
-    Ok(Entry { section: "tables", key: ty.to_owned(), line: None, columns, findings })
+    Ok(ReportRow { section: "tables", key: ty.to_owned(), line: None, columns, findings })
 }

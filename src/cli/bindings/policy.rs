@@ -1,7 +1,8 @@
-//! Which bound facts a policy can use.
+//! Determines which bound facts a policy can use.
 
 use portcullis_compiler::bindings::{Binding, BindingArg};
 use portcullis_compiler::ir::{Program, SignatureArg};
+use portcullis_compiler::primitive::STRING;
 
 /// Whether some rule of the policy reads facts of this form.
 pub(super) fn uses(program: &Program, binding: &Binding) -> bool {
@@ -17,9 +18,9 @@ fn admits(program: &Program, arg: &SignatureArg, bound: &BindingArg) -> bool {
     };
     match (arg, bound) {
         (SignatureArg::OneOf(types), _) => program.type_id(ty).is_some_and(|ty| types.contains(&ty)),
-        (SignatureArg::Literal(_), BindingArg::Column { .. }) => ty == "String",
+        (SignatureArg::Literal(_), BindingArg::Column { .. }) => ty == STRING,
         (SignatureArg::Literal(text), BindingArg::Constant { text: bound, .. }) => {
-            ty == "String" && text == bound
+            ty == STRING && text == bound
         }
         (SignatureArg::Any, _) => program.type_id(ty).is_some(),
     }

@@ -1,20 +1,20 @@
-//! Asks a PostgreSQL about queries.
+//! Asks a PostgreSQL database about queries.
 //!
-//! A query is prepared and never executed: the server parses it, resolves its names and types, and calls
-//! none of its functions. Each stands behind a savepoint, so that a refused one does not end the transaction.
+//! A query is prepared but not executed: the server parses it and resolves its names and types, but calls
+//! none of its functions. Each is preceded by a savepoint, so that an error does not abort the transaction.
 
-use super::database::{Collation, Column, ColumnType, Kind, Origin};
+use super::database::{Collation, Column, ColumnOrigin, ColumnType, Kind};
 use super::libpq::{self, Connection};
 use crate::cli::error::CliError;
 use tokio_postgres::config::{Host, SslMode};
 use tokio_postgres::types::{Kind as PgKind, Type};
 use tokio_postgres::{Client, Config, Error, NoTls, Statement};
 
-/// Nothing here takes long, unless somebody holds a lock.
+/// Nothing here takes long, unless a lock is held.
 const BEGIN: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL statement_timeout = '10s'";
 
-/// A column of a table: whether the table holds rows itself, and what is promised of the column. An index
-/// helps if the column comes first in it and it covers every row; one over an expression has 0 there.
+/// A column of a table: whether the table itself has rows, and the constraints of the column. An index counts
+/// if the column is its first and it covers every row; an index over an expression has column 0.
 const ORIGIN: &str = "
     WITH usable AS (
       SELECT i.indisunique AND i.indnkeyatts = 1 AS is_unique
@@ -29,13 +29,13 @@ const ORIGIN: &str = "
       LEFT JOIN pg_collation l ON l.oid = a.attcollation AND l.collname <> 'default'
     WHERE t.oid = $1 AND a.attnum = $2";
 
-/// A connection in a transaction that cannot write.
+/// A connection in a read-only transaction.
 pub(super) struct Postgresql {
     client: Client,
 }
 
 impl Postgresql {
-    /// Connects. What the address leaves open is what it would be to PostgreSQL's own programs.
+    /// Connects. Missing parts of the address are completed as PostgreSQL's own programs do.
     pub(super) async fn open(url: &str) -> Result<Self, CliError> {
         let config = completed(url.parse().map_err(failed)?).map_err(CliError::Database)?;
         let connected = config.connect(NoTls).await;
@@ -48,7 +48,7 @@ impl Postgresql {
         Ok(Self { client })
     }
 
-    /// The columns of a query, or why the server refuses it.
+    /// The columns of a query, or the server's reason for refusing it.
     pub(super) async fn columns(&self, query: &str) -> Result<Result<Vec<Column>, String>, CliError> {
         self.client.batch_execute("SAVEPOINT query").await.map_err(failed)?;
         let prepared = self.client.prepare(query).await;
@@ -74,7 +74,7 @@ impl Postgresql {
         Ok(columns)
     }
 
-    async fn origin(&self, table: u32, column: i16) -> Result<Option<Origin>, Error> {
+    async fn origin(&self, table: u32, column: i16) -> Result<Option<ColumnOrigin>, Error> {
         let Some(row) = self.client.query_opt(ORIGIN, &[&table, &column]).await? else { return Ok(None) };
         let holds_rows: bool = row.try_get(2)?;
         let told = |promised: bool| holds_rows.then_some(promised);
@@ -82,7 +82,7 @@ impl Postgresql {
             (Some(name), Some(is_loose)) => Some(Collation { name, is_loose }),
             (_, _) => None,
         };
-        Ok(Some(Origin {
+        Ok(Some(ColumnOrigin {
             table: row.try_get(0)?,
             column: row.try_get(1)?,
             not_null: told(row.try_get(3)?),
@@ -94,7 +94,7 @@ impl Postgresql {
 
     /// A type by its name, if the server knows it.
     pub(super) async fn ty(&self, name: &str) -> Result<Option<ColumnType>, CliError> {
-        // An empty result of the type's own values; the name was read by the parser of the bindings.
+        // A query with a column of this type; the parser of the bindings has read the name.
         let found = self.columns(&format!("SELECT CAST(NULL AS {name})")).await?;
         Ok(found.ok().and_then(|columns| columns.into_iter().next()).map(|column| column.ty))
     }
@@ -105,7 +105,7 @@ impl Postgresql {
     }
 }
 
-/// The configuration with what the surroundings say where it is silent.
+/// The configuration with its missing parts filled in.
 fn completed(mut config: Config) -> Result<Config, String> {
     let mut hosts: Vec<String> = config.get_hosts().iter().map(place).collect();
     hosts.extend(config.get_hostaddrs().iter().map(ToString::to_string));
@@ -133,7 +133,7 @@ fn completed(mut config: Config) -> Result<Config, String> {
     if let Some(password) = password.filter(|_| config.get_password().is_none()) {
         config.password(password);
     }
-    // What demands encryption must not be connected to without.
+    // If encryption is required, do not connect without it.
     let demanded =
         libpq::variable("PGSSLMODE").is_some_and(|mode| mode == "require" || mode.starts_with("verify"));
     if demanded && config.get_ssl_mode() == SslMode::Prefer {
@@ -142,7 +142,7 @@ fn completed(mut config: Config) -> Result<Config, String> {
     Ok(config)
 }
 
-/// A host as it is written in an address.
+/// A host as in an address.
 fn place(host: &Host) -> String {
     match host {
         Host::Tcp(name) => name.clone(),
@@ -151,7 +151,7 @@ fn place(host: &Host) -> String {
     }
 }
 
-/// Where a server was looked for.
+/// The hosts and ports that were tried.
 fn places(config: &Config) -> String {
     let mut places: Vec<String> = config.get_hosts().iter().map(place).collect();
     places.extend(config.get_hostaddrs().iter().map(ToString::to_string));
@@ -159,8 +159,8 @@ fn places(config: &Config) -> String {
     format!("{} port {}", places.join(", "), ports.join(", "))
 }
 
-/// What a type means for ids; a domain is what it is over. The server packs precision and scale of a numeric into the
-/// modifier, above the length of a header of four bytes.
+/// The kind of a type; that of a domain is the kind of its base type. The modifier of a numeric contains
+/// precision and scale, plus the length of a four-byte header.
 fn kind(ty: &Type, modifier: i32) -> Kind {
     match ty.kind() {
         PgKind::Domain(base) => return kind(base, modifier),
@@ -179,7 +179,7 @@ fn kind(ty: &Type, modifier: i32) -> Kind {
     }
 }
 
-/// The server's reason for refusing a query; an error if the reason is no fault of the query.
+/// The server's reason for refusing a query; an error if the query is not at fault.
 fn refusal(error: Error) -> Result<String, CliError> {
     let Some(reason) = error.as_db_error() else { return Err(failed(error)) };
     Ok(match reason.hint() {

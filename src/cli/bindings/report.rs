@@ -1,37 +1,37 @@
-//! Writes what was found: a table of the bound columns, then the findings, worst first.
+//! Writes the report: a table of the bound columns, then the findings, worst first.
 
-use super::database::{Column, Origin};
+use super::database::{Column, ColumnOrigin};
 use super::judge::{Finding, Severity, is_entity};
 use crate::cli::validate::plural;
 use serde_json::{Value, json};
 use std::fmt::Write;
 
-/// Everything that was found in one document.
+/// The report on a document.
 pub(super) struct Report {
     /// The document's file.
     pub(super) file: String,
     /// The database.
     pub(super) dialect: String,
-    /// Its entries, in its order.
-    pub(super) entries: Vec<Entry>,
+    /// Its entries, in order.
+    pub(super) entries: Vec<ReportRow>,
 }
 
 /// One entry of the document.
-pub(super) struct Entry {
-    /// The section that it stands in.
+pub(super) struct ReportRow {
+    /// Its section.
     pub(super) section: &'static str,
     /// Its key.
     pub(super) key: String,
-    /// Its line, where it is known.
+    /// Its line, if known.
     pub(super) line: Option<usize>,
-    /// Its columns, each with the type of its ids; none if the database refused its query.
+    /// Its columns with the types of their ids; empty if the database refused the query.
     pub(super) columns: Vec<(String, Column)>,
-    /// What was found.
+    /// The findings.
     pub(super) findings: Vec<Finding>,
 }
 
-impl Entry {
-    /// What people know it by: a bound fact by its key, anything else by its section too.
+impl ReportRow {
+    /// Its label: a bound fact's key; for other entries the section and the key.
     fn label(&self) -> String {
         match self.section {
             "facts" => self.key.clone(),
@@ -41,16 +41,16 @@ impl Entry {
 }
 
 impl Report {
-    /// How many findings are this bad.
+    /// The number of findings of this severity.
     pub(super) fn count(&self, severity: Severity) -> usize {
         self.findings().filter(|(_, finding)| finding.severity == severity).count()
     }
 
-    fn findings(&self) -> impl Iterator<Item = (&Entry, &Finding)> {
+    fn findings(&self) -> impl Iterator<Item = (&ReportRow, &Finding)> {
         self.entries.iter().flat_map(|entry| entry.findings.iter().map(move |finding| (entry, finding)))
     }
 
-    /// For people.
+    /// The report as text.
     pub(super) fn text(&self) -> String {
         let mut text = table(&self.entries);
         for severity in [Severity::Error, Severity::Warning, Severity::Note] {
@@ -69,7 +69,7 @@ impl Report {
         text
     }
 
-    /// For programs.
+    /// The report as JSON.
     pub(super) fn json(&self) -> Value {
         let column = |(ty, column): &(String, Column)| {
             let origin = column.origin.as_ref();
@@ -85,7 +85,7 @@ impl Report {
                 "severity": finding.severity.as_str(), "column": finding.column, "message": finding.message,
             })
         };
-        let entry = |entry: &Entry| {
+        let entry = |entry: &ReportRow| {
             json!({
                 "section": entry.section, "key": entry.key, "line": entry.line,
                 "columns": entry.columns.iter().map(column).collect::<Vec<_>>(),
@@ -102,15 +102,15 @@ impl Report {
 
 const TITLES: [&str; 6] = ["line", "bound", "column", "type", "null", "index"];
 
-/// One row a column, aligned; an entry stands beside its first.
-fn table(entries: &[Entry]) -> String {
+/// One row for each column, aligned; an entry's label is in its first row.
+fn table(entries: &[ReportRow]) -> String {
     let mut rows: Vec<[String; 6]> = vec![TITLES.map(str::to_owned)];
     for entry in entries {
         let line = entry.line.map(|line| line.to_string()).unwrap_or_default();
         let mut head = Some((line, entry.label()));
         for (ty, column) in &entry.columns {
             let (line, key) = head.take().unwrap_or_default();
-            let known = |get: fn(&Origin) -> Option<bool>| column.origin.as_ref().and_then(get);
+            let known = |get: fn(&ColumnOrigin) -> Option<bool>| column.origin.as_ref().and_then(get);
             let null = said(known(|origin| origin.not_null.map(|not_null| !not_null)));
             let index = if is_entity(ty) { said(known(|origin| origin.indexed)) } else { "-" };
             rows.push([line, key, column.name.clone(), column.ty.name.clone(), null.into(), index.into()]);

@@ -1,20 +1,20 @@
 //! Asks an SQLite file about queries.
 //!
-//! SQLite follows a column through views to its table by itself. What a column holds is said by the word in
-//! its declaration, as far as SQLite listens to it.
+//! SQLite itself traces a column through views to its table. The type of a column is determined by the words
+//! in its declaration, by SQLite's rules.
 
-use super::database::{Column, ColumnType, Kind, Origin};
+use super::database::{Column, ColumnOrigin, ColumnType, Kind};
 use crate::cli::error::CliError;
 use rusqlite::{Connection, Error, OpenFlags, OptionalExtension};
 use std::time::Duration;
 
-/// Whether a column is NOT NULL, as an alias of the rowid is by itself, and its place in the primary key.
+/// Whether a column is NOT NULL, as an alias of the rowid always is, and its position in the primary key.
 const DECLARED: &str = "
     SELECT type, \"notnull\" <> 0, pk,
            (SELECT count(*) FROM pragma_table_xinfo(?1) WHERE pk > 0)
     FROM pragma_table_xinfo(?1) WHERE name = ?2 COLLATE NOCASE";
 
-/// Whether a column leads an index over all rows, and whether one over it alone is unique.
+/// Whether a column is the first of an index over all rows, and whether an index over it alone is unique.
 const INDEXES: &str = "
     SELECT count(*) > 0, coalesce(max(i.\"unique\" AND NOT EXISTS (
              SELECT 1 FROM pragma_index_info(i.name) WHERE seqno > 0)), 0)
@@ -22,24 +22,24 @@ const INDEXES: &str = "
     WHERE NOT i.partial AND EXISTS (
       SELECT 1 FROM pragma_index_info(i.name) WHERE seqno = 0 AND name = ?2 COLLATE NOCASE)";
 
-/// A file that is open for reading only.
+/// A file that is open read-only.
 pub(super) struct Sqlite {
     connection: Connection,
 }
 
 impl Sqlite {
-    /// Opens a file, which must be there.
+    /// Opens an existing file.
     pub(super) fn open(path: &str) -> Result<Self, CliError> {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(path, flags).map_err(failed)?;
         connection.busy_timeout(Duration::from_secs(10)).map_err(failed)?;
         connection.execute_batch("BEGIN").map_err(failed)?;
-        // Says at once if the file is none of SQLite's.
+        // Fails at once if this is not an SQLite file.
         connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(())).map_err(failed)?;
         Ok(Self { connection })
     }
 
-    /// The columns of a query, or why SQLite refuses it.
+    /// The columns of a query, or SQLite's reason for refusing it.
     pub(super) fn columns(&self, query: &str) -> Result<Result<Vec<Column>, String>, CliError> {
         let statement = match self.connection.prepare(query) {
             Ok(statement) => statement,
@@ -62,8 +62,8 @@ impl Sqlite {
         columns.collect::<Result<Vec<_>, Error>>().map(Ok).map_err(failed)
     }
 
-    /// What is declared of a table's column.
-    fn origin(&self, table: &str, column: &str) -> Result<Option<(ColumnType, Origin)>, Error> {
+    /// The declaration of a table's column.
+    fn origin(&self, table: &str, column: &str) -> Result<Option<(ColumnType, ColumnOrigin)>, Error> {
         let declared = self.connection.query_row(DECLARED, [table, column], |row| {
             Ok((
                 row.get::<_, String>(0)?,
@@ -79,19 +79,19 @@ impl Sqlite {
             Ok((row.get::<_, bool>(0)?, row.get::<_, bool>(1)?))
         })?;
         let is_rowid = place_in_key == 1 && key_columns == 1 && declared.eq_ignore_ascii_case("integer");
-        let origin = Origin {
+        let origin = ColumnOrigin {
             table: table.to_owned(),
             column: column.to_owned(),
             not_null: Some(not_null || is_rowid),
             indexed: Some(indexed || is_rowid),
             unique: Some(unique || is_rowid),
-            // Statements for SQLite name the collation that they compare by.
+            // Statements for SQLite always specify their collation.
             collation: None,
         };
         Ok(Some((Self::ty(&declared), origin)))
     }
 
-    /// A type by the word that declares it.
+    /// The type for a declaration.
     pub(super) fn ty(name: &str) -> ColumnType {
         let word = name.to_uppercase();
         let has = |part: &str| word.contains(part);

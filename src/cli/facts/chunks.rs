@@ -1,50 +1,50 @@
-//! Facts of a file, checked and put together into chunks.
+//! Checks the facts of a file and groups them into chunks.
 //!
-//! Every fact is checked against the active policy before anything of its chunk is sent, with the very function that
-//! the service uses. So a fact that would be refused is named with its line, and its chunk changes nothing.
+//! Every fact is checked against the active policy before its chunk is sent, with the service's own function.
+//! So a fact that would be refused is reported with its line, and its chunk changes nothing.
 
-use super::input::{Fault, Input};
+use super::input::{Input, InputError};
 use crate::cli::facts_file::FactJson;
 use crate::engine::{Fact, check_fact};
 use portcullis_compiler::ir::Program;
 
-/// Bytes of the facts of one chunk on the wire: below what a service takes at most by default, 10 MiB.
+/// The maximum size of a chunk's body in bytes: below a service's default limit of 10 MiB.
 const MOST_BYTES: usize = 8 << 20;
 
-/// What the environment accepts.
+/// Which facts the environment accepts.
 pub(super) enum Policy {
-    /// What this policy uses.
+    /// Those that this policy uses.
     Active(Box<Program>),
-    /// Nothing: there is no policy.
+    /// None: there is no policy.
     None,
-    /// What its own release says: this one does not understand its policy.
+    /// Unknown: this release does not understand its policy.
     Foreign,
 }
 
 /// Facts that are stored together or not at all.
 #[derive(Debug)]
 pub(super) struct Chunk {
-    /// At least one.
+    /// The facts; at least one.
     pub(super) facts: Vec<Fact>,
-    /// The body that adds them, one group of a batch.
+    /// The body of the batch that adds them.
     pub(super) body: String,
-    /// The lines of the first and the last one.
+    /// The lines of the first and the last fact.
     pub(super) lines: (u64, u64),
 }
 
-/// Takes the next chunk of at most so many facts; `None` at the end.
-pub(super) fn next(input: &mut Input, policy: &Policy, most: usize) -> Result<Option<Chunk>, Fault> {
+/// Reads the next chunk of at most `most` facts; `None` at the end.
+pub(super) fn next(input: &mut Input, policy: &Policy, most: usize) -> Result<Option<Chunk>, InputError> {
     let mut body = String::from("[{\"inserts\":[");
     let mut facts = Vec::new();
     let mut lines: Option<(u64, u64)> = None;
     while facts.len() < most && body.len() < MOST_BYTES {
         let Some((fact, line)) = input.next()? else { break };
-        check(policy, &fact).map_err(|reason| Fault { line, column: 1, reason })?;
+        check(policy, &fact).map_err(|reason| InputError { line, column: 1, reason })?;
         if !facts.is_empty() {
             body.push(',');
         }
         let text = serde_json::to_string(&FactJson::from(fact.clone()));
-        body.push_str(&text.map_err(|error| Fault { line, column: 1, reason: error.to_string() })?);
+        body.push_str(&text.map_err(|error| InputError { line, column: 1, reason: error.to_string() })?);
         lines = Some((lines.map_or(line, |(first, _)| first), line));
         facts.push(fact);
     }
@@ -61,7 +61,7 @@ fn check(policy: &Policy, fact: &Fact) -> Result<(), String> {
     check_fact(program, fact).map_err(|error| error.to_string())
 }
 
-/// The policy of a text, which was accepted once.
+/// The policy with this text, which was accepted once.
 pub(super) fn policy(filename: &str, src: &str) -> Policy {
     let source = portcullis_compiler::source::SourceMap::new(filename, src);
     let program = portcullis_compiler::check(&source).program;
@@ -69,7 +69,7 @@ pub(super) fn policy(filename: &str, src: &str) -> Policy {
 }
 
 impl Chunk {
-    /// Which lines it came from, in words.
+    /// The lines that it came from, in words.
     pub(super) fn place(&self, name: &str) -> String {
         let (first, last) = self.lines;
         format!("{name}, lines {first} to {last}")

@@ -1,10 +1,10 @@
-//! `portcullis facts export`: every fact of an environment, as of one moment.
+//! `portcullis facts export`: writes every fact of an environment, as of one moment.
 
 use super::table::TableWriter;
-use super::{Format, Found, json_lines};
+use super::{FactFormat, Found, json_lines};
 use crate::cli::error::CliError;
 use crate::cli::output::output_error;
-use crate::cli::progress::Progress;
+use crate::cli::progress::ProgressLine;
 use crate::cli::validate::plural;
 use crate::cli::{Verdict, output};
 use crate::engine::Fact;
@@ -17,10 +17,10 @@ use std::path::{Path, PathBuf};
 /// Write every fact of an environment, as of one moment
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "The formats are those of `portcullis facts import`, which stores the same facts again. They are in a \
-fixed order: by predicate and kind, then ids, of which numbers come first. A file gets its name when it \
-is complete. With --data the folder is read directly, while its service runs or not, without a copy in \
-anybody's memory: the better way for millions of facts.
+    after_help = "The formats are those of `portcullis facts import`, which can store the facts again. They are in a \
+fixed order: by predicate and argument types, then ids, numbers first. A file gets its name when it \
+is complete. With --data the folder is read directly, whether or not its service runs, without holding \
+the facts in memory: better for millions of facts.
 
 Examples:
   portcullis facts export facts.jsonl --key-file key.txt
@@ -28,19 +28,19 @@ Examples:
   portcullis facts export --data /var/lib/portcullis --environment staging | gzip > staging.jsonl.gz"
 )]
 pub(super) struct Args {
-    /// The file; `-`, or none, is the standard output
+    /// The file; `-` or nothing means the standard output
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
-    /// How to write the facts [default: csv for a name that ends with .csv, else jsonl]
+    /// The format of the facts [default: csv for a name that ends with .csv, else jsonl]
     #[arg(long, value_enum)]
-    format: Option<Format>,
+    format: Option<FactFormat>,
     #[command(flatten)]
-    place: super::Place,
+    place: super::FactStore,
 }
 
 pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
     let file = args.file.filter(|file| file.as_os_str() != "-");
-    let format = Format::of(args.format, file.as_deref());
+    let format = FactFormat::of(args.format, file.as_deref());
     let from = args.place.find()?;
     let Some(file) = file else {
         write(&from, format, io::stdout().lock()).map_err(|error| error.of("the standard output"))?;
@@ -60,7 +60,7 @@ pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
     Ok(Verdict::Good)
 }
 
-/// Makes a file anew, for its owner alone: it holds who may do what.
+/// Creates a file that only its owner can access, because it lists who may do what.
 fn private_file(path: &Path) -> io::Result<File> {
     if let Err(error) = fs::remove_file(path)
         && error.kind() != io::ErrorKind::NotFound
@@ -80,13 +80,13 @@ fn part(file: &Path) -> PathBuf {
     name.into()
 }
 
-/// Why facts were not written.
-enum Failure {
+/// Why the export failed.
+enum ExportError {
     Source(CliError),
     Target(io::Error),
 }
 
-impl Failure {
+impl ExportError {
     fn of(self, target: &str) -> CliError {
         match self {
             Self::Source(error) => error,
@@ -96,9 +96,9 @@ impl Failure {
 }
 
 /// Writes every fact; returns how many there are.
-fn write(from: &Found, format: Format, to: impl Write) -> Result<usize, Failure> {
-    let mut writer = Writer::new(format, BufWriter::new(to)).map_err(Failure::Target)?;
-    let progress = Progress::of_parts("facts");
+fn write(from: &Found, format: FactFormat, to: impl Write) -> Result<usize, ExportError> {
+    let mut writer = FactWriter::new(format, BufWriter::new(to)).map_err(ExportError::Target)?;
+    let progress = ProgressLine::of_parts("facts");
     let (mut n_facts, mut failed) = (0_usize, None);
     let each = |fact: Fact| {
         if let Err(error) = writer.write(fact) {
@@ -116,24 +116,24 @@ fn write(from: &Found, format: Format, to: impl Write) -> Result<usize, Failure>
         }
     };
     if let Some(error) = failed {
-        return Err(Failure::Target(error));
+        return Err(ExportError::Target(error));
     }
-    read.map_err(Failure::Source)?;
-    writer.finish().map_err(Failure::Target)?;
+    read.map_err(ExportError::Source)?;
+    writer.finish().map_err(ExportError::Target)?;
     Ok(n_facts)
 }
 
 /// Writes facts in one of the formats.
-enum Writer<W: Write> {
+enum FactWriter<W: Write> {
     Lines(BufWriter<W>),
     Table(Box<TableWriter<BufWriter<W>>>),
 }
 
-impl<W: Write> Writer<W> {
-    fn new(format: Format, to: BufWriter<W>) -> io::Result<Self> {
+impl<W: Write> FactWriter<W> {
+    fn new(format: FactFormat, to: BufWriter<W>) -> io::Result<Self> {
         Ok(match format {
-            Format::Jsonl => Self::Lines(to),
-            Format::Csv => Self::Table(Box::new(TableWriter::new(to)?)),
+            FactFormat::Jsonl => Self::Lines(to),
+            FactFormat::Csv => Self::Table(Box::new(TableWriter::new(to)?)),
         })
     }
 

@@ -1,4 +1,4 @@
-//! An environment in a data folder: written while no service has it open, read at any time.
+//! An environment in a data folder: it can be read at any time, and written while no service has it open.
 
 use super::CliError;
 use super::chunks::{Chunk, Policy, policy};
@@ -24,7 +24,7 @@ impl Folder {
         let opened = runtime.block_on(Engine::open(dir, EngineSettings::default()));
         let engine = opened.map_err(|error| match error {
             EngineError::Store(StoreError::Locked(_)) => CliError::Refused(format!(
-                "a service has `{}` open: import through it, with --url instead of --data",
+                "a service has `{}` open: import through the service, with --url instead of --data",
                 dir.display()
             )),
             other => other.into(),

@@ -1,13 +1,13 @@
-//! `portcullis facts import`: a file's facts into an environment.
+//! `portcullis facts import`: stores the facts of a file.
 
 use super::chunks::{self, Chunk, Policy};
 use super::folder::Folder;
-use super::input::{Input, Place};
-use super::resume::{self, State};
+use super::input::{Input, InputPosition};
+use super::resume::{self, ResumeState};
 use super::service::Service;
-use super::{Format, Found};
+use super::{FactFormat, Found};
 use crate::cli::error::CliError;
-use crate::cli::progress::Progress;
+use crate::cli::progress::ProgressLine;
 use crate::cli::validate::plural;
 use crate::cli::{Verdict, output};
 use std::fs::File;
@@ -15,45 +15,45 @@ use std::io::Read;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-/// Store the facts of a file, in chunks that are each stored wholly or not at all
+/// Store the facts of a file, in chunks that are each stored completely or not at all
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Formats:
-  jsonl  one fact a line: {\"predicate\":\"is_public\",\"args\":[{\"type\":\"Repo\",\"id\":\"site\"}]}
-  csv    the header predicate,type1,id1,type2,id2,… (up to 5), then a fact a row
+  jsonl  one fact per line: {\"predicate\":\"is_public\",\"args\":[{\"type\":\"Repo\",\"id\":\"site\"}]}
+  csv    the header predicate,type1,id1,type2,id2,… (up to 5), then one fact per row
 
-Every fact is checked against the active policy, with its line, before its chunk is sent. While a file \
-is imported, FILE.import says how far it has come: an import that was interrupted goes on from there \
-with --resume. To import something twice changes nothing.
+Every fact is checked against the active policy before its chunk is sent, and errors name the line. While a file \
+is imported, FILE.import records the progress: an interrupted import continues from there \
+with --resume. Importing a file twice changes nothing.
 
-Over https, the certificate of the service must be one that this machine trusts. SSL_CERT_FILE names a \
-file with other authorities to trust instead, PEM.
+Over https, this machine must trust the certificate of the service. SSL_CERT_FILE names a PEM \
+file with other authorities to trust instead.
 
 Examples:
   portcullis facts import facts.jsonl --key-file key.txt
   portcullis facts import facts.csv --url https://authz.example.com --resume
   portcullis facts export --data old | portcullis facts import --data new
-  portcullis facts import facts.csv --dry-run     # checks, and stores nothing")]
+  portcullis facts import facts.csv --dry-run     # checks the facts, but stores nothing")]
 pub(super) struct Args {
-    /// The file; `-`, or none, is the standard input
+    /// The file; `-` or nothing means the standard input
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
-    /// How the facts are written [default: csv for a name that ends with .csv, else jsonl]
+    /// The format of the facts [default: csv for a name that ends with .csv, else jsonl]
     #[arg(long, value_enum)]
-    format: Option<Format>,
+    format: Option<FactFormat>,
     #[command(flatten)]
-    place: super::Place,
-    /// Facts of one chunk
+    place: super::FactStore,
+    /// The number of facts in a chunk
     #[arg(long, value_name = "COUNT", default_value = "10000")]
     chunk: NonZeroUsize,
-    /// Go on where an interrupted import of this file stopped; without one, begin
+    /// Continue an interrupted import of this file; start from the beginning if there is none
     #[arg(long)]
     resume: bool,
-    /// Check every fact, and store none
+    /// Check every fact, but store none
     #[arg(long)]
     dry_run: bool,
 }
 
-/// An environment that takes facts.
+/// The environment that receives the facts.
 enum Target {
     Service(Service),
     Folder(Folder, String),
@@ -74,7 +74,7 @@ impl Target {
         }
     }
 
-    fn store(&self, chunk: Chunk, place: &str, progress: &Progress) -> Result<(), CliError> {
+    fn store(&self, chunk: Chunk, place: &str, progress: &ProgressLine) -> Result<(), CliError> {
         match self {
             Self::Service(service) => service.store(&chunk, place, progress),
             Self::Folder(folder, _) => folder.store(chunk, place),
@@ -87,7 +87,7 @@ pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
     if args.resume && file.is_none() {
         return Err(CliError::Refused("the standard input cannot be resumed: give a file".to_owned()));
     }
-    let format = Format::of(args.format, file.as_deref());
+    let format = FactFormat::of(args.format, file.as_deref());
     let target = match args.place.find()? {
         Found::Service(service) => Target::Service(service),
         Found::Folder(dir) => Target::Folder(Folder::open(&dir)?, dir.display().to_string()),
@@ -102,13 +102,13 @@ pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
         }
         None => (Box::new(std::io::stdin()), None),
     };
-    // Only what can be read again can be resumed.
+    // Only an input that can be read again can be resumed.
     let file = file.filter(|_| bytes.is_some());
     let (mut input, before) = match &file {
         Some(path) if args.resume => resumed(source, path, format, &target.name())?,
         Some(_) | None => (Input::new(source, format), 0),
     };
-    let progress = Progress::of_bytes(bytes);
+    let progress = ProgressLine::of_bytes(bytes);
     progress.reached(input.place().bytes);
     let mut noted = file.as_ref().filter(|_| !args.dry_run);
     let mut n_facts = 0;
@@ -121,16 +121,18 @@ pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
             let place = chunk.place(&name);
             target.store(chunk, &place, &progress)?;
         }
-        // Without a note the digest is still told how far the bytes count, which frees them.
+        // The digest must advance even without a record, because that frees the bytes.
         let (place, sha256) = (input.place(), input.digest());
         progress.reached(place.bytes);
         if let Some(path) = noted {
-            let Place { bytes, lines } = place;
+            let InputPosition { bytes, lines } = place;
             let facts = before + n_facts as u64;
             let format = resume::name(format).to_owned();
-            let state = State { target: target.name(), format, bytes, lines, facts, sha256 };
+            let state = ResumeState { target: target.name(), format, bytes, lines, facts, sha256 };
             if let Err(error) = resume::write(path, &state) {
-                output::to_stderr(&format!("warning: if it is interrupted it cannot be resumed: {error}"));
+                output::to_stderr(&format!(
+                    "warning: this import cannot be resumed if it is interrupted: {error}"
+                ));
                 noted = None;
             }
         }
@@ -146,11 +148,11 @@ pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
     Ok(Verdict::Good)
 }
 
-/// The facts that are left of an interrupted import, and how many are done.
+/// The rest of an interrupted import, and how many facts are already stored.
 fn resumed(
     source: Box<dyn Read>,
     path: &std::path::Path,
-    format: Format,
+    format: FactFormat,
     target: &str,
 ) -> Result<(Input, u64), CliError> {
     let Some(state) = resume::read(path)? else { return Ok((Input::new(source, format), 0)) };
@@ -159,7 +161,7 @@ fn resumed(
         Input::from(source, state.place(), format).map_err(|error| CliError::file(path, error))?;
     if digest != state.sha256 {
         return Err(CliError::Refused(format!(
-            "`{}` does not begin as it did when its import was interrupted: without --resume it begins anew",
+            "`{}` was changed after its import was interrupted: import it again without --resume",
             path.display()
         )));
     }

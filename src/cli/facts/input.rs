@@ -1,45 +1,46 @@
-//! What is read of a file, its digest up to any place in it, and facts one after another.
+//! Reads facts from a file, and computes the digest of what has been read.
 //!
-//! The readers of both formats read ahead. So the bytes stay here until somebody says how far they count: then they go
-//! into the digest. A row that does not end (a quote that is never closed) is given up before it fills the memory.
+//! The readers of both formats read ahead. So bytes are kept here until the reader reports how many of them
+//! it has used; then they enter the digest. A row that does not end (an unclosed quote) is refused before it
+//! fills the memory.
 
 use super::json_lines::JsonLines;
 use super::table::Table;
-use super::{CliError, Format};
+use super::{CliError, FactFormat};
 use crate::engine::Fact;
 use sha2::{Digest, Sha256};
 use std::fmt::Write as _;
 use std::io::{self, Read};
 
-/// Bytes of one fact in a file, with what readers take ahead: a hundred times what a fact can have.
+/// The maximum size of a row in bytes, including what readers read ahead: a hundred times the largest fact.
 const MOST_ROW: usize = 1 << 20;
 
-/// Where the next fact begins.
+/// The start of the next fact.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct InputPosition {
     /// Bytes before it.
     pub(super) bytes: u64,
     /// Lines before it.
     pub(super) lines: u64,
 }
 
-/// What is wrong in a line, and in which column.
+/// What is wrong in which line and column.
 #[derive(Debug)]
-pub(super) struct Fault {
+pub(super) struct InputError {
     pub(super) line: u64,
     pub(super) column: u64,
     pub(super) reason: String,
 }
 
-/// A file whose bytes are counted.
+/// A file with a digest of the bytes that were used.
 pub(super) struct Tracked {
     inner: Box<dyn Read>,
-    /// Read, and not yet in the digest.
+    /// Bytes that were read but are not yet in the digest.
     pending: Vec<u8>,
-    /// Bytes in the digest.
+    /// How many bytes are in the digest.
     digested: u64,
     digest: Sha256,
-    /// Bytes before the row that is being read.
+    /// The start of the current row in bytes.
     row: u64,
 }
 
@@ -48,12 +49,12 @@ impl Tracked {
         Self { inner, pending: Vec::new(), digested: 0, digest: Sha256::new(), row: 0 }
     }
 
-    /// A row begins here; what is before it was read.
+    /// Notes the start of a row.
     pub(super) fn begin_row(&mut self, bytes: u64) {
         self.row = bytes;
     }
 
-    /// How many lines end between a place and the first byte after it that ends none.
+    /// How many empty lines follow a position.
     pub(super) fn empty_lines(&self, bytes: u64) -> u64 {
         let at = usize::try_from(bytes.saturating_sub(self.digested)).unwrap_or(usize::MAX);
         let rest = self.pending.get(at..).unwrap_or_default();
@@ -61,7 +62,7 @@ impl Tracked {
         ends.filter(|byte| **byte == b'\n').count() as u64
     }
 
-    /// Passes over the first bytes, into the digest; fewer if there are no more.
+    /// Reads the first bytes into the digest; fewer if there are no more.
     fn skip(&mut self, bytes: u64) -> io::Result<()> {
         let mut left = bytes;
         let mut buffer = vec![0; 1 << 16];
@@ -79,7 +80,7 @@ impl Tracked {
         Ok(())
     }
 
-    /// The digest of everything up to a place, in hexadecimal digits.
+    /// The digest of everything before a position, in hexadecimal.
     fn digest_to(&mut self, bytes: u64) -> String {
         let n = usize::try_from(bytes.saturating_sub(self.digested)).unwrap_or(usize::MAX);
         let counted: Vec<u8> = self.pending.drain(..n.min(self.pending.len())).collect();
@@ -105,43 +106,47 @@ impl Read for Tracked {
     }
 }
 
-/// Facts out of a file.
+/// A reader of facts.
 pub(super) enum Input {
     Lines(JsonLines),
     Table(Table),
 }
 
 impl Input {
-    /// The facts from the beginning on.
-    pub(super) fn new(source: Box<dyn Read>, format: Format) -> Self {
-        Self::over(Tracked::new(source), Place::default(), format)
+    /// Reads from the beginning.
+    pub(super) fn new(source: Box<dyn Read>, format: FactFormat) -> Self {
+        Self::over(Tracked::new(source), InputPosition::default(), format)
     }
 
-    /// The facts from a place on, and the digest of what is before it.
-    pub(super) fn from(source: Box<dyn Read>, place: Place, format: Format) -> io::Result<(Self, String)> {
+    /// Reads from a position; also returns the digest of everything before it.
+    pub(super) fn from(
+        source: Box<dyn Read>,
+        place: InputPosition,
+        format: FactFormat,
+    ) -> io::Result<(Self, String)> {
         let mut tracked = Tracked::new(source);
         tracked.skip(place.bytes)?;
         let digest = tracked.digest_to(tracked.digested);
         Ok((Self::over(tracked, place, format), digest))
     }
 
-    fn over(tracked: Tracked, place: Place, format: Format) -> Self {
+    fn over(tracked: Tracked, place: InputPosition, format: FactFormat) -> Self {
         match format {
-            Format::Jsonl => Self::Lines(JsonLines::new(tracked, place)),
-            Format::Csv => Self::Table(Table::new(tracked, place)),
+            FactFormat::Jsonl => Self::Lines(JsonLines::new(tracked, place)),
+            FactFormat::Csv => Self::Table(Table::new(tracked, place)),
         }
     }
 
     /// The next fact and its line; `None` at the end.
-    pub(super) fn next(&mut self) -> Result<Option<(Fact, u64)>, Fault> {
+    pub(super) fn next(&mut self) -> Result<Option<(Fact, u64)>, InputError> {
         match self {
             Self::Lines(lines) => lines.next(),
             Self::Table(table) => table.next(),
         }
     }
 
-    /// Where the next fact begins.
-    pub(super) fn place(&self) -> Place {
+    /// The start of the next fact.
+    pub(super) fn place(&self) -> InputPosition {
         match self {
             Self::Lines(lines) => lines.place(),
             Self::Table(table) => table.place(),
@@ -158,8 +163,8 @@ impl Input {
     }
 }
 
-impl Fault {
-    /// The fault as an error of a file, which is named.
+impl InputError {
+    /// The error with the name of its file.
     pub(super) fn within(self, name: &str) -> CliError {
         let Self { line, column, reason } = self;
         CliError::Input { name: name.to_owned(), line, column, reason }

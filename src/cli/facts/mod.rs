@@ -1,13 +1,14 @@
-//! `portcullis facts`: all facts of an environment, into it and out of it.
+//! `portcullis facts`: imports and exports the facts of an environment.
 //!
 //! ```text
 //! file ─(json_lines | table)─▶ facts ─check against the policy─▶ chunks ─(service | folder)─▶ stored
 //! environment, at one moment ─(service | folder)─▶ facts ─(json_lines | table)─▶ file
 //! ```
 //!
-//! Two formats, the same both ways. JSON lines are the wire's facts, one a line. A table is CSV with the header
-//! `predicate,type1,id1,…,type5,id5`; quoting is that of RFC 4180, and empty cells at a row's end do not count, as no
-//! type or id is empty. In either an id is any text, line breaks included.
+//! There are two formats. JSON lines are facts as the HTTP interface sends them, one per line. A table is CSV
+//! with the header `predicate,type1,id1,…,type5,id5`, quoted as in RFC 4180. Empty cells at the end of a row
+//! are ignored, because types and ids are never empty. In both formats an id is any text, including line
+//! breaks.
 
 mod chunks;
 mod export;
@@ -48,50 +49,50 @@ pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
     }
 }
 
-/// How facts are written down.
+/// The format of facts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// One JSON object a line.
+enum FactFormat {
+    /// One JSON object per line.
     Jsonl,
     /// A table with a header.
     Csv,
 }
 
-impl Format {
-    /// What was asked for, else what the name of the file says.
+impl FactFormat {
+    /// The requested format, or else the one that the file name implies.
     fn of(asked: Option<Self>, file: Option<&Path>) -> Self {
         let ending = file.and_then(Path::extension).is_some_and(|ending| ending.eq_ignore_ascii_case("csv"));
         asked.unwrap_or(if ending { Self::Csv } else { Self::Jsonl })
     }
 }
 
-/// Where the environment is.
+/// The arguments for the environment.
 #[derive(Debug, clap::Args)]
-struct Place {
-    /// The service, by default the one that the settings place on this machine
+struct FactStore {
+    /// The service; by default the one on this machine, as the settings describe it
     #[arg(long, value_name = "URL", conflicts_with = "data")]
     url: Option<String>,
-    /// A file that holds the key; without it that of the settings, so `PORTCULLIS_API_KEY`, is the key
+    /// A file that contains the key; by default the key in the settings, for example in PORTCULLIS_API_KEY
     #[arg(long, value_name = "FILE", conflicts_with = "data")]
     key_file: Option<PathBuf>,
-    /// The file with settings, by default that of `PORTCULLIS_CONFIG`
+    /// The settings file; by default that of `PORTCULLIS_CONFIG`
     #[arg(long, value_name = "FILE", conflicts_with = "data")]
     config: Option<PathBuf>,
     /// A data folder to use instead of a service
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
-    /// The environment in the data folder; a service knows it by the key
+    /// The environment in the data folder (a service determines it by the key)
     #[arg(long, value_name = "NAME", requires = "data", default_value = DEFAULT_ENVIRONMENT)]
     environment: String,
 }
 
-/// A place that was found.
+/// An environment that was found.
 enum Found {
     Service(Service),
     Folder(PathBuf),
 }
 
-impl Place {
+impl FactStore {
     fn find(self) -> Result<Found, CliError> {
         if let Some(data) = self.data {
             check_environment_name(&self.environment)?;

@@ -1,73 +1,73 @@
-//! How far an import has come, in a small file beside its input.
+//! Records the progress of an import in a small file next to its input.
 //!
-//! It is written after each chunk that the environment has acknowledged, and removed at the end. It names the place
-//! after the last of those chunks, the SHA-256 of all that is before it, and where the facts went: an import continues
-//! only if the input begins as it did and goes to the same environment. If the last acknowledgement was not written
-//! down, its chunk is sent once more, which changes nothing, because facts are a set.
+//! It is written after each acknowledged chunk, and removed at the end. It contains the position after the
+//! last chunk, the SHA-256 of everything before it, and the target: an import is resumed only if the start of
+//! the input is unchanged and the target is the same. If the last acknowledgement was not recorded, its chunk
+//! is sent again, which changes nothing, because facts are a set.
 
-use super::input::Place;
-use super::{CliError, Format};
+use super::input::InputPosition;
+use super::{CliError, FactFormat};
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// How far an import has come.
+/// The progress of an import.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct State {
-    /// Where the facts go.
+pub(super) struct ResumeState {
+    /// The target.
     pub(super) target: String,
-    /// How they are written.
+    /// The format of the input.
     pub(super) format: String,
-    /// Bytes that are done.
+    /// How many bytes are done.
     pub(super) bytes: u64,
-    /// Lines that are done.
+    /// How many lines are done.
     pub(super) lines: u64,
-    /// Facts that are done.
+    /// How many facts are done.
     pub(super) facts: u64,
     /// The SHA-256 of those bytes.
     pub(super) sha256: String,
 }
 
-impl State {
-    /// Where the next fact begins.
-    pub(super) fn place(&self) -> Place {
-        Place { bytes: self.bytes, lines: self.lines }
+impl ResumeState {
+    /// The start of the next fact.
+    pub(super) fn place(&self) -> InputPosition {
+        InputPosition { bytes: self.bytes, lines: self.lines }
     }
 
-    /// Refuses to continue what began differently.
-    pub(super) fn check(&self, target: &str, format: Format, file: &Path) -> Result<(), CliError> {
+    /// Refuses to resume an import that was started differently.
+    pub(super) fn check(&self, target: &str, format: FactFormat, file: &Path) -> Result<(), CliError> {
         let other = |what: String| {
             let state = path(file);
-            let again = format!("without --resume it begins anew, see `{}`", state.display());
+            let again = format!("to start again, leave out --resume, see `{}`", state.display());
             Err(CliError::Refused(format!("the import that was interrupted {what}: {again}")))
         };
         if self.target != target {
-            return other(format!("went to {} and not to {target}", self.target));
+            return other(format!("went to {}, not to {target}", self.target));
         }
         if self.format != name(format) {
-            return other(format!("was of {} and not of {}", self.format, name(format)));
+            return other(format!("was of {}, not of {}", self.format, name(format)));
         }
         Ok(())
     }
 }
 
 /// The name of a format in the file.
-pub(super) fn name(format: Format) -> &'static str {
+pub(super) fn name(format: FactFormat) -> &'static str {
     match format {
-        Format::Jsonl => "jsonl",
-        Format::Csv => "csv",
+        FactFormat::Jsonl => "jsonl",
+        FactFormat::Csv => "csv",
     }
 }
 
-/// The file beside an input.
+/// The file next to an input.
 fn path(file: &Path) -> PathBuf {
     let mut name = file.as_os_str().to_owned();
     name.push(".import");
     name.into()
 }
 
-/// What an interrupted import has left, if anything.
-pub(super) fn read(file: &Path) -> Result<Option<State>, CliError> {
+/// The record of an interrupted import, if there is one.
+pub(super) fn read(file: &Path) -> Result<Option<ResumeState>, CliError> {
     let path = path(file);
     let text = match fs::read_to_string(&path) {
         Ok(text) => text,
@@ -76,12 +76,12 @@ pub(super) fn read(file: &Path) -> Result<Option<State>, CliError> {
     };
     let state = serde_json::from_str(&text);
     state.map(Some).map_err(|error| {
-        CliError::Refused(format!("`{}` does not say how far an import has come: {error}", path.display()))
+        CliError::Refused(format!("`{}` is not a record of an import: {error}", path.display()))
     })
 }
 
-/// Notes how far it is; the note before stays in place until this one is complete.
-pub(super) fn write(file: &Path, state: &State) -> Result<(), CliError> {
+/// Writes the record; the previous one stays until this one is complete.
+pub(super) fn write(file: &Path, state: &ResumeState) -> Result<(), CliError> {
     let path = path(file);
     let mut part = path.as_os_str().to_owned();
     part.push(".part");
@@ -92,7 +92,7 @@ pub(super) fn write(file: &Path, state: &State) -> Result<(), CliError> {
     written.map_err(|error| CliError::file(&path, error))
 }
 
-/// Forgets it: the import is complete.
+/// Removes the record of a completed import.
 pub(super) fn remove(file: &Path) -> Result<(), CliError> {
     let path = path(file);
     match fs::remove_file(&path) {

@@ -1,12 +1,13 @@
-//! An environment behind a running service, over its HTTP interface.
+//! An environment of a running service, over its HTTP interface.
 //!
-//! What the service asks to be repeated (429, 503) is repeated when it says. A connection that breaks is made again,
-//! and a chunk whose answer was lost is sent again: facts are a set, so that twice is the same as once.
+//! Requests that the service temporarily refuses (429, 503) are repeated when it says. A broken connection is
+//! opened again, and a chunk whose answer was lost is sent again: facts are a set, so storing them twice
+//! changes nothing.
 
 use super::CliError;
 use super::chunks::{Chunk, Policy, policy};
 use crate::cli::facts_file::FactJson;
-use crate::cli::progress::Progress;
+use crate::cli::progress::ProgressLine;
 use crate::config::Secret;
 use crate::engine::Fact;
 use serde::de::{Deserializer as _, SeqAccess, Visitor};
@@ -18,16 +19,16 @@ use ureq::http::{Response, StatusCode};
 use ureq::tls::{RootCerts, TlsConfig};
 use ureq::{Agent, Body};
 
-/// How long an answer may take to begin; the service gives up earlier.
+/// How long to wait for an answer; the service gives up earlier.
 const ANSWER_TIME: Duration = Duration::from_mins(2);
 
-/// For how long a chunk is sent again before the import gives up.
-const PATIENCE: Duration = Duration::from_mins(5);
+/// How long a chunk is retried before the import gives up.
+const RETRY_TIME: Duration = Duration::from_mins(5);
 
 /// The longest pause between two attempts.
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
-/// An environment behind a service.
+/// An environment of a service.
 pub(super) struct Service {
     agent: Agent,
     base: String,
@@ -35,13 +36,14 @@ pub(super) struct Service {
 }
 
 impl Service {
-    /// The service at an address, with or without `/api` at its end.
+    /// The service at an address that may end with `/api`.
     pub(super) fn new(url: &str, key: Secret) -> Result<Self, CliError> {
         if !url.starts_with("http://") && !url.starts_with("https://") {
-            return Err(CliError::Refused(format!("`{url}` is no address: http://… or https://… is")));
+            return Err(CliError::Refused(format!("`{url}` is not an address: write http://… or https://…")));
         }
         let base = url.trim_end_matches('/').trim_end_matches("/api");
-        // A certificate is good if this machine trusts it: a service inside a company has one of its own.
+        // Trust the certificates that this machine trusts: a service inside a company has one of its own
+        // authority.
         let tls = TlsConfig::builder().root_certs(RootCerts::PlatformVerifier).build();
         let config = Agent::config_builder()
             .http_status_as_error(false)
@@ -52,7 +54,7 @@ impl Service {
         Ok(Self { agent: config.build().into(), base: format!("{base}/api"), key })
     }
 
-    /// The service and the environment, as far as the key tells it.
+    /// The service, and the environment according to the key.
     pub(super) fn name(&self) -> String {
         let environment = self.key.0.split('_').nth(1).unwrap_or_default();
         format!("{}, environment {environment}", self.base)
@@ -68,8 +70,8 @@ impl Service {
         Ok(text("src").map_or(Policy::None, |src| policy(text("filename").unwrap_or_default(), src)))
     }
 
-    /// Stores a chunk; says on the progress line why it waits.
-    pub(super) fn store(&self, chunk: &Chunk, place: &str, progress: &Progress) -> Result<(), CliError> {
+    /// Stores a chunk, and shows on the progress line why it waits.
+    pub(super) fn store(&self, chunk: &Chunk, place: &str, progress: &ProgressLine) -> Result<(), CliError> {
         let start = Instant::now();
         let mut pause = Duration::from_secs(1);
         loop {
@@ -90,8 +92,8 @@ impl Service {
                 Err(error) => return Err(lost(&error)),
             };
             pause = wait.min(LONGEST_PAUSE);
-            if start.elapsed() + pause > PATIENCE {
-                return Err(CliError::Refused(format!("{place}: {why}, for {} s", PATIENCE.as_secs())));
+            if start.elapsed() + pause > RETRY_TIME {
+                return Err(CliError::Refused(format!("{place}: {why}, for {} s", RETRY_TIME.as_secs())));
             }
             progress.say(format!("waits: {why}"));
             std::thread::sleep(pause);
@@ -99,7 +101,7 @@ impl Service {
         }
     }
 
-    /// Hands over every fact, of one moment, in the order of the answer.
+    /// Passes every fact of one moment to `each`.
     pub(super) fn facts(&self, each: impl FnMut(Fact) -> ControlFlow<()>) -> Result<(), CliError> {
         let response = self.get("facts")?;
         let mut json = Deserializer::from_reader(BufReader::new(response.into_body().into_reader()));
@@ -121,7 +123,7 @@ impl Service {
     }
 }
 
-/// How long the service wants to be left alone, if that is what it wants.
+/// How long the service asks to wait, if it does.
 fn asked_to_wait(response: &Response<Body>) -> Option<Duration> {
     match response.status() {
         StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE => {
@@ -132,13 +134,13 @@ fn asked_to_wait(response: &Response<Body>) -> Option<Duration> {
     }
 }
 
-/// What the service says, with its status.
+/// The service's message, with its status.
 fn refusal(mut response: Response<Body>) -> String {
     let status = response.status().as_u16();
     let answer: Option<Json> = response.body_mut().read_json().ok();
     let message = answer.as_ref().and_then(|answer| answer.get("message")?.as_str()).unwrap_or("no message");
     match status {
-        413 => format!("the service answers {status}: {message}; a smaller --chunk may do"),
+        413 => format!("the service answers {status}: {message}; try a smaller --chunk"),
         _ => format!("the service answers {status}: {message}"),
     }
 }
@@ -147,7 +149,7 @@ fn lost(error: &ureq::Error) -> CliError {
     CliError::Refused(format!("no answer from the service: {error}"))
 }
 
-/// Reads an array of facts without keeping it; tells whether it was read to its end.
+/// Reads an array of facts without storing it; returns whether it was read to its end.
 struct Each<F>(F);
 
 impl<'de, F: FnMut(Fact) -> ControlFlow<()>> Visitor<'de> for Each<F> {

@@ -1,8 +1,9 @@
-//! Facts as a table: `predicate,type1,id1,type2,id2,…`, a row each.
+//! Facts as a table: `predicate,type1,id1,type2,id2,…`, one row for each.
 //!
-//! The header is required, so that a table of something else is noticed at once. Rows may be shorter than it.
+//! The header is required, so that an unrelated table is refused at once. Rows may be shorter than the
+//! header.
 
-use super::input::{Fault, Place, Tracked};
+use super::input::{InputError, InputPosition, Tracked};
 use crate::engine::{Fact, Value};
 use csv::{ByteRecord, Reader, ReaderBuilder, Writer};
 use std::io::Write;
@@ -11,24 +12,24 @@ use std::io::Write;
 const HEADER: [&str; 11] =
     ["predicate", "type1", "id1", "type2", "id2", "type3", "id3", "type4", "id4", "type5", "id5"];
 
-/// Facts out of a table.
+/// A reader of a table.
 pub(super) struct Table {
     reader: Reader<Tracked>,
-    /// What was read before the reader began.
-    start: Place,
+    /// Where the reader started.
+    start: InputPosition,
     /// Whether the header was read.
     begun: bool,
     row: ByteRecord,
 }
 
 impl Table {
-    pub(super) fn new(source: Tracked, start: Place) -> Self {
+    pub(super) fn new(source: Tracked, start: InputPosition) -> Self {
         let reader = ReaderBuilder::new().has_headers(false).flexible(true).from_reader(source);
         Self { reader, start, begun: start.bytes > 0, row: ByteRecord::new() }
     }
 
-    /// The next fact and the line where its row begins.
-    pub(super) fn next(&mut self) -> Result<Option<(Fact, u64)>, Fault> {
+    /// The next fact and the first line of its row.
+    pub(super) fn next(&mut self) -> Result<Option<(Fact, u64)>, InputError> {
         if !self.begun {
             self.begun = true;
             self.header()?;
@@ -37,14 +38,14 @@ impl Table {
         if !self.read()? {
             return Ok(None);
         }
-        // The reader leaves the second half of a line's end, and empty lines, to the next row.
+        // The CSV reader leaves the second character of a line break, and empty lines, to the next row.
         let line = begin.lines + 1 + self.reader.get_ref().empty_lines(begin.bytes);
         fact(&self.row, line).map(|fact| Some((fact, line)))
     }
 
-    pub(super) fn place(&self) -> Place {
+    pub(super) fn place(&self) -> InputPosition {
         let position = self.reader.position();
-        Place {
+        InputPosition {
             bytes: self.start.bytes + position.byte(),
             lines: self.start.lines + position.line().saturating_sub(1),
         }
@@ -54,30 +55,30 @@ impl Table {
         self.reader.get_mut()
     }
 
-    fn read(&mut self) -> Result<bool, Fault> {
+    fn read(&mut self) -> Result<bool, InputError> {
         let begin = self.place();
         self.reader.get_mut().begin_row(begin.bytes);
-        self.reader.read_byte_record(&mut self.row).map_err(|error| Fault {
+        self.reader.read_byte_record(&mut self.row).map_err(|error| InputError {
             line: begin.lines + 1,
             column: 1,
             reason: error.to_string(),
         })
     }
 
-    fn header(&mut self) -> Result<(), Fault> {
+    fn header(&mut self) -> Result<(), InputError> {
         self.read()?;
         let n_columns = self.row.len();
         let named = self.row.iter().eq(HEADER.iter().take(n_columns).map(|name| name.as_bytes()));
         if named && n_columns >= 3 && n_columns % 2 == 1 {
             return Ok(());
         }
-        let reason = format!("the first row is the header `{}`, or its beginning", HEADER.join(","));
-        Err(Fault { line: 1, column: 1, reason })
+        let reason = format!("the first row must be the header `{}`, or the start of it", HEADER.join(","));
+        Err(InputError { line: 1, column: 1, reason })
     }
 }
 
-fn fact(row: &ByteRecord, line: u64) -> Result<Fact, Fault> {
-    let fault = |column: usize, reason: String| Fault { line, column: column as u64 + 1, reason };
+fn fact(row: &ByteRecord, line: u64) -> Result<Fact, InputError> {
+    let fault = |column: usize, reason: String| InputError { line, column: column as u64 + 1, reason };
     let mut cells = Vec::with_capacity(row.len());
     for (column, cell) in row.iter().enumerate() {
         let text = std::str::from_utf8(cell).map_err(|error| fault(column, format!("not UTF-8: {error}")))?;
@@ -123,7 +124,7 @@ impl<W: Write> TableWriter<W> {
         self.0.write_record(filled).map_err(std::io::Error::from)
     }
 
-    /// Writes what is not written yet, and gives back where it went.
+    /// Flushes, and returns the target.
     pub(super) fn finish(self) -> std::io::Result<W> {
         self.0.into_inner().map_err(csv::IntoInnerError::into_error)
     }

@@ -1,25 +1,26 @@
-//! Parsed data-bindings documents, kept by their text.
+//! The cache of parsed data-bindings documents, by their text.
 //!
-//! In: a document's text. Out: its [`Document`], with a number that stands for the text in other keys. A
-//! caller sends the same document with every request, so the cache is small and bounded by the texts' bytes. One that
-//! is new is parsed in its turn beside the async workers, and so is one too long to be looked up in passing.
+//! In: a document's text. Out: its [`Document`], with a number that represents the text in other keys. A
+//! caller sends the same document with every request, so the cache is small; it is bounded by the length of
+//! the texts. New documents, and those too long to hash in place, are handled in turn, off the async workers.
 
 use crate::engine::{Engine, EngineError};
 use portcullis_compiler::bindings::{self, BindingArg, Bindings};
 use portcullis_compiler::catalog::{Relation, RelationArg, RelationSource};
-use quick_cache::{Weighter, sync::Cache};
+use quick_cache::Weighter;
+use quick_cache::sync::Cache;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Bytes of a document whose hash is made in passing.
+/// The longest document that is hashed in place, in bytes.
 const BRIEF: usize = 64 * 1024;
 
 /// A parsed document.
 #[derive(Debug)]
 pub(in crate::engine) struct Document {
-    /// Different for every text that was parsed.
+    /// Different for every parsed text.
     pub(in crate::engine) number: u64,
-    /// What it says.
+    /// Its content.
     pub(in crate::engine) bindings: Bindings,
 }
 
@@ -44,7 +45,7 @@ impl Document {
     }
 }
 
-/// The documents that were sent last.
+/// The documents that were used last.
 #[derive(Debug)]
 pub(in crate::engine) struct Documents {
     cache: Cache<String, Arc<Document>, TextBytes>,
@@ -52,12 +53,12 @@ pub(in crate::engine) struct Documents {
 }
 
 impl Documents {
-    /// Starts without any; `bytes` bounds the texts that are kept.
+    /// An empty cache for texts of at most `bytes` bytes in total.
     pub(in crate::engine) fn new(bytes: u64) -> Self {
         Self { cache: Cache::with_weighter(64, bytes, TextBytes), next: AtomicU64::new(0) }
     }
 
-    /// Parses a text, or finds it parsed.
+    /// The document of a text, parsed or from the cache.
     fn parse(&self, text: &str) -> Result<Arc<Document>, EngineError> {
         if let Some(known) = self.cache.get(text) {
             return Ok(known);
@@ -74,7 +75,7 @@ impl Documents {
 }
 
 impl Engine {
-    /// A document, parsed now or before.
+    /// The document of a text, parsed or from the cache, in turn if it takes long.
     pub(super) async fn document(&self, text: &str) -> Result<Arc<Document>, EngineError> {
         if text.len() <= BRIEF
             && let Some(known) = self.documents().cache.get(text)
@@ -86,7 +87,7 @@ impl Engine {
     }
 }
 
-/// Weighs a document by its text, of which a parsed one takes a small multiple.
+/// Weighs a document by its text; the parsed form takes a small multiple of it.
 #[derive(Clone, Copy, Debug)]
 struct TextBytes;
 

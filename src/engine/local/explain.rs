@@ -1,16 +1,16 @@
-//! Tells how the SQL of a local check came about.
+//! Explains the SQL of a local check.
 
 use super::run::Planned;
 use super::{LocalEmbedded, LocalExplanation, LocalRule, notes};
 use crate::engine::{Engine, EngineError};
-use crate::store::Attempt;
+use crate::store::ConsistentRead;
 use std::sync::Arc;
 
 impl Engine {
-    /// [`Engine::explain_local`] of a planned question.
-    pub(super) async fn told(
+    /// [`Engine::explain_local`] for a planned question.
+    pub(super) async fn explained(
         &self,
-        attempt: Attempt<'_>,
+        attempt: ConsistentRead<'_>,
         planned: Planned,
     ) -> Result<LocalExplanation, EngineError> {
         let (document, plans) = (Arc::clone(&planned.document), Arc::clone(&planned.plans));
@@ -20,7 +20,7 @@ impl Engine {
             .rules
             .iter()
             .filter_map(|rule| program.rules.get(rule.index()))
-            // An implied entry point stands on no line.
+            // An implied entry point has no line.
             .filter(|rule| !rule.span.range().is_empty())
             .map(|rule| LocalRule {
                 line: program.source.locate(rule.span).line,

@@ -1,12 +1,12 @@
 //! Local checks: SQL that the caller runs on its own database.
 //!
 //! In: a data-bindings document, a question, and the request's context facts. Out: one SQL text over the
-//! caller's tables. What stored and context facts decide alone is decided here, and what the rest needs of
-//! them is put into the text: the text grows with the answer, not with the store.
+//! caller's tables. Whatever stored and context facts decide alone is decided here; the values that the rest
+//! needs from them are embedded in the text, so its size depends on the answer, not on the store.
 //!
 //! ```text
 //! question + bindings ─plans─▶ LocalPlan ─┬─stored parts─▶ rows on a reader ─▶ SQL
-//!                                         └─no parts─▶ Template, kept ─values─▶ SQL
+//!                                         └─no parts─▶ Template, cached ─values─▶ SQL
 //! ```
 
 mod documents;
@@ -28,11 +28,11 @@ pub struct LocalRequest {
     pub bindings: String,
     /// What is asked.
     pub question: LocalQuestion,
-    /// Facts of this request alone.
+    /// The context facts of the request.
     pub context: Vec<Fact>,
 }
 
-/// What is asked, and what the SQL is to look like.
+/// A question, and the form of its SQL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LocalQuestion {
     /// One row with one boolean column `allowed`.
@@ -71,11 +71,11 @@ pub enum LocalQuestion {
     },
 }
 
-/// What the SQL for a conjunction is to look like.
+/// The form of the SQL for a conjunction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LocalMode {
-    /// Distinct rows of text, a column a variable: the variable and the column's name. Without any, one row
-    /// with one boolean column `result`.
+    /// Distinct rows of text, with a column for each variable: the variable and the column's name. Without
+    /// any, one row with one boolean column `result`.
     Select(Vec<(String, String)>),
     /// A boolean expression over a column with the values of one variable.
     Filter {
@@ -93,17 +93,18 @@ pub struct LocalExplanation {
     pub sql: String,
     /// The caller's database, as the bindings name it.
     pub dialect: String,
-    /// What the store was asked for, and what was left of the plan, as text.
+    /// What was asked of the store, and the rest of the plan, as text.
     pub split: String,
-    /// What was left once values and stored rows were known, as text.
+    /// The plan after substituting values and stored rows, as text.
     pub plan: String,
     /// The rules that took part, by line.
     pub rules: Vec<LocalRule>,
     /// The keys of the bindings that the SQL reads.
     pub bindings: Vec<String>,
-    /// Which facts of the store and the request are in the text.
+    /// The facts of the store and the request that are embedded in the text.
     pub embedded: Vec<LocalEmbedded>,
-    /// What was ignored of the bindings, what would make it faster, and from which end stored facts were read.
+    /// Which parts of the bindings were ignored, what would make the SQL faster, and from which end stored
+    /// facts were read.
     pub notes: Vec<String>,
 }
 
@@ -116,10 +117,10 @@ pub struct LocalRule {
     pub text: String,
 }
 
-/// Facts that were put into the text.
+/// Facts that are embedded in the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LocalEmbedded {
-    /// The predicates that they come from.
+    /// Their predicates.
     pub predicates: Vec<String>,
     /// How many rows there are.
     pub n_rows: usize,
@@ -129,24 +130,24 @@ impl Engine {
     /// The SQL that answers a question on the caller's database.
     ///
     /// # Errors
-    /// [`EngineError::BadRequest`] for a fault of the bindings, the question or its column, and for a
-    /// question that cannot be answered by one statement.
+    /// [`EngineError::BadRequest`] for wrong bindings, a wrong question or column, and for a question that
+    /// one statement cannot answer.
     pub async fn local(&self, request: LocalRequest) -> Result<String, EngineError> {
         let request = &request;
         self.store()
-            .whole(|attempt| async move {
+            .consistently(|attempt| async move {
                 self.local_text(attempt, self.plan_local(attempt, request).await?).await
             })
             .await
     }
 
-    /// [`Engine::local`], and how it came about.
+    /// [`Engine::local`], with an explanation.
     pub async fn explain_local(&self, request: LocalRequest) -> Result<LocalExplanation, EngineError> {
         let request = &request;
         self.store()
-            .whole(
-                |attempt| async move { self.told(attempt, self.plan_local(attempt, request).await?).await },
-            )
+            .consistently(|attempt| async move {
+                self.explained(attempt, self.plan_local(attempt, request).await?).await
+            })
             .await
     }
 }

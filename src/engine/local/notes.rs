@@ -1,29 +1,27 @@
-//! What the author of bindings should know: what was ignored, what would make the SQL faster, and from which end stored
-//! facts were read.
+//! Notes for the author of bindings: which parts were ignored, what would make the SQL faster, and from which
+//! end stored facts were read.
 
 use portcullis_compiler::bindings::{Binding, BindingArg, Bindings, Family};
 use portcullis_compiler::local::End;
+use portcullis_compiler::primitive::Primitive;
 use std::collections::BTreeSet;
 
-/// The types of the language itself, whose values are compared as what they are.
-const PRIMITIVES: [&str; 3] = ["String", "Integer", "Boolean"];
-
-/// From which end stored facts were read, of two from which they could be.
+/// From which of two ends stored facts were read.
 pub(super) fn end(end: &End) -> String {
     let (own, callers) = ("the question's own values", "the rows of your tables");
     let (taken, left) = if end.is_own { (own, callers) } else { (callers, own) };
     let other = match (end.n_other, end.is_own) {
         (Some(n_values), _) => format!("{n_values}"),
-        (None, true) => "not fewer, or was not counted as these are few".to_owned(),
-        (None, false) => "more than may stand there".to_owned(),
+        (None, true) => "not fewer, or was not counted because these are few".to_owned(),
+        (None, false) => "more than allowed".to_owned(),
     };
     format!(
-        "stored facts are followed from {taken}, which puts {} values into the text; from {left} it is {other}",
+        "stored facts are followed from {taken}, which puts {} values into the SQL; from {left} the number is {other}",
         end.n_values
     )
 }
 
-/// Notes on the bindings that a statement reads, each once.
+/// Distinct notes on the bindings that a statement reads.
 pub(super) fn notes(bindings: &Bindings, read: &[&Binding]) -> Vec<String> {
     let mut notes = BTreeSet::new();
     for binding in read {
@@ -31,13 +29,13 @@ pub(super) fn notes(bindings: &Bindings, read: &[&Binding]) -> Vec<String> {
             BindingArg::Column { ty } => Some(ty.as_str()),
             BindingArg::Constant { .. } => None,
         });
-        for ty in columns.filter(|ty| !PRIMITIVES.contains(ty)) {
+        for ty in columns.filter(|ty| Primitive::named(ty).is_none()) {
             match bindings.sql_types.get(ty) {
                 None => notes.insert(format!(
-                    "`sql_types` has no entry for `{ty}`: its ids are compared as text, and an index over a column of another type does not serve"
+                    "`sql_types` has no entry for `{ty}`: its ids are compared as text, so an index over a column of another type is not used"
                 )),
                 Some(sql_type) if matches!(sql_type.family, Family::Other | Family::Ambiguous) => notes.insert(format!(
-                    "ids of `{ty}` are compared as text, since `{}` is no integer, uuid or text type: an index over the column does not serve",
+                    "ids of `{ty}` are compared as text, because `{}` is not an integer, uuid or text type: an index over the column is not used",
                     sql_type.name
                 )),
                 Some(_) => false,
@@ -45,13 +43,13 @@ pub(super) fn notes(bindings: &Bindings, read: &[&Binding]) -> Vec<String> {
         }
         if binding.query.plain.is_none() {
             notes.insert(format!(
-                "the query of `{}` is more than columns of one table: it is read as a query inside the query",
+                "the query of `{}` is more than columns of one table: it is embedded as a subquery",
                 binding.key
             ));
         }
         if binding.query.text.contains("::") || binding.query.words.iter().any(|word| word == "cast") {
             notes.insert(format!(
-                "the query of `{}` casts a column: an index over the column does not serve",
+                "the query of `{}` casts a column: an index over the column is not used",
                 binding.key
             ));
         }

@@ -1,8 +1,8 @@
-//! What a local check asks of the compiler: a question, and the form of its SQL.
+//! Builds the compiler's question for a local check, and the form of its SQL.
 //!
 //! In: a [`LocalQuestion`]. Out: a [`Question`] and a [`Form`]. The variables that the SQL shows are wanted,
-//! those that are given included: their values are columns like any other. What nobody could answer becomes
-//! a question without an answer, so that the caller gets SQL that says so.
+//! including given ones: their values are columns like any other. A question that cannot have an answer
+//! becomes one without an answer, so that the caller gets SQL that says so.
 
 use super::{LocalMode, LocalQuestion};
 use crate::engine::evaluate::EvaluateQuery;
@@ -11,10 +11,8 @@ use crate::store::Value;
 use portcullis_compiler::Dialect;
 use portcullis_compiler::bindings::{column, output_name};
 use portcullis_compiler::local::Form;
+use portcullis_compiler::primitive::STRING;
 use portcullis_compiler::question::{Domain, Question, QuestionVar};
-
-/// The predicate of a question that has no answer: no policy can have it.
-const NOTHING: &str = "";
 
 /// A question and the form of its SQL.
 #[derive(Clone, Debug)]
@@ -23,6 +21,21 @@ pub(super) struct Wanted {
     pub(super) question: Question,
     /// The form.
     pub(super) form: Form,
+    /// Whether the question can have an answer. Otherwise its predicate is one that no policy can have.
+    pub(super) is_answerable: bool,
+}
+
+impl Wanted {
+    /// A question, or one over the same variables that has no answer.
+    fn of(question: Option<Question>, vars: impl FnOnce() -> Vec<QuestionVar>, form: Form) -> Self {
+        let is_answerable = question.is_some();
+        Self { question: question.unwrap_or_else(|| unanswerable(vars())), form, is_answerable }
+    }
+}
+
+/// A question that no policy answers, because no predicate has an empty name.
+fn unanswerable(vars: Vec<QuestionVar>) -> Question {
+    Question::atom("", vars)
 }
 
 impl LocalQuestion {
@@ -33,25 +46,24 @@ impl LocalQuestion {
                 check(actor, resource)?;
                 facts::check_action(action)?;
                 let question = questions::authorize(actor, action, resource);
-                Ok(Wanted { question: or_nothing(question), form: Form::Decision { name: "allowed".into() } })
+                Ok(Wanted::of(question, Vec::new, Form::Decision { name: "allowed".into() }))
             }
             Self::List { actor, action, resource_type, column } => {
                 facts::check_entity("actor", actor)?;
                 facts::check_action(action)?;
                 facts::check_type("resource_type", resource_type)?;
                 let question = questions::list(actor, action, resource_type, false);
-                let question = question.unwrap_or_else(|| {
-                    Question::atom(NOTHING, vec![QuestionVar::wanted("resource", Some(resource_type))])
-                });
-                let var = question.vars.iter().position(|var| var.domain == Domain::Wanted).unwrap_or(0);
-                Ok(Wanted { question, form: Form::Filter { var, column: checked(column, dialect)? } })
+                let is_wanted = |var: &QuestionVar| var.domain == Domain::Wanted;
+                let var = question.iter().find_map(|question| question.vars.iter().position(is_wanted));
+                let form = Form::Filter { var: var.unwrap_or(0), column: checked(column, dialect)? };
+                let vars = || vec![QuestionVar::wanted("resource", Some(resource_type))];
+                Ok(Wanted::of(question, vars, form))
             }
             Self::Actions { actor, resource } => {
                 check(actor, resource)?;
-                let question = questions::actions(actor, resource).unwrap_or_else(|| {
-                    Question::atom(NOTHING, vec![QuestionVar::wanted("action", Some("String"))])
-                });
-                Ok(Wanted { question, form: Form::List { name: "actions".into() } })
+                let vars = || vec![QuestionVar::wanted("action", Some(STRING))];
+                let form = Form::List { name: "actions".into() };
+                Ok(Wanted::of(questions::actions(actor, resource), vars, form))
             }
             Self::Evaluate { query, mode } => evaluate(query, mode, dialect, max_atoms),
         }
@@ -61,10 +73,6 @@ impl LocalQuestion {
 fn check(actor: &Value, resource: &Value) -> Result<(), EngineError> {
     facts::check_entity("actor", actor)?;
     facts::check_entity("resource", resource)
-}
-
-fn or_nothing(question: Option<Question>) -> Question {
-    question.unwrap_or_else(|| Question::atom(NOTHING, Vec::new()))
 }
 
 fn checked(text: &str, dialect: Dialect) -> Result<portcullis_compiler::bindings::ColumnExpr, EngineError> {
@@ -85,7 +93,7 @@ fn evaluate(
             return Err(EngineError::BadRequest(format!("variable `{name}` is not in the constraints")));
         };
         let place = names.iter().position(|known| known == name).unwrap_or_else(|| {
-            // No call uses it: any of its ids will do, or any at all.
+            // No call uses it: it may have any of its ids, or any value.
             names.push(name.to_owned());
             question.vars.push(var.named(name));
             names.len() - 1
@@ -103,7 +111,7 @@ fn evaluate(
                 })?;
                 if places.iter().any(|(_, known)| known == name) {
                     return Err(EngineError::BadRequest(format!(
-                        "two variables go to the output column {name:?}: give each its own"
+                        "two variables have the output column {name:?}: give each its own"
                     )));
                 }
                 shown.push(place);
@@ -126,9 +134,8 @@ fn evaluate(
         };
     }
     if is_empty {
-        for atom in &mut question.atoms {
-            NOTHING.clone_into(&mut atom.predicate);
-        }
+        let vars = std::mem::take(&mut question.vars);
+        question = unanswerable(vars);
     }
-    Ok(Wanted { question, form })
+    Ok(Wanted { question, form, is_answerable: !is_empty })
 }

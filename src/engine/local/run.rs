@@ -1,22 +1,22 @@
-//! Makes the SQL of a local check: plans it, asks the store for its part, prints.
+//! Makes the SQL of a local check: plans it, asks the store for its part, prints it.
 //!
-//! A plan without a part for the store depends on the question's values only, and questions that are alike share
-//! its text: it is printed once, and then each question's values are put into their places.
+//! A plan without a part for the store depends only on the question's values, and similar questions share its
+//! text: the text is printed once, and each question's values are substituted.
 
 use super::documents::Document;
 use super::question::Wanted;
 use super::{LocalQuestion, LocalRequest};
-use crate::engine::answers::Binding;
+use crate::engine::answers::SlotValues;
 use crate::engine::catalog::ContextSignature;
 use crate::engine::plans::{KeptPlan, Plans};
 use crate::engine::view::View;
 use crate::engine::{Engine, EngineError, questions};
-use crate::store::{Attempt, Reader, StoreError};
+use crate::store::{ConsistentRead, Reader, StoreError};
 use portcullis_compiler::local::{Asked, Fetched, Form, Likeness, LocalError, LocalSql, Template};
 use portcullis_compiler::question::{Answer, Question, Shape, Statement};
 use std::sync::Arc;
 
-/// What distinguishes two plans for callers' databases.
+/// The key of a plan for a caller's database.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(in crate::engine) struct LocalKey {
     pub(in crate::engine) shape: Shape,
@@ -27,7 +27,7 @@ pub(in crate::engine) struct LocalKey {
     filter: Option<usize>,
 }
 
-/// What distinguishes two texts for callers' databases.
+/// The key of a text for a caller's database.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(in crate::engine) struct TextKey {
     pub(in crate::engine) plan: LocalKey,
@@ -47,7 +47,7 @@ impl TextKey {
     }
 }
 
-/// A question whose plan is made.
+/// A planned question.
 pub(super) struct Planned {
     pub(super) document: Arc<Document>,
     pub(super) plans: Arc<Plans>,
@@ -59,21 +59,18 @@ pub(super) struct Planned {
 }
 
 impl Engine {
-    /// Plans a question, or finds it planned.
+    /// Plans a question, or takes its plan from the cache.
     pub(super) async fn plan_local(
         &self,
-        attempt: Attempt<'_>,
+        attempt: ConsistentRead<'_>,
         request: &LocalRequest,
     ) -> Result<Planned, EngineError> {
         let document = self.document(&request.bindings).await?;
         let wanted = request.question.wanted(document.bindings.dialect, self.settings().question_atoms)?;
         let view = match self.view(attempt, &request.context)? {
             Some(view) => {
-                if matches!(request.question, LocalQuestion::Evaluate { .. }) {
-                    let asked = wanted.question.atoms.iter().filter(|atom| !atom.predicate.is_empty());
-                    for atom in asked {
-                        questions::check_predicate(view.program(), &atom.predicate, atom.args.len())?;
-                    }
+                if matches!(request.question, LocalQuestion::Evaluate { .. }) && wanted.is_answerable {
+                    questions::check_predicates(view.program(), &wanted.question)?;
                 }
                 view
             }
@@ -105,7 +102,7 @@ impl Engine {
     /// The SQL of a planned question, as text.
     pub(super) async fn local_text(
         &self,
-        attempt: Attempt<'_>,
+        attempt: ConsistentRead<'_>,
         planned: Planned,
     ) -> Result<String, EngineError> {
         let Some(likeness) = planned.plan.plan.likeness(&planned.asked(false)) else {
@@ -124,15 +121,16 @@ impl Engine {
         if is_known { make() } else { self.in_turn(make).await? }
     }
 
-    /// The SQL of a planned question, with what came of the store, and as text.
+    /// The SQL of a planned question with the values from the store, and its text.
     pub(super) async fn local_sql(
         &self,
-        attempt: Attempt<'_>,
+        attempt: ConsistentRead<'_>,
         planned: Planned,
         explains: bool,
     ) -> Result<(LocalSql, String), EngineError> {
         let read = move |reader: &Reader| {
-            let binding = Binding { context: planned.view.context(), now: planned.view.now(), window: None };
+            let binding =
+                SlotValues { context: planned.view.context(), now: planned.view.now(), window: None };
             let asked = planned.asked(explains);
             reader.snapshot(|reader| {
                 let mut failed = None;
@@ -163,7 +161,7 @@ impl Planned {
         }
     }
 
-    /// The text of a plan that asks the store for nothing.
+    /// The template of a plan without parts for the store.
     fn template_of_values(&self) -> Result<Template, EngineError> {
         let made = self.plan.plan.sql(&self.asked(false), &mut |_, _| {
             Err(StoreError::Bug("a plan without parts asks the store".into()))
@@ -191,12 +189,12 @@ fn text(template: &Template, question: &Question) -> Result<String, EngineError>
         .ok_or_else(|| EngineError::Bug("a text asks for a value its question does not have".into()))
 }
 
-/// Asks the store for at most so many rows of a part. An error of our own goes into `failed`.
+/// Asks the store for at most `most` rows of a part. An internal error goes into `failed`.
 fn fetch(
     reader: &Reader,
     statement: &Statement,
     most: usize,
-    binding: &Binding<'_>,
+    binding: &SlotValues<'_>,
     asked: &Asked<'_>,
     failed: &mut Option<EngineError>,
 ) -> Result<Fetched, StoreError> {
@@ -222,7 +220,7 @@ fn fetch(
             if is_more {
                 return Ok(Fetched::TooMany);
             }
-            // The store's order may differ from one run to the next; the text must not.
+            // The store's order may differ between runs; the text must not.
             rows.sort_unstable();
             Ok(Fetched::Rows(rows))
         }

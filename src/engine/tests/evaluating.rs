@@ -98,7 +98,7 @@ async fn calls_that_share_no_variable_are_multiplied() {
         .await,
         "admin=admin o=acme r=anvils rel=org s=site v=ada; admin=admin o=acme r=rockets rel=org s=site v=ada"
     );
-    // What holds or not without a variable to find bounds all of it, and so does a part that has no answer.
+    // A part without wanted variables restricts all others, and so does a part without an answer.
     let root = ("w", "User", Some(&["root"] as &[&str]));
     let nobody = ("w", "User", Some(&["nobody"] as &[&str]));
     let asked = ["is_superuser u", "is_superuser w", "is_public r"];
@@ -172,7 +172,7 @@ async fn a_wrong_query_is_refused_with_the_reason() {
     );
     assert_eq!(
         answers(&["is_superuser u"], &[("u", "Actor", None)]).await,
-        "variable `u` has type `Actor`: a query names a concrete type"
+        "variable `u` has type `Actor`: use a concrete type"
     );
     assert_eq!(
         answers(&["no_such u"], &[user]).await,
@@ -184,7 +184,7 @@ async fn a_wrong_query_is_refused_with_the_reason() {
     assert_eq!(answers(&["is_superuser u"], &[("u", "Lab", None)]).await, "");
 }
 
-/// What a rule calls its variable is told as such; what the asker may give a value goes by the name that he gave it.
+/// A message names a rule's variable as the rule does, and the asker's variable as the asker does.
 #[tokio::test]
 async fn a_refusal_names_what_may_be_given() {
     let policy = "resource Node {}

@@ -1,11 +1,11 @@
-//! An answer belongs to one moment, also when a table comes in between.
+//! An answer is of one moment, even if a table is added meanwhile.
 
 use super::super::{Change, EngineError, questions};
 use super::{Engine, EngineSettings, PolicyOptions, engine_with, fact, value};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// What grants is in a table that was there before, what forbids has another name, and so a table, each time.
+/// What grants is in an existing table; what forbids has a new name, and so a new table, each time.
 const POLICY: &str = r#"
 actor User {}
 resource Doc { permissions = ["read"]; }
@@ -64,7 +64,7 @@ async fn what_is_asked_again_counts_once() {
     let engine = engine_with(POLICY, &[("granted", &["User:u", "Doc:d"])]).await;
     let question = questions::list(&value("User", "u"), "read", "Doc", false).unwrap();
     let (engine, question) = (&engine, &question);
-    let asked = engine.store().whole(|attempt| async move {
+    let asked = engine.store().consistently(|attempt| async move {
         let ids = engine.window(attempt, question, None, &[]).await?;
         if attempt.is_first() {
             assert_eq!(ids, ["d"]);

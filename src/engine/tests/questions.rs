@@ -1,4 +1,4 @@
-//! May it, which ones, what may it.
+//! Checks, lists and actions.
 
 use super::super::{ActionsQuestion, Change, FactPattern, Page};
 use super::{engine, engine_with, fact, repositories, value};
@@ -144,7 +144,7 @@ async fn hostile_text_is_only_text() {
     assert!(nul.is_err());
 }
 
-/// Ids that the store writes in different ways, in the order of answers.
+/// Ids with different stored forms, in the order of answers.
 const IDS: [&str; 15] = [
     "-9223372036854775808",
     "-10",
@@ -204,7 +204,7 @@ async fn ids_of_every_form_have_one_order_and_each_its_own_answer() {
     }
 }
 
-/// However many questions are new at once, they are compiled in turns; what is compiled waits for none.
+/// New questions are compiled in turns, however many there are; compiled ones do not wait.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn new_questions_wait_to_be_compiled() {
     let engine = repositories().await;

@@ -1,25 +1,20 @@
-//! `/explain_query`: the SQL of any of the local checks, and how it came about.
+//! `/explain_query`: the SQL of any local check, with an explanation.
 //!
-//! The body is that of one of the other endpoints, told apart by its fields: a conjunction has predicates, a
-//! list a column, and of the other two only a decision has an action. Where a body has lost the field that
-//! would tell, another one does, so that the message names what is missing.
+//! The body is that of one of the other endpoints, recognized by its fields: a conjunction has predicates, a
+//! list has a column, and of the other two only a decision has an action. If the distinguishing field is
+//! missing, another one decides, so that the message names the missing field.
 
+use super::{ActionsLocal, AuthorizeLocal, EvaluateLocal, ListLocal};
+use crate::engine::{LocalEmbedded, LocalExplanation, LocalRequest, LocalRule};
+use crate::http::auth::ReadAccess;
+use crate::http::error::ApiError;
+use crate::http::json::{Json, Object, decode_fields};
+use crate::http::openapi::ExplainRequest;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-use super::{ActionsLocal, AuthorizeLocal, EvaluateLocal, ListLocal};
-use crate::{
-    engine::{LocalEmbedded, LocalExplanation, LocalRequest, LocalRule},
-    http::{
-        auth::ReadAccess,
-        error::ApiError,
-        json::{Json, Object, decode_fields},
-        openapi::ExplainRequest,
-    },
-};
-
-/// SQL, and how it came about.
+/// SQL with an explanation.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Explanation)]
 pub(super) struct Explained {
@@ -39,7 +34,7 @@ struct Rule {
     text: String,
 }
 
-/// Stored and context facts that are in the text.
+/// Stored and context facts that are embedded in the SQL.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = EmbeddedFacts)]
 struct Embedded {
@@ -64,7 +59,7 @@ impl From<LocalExplanation> for Explained {
     }
 }
 
-/// Explain the SQL of any of the local checks
+/// Explain the SQL of any local check
 ///
 /// The body is that of the endpoint whose SQL is to be explained.
 #[utoipa::path(
@@ -79,7 +74,7 @@ impl From<LocalExplanation> for Explained {
         },
         "data_bindings": "facts:\n  is_public(Repository:_):\n    query: SELECT id FROM repositories WHERE public\n",
     })),
-    responses((status = 200, description = "The SQL, and how it came about", body = Explained)),
+    responses((status = 200, description = "The SQL, and an explanation", body = Explained)),
 )]
 pub(super) async fn explain(
     ReadAccess(environment): ReadAccess,
@@ -88,7 +83,7 @@ pub(super) async fn explain(
     Ok(Json(environment.engine.explain_local(request(body)?).await?.into()))
 }
 
-/// The request of whichever endpoint the body is for.
+/// The request, for the endpoint that the body matches.
 fn request(body: Map<String, Value>) -> Result<LocalRequest, ApiError> {
     let asks = |field: &str| body.get("query").is_some_and(|query| query.get(field).is_some());
     if body.contains_key("mode") || asks("predicate") {
@@ -104,10 +99,9 @@ fn request(body: Map<String, Value>) -> Result<LocalRequest, ApiError> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
     use crate::engine::{LocalMode, LocalQuestion};
+    use serde_json::json;
 
     fn read(body: Value) -> Result<LocalQuestion, String> {
         let Value::Object(fields) = body else { panic!("an object") };

@@ -1,40 +1,37 @@
 //! Endpoints that answer with SQL for the caller's own database.
 //!
-//! Each takes a question as its hosted sibling does, in a field `query`, beside the data bindings that say
-//! where the caller's facts are, and what is answered is a text to run there. `/explain_query` takes the
-//! body of any of the other four and says how its SQL came about.
+//! Each takes a question like its hosted counterpart, in the field `query`, and the data bindings that say
+//! where the caller's facts are. The answer is SQL for that database. `/explain_query` takes the body of any
+//! of the other four and explains its SQL.
 //!
-//! | endpoint | beside `query` and `data_bindings` | the SQL |
+//! | endpoint | in addition to `query` and `data_bindings` | the SQL |
 //! |---|---|---|
 //! | `/authorize_query` | nothing | one row, a boolean column `allowed` |
 //! | `/list_query` | `column` | a condition over the column |
 //! | `/actions_query` | nothing | a column `actions` |
 //! | `/evaluate_query_local` | `mode` | rows with the columns that the mode names, or a condition |
 //!
-//! Clients send `null` or an empty text where they were given no bindings. A page's size and token mean
-//! nothing to a condition; clients send them all the same, so they are decoded and left alone.
+//! Clients send `null` or an empty text if they have no bindings. They also send a page size and token, which
+//! do not apply to a condition; they are decoded and ignored.
 
 mod explain;
 mod mode;
 
-use std::sync::Arc;
-
-use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
-use utoipa_axum::{router::OpenApiRouter, routes};
-
-use self::mode::ModeIn;
-use super::{
-    AppState, Environment,
-    auth::ReadAccess,
-    checks::{ActionsIn, AuthorizeIn},
-    error::ApiError,
-    json::{Json, Object},
-    openapi::{Name, Text},
-    queries::EvaluateIn,
-    values::{FactIn, FactsIn, facts},
-};
+use super::auth::ReadAccess;
+use super::checks::{ActionsIn, AuthorizeIn};
+use super::error::ApiError;
+use super::json::{Json, Object};
+use super::openapi::{Name, Text};
+use super::queries::EvaluateIn;
+use super::values::{FactIn, FactsIn, facts};
+use super::{AppState, Environment};
 use crate::engine::{ActionsQuestion, LocalQuestion, LocalRequest, Value};
+use mode::ModeIn;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
 pub(super) fn router() -> OpenApiRouter<Arc<AppState>> {
     OpenApiRouter::new()
@@ -54,7 +51,7 @@ struct AuthorizeLocal {
     data_bindings: Option<String>,
 }
 
-/// Which resources of a type, as a condition.
+/// A list of resources of a type, as a condition.
 #[derive(Debug, Deserialize, ToSchema)]
 #[schema(as = ListQuestion)]
 struct ListQuestionIn {
@@ -82,7 +79,7 @@ struct ListQuestionIn {
 struct ListLocal {
     #[schema(value_type = ListQuestionIn)]
     query: Object<ListQuestionIn>,
-    /// The column over which the condition is, such as `issues.id`.
+    /// The column of the condition, such as `issues.id`.
     #[schema(value_type = Text)]
     column: String,
     /// The document that says which of the caller's queries hold which facts; none if empty or null.
@@ -149,7 +146,7 @@ impl From<EvaluateLocal> for LocalRequest {
     }
 }
 
-/// The engine's request; bindings that are not there are empty.
+/// The engine's request; missing bindings are empty.
 fn request(question: LocalQuestion, bindings: Option<String>, context: FactsIn) -> LocalRequest {
     LocalRequest { bindings: bindings.unwrap_or_default(), question, context: facts(context) }
 }
@@ -166,7 +163,7 @@ async fn answer(environment: &Environment, asked: impl Into<LocalRequest>) -> Re
 
 /// Make the SQL that decides whether an actor may do this to a resource
 ///
-/// It answers with one row, whose column `allowed` is a Boolean.
+/// It returns one row with a boolean column `allowed`.
 #[utoipa::path(
     post,
     path = "/authorize_query",

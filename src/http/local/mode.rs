@@ -1,28 +1,25 @@
-//! What the SQL for a conjunction is to look like, as it stands on the wire.
+//! The `mode` of `/evaluate_query_local`, as it is sent.
 //!
 //! `{"mode":"select","query_vars_to_output_column_names":{variable: column, …}}` asks for rows, and
-//! `{"mode":"filter","query_var":…,"output_column_name":…}` for a condition. The columns of the rows stand
-//! in the order of the body. A column without a name, and one that is there twice, could not be told from
-//! others by whoever reads the rows, so both are refused. Whether the variables exist is the engine's to say.
+//! `{"mode":"filter","query_var":…,"output_column_name":…}` for a condition. The columns of the rows are in
+//! the order of the body. Empty and duplicate column names are refused, because readers of the rows could not
+//! tell the columns apart. The engine checks that the variables exist.
 
+use crate::engine::LocalMode;
+use crate::http::openapi::Name;
+use serde::de::{Error, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 use std::fmt;
-
-use serde::{
-    Deserialize, Deserializer,
-    de::{Error, MapAccess, Visitor},
-};
 use utoipa::ToSchema;
-
-use crate::{engine::LocalMode, http::openapi::Name};
 
 /// Rows or a condition.
 #[derive(Debug, Deserialize, ToSchema)]
 #[schema(as = Mode)]
 #[serde(tag = "mode", rename_all = "lowercase")]
 pub(super) enum ModeIn {
-    /// Rows; without any columns one row that says whether the conjunction holds.
+    /// Rows; without columns, one row that says whether the conjunction holds.
     Select {
-        /// The column of each variable; no two have the same.
+        /// The column of each variable; all are different.
         #[schema(value_type = Option<BTreeMap<String, Name>>)]
         query_vars_to_output_column_names: Option<Columns>,
     },

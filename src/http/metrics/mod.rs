@@ -1,31 +1,32 @@
-//! `/metrics`: what the service does, in numbers, in the text form of Prometheus.
+//! `/metrics`: the service's metrics in the text format of Prometheus.
 //!
-//! What happens per request is counted here as it happens; [`scrape`] adds what the engines have counted
-//! themselves and how much is stored. A label is the declared path of an endpoint, never a path that
-//! somebody sent, a method that HTTP names, a status, an environment or a version: no id, no key, and no more
-//! series than there are endpoints.
+//! Requests are counted here as they happen; [`scrape`] adds the engines' counters and what is stored. Labels
+//! are the declared path of an endpoint (never a path that was sent), a known HTTP method, a status, an
+//! environment or a version. There are no ids or keys, and the number of series is bounded by the number of
+//! endpoints.
 //!
-//! The numbers tell about the traffic of everybody, so they are for whoever runs the service. At the usual
-//! address they cost a key, and show of the environments only that of the key; the address of
-//! `metrics_listen` shows all of them to everybody who reaches it.
+//! The metrics are about all traffic, so they are for operators. At the usual address they need a key and
+//! cover only that key's environment; the address of `metrics_listen` shows all environments to anyone who
+//! can reach it.
 
 mod scrape;
 
-use std::{sync::Arc, time::Duration};
-
-use axum::{
-    Router,
-    extract::State,
-    http::{HeaderValue, Method, StatusCode, header::CONTENT_TYPE},
-    response::{IntoResponse, Response},
-};
+use super::AppState;
+use super::auth::ReadAccess;
+use super::error::ApiError;
+use axum::Router;
+use axum::extract::State;
+use axum::http::header::CONTENT_TYPE;
+use axum::http::{HeaderValue, Method, StatusCode};
+use axum::response::{IntoResponse, Response};
+use prometheus::core::Collector;
 use prometheus::{
     HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, Opts, Registry, TEXT_FORMAT,
-    core::Collector,
 };
-use utoipa_axum::{router::OpenApiRouter, routes};
-
-use super::{AppState, auth::ReadAccess, error::ApiError};
+use std::sync::Arc;
+use std::time::Duration;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
 /// Upper ends of the buckets, in seconds: a check takes a tenth of a millisecond, a question at most 20 s.
 const BUCKETS: &[f64] = &[
@@ -33,15 +34,15 @@ const BUCKETS: &[f64] = &[
     30.0,
 ];
 
-/// The path of a request that no endpoint has.
+/// The label for paths without an endpoint.
 pub(super) const UNKNOWN_PATH: &str = "unknown";
 
-/// At the usual address, for a key.
+/// At the usual address, with a key.
 pub(super) fn router() -> OpenApiRouter<Arc<AppState>> {
     OpenApiRouter::new().routes(routes!(of_the_key))
 }
 
-/// At an address of its own, for everybody there.
+/// At its own address, without a key.
 pub(super) fn open_router(app: Arc<AppState>) -> Router {
     Router::from(OpenApiRouter::new().routes(routes!(of_all)))
         .fallback(async || ApiError::NotFound("no such path".to_owned()))
@@ -49,7 +50,7 @@ pub(super) fn open_router(app: Arc<AppState>) -> Router {
         .with_state(app)
 }
 
-/// Read the numbers of the process, and of the key's environment
+/// Read the metrics of the process and of the key's environment
 #[utoipa::path(
     get,
     path = "/metrics",
@@ -69,7 +70,7 @@ async fn of_the_key(
     Ok(in_text(scrape::text(&app, &[environment]).await?))
 }
 
-/// Read the numbers of the process, and of all environments
+/// Read the metrics of the process and of all environments
 #[utoipa::path(
     get,
     path = "/metrics",
@@ -91,18 +92,18 @@ fn in_text(text: String) -> Response {
     ([(CONTENT_TYPE, HeaderValue::from_static(TEXT_FORMAT))], text).into_response()
 }
 
-/// Why a request was refused that was not wrong in itself.
+/// Which limit refused a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Refused {
-    /// Too many were at work.
+    /// Too many were in progress.
     Concurrency,
-    /// It took longer than a request may.
+    /// It timed out.
     Time,
-    /// Its key asks too often.
+    /// Its key exceeded its rate.
     Rate,
 }
 
-/// What is counted as it happens.
+/// The metrics that are counted as requests happen.
 #[derive(Debug)]
 pub(super) struct Metrics {
     registry: Registry,
@@ -128,7 +129,7 @@ impl Metrics {
             Opts::new("portcullis_http_refused_total", "Requests that a limit of the service refused.");
         let refused = kept(&registry, IntCounterVec::new(refused, &["reason"]));
         for reason in [Refused::Concurrency, Refused::Time, Refused::Rate] {
-            // A series that is there from the start shows its first step.
+            // Create the series now, so that its first increase is visible.
             let _ = refused.get_metric_with_label_values(&[reason.label()]);
         }
         let connections = IntGauge::new("portcullis_connections", "Connections that are open.");
@@ -153,7 +154,7 @@ impl Metrics {
     /// Counts a request by its method, its declared path and its answer.
     pub(super) fn answered(&self, method: &Method, path: &str, status: StatusCode, took: Duration) {
         let method = label(method);
-        // Each asks for as many labels as it was declared with, so none of them is missing.
+        // The number of labels matches the declaration, so this cannot fail.
         if let Ok(requests) = self.requests.get_metric_with_label_values(&[method, path, status.as_str()]) {
             requests.inc();
         }
@@ -172,14 +173,14 @@ impl Metrics {
         }
     }
 
-    /// Counts a connection, which is open while what is returned lives.
+    /// Counts a connection, which is open until the returned value is dropped.
     pub(super) fn connected(this: &Arc<Self>) -> Connected {
         this.accepted.inc();
         this.connections.inc();
         Connected(Arc::clone(this))
     }
 
-    /// Counts a connection that did not speak TLS, or not in time.
+    /// Counts a connection whose TLS handshake failed.
     pub(super) fn broken_handshake(&self) {
         self.broken_handshakes.inc();
     }
@@ -195,7 +196,7 @@ impl Refused {
     }
 }
 
-/// A connection that is open.
+/// An open connection.
 #[derive(Debug)]
 pub(super) struct Connected(Arc<Metrics>);
 
@@ -205,7 +206,7 @@ impl Drop for Connected {
     }
 }
 
-/// The method, if HTTP has it: a client may send any word.
+/// The method, if HTTP defines it: a client may send any word.
 fn label(method: &Method) -> &'static str {
     match *method {
         Method::GET => "GET",
@@ -219,7 +220,7 @@ fn label(method: &Method) -> &'static str {
     }
 }
 
-/// A number that its registry shows.
+/// Registers a metric.
 #[expect(
     clippy::expect_used,
     reason = "names and labels are constants of this folder, and its tests make them all"

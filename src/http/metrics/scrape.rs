@@ -1,20 +1,17 @@
-//! One scrape: what was counted, what the engines have counted, and what is stored.
+//! One scrape: the counted metrics, the engines' counters, and what is stored.
 //!
-//! The numbers of the engines live in the engines. A scrape copies them into a registry of its own, which is
-//! gone with the answer, so that an environment or a policy's version that is gone leaves no series behind.
-
-use std::sync::Arc;
-
-use prometheus::{IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts, Registry, TextEncoder};
+//! The engines keep their own counters. A scrape copies them into a registry of its own, which is dropped
+//! with the answer, so environments and policy versions that are gone leave no series behind.
 
 use super::kept;
-use crate::{
-    engine::{Counters, EngineError, EngineStats, Usage},
-    http::{AppState, Environment, error::ApiError},
-    share::Budget,
-};
+use crate::engine::{Counters, EngineError, EngineStats, Usage};
+use crate::http::error::ApiError;
+use crate::http::{AppState, Environment};
+use crate::share::Budget;
+use prometheus::{IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts, Registry, TextEncoder};
+use std::sync::Arc;
 
-/// Everything about these environments, and what happens to all of them together.
+/// The metrics of these environments, and those of the whole service.
 pub(super) async fn text(app: &AppState, environments: &[Arc<Environment>]) -> Result<String, ApiError> {
     let series = Series::new();
     series.shared(&app.budget);
@@ -31,7 +28,7 @@ pub(super) async fn text(app: &AppState, environments: &[Arc<Environment>]) -> R
     text.map_err(|error| EngineError::Bug(format!("the metrics have no text form: {error}")).into())
 }
 
-/// The series of environments, and of what all of them share.
+/// The series of environments, and those of the whole service.
 struct Series {
     registry: Registry,
     memory: IntGauge,
@@ -56,9 +53,9 @@ impl Series {
         let counter = |name: &str, help: &str, labels: &[&str]| {
             kept(&registry, IntCounterVec::new(Opts::new(name, help), labels))
         };
-        let memory = "Bytes that large bodies and answers hold at the moment.";
+        let memory = "Bytes that large bodies and answers take at the moment.";
         let memory = IntGauge::new("portcullis_memory_bytes", memory);
-        let refused = "Requests that were refused because large bodies and answers held all they may.";
+        let refused = "Requests that were refused because large bodies and answers used up their memory.";
         let refused = IntCounter::new("portcullis_memory_refused_total", refused);
         Self {
             memory: kept(&registry, memory),
@@ -68,7 +65,7 @@ impl Series {
             version: gauge("portcullis_policy_version", "The version of the active policy; 0 without one."),
             questions: gauges(
                 "portcullis_questions",
-                "Questions that a reader works at, brief ones and long ones, and long ones that wait for their turn.",
+                "Brief and long questions that are running, and long ones that are waiting.",
                 &["environment", "kind", "state"],
             ),
             lookups: counter(
@@ -141,7 +138,7 @@ impl Series {
     }
 }
 
-/// Sets a counter that is still at zero.
+/// Sets a counter that is still zero.
 fn add(counter: &IntCounterVec, labels: &[&str], value: u64) {
     if let Ok(counter) = counter.get_metric_with_label_values(labels) {
         counter.inc_by(value);

@@ -1,25 +1,24 @@
-//! What all endpoints share, added to what each says of itself.
+//! Completes the OpenAPI document with what all endpoints share.
 //!
-//! In: the descriptions above the handlers. A handler tells what only it knows: its body, its good answers, that it
-//! needs no key (`security`), that it changes something (`x-access`), what has replaced it (`x-replacement`). Out: the
-//! text of the document. Afterwards every operation has the headers and the errors that its kind has, whatever has a
-//! replacement is deprecated, and a schema that only answers use allows no field beyond those it names.
-
-use std::collections::BTreeSet;
-
-use serde_json::{Map, Value, json};
-use utoipa::openapi::OpenApi;
+//! In: the descriptions of the handlers. A handler describes what is specific to it: its body, its successful
+//! answers, that it needs no key (`security`), that it changes something (`x-access`), what replaces it
+//! (`x-replacement`). Out: the text of the document. Afterwards every operation has the headers and errors of
+//! its kind, operations with a replacement are deprecated, and schemas that only answers use allow no unknown
+//! fields.
 
 use crate::http::code::ErrorCode;
+use serde_json::{Map, Value, json};
+use std::collections::BTreeSet;
+use utoipa::openapi::OpenApi;
 
-/// An error that more than one endpoint has: its status, its name, when it comes, and an example.
-type Failure = (&'static str, &'static str, &'static str, Example);
+/// An error that several endpoints have: its status, name, cause and an example.
+type ErrorExample = (&'static str, &'static str, &'static str, Example);
 
 /// The code and the message of an error.
 type Example = (ErrorCode, &'static str);
 
 /// Errors of every request that needs a key.
-const WITH_KEY: &[Failure] = &[
+const WITH_KEY: &[ErrorExample] = &[
     (
         "400",
         "BadRequest",
@@ -41,11 +40,11 @@ const WITH_KEY: &[Failure] = &[
 ];
 
 /// Errors of every request that changes something.
-const WITH_CHANGE: &[Failure] =
+const WITH_CHANGE: &[ErrorExample] =
     &[("403", "Forbidden", "The key is read-only", (ErrorCode::ReadOnlyKey, "this API key is read-only"))];
 
 /// Errors of every request with a body.
-const WITH_BODY: &[Failure] = &[
+const WITH_BODY: &[ErrorExample] = &[
     (
         "408",
         "RequestTimeout",
@@ -67,7 +66,7 @@ const WITH_BODY: &[Failure] = &[
 ];
 
 /// Errors of every request.
-const ALWAYS: &[Failure] = &[
+const ALWAYS: &[ErrorExample] = &[
     (
         "500",
         "InternalError",
@@ -82,8 +81,8 @@ const ALWAYS: &[Failure] = &[
     ),
 ];
 
-/// Errors of requests that no operation is meant by.
-const ELSEWHERE: &[Failure] = &[
+/// Errors of requests that match no operation.
+const ELSEWHERE: &[ErrorExample] = &[
     ("404", "NotFound", "There is no such path", (ErrorCode::NotFound, "no such path")),
     (
         "405",
@@ -142,7 +141,7 @@ fn tags() -> Value {
     ])
 }
 
-/// Adds to an operation what its kind has.
+/// Completes an operation.
 fn frame(operation: &mut Map<String, Value>) {
     let public = operation.contains_key("security");
     let changes = operation.get("x-access").is_some();
@@ -184,7 +183,7 @@ fn frame(operation: &mut Map<String, Value>) {
     }
 }
 
-/// The headers of every answer, and these.
+/// The headers of every answer, plus these.
 fn headers(others: &[&str]) -> Value {
     let names = ["X-Request-ID", "Server-Timing"].iter().chain(others);
     names
@@ -192,7 +191,7 @@ fn headers(others: &[&str]) -> Value {
         .collect()
 }
 
-/// What operations refer to by name.
+/// The shared components.
 fn shared() -> Map<String, Value> {
     let text = json!({ "type": "string" });
     let header = |name: &str, description: &str| json!({ "name": name, "in": "header", "required": false, "description": description, "schema": text });
@@ -206,14 +205,14 @@ fn shared() -> Map<String, Value> {
             "description": "An API key, `e_<environment>_<key id>_<secret>`. Keys are read-write or read-only.",
         } },
         "parameters": {
-            "RequestId": header("X-Request-ID", "The id under which the request is logged; it comes back if it has at most 128 visible ASCII characters, and is replaced otherwise"),
-            "ApiVersion": header("X-OsoApiVersion", "What the client was made for; every version is answered alike"),
-            "Offset": header("OsoOffset", "The offset of an earlier write, which this read is to see; every read sees all writes that were acknowledged"),
+            "RequestId": header("X-Request-ID", "The id of the request in the log; it is echoed if it has at most 128 visible ASCII characters, and replaced otherwise"),
+            "ApiVersion": header("X-OsoApiVersion", "The version that the client was made for; ignored"),
+            "Offset": header("OsoOffset", "The offset of an earlier write that this read must see; every read sees all acknowledged writes"),
         },
         "headers": {
             "X-Request-ID": { "required": true, "description": "The id under which the request is logged", "schema": { "type": "string", "pattern": "^[!-~]{1,128}$" } },
             "Server-Timing": { "required": true, "description": "How long it took in milliseconds", "schema": { "type": "string", "pattern": r"^oso;dur=[0-9]+\.[0-9]{3}$" } },
-            "OsoOffset": { "required": true, "description": "After which write this change stands; opaque", "schema": { "type": "string" } },
+            "OsoOffset": { "required": true, "description": "The offset of this change; opaque", "schema": { "type": "string" } },
             "Retry-After": { "required": true, "description": "After how many seconds to try again", "schema": { "type": "integer", "minimum": 1 } },
             "WWW-Authenticate": { "required": true, "description": "How a key is sent", "schema": { "type": "string", "const": "Bearer" } },
             "Allow": { "required": true, "description": "The methods of the path", "schema": { "type": "string" } },
@@ -226,8 +225,8 @@ fn shared() -> Map<String, Value> {
     }
 }
 
-/// The answer of a failure.
-fn response((status, _, description, (code, message)): &Failure) -> Value {
+/// The response for an error.
+fn response((status, _, description, (code, message)): &ErrorExample) -> Value {
     let others: &[&str] = match *status {
         "401" => &["WWW-Authenticate"],
         "405" => &["Allow"],
@@ -239,7 +238,7 @@ fn response((status, _, description, (code, message)): &Failure) -> Value {
     json!({ "description": description, "headers": headers(others), "content": { "application/json": content } })
 }
 
-/// The schemas, where those that only good answers use allow no further fields.
+/// The schemas, of which those that only successful answers use allow no further fields.
 fn closed(document: &Value, schemas: &Map<String, Value>) -> Value {
     let mut sent = BTreeSet::new();
     let mut answered = BTreeSet::new();
@@ -263,7 +262,7 @@ fn closed(document: &Value, schemas: &Map<String, Value>) -> Value {
     all.collect()
 }
 
-/// Adds the names of the schemas to which a part of the document refers, directly or through others.
+/// Collects the names of the schemas to which a part of the document refers, directly or indirectly.
 fn reach(part: &Value, schemas: &Map<String, Value>, names: &mut BTreeSet<String>) {
     match part {
         Value::Object(fields) => {
@@ -281,7 +280,7 @@ fn reach(part: &Value, schemas: &Map<String, Value>, names: &mut BTreeSet<String
     }
 }
 
-/// Allows an object, and the objects within it, no further fields.
+/// Disallows unknown fields in an object and the objects within it.
 fn close(schema: &mut Value) {
     if let Some(fields) = schema.as_object_mut() {
         if fields.get("type") == Some(&json!("object")) && !fields.contains_key("additionalProperties") {

@@ -1,22 +1,18 @@
-//! `/docs`: the document as a page to read and to try.
+//! `/docs`: the document as an interactive page.
 //!
-//! Two files of Swagger UI, compressed as the crate keeps them, between a page and a script of our own. The policy of
-//! the page forbids the browser to load or to send anything beyond this service, whatever the files may try.
-
-use std::sync::Arc;
-
-use axum::{
-    body::Body,
-    extract::{Path, rejection::PathRejection},
-    http::{
-        HeaderValue,
-        header::{CONTENT_ENCODING, CONTENT_SECURITY_POLICY, X_CONTENT_TYPE_OPTIONS},
-    },
-    response::Response,
-};
+//! Two files of Swagger UI, compressed as in the crate, with our own page and script. The page's content
+//! security policy forbids the browser to load from or send to anything but this service, whatever the files
+//! do.
 
 use super::{Error, sent};
 use crate::http::error::ApiError;
+use axum::body::Body;
+use axum::extract::Path;
+use axum::extract::rejection::PathRejection;
+use axum::http::HeaderValue;
+use axum::http::header::{CONTENT_ENCODING, CONTENT_SECURITY_POLICY, X_CONTENT_TYPE_OPTIONS};
+use axum::response::Response;
+use std::sync::Arc;
 
 /// Paths are relative, so that the page also works behind a proxy that adds a prefix.
 const PAGE: &str = r#"<!DOCTYPE html>
@@ -36,7 +32,7 @@ const PAGE: &str = r#"<!DOCTYPE html>
 </html>
 "#;
 
-/// Without a validator, which would send the document's address to somebody else.
+/// The validator is disabled: it would send the document's address to a third party.
 const START: &str = r##"SwaggerUIBundle({
   url: "openapi.json",
   dom_id: "#page",
@@ -47,7 +43,7 @@ const START: &str = r##"SwaggerUIBundle({
 });
 "##;
 
-/// What a browser may load for the page: files of this service, and the styles and images within them.
+/// What the page may load: files of this service, and the styles and images within them.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; \
                       img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; \
                       frame-ancestors 'none'";

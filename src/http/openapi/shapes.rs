@@ -1,20 +1,16 @@
-//! Schemas of what derived types do not tell: texts, wildcards, groups, calls.
+//! Schemas that cannot be derived: texts, wildcards, groups, calls.
 //!
-//! A value on the wire has more forms than its Rust type has variants, since clients of different ages write
-//! the same thing differently, and the decoders of `http::values` take them all. Each such form has a name in the
-//! document, and a type without values here stands for that name where a field is described.
+//! A value on the wire has more forms than its Rust type has variants, because clients of different ages
+//! write the same thing differently, and the decoders of `http::values` accept them all. Each form has a name
+//! in the document; a type without values represents it where a field is described.
 
-use utoipa::{
-    PartialSchema, ToSchema,
-    openapi::{
-        Ref, RefOr,
-        schema::{
-            AnyOfBuilder, ArrayBuilder, ArrayItems, ObjectBuilder, OneOfBuilder, Schema, SchemaType, Type,
-        },
-    },
+use utoipa::openapi::schema::{
+    AnyOfBuilder, ArrayBuilder, ArrayItems, ObjectBuilder, OneOfBuilder, Schema, SchemaType, Type,
 };
+use utoipa::openapi::{Ref, RefOr};
+use utoipa::{PartialSchema, ToSchema};
 
-/// Any text but one with a NUL, which no database takes.
+/// Any text without a NUL, which databases do not accept.
 const NO_NUL: &str = r"^[^\u0000]*$";
 
 /// Declares schemas: the name, and how it is built.
@@ -40,10 +36,10 @@ shapes! {
     /// A text without NUL.
     Text = text().description(Some("A text without a NUL character"));
 
-    /// A text with something in it.
+    /// A text that is not empty.
     Name = text().min_length(Some(1)).description(Some("A text that is not empty, without a NUL character"));
 
-    /// An argument of a pattern, in each form that clients write.
+    /// An argument of a pattern, in each form that clients send.
     ValuePattern = {
         let anything = object([("type", null().into()), ("id", null().into())], []);
         let id = ObjectBuilder::new()
@@ -64,7 +60,7 @@ shapes! {
     AnsweredValue = {
         let arg = |ty: ObjectBuilder, id: ObjectBuilder| object([("type", ty.into()), ("id", id.into())], ["type", "id"]);
         AnyOfBuilder::new()
-            .description(Some("A value, or a wildcard where every value, or every value of a type, would do"))
+            .description(Some("A value, or a wildcard for any value or any value of a type"))
             .item(arg(text(), text()).description(Some("A value")))
             .item(arg(text(), null()).description(Some("Any value of the type")))
             .item(arg(null(), null()).description(Some("Anything")))
@@ -82,9 +78,9 @@ shapes! {
             .item(group("deletes", "inserts", "FactPattern").title(Some("Deletes")))
     };
 
-    /// A predicate's name and the variables it is called with, as a pair.
+    /// A predicate's name and the variables of the call, as a pair.
     Call = ArrayBuilder::new()
-        .description(Some("A pair: a predicate's name, and the names of the variables it is called with"))
+        .description(Some("A pair: a predicate's name, and the names of the call's variables"))
         .prefix_items([Schema::Object(text().build()), Schema::Array(ArrayBuilder::new().items(ObjectBuilder::new().schema_type(Type::String)).build())])
         .items(ArrayItems::False)
         .min_items(Some(2))
@@ -92,7 +88,7 @@ shapes! {
 
     /// The body of any endpoint that answers with SQL.
     ExplainRequest = AnyOfBuilder::new()
-        .description(Some("The body of any of the endpoints that answer with SQL, told apart by its fields"))
+        .description(Some("The body of any endpoint that answers with SQL, recognized by its fields"))
         .item(Ref::from_schema_name("AuthorizeQueryRequest"))
         .item(Ref::from_schema_name("ListQueryRequest"))
         .item(Ref::from_schema_name("ActionsQueryRequest"))

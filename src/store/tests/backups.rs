@@ -1,19 +1,13 @@
 //! Snapshots and backups: of one moment, whole, and refused if they are not.
 
-use std::{
-    fs,
-    ops::ControlFlow,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, AtomicUsize, Ordering},
-    },
-};
-
-use rusqlite::Connection;
-use sha2::{Digest, Sha256};
-
 use super::*;
 use crate::store::{Access, Holdings, Snapshot, StoreError, restore};
+use rusqlite::Connection;
+use sha2::{Digest, Sha256};
+use std::fs;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 const FACTS: usize = 40;
 
@@ -116,7 +110,7 @@ async fn a_backup_holds_policies_and_keys_and_any_sqlite_opens_it() {
     assert_eq!(restored.policy(None).await.unwrap().unwrap().src, "one");
     assert_eq!(restored.verify_key(&key.text), Some(key.key));
     let again = Snapshot::open(&dir).unwrap().back_up(&file, false, |_, _| {}).unwrap_err();
-    assert!(again.to_string().ends_with("exists already"), "{again}");
+    assert!(again.to_string().ends_with("already exists"), "{again}");
 }
 
 #[tokio::test]

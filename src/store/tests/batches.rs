@@ -42,7 +42,7 @@ async fn a_batch_with_an_error_changes_nothing() {
         .apply(vec![delete(&[pattern("p", &["*"])]), insert(&[fact("new", &["T:a", "T:b"])]), insert(&[bad])])
         .await
         .unwrap_err();
-    assert!(matches!(error, StoreError::Invalid(_)), "{error}");
+    assert!(matches!(error, StoreError::NoArguments(_)), "{error}");
     assert_eq!(all(&store).await, ["p(T:kept)"]);
     assert_eq!(store.relations(), before, "no table of the failed batch is seen");
     assert_eq!(store.stats().await.unwrap().total, 1);

@@ -1,11 +1,10 @@
 //! What is on the disk, and what happens when it is not what it should be.
 
-use std::{fs, io::Write};
-
-use rusqlite::Connection;
-
 use super::*;
 use crate::store::StoreError;
+use rusqlite::Connection;
+use std::fs;
+use std::io::Write;
 
 #[tokio::test]
 async fn everything_survives_a_restart() {
@@ -171,8 +170,10 @@ async fn a_missing_table_is_found_at_the_start() {
     filled(dir.path()).await;
     Connection::open(dir.path().join("store.db")).unwrap().execute_batch("DROP TABLE f1").unwrap();
     let error = Store::open(dir.path(), &options()).unwrap_err();
-    let told =
-        format!("the store in `{}` is damaged: table `f1` is missing; put a backup", dir.path().display());
+    let told = format!(
+        "the store in `{}` is damaged: table `f1` is missing; restore a backup",
+        dir.path().display()
+    );
     assert!(error.to_string().starts_with(&told), "{error}");
 }
 
@@ -221,10 +222,10 @@ async fn a_store_that_was_there_does_not_begin_anew() {
     let database = dir.path().join("store.db");
     fs::write(&database, "").unwrap();
     let error = Store::open(dir.path(), &options()).unwrap_err();
-    assert!(error.to_string().contains("is damaged: `store.db` is empty; put a backup"), "{error}");
+    assert!(error.to_string().contains("is damaged: `store.db` is empty; restore a backup"), "{error}");
     fs::remove_file(&database).unwrap();
     let error = Store::open(dir.path(), &options()).unwrap_err();
-    assert!(error.to_string().contains("is damaged: `store.db` is missing; put a backup"), "{error}");
+    assert!(error.to_string().contains("is damaged: `store.db` is missing; restore a backup"), "{error}");
     assert!(!database.exists(), "looking makes no store");
 }
 

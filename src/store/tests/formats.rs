@@ -1,11 +1,9 @@
 //! Files that earlier releases wrote.
 
-use std::fs;
-
-use rusqlite::Connection;
-
 use super::*;
 use crate::store::Snapshot;
+use rusqlite::Connection;
+use std::fs;
 
 /// A store as the first format had it.
 const FIRST: &str = include_str!("format_1.sql");
@@ -63,7 +61,7 @@ fn first(dir: &Path, sql: &str) -> Vec<u8> {
 #[tokio::test]
 async fn a_fault_of_ours_in_a_migration_is_told_as_one_and_changes_nothing() {
     let dir = tempfile::tempdir().unwrap();
-    // No release leaves a table of a number that is still to come: it stands for a step of ours that fails in its midst.
+    // No release leaves a table of a number that is still to come: it represents a migration step that fails half-way.
     let before = first(dir.path(), "CREATE TABLE f7 (theirs)");
     let error = Store::open(dir.path(), &options()).unwrap_err();
     assert!(matches!(error, StoreError::NotMigrated { found: 1, .. }), "{error}");
@@ -72,7 +70,7 @@ async fn a_fault_of_ours_in_a_migration_is_told_as_one_and_changes_nothing() {
     let (start, end) =
         (format!("`{}` has format 1 of", file.display()), "go on with the earlier release, and report this");
     assert!(told.starts_with(&start) && told.ends_with(end), "{told}");
-    assert!(told.contains("table f7 already exists") && told.contains("a fault of Portcullis"), "{told}");
+    assert!(told.contains("table f7 already exists") && told.contains("a bug of Portcullis"), "{told}");
     assert!(!told.contains("damaged") && !told.contains("restore"), "{told}");
     assert_eq!(fs::read(&file).unwrap(), before, "the file is as it was");
     let files: Vec<_> = fs::read_dir(dir.path()).unwrap().map(|file| file.unwrap().file_name()).collect();

@@ -1,18 +1,18 @@
 //! What the store promises, from the outside.
 
-mod attempts;
+mod consistent_reads;
 mod backups;
 mod batches;
 mod files;
 mod formats;
+mod long_queue;
 mod reading;
 mod records;
-mod turns;
 mod values;
 
-use std::{path::Path, time::Duration};
-
 use super::{ArgPattern, Change, Fact, FactPattern, Store, StoreError, StoreOptions, Value};
+use std::path::Path;
+use std::time::Duration;
 
 fn options() -> StoreOptions {
     StoreOptions { readers: 2, query_time: Duration::from_secs(5), ..StoreOptions::default() }

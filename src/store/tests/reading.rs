@@ -1,17 +1,12 @@
 //! Readers beside the writer: what they see, when, and for how long.
 
-use std::{
-    borrow::Cow,
-    ops::ControlFlow,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
-    time::Instant,
-};
-
 use super::*;
 use crate::store::{FactReading, Param, StoredArg};
+use std::borrow::Cow;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
 
 const ENDLESS: &str = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) \
                        SELECT CAST(max(i) AS TEXT) FROM n";
@@ -113,7 +108,7 @@ async fn what_is_not_brief_begins_once_more_and_ends_at_the_same_limit() {
     // How the answer is, and how often it was begun.
     let brief = async |sql: &str| {
         let runs = Arc::new(AtomicU64::new(0));
-        let answer = store.whole(|attempt| {
+        let answer = store.consistently(|attempt| {
             let (runs, sql) = (Arc::clone(&runs), sql.to_owned());
             attempt.read_brief(move |reader| {
                 runs.fetch_add(1, Ordering::Relaxed);

@@ -1,9 +1,8 @@
 //! Policy versions and keys.
 
-use rusqlite::Connection;
-
 use super::*;
 use crate::store::{Access, StoreError};
+use rusqlite::Connection;
 
 #[tokio::test]
 async fn every_policy_version_is_kept_and_the_last_is_active() {
@@ -101,7 +100,7 @@ async fn an_environment_must_fit_into_a_key() {
     let store = memory();
     for environment in ["", "a_b", "a b", "ü", &"x".repeat(65)] {
         let error = store.create_key(environment.into(), "n".into(), Access::ReadWrite).await.unwrap_err();
-        assert!(matches!(error, StoreError::Invalid(_)), "{error}");
+        assert!(matches!(error, StoreError::EnvironmentName(_)), "{error}");
     }
     assert_eq!(store.keys(), []);
 }

@@ -1,7 +1,8 @@
 //! Random texts: accepted text reads as itself, for both parsers.
 
 use super::*;
-use crate::bindings::{lexer, token::Token};
+use crate::bindings::lexer;
+use crate::bindings::token::Token;
 
 /// A deterministic random number generator.
 struct Dice(u64);

@@ -24,6 +24,7 @@ use super::flatten::flatten;
 use super::formula::{Draft, Formula, Test, TestKind};
 use super::lower;
 use super::tables::Tables;
+use crate::builtin::{HAS_PERMISSION, HAS_RELATION, HAS_ROLE};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ir::{Polarity, PredId, Term, TypeId, VarId};
 use crate::limits;
@@ -35,11 +36,11 @@ use std::rc::Rc;
 /// Adds the rules of every block's shorthand.
 pub(super) fn desugar(tables: &mut Tables, blocks: &Blocks<'_>) {
     let predicates = BuiltIn {
-        role: tables.predicate("has_role", 3),
-        permission: tables.predicate("has_permission", 3),
-        relation: tables.predicate("has_relation", 3),
-        global_role: tables.predicate("has_role", 2),
-        global_permission: tables.predicate("has_permission", 2),
+        role: tables.predicate(HAS_ROLE, 3),
+        permission: tables.predicate(HAS_PERMISSION, 3),
+        relation: tables.predicate(HAS_RELATION, 3),
+        global_role: tables.predicate(HAS_ROLE, 2),
+        global_permission: tables.predicate(HAS_PERMISSION, 2),
     };
     let mut keywords = Keywords::default();
     for block in blocks.list.iter().chain(&blocks.global) {

@@ -1,6 +1,7 @@
 //! The argument types of `has_role`, `has_permission` and `has_relation`, from blocks, rules, typed calls and
 //! `declare`s.
 
+use crate::builtin::{HAS_PERMISSION, HAS_RELATION, HAS_ROLE};
 use crate::ir::{ConstId, LiteralKind, PredId, Rule, Signature, SignatureArg, Term, TypeId};
 use crate::resolve::blocks::Blocks;
 use crate::resolve::formula::term_types;
@@ -114,9 +115,9 @@ pub(super) fn literal(term: Term) -> Option<ConstId> {
 /// What the predicate's middle argument names, if blocks declare names for it.
 pub(super) fn noun(tables: &Tables, pred: PredId) -> Option<&'static str> {
     match tables.predicate_name(pred) {
-        "has_role" => Some("role"),
-        "has_permission" => Some("permission"),
-        "has_relation" => Some("relation"),
+        HAS_ROLE => Some("role"),
+        HAS_PERMISSION => Some("permission"),
+        HAS_RELATION => Some("relation"),
         _ => None,
     }
 }

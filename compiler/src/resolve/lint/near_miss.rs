@@ -3,14 +3,11 @@
 //! Only names at edit distance one count, and only if the predicate has no rules, `declare` or test facts of
 //! its own, which show that its name is intended.
 
+use crate::builtin::PREDICATES;
 use crate::diagnostic::{Code, Diagnostic, suggest};
 use crate::resolve::tables::Tables;
 use crate::syntax::ast::{Call, Item, Name, Policy, Setup};
 use rustc_hash::FxHashSet;
-
-/// The built-in predicates with their arities.
-const BUILT_IN: [(&str, &[usize]); 4] =
-    [("has_role", &[2, 3]), ("has_permission", &[2, 3]), ("has_relation", &[3]), ("allow", &[2, 3])];
 
 /// Reports each near miss once per name.
 pub(super) struct NearMisses {
@@ -49,8 +46,8 @@ impl NearMisses {
     pub(super) fn check(&mut self, tables: &mut Tables, call: &Call) {
         let (name, arity) = (&call.name, call.args.len());
         let text = name.value.as_str();
-        let near = suggest::one_slip(text, BUILT_IN.map(|(name, _)| name));
-        let exact = BUILT_IN.iter().find(|(built_in, _)| *built_in == text);
+        let near = suggest::one_slip(text, PREDICATES.map(|(name, _)| name));
+        let exact = PREDICATES.iter().find(|(built_in, _)| *built_in == text);
         let is_right = exact.is_some_and(|(_, arities)| arities.contains(&arity));
         if is_right || (exact.is_none() && near.is_none()) {
             return;

@@ -1,6 +1,7 @@
 //! Finds declared roles and relations that no rule reads, permissions that no rule grants, and rules that can
 //! never match.
 
+use crate::builtin::{HAS_PERMISSION, HAS_RELATION, HAS_ROLE};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ir::{ConstId, LiteralKind, PredId, Rule, Term, TypeId, VarType};
 use crate::resolve::blocks::{Blocks, Kind};
@@ -18,9 +19,9 @@ pub(super) fn unused_terms(tables: &mut Tables, blocks: &Blocks<'_>) {
         let is_global = block.ty == TypeId::FOREIGN;
         for (&name, declared) in &block.names {
             let (predicate, verb) = match declared.kind {
-                Kind::Role => ("has_role", "reads"),
-                Kind::Permission => ("has_permission", "uses"),
-                Kind::Relation(_) => ("has_relation", "reads"),
+                Kind::Role => (HAS_ROLE, "reads"),
+                Kind::Permission => (HAS_PERMISSION, "uses"),
+                Kind::Relation(_) => (HAS_RELATION, "reads"),
             };
             let arity = if is_global { 2 } else { 3 };
             let is_used = |ty| used.contains(tables, (predicate, arity), name, ty);
@@ -56,9 +57,9 @@ struct Types {
 impl Used {
     fn of(tables: &Tables) -> Self {
         let mut used = Self::default();
-        let roles = [2, 3].map(|arity| tables.find_predicate("has_role", arity));
-        let permissions = [2, 3].map(|arity| tables.find_predicate("has_permission", arity));
-        let relations = [tables.find_predicate("has_relation", 3)];
+        let roles = [2, 3].map(|arity| tables.find_predicate(HAS_ROLE, arity));
+        let permissions = [2, 3].map(|arity| tables.find_predicate(HAS_PERMISSION, arity));
+        let relations = [tables.find_predicate(HAS_RELATION, 3)];
         // The implied `allow` reads every permission, so it does not count as a use.
         for rule in tables.rules.iter().filter(|rule| rule.span != Span::default()) {
             if permissions.contains(&Some(rule.head)) {

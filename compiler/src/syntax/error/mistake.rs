@@ -6,6 +6,7 @@
 use super::excerpt;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::limits;
+use crate::primitive::{Primitive, is_boolean};
 use crate::source::Span;
 use crate::syntax::lexer;
 use crate::syntax::lexer::unescape;
@@ -76,19 +77,20 @@ pub(in crate::syntax) fn matched_literal(literal: &str, span: Span) -> Diagnosti
 
 /// The wrong kind of value in an object literal.
 pub(in crate::syntax) fn object_id(ty: &str, found: &str, span: Span) -> Diagnostic {
-    let wanted = match ty {
-        "Integer" => "a number",
-        "Boolean" => "`true` or `false`",
-        _ => "a string",
+    let primitive = Primitive::named(ty);
+    let wanted = match primitive {
+        Some(Primitive::Integer) => "a number",
+        Some(Primitive::Boolean) => "`true` or `false`",
+        Some(Primitive::String) | None => "a string",
     };
     let title = format!("`{}{{…}}` needs {wanted}, found `{}`", excerpt(ty), excerpt(found));
     let label = format!("{wanted} is expected here");
     let diagnostic = Diagnostic::new(Code::MalformedObject, title, span, label);
     let inner = found.trim_matches('"');
-    let replacement = match ty {
-        "Integer" => inner.parse::<i64>().ok().map(|number| number.to_string()),
-        "Boolean" => matches!(inner, "true" | "false").then(|| inner.to_owned()),
-        _ => (!found.starts_with('"')).then(|| quoted(found)),
+    let replacement = match primitive {
+        Some(Primitive::Integer) => inner.parse::<i64>().ok().map(|number| number.to_string()),
+        Some(Primitive::Boolean) => is_boolean(inner).then(|| inner.to_owned()),
+        Some(Primitive::String) | None => (!found.starts_with('"')).then(|| quoted(found)),
     };
     match replacement {
         Some(text) => diagnostic.with_fix(format!("write {wanted}"), span, text),

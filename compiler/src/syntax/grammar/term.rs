@@ -3,6 +3,7 @@
 use super::recover::{Run, position};
 use super::{Parse, Source, name};
 use crate::limits;
+use crate::primitive::Primitive;
 use crate::syntax::ast::{Call, Name, Param, Spanned, Term};
 use crate::syntax::error::{Failure, Label, mistake};
 use crate::syntax::lexer::integer_text;
@@ -79,10 +80,10 @@ fn checked_id(
     id: Name,
     source: Source<'_>,
 ) -> (Spanned<String>, Option<crate::diagnostic::Diagnostic>) {
-    let fits = match ty.value.as_str() {
-        "Integer" => kind == Kind::Integer,
-        "Boolean" => matches!(kind, Kind::True | Kind::False),
-        _ => kind == Kind::String,
+    let fits = match Primitive::named(&ty.value) {
+        Some(Primitive::Integer) => kind == Kind::Integer,
+        Some(Primitive::Boolean) => matches!(kind, Kind::True | Kind::False),
+        Some(Primitive::String) | None => kind == Kind::String,
     };
     let written = source.snippet(id.span);
     let wrong = (!fits).then(|| mistake::object_id(&ty.value, written, id.span));

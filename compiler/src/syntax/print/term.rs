@@ -1,5 +1,6 @@
 //! Prints terms, calls and strings.
 
+use crate::primitive::Primitive;
 use crate::syntax::ast::{Call, Param, Short, Spanned, Term};
 use crate::syntax::token::Kind;
 
@@ -23,9 +24,9 @@ pub(super) fn term(term: &Spanned<Term>) -> String {
         Term::String(text) => quoted(text),
         Term::Integer(number) => number.to_string(),
         Term::Boolean(value) => value.to_string(),
-        Term::Object { ty, id } => match ty.value.as_str() {
-            "Integer" | "Boolean" => format!("{}{{{}}}", ty.value, id.value),
-            _ => format!("{}{{{}}}", ty.value, quoted(&id.value)),
+        Term::Object { ty, id } => match Primitive::named(&ty.value) {
+            Some(Primitive::Integer | Primitive::Boolean) => format!("{}{{{}}}", ty.value, id.value),
+            Some(Primitive::String) | None => format!("{}{{{}}}", ty.value, quoted(&id.value)),
         },
         Term::CurrentUnixTime => Kind::Now.text().to_owned(),
         Term::Variable(name) => name.clone(),

@@ -1,58 +1,62 @@
-//! Long questions take turns.
+//! The queue of long questions, fair between askers.
 //!
 //! ```text
-//! question ─▶ line of its asker ─▶ the askers' turns, one question each ─▶ a free reader ─▶ a thread that gives way
+//! question ─▶ its asker's line ─▶ the lines in turn, one question each ─▶ free reader ─▶ low-priority thread
 //! ```
 //!
-//! Whoever asks more does not get more: each asker has a line of its own, and a reader that becomes free takes the first
-//! question of the asker who has waited longest since a turn. No asker has all readers, so that the next one finds a
-//! reader free however long the questions of the first take. Where too many wait, the longest line loses its last.
+//! Asking more does not get an asker more: each asker has its own line, and a free reader takes the first
+//! question of the asker who has waited longest since its last turn. No asker gets all readers, so a second
+//! one finds a reader free however slow the questions of the first are. If too many questions wait, the
+//! longest line loses its last one.
 //!
-//! Each question that finds a reader free gets a thread, which goes on with those that wait and then ends. Starting one
-//! takes some ten microseconds, and a question that comes here more than a thousand.
+//! Each question that finds a free reader gets a thread, which continues with the waiting questions and then
+//! ends. Starting a thread takes about ten microseconds, and a long question takes more than a thousand.
 
-use std::{collections::VecDeque, sync::Arc, thread, time::Duration};
-
-use parking_lot::{Condvar, Mutex};
-
-use super::{error::StoreError, reader::Reader, writer};
+use super::error::StoreError;
+use super::reader::Reader;
+use super::writer;
 use crate::share::Asker;
+use parking_lot::{Condvar, Mutex};
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
 
-/// Questions that may wait: half of the requests that may be at work, unless the settings say otherwise. Who waits here asks
-/// nothing else meanwhile, which costs less than refusing it over and over.
+/// How many questions may wait: half of the concurrent requests with default settings. A request that waits
+/// here asks nothing else meanwhile, which is cheaper than refusing it again and again.
 const MOST_WAITING: usize = 256;
 
 /// The name of the threads.
 const THREAD: &str = "store-question";
 
-/// How long closing waits for questions to notice that they have ended: many times what one takes for that.
-const PATIENCE: Duration = Duration::from_secs(1);
+/// How long closing waits for cancelled questions: many times what one needs to stop.
+const CLOSE_TIME: Duration = Duration::from_secs(1);
 
-/// What is done with a reader.
-pub(super) type Job = Box<dyn FnOnce(&Reader) + Send>;
+/// A question as a closure over a reader.
+pub(super) type Task = Box<dyn FnOnce(&Reader) + Send>;
 
-/// The readers of long questions, and who waits for them.
+/// The readers for long questions, and the questions that wait for them.
 #[derive(Clone, Debug)]
-pub(super) struct Turns {
-    shared: Arc<Shared>,
+pub(super) struct LongQueue {
+    shared: Arc<QueueState>,
 }
 
 #[derive(Debug)]
-struct Shared {
-    state: Mutex<State>,
-    /// Told when a reader comes back.
+struct QueueState {
+    state: Mutex<Lines>,
+    /// Notified when a reader is returned.
     back: Condvar,
-    /// Whether the threads leave the processors to others first.
+    /// Whether the threads have a low priority.
     gives_way: bool,
 }
 
 #[derive(Debug)]
-struct State {
+struct Lines {
     free: Vec<Reader>,
     n_readers: usize,
-    /// Everybody who waits or whose questions run; whose turn is next stands first.
+    /// The askers with waiting or running questions, the next to have a turn first.
     lines: VecDeque<Line>,
-    /// Questions so far, which numbers them.
+    /// How many questions there were, which numbers them.
     n_asked: u64,
     is_closed: bool,
 }
@@ -61,7 +65,7 @@ struct State {
 struct Line {
     asker: Asker,
     n_running: usize,
-    waiting: VecDeque<(u64, Job)>,
+    waiting: VecDeque<(u64, Task)>,
 }
 
 impl std::fmt::Debug for Line {
@@ -72,32 +76,33 @@ impl std::fmt::Debug for Line {
     }
 }
 
-/// A place in a line, which is given up when this is dropped.
+/// A place in a line; dropping it leaves the line.
 #[derive(Debug)]
-pub(super) struct Place {
-    turns: Turns,
+pub(super) struct QueuePlace {
+    turns: LongQueue,
     number: u64,
 }
 
-/// A question that has its reader.
-struct Turn {
-    turns: Turns,
+/// A running question with its reader.
+struct Lease {
+    turns: LongQueue,
     asker: Asker,
-    /// `None` once it is given back.
+    /// `None` once it is returned.
     reader: Option<Reader>,
 }
 
-impl Turns {
-    /// Takes the readers.
+impl LongQueue {
+    /// A queue for these readers.
     pub(super) fn new(free: Vec<Reader>, gives_way: bool) -> Self {
         let n_readers = free.len();
-        let state = State { free, n_readers, lines: VecDeque::new(), n_asked: 0, is_closed: false };
+        let state = Lines { free, n_readers, lines: VecDeque::new(), n_asked: 0, is_closed: false };
         let (state, back) = (Mutex::new(state), Condvar::new());
-        Self { shared: Arc::new(Shared { state, back, gives_way }) }
+        Self { shared: Arc::new(QueueState { state, back, gives_way }) }
     }
 
-    /// Queues a job. One that is dropped without a turn has lost its place to another asker's, or the store closes.
-    pub(super) fn queue(&self, asker: Asker, job: Job) -> Result<Place, StoreError> {
+    /// Queues a task. A task that is dropped without running was shed for another asker's, or the store is
+    /// closing.
+    pub(super) fn queue(&self, asker: Asker, job: Task) -> Result<QueuePlace, StoreError> {
         let (number, lost, next) = {
             let mut state = self.shared.state.lock();
             if state.is_closed {
@@ -107,25 +112,26 @@ impl Turns {
             let number = state.n_asked;
             state.wait(asker, number, job);
             let next = state.next();
-            // What is dropped may be the last to hold this very store: not while the state is locked.
+            // Drop it after unlocking: it may hold the last handle of this store.
             (number, state.shed(), next)
         };
         drop(lost);
         if let Some((asker, reader, job)) = next {
-            let turn = Turn { turns: self.clone(), asker, reader: Some(reader) };
+            let turn = Lease { turns: self.clone(), asker, reader: Some(reader) };
             let thread = thread::Builder::new().name(THREAD.into()).spawn(move || turn.serve(job));
-            thread.map_err(|error| StoreError::Io(format!("no thread for a question: {error}")))?;
+            thread
+                .map_err(|error| StoreError::Io(format!("cannot start a thread for a question: {error}")))?;
         }
-        Ok(Place { turns: self.clone(), number })
+        Ok(QueuePlace { turns: self.clone(), number })
     }
 
-    /// Questions that run, and that wait.
+    /// How many questions are running and waiting.
     pub(super) fn usage(&self) -> (usize, usize) {
         let state = self.shared.state.lock();
         (state.lines.iter().map(|line| line.n_running).sum(), state.n_waiting())
     }
 
-    /// Lets nobody wait any more, and waits for the readers that are lent, whose questions were ended.
+    /// Drops all waiting questions, and waits for the lent readers, whose questions were cancelled.
     pub(super) fn close(&self) {
         let (free, waiting) = {
             let mut state = self.shared.state.lock();
@@ -135,22 +141,22 @@ impl Turns {
             (std::mem::take(&mut state.free), waiting)
         };
         drop((free, waiting));
-        // A question may hold the last handle of its store.
+        // This thread may itself run a question, if that holds the last handle of the store.
         let n_own = usize::from(thread::current().name() == Some(THREAD));
         let mut state = self.shared.state.lock();
         let is_lent =
-            |state: &mut State| state.lines.iter().map(|line| line.n_running).sum::<usize>() > n_own;
-        self.shared.back.wait_while_for(&mut state, is_lent, PATIENCE);
+            |state: &mut Lines| state.lines.iter().map(|line| line.n_running).sum::<usize>() > n_own;
+        self.shared.back.wait_while_for(&mut state, is_lent, CLOSE_TIME);
     }
 }
 
-impl State {
+impl Lines {
     fn n_waiting(&self) -> usize {
         self.lines.iter().map(|line| line.waiting.len()).sum()
     }
 
-    /// Puts a job into the line of its asker, who comes last if there was none.
-    fn wait(&mut self, asker: Asker, number: u64, job: Job) {
+    /// Adds a task to its asker's line; a new line is added at the end.
+    fn wait(&mut self, asker: Asker, number: u64, job: Task) {
         if let Some(line) = self.lines.iter_mut().find(|line| line.asker == asker) {
             line.waiting.push_back((number, job));
         } else {
@@ -159,8 +165,8 @@ impl State {
         }
     }
 
-    /// The next question that can be asked, with its reader.
-    fn next(&mut self) -> Option<(Asker, Reader, Job)> {
+    /// The next question that can run, with its reader.
+    fn next(&mut self) -> Option<(Asker, Reader, Task)> {
         let most = self.n_readers.saturating_sub(1).max(1);
         let can_ask = |line: &Line| !line.waiting.is_empty() && line.n_running < most;
         let at = self.lines.iter().position(can_ask).filter(|_| !self.free.is_empty())?;
@@ -172,8 +178,8 @@ impl State {
         Some((asker, self.free.pop()?, first?.1))
     }
 
-    /// Takes the last question of the longest line, if too many wait.
-    fn shed(&mut self) -> Option<Job> {
+    /// Removes the last question of the longest line, if too many wait.
+    fn shed(&mut self) -> Option<Task> {
         if self.n_waiting() <= MOST_WAITING {
             return None;
         }
@@ -181,7 +187,7 @@ impl State {
         longest.waiting.pop_back().map(|(_, job)| job)
     }
 
-    /// Takes a reader back, unless the store has closed.
+    /// Takes a reader back; returns it if the store has closed.
     fn take_back(&mut self, asker: Asker, reader: Reader) -> Option<Reader> {
         if let Some(line) = self.lines.iter_mut().find(|line| line.asker == asker) {
             line.n_running = line.n_running.saturating_sub(1);
@@ -195,9 +201,9 @@ impl State {
     }
 }
 
-impl Turn {
-    /// Runs a job, and then those that wait.
-    fn serve(mut self, mut job: Job) {
+impl Lease {
+    /// Runs a task, and then the waiting ones.
+    fn serve(mut self, mut job: Task) {
         if self.turns.shared.gives_way {
             writer::give_way();
         }
@@ -215,8 +221,8 @@ impl Turn {
     }
 }
 
-impl Drop for Turn {
-    /// Only where no thread could be started the reader is still here.
+impl Drop for Lease {
+    /// The reader is still here only if the thread could not be started.
     fn drop(&mut self) {
         let Some(reader) = self.reader.take() else { return };
         let closed = self.turns.shared.state.lock().take_back(self.asker, reader);
@@ -224,7 +230,7 @@ impl Drop for Turn {
     }
 }
 
-impl Drop for Place {
+impl Drop for QueuePlace {
     fn drop(&mut self) {
         let left = {
             let mut state = self.turns.shared.state.lock();

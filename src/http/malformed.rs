@@ -1,19 +1,21 @@
-//! Requests that are no HTTP: what the protocol refuses by itself still gets a body with a message.
+//! Gives malformed HTTP requests a JSON error, as all errors have.
 //!
-//! hyper answers a head that it cannot read, or that is too large, before there is a request that could reach a
-//! handler, and its answer has no body. Clients read the `message` of every error without looking. So the connection looks at what
-//! it is to write: an answer without a body and without a request id, which every answer of ours has, is one of
-//! hyper's, the last one on its connection. It is replaced by one of the same status that says what was wrong.
+//! hyper itself answers a head that it cannot parse, or that is too large, before there is a request for a
+//! handler, and its answer has no body. But clients rely on the `message` of every error; a valid request
+//! with very long parameters also ends here (414). So the connection inspects what is written: an answer
+//! without a body and without a request id, which all other answers have, is one of hyper's, and the last on
+//! its connection. It is replaced by one with the same status and a message.
 
-use super::{code::ErrorCode, headers::RequestId};
+use super::code::ErrorCode;
+use super::headers::RequestId;
 
-/// What ends the head of an answer.
+/// The end of an answer's head.
 const END: &[u8] = b"\r\n\r\n";
 
-/// What is to be written instead, if the last answer in these bytes is one of hyper's own refusals.
+/// The replacement, if the last answer in these bytes is one of hyper's own.
 pub(super) fn instead_of(bytes: &[u8]) -> Option<Vec<u8>> {
     let head = bytes.strip_suffix(END)?;
-    // A head follows the body of the answer before it directly. No body of ours has a line break in this form.
+    // A head follows the previous answer's body directly. Bodies never contain this kind of line break.
     let start = head.windows(9).rposition(|window| window == b"HTTP/1.1 ")?;
     let (before, head) = head.split_at_checked(start)?;
     let head = std::str::from_utf8(head).ok()?;
@@ -31,7 +33,7 @@ pub(super) fn instead_of(bytes: &[u8]) -> Option<Vec<u8>> {
         _ => (ErrorCode::InvalidHttp, "the request is not valid HTTP"),
     };
     let id = RequestId::fresh();
-    tracing::debug!(id = id.as_str(), status, "refused what is no request");
+    tracing::debug!(id = id.as_str(), status, "refused a malformed request");
     let body = format!(r#"{{"message":"{message}","code":"{}"}}"#, code.as_str());
     let length = body.len();
     let mut answer = before.to_vec();

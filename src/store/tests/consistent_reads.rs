@@ -1,8 +1,8 @@
-//! Questions that are asked again while a writer makes relations.
-
-use std::{cell::Cell, time::Instant};
+//! Consistent reads while a writer adds relations.
 
 use super::*;
+use std::cell::Cell;
+use std::time::Instant;
 
 const LIMIT: Duration = Duration::from_millis(300);
 
@@ -22,7 +22,7 @@ fn is_over(asked: &Result<(), StoreError>) -> bool {
 async fn a_question_is_asked_until_no_relation_comes_meanwhile() {
     let store = hurried();
     let n = Cell::new(0);
-    let asked = store.whole(|attempt| {
+    let asked = store.consistently(|attempt| {
         let number = n.replace(n.get() + 1);
         let store = &store;
         async move {
@@ -40,7 +40,7 @@ async fn a_question_is_asked_until_no_relation_comes_meanwhile() {
 async fn a_writer_without_a_pause_cannot_keep_a_question_beyond_its_limit() {
     let store = hurried();
     let (n, start) = (Cell::new(0), Instant::now());
-    let asked = store.whole(|_| make_relation(&store, n.replace(n.get() + 1))).await;
+    let asked = store.consistently(|_| make_relation(&store, n.replace(n.get() + 1))).await;
     assert!(is_over(&asked));
     assert!(n.get() > 1, "it was asked again");
     assert!(start.elapsed() >= LIMIT, "and not given up before its limit");
@@ -54,14 +54,14 @@ async fn what_is_asked_again_has_what_is_left_of_the_time() {
         reader.decision("SELECT 1", &[])?;
     };
     let (n, began) = (Cell::new(0), Cell::new(None));
-    let asked = store.whole(|attempt| {
+    let asked = store.consistently(|attempt| {
         let (store, number, began) = (&store, n.replace(n.get() + 1), &began);
         async move {
             if number == 2 {
                 began.set(Some(start.elapsed()));
                 return attempt.read(endless).await;
             }
-            // What the first attempt takes is not counted.
+            // The time of the first attempt is not counted.
             tokio::time::sleep(LIMIT * 2 / 3).await;
             make_relation(store, number).await
         }

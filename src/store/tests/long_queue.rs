@@ -1,14 +1,11 @@
 //! Long questions beside each other, and brief ones beside them.
 
-use std::{
-    sync::{Arc, Mutex},
-    time::Instant,
-};
-
-use tokio::task::JoinHandle;
-
 use super::*;
-use crate::{share::Asker, store::Reader};
+use crate::share::Asker;
+use crate::store::Reader;
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
+use tokio::task::JoinHandle;
 
 const ENDLESS: &str =
     "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) = 0 FROM n";
