@@ -12,7 +12,7 @@ use std::path::Path;
 use std::process::{ChildStdin, Command, Stdio};
 
 /// Where the package installs the server and its tools.
-pub(crate) const PROGRAMS: &str = "/usr/lib/postgresql/15/bin";
+pub const PROGRAMS: &str = "/usr/lib/postgresql/15/bin";
 
 /// Makes a cluster, serves it and waits for the end of its input. It stands in the folder that `PLACE` names, where a
 /// socket's path is not long and every user may write. Its memory is bounded: a statement that
@@ -38,21 +38,21 @@ wait "$server" || true
 "#;
 
 /// A running server with a superuser `postgres` and a database of the same name.
-pub(crate) struct Cluster {
+pub struct Cluster {
     /// The folder with its socket.
-    pub(crate) folder: String,
+    pub folder: String,
     /// The server runs until this closes.
     _alive: ChildStdin,
 }
 
 impl Cluster {
     /// Starts a server with these settings, and returns when it takes connections.
-    pub(crate) fn start(settings: &[&str]) -> Result<Self, String> {
+    pub fn start(settings: &[&str]) -> Result<Self, String> {
         Self::start_in("/tmp", settings)
     }
 
     /// The same, with its data in a folder of its own inside this one.
-    pub(crate) fn start_in(place: &str, settings: &[&str]) -> Result<Self, String> {
+    pub fn start_in(place: &str, settings: &[&str]) -> Result<Self, String> {
         if !Path::new(PROGRAMS).join("postgres").exists() {
             return Err("PostgreSQL 15 is not installed: run scripts/setup".into());
         }

@@ -1,11 +1,11 @@
 //! What is asked about a random policy.
 //!
-//! In: a program made by [`generate`](super::generate), its words, and the guise of its ids. Out: every check over the
+//! In: a program made by [`generate`](super::generate), its words, and the spelling of its ids. Out: every check over the
 //! known ids and an unknown one, every list and list of actions, and patterns with every kind of variable, each with
 //! its text.
 
-use super::guise::Guise;
 use super::notation;
+use super::spelling::Spelling;
 use super::vocabulary::{Predicate, Vocabulary};
 use portcullis_compiler::ir::Program;
 use portcullis_compiler::question::Question;
@@ -90,7 +90,7 @@ const GENERAL: &[&str] = &[
 ];
 
 /// Every question that the policy can be asked, with its text.
-pub(crate) fn questions(program: &Program, words: &Vocabulary, guise: Guise) -> Vec<(String, Question)> {
+pub fn questions(program: &Program, words: &Vocabulary, spelling: Spelling) -> Vec<(String, Question)> {
     let types: Vec<&str> = words.resources().map(|block| block.name).collect();
     let mut resources: Vec<String> = Vec::new();
     for (at, ty) in types.iter().enumerate() {
@@ -112,7 +112,7 @@ pub(crate) fn questions(program: &Program, words: &Vocabulary, guise: Guise) -> 
     if !words.is_fixed {
         texts.extend(words.predicates.iter().flat_map(about));
     }
-    let asked = texts.into_iter().map(|text| guise.question(&notation::question(&text).unwrap()));
+    let asked = texts.into_iter().map(|text| spelling.question(&notation::question(&text).unwrap()));
     asked
         .filter(|question| is_known(program, question))
         .map(|asked| (notation::written(&asked), asked))

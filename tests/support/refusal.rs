@@ -9,15 +9,15 @@ use std::ops::Deref;
 
 /// What an asker is told instead of an answer; reads as its message.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Told {
+pub struct Told {
     /// What kind of refusal it is; `None` for a fault of ours and for what is wrong with a request.
-    pub(crate) kind: Option<Kind>,
+    pub kind: Option<Kind>,
     message: String,
 }
 
 /// A kind of refusal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub enum Kind {
     /// The policy has no such predicate.
     UnknownPredicate,
     /// A rule only tests a variable whose values are asked for.
@@ -41,25 +41,25 @@ pub(crate) enum Kind {
 impl Kind {
     /// Whether one statement is not enough for a question. Facts of one signature may stand in several places, and
     /// each is read by each rule.
-    pub(crate) fn is_too_large(self) -> bool {
+    pub fn is_too_large(self) -> bool {
         matches!(self, Self::Alternatives | Self::Readings)
     }
 }
 
 impl Told {
     /// A refusal of a question.
-    pub(crate) fn refused(question: &Question, refusal: Refusal) -> Self {
+    pub fn refused(question: &Question, refusal: Refusal) -> Self {
         let kind = Some(kind(&refusal));
         Self { kind, message: question.refused(refusal).message }
     }
 
     /// A fault of ours.
-    pub(crate) fn fault(message: impl fmt::Display) -> Self {
+    pub fn fault(message: impl fmt::Display) -> Self {
         Self { kind: None, message: format!("{FAULT}{message}") }
     }
 
     /// The message.
-    pub(crate) fn into_message(self) -> String {
+    pub fn into_message(self) -> String {
         self.message
     }
 }
@@ -108,7 +108,7 @@ impl fmt::Display for Told {
 }
 
 /// The kind of a refusal.
-pub(crate) fn kind(refusal: &Refusal) -> Kind {
+pub fn kind(refusal: &Refusal) -> Kind {
     match refusal {
         Refusal::NotEnumerable { .. } => Kind::NotEnumerable,
         Refusal::Untyped { .. } => Kind::Untyped,

@@ -9,7 +9,7 @@
 //! are what they are, whatever the type of their column.
 
 use super::kind::{Ids, Kind};
-use crate::support::notation::{Fact, Value};
+use crate::notation::{Fact, Value};
 use portcullis_compiler::Dialect;
 use portcullis_compiler::ir::Program;
 use portcullis_compiler::question::{Domain, Question};
