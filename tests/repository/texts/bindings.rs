@@ -6,7 +6,7 @@ use portcullis_compiler::bindings::{Bindings, BindingsError, parse};
 use std::sync::LazyLock;
 
 const WANTED: Wanted =
-    Wanted { files: &[".yaml", ".yml"], blocks: &["bindings", "yaml"], corpus: "tests/fuzz/corpus/bindings" };
+    Wanted { files: &[".yaml", ".yml"], blocks: &["bindings", "yaml"], target: "bindings" };
 
 /// The documents that bind something, with their bindings.
 static DOCUMENTS: LazyLock<Vec<(Found, Bindings)>> = LazyLock::new(|| {

@@ -1,7 +1,7 @@
 //! A fix that is offered can be applied: what is left parses and resolves, or has the other findings only.
 //!
-//! The findings are those of the pages of `fixtures/diagnostics`, and of a slip in every token of the policies of the
-//! repository. What a help shows as code is read, too.
+//! The findings are those of the pages of `fixtures/diagnostics`, and of a slip in every token of the
+//! policies of the repository. What a help shows as code is read, too.
 
 use super::none;
 use super::pieces::Pieces;
@@ -33,8 +33,8 @@ fn shown(text: &str, findings: &[Diagnostic]) -> String {
     render_all(&SourceMap::new("policy.polar", text), findings)
 }
 
-/// Applies each fix by itself: what it was offered for is gone, and there are fewer findings than before. Another
-/// mistake of the text may show itself differently.
+/// Applies each fix by itself: what it was offered for is gone, and there are fewer findings than before.
+/// Another mistake of the text may show itself differently.
 fn complaints(place: &str, text: &str, findings: &[Diagnostic]) -> Vec<String> {
     let wrong = |found: &Diagnostic| {
         let mended = fixed(text, found.fix.as_ref()?);
@@ -84,7 +84,7 @@ fn fixes_of_the_texts_of_the_repository() {
     none(&wrong);
 }
 
-/// What somebody may have written in place of a token.
+/// What may be written in place of a token.
 fn slips(token: &str) -> Vec<String> {
     let inner = token.trim_matches('"');
     let is_name =

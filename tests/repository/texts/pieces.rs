@@ -40,7 +40,7 @@ impl<'a> Pieces<'a> {
         text + self.end
     }
 
-    /// The policy with other space: of what stands in between, and the tokens beside it, if there are any.
+    /// The policy with other space between its tokens, chosen from the old space and the tokens around it.
     pub(crate) fn spaced(&self, mut space: impl FnMut(&str, Option<&str>, Option<&str>) -> String) -> String {
         let mut text = String::new();
         let mut last = None;

@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 
 /// Where policies are.
 pub(crate) const WANTED: Wanted =
-    Wanted { files: &[".polar"], blocks: &["policy", "polar"], corpus: "tests/fuzz/corpus/policy" };
+    Wanted { files: &[".polar"], blocks: &["policy", "polar"], target: "policy" };
 
 /// The longest policy that is tried.
 const LONGEST: usize = 100_000;

@@ -1,5 +1,6 @@
 //! Every text of the repository that may be a policy or a data-bindings document.
 
+use portcullis_testkit::fuzz::corpus;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -29,8 +30,8 @@ pub(crate) struct Wanted {
     pub(crate) files: &'static [&'static str],
     /// The words behind ```` ``` ````.
     pub(crate) blocks: &'static [&'static str],
-    /// The folder of the fuzzer's corpus.
-    pub(crate) corpus: &'static str,
+    /// The target of the fuzzer whose inputs are such texts.
+    pub(crate) target: &'static str,
 }
 
 /// Every text of this kind, each once.
@@ -40,8 +41,7 @@ pub(crate) fn texts(wanted: &Wanted) -> Vec<Found> {
     for path in files(root) {
         let place = path.strip_prefix(root).unwrap().to_str().unwrap().to_owned();
         let name = path.file_name().unwrap().to_str().unwrap();
-        let holds = if place.starts_with(wanted.corpus) || wanted.files.iter().any(|end| name.ends_with(end))
-        {
+        let holds = if wanted.files.iter().any(|end| name.ends_with(end)) {
             Holds::Whole
         } else if [".md"].iter().any(|end| name.ends_with(end)) {
             Holds::Markdown
@@ -50,8 +50,7 @@ pub(crate) fn texts(wanted: &Wanted) -> Vec<Found> {
         } else {
             continue;
         };
-        // The fuzzer keeps texts that are none, too.
-        let Ok(text) = fs::read_to_string(&path) else { continue };
+        let text = fs::read_to_string(&path).unwrap();
         let texts = match holds {
             Holds::Whole => vec![text],
             Holds::Markdown => blocks(&text, wanted.blocks),
@@ -60,12 +59,17 @@ pub(crate) fn texts(wanted: &Wanted) -> Vec<Found> {
         let is_certain = !matches!(holds, Holds::Strings);
         found.extend(texts.into_iter().map(|text| Found { place: place.clone(), text, is_certain }));
     }
+    for (name, data) in corpus::inputs(wanted.target) {
+        // The fuzzer keeps bytes that are not a text, too.
+        let Ok(text) = String::from_utf8(data) else { continue };
+        found.push(Found { place: format!("tests/fuzz/corpus/{name}"), text, is_certain: true });
+    }
     found.sort_by(|a, b| (&a.text, !a.is_certain, &a.place).cmp(&(&b.text, !b.is_certain, &b.place)));
     found.dedup_by(|a, b| a.text == b.text);
     found
 }
 
-/// Every file that somebody wrote.
+/// Every file that a person wrote.
 fn files(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).unwrap() {

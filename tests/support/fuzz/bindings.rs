@@ -1,9 +1,9 @@
 //! Any text as a data-bindings document, as a bound query, or as the column of a filter.
 //!
-//! An input that begins with `postgresql> ` or `sqlite> ` is a query in an otherwise good document for that database;
-//! one that begins with `column> ` is what a filter looks at; any other is a document. Whatever is accepted is used: each
-//! form of SQL over it must be one statement for a parser, and good SQL for SQLite if its queries are. A bound query that
-//! was read prints as one that reads as the same.
+//! An input that begins with `postgresql> ` or `sqlite> ` is a query in an otherwise good document for that
+//! database; one that begins with `column> ` is what a filter looks at; any other is a document. What is
+//! accepted is used: each form of SQL over it must be one statement for a parser, and good SQL for SQLite if
+//! its queries are. A bound query that was read prints as one that reads as the same.
 
 use super::world::{RUNTIME, furnished, unless_refused};
 use portcullis::engine::{Engine, EvaluateQuery, EvaluateVar, LocalMode, LocalQuestion, LocalRequest, Value};

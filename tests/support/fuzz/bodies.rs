@@ -1,8 +1,9 @@
 //! Any request: method, path, headers and body, straight into the router.
 //!
-//! An input is a request as text: `POST /api/list`, lines with headers, an empty line, the body. The key and the type of
-//! the body are added unless a header says otherwise. Every answer must be one that the service's own OpenAPI document has
-//! for that endpoint, with an id, and every error JSON with a message. A single request is never a reason to be busy.
+//! An input is a request as text: `POST /api/list`, lines with headers, an empty line, the body. The key and
+//! the type of the body are added unless a header says otherwise. Every answer must be one that the service's
+//! own OpenAPI document has for that endpoint, with an id, and every error JSON with a message. A single
+//! request is never a reason to be busy.
 
 use super::world::{RUNTIME, furnished};
 use axum::Router;
@@ -21,7 +22,7 @@ type Documented = BTreeMap<String, BTreeMap<Method, Vec<u16>>>;
 
 static DOCUMENTED: LazyLock<Documented> = LazyLock::new(|| RUNTIME.block_on(documented()));
 
-/// A service that nobody has changed, if there is one.
+/// An unchanged service, if there is one.
 static SERVICE: Mutex<Option<Router>> = Mutex::new(None);
 
 /// Sends a request and holds the answer against the document.

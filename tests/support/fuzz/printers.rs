@@ -1,10 +1,10 @@
-//! Any text in every place where a text of a user's can stand: as a literal, as a name, as an id, a type, a predicate, an
-//! action, a variable or a column.
+//! Any text in every place where a text of a user's can stand: as a literal, as a name, as an id, a type, a
+//! predicate, an action, a variable or a column.
 //!
-//! What is printed must be the statement that is printed for a harmless text, with this text in the harmless one's places
-//! and nowhere else, as the tokenizer of that database reads it; a parser of that database must read it as one query and
-//! print the same again. SQLite must run it and give the same text back. Beside that the engine is asked, with answers
-//! that are known.
+//! What is printed must be the statement that is printed for a harmless text, with this text in the harmless
+//! one's places and nowhere else, as the tokenizer of that database reads it; a parser of that database must
+//! read it as one query and print the same again. SQLite must run it and give the same text back. The engine
+//! is asked as well, with answers that are known.
 
 use super::world::{POLICY, RUNTIME, settings, unless_refused};
 use crate::reparse;
@@ -26,13 +26,13 @@ use std::sync::LazyLock;
 /// A text that no statement holds otherwise.
 const HARMLESS: &str = "Harmless";
 
-/// Bytes of an id that a fact may have beside the longest type here.
+/// Bytes of an id that a fact may have with the longest type here.
 const MOST_ID: usize = 384 - "Folder".len();
 
 static PROGRAM: LazyLock<Program> =
     LazyLock::new(|| check(&SourceMap::new("fuzz.polar", POLICY)).program.expect("the policy is good"));
 
-/// An engine without a fact: whatever it allows comes from the request.
+/// An engine without a fact: what it allows comes from the request.
 static ENGINE: LazyLock<Engine> = LazyLock::new(|| {
     RUNTIME.block_on(async {
         let engine = Engine::in_memory(settings()).await.expect("an engine");

@@ -1,8 +1,8 @@
-//! Any text as the policy of a service, with questions about whatever it declares.
+//! Any text as the policy of a service, with questions about what it declares.
 //!
-//! A policy that is accepted answers: facts of every kind that it takes are stored, its actors are asked what they may do
-//! to its resources, its predicates are asked for all that they hold of. Answers must agree with each other, and each
-//! question must have SQL for every database that a parser of that database reads.
+//! A policy that is accepted answers: facts of every kind that it takes are stored, its actors are asked what
+//! they may do to its resources, its predicates are asked for all that they hold of. Answers must agree with
+//! each other, and each question must have SQL for every database that a parser of that database reads.
 
 use super::world::{RUNTIME, settings, unless_refused};
 use crate::reparse;

@@ -66,7 +66,7 @@ fn facts() -> Vec<Fact> {
     ]
 }
 
-/// The answer, or `None` if the asker is refused; everything else is a fault of ours.
+/// The answer, or `None` if the asker is refused; everything else is a bug.
 #[track_caller]
 pub(crate) fn unless_refused<T>(answer: Result<T, EngineError>) -> Option<T> {
     match answer {
