@@ -1,8 +1,9 @@
 //! Runs the official clients, as they come from their registries, against a real server and a real database.
 //!
-//! One trial a version of a client. Each gets servers of its own on free ports, a fresh database with the tables of
-//! `tests/clients/schema.sql`, and runs as a process that finds them in its environment. What it prints is shown
-//! if it fails. `tests/clients/README.md` tells how a suite is built, and how to run one by hand.
+//! One trial a version of a client. Each gets servers of its own on free ports, a fresh database with the
+//! tables of `tests/clients/schema.sql`, and runs as a process that finds them in its environment. What it
+//! prints is shown if it fails. `tests/clients/README.md` says how a suite is built, and how to run one by
+//! hand.
 //!
 //! ```text
 //! cargo test --test clients -- node_2_6_0       one client
@@ -105,7 +106,8 @@ fn installed_python(folder: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("target/venv").join(folder)
 }
 
-/// Whether the packages that were installed are those that are asked for now: setup leaves a copy of the list.
+/// Whether the packages that were installed are those that are asked for now: setup leaves a copy of the
+/// list.
 fn is_installed(asked: &Path, installed: &Path) -> Result<(), String> {
     let read = |path: &Path| fs::read(path).map_err(|error| format!("{}: {error}", path.display()));
     match read(installed) {

@@ -1,9 +1,9 @@
 //! Runs every literate fixture: one test for each heading of each page under `fixtures/conformance`.
 //!
-//! What a heading says must come out of the oracle, of the engine over stored facts in every way to ask, of the
-//! engine with all facts in the request, of the statements on SQLite and on PostgreSQL, and of a real server
-//! over HTTP; and the ways must agree with each other: a list holds exactly what single checks allow. `sql:`
-//! lines are snapshots under `snapshots/sql`.
+//! What a heading says must come out of the oracle, of the engine over stored facts in every way to ask, of
+//! the engine with all facts in the request, of the statements on SQLite and on PostgreSQL, and of a real
+//! server over HTTP; and the ways must agree with each other: a list holds exactly what single checks allow.
+//! `sql:` lines are snapshots under `snapshots/sql`.
 //!
 //! ```text
 //! cargo test --test language -- conformance::recursion       only the pages of one topic
@@ -34,7 +34,7 @@ pub(crate) fn trials() -> Vec<Trial> {
     pages::trials("conformance", |_| true, |page, case| Run::of(page, case).finish())
 }
 
-/// One heading on its way through everybody who can answer.
+/// One heading, on its way through every engine.
 struct Run<'c> {
     page: &'c Page,
     case: &'c Case,
@@ -66,7 +66,8 @@ impl<'c> Run<'c> {
         self.complaints.push(format!("{what}\n  expected {expected}\n  {who}: {found}"));
     }
 
-    /// The program, if the policy is accepted; the policy's own tests are judged by the oracle and the engine.
+    /// The program, if the policy is accepted; the policy's own tests are judged by the oracle and the
+    /// engine.
     fn upload(&mut self) -> Option<Program> {
         let expected = self.case.upload.clone().unwrap_or(Expected::Is(()));
         let checked = policy::program(&self.case.policy);

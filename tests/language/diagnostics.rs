@@ -1,9 +1,9 @@
 //! Each page of `fixtures/diagnostics` documents one code, and is a test of it.
 //!
 //! A page shows a policy that fails, what is said about it, and a policy that does not. Here the failing
-//! policy is checked, and what is said must be on the page, character for character; the other policy
-//! must compile. `UPDATE_FIXTURES=1 cargo test --test language -- diagnostics::` writes what is said into the pages; a
-//! person reads it before it is committed. Every code has a page, and every page a code.
+//! policy is checked, and what is said must be on the page, character for character; the other policy must
+//! compile. `UPDATE_FIXTURES=1 cargo test --test language -- diagnostics::` writes what is said into the
+//! pages; a person reads it before it is committed. Every code has a page, and every page a code.
 //!
 //! A line of a policy that ends in `# × 1000` stands for as many lines, `%` in it for their number.
 

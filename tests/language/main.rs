@@ -1,5 +1,5 @@
-//! The pages of `fixtures`: one trial for each heading of a conformance page, asked of the service and of local checks, and
-//! one for each page of a mistake.
+//! The pages of `fixtures`: one trial for each heading of a conformance page, asked of the service and of
+//! local checks, and one for each page of a mistake.
 //!
 //! ```text
 //! cargo test --test language -- recursion             the pages of one topic

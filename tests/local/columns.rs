@@ -39,7 +39,7 @@ fn readers(dialect: Dialect, ty: &str, rows: &str, told: &str) -> (Service, Call
 
 const UUID: &str = "018f3c2e-7b1a-7c3d-9e4f-0123456789ab";
 
-/// Without `sql_types` a number or a UUID takes the column's type, as it would in a statement that somebody
+/// Without `sql_types` a number or a UUID takes the column's type, as it would in a statement that a person
 /// writes by hand. Where the column's type has no such value, the database says so; no other id fails.
 #[test]
 fn an_untyped_id_fails_only_where_the_column_has_no_such_form() {
@@ -87,7 +87,7 @@ fn an_untyped_id_fails_only_where_the_column_has_no_such_form() {
     }
 }
 
-/// Numbers beside UUIDs are of no column but one of text.
+/// Numbers next to UUIDs fit a column of text only.
 #[test]
 fn stored_ids_of_two_forms_fail_on_no_column() {
     let policy = POLICY;
@@ -201,7 +201,7 @@ fn an_integer_may_be_bound_to_text_that_is_none() {
     }
 }
 
-/// A filter over the integer itself is not NULL either, whatever the column holds.
+/// A filter over the integer itself is not NULL either, for any value of the column.
 #[test]
 fn a_filter_over_integers_is_never_null() {
     let policy = "small(n: Integer) if n < 10; big(n: Integer) if not n < 10;";

@@ -14,7 +14,7 @@ has_permission(u: User, "see", r: Repository) if reaches(u, r);
 has_permission(u: User, "hide", r: Repository) if not reaches(u, r);
 "#;
 
-/// `cyd` is the boss of whoever watches, has one of those as a friend, and watches what is public.
+/// `cyd` is the boss of those who watch, has one of those as a friend, and watches what is public.
 const DOCUMENT: &str = "
 facts:
   has_relation(User:_, boss, User:cyd):

@@ -1,9 +1,9 @@
-//! What `sql_types` says of a column never changes an answer: each declaration beside each type of column.
+//! What `sql_types` says of a column never changes an answer: each declaration with each type of column.
 //!
-//! A column holds some ids and the store knows others: short and wide numbers, UUIDs, words, and texts that some type takes
-//! for another. One user may read what is stored, another is banned from it, a third may read below it. The answer is
-//! that of the texts. Where a declaration contradicts the column, PostgreSQL may refuse the statement instead;
-//! SQLite, which finds no statement wrong, must still be right.
+//! A column holds some ids and the store knows others: short and wide numbers, UUIDs, words, and texts that
+//! some type takes for another. One user may read what is stored, another is banned from it, a third may read
+//! below it. The answer is that of the texts. Where a declaration contradicts the column, PostgreSQL may
+//! refuse the statement instead; SQLite, which finds no statement wrong, must still be right.
 
 use super::service::{Service, column};
 use portcullis_compiler::Dialect;
@@ -119,7 +119,7 @@ const SQLITE: &[Held] = &[
     ("TEXT COLLATE RTRIM", &["5", "hr"], WRITTEN),
 ];
 
-/// Of the users one in so many is asked about for a declaration beside a column, another for each; and all at once.
+/// For a declaration and a column, one in so many users is asked about, another for each; and all at once.
 const STEP: usize = 6;
 
 #[test]

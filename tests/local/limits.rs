@@ -52,7 +52,7 @@ fn ten_thousand_values_and_no_more() {
     assert_eq!(column(&caller(Dialect::Postgresql), &sql), "true");
 }
 
-/// The text is what the question needs; the store may hold whatever else it likes.
+/// The text is what the question needs; the store may hold more.
 #[test]
 fn the_text_does_not_grow_with_other_facts() {
     let service = Service::usual();
@@ -92,8 +92,8 @@ fn twelve_roles_are_a_short_text() {
     }
 }
 
-/// A policy with so many ways to read a node, each by a mark on one that it leads to, and the document that binds all of
-/// it. No query is plain, so each is read by its name.
+/// A policy with so many ways to read a node, each by a mark on one that it leads to, and the document that
+/// binds all of it. No query is plain, so each is read by its name.
 fn marks(ways: usize) -> (String, String) {
     let policy = "actor User {}
 resource Node { permissions = [\"read\"]; }
@@ -113,8 +113,8 @@ leads(a: Node, b: Node) if link(a, c) and leads(c, b);
     (policy.to_owned() + &rules.concat(), document.to_owned() + &queries.concat())
 }
 
-/// SQLite copies a table wherever it is read, and refuses a statement of which too much becomes. What is returned runs;
-/// what would not is refused before.
+/// SQLite copies a table wherever it is read, and refuses a statement of which too much becomes. What is
+/// returned runs; what would not is refused before.
 #[test]
 fn sqlite_takes_each_text() {
     let caller = Caller::new(Dialect::Sqlite).unwrap();

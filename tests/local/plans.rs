@@ -1,9 +1,9 @@
 //! The plans of local checks on PostgreSQL: no table is read from end to end that an expert does not read so.
 //!
-//! The questions, the expert's queries and the tables are those of `cargo bench --bench local`, with fewer rows,
-//! but enough of each kind that the planner takes the same indexes as at full size. Whatever it looks at is
-//! fixed, so that its choice is the same each time: the rows come from a seed, statistics from all of them and
-//! not from a sample. Our plans are kept under `snapshots/plans`, for a person to read when one changes.
+//! The questions, the expert's queries and the tables are those of `cargo bench --bench local`, with fewer
+//! rows, but enough of each kind that the planner takes the same indexes as at full size. What it looks at is
+//! fixed, so that its choice is the same each time: the rows come from a seed, statistics from all of them
+//! and not from a sample. Our plans are kept under `snapshots/plans`, for a person to read when one changes.
 
 use portcullis_testkit::expert::database::Database;
 use portcullis_testkit::expert::questions::Question;

@@ -108,7 +108,8 @@ fn a_cast_column_beside_a_type() {
     }
 }
 
-/// PostgreSQL compares and recurses over texts of one collation only, and nobody tells us which a column has.
+/// PostgreSQL compares and recurses over texts of one collation only, and the document does not say which a
+/// column has.
 #[test]
 fn another_collation_is_refused_until_the_query_names_the_default() {
     const FOLDERS: &str = r#"

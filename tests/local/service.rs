@@ -1,4 +1,4 @@
-//! A service with a policy, stored facts and a document, beside the databases that the document is about.
+//! A service with a policy, stored facts and a document, with the databases that the document is about.
 
 use portcullis::engine::{LocalExplanation, LocalQuestion};
 use portcullis_compiler::Dialect;

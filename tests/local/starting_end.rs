@@ -1,4 +1,5 @@
-//! Stored facts that decide of the caller's rows: how much of them stands in a text, and from which end they are read.
+//! Stored facts that decide of the caller's rows: how much of them stands in a text, and from which end they
+//! are read.
 
 use super::service::{Service, column, facts, rows};
 use portcullis_compiler::Dialect;
@@ -117,7 +118,7 @@ has_role(Group:staff, \"editor\", Folder:1)\nin_group(User:bob, Group:staff)\nha
     assert_eq!(ask("allow(User:ada, String:?, Doc:1)", Way::Actions), "edit read");
     assert_eq!(ask("allow(User:ada, \"edit\", Doc:?)", Way::List), "1");
     assert_eq!(ask("allow(User:eve, \"read\", Doc:1)", Way::Authorize), "false");
-    // Whoever sees all of them is too much from either end.
+    // A user who sees all of them is too much from either end.
     for way in [Way::Authorize, Way::Select] {
         let message = service.refusal("allow(User:root, \"read\", Doc:1)", way, "");
         assert!(message.contains("has_relation") && message.contains("10000"), "{message}");

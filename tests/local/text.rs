@@ -1,4 +1,4 @@
-//! What no text may hold, whatever is asked.
+//! What the text of no statement may hold.
 
 use super::service::{DOCUMENT, FACTS, POLICY, Service};
 use portcullis_compiler::Dialect;
@@ -80,7 +80,8 @@ pub(super) fn faults(sql: &str) -> Vec<String> {
     faults
 }
 
-/// The literals of a bound query are the caller's, and the statement is ours: nobody who runs it shall think of what is in them.
+/// The literals of a bound query are the caller's, and the statement is printed by the compiler: running it
+/// must not depend on what is in them.
 #[test]
 fn the_texts_of_a_bound_query_are_spelled_as_ours() {
     let document = DOCUMENT
@@ -177,7 +178,7 @@ fn what_the_store_knows_of_others_is_not_in_the_text() {
     for (question, way) in QUESTIONS.into_iter().filter(|(question, _)| question.contains("User:ada")) {
         let sql = service.sql(question, way, "t.id");
         for secret in ["'bob'", "'cyd'", "404", "'root'", "'top'"] {
-            assert!(!sql.contains(secret), "{question} tells {secret}\n{sql}");
+            assert!(!sql.contains(secret), "{question} reveals {secret}\n{sql}");
         }
     }
     // What a role reaches is asked of the tables, not of those of another organization.

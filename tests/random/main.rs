@@ -1,5 +1,5 @@
-//! Random inputs: policies that every engine must answer as the oracle does (`differential`), policies whose answers must
-//! agree with each other (`metamorphic`), and the inputs that fuzzing has kept (`fuzz`).
+//! Random inputs: policies that every engine must answer as the oracle does (`differential`), policies whose
+//! answers must agree with each other (`metamorphic`), and the inputs that fuzzing has kept (`fuzz`).
 
 mod differential;
 mod fuzz;

@@ -1,8 +1,9 @@
-//! What must not change an answer, and how answers must hang together, whatever the right answer is.
+//! What must not change an answer, and how answers must agree with each other, without knowing the right one.
 //!
-//! The policies, facts and questions are those of the differential test, and no oracle is asked: each test compares
-//! what the service says with what it says elsewhere. The seeds are fixed, so a run is the same everywhere. What is
-//! refused on one side shows nothing, so each test counts what it compared, and fails if that is too little.
+//! The policies, facts and questions are those of the differential test, and no oracle is asked: each test
+//! compares what the service says with what it says elsewhere. The seeds are fixed, so a run is the same
+//! everywhere. What is refused on one side shows nothing, so each test counts what it compared, and fails if
+//! that is too little.
 
 #![expect(clippy::panic, reason = "a test binary; a panic is the failure")]
 
@@ -87,14 +88,14 @@ struct Compared {
 }
 
 impl Compared {
-    /// Counts a comparison; `is_telling` if something is granted or found, so that a service that denies all of it
-    /// does not look right.
+    /// Counts a comparison; `is_telling` if something is granted or found, so that a service that denies all
+    /// of it does not look right.
     fn count(&self, is_telling: bool) {
         self.answers.set(self.answers.get() + 1);
         self.telling.set(self.telling.get() + usize::from(is_telling));
     }
 
-    /// The answer, or `None` if there is a refusal, which is counted; whatever is neither is an error.
+    /// The answer, or `None` if there is a refusal, which is counted; anything else is an error.
     fn answer<'o>(&self, found: &'o Outcome) -> Result<Option<&'o Answer>, String> {
         match found {
             Expected::Is(answer) => Ok(Some(answer)),

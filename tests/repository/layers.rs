@@ -1,4 +1,4 @@
-//! The walls of the house, as `compiler/ARCHITECTURE.md` draws them, held by a look at the source text.
+//! The layers that `compiler/ARCHITECTURE.md` describes, enforced by reading the source text.
 //!
 //! Every test prints all its offenders at once, as `file:line: what is wrong`. Comments do not count, and
 //! neither do the unit tests at the end of a file, except where a test says otherwise.
@@ -82,7 +82,8 @@ const PLACES: &[(&str, &[&str])] = &[
     ("sqlparser", &["compiler/src/sql/", "compiler/src/bindings/reader.rs"]),
     // Of the compiler the store knows how values are written, no more.
     ("portcullis_compiler", &["src/engine/", "src/cli/", "src/store/value.rs"]),
-    // The service's own store, and the one command that looks at a caller's database, each driver in one file.
+    // The service's own store, and the one command that looks at a caller's database, each driver in one
+    // file.
     ("rusqlite", &["src/store/", "src/cli/bindings/sqlite.rs"]),
     ("tokio_postgres", &["src/cli/bindings/postgresql.rs"]),
     ("csv::", &["src/cli/facts/table.rs"]),
@@ -95,8 +96,8 @@ const PLACES: &[(&str, &[&str])] = &[
     ("utoipa_axum", &["src/http/"]),
     ("utoipa_swagger_ui", &["src/http/openapi/page.rs"]),
     ("governor", &["src/http/rate.rs"]),
-    // Secrets are compared in constant time: digests of keys by the one type that has no `==`, tags of pages by `hmac`.
-    // Everybody else digests what is no secret: a policy, a backup, a file that is imported.
+    // Secrets are compared in constant time: digests of keys by the one type that has no `==`, tags of pages
+    // by `hmac`. All others digest what is no secret: a policy, a backup, a file that is imported.
     ("subtle", &["src/store/digest.rs"]),
     ("hmac", &["src/http/page.rs"]),
     (
@@ -109,7 +110,7 @@ const PLACES: &[(&str, &[&str])] = &[
             "src/cli/facts/input.rs",
         ],
     ),
-    // Settings of ours, and what the programs of a caller's database read.
+    // The settings, and what the programs of a caller's database read.
     ("std::env", &["src/config.rs", "src/cli/bindings/libpq.rs"]),
     ("toml::de", &["src/config/file.rs"]),
     ("prometheus", &["src/http/metrics/"]),
@@ -352,7 +353,7 @@ fn the_compiler_only_computes() {
     none(&offenders, "the compiler turns text into text, the same each time");
 }
 
-/// sqlparser's printer does not escape, so what is quoted is made beside the tests that know about it.
+/// sqlparser's printer does not escape, so quoted text is made next to the tests that know about it.
 #[test]
 fn text_becomes_sql_in_one_place() {
     let quoted = [
@@ -491,7 +492,7 @@ fn every_snapshot_is_asked_for_and_there() {
         format!("snapshots/plans/{}.snap", words.collect::<Vec<_>>().join("-"))
     }));
     let there: BTreeSet<String> = files("snapshots", &[""]).into_iter().map(|file| file.path).collect();
-    let orphans = there.difference(&asked).map(|path| format!("{path}: nobody asks for it"));
+    let orphans = there.difference(&asked).map(|path| format!("{path}: no page or test asks for it"));
     let missing = asked.difference(&there).map(|path| format!("{path}: is missing"));
     none(&orphans.chain(missing).collect::<Vec<_>>(), "snapshots and `sql:` lines belong together");
 }

@@ -1,14 +1,15 @@
 //! The pages tell the truth: what `compiler/ARCHITECTURE.md` and `README.md` show is what the program prints.
 //!
-//! A comment on such a page names a question, and the block below it must hold what the program prints for the last
-//! policy above it, with the last data bindings and facts above it:
+//! A comment on such a page names a question, and the block below it must hold what the program prints for
+//! the last policy above it, with the last data bindings and facts above it:
 //!
-//! - `explain: QUESTION | DIALECT | STAGE` is one stage of `portcullis explain`; instead of a dialect it may name the
-//!   column of a filter;
+//! - `explain: QUESTION | DIALECT | STAGE` is one stage of `portcullis explain`; instead of a dialect it may
+//!   name the column of a filter;
 //! - `compile: QUESTION | OPTIONS` is the output of `portcullis compile`.
 //!
-//! With `UPDATE_FIXTURES=1 cargo test --test repository -- pages::` the blocks are written anew; a person reads them.
-//! The policies of all pages pass their own tests, and the files that pages name or link to exist.
+//! With `UPDATE_FIXTURES=1 cargo test --test repository -- pages::` the blocks are written anew; a person
+//! reads them. The policies of all pages pass their own tests, and the files that pages name or link to
+//! exist.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a page that cannot be read fails the test")]
 

@@ -1,7 +1,8 @@
-//! The OpenAPI document: valid, true, and kept by the server whatever it is sent.
+//! The OpenAPI document: valid, true, and kept by the server for every request.
 //!
 //! Two tools that know nothing of this service judge it. One reads the document; the other makes thousands of
-//! requests of it, good ones and bad ones, and holds every answer against it. Both are installed by `scripts/setup`.
+//! requests of it, good ones and bad ones, and holds every answer against it. Both are installed by
+//! `scripts/setup`.
 #![expect(
     clippy::unwrap_used,
     clippy::indexing_slicing,
@@ -183,7 +184,8 @@ fn hold_against_document(chosen: &[&str], n_examples: u32) {
             "--max-examples",
             &n_examples.to_string(),
         ])
-        // Whether a fact or a question is good depends on the policy, which no schema tells: 400 is no fault then.
+        // Whether a fact or a question is good depends on the policy, which no schema says: 400 is right
+        // then.
         .args(["--exclude-checks", "positive_data_acceptance"])
         .args(["--generation-database", "none", "--continue-on-failure", "--warnings", "off", "--no-color"])
         .args(chosen)

@@ -1,8 +1,8 @@
 //! Shorthand written out as rules in full, as the language's table has it.
 //!
 //! In: a policy as [`generate`](super::generate) lays it out, with plain ids, and its words. Out: the same
-//! policy, with a rule in full in place of each shorthand line. No code of the compiler is used here: it is the table
-//! once more.
+//! policy, with a rule in full in place of each shorthand line. No code of the compiler is used here: it is
+//! the table once more.
 
 use super::vocabulary::{Block, Vocabulary};
 use std::fmt::Write;

@@ -1,10 +1,10 @@
 //! The active domain: the values over which the oracle grounds a program.
 //!
-//! In: a program, facts, the values that questions will mention, the clock. Out: every one of those
-//! values, the policy's literals, the neighbours of every known Integer, and two *fresh* ids of each
-//! concrete type and of one type that the policy does not mention. Whatever holds for a fresh id holds for
-//! any id nobody stored: that is how a wildcard is exact here. (Two, not one: `x != y` over unconstrained
-//! variables has answers only if two unknown values exist.)
+//! In: a program, facts, the values that questions will mention, the clock. Out: every one of those values,
+//! the policy's literals, the neighbours of every known Integer, and two *fresh* ids of each concrete type
+//! and of one type that the policy does not mention. What holds for a fresh id holds for any id that is not
+//! stored: that is how a wildcard is exact here. (Two, not one: `x != y` over unconstrained variables has
+//! answers only if two unknown values exist.)
 
 use super::notation::{Cell, Fact, Value};
 use portcullis_compiler::ir::{CompareOp, Program, TypeId, VarType};

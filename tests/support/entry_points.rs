@@ -1,8 +1,9 @@
 //! Random entry points: `allow` with what else must hold, and above all what must not.
 //!
-//! A custom `allow` is where policies deny: a ban, a lock, an archive, before any permission is asked for. So its guards
-//! are asked of every action, resource and actor at once, about relations that the permissions read as well, and in
-//! most of these rules a negation stands first. Nothing refers to `allow`, so any of it may be negated.
+//! A custom `allow` is where policies deny: a ban, a lock, an archive, before any permission is asked for. So
+//! its guards are asked of every action, resource and actor at once, about relations that the permissions
+//! read as well, and in most of these rules a negation stands first. Nothing refers to `allow`, so any of it
+//! may be negated.
 
 use super::generate::Choices;
 use super::shorthand;
@@ -45,7 +46,7 @@ fn rule(words: &Vocabulary, choices: &mut Choices<'_>) -> String {
     format!("{head} if {};", guards.join(" and "))
 }
 
-/// A condition beside a permission, most of them negations; `there` is a variable of its own.
+/// A condition next to a permission, most of them negations; `there` is a variable of its own.
 fn guard(words: &Vocabulary, about: &str, there: &str, choices: &mut Choices<'_>) -> String {
     let relation = |choices: &mut Choices<'_>| {
         let related = words.block(about).map_or_else(Vec::new, |block| words.related(block));

@@ -35,7 +35,7 @@ impl FactTables {
     /// Puts the facts where the layout says.
     pub fn of(program: &Program, facts: &[Fact], layout: Layout) -> Self {
         let mut groups: BTreeMap<Signature, BTreeSet<Vec<String>>> = BTreeMap::new();
-        // Nobody binds a table of a type that the policy does not know.
+        // A table of a type that the policy does not know cannot be bound.
         for fact in facts.iter().filter(|fact| fact.args.iter().all(|arg| program.type_id(&arg.ty).is_some()))
         {
             let constant =

@@ -2,13 +2,14 @@
 //!
 //! In: bytes that proptest made. Out: a [`Sample`]. Each rule and each fact is decoded from bytes of its own,
 //! one choice a byte, and choice 0 is always the simplest; so that fewer and smaller bytes are a smaller
-//! policy, and shrinking needs no code of ours. The words come from a [`Vocabulary`]: types of actors and resources
-//! (one may extend another), roles, permissions, relations of every kind, a global block, and predicates that are
-//! stored (`f0` …) or derived (`d0` …).
+//! policy, and shrinking needs no code. The words come from a [`Vocabulary`]: types of actors and resources
+//! (one may extend another), roles, permissions, relations of every kind, a global block, and predicates that
+//! are stored (`f0` …) or derived (`d0` …).
 //!
 //! A policy either has no negation, and then anything may refer to anything; or names are levels: a rule
 //! refers to its own level or lower ones, and negates only lower ones. So few policies have a cycle through
-//! negation, which would be refused. Its [entry point](super::entry_points) nothing refers to, so it may negate in either.
+//! negation, which would be refused. Its [entry point](super::entry_points) nothing refers to, so it may
+//! negate in either.
 
 use super::notation::{Fact, Value};
 use super::spelling::Spelling;
@@ -237,7 +238,8 @@ impl Frame<'_> {
         text
     }
 
-    /// For each block its first rules: most policies let roles lead to permissions, and chance alone seldom does.
+    /// For each block its first rules: most policies let roles lead to permissions, and chance alone seldom
+    /// does.
     fn wires(&self) -> Vec<Vec<String>> {
         let wires = |at: usize| -> &[&str] {
             let block = &self.words.blocks[at];

@@ -73,7 +73,7 @@ impl Hosted {
                 ("pattern", self.ask_pattern(question, pattern, context))
             }
             (_, _, _, Some(query)) => ("conjunction", self.ask_conjunction(question, query, context)),
-            (_, None, None, None) => panic!("nobody can ask {question:?}"),
+            (_, None, None, None) => panic!("there is no way to ask {question:?}"),
         }
     }
 
@@ -146,7 +146,8 @@ impl Hosted {
         RUNTIME.block_on(self.engine.explain_local(request)).map_err(Told::from)
     }
 
-    /// The same SQL. It must be what is printed for this question alone, whatever was asked before.
+    /// The same SQL. It must be what is printed for this question alone, independently of what was asked
+    /// before.
     pub fn local_alone(
         &self,
         bindings: &str,
@@ -238,7 +239,7 @@ fn conjunction(question: &Question) -> Option<EvaluateQuery> {
     })
 }
 
-/// How a refusal begins that is none: a fault of ours.
+/// How the message of a bug begins, which is not a refusal.
 pub const FAULT: &str = "a fault of the engine: ";
 
 fn outcome(result: Result<Answer, EngineError>) -> Outcome {

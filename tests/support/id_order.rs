@@ -1,5 +1,5 @@
-//! The order in which the service promises ids: numbers by their value, then other ids by their bytes, except that
-//! UUIDs stand behind those that begin with U+0001 and before all others.
+//! The order in which the service promises ids: numbers by their value, then other ids by their bytes, except
+//! that UUIDs stand behind those that begin with U+0001 and before all others.
 //!
 //! It is written down once more here, so that a change of the store's forms cannot change it unseen.
 

@@ -1,5 +1,5 @@
-//! What the tests and the benchmarks share: the oracle, the format of pages, the notation of facts and questions, random
-//! policies, databases, and one way each to start the program and a server inside a test.
+//! What the tests and the benchmarks share: the oracle, the format of pages, the notation of facts and
+//! questions, random policies, databases, and one way each to start the program and a server inside a test.
 //!
 //! | to | use |
 //! | --- | --- |

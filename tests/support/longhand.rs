@@ -332,7 +332,8 @@ impl Rule<'_> {
         format!("{}({})", lower.name, args.join(", "))
     }
 
-    /// A negation of something lower, over bound variables and, rarely, ones of its own: their names begin with `own`.
+    /// A negation of something lower, over bound variables and, rarely, ones of its own: their names begin
+    /// with `own`.
     fn negation(&self, level: usize, own: &str, choices: &mut Choices<'_>) -> String {
         let atom = |own: &str, choices: &mut Choices<'_>| {
             self.closed(Style::Layered, level.saturating_sub(1), own, choices)

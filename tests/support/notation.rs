@@ -141,7 +141,8 @@ pub fn question(text: &str) -> Result<Question, String> {
     }
 }
 
-/// Writes a question so that it can be read back; a variable that the author did not name stays without a name.
+/// Writes a question so that it can be read back; a variable that the author did not name stays without a
+/// name.
 pub fn written(question: &Question) -> String {
     let argument = |&number: &usize| {
         let QuestionVar { name, ty, domain } = &question.vars[number];

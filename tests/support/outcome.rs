@@ -1,4 +1,4 @@
-//! What came out of a question, whoever was asked.
+//! What came out of a question, from any engine.
 
 use super::fixture::{Answer, Expected};
 use super::notation::{Cell, Value};

@@ -15,7 +15,8 @@ pub struct Page {
     pub file: PathBuf,
 }
 
-/// A trial, its name begun by `suite`, for each heading that `is_tried`; a page that cannot be read is a trial that fails.
+/// A trial, its name begun by `suite`, for each heading that `is_tried`; a page that cannot be read is a
+/// trial that fails.
 pub fn trials(
     suite: &str,
     is_tried: impl Fn(&Case) -> bool,

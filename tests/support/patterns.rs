@@ -1,5 +1,6 @@
-//! Rules over random words that random choices would seldom make: roles that groups hand on, what containers hand on,
-//! recursion through predicates of one to five arguments, and what leads from those to roles and permissions.
+//! Rules over random words that random choices would seldom make: roles that groups hand on, what containers
+//! hand on, recursion through predicates of one to five arguments, and what leads from those to roles and
+//! permissions.
 
 use super::generate::{Choices, Style};
 use super::shorthand::fitting;

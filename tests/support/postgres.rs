@@ -1,6 +1,6 @@
 //! A private PostgreSQL, on which the tests run the statements that the compiler prints.
 //!
-//! One server a test process; the first who asks starts it.
+//! One server a test process; the first use starts it.
 
 use super::cluster::Cluster;
 use std::path::Path;
@@ -8,8 +8,8 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 use tokio::runtime::{Builder, Runtime};
 use tokio_postgres::{Client, Config, NoTls};
 
-/// Speaks to the server from the thread that waits for the answer: one that waits for another thread to read a
-/// socket spends more time on waking up than most statements take.
+/// Speaks to the server from the thread that waits for the answer: one that waits for another thread to read
+/// a socket spends more time on waking up than most statements take.
 pub static WIRE: LazyLock<Runtime> =
     LazyLock::new(|| Builder::new_current_thread().enable_all().build().unwrap());
 
@@ -23,7 +23,7 @@ static SERVER: LazyLock<Result<Server, String>> = LazyLock::new(Server::start);
 /// A running server.
 struct Server {
     config: Config,
-    /// Connections that nobody uses now.
+    /// Idle connections.
     idle: Mutex<Vec<Client>>,
     _cluster: Cluster,
 }

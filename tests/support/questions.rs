@@ -1,8 +1,8 @@
 //! What is asked about a random policy.
 //!
-//! In: a program made by [`generate`](super::generate), its words, and the spelling of its ids. Out: every check over the
-//! known ids and an unknown one, every list and list of actions, and patterns with every kind of variable, each with
-//! its text.
+//! In: a program made by [`generate`](super::generate), its words, and the spelling of its ids. Out: every
+//! check over the known ids and an unknown one, every list and list of actions, and patterns with every kind
+//! of variable, each with its text.
 
 use super::notation;
 use super::spelling::Spelling;
@@ -19,8 +19,8 @@ const ACTIONS: [&str; 4] = ["p0", "p1", "p2", "p3"];
 const MOST_IDS: usize = 2;
 const WHOLE_TYPES: usize = 1;
 
-/// Questions that are neither checks nor lists of the entry point, and some that are, about everybody: with the fixed
-/// words.
+/// Questions that are neither checks nor lists of the entry point, and some that are, about all users: with
+/// the fixed words.
 const PATTERNS: &[&str] = &[
     "allow(User:?, \"p0\", Doc:?)",
     "allow(User:?, \"p1\", Doc:a)",

@@ -1,4 +1,4 @@
-//! Refusals as the asker is told of them, and what kinds there are.
+//! Refusals as a client sees them, and what kinds there are.
 
 use super::hosted::FAULT;
 use portcullis::engine::EngineError;
@@ -10,7 +10,7 @@ use std::ops::Deref;
 /// What an asker is told instead of an answer; reads as its message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Told {
-    /// What kind of refusal it is; `None` for a fault of ours and for what is wrong with a request.
+    /// What kind of refusal it is; `None` for a bug and for what is wrong with a request.
     pub kind: Option<Kind>,
     message: String,
 }
@@ -39,8 +39,8 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Whether one statement is not enough for a question. Facts of one signature may stand in several places, and
-    /// each is read by each rule.
+    /// Whether one statement is not enough for a question. Facts of one signature may stand in several
+    /// places, and each is read by each rule.
     pub fn is_too_large(self) -> bool {
         matches!(self, Self::Alternatives | Self::Readings)
     }
@@ -53,7 +53,7 @@ impl Told {
         Self { kind, message: question.refused(refusal).message }
     }
 
-    /// A fault of ours.
+    /// A bug.
     pub fn fault(message: impl fmt::Display) -> Self {
         Self { kind: None, message: format!("{FAULT}{message}") }
     }

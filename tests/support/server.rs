@@ -146,7 +146,7 @@ impl Server {
         }
     }
 
-    /// Tells the server to stop, and returns before it has.
+    /// Asks the server to stop, and returns before it has.
     pub fn begin_stop(&mut self) {
         drop(self.stop.take());
     }

@@ -117,7 +117,8 @@ impl Body<'_> {
     }
 }
 
-/// A call of a predicate about `resource`, of this type, or about whatever there is; `actor` stands where a user may.
+/// A call of a predicate about `resource`, of this type, or about any resource; `actor` stands where a user
+/// may.
 pub fn fitting(words: &Vocabulary, ty: &str, choices: &mut Choices<'_>) -> String {
     let about: Vec<&Predicate> =
         words.predicates.iter().filter(|predicate| predicate.types.contains(&ty)).collect();

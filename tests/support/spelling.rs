@@ -1,8 +1,9 @@
 //! Ids and names that look alike, in the place of plain ones.
 //!
-//! In: a policy, values and questions over the plain ids `a`, `b`, `c`, `zz` and the plain names `r0`, `p0` ….
-//! Out: the same, with every plain text replaced by one that looks like a number, a UUID, a literal, or much
-//! like another of them. It is one to one for each type, so that it changes nothing but how ids are written.
+//! In: a policy, values and questions over the plain ids `a`, `b`, `c`, `zz` and the plain names `r0`, `p0`
+//! …. Out: the same, with every plain text replaced by one that looks like a number, a UUID, a literal, or
+//! much like another of them. It is one to one for each type, so that it changes nothing but how ids are
+//! written.
 
 use super::notation::{Value, quoted};
 use portcullis_compiler::question::{Domain, Question};
@@ -189,7 +190,8 @@ mod tests {
     use portcullis_compiler::compact::{Compact, compact};
     use std::collections::BTreeSet;
 
-    /// The short form is the one that the store has for the UUID; each row and each list of names has no text twice.
+    /// The short form is the one that the store has for the UUID; each row and each list of names has no text
+    /// twice.
     #[test]
     fn texts_that_look_alike_differ() {
         assert_eq!(compact(UUID), Compact::Text(SHORT.into()));

@@ -1,9 +1,9 @@
 //! What each database takes in one statement, as data, and how much of it a statement needs.
 //!
-//! The bounds were measured on the engines (SQLite 3.54, PostgreSQL 15); some are silent, as names that PostgreSQL cuts,
-//! and some belong to builds of SQLite with the usual settings, which the embedded one does not have. So running a
-//! statement does not show that it stays below them. A statement is measured by its tokens, level by level of its
-//! parentheses.
+//! The bounds were measured on the engines (SQLite 3.54, PostgreSQL 15); some are silent, as names that
+//! PostgreSQL cuts, and some belong to builds of SQLite with the usual settings, which the embedded one does
+//! not have. So running a statement does not show that it stays below them. A statement is measured by its
+//! tokens, level by level of its parentheses.
 
 use portcullis_compiler::Dialect;
 use rusqlite::Connection;
@@ -56,7 +56,8 @@ const SQLITE: Sizes = Sizes {
     cursors: 999,
 };
 
-/// PostgreSQL. It has no bound on tables, but plans a chain of them in the third power of their number: 3 s for 400.
+/// PostgreSQL. It has no bound on tables, but plans a chain of them in the third power of their number: 3 s
+/// for 400.
 const POSTGRESQL: Sizes = Sizes {
     bytes: 1_000_000,
     union_arms: 5_000,
@@ -198,8 +199,8 @@ pub fn check(sql: &str, dialect: Dialect) -> Result<(), String> {
     }
 }
 
-/// Whether SQLite counts as many cursors as the compiler, which it tells by what it refuses with a lower limit. What a
-/// view reads nobody knows but the database, and an expression may be too deep for a limit so low.
+/// Whether SQLite counts as many cursors as the compiler, seen from what it refuses with a lower limit. Only
+/// the database knows what a view reads, and an expression may be too deep for a limit so low.
 pub fn check_cursors(connection: &Connection, sql: &str) -> Result<(), String> {
     let Some(cursors) = portcullis_compiler::statement_size(sql).cursors else { return Ok(()) };
     let views = "SELECT count(*) FROM (SELECT type FROM sqlite_schema UNION ALL SELECT type FROM sqlite_temp_schema) WHERE type = 'view'";

@@ -137,7 +137,7 @@ impl<'p> Statements<'p> {
         asked
     }
 
-    /// Whether SQLite takes the statement for the service's own store, which nobody sees.
+    /// Whether SQLite takes the statement for the service's own store.
     fn fits_the_store(&self, question: &Question) -> Result<(), String> {
         let by_literal = self.has_literals().then_some(&self.by_literal);
         for placed in [&self.tables, &self.request].into_iter().chain(by_literal) {
@@ -334,7 +334,7 @@ fn is_list(question: &Question) -> bool {
     !one_of && matches!(wanted.as_slice(), [one] if one.ty.is_some())
 }
 
-/// A refusal is the compiler's alone; whatever the database refuses is a fault of ours.
+/// Only the compiler may refuse; what the database refuses is a bug.
 fn outcome(
     question: &Question,
     compiled: &Result<Statement, CompileError>,

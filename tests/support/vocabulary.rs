@@ -1,8 +1,9 @@
-//! The words of a random policy: its types with their roles, permissions and relations, and its own predicates.
+//! The words of a random policy: its types with their roles, permissions and relations, and its own
+//! predicates.
 //!
-//! Half of the policies have the fixed words, for which there are [fixed rules](super::longhand::template) of every
-//! kind of recursion. The others have words of their own: three to five types of resources with any relations between
-//! them, and predicates of up to five arguments. All words come from short lists, so that a
+//! Half of the policies have the fixed words, for which there are [fixed rules](super::longhand::template) of
+//! every kind of recursion. The others have words of their own: three to five types of resources with any
+//! relations between them, and predicates of up to five arguments. All words come from short lists, so that a
 //! [`Spelling`](super::spelling::Spelling) knows them.
 
 use super::generate::Choices;
@@ -91,8 +92,8 @@ const TO_RESOURCES: [&str; 5] = ["in0", "in1", "in2", "in3", "in4"];
 const STORED_NAMES: [&str; 9] = ["f0", "f1", "f2", "f3", "f4", "f5", "f6", "f7", "f8"];
 const DERIVED_NAMES: [&str; 7] = ["d0", "d1", "d2", "d3", "d4", "d5", "d6"];
 
-/// Which arguments the random predicates have: a letter each for a user, a group, three types of resources, and the
-/// primitive types. Stored ones first.
+/// Which arguments the random predicates have: a letter each for a user, a group, three types of resources,
+/// and the primitive types. Stored ones first.
 const STORED_SHAPES: [&[&str]; 9] = [
     &["ug"],
     &["a", "b"],

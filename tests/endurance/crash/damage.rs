@@ -1,5 +1,5 @@
-//! A file that is not what was written is found at the start, or by whoever reads the damaged part; nothing panics, and
-//! nothing is answered from what SQLite can see is wrong.
+//! A file that is not what was written is found at the start, or by the request that reads the damaged part;
+//! nothing panics, and nothing is answered from what SQLite can see is wrong.
 
 use super::writers::{Kind, Writer, held, policy};
 use portcullis::store::{Access, Change, Fact, FactPattern, Store, StoreError, StoreOptions, Value};
@@ -156,8 +156,8 @@ async fn damage_anywhere_in_the_file_is_noticed() {
     );
 }
 
-/// A log that is damaged anywhere is refused: what its frames do not show, the mark beside it does. A torn end after the
-/// last commit loses nothing and is served.
+/// A log that is damaged anywhere is refused: what its frames do not show, the mark next to it does. A torn
+/// end after the last commit loses nothing and is served.
 #[tokio::test]
 async fn a_log_without_its_middle_is_refused() {
     const BATCHES: usize = 40;

@@ -1,5 +1,5 @@
-//! A disk without space: writes are refused with a reason, nothing that was acknowledged is lost, questions are
-//! answered, and with space again all goes on.
+//! A disk without space: writes are refused with a reason, nothing that was acknowledged is lost, questions
+//! are answered, and with space again all goes on.
 
 use super::mounts::{fill, mount, with_own_mounts};
 use super::writers::{Kind, Writer, held, policy};
@@ -91,8 +91,8 @@ fn on_a_small_disk() {
     assert!(service.stop().contains("disk is full"), "the log says why");
 }
 
-/// A quota on the size of a file fails in the middle of a commit, other than a full disk: no write is taken until the
-/// store has been opened again.
+/// A quota on the size of a file fails in the middle of a commit, other than a full disk: no write is taken
+/// until the store has been opened again.
 #[test]
 fn at_the_limit_of_a_file() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,5 @@
-//! The program is killed at any moment, with writers on several connections, and started again over what it left.
+//! The program is killed at any moment, with writers on several connections, and started again over what it
+//! left.
 
 use super::new_keys::{Keys, make_keys};
 use super::writers::{Held, Kind, Writer, held, policy};
@@ -63,7 +64,7 @@ pub(crate) struct Watch {
     pub(crate) environments_asked: AtomicUsize,
 }
 
-/// How many rounds somebody wants, if anybody does.
+/// How many rounds are asked for, if a number is.
 pub(crate) fn rounds_asked() -> Option<usize> {
     std::env::var(ASKED).ok().map(|text| text.parse().unwrap())
 }

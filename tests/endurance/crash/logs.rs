@@ -1,5 +1,5 @@
-//! The program is killed under load, and its log, or another of its files, is lost before the next start: what was
-//! acknowledged is there, or the start is refused; it never goes on without it in silence.
+//! The program is killed under load, and its log, or another of its files, is lost before the next start:
+//! what was acknowledged is there, or the start is refused; it never goes on without it in silence.
 
 use super::kills::{Watch, rounds_asked, within, write};
 use super::writers::{Kind, Writer, held, policy};
@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 /// Rounds of `cargo test`: each way once, and the cut at three places.
 const ROUNDS: usize = 10;
 
-/// The environment that loses something, and one whose log is somebody else's.
+/// The environment that loses something, and one that gets the log of another.
 const HERE: &str = "0123456789";
 const THERE: &str = "b";
 
@@ -32,7 +32,7 @@ enum Way {
     Older,
     /// All files as they were some time before, but for the mark.
     AllOlder,
-    /// The file alone is there, as somebody copies it who knows no better.
+    /// The file alone is there, as if it had been copied without its log.
     Alone,
     /// Nothing.
     Kept,
@@ -139,7 +139,7 @@ fn a_log_that_is_lost_is_never_lost_in_silence() {
         lose(way, folder, &older);
         let is_served = match Program::spawn(folder, "d", &[]).answering() {
             Ok(mut service) => {
-                // Whatever went had not been acknowledged.
+                // What is gone had not been acknowledged.
                 writers[0].clone().settle(&held(&service.caller, &writers[0].key));
                 service.program.kill();
                 true
@@ -235,8 +235,8 @@ fn what_is_left_is_served_only_on_request() {
     Service::start(folder, &[]).stop();
 }
 
-/// While it serves, a file that goes is noticed within a second, and no write is acknowledged that the next start would
-/// not find.
+/// While it serves, a file that goes is noticed within a second, and no write is acknowledged that the next
+/// start would not find.
 #[test]
 fn files_that_go_while_it_serves_are_noticed() {
     for (name, replaced) in [
@@ -287,7 +287,7 @@ fn files_that_go_while_it_serves_are_noticed() {
     }
 }
 
-/// Nobody writes, and it is noticed all the same.
+/// It is noticed even if there are no writes.
 #[test]
 fn a_file_that_goes_while_nobody_writes_is_noticed_within_a_second() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,8 +1,8 @@
 //! The program is killed while it brings a file of the first format up to date.
 //!
-//! The former file or the new one is there after every kill, and nothing between: a start that is left alone ends with
-//! each fact once. Most of the time nothing has reached the disk when the kill comes; so half of the kills wait until
-//! the log grows, which it does when the new file is committed.
+//! The former file or the new one is there after every kill, and nothing between: a start that is left alone
+//! ends with each fact once. Most of the time nothing has reached the disk when the kill comes; so half of
+//! the kills wait until the log grows, which it does when the new file is committed.
 
 use super::kills::{rounds_asked, within};
 use portcullis_testkit::program::{Program, Service};

@@ -1,8 +1,8 @@
-//! What is kept when things end badly: a process that is killed, a disk that is full, a folder that cannot be written, a
-//! file that is damaged.
+//! What is kept when things end badly: a process that is killed, a disk that is full, a folder that cannot be
+//! written, a file that is damaged.
 //!
-//! What was acknowledged is whole and present, what was not is wholly there or not at all, and whoever starts the
-//! service over something that it cannot use is told what, where and what to do.
+//! What was acknowledged is whole and present, what was not is wholly there or not at all, and a
+//! service that cannot use what it finds says what, where and what to do.
 
 #![expect(
     clippy::unwrap_used,

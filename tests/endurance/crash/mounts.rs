@@ -5,14 +5,14 @@ use std::io::Write;
 use std::path::Path;
 use std::process::Command;
 
-/// Tells the process that its mounts are its own.
+/// Set in a process that has mounts of its own.
 const INSIDE: &str = "PORTCULLIS_CRASH_MOUNTS";
 
 /// How to get mounts of one's own, as root and as anybody else.
 const WAYS: [&[&str]; 2] = [&["--mount"], &["--user", "--map-root-user", "--mount"]];
 
-/// Runs a test of this binary with mounts of its own: `inside` is its body. Where nobody may mount anything, `instead`
-/// stands for it.
+/// Runs a test of this binary with mounts of its own: `inside` is its body. Where mounting is not allowed,
+/// `instead` runs.
 pub(crate) fn with_own_mounts(test: &str, inside: impl FnOnce(), instead: impl FnOnce()) {
     if std::env::var_os(INSIDE).is_some() {
         return inside();

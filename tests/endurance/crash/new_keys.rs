@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering::SeqCst;
 /// New environments that one folder is given; each costs every later start a little.
 const NEW_ENVIRONMENTS: usize = 12;
 
-/// Keys and whether they open; a revocation on which nobody answered says neither.
+/// Keys and whether they open; after a revocation without an answer either may be true.
 #[derive(Default)]
 pub(crate) struct Keys {
     pub(crate) known: BTreeMap<String, bool>,

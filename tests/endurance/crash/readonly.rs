@@ -1,4 +1,4 @@
-//! A folder or a file that cannot be written: whoever starts the service is told which, and a service that runs goes on
+//! A folder or a file that cannot be written: the start names it, and a service that runs goes on
 //! with what it has open.
 
 use super::mounts::{make_read_only, mount, with_own_mounts};
@@ -11,7 +11,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::path::Path;
 use std::process::Command;
 
-/// Somebody who is not root and owns nothing else.
+/// A user that is not root and owns nothing else.
 const NOBODY: u32 = 65_534;
 
 /// Starts a service that must not start; what it says.
@@ -55,7 +55,7 @@ fn on_a_read_only_disk() {
     assert!(code == Some(1) && err.contains("`d/0123456789/lock`: Read-only file system"), "{err}");
 }
 
-/// The program as somebody who may be refused something: root never is.
+/// The program as a user whose access can be refused: that of root never is.
 fn as_nobody(folder: &Path) -> Command {
     let mut command = portcullis(folder);
     if fs::metadata("/proc/self").unwrap().uid() == 0 {

@@ -1,8 +1,8 @@
 //! A process that is killed at any moment loses no acknowledged batch and leaves no half of one.
 //!
-//! The test starts itself as a child, which applies numbered batches and prints the number of each one that is
-//! acknowledged. The parent kills it (SIGKILL) after a random time, opens the store, and compares. The same directory
-//! is used in all rounds, so a child also meets what its killed predecessors left.
+//! The test starts itself as a child, which applies numbered batches and prints the number of each one that
+//! is acknowledged. The parent kills it (SIGKILL) after a random time, opens the store, and compares. The
+//! same directory is used in all rounds, so a child also meets what its killed predecessors left.
 
 use std::{
     io::{BufRead, BufReader},
@@ -14,7 +14,7 @@ use std::{
 use portcullis::store::{ArgPattern, Change, Fact, FactPattern, Store, StoreOptions, Value};
 use rand::RngExt;
 
-/// Tells the child where the store is.
+/// Where the store of the child is.
 const DIRECTORY: &str = "PORTCULLIS_CRASH_TEST_DIRECTORY";
 
 /// What precedes an acknowledged batch's number on the child's output.

@@ -1,8 +1,8 @@
 //! Writers that know what must be stored after each of their steps.
 //!
-//! A writer takes one step after the other, each a request, and waits for the answer before the next. So after a kill
-//! the service holds what its acknowledged steps made, or one step more. Ids are numbers, UUIDs and texts in turn, which
-//! the store keeps in different forms.
+//! A writer takes one step after the other, each a request, and waits for the answer before the next. So
+//! after a kill the service holds what its acknowledged steps made, or one step more. Ids are numbers, UUIDs
+//! and texts in turn, which the store keeps in different forms.
 
 use portcullis_testkit::program::Caller;
 use serde_json::{Value as Json, json};

@@ -1,4 +1,4 @@
-//! Policies made to exhaust whoever compiles them, given to the program with little memory and little time: it prints
+//! Policies made to exhaust the compiler, given to the program with little memory and little time: it prints
 //! SQL within the limits of its database, or one message that names the bound.
 //!
 //! `policies` asks such policies for answers; here it is the process that counts, memory and all.
@@ -11,7 +11,8 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// Kibibytes of memory that the process may ask for. It needs 90,000 for the worst of these, without optimisation.
+/// Kibibytes of memory that the process may ask for. It needs 90,000 for the worst of these, without
+/// optimisation.
 const MEMORY: usize = 400_000;
 
 /// Seconds of a processor; the worst of these takes three without optimisation, a third of one with.

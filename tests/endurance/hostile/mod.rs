@@ -1,4 +1,4 @@
-//! What a stranger may send: policies made to exhaust whoever reads them, and ids made to be mistaken for
+//! Hostile input: policies made to exhaust the compiler, and ids made to be mistaken for
 //! something else. Each gets its right answer or a clear refusal, in bounded time and on the stack of a
 //! worker thread.
 #![expect(

@@ -37,7 +37,7 @@ pub(crate) fn on_a_small_stack<T: Send + 'static>(name: &str, run: impl FnOnce()
     }
 }
 
-/// Checks a policy and, if it is accepted, asks the questions of everybody who can answer; returns what is
+/// Checks a policy and, if it is accepted, asks the questions in every way; returns what is
 /// wrong. An outcome is written as in a fixture, many rows as their number.
 pub(crate) fn complaints(policy: &str, facts: &str, asked: Vec<(String, String)>) -> Vec<String> {
     let mut complaints = Vec::new();

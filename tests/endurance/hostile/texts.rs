@@ -94,7 +94,7 @@ fn ten_megabytes_are_refused_by_the_engine() {
     assert!(message.contains("more than the limit"), "{message}");
 }
 
-/// Any part very often: an answer in time, whatever it is.
+/// Any part very often: an answer in time, acceptance or refusal.
 #[test]
 fn a_part_again_and_again() {
     for part in PARTS {

@@ -2,8 +2,8 @@
 //!
 //! In: a [`Sample`]. Each question is asked in one way and one place of each judge, another for each question
 //! and policy; one in a few in every way that the engine has. Lists are asked once more among many resources
-//! ([`super::many_resources`]). A sample on its way to a smaller one is asked the question that failed alone, in every way
-//! and every place.
+//! ([`super::many_resources`]). A sample on its way to a smaller one is asked the question that failed alone,
+//! in every way and every place.
 
 use super::many_resources::ManyResources;
 use super::next;
@@ -48,7 +48,8 @@ pub(crate) fn may_be_refused(kind: Kind) -> bool {
     kind == Kind::NotEnumerable || kind.is_too_large()
 }
 
-/// What a random policy may be refused for: a cycle through negation, and a test of a variable without a type.
+/// What a random policy may be refused for: a cycle through negation, and a test of a variable without a
+/// type.
 const MISTAKES: [&str; 2] = ["depends on its own negation", "which may be of any type"];
 
 /// A disagreement.
@@ -163,7 +164,8 @@ impl<'c> Case<'c> {
         Ok(Self { program, oracle, whole, parted, split, local, returned })
     }
 
-    /// Asks everybody, in the way and the place of this turn, or in all of them; whether everybody answered.
+    /// Asks every judge, in the way and the place of this turn or in all of them; returns whether all
+    /// answered.
     fn ask(&self, question: &Question, turn: Option<usize>, tally: &Tally) -> Result<bool, Wrong> {
         let mut has_answers = true;
         let is_check = matches!(Allow::of(question), Some(Allow::Authorize(..)));

@@ -1,9 +1,9 @@
 //! Answers about many at a time: lists in pages, and checks of many resources in one request.
 //!
-//! The lists of a random policy are short, so some resources are copied here: of each fact that names one there is
-//! another for every copy, whose ids are of all forms that the store has. Lists of the policy are then read in pages,
-//! and resources, known ones and others, are checked as one request. The oracle is told of the copies and asked about
-//! each of them alone.
+//! The lists of a random policy are short, so some resources are copied here: of each fact that names one
+//! there is another for every copy, whose ids are of all forms that the store has. Lists of the policy are
+//! then read in pages, and resources, known ones and others, are checked as one request. The oracle is told
+//! of the copies and asked about each of them alone.
 
 use super::judge::{Wrong, may_be_refused};
 use super::next;
@@ -59,7 +59,7 @@ pub(crate) struct ManyResources<'c> {
     hosted: Hosted,
     /// What stands in the request.
     context: Vec<Fact>,
-    /// Whatever may be asked about.
+    /// What may be asked about.
     resources: Vec<Value>,
     /// The type with copies.
     ty: &'static str,
@@ -68,7 +68,7 @@ pub(crate) struct ManyResources<'c> {
 }
 
 impl<'c> ManyResources<'c> {
-    /// Copies resources, and tells everybody; `None` if it is too much for the oracle.
+    /// Copies resources, for every judge; `None` if it is too much for the oracle.
     pub(crate) fn new(
         sample: &Sample,
         program: &'c Program,
@@ -94,8 +94,8 @@ impl<'c> ManyResources<'c> {
         Ok(Some(Self { oracle, hosted, context: split.request, resources, ty, facts }))
     }
 
-    /// Asks about a list of the copied type in pages, and about resources on it and beside it. A turn chooses how;
-    /// without one it is asked in many ways.
+    /// Asks about a list of the copied type in pages, and about resources that are on it or not. A turn
+    /// chooses how; without one it is asked in many ways.
     pub(crate) fn ask(&self, question: &Question, turn: Option<usize>, tally: &Tally) -> Result<(), Wrong> {
         let Some(Allow::List(actor, action, ty)) = Allow::of(question) else { return Ok(()) };
         // Lists of other types are short, and their pages are few.
@@ -117,8 +117,8 @@ impl<'c> ManyResources<'c> {
         Ok(())
     }
 
-    /// Every page but the last is full, the ids stand in order over all of them, each once, and together they are the
-    /// list. If the pages are refused, so is the list.
+    /// Every page but the last is full, the ids stand in order over all of them, each once, and together they
+    /// are the list. If the pages are refused, so is the list.
     fn ask_pages(
         &self,
         question: &Question,
@@ -184,7 +184,8 @@ impl<'c> ManyResources<'c> {
     }
 }
 
-/// The facts, and each that names a resource once more for its copies, which are dealt out to the resources in turn.
+/// The facts, and each that names a resource once more for its copies, which are dealt out to the resources
+/// in turn.
 fn with_copies(facts: &[Fact], ty: &str) -> Vec<Fact> {
     let args = facts.iter().flat_map(|fact| &fact.args).filter(|value| value.ty == ty);
     let originals: BTreeSet<&Value> = args.collect();

@@ -1,21 +1,22 @@
 //! The oracle against everything that is fast: random policies, random facts, all questions.
 //!
-//! A *case* is one question about a policy with facts, and each is put to three judges beside the oracle: the
-//! engine, whose facts stand in its store and in the request, and local SQL on PostgreSQL and on SQLite, with
-//! the facts split between the store, the request and the caller's tables. For a share of the policies the
-//! statements themselves run on both databases, too, in every form in which they are printed. Lists in pages and bulks of
-//! resources are asked over facts about many more resources.
+//! A *case* is one question about a policy with facts, and each is put to three judges besides the oracle:
+//! the engine, whose facts stand in its store and in the request, and local SQL on PostgreSQL and on SQLite,
+//! with the facts split between the store, the request and the caller's tables. For a share of the policies
+//! the statements themselves run on both databases, too, in every form in which they are printed. Lists in
+//! pages and bulks of resources are asked over facts about many more resources.
 //!
-//! A run ends with what it asked, counted by kind, and one of a minute or more fails if a kind was too rare. A shorter
-//! one cannot have everything, and says so.
+//! A run ends with what it asked, counted by kind, and one of a minute or more fails if a kind was too rare.
+//! A shorter one cannot have everything, and says so.
 //!
 //! ```text
 //! cargo test --test random -- differential::   the same policies every time: about a minute
 //! scripts/differential --minutes 60 --seed 7   as many policies as an hour holds
 //! ```
 //!
-//! Each policy has a seed of its own, made from the one before; so the first disagreement, which ends the run, is
-//! repeated by a run that begins with its policy's seed. It is shrunk and told as a page for `fixtures/conformance`.
+//! Each policy has a seed of its own, made from the one before; so the first disagreement, which ends the
+//! run, is repeated by a run that begins with its policy's seed. It is shrunk and told as a page for
+//! `fixtures/conformance`.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test binary; a panic is the failure")]
 
@@ -35,16 +36,17 @@ use std::str::FromStr;
 use std::time::{Duration, Instant};
 use tally::Tally;
 
-/// How many cases are enough if nobody says; about a minute's work without optimisation.
+/// The default number of cases; about a minute's work without optimisation.
 const CASES: usize = 6_000;
 
-/// The seed if nobody says.
+/// The default seed.
 const SEED: u64 = 1;
 
-/// Of a policy's questions one in so many is asked if nobody says: another policy shows more than the other questions.
+/// One in so many of a policy's questions is asked by default: another policy shows more than its other
+/// questions.
 const STEP: u64 = 5;
 
-/// How often a run that lasts tells how far it is.
+/// How often a long run reports its progress.
 const TOLD: Duration = Duration::from_secs(10);
 
 #[test]

@@ -1,4 +1,5 @@
-//! A disagreement as a page of conformance fixtures: the policy, the facts, the question, and the right answer.
+//! A disagreement as a page of conformance fixtures: the policy, the facts, the question, and the right
+//! answer.
 
 use portcullis_compiler::question::Question;
 use portcullis_testkit::fixture::Answer;

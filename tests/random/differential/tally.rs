@@ -19,8 +19,8 @@ const REFUSED_CHECKS_PER_MILLE: usize = 10;
 /// The most enumerations in a thousand that it may refuse.
 const REFUSED_PER_MILLE: usize = 120;
 
-/// The most questions in a thousand for which a database may get no local SQL: the statement would be too large,
-/// or its rows could not be told from a wildcard.
+/// The most questions in a thousand for which a database may get no local SQL: the statement would be too
+/// large, or its rows could not be told from a wildcard.
 const NO_SQL_PER_MILLE: usize = 30;
 
 /// Every way in which facts are spread, with what a line of numbers calls it.
@@ -147,7 +147,7 @@ impl Tally {
         }
     }
 
-    /// Counts a case: a question that everybody answered.
+    /// Counts a case: a question that all judges answered.
     pub(crate) fn note_case(&self, kinds: impl IntoIterator<Item = (&'static str, bool)>) {
         count(&self.cases);
         let mut counts = self.kinds.borrow_mut();

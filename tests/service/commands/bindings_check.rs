@@ -179,7 +179,7 @@ sql_types: {User: text, Repo: integer}
     );
 }
 
-/// An id is its bytes; where the database finds others equal to it, somebody would get another's rights.
+/// An id is its bytes; where the database finds others equal to it, a user would get another's rights.
 #[test]
 fn columns_in_which_different_ids_are_equal_are_named() {
     let folder = tempfile::tempdir().unwrap();

@@ -24,7 +24,7 @@ fn authorize_answers_yes_or_no() {
     assert!(server.may("ada", "write", "b"));
     assert!(!server.may("ada", "write", "a"));
     assert!(server.may("nobody", "read", "c"));
-    // What nobody ever mentioned is not an error.
+    // A value that was never mentioned is not an error.
     assert!(!server.may("ada", "fly", "a"));
     let strange = json!({ "actor_type": "Martian", "actor_id": "x", "action": "read", "resource_type": "Crater", "resource_id": "y" });
     server.post("/api/authorize", &strange).is(200, &json!({ "allowed": false }));

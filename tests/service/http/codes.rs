@@ -62,7 +62,7 @@ fn a_refusal_has_the_same_code_everywhere() {
     }
 }
 
-/// Everybody may read what is not secret, so nothing enumerates what anybody may read.
+/// Every user may read what is not secret, so what a user may read cannot be enumerated.
 const OPEN: &str = r#"
 actor User {}
 resource Repo { permissions = ["read"]; }

@@ -99,7 +99,7 @@ fn a_slow_head_holds_nothing() {
     }
 }
 
-/// With all seats taken by heads that never end and by connections at rest, whoever has something to say gets one.
+/// With all seats taken by heads that never end and by connections at rest, a client with a request gets one.
 #[test]
 fn idle_connections_and_slow_heads_give_way() {
     let server = Server::with(Config { max_connections: 4, ..Config::default() });
@@ -160,7 +160,7 @@ fn a_client_that_does_not_read_holds_nothing() {
     let facts: Vec<_> = (0..20_000).map(|i| fact_json(&["is_public", &format!("Repo:{i:064}")])).collect();
     assert_eq!(server.post("/api/bulk_load", &json!(facts)).status, 200);
 
-    // More answers than the buffers of both sides can hold, and nobody takes them.
+    // More answers than the buffers of both sides can hold, and the client does not read them.
     let mut deaf = server.connect();
     deaf.write_all(wire("GET", "/api/facts", "").repeat(20).as_bytes()).unwrap();
     let began = Instant::now();

@@ -50,7 +50,7 @@ fn with_body() -> impl Iterator<Item = (&'static str, &'static str)> {
     all.filter(|(path, method)| *method != "GET" && *path != "/api/clear_data")
 }
 
-/// A path written in two places is one that nobody forgets: here, and above its handler.
+/// Each path is written twice, here and above its handler, so that none is forgotten.
 #[test]
 fn the_document_has_these_paths_and_no_other() {
     let document = Server::empty().get("/api/openapi.json").json();

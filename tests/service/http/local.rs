@@ -206,7 +206,7 @@ fn without_bindings_stored_facts_and_context_decide() {
             body["data_bindings"] = none;
         }
         let condition = sql(&server.post("/api/list_query", &body));
-        // Without a document the SQL is PostgreSQL's, and this much of it is everybody's.
+        // Without a document the SQL is PostgreSQL's, and this much of it is the same for all databases.
         assert!(
             condition.contains("'1'") && condition.contains("'4'") && !condition.contains("'2'"),
             "{condition}"

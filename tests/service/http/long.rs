@@ -1,4 +1,4 @@
-//! Long questions beside checks and beside each other, and products that no answer could hold.
+//! Long questions next to checks and to each other, and products that no answer could hold.
 
 use std::{
     io::Write,
@@ -26,7 +26,7 @@ nothing(x: Integer) if n(x) and x < 0;
 
 const N: usize = 20_000;
 
-/// A server with [`POLICY`], [`SLOW`] and numbers, and a key beside that of the development.
+/// A server with [`POLICY`], [`SLOW`] and numbers, and a second key.
 fn numbered(config: Config) -> (Server, String) {
     let folder = tempfile::tempdir().unwrap();
     let store = Store::open(folder.path(), &StoreOptions::default()).unwrap();

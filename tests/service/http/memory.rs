@@ -1,4 +1,4 @@
-//! Large bodies and answers share a bounded memory, and brief checks pass whatever they hold.
+//! Large bodies and answers share a bounded memory, and brief checks pass even when it is full.
 
 use std::{
     io::Write,
@@ -63,7 +63,7 @@ fn bodies_that_do_not_end_leave_room_for_checks_and_give_theirs_back() {
     let server = with_memory(32 << 20);
     let body = batch(2 << 20);
     let sent = body.len() - 1;
-    // Half of the memory is for one key, whatever it begins.
+    // One key gets half of the memory, however many requests it begins.
     let unfinished: Vec<TcpStream> = (0..7).map(|_| begin(&server, &body, sent)).collect();
     wait_until("what arrived is held", || held(&server).0 >= 7 * sent as u64);
     let refused = server.send(

@@ -1,4 +1,4 @@
-//! Lists in pages: every id once, whatever is written meanwhile, and no token but the right one.
+//! Lists in pages: every id once, even during writes, and no token but the right one.
 
 use serde_json::{Value as Json, json};
 

@@ -10,7 +10,7 @@ use portcullis::{
 use portcullis_testkit::server::Server;
 use portcullis_testkit::wire::{bearer, question};
 
-/// A key of the configuration, beside the development key.
+/// A configured key, besides the development key.
 const OTHER: &str = "e_0123456789_other_0f3c6a";
 
 /// A server whose keys may ask once in a while, and so often at once.

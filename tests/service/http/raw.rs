@@ -12,7 +12,7 @@ use serde_json::json;
 use portcullis_testkit::server::Server;
 use portcullis_testkit::wire::{Answer, bearer, question, read_answer, try_read_answer};
 
-/// The head of an authorize request with these headers beside the key.
+/// The head of an authorize request with these headers besides the key.
 fn head(headers: &str) -> String {
     let key = bearer(DEVELOPMENT_KEY);
     format!(

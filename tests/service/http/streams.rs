@@ -1,4 +1,5 @@
-//! Long lists of facts, which are read while they are sent: whole, of one moment, and visibly cut if they are cut.
+//! Long lists of facts, which are read while they are sent: whole, of one moment, and visibly cut if they are
+//! cut.
 
 use std::{
     io::{Read, Write},
@@ -157,7 +158,7 @@ fn a_long_list_is_of_the_moment_at_which_it_was_asked_for() {
     slow.write_all(wire("GET", "/api/facts", "").as_bytes()).unwrap();
     let mut first = [0; 1];
     slow.read_exact(&mut first).unwrap();
-    // Somebody clears everything while the list is on its way.
+    // Everything is cleared while the list is on its way.
     assert_eq!(server.post("/api/clear_data", &json!(null)).status, 200);
     assert_eq!(server.stored(), Vec::<String>::new());
     let answer = read_answer(&mut first.chain(slow));

@@ -1,4 +1,4 @@
-//! Backups of a running service, and restoring them beside it and into its place.
+//! Backups of a running service, and restoring them next to it or in its place.
 
 use super::program::{ENVIRONMENT, Service, bad, good, key, note};
 use serde_json::json;

@@ -1,4 +1,5 @@
-//! What an operator does with a service that runs: keys, backups, imports and exports, with the program itself.
+//! What an operator does with a service that runs: keys, backups, imports and exports, with the program
+//! itself.
 #![expect(
     clippy::unwrap_used,
     clippy::indexing_slicing,

@@ -1,4 +1,4 @@
-//! What is exported can be imported, whatever the ids are, and what cannot is named with its place.
+//! What is exported can be imported, with any ids; what cannot be imported is named with its place.
 
 use super::program::{ENVIRONMENT, POLICY, Service, bad, good, key, key_file, note, portcullis, run};
 use serde_json::{Value as Json, json};

@@ -1,4 +1,4 @@
-//! The program as whoever runs it sees it: settings, logs, traces, signals, the first steps of README.md, and the files in
+//! The running program: settings, logs, traces, signals, the first steps of README.md, and the files in
 //! docs/operations.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on should stop where it is")]
 

@@ -25,7 +25,8 @@ fn block<'t>(text: &'t str, fence: &str) -> &'t str {
     rest.split_once("```\n").unwrap().0
 }
 
-/// What commands of the readme print, as a reader would run them, but with the program under test and its address.
+/// What commands of the readme print, as a reader would run them, but with the program under test and its
+/// address.
 fn run(commands: &str, base: &str) -> String {
     let program = portcullis_testkit::program::path();
     let program = program.to_str().unwrap();

@@ -7,7 +7,7 @@ use serde_json::Value as Json;
 
 use portcullis_testkit::program::portcullis;
 
-/// Exit code, standard output, standard error of a run beside a file of this text.
+/// Exit code, standard output, standard error of a run with a settings file of this text.
 fn run(file: &str, variables: &[(&str, &str)], args: &[&str]) -> (i32, String, String) {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("p.toml"), file).unwrap();

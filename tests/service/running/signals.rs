@@ -39,7 +39,7 @@ fn a_request_that_was_begun_is_answered_before_the_end() {
     }
 }
 
-/// Whatever is at work, and however long it would go on.
+/// Also with long questions and uploads under way.
 #[test]
 fn a_stop_takes_no_longer_than_it_may() {
     let mut service =

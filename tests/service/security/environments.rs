@@ -1,5 +1,5 @@
-//! No request sees another environment: whatever somebody asks with a key of `b`, the answer is the one that a service
-//! without the other environment gives, and nothing of the other one changes.
+//! No request sees another environment: whatever is asked with a key of `b`, the answer is the one that a
+//! service without the other environment gives, and nothing of the other one changes.
 
 use super::requests::{POLICY, Request, every, mistaken, note, role};
 use portcullis_testkit::program::{Caller, Service, key};

@@ -1,7 +1,8 @@
 //! Hostile texts in every place of every request that the service answers from its own store.
 //!
-//! A text equals itself and nothing else: who is called like one gets what was stored for exactly that text. As a name
-//! it is unknown or refused. Afterwards everything that was stored is still there, and nothing more.
+//! A text equals itself and nothing else: who is called like one gets what was stored for exactly that text.
+//! As a name it is unknown or refused. Afterwards everything that was stored is still there, and nothing
+//! more.
 
 use super::requests::{POLICY, check, conjunction, encoded, list, note, role, value};
 use portcullis_testkit::hostile_texts::TEXTS;
@@ -9,7 +10,7 @@ use portcullis_testkit::program::portcullis;
 use portcullis_testkit::program::{Caller, Service, key, run};
 use serde_json::{Value as Json, json};
 
-/// Texts that look like another one to somebody, a reader, an escaper, a collation: two of them, others for each `n`.
+/// Texts that a reader, an escaper or a collation may take for another: two of them, others for each `n`.
 fn alike(n: usize, text: &str) -> Vec<String> {
     let mut alike = vec![
         format!("{text} "),
@@ -194,8 +195,8 @@ fn a_name_is_known_or_refused() {
     world.service.stop();
 }
 
-/// The author of a policy may call a role, a permission or a relation what the language accepts. The engine is asked
-/// about all of them in `tests/endurance/hostile`; an upload of each second one is enough here.
+/// The author of a policy may call a role, a permission or a relation what the language accepts. The engine
+/// is asked about all of them in `tests/endurance/hostile`; an upload of each second one is enough here.
 #[test]
 fn a_constant_of_a_policy_is_itself() {
     let world = World::new(&[]);

@@ -1,11 +1,11 @@
-//! What a caller writes into the SQL of local checks itself, columns of filters and data-bindings documents: one
-//! expression, one query, one name each, whatever it looks like.
+//! What a caller writes into the SQL of local checks itself, columns of filters and data-bindings documents:
+//! one expression, one query, one name each.
 
 use super::injection_local::{PARENTS, World, is_harmless, listed};
 use portcullis_testkit::hostile_texts::TEXTS;
 use serde_json::json;
 
-/// What somebody may pass on as the column of a filter, in the hope of more rows or of another statement.
+/// What an attacker may pass as the column of a filter, in the hope of more rows or of another statement.
 const COLUMNS: &[&str] = &[
     "docs.id; DROP TABLE canary",
     "docs.id; DROP TABLE canary; --",

@@ -1,7 +1,8 @@
-//! Hostile texts in every place of the requests that are answered with SQL, and that SQL run where a caller would run it.
+//! Hostile texts in every place of the requests that are answered with SQL, and that SQL run where a caller
+//! would run it.
 //!
-//! It is run as a script, in which one statement may follow another, beside a table that nobody asked about: the canary
-//! survives, and rows are those that were meant.
+//! It is run as a script, in which one statement may follow another, next to a table that no question is
+//! about: the canary survives, and rows are those that were meant.
 
 use super::requests::{POLICY, check, conjunction, list, role};
 use portcullis_compiler::Dialect;
@@ -131,7 +132,7 @@ fn an_id_becomes_a_value() {
                     "{text:?} {doc:?}\n{sql}"
                 );
             }
-            // The same as a fact of the request, beside which nothing else is granted.
+            // The same as a fact of the request, and nothing else is granted.
             let mut asked = list("eve", "read");
             asked["context_facts"] = json!([role("eve", text)]);
             let body = json!({ "query": asked, "column": "docs.id" });
@@ -174,7 +175,7 @@ fn a_name_of_a_column_or_a_variable_becomes_a_name() {
             }
         }
         assert!(n_taken > TEXTS.len() / 2, "{n_taken} names of columns");
-        // Names that are no columns of ours: actions and types.
+        // Names that are not columns: actions and types.
         for text in TEXTS {
             let asked = json!({ "query": check("ada", text, "plans") });
             let typed = json!({ "query": { "actor_type": text, "actor_id": "ada", "action": "read", "resource_type": text, "resource_id": "plans" } });

@@ -1,7 +1,8 @@
 //! No key is kept as it is, and everything that is not a whole key gets the same answer.
 //!
-//! That a comparison takes the same time whatever differs is no matter of a clock here: what holds a key's digest has no
-//! `==`, which the compiler sees (`src/store/digest.rs`), and nobody else can make a digest of a key (`tests/repository/layers.rs`).
+//! That a comparison always takes the same time is not measured here: what holds a key's digest has no `==`,
+//! which the compiler sees (`src/store/digest.rs`), and no other code can make a digest of a key
+//! (`tests/repository/layers.rs`).
 
 use portcullis_testkit::program::portcullis;
 use portcullis_testkit::program::{Program, key};

@@ -1,4 +1,4 @@
-//! One good request to every endpoint, with ids of somebody's choice in every place that takes a text.
+//! One good request to every endpoint, with chosen ids in every place that takes a text.
 
 use serde_json::{Value as Json, json};
 use std::fmt::Write;
@@ -72,7 +72,7 @@ fn with(mut body: Json, name: &str, value: Json) -> Json {
     body
 }
 
-/// Every operation but those that answer with files of ours, the mutations last.
+/// Every operation but those that answer with files, the mutations last.
 pub(crate) fn every(user: &str, doc: &str, text: &str) -> Vec<Request> {
     let get = |path: &str| (format!("GET {path}"), None);
     let post = |path: &str, body: Json| (format!("POST /api/{path}"), Some(body));

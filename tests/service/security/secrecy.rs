@@ -21,7 +21,8 @@ fn talk(caller: &Caller, keys: &[String]) -> Vec<(u16, String)> {
     let send = |key: &str, request: &str, body: Option<&[u8]>| {
         let headers = [("X-Client-ID", text), ("Cookie", text), ("Accept", text)];
         let send = || caller.send(key, request, &headers, body);
-        // Where a body was refused unread the connection is closed, which a client may notice with its next request.
+        // Where a body was refused unread the connection is closed, which a client may notice with its next
+        // request.
         send().or_else(|_| send()).unwrap()
     };
     let mut answers = Vec::new();
@@ -46,9 +47,9 @@ fn secrets(keys: &[String]) -> Vec<&str> {
 
 fn tells_nothing(what: &str, text: &str, keys: &[String]) {
     for line in text.lines() {
-        assert!(!line.contains(MARK), "{what} tells what was sent: {line}");
+        assert!(!line.contains(MARK), "{what} reveals what was sent: {line}");
         for secret in secrets(keys) {
-            assert!(!line.contains(secret), "{what} tells a key: {line}");
+            assert!(!line.contains(secret), "{what} reveals a key: {line}");
         }
     }
 }
@@ -110,7 +111,8 @@ fn a_refusal_of_a_limit_tells_nothing() {
     }
 }
 
-/// Faults of ours say that they are ours, under the request's id, and no more; the log says why, without what was sent.
+/// Internal errors say that they are internal, under the request's id, and no more; the log says why, without
+/// what was sent.
 #[test]
 fn a_fault_tells_nothing_of_the_inside() {
     let folder = tempfile::tempdir().unwrap();
@@ -141,7 +143,7 @@ fn a_fault_tells_nothing_of_the_inside() {
     let place = folder.display().to_string();
     for (status, text) in &refused {
         for part in INSIDE.iter().copied().chain([place.as_str(), MARK]) {
-            assert!(!text.contains(part), "{status} tells `{part}`: {text}");
+            assert!(!text.contains(part), "{status} reveals `{part}`: {text}");
         }
     }
     let log = service.stop();

@@ -1,7 +1,8 @@
-//! The questions of `docs/local-checks` beside the statements that an expert writes for them, and a database to ask.
+//! The questions of `docs/local-checks` beside the statements that an expert writes for them, and a database
+//! to ask.
 //!
-//! `cargo bench --bench local` measures both; `tests/local/plans.rs` compares their plans. The expert's statements are in
-//! `benches/local/expert`.
+//! `cargo bench --bench local` measures both; `tests/local/plans.rs` compares their plans. The expert's
+//! statements are in `benches/local/expert`.
 
 pub mod agree;
 pub mod database;

@@ -111,7 +111,7 @@ impl Caller {
     }
 }
 
-/// A statement's rows as the database prints them, whatever the columns' types.
+/// A statement's rows as the database prints them, for columns of any type.
 pub fn printed(caller: &Caller, sql: &str) -> Result<Vec<Vec<Option<String>>>, String> {
     let Caller::Postgresql(session) = caller else {
         return caller.run(sql.trim_end().trim_end_matches(';')).map(|returned| returned.rows);

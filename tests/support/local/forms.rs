@@ -106,7 +106,8 @@ pub(crate) fn bound(style: Style, number: usize, table: &Table) -> (Vec<Table>, 
     }
 }
 
-/// SQLite reads a type's name in a cast as an affinity, that of `UUID` is a number's, and without a name there is none.
+/// SQLite reads a type's name in a cast as an affinity, that of `UUID` is a number's, and without a name
+/// there is none.
 fn cast_name(ty: &ColumnType, dialect: Dialect) -> String {
     match (ty, dialect) {
         (ColumnType::Ids(live), Dialect::Sqlite) => if live.is_number { "INTEGER" } else { "TEXT" }.into(),

@@ -1,9 +1,9 @@
 //! What the ids of a type look like, which columns hold them, and what the document says of those columns.
 //!
-//! Applications hold one id in columns of several types, and what they write in `sql_types` is seldom the type of all
-//! of them: `integer` over `bigint`, `numeric` over `integer`, `text` over `varchar`. So columns and declarations vary
-//! by themselves. A declaration of the columns' own [`Family`] changes no answer; one of another is a mistake, over
-//! which the database may refuse the statement, and no more.
+//! Applications hold one id in columns of several types, and what they write in `sql_types` is seldom the
+//! type of all of them: `integer` over `bigint`, `numeric` over `integer`, `text` over `varchar`. So columns
+//! and declarations vary by themselves. A declaration of the columns' own [`Family`] changes no answer; one
+//! of another is a mistake, over which the database may refuse the statement, and no more.
 
 use portcullis_compiler::Dialect;
 
@@ -12,7 +12,8 @@ use portcullis_compiler::Dialect;
 pub struct Kind {
     /// The ids.
     pub ids: Ids,
-    /// What the document says of them, and which columns there are: numbers that choose among the lists below.
+    /// What the document says of them, and which columns there are: numbers that choose among the lists
+    /// below.
     declared: usize,
     columns: usize,
 }
@@ -197,14 +198,15 @@ impl Kind {
         (names, if is_mistake { at } else { at.min(names.len() - OTHERS - 1) })
     }
 
-    /// Whether what the document says is of another family than the columns, or than one of them; an id that no integer
-    /// type holds cannot be kept as one in a table of the statement's.
+    /// Whether what the document says is of another family than the columns, or than one of them; an id that
+    /// no integer type holds cannot be kept as one in a table of the statement's.
     pub fn is_contradicted(self) -> bool {
         let (names, at) = self.declaration();
         at >= names.len() - OTHERS || self.ids == Ids::Huge && self.declared_bits().is_some()
     }
 
-    /// Whether a database would tell that it is: SQLite finds no comparison wrong, and keeps long integers as text.
+    /// Whether a database would tell that it is: SQLite finds no comparison wrong, and keeps long integers as
+    /// text.
     pub fn is_mistake_unseen(self, dialect: Dialect) -> bool {
         dialect == Dialect::Sqlite && (self.is_contradicted() || self.ids == Ids::Huge)
     }
@@ -253,7 +255,7 @@ impl Kind {
         columns[(self.columns + number) % columns.len()]
     }
 
-    /// The type of a column that has each id once: one that tells all of them apart.
+    /// The type of a column that has each id once: one that distinguishes all of them.
     pub fn key_column(self, dialect: Dialect) -> Live {
         let first = self.column(dialect, 0);
         if first.ignores_case() { self.column(dialect, 1) } else { first }
@@ -329,8 +331,8 @@ impl Kind {
         }
     }
 
-    /// Whether a text that is no id of ours could be one of this kind. In a column of which the document says
-    /// nothing, it could also be a literal that PostgreSQL refuses to compare with the column.
+    /// Whether a text that is not an id here could be one of this kind. In a column of which the document
+    /// says nothing, it could also be a literal that PostgreSQL refuses to compare with the column.
     pub fn might_be(self, id: &str) -> bool {
         let is_number = || id.trim().parse::<i128>().is_ok();
         let is_uuid = || id.len() >= 32 && id.chars().all(|c| c.is_ascii_hexdigit() || "{}-".contains(c));

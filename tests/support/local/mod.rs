@@ -1,9 +1,10 @@
-//! Local checks: facts in the store, in the request and in a caller's own databases, and the SQL that joins them.
+//! Local checks: facts in the store, in the request and in a caller's own databases, and the SQL that joins
+//! them.
 //!
 //! In: a policy, a [`Split`] of facts, the number of a [`Style`]. Out: an engine that holds the stored facts,
 //! a PostgreSQL and an SQLite that hold the local ones in tables of that style, and the document that binds
-//! them. [`Local::ask`] asks the engine for SQL, runs it where a caller would, and returns the answer with the
-//! page's own ids; [`Referee`] says whether it is right.
+//! them. [`Local::ask`] asks the engine for SQL, runs it where a caller would, and returns the answer with
+//! the page's own ids; [`Referee`] says whether it is right.
 //!
 //! ```text
 //! facts ─split─▶ stored ──────────────────────────▶ engine ─▶ SQL ─▶ rows ─▶ answer ─▶ referee
@@ -47,8 +48,8 @@ use ways::Way;
 /// The databases.
 pub const DIALECTS: [Dialect; 2] = [Dialect::Postgresql, Dialect::Sqlite];
 
-/// How PostgreSQL refuses values of types that do not compare: no such operator, no common type, no literal of the type,
-/// no cast, a number out of range.
+/// How PostgreSQL refuses values of types that do not compare: no such operator, no common type, no literal
+/// of the type, no cast, a number out of range.
 const MISMATCHES: [&str; 5] = ["[42883]", "[42804]", "[22P02]", "[42846]", "[22003]"];
 
 /// One split of facts, ready to be asked.
@@ -210,8 +211,8 @@ impl Local {
         self.listed.iter().filter(move |value| value.ty == ty)
     }
 
-    /// What is special about the types of the caller's columns, each with whether it is so here: declared narrower than
-    /// some ids, and declared as what they are not.
+    /// What is special about the types of the caller's columns, each with whether it is so here: declared
+    /// narrower than some ids, and declared as what they are not.
     pub fn kinds(&self) -> [(&'static str, bool); 2] {
         [
             ("types too narrow for their ids", self.renaming.is_too_narrow()),
@@ -219,8 +220,8 @@ impl Local {
         ]
     }
 
-    /// Whether the database may refuse a statement in this way: the document says of a type's columns that they are
-    /// what they are not.
+    /// Whether the database may refuse a statement in this way: the document says of a type's columns that
+    /// they are what they are not.
     pub fn is_mistaken(&self, message: &str) -> bool {
         self.renaming.is_contradicted() && MISMATCHES.iter().any(|code| message.contains(code))
     }
@@ -298,7 +299,7 @@ impl Local {
         let cell =
             |id: Option<String>| vec![Cell::Value(self.renaming.original(ty, &id.unwrap_or_default()))];
         let rows: BTreeSet<Vec<Cell>> = ids.into_iter().map(cell).collect();
-        // A row without an id passes at most where every id does, those that nobody knows as well.
+        // A row without an id passes at most where every id does, also unknown ones.
         let n_listed = self.listed.iter().filter(|value| value.ty == ty).count();
         let is_fresh =
             |row: &Vec<Cell>| matches!(row.as_slice(), [Cell::Value(value)] if value.id.starts_with("fresh"));
@@ -397,7 +398,8 @@ impl Local {
     }
 }
 
-/// Facts that no table holds: some that the policy reads and nobody states, and some that are stated elsewhere only.
+/// Facts that no table holds: some that the policy reads and are not stated, and some that are stated
+/// elsewhere only.
 fn unbound(program: &Program, split: &Split) -> Vec<Key> {
     let elsewhere: BTreeSet<split::Signature> =
         split.stored.iter().chain(&split.request).map(split::signature).collect();

@@ -1,10 +1,11 @@
 //! Says whether the answer of a local check is right.
 //!
 //! The oracle has the last word. A refusal is right where the service itself refuses the question with all
-//! facts in its store; but a filter need not enumerate, so it may answer what a list cannot. And it is right where
-//! the answer can be enumerated only as long as some rows are missing: the service asks its store for them first,
-//! and a text for a caller's database is made before anybody can look into that. A database itself may refuse a
-//! statement where the document is mistaken about a column's type; an answer must be right even then.
+//! facts in its store; but a filter need not enumerate, so it may answer what a list cannot. And it is right
+//! where the answer can be enumerated only as long as some rows are missing: the service asks its store for
+//! them first, and a text for a caller's database is made before anybody can look into that. A database
+//! itself may refuse a statement where the document is mistaken about a column's type; an answer must be
+//! right even then.
 
 use super::ways::{Way, asked, filtered};
 use super::{DIALECTS, Local};
@@ -55,13 +56,13 @@ impl Referee<'_> {
         if is_right { Ok(()) } else { Err(self.expected(local, way)) }
     }
 
-    /// Whether a statement over these tables must ask its rows first whether they are the whole answer. A text for
-    /// a caller cannot ask, nor whether a bound table is empty. A filter may test each row instead; but not one
-    /// of a String, for whose values rules are copied.
+    /// Whether a statement over these tables must ask its rows first whether they are the whole answer. A
+    /// text for a caller cannot ask, nor whether a bound table is empty. A filter may test each row instead;
+    /// but not one of a String, for whose values rules are copied.
     fn depends_on_rows(&self, local: &Local, way: Way) -> bool {
         let depends = |question: &Question| {
             let shape = Shape::of(self.program, question);
-            // Of a statement that is too large for one database another one tells.
+            // The other database answers a statement that is too large for this one.
             DIALECTS.iter().any(|&dialect| match compile(self.program, &local.tables, &shape, dialect) {
                 Ok(statement) => statement.refused_if.is_some(),
                 Err(CompileError::Refused(refusal)) => matches!(refusal, Refusal::NotEnumerable { .. }),

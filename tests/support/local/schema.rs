@@ -2,7 +2,7 @@
 //!
 //! In: the local facts, a [`Style`], and the ids that may stand in a list. Out: a [`Schema`]: tables with
 //! rows, the queries bound to facts, what the document says of ids, and for each type a table of candidates:
-//! every id that the page knows, some that nobody knows, and NULL.
+//! every id that the page knows, some unknown ones, and NULL.
 
 use super::entities;
 use super::forms;

@@ -56,7 +56,7 @@ pub enum Strings {
     Enums,
 }
 
-/// Names that statements of ours have, or might.
+/// Names that printed statements have, or might have.
 pub const LIKE_OURS: [&str; 20] = [
     "t1",
     "w",
@@ -183,7 +183,7 @@ impl Style {
         LIKE_OURS[self.n % LIKE_OURS.len()]
     }
 
-    /// Columns that a list's table has beside the ids.
+    /// Columns that a list's table has besides the ids.
     pub fn decoys(&self) -> impl Iterator<Item = &'static str> {
         let others = ["a1", "c1", "actor", "resource", "t1", "w", "r", "t", "allowed"];
         let own = self.candidate_column();
