@@ -1,14 +1,15 @@
-//! Local checks of documents whose folders, roles and groups are stored: what a text holds, and what it takes.
+//! Local checks of documents whose folders, roles and groups are stored: what a text holds, and what it
+//! takes.
 //!
 //! ```text
 //! cargo bench --bench ends [-- --folders 1000000 --users 50 --rounds 20]
 //! ```
 //!
-//! The folders form a tree of ten levels with four subfolders in each. The service stores the whole tree; only the caller's
-//! database knows which folder a document is in. A typical user has twelve roles on folders of the lowest three levels, one
-//! of them through a group. A user with a role on the fifth level sees more than a thousand folders,
-//! one with a role on the first level all of them, which is refused. The engine is asked in this process, each question
-//! once before it is timed.
+//! The folders form a tree of ten levels with four subfolders in each. The service stores the whole tree;
+//! only the caller's database knows which folder a document is in. A typical user has twelve roles on folders
+//! of the lowest three levels, one of them through a group. A user with a role on the fifth level sees more
+//! than a thousand folders, one with a role on the first level all of them, which is refused. The engine is
+//! asked in this process, each question once before it is timed.
 
 #![expect(
     clippy::unwrap_used,

@@ -9,7 +9,7 @@
 //! server of its own. Both statements must return the same rows; then they run in turns under
 //! `EXPLAIN (ANALYZE, TIMING OFF)`, so that the times are the server's. The ratio is that of planning and
 //! execution together. The expert's queries, each with the reason for its shape, are in `local/expert`.
-//! `tests/local_plans.rs` asks the same questions of fewer rows, and keeps the plans.
+//! `tests/local/plans.rs` asks the same questions of fewer rows, and keeps the plans.
 
 #![expect(
     clippy::unwrap_used,
@@ -20,33 +20,22 @@
     reason = "a measurement prints, and ends at the first error"
 )]
 
-#[path = "local/agree.rs"]
-mod agree;
-#[path = "../tests/support/cluster.rs"]
-mod cluster;
-#[path = "local/database.rs"]
-mod database;
 #[path = "code_host/http.rs"]
 mod http;
 #[path = "local/latency.rs"]
 mod latency;
 #[path = "local/measure.rs"]
 mod measure;
-#[path = "local/questions.rs"]
-mod questions;
 #[path = "local/report.rs"]
 mod report;
-#[path = "local/scans.rs"]
-mod scans;
-#[path = "local/service.rs"]
-mod service;
 
 use clap::Parser;
-use database::Database;
 use measure::Pair;
-use questions::Question;
+use portcullis_testkit::expert::database::Database;
+use portcullis_testkit::expert::questions::Question;
+use portcullis_testkit::expert::{self, agree};
+use portcullis_testkit::server::Server;
 use report::{Report, Row};
-use service::Service;
 use std::path::PathBuf;
 
 // As in the service: SQLite allocates through it too.
@@ -106,7 +95,7 @@ fn main() {
     questions.retain(|question| question.name.contains(&options.only));
     assert!(!questions.is_empty(), "no question's name holds `{}`", options.only);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
-    let service = runtime.block_on(Service::start());
+    let service = expert::service();
     let mut report = Report::default();
     if !options.requests {
         let database = runtime.block_on(database(&options));
@@ -133,7 +122,7 @@ async fn database(options: &Options) -> Database {
 }
 
 /// Our statement for a question.
-fn our_sql(question: &Question, options: &Options, service: &Service) -> String {
+fn our_sql(question: &Question, options: &Options, service: &Server) -> String {
     match &options.ours {
         Some(folder) => {
             let file = folder.join(question.file).with_extension("sql");
@@ -141,7 +130,7 @@ fn our_sql(question: &Question, options: &Options, service: &Service) -> String 
             question.fill(&text.unwrap_or_else(|error| panic!("{}: {error}", file.display())))
         }
         None if options.expert => question.expert_sql(),
-        None => question.around(&service.sql(question)),
+        None => question.around(&expert::sql(service, question)),
     }
 }
 

@@ -4,12 +4,13 @@
 //! cargo bench --bench mixed [-- --minutes 10 --facts 100000]
 //! ```
 //!
-//! The service is the program itself, over a folder of its own, with the code host of `fixtures/example`. Every
-//! connection asks, pauses and asks again, as clients do that have something else to do; together they ask as often
-//! as the table of [`Kind`] says. Batches replace what the batch before them stored, so the store does not grow. Each 30 seconds it
-//! prints the memory of the service, and at the end what each kind of request took and every answer that was no
-//! success. Clients and service share the machine. It fails if an answer is neither a success nor a documented
-//! limit (429, 503), or if the memory grows after the first half.
+//! The service is the program itself, over a folder of its own, with the code host of `fixtures/example`.
+//! Every connection asks, pauses and asks again, as clients do that have something else to do; together they
+//! ask as often as the table of [`Kind`] says. Batches replace what the batch before them stored, so the
+//! store does not grow. Each 30 seconds it prints the memory of the service, and at the end what each kind of
+//! request took and every answer that was no success. Clients and service share the machine. It fails if an
+//! answer is neither a success nor a documented limit (429, 503), or if the memory grows after the first
+//! half.
 
 #![expect(
     clippy::unwrap_used,

@@ -6,14 +6,15 @@
 //! cargo bench --bench overload -- --soak 30                 all in turn for 30 minutes, a policy each second
 //! ```
 //!
-//! The service is the program itself with its default settings, over a folder of its own. The probe is an open loop: every
-//! 30 ms it opens a connection and asks `POST /authorize`, whether or not the answers before have come, and times each
-//! answer from the moment at which it was due. It knows what is right: one user may read, the other may not. The
-//! attackers are other holders of keys, some read-only, some of another environment, and clients without a key.
+//! The service is the program itself with its default settings, over a folder of its own. The probe is an
+//! open loop: every 30 ms it opens a connection and asks `POST /authorize`, whether or not the answers before
+//! have come, and times each answer from the moment at which it was due. It knows what is right: one user may
+//! read, the other may not. The attackers are other holders of keys, some read-only, some of another
+//! environment, and clients without a key.
 //!
-//! For each attack a row tells what the probe felt, the most memory that the service took, and how the attackers were
-//! answered. The run fails at a wrong answer, at a 5xx that is not 503, and where a target is missed. Attackers, probe and
-//! service share the machine, so figures count on an otherwise idle one.
+//! For each attack a row tells what the probe felt, the most memory that the service took, and how the
+//! attackers were answered. The run fails at a wrong answer, at a 5xx that is not 503, and where a target is
+//! missed. Attackers, probe and service share the machine, so figures count on an otherwise idle one.
 
 #![expect(
     clippy::unwrap_used,
@@ -108,8 +109,8 @@ fn run(stage: &Arc<Stage>, attack: &Attack, time: Duration) -> Row {
     Row { felt, memory, statuses: statuses.take() }
 }
 
-/// All attacks in turn beside a policy swap each second; how many rows missed a target, and the memory of the last
-/// round must be that of the first.
+/// All attacks in turn beside a policy swap each second; how many rows missed a target, and the memory of the
+/// last round must be that of the first.
 fn soak(stage: &Arc<Stage>, attacks: &[&Attack], time: Duration, seconds: u64) -> usize {
     let stop = Arc::new(AtomicBool::new(false));
     let swaps = stage.swap_policies(&stop);

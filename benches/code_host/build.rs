@@ -1,7 +1,7 @@
 //! Makes a code host from a seed.
 //!
-//! Containers come first, then who has a role in them, then the listers, who are given what suits them. Bans and
-//! creators come last, because they are drawn from those who have a role already.
+//! Containers come first, then who has a role in them, then the listers, who are given what suits them. Bans
+//! and creators come last, because they are drawn from those who have a role already.
 
 use super::listers::{LISTERS, grant_listers};
 use super::{Ban, CREATED, CodeHost, FOLDER_LEVELS, GROUP_LEVELS, Grant, Member, Place, Role, Size};

@@ -1,21 +1,24 @@
 //! The code host of `fixtures/example/policy.polar` at any size: who is in it, and who was granted what.
 //!
-//! In: a [`Size`] and a seed. Out: a [`CodeHost`], plain arrays of numbers; the same seed gives the same ones. It
-//! can say all of it as facts ([`facts`]), and whoever wants to know what an answer should be reads the arrays.
+//! In: a [`Size`] and a seed. Out: a [`CodeHost`], plain arrays of numbers; the same seed gives the same
+//! ones. It can say all of it as facts ([`facts`]), and whoever wants to know what an answer should be reads
+//! the arrays.
 //!
 //! At scale 1 it has 100,000 users, 1,000 organizations, 20,000 folders in ten levels, 5,000 groups in six,
-//! 200,000 repositories (a tenth of them public) and 1,000,000 issues: 1.5 million facts. Four in five repositories
-//! lie in a folder of any level, the others in an organization. Every user has a role in one organization, three in five
-//! are in a group, half have a role in a repository, one in ten in a folder, one in twenty is banned somewhere, and
-//! every group has a role in a folder and in a repository. Bans hit who could otherwise act, or see what is public,
-//! and who creates an issue belongs to the organization: else hardly an answer would depend on either.
+//! 200,000 repositories (a tenth of them public) and 1,000,000 issues: 1.5 million facts. Four in five
+//! repositories lie in a folder of any level, the others in an organization. Every user has a role in one
+//! organization, three in five are in a group, half have a role in a repository, one in ten in a folder, one
+//! in twenty is banned somewhere, and every group has a role in a folder and in a repository. Bans hit who
+//! could otherwise act, or see what is public, and who creates an issue belongs to the organization: else
+//! hardly an answer would depend on either.
 //!
 //! Users have ids of 36 characters, as UUIDs are; all other ids are decimal numbers.
 //!
 //! # Users that are there for a reason
 //!
-//! User 0 is a superadmin. After it come [`listers`]: users who were granted, on purpose, so many repositories that a list
-//! of theirs has about 10, 1,000 or 10,000 ids. They have no other grants, and nobody bans them.
+//! User 0 is a superadmin. After it come [`listers`]: users who were granted, on purpose, so many
+//! repositories that a list of theirs has about 10, 1,000 or 10,000 ids. They have no other grants, and
+//! nobody bans them.
 
 mod build;
 mod entity;
@@ -105,7 +108,8 @@ pub(crate) struct Ban {
     pub(crate) repository: u32,
 }
 
-/// Everybody and everything. An index is the number of an entity; grants, members and bans are sorted and distinct.
+/// Everybody and everything. An index is the number of an entity; grants, members and bans are sorted and
+/// distinct.
 #[derive(Debug)]
 pub(crate) struct CodeHost {
     pub(crate) size: Size,

@@ -1,17 +1,16 @@
-//! The program itself as a process beside the benchmark, over a folder of its own.
+//! The program as a process beside the benchmark.
 
-use std::io::{BufRead, BufReader};
+use portcullis_testkit::program::{self, Program, portcullis};
 use std::net::SocketAddr;
 use std::path::Path;
-use std::process::{Child, ChildStdout, Command, Stdio};
+use tempfile::TempDir;
 
-/// A running service; it is told to end, or ends with this.
-#[derive(Debug)]
+/// A running service; it ends with this at the latest.
 pub(crate) struct Service {
     pub(crate) address: SocketAddr,
-    child: Child,
-    /// What it prints; it should find somebody who reads.
-    _told: BufReader<ChildStdout>,
+    inner: program::Service,
+    /// Holds its log.
+    _folder: TempDir,
 }
 
 /// What a process keeps in memory, in megabytes.
@@ -26,36 +25,24 @@ pub(crate) struct Memory {
 impl Service {
     /// Starts it with the development key, and waits until it listens.
     pub(crate) fn start(data: &Path) -> Self {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_portcullis"));
-        command.args(["serve", "--dev", "--listen", "127.0.0.1:0", "--data"]).arg(data);
-        command.env("PORTCULLIS_LOG", "warn").stdout(Stdio::piped());
-        let mut child = command.spawn().unwrap();
-        let mut welcome = String::new();
-        let mut told = BufReader::new(child.stdout.take().unwrap());
-        told.read_line(&mut welcome).unwrap();
-        let address = welcome.split("http://").nth(1).unwrap().split('/').next().unwrap().parse().unwrap();
-        Self { address, child, _told: told }
+        let folder = tempfile::tempdir().unwrap();
+        let mut command = portcullis(folder.path());
+        command.env("PORTCULLIS_LOG", "warn");
+        let data = std::path::absolute(data).unwrap();
+        let started = Program::spawn_as(command, folder.path(), data.to_str().unwrap(), &["--dev"]);
+        let inner = started.answering().unwrap();
+        let address = inner.caller.url.strip_prefix("http://").unwrap().parse().unwrap();
+        Self { address, inner, _folder: folder }
     }
 
     /// The number of the process.
     pub(crate) fn process(&self) -> u32 {
-        self.child.id()
+        self.inner.program.id()
     }
 
-    /// Tells it to end, and waits until its files are closed.
-    pub(crate) fn stop(mut self) {
-        let told = Command::new("kill").arg(self.process().to_string()).status().unwrap();
-        assert!(told.success(), "kill: {told}");
-        let ended = self.child.wait().unwrap();
-        assert!(ended.success(), "the service ended with {ended}");
-    }
-}
-
-impl Drop for Service {
-    fn drop(&mut self) {
-        // After `stop` both find a process that has ended.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+    /// Asks it to stop, and waits until its files are closed.
+    pub(crate) fn stop(self) {
+        self.inner.stop();
     }
 }
 

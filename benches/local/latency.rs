@@ -1,7 +1,7 @@
 //! How fast the service makes SQL from a request.
 
 use crate::http::Client;
-use crate::questions::{Ask, Question};
+use portcullis_testkit::expert::questions::{Ask, Question};
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 

@@ -1,7 +1,7 @@
 //! What a statement costs inside the server, and two statements side by side.
 
-use crate::database::Database;
-use crate::scans;
+use portcullis_testkit::expert::database::Database;
+use portcullis_testkit::expert::scans;
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
 

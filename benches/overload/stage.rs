@@ -3,10 +3,10 @@
 use super::client::{ask, request};
 use super::service::{Memory, Service};
 use portcullis::http::DEVELOPMENT_KEY;
+use portcullis_testkit::program::portcullis;
 use serde_json::{Value as Json, json};
 use std::net::SocketAddr;
 use std::path::Path;
-use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
@@ -127,7 +127,7 @@ impl Stage {
 
 /// Makes a key as an operator does.
 fn key(data: &Path, args: &[&str]) -> String {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_portcullis"));
+    let mut command = portcullis(data);
     command.args(["keys", "create", "--data"]).arg(data).args(args);
     let made = command.output().unwrap();
     assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));

@@ -1,8 +1,8 @@
 //! Asks over HTTP and in the engine, and compares every answer with the truth.
 //!
-//! Only the way there and back is timed: bodies are made before, answers are compared after. An answer is first
-//! compared byte by byte, and only if it is spelled differently as JSON, so that clients cost little. A wrong
-//! answer ends the run, with the question.
+//! Only the way there and back is timed: bodies are made before, answers are compared after. An answer is
+//! first compared byte by byte, and only if it is spelled differently as JSON, so that clients cost little. A
+//! wrong answer ends the run, with the question.
 
 use crate::code_host::Entity;
 use crate::code_host::http::Client;

@@ -1,7 +1,8 @@
 //! Where the data of a code host lies, and how large it is there.
 //!
-//! A folder holds `data`, which is the service's, and `workload.json`, which says what was loaded. Without it nobody could
-//! tell whether the answers of the data are those of the workload. A folder is temporary unless it is to be kept.
+//! A folder holds `data`, which is the service's, and `workload.json`, which says what was loaded. Without it
+//! nobody could tell whether the answers of the data are those of the workload. A folder is temporary unless
+//! it is to be kept.
 
 use portcullis::http::DEFAULT_ENVIRONMENT;
 use serde_json::{Value as Json, json};

@@ -7,8 +7,8 @@ use std::time::Instant;
 
 /// How fast the service is, how large, and whether it is right.
 ///
-/// Makes a code host from a seed, loads it over HTTP into the program, compares every answer with one that was
-/// worked out beforehand, and measures. A wrong answer ends the run. At scale 1 the code host has about
+/// Makes a code host from a seed, loads it over HTTP into the program, compares every answer with one that
+/// was worked out beforehand, and measures. A wrong answer ends the run. At scale 1 the code host has about
 /// 1.5 million facts.
 #[derive(Debug, Parser)]
 #[command(name = "scale", bin_name = "cargo bench --bench scale --", after_help = EXAMPLES)]

@@ -1,8 +1,9 @@
 //! Eight clients that check without a pause, alone and beside something that disturbs them.
 //!
-//! First they check alone, for a while. Then a writer sends batches of 1,000 facts, one after the other: it adds issues
-//! that nobody asks about, and with the next batch deletes them, so that the store stays as large as it is. Then the
-//! policy is replaced ten times a second by one that says the same. Every check must be answered, and rightly.
+//! First they check alone, for a while. Then a writer sends batches of 1,000 facts, one after the other: it
+//! adds issues that nobody asks about, and with the next batch deletes them, so that the store stays as large
+//! as it is. Then the policy is replaced ten times a second by one that says the same. Every check must be
+//! answered, and rightly.
 
 use crate::ask::Request;
 use crate::code_host::facts::Row;

@@ -1,7 +1,7 @@
 //! What was measured, for people and for programs.
 //!
-//! For people there is a table of times for each scale, one of all targets with a column for each scale, and one of how
-//! checks grow. Targets are meant for scale 1, so only that column is judged.
+//! For people there is a table of times for each scale, one of all targets with a column for each scale, and
+//! one of how checks grow. Targets are meant for scale 1, so only that column is judged.
 
 use crate::growth::Growth;
 use crate::options::Options;

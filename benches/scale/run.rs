@@ -1,7 +1,7 @@
 //! One scale from end to end: make, load, ask, stop, look at the files, ask the engine.
 //!
-//! Everything is asked of the running program first, and of the engine in this process afterwards, over the same
-//! folder, which by then nobody else has open.
+//! Everything is asked of the running program first, and of the engine in this process afterwards, over the
+//! same folder, which by then nobody else has open.
 
 use crate::ask;
 use crate::code_host::http::Client;

@@ -1,8 +1,8 @@
 //! Draws a user and an issue that have to do with each other, for a given reason.
 //!
-//! A grant on an organization, a folder or a repository needs an issue somewhere inside. One of each folder and repository
-//! is noted beforehand, as deep inside as possible; organizations are few, so all issues of each are noted, or the same
-//! thousand would be asked about.
+//! A grant on an organization, a folder or a repository needs an issue somewhere inside. One of each folder
+//! and repository is noted beforehand, as deep inside as possible; organizations are few, so all issues of
+//! each are noted, or the same thousand would be asked about.
 
 use crate::code_host::{CREATED, CodeHost, first_ordinary};
 use crate::truth::{Truth, of};

@@ -1,9 +1,10 @@
 //! What the answers should be, from the arrays of the code host alone.
 //!
-//! In: a [`CodeHost`]. Out: [`Truth`], which says what the rules of `fixtures/example/policy.polar` mean, in Rust and by hand:
-//! it knows nothing of Polar, of plans or of SQL, and nothing of the program is called. A user's [`Rights`] are
-//! gathered once: the user's own grants, and those of every group around the user. A decision then walks up from
-//! the resource. A list asks that of every resource, which takes a while and cannot miss one.
+//! In: a [`CodeHost`]. Out: [`Truth`], which says what the rules of `fixtures/example/policy.polar` mean, in
+//! Rust and by hand: it knows nothing of Polar, of plans or of SQL, and nothing of the program is called. A
+//! user's [`Rights`] are gathered once: the user's own grants, and those of every group around the user. A
+//! decision then walks up from the resource. A list asks that of every resource, which takes a while and
+//! cannot miss one.
 
 use crate::code_host::{Ban, CREATED, CodeHost, Entity, Grant, Member, Role, SUPERADMIN};
 use rustc_hash::{FxHashMap, FxHashSet};

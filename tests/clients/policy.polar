@@ -31,7 +31,7 @@ resource Repository {
   "write" if "maintainer";
 }
 
-# Everybody may visit every organization, and an operator may restart every repository.
+# Every user may visit every organization, and an operator may restart every repository.
 has_permission(_: User, "visit", _: Organization);
 has_permission(user: User, "restart", _: Repository) if is_operator(user);
 

@@ -1,4 +1,4 @@
--- The application's tables. Ada belongs to acme, which has the repositories 1 and 2; 3 is nobody's, and 4 is public.
+-- The application's tables. Ada belongs to acme, which has the repositories 1 and 2; 3 belongs to no organization, and 4 is public.
 CREATE TYPE organization_role AS ENUM ('member', 'owner');
 CREATE TABLE organizations (id uuid PRIMARY KEY, name text NOT NULL);
 CREATE TABLE memberships (

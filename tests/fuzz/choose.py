@@ -3,7 +3,7 @@
 usage: choose.py CONTROL_FILE
 
 CONTROL_FILE is what libFuzzer writes while it merges: the names of the inputs, then for each its size and the edges that
-it reaches. Those that somebody has given a name are kept, whatever they reach. Prints the chosen names, one a line.
+it reaches. Those with a name that a person gave are always kept. Prints the chosen names, one a line.
 """
 
 import re

@@ -7,7 +7,7 @@ use portcullis_compiler::question::{Question, QuestionVar};
 use std::collections::BTreeSet;
 
 /// The names of the tests that fail.
-pub(crate) fn failing(program: &Program, now: i64) -> Vec<String> {
+pub fn failing(program: &Program, now: i64) -> Vec<String> {
     let fails = |test: &&ir::Test| {
         let facts: Vec<Fact> = test.facts.iter().map(|fact| readable(program, fact)).collect();
         let oracle = Oracle::new(program, &facts, &[], now);

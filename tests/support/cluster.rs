@@ -1,7 +1,7 @@
 //! A private PostgreSQL server, which ends with the process that started it.
 //!
 //! Its data and its socket are in a folder of its own. A shell watches over it: when the pipe to the shell
-//! closes, because the process ended in whatever way, the shell stops the server and removes the folder.
+//! closes, however the process ended, the shell stops the server and removes the folder.
 //! PostgreSQL refuses to run as root, so for root it runs as the user that the package made.
 //!
 //! Text sorts by a language's rules here, so that a statement which forgets to ask for bytes shows.
@@ -12,11 +12,11 @@ use std::path::Path;
 use std::process::{ChildStdin, Command, Stdio};
 
 /// Where the package installs the server and its tools.
-pub(crate) const PROGRAMS: &str = "/usr/lib/postgresql/15/bin";
+pub const PROGRAMS: &str = "/usr/lib/postgresql/15/bin";
 
-/// Makes a cluster, serves it and waits for the end of its input. It stands in the folder that `PLACE` names, where a
-/// socket's path is not long and every user may write. Its memory is bounded: a statement that
-/// takes gigabytes to plan is a failure, and the machine has other things to do.
+/// Makes a cluster, serves it and waits for the end of its input. It stands in the folder that `PLACE` names,
+/// where a socket's path is not long and every user may write. Its memory is bounded: a statement that takes
+/// gigabytes to plan is a failure, and the machine has other things to do.
 const SCRIPT: &str = r#"
 set -eu
 ulimit -v 6000000
@@ -38,21 +38,21 @@ wait "$server" || true
 "#;
 
 /// A running server with a superuser `postgres` and a database of the same name.
-pub(crate) struct Cluster {
+pub struct Cluster {
     /// The folder with its socket.
-    pub(crate) folder: String,
+    pub folder: String,
     /// The server runs until this closes.
     _alive: ChildStdin,
 }
 
 impl Cluster {
     /// Starts a server with these settings, and returns when it takes connections.
-    pub(crate) fn start(settings: &[&str]) -> Result<Self, String> {
+    pub fn start(settings: &[&str]) -> Result<Self, String> {
         Self::start_in("/tmp", settings)
     }
 
     /// The same, with its data in a folder of its own inside this one.
-    pub(crate) fn start_in(place: &str, settings: &[&str]) -> Result<Self, String> {
+    pub fn start_in(place: &str, settings: &[&str]) -> Result<Self, String> {
         if !Path::new(PROGRAMS).join("postgres").exists() {
             return Err("PostgreSQL 15 is not installed: run scripts/setup".into());
         }
@@ -67,7 +67,8 @@ impl Cluster {
         for setting in settings {
             command.args(["-c", setting]);
         }
-        // In a group of its own: an interrupt from the keyboard is for the process, the pipe tells the rest.
+        // In a group of its own: an interrupt from the keyboard is for the process, which closes the pipe as
+        // it ends.
         command.process_group(0).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut shell = command.spawn().map_err(|error| format!("PostgreSQL does not start: {error}"))?;
         let alive = shell.stdin.take().ok_or("the shell has no input")?;

@@ -1,20 +1,20 @@
 //! The active domain: the values over which the oracle grounds a program.
 //!
-//! In: a program, facts, the values that questions will mention, the clock. Out: every one of those
-//! values, the policy's literals, the neighbours of every known Integer, and two *fresh* ids of each
-//! concrete type and of one type that the policy does not mention. Whatever holds for a fresh id holds for
-//! any id nobody stored: that is how a wildcard is exact here. (Two, not one: `x != y` over unconstrained
-//! variables has answers only if two unknown values exist.)
+//! In: a program, facts, the values that questions will mention, the clock. Out: every one of those values,
+//! the policy's literals, the neighbours of every known Integer, and two *fresh* ids of each concrete type
+//! and of one type that the policy does not mention. What holds for a fresh id holds for any id that is not
+//! stored: that is how a wildcard is exact here. (Two, not one: `x != y` over unconstrained variables has
+//! answers only if two unknown values exist.)
 
 use super::notation::{Cell, Fact, Value};
 use portcullis_compiler::ir::{CompareOp, Program, TypeId, VarType};
 use std::collections::{BTreeSet, HashMap};
 
 /// A type's name that no policy mentions.
-pub(crate) const FOREIGN: &str = "Unmentioned";
+pub const FOREIGN: &str = "Unmentioned";
 
 /// The values, by number.
-pub(crate) struct ActiveDomain {
+pub struct ActiveDomain {
     values: Vec<Value>,
     types: Vec<TypeId>,
     n_known: usize,
@@ -23,7 +23,7 @@ pub(crate) struct ActiveDomain {
 
 impl ActiveDomain {
     /// All values that matter to these facts and questions.
-    pub(crate) fn new<'a>(
+    pub fn new<'a>(
         program: &Program,
         facts: &[Fact],
         mentioned: impl IntoIterator<Item = &'a Value>,
@@ -55,17 +55,17 @@ impl ActiveDomain {
     }
 
     /// The number of a value.
-    pub(crate) fn number(&self, value: &Value) -> usize {
+    pub fn number(&self, value: &Value) -> usize {
         *self.numbers.get(value).unwrap_or_else(|| panic!("the oracle was not told of {value}"))
     }
 
     /// The value of a number.
-    pub(crate) fn value(&self, number: usize) -> &Value {
+    pub fn value(&self, number: usize) -> &Value {
         &self.values[number]
     }
 
     /// Whether the comparison holds; an order only ever holds of two Integers.
-    pub(crate) fn compare(&self, op: CompareOp, left: usize, right: usize) -> bool {
+    pub fn compare(&self, op: CompareOp, left: usize, right: usize) -> bool {
         let ordered = self.values[left].integer().zip(self.values[right].integer());
         match op {
             CompareOp::Equal => left == right,
@@ -78,17 +78,17 @@ impl ActiveDomain {
     }
 
     /// The type of a number's value.
-    pub(crate) fn type_of(&self, number: usize) -> TypeId {
+    pub fn type_of(&self, number: usize) -> TypeId {
         self.types[number]
     }
 
     /// All numbers whose value a variable of this type may take.
-    pub(crate) fn admitted<'a>(&'a self, ty: &'a VarType) -> impl Iterator<Item = usize> + 'a {
+    pub fn admitted<'a>(&'a self, ty: &'a VarType) -> impl Iterator<Item = usize> + 'a {
         (0..self.values.len()).filter(|&number| self.admits(ty, number))
     }
 
     /// Whether a variable of this type may take this value.
-    pub(crate) fn admits(&self, ty: &VarType, number: usize) -> bool {
+    pub fn admits(&self, ty: &VarType, number: usize) -> bool {
         match ty {
             VarType::Any => true,
             VarType::OneOf(types) => types.contains(&self.types[number]),
@@ -96,17 +96,17 @@ impl ActiveDomain {
     }
 
     /// All values of concrete types that a policy may mention.
-    pub(crate) fn all(&self) -> BTreeSet<Value> {
+    pub fn all(&self) -> BTreeSet<Value> {
         self.values.iter().filter(|value| value.ty != FOREIGN).cloned().collect()
     }
 
     /// All values of these types.
-    pub(crate) fn all_of(&self, types: &[&str]) -> BTreeSet<Value> {
+    pub fn all_of(&self, types: &[&str]) -> BTreeSet<Value> {
         self.values.iter().filter(|value| types.contains(&value.ty.as_str())).cloned().collect()
     }
 
     /// The value as a cell of an answer: a fresh one stands for any.
-    pub(crate) fn cell(&self, number: usize) -> Cell {
+    pub fn cell(&self, number: usize) -> Cell {
         match &self.values[number] {
             value if number < self.n_known => Cell::Value(value.clone()),
             fresh if fresh.ty == FOREIGN => Cell::Any,
@@ -115,7 +115,7 @@ impl ActiveDomain {
     }
 
     /// Every tuple of the domain that some row covers.
-    pub(crate) fn expand(&self, rows: &BTreeSet<Vec<Cell>>) -> BTreeSet<Vec<usize>> {
+    pub fn expand(&self, rows: &BTreeSet<Vec<Cell>>) -> BTreeSet<Vec<usize>> {
         let mut all = BTreeSet::new();
         for row in rows {
             let mut tuples = vec![Vec::new()];

@@ -21,6 +21,9 @@
 //! block, table or check begins, a line that looks like a check but is none is an error, and so is a
 //! heading that checks nothing.
 
+#[cfg(test)]
+mod tests;
+
 use super::notation::{self, Cell, Fact};
 use super::refusal::Told;
 use portcullis_compiler::question::{Domain, Question};
@@ -28,52 +31,52 @@ use std::collections::BTreeSet;
 
 /// One heading of a page, with all that it shares with the others.
 #[derive(Clone, Debug)]
-pub(crate) struct Case {
+pub struct Case {
     /// The heading.
-    pub(crate) name: String,
+    pub name: String,
     /// The whole policy.
-    pub(crate) policy: String,
+    pub policy: String,
     /// The stored facts, and the local ones.
-    pub(crate) facts: Vec<Fact>,
+    pub facts: Vec<Fact>,
     /// The caller's tables, if the page has its own.
-    pub(crate) written: Written,
+    pub written: Written,
     /// The facts of each request.
-    pub(crate) context: Vec<Fact>,
+    pub context: Vec<Fact>,
     /// The rows of the tables.
-    pub(crate) queries: Vec<Query>,
+    pub queries: Vec<Query>,
     /// The statements to take snapshots of, numbered through the page.
-    pub(crate) snapshots: Vec<SqlSnapshot>,
+    pub snapshots: Vec<SqlSnapshot>,
     /// Facts that may or may not be stored.
-    pub(crate) storable: Vec<(Fact, bool)>,
+    pub storable: Vec<(Fact, bool)>,
     /// What the upload of the policy must say, if the page asks; otherwise it must be accepted.
-    pub(crate) upload: Option<Expected<()>>,
+    pub upload: Option<Expected<()>>,
 }
 
 /// A caller's tables as a page writes them.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Written {
+pub struct Written {
     /// What the rows mean.
-    pub(crate) local: Vec<Fact>,
+    pub local: Vec<Fact>,
     /// The statements that make the tables, for every database.
-    pub(crate) schema: String,
+    pub schema: String,
     /// The data-bindings document, without a dialect.
-    pub(crate) bindings: String,
+    pub bindings: String,
 }
 
 /// One row of a table.
 #[derive(Clone, Debug)]
-pub(crate) struct Query {
+pub struct Query {
     /// As it is written.
-    pub(crate) text: String,
+    pub text: String,
     /// What is asked.
-    pub(crate) question: Question,
+    pub question: Question,
     /// What must come out.
-    pub(crate) answer: Expected<Answer>,
+    pub answer: Expected<Answer>,
 }
 
 /// An outcome, or a refusal whose message contains a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Expected<T> {
+pub enum Expected<T> {
     /// This.
     Is(T),
     /// A message with this text.
@@ -82,7 +85,7 @@ pub(crate) enum Expected<T> {
 
 /// What a question answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Answer {
+pub enum Answer {
     /// Of a question that wants nothing.
     Decision(bool),
     /// Of a question that wants values.
@@ -91,19 +94,19 @@ pub(crate) enum Answer {
 
 /// A statement to take a snapshot of.
 #[derive(Clone, Debug)]
-pub(crate) struct SqlSnapshot {
+pub struct SqlSnapshot {
     /// Counts the page's snapshots from 1.
-    pub(crate) number: usize,
+    pub number: usize,
     /// As it is written.
-    pub(crate) text: String,
+    pub text: String,
     /// What is asked.
-    pub(crate) question: Question,
+    pub question: Question,
     /// For which dialects.
-    pub(crate) dialects: Vec<String>,
+    pub dialects: Vec<String>,
 }
 
 /// Reads a page; the error names the line.
-pub(crate) fn parse(text: &str) -> Result<Vec<Case>, String> {
+pub fn parse(text: &str) -> Result<Vec<Case>, String> {
     let mut page = Page::default();
     let mut lines = text.lines().enumerate();
     while let Some((number, line)) = lines.next() {

@@ -2,18 +2,19 @@
 //!
 //! In: bytes that proptest made. Out: a [`Sample`]. Each rule and each fact is decoded from bytes of its own,
 //! one choice a byte, and choice 0 is always the simplest; so that fewer and smaller bytes are a smaller
-//! policy, and shrinking needs no code of ours. The words come from a [`Vocabulary`]: types of actors and resources
-//! (one may extend another), roles, permissions, relations of every kind, a global block, and predicates that are
-//! stored (`f0` …) or derived (`d0` …).
+//! policy, and shrinking needs no code. The words come from a [`Vocabulary`]: types of actors and resources
+//! (one may extend another), roles, permissions, relations of every kind, a global block, and predicates that
+//! are stored (`f0` …) or derived (`d0` …).
 //!
 //! A policy either has no negation, and then anything may refer to anything; or names are levels: a rule
 //! refers to its own level or lower ones, and negates only lower ones. So few policies have a cycle through
-//! negation, which would be refused. Its [entry point](super::entry) nothing refers to, so it may negate in either.
+//! negation, which would be refused. Its [entry point](super::entry_points) nothing refers to, so it may
+//! negate in either.
 
-use super::guise::Guise;
 use super::notation::{Fact, Value};
+use super::spelling::Spelling;
 use super::vocabulary::{Predicate, Vocabulary};
-use super::{entry, longhand, patterns, shorthand};
+use super::{entry_points, longhand, patterns, shorthand};
 use portcullis_compiler::ir::{Program, Signature, SignatureArg, TypeId};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
@@ -21,17 +22,17 @@ use std::fmt::Write;
 
 /// A policy, and bytes for its facts.
 #[derive(Clone)]
-pub(crate) struct Sample {
+pub struct Sample {
     /// The policy's text.
-    pub(crate) policy: String,
+    pub policy: String,
     /// The same in plain texts.
-    pub(crate) plain: String,
+    pub plain: String,
     /// Its words.
-    pub(crate) words: Vocabulary,
+    pub words: Vocabulary,
     /// Chooses where each fact stands, and in what tables.
-    pub(crate) placing: usize,
+    pub placing: usize,
     /// How ids and names are written.
-    pub(crate) guise: Guise,
+    pub spelling: Spelling,
     facts: Vec<Vec<u8>>,
 }
 
@@ -44,7 +45,7 @@ impl std::fmt::Debug for Sample {
 
 impl Sample {
     /// Facts that the policy can store.
-    pub(crate) fn facts(&self, program: &Program) -> Vec<Fact> {
+    pub fn facts(&self, program: &Program) -> Vec<Fact> {
         let usable: Vec<&Signature> = program.signatures.iter().filter(|shape| is_of_use(shape)).collect();
         if usable.is_empty() {
             return Vec::new();
@@ -67,7 +68,7 @@ impl Sample {
     }
 
     /// What is special about the policy, each with whether it is this one's.
-    pub(crate) fn kinds(&self) -> [(&'static str, bool); 4] {
+    pub fn kinds(&self) -> [(&'static str, bool); 4] {
         let mut entries = self.plain.lines().filter(|line| line.starts_with("allow("));
         let negates = entries.clone().any(|line| line.contains("not "));
         let is_long = |predicate: &Predicate| {
@@ -84,7 +85,7 @@ impl Sample {
     fn value_of(&self, program: &Program, arg: &SignatureArg, choices: &mut Choices<'_>) -> Value {
         let name = |ty: &TypeId| program.types[ty.index()].name.as_str();
         let ty = match arg {
-            // The policy's own text, which has its guise.
+            // The policy's own text, which has its spelling.
             SignatureArg::Literal(text) => return Value::new("String", text),
             SignatureArg::OneOf(types) => name(&choices.of(types)),
             SignatureArg::Any => {
@@ -92,7 +93,7 @@ impl Sample {
                 choices.of(&[often, often, "User", seldom, "String", "Integer"])
             }
         };
-        self.guise.value(&match ty {
+        self.spelling.value(&match ty {
             "Integer" => Value::new(ty, choices.of(INTEGERS)),
             "String" => Value::new(ty, choices.of(&["r0", "r1", "g0", "p0", "a"])),
             "Boolean" => Value::new(ty, choices.of(&["true", "false"])),
@@ -110,7 +111,7 @@ fn is_of_use(shape: &Signature) -> bool {
 
 /// Whether rules may negate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Style {
+pub enum Style {
     /// No negation, and any rule may refer to anything.
     Tangled,
     /// Negation of lower levels.
@@ -125,39 +126,39 @@ const INTEGERS: &[&str] =
     &["1", "2", "10", "2", "1", "0", "-3", "9223372036854775807", "-9223372036854775808"];
 
 /// Bytes as choices.
-pub(crate) struct Choices<'b> {
+pub struct Choices<'b> {
     bytes: std::slice::Iter<'b, u8>,
 }
 
 impl<'b> Choices<'b> {
     /// Choices from the start of the bytes.
-    pub(crate) fn new(bytes: &'b [u8]) -> Self {
+    pub fn new(bytes: &'b [u8]) -> Self {
         Self { bytes: bytes.iter() }
     }
 
     /// A number below `n`; 0 when the bytes are used up.
-    pub(crate) fn below(&mut self, n: usize) -> usize {
+    pub fn below(&mut self, n: usize) -> usize {
         self.bytes.next().map_or(0, |&byte| usize::from(byte) % n.max(1))
     }
 
     /// One of the items.
-    pub(crate) fn of<T: Copy>(&mut self, items: &[T]) -> T {
+    pub fn of<T: Copy>(&mut self, items: &[T]) -> T {
         items[self.below(items.len())]
     }
 
     /// True in one of `n` cases, and false when the bytes are used up.
-    pub(crate) fn rarely(&mut self, n: usize) -> bool {
+    pub fn rarely(&mut self, n: usize) -> bool {
         self.below(n) == n - 1
     }
 
     /// Whether bytes are left.
-    pub(crate) fn more(&self) -> bool {
+    pub fn more(&self) -> bool {
         self.bytes.len() > 0
     }
 }
 
 /// Policies with facts.
-pub(crate) fn samples() -> impl Strategy<Value = Sample> {
+pub fn samples() -> impl Strategy<Value = Sample> {
     let rule = prop::collection::vec(any::<u8>(), 2..40);
     let fact = prop::collection::vec(any::<u8>(), 12);
     let rules = prop::collection::vec(rule, 3..16);
@@ -166,14 +167,14 @@ pub(crate) fn samples() -> impl Strategy<Value = Sample> {
     let entry = prop::collection::vec(any::<u8>(), 0..40);
     let frame = (any::<bool>(), 0..4_u8, 0..4_u8, words, entry);
     (frame, rules, facts, any::<u16>(), any::<[u8; 4]>()).prop_map(
-        |((is_layered, wired, bots, words, entry), rules, facts, placing, guise)| {
+        |((is_layered, wired, bots, words, entry), rules, facts, placing, spelling)| {
             let style = if is_layered { Style::Layered } else { Style::Tangled };
-            let guise = Guise::of(guise);
+            let spelling = Spelling::of(spelling);
             let words = Vocabulary::of(&words);
             let frame = Frame { style, is_wired: wired > 0, has_bots: bots == 3, words: &words };
             let plain = frame.policy(&rules, &entry);
             let placing = usize::from(placing);
-            Sample { policy: guise.policy(&plain), plain, words, placing, guise, facts }
+            Sample { policy: spelling.policy(&plain), plain, words, placing, spelling, facts }
         },
     )
 }
@@ -193,7 +194,7 @@ impl Frame<'_> {
         let mut choices = Choices::new(entry);
         let mut outside =
             if words.is_fixed { Vec::new() } else { patterns::most(words, style, &mut choices) };
-        outside.extend(entry::rules(words, &mut choices));
+        outside.extend(entry_points::rules(words, &mut choices));
         let mut global = Vec::new();
         for bytes in rules {
             let mut choices = Choices::new(bytes);
@@ -237,7 +238,8 @@ impl Frame<'_> {
         text
     }
 
-    /// For each block its first rules: most policies let roles lead to permissions, and chance alone seldom does.
+    /// For each block its first rules: most policies let roles lead to permissions, and chance alone seldom
+    /// does.
     fn wires(&self) -> Vec<Vec<String>> {
         let wires = |at: usize| -> &[&str] {
             let block = &self.words.blocks[at];
@@ -258,7 +260,7 @@ impl Frame<'_> {
 }
 
 /// A known id of a type.
-pub(crate) fn id_of(ty: &str, choices: &mut Choices<'_>) -> &'static str {
+pub fn id_of(ty: &str, choices: &mut Choices<'_>) -> &'static str {
     let ids = Vocabulary::ids(ty);
     choices.of(&ids[..ids.len() - 1])
 }

@@ -5,9 +5,9 @@
 //! a conjunction. [`Hosted::ask_every_way`] asks all that apply, and they must agree.
 
 use super::fixture::Answer;
-use super::local::asked::twin;
+use super::id_order::in_order;
+use super::local::ways::twin;
 use super::notation::{Cell, Fact, Value};
-use super::order::in_order;
 use super::outcome::{Allow, Outcome, given, ids, is_wanted};
 use super::refusal::Told;
 use portcullis::engine::{
@@ -21,16 +21,16 @@ use std::sync::LazyLock;
 use tokio::runtime::Runtime;
 
 /// What every test of this process runs its futures on.
-pub(crate) static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Runtime::new().unwrap());
+pub static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Runtime::new().unwrap());
 
 /// An engine with a policy.
-pub(crate) struct Hosted {
+pub struct Hosted {
     engine: Engine,
 }
 
 impl Hosted {
     /// An engine with this policy, or why it refuses it.
-    pub(crate) fn new(policy: &str) -> Result<Self, String> {
+    pub fn new(policy: &str) -> Result<Self, String> {
         RUNTIME.block_on(async {
             let engine =
                 Engine::in_memory(EngineSettings::default()).await.map_err(|error| error.to_string())?;
@@ -42,22 +42,18 @@ impl Hosted {
     }
 
     /// Stores facts, or says why not.
-    pub(crate) fn store(&self, facts: &[Fact]) -> Result<(), String> {
+    pub fn store(&self, facts: &[Fact]) -> Result<(), String> {
         let insert = Change::Insert(stored_all(facts));
         RUNTIME.block_on(self.engine.apply(vec![insert])).map(|_| ()).map_err(|error| error.to_string())
     }
 
     /// The engine itself, for a server around it.
-    pub(crate) fn into_engine(self) -> Engine {
+    pub fn into_engine(self) -> Engine {
         self.engine
     }
 
     /// Asks in each way that fits the question.
-    pub(crate) fn ask_every_way(
-        &self,
-        question: &Question,
-        context: &[Fact],
-    ) -> Vec<(&'static str, Outcome)> {
+    pub fn ask_every_way(&self, question: &Question, context: &[Fact]) -> Vec<(&'static str, Outcome)> {
         let allow = Allow::of(question).map(|allow| ("entry point", self.ask_allow(&allow, context)));
         let pattern =
             pattern(question).map(|pattern| ("pattern", self.ask_pattern(question, pattern, context)));
@@ -67,12 +63,7 @@ impl Hosted {
     }
 
     /// Asks in one of the ways that fit the question; `turn` says in which.
-    pub(crate) fn ask_one_way(
-        &self,
-        question: &Question,
-        context: &[Fact],
-        turn: usize,
-    ) -> (&'static str, Outcome) {
+    pub fn ask_one_way(&self, question: &Question, context: &[Fact], turn: usize) -> (&'static str, Outcome) {
         let (allow, pattern) = (Allow::of(question), pattern(question));
         match (turn % 3, allow, pattern, conjunction(question)) {
             (0, Some(allow), _, _) | (_, Some(allow), None, None) => {
@@ -82,12 +73,12 @@ impl Hosted {
                 ("pattern", self.ask_pattern(question, pattern, context))
             }
             (_, _, _, Some(query)) => ("conjunction", self.ask_conjunction(question, query, context)),
-            (_, None, None, None) => panic!("nobody can ask {question:?}"),
+            (_, None, None, None) => panic!("there is no way to ask {question:?}"),
         }
     }
 
     /// Asks the entry point.
-    pub(crate) fn ask_allow(&self, allow: &Allow, context: &[Fact]) -> Outcome {
+    pub fn ask_allow(&self, allow: &Allow, context: &[Fact]) -> Outcome {
         let (engine, context) = (&self.engine, stored_all(context));
         outcome(RUNTIME.block_on(async {
             Ok(match allow {
@@ -107,7 +98,7 @@ impl Hosted {
     }
 
     /// A list of the entry point, read in pages of this size to its end.
-    pub(crate) fn ask_pages(
+    pub fn ask_pages(
         &self,
         (actor, action, ty): (&Value, &str, &str),
         size: usize,
@@ -129,7 +120,7 @@ impl Hosted {
     }
 
     /// Those of the resources that pass, in their order.
-    pub(crate) fn filter(
+    pub fn filter(
         &self,
         actor: &Value,
         action: &str,
@@ -144,28 +135,20 @@ impl Hosted {
     }
 
     /// The SQL that answers a question on the caller's database, as it comes after other questions.
-    pub(crate) fn local(
-        &self,
-        bindings: &str,
-        question: LocalQuestion,
-        context: &[Fact],
-    ) -> Result<String, Told> {
+    pub fn local(&self, bindings: &str, question: LocalQuestion, context: &[Fact]) -> Result<String, Told> {
         let request = LocalRequest { bindings: bindings.to_owned(), question, context: stored_all(context) };
         RUNTIME.block_on(self.engine.local(request)).map_err(Told::from)
     }
 
     /// SQL for a caller's database, and how it came about.
-    pub(crate) fn explain_local(
-        &self,
-        bindings: &str,
-        question: LocalQuestion,
-    ) -> Result<LocalExplanation, Told> {
+    pub fn explain_local(&self, bindings: &str, question: LocalQuestion) -> Result<LocalExplanation, Told> {
         let request = LocalRequest { bindings: bindings.to_owned(), question, context: Vec::new() };
         RUNTIME.block_on(self.engine.explain_local(request)).map_err(Told::from)
     }
 
-    /// The same SQL. It must be what is printed for this question alone, whatever was asked before.
-    pub(crate) fn local_alone(
+    /// The same SQL. It must be what is printed for this question alone, independently of what was asked
+    /// before.
+    pub fn local_alone(
         &self,
         bindings: &str,
         question: LocalQuestion,
@@ -223,7 +206,7 @@ impl Hosted {
 }
 
 /// A question of one predicate as a pattern, if none of its variables stands twice or is one of several.
-pub(crate) fn pattern(question: &Question) -> Option<FactPattern> {
+pub fn pattern(question: &Question) -> Option<FactPattern> {
     let [atom] = question.atoms.as_slice() else { return None };
     let is_plain = |var: &QuestionVar| !matches!(var.domain, Domain::GivenOneOf(_));
     if atom.args != (0..question.vars.len()).collect::<Vec<_>>() || !question.vars.iter().all(is_plain) {
@@ -256,8 +239,8 @@ fn conjunction(question: &Question) -> Option<EvaluateQuery> {
     })
 }
 
-/// How a refusal begins that is none: a fault of ours.
-pub(crate) const FAULT: &str = "a fault of the engine: ";
+/// How the message of a bug begins, which is not a refusal.
+pub const FAULT: &str = "a fault of the engine: ";
 
 fn outcome(result: Result<Answer, EngineError>) -> Outcome {
     match result {

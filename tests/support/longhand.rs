@@ -103,7 +103,7 @@ struct Rule<'w> {
 }
 
 /// One rule.
-pub(crate) fn rule(words: &Vocabulary, style: Style, choices: &mut Choices<'_>) -> String {
+pub fn rule(words: &Vocabulary, style: Style, choices: &mut Choices<'_>) -> String {
     let head = head(words, style, choices);
     let mut rule = Rule { words, bound: BTreeSet::new() };
     let actor = choices.of(&["User", "User", "Actor"]);
@@ -130,7 +130,7 @@ pub(crate) fn rule(words: &Vocabulary, style: Style, choices: &mut Choices<'_>) 
 }
 
 /// One of the fixed rules.
-pub(crate) fn template(style: Style, choices: &mut Choices<'_>) -> &'static str {
+pub fn template(style: Style, choices: &mut Choices<'_>) -> &'static str {
     match style {
         Style::Layered => choices.of(LAYERED),
         Style::Tangled => {
@@ -332,7 +332,8 @@ impl Rule<'_> {
         format!("{}({})", lower.name, args.join(", "))
     }
 
-    /// A negation of something lower, over bound variables and, rarely, ones of its own: their names begin with `own`.
+    /// A negation of something lower, over bound variables and, rarely, ones of its own: their names begin
+    /// with `own`.
     fn negation(&self, level: usize, own: &str, choices: &mut Choices<'_>) -> String {
         let atom = |own: &str, choices: &mut Choices<'_>| {
             self.closed(Style::Layered, level.saturating_sub(1), own, choices)
@@ -359,7 +360,7 @@ fn variable(ty: &str, choices: &mut Choices<'_>) -> String {
 }
 
 /// A literal of a type.
-pub(crate) fn literal(ty: &str, choices: &mut Choices<'_>) -> String {
+pub fn literal(ty: &str, choices: &mut Choices<'_>) -> String {
     match ty {
         "Integer" => choices.of(&["2", "1", "10", "0", "-3", "9223372036854775807"]).to_owned(),
         "String" => choices.of(&["\"r0\"", "\"r1\"", "\"r2\"", "\"p0\""]).to_owned(),

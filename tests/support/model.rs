@@ -3,20 +3,20 @@
 use std::collections::{HashMap, HashSet};
 
 /// The numbers of an atom's arguments.
-pub(crate) type Tuple = Vec<usize>;
+pub type Tuple = Vec<usize>;
 
 /// Ground atoms: a predicate's number and its arguments; with an index by each argument.
 #[derive(Clone, Default)]
-pub(crate) struct Model {
+pub struct Model {
     rows: HashMap<usize, Vec<Tuple>>,
     index: HashMap<(usize, usize, usize), Vec<usize>>,
     /// Every atom.
-    pub(crate) present: HashSet<(usize, Tuple)>,
+    pub present: HashSet<(usize, Tuple)>,
 }
 
 impl Model {
     /// Adds an atom unless it is there.
-    pub(crate) fn insert(&mut self, pred: usize, tuple: Tuple) {
+    pub fn insert(&mut self, pred: usize, tuple: Tuple) {
         if self.present.insert((pred, tuple.clone())) {
             let rows = self.rows.entry(pred).or_default();
             for (at, &value) in tuple.iter().enumerate() {
@@ -27,7 +27,7 @@ impl Model {
     }
 
     /// The atoms that may match: those that agree in the argument whose value is the rarest.
-    pub(crate) fn candidates(&self, pred: usize, args: &[Option<usize>]) -> Vec<&Tuple> {
+    pub fn candidates(&self, pred: usize, args: &[Option<usize>]) -> Vec<&Tuple> {
         let Some(rows) = self.rows.get(&pred) else { return Vec::new() };
         let known = args.iter().enumerate().filter_map(|(at, arg)| arg.map(|value| (at, value)));
         let with = |(at, value)| self.index.get(&(pred, at, value)).map_or(&[][..], Vec::as_slice);

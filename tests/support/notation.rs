@@ -10,21 +10,21 @@ use std::fmt;
 
 /// A typed value.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct Value {
+pub struct Value {
     /// The type's name.
-    pub(crate) ty: String,
+    pub ty: String,
     /// The id's text.
-    pub(crate) id: String,
+    pub id: String,
 }
 
 impl Value {
     /// A value of a type.
-    pub(crate) fn new(ty: &str, id: &str) -> Self {
+    pub fn new(ty: &str, id: &str) -> Self {
         Self { ty: ty.to_owned(), id: id.to_owned() }
     }
 
     /// The number, if it is an Integer.
-    pub(crate) fn integer(&self) -> Option<i64> {
+    pub fn integer(&self) -> Option<i64> {
         if self.ty == "Integer" { self.id.parse().ok() } else { None }
     }
 }
@@ -43,11 +43,11 @@ impl fmt::Display for Value {
 
 /// A fact.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct Fact {
+pub struct Fact {
     /// The predicate's name.
-    pub(crate) predicate: String,
+    pub predicate: String,
     /// Its arguments.
-    pub(crate) args: Vec<Value>,
+    pub args: Vec<Value>,
 }
 
 impl fmt::Display for Fact {
@@ -59,7 +59,7 @@ impl fmt::Display for Fact {
 
 /// One cell of an answer.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Cell {
+pub enum Cell {
     /// This value.
     Value(Value),
     /// Any value of one type.
@@ -70,7 +70,7 @@ pub(crate) enum Cell {
 
 impl Cell {
     /// Whether this cell says at least what the other says.
-    pub(crate) fn covers(&self, other: &Self) -> bool {
+    pub fn covers(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Any, _) => true,
             (Self::AnyOf(ty), Self::AnyOf(other)) => ty == other,
@@ -81,7 +81,7 @@ impl Cell {
     }
 
     /// Whether each cell of a row covers its counterpart.
-    pub(crate) fn row_covers(wide: &[Self], narrow: &[Self]) -> bool {
+    pub fn row_covers(wide: &[Self], narrow: &[Self]) -> bool {
         wide.iter().zip(narrow).all(|(wide, narrow)| wide.covers(narrow))
     }
 }
@@ -97,7 +97,7 @@ impl fmt::Display for Cell {
 }
 
 /// Reads one fact: `has_role(User:ada, "member", Group:inner)`.
-pub(crate) fn fact(text: &str) -> Result<Fact, String> {
+pub fn fact(text: &str) -> Result<Fact, String> {
     let question = question(text)?;
     let [atom] = question.atoms.as_slice() else { return Err("a fact is one atom".into()) };
     let value = |&var: &usize| match &question.vars[var] {
@@ -111,7 +111,7 @@ pub(crate) fn fact(text: &str) -> Result<Fact, String> {
 }
 
 /// Reads a question: `allow(User:ada, "read", Doc:?)`, atoms joined by `and`.
-pub(crate) fn question(text: &str) -> Result<Question, String> {
+pub fn question(text: &str) -> Result<Question, String> {
     let mut reader = Reader { rest: text };
     let mut question = Question { atoms: Vec::new(), vars: Vec::new(), paged: false };
     loop {
@@ -141,8 +141,9 @@ pub(crate) fn question(text: &str) -> Result<Question, String> {
     }
 }
 
-/// Writes a question so that it can be read back; a variable that the author did not name stays without a name.
-pub(crate) fn written(question: &Question) -> String {
+/// Writes a question so that it can be read back; a variable that the author did not name stays without a
+/// name.
+pub fn written(question: &Question) -> String {
     let argument = |&number: &usize| {
         let QuestionVar { name, ty, domain } = &question.vars[number];
         let ty = ty.as_deref().unwrap_or_default();
@@ -165,7 +166,7 @@ pub(crate) fn written(question: &Question) -> String {
 }
 
 /// Reads the cells of an answer: rows separated by commas, a row of several cells in parentheses.
-pub(crate) fn rows(text: &str) -> Result<Vec<Vec<Cell>>, String> {
+pub fn rows(text: &str) -> Result<Vec<Vec<Cell>>, String> {
     let mut reader = Reader { rest: text };
     let mut rows = Vec::new();
     loop {
@@ -194,7 +195,7 @@ fn is_bare(id: &str) -> bool {
 }
 
 /// A text in quotes, as the notation and the policy language write it.
-pub(crate) fn quoted(text: &str) -> String {
+pub fn quoted(text: &str) -> String {
     let mut out = String::from("\"");
     for c in text.chars() {
         match c {

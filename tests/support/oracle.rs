@@ -12,9 +12,9 @@
 //! Nothing of the compiler's stages after the resolver is used here.
 
 use super::domain::ActiveDomain;
-use super::join::Join;
 use super::model::{Model, Tuple};
 use super::notation::{Cell, Fact, Value};
+use super::positive_body::PositiveBody;
 use portcullis_compiler::ir::{Constant, LiteralKind, Polarity, Program, Term, VarId, VarType};
 use portcullis_compiler::question::{Domain, Question};
 use std::cell::Cell as Counter;
@@ -23,7 +23,7 @@ use std::collections::BTreeSet;
 type Env = Vec<Option<usize>>;
 
 /// The meaning of a program with its facts.
-pub(crate) struct Oracle<'p> {
+pub struct Oracle<'p> {
     program: &'p Program,
     predicates: Vec<(String, usize)>,
     facts: Vec<Fact>,
@@ -38,13 +38,13 @@ pub(crate) struct Oracle<'p> {
 
 impl<'p> Oracle<'p> {
     /// The meaning of `program` with these facts, ready for questions that mention only known values.
-    pub(crate) fn new(program: &'p Program, facts: &[Fact], mentioned: &[Value], now: i64) -> Self {
+    pub fn new(program: &'p Program, facts: &[Fact], mentioned: &[Value], now: i64) -> Self {
         Self::patient(program, facts, mentioned, now, u64::MAX).expect("patience without end")
     }
 
     /// The same, unless it takes more than so many assignments: a rule with several variables that nothing
     /// binds is tried with all values of each.
-    pub(crate) fn patient(
+    pub fn patient(
         program: &'p Program,
         facts: &[Fact],
         mentioned: &[Value],
@@ -73,13 +73,13 @@ impl<'p> Oracle<'p> {
     }
 
     /// Whether the question has an answer.
-    pub(crate) fn decision(&self, question: &Question) -> bool {
+    pub fn decision(&self, question: &Question) -> bool {
         !self.ground(question).is_empty()
     }
 
     /// The answers as rows, with wildcards for what holds of every value; `None` if rows cannot say it
     /// (every value but some, or the same unknown value twice).
-    pub(crate) fn answers(&self, question: &Question) -> Option<BTreeSet<Vec<Cell>>> {
+    pub fn answers(&self, question: &Question) -> Option<BTreeSet<Vec<Cell>>> {
         let ground = self.ground(question);
         let row = |tuple: &Tuple| tuple.iter().map(|&number| self.domain.cell(number)).collect();
         let rows: BTreeSet<Vec<Cell>> = ground.iter().map(row).collect();
@@ -90,23 +90,23 @@ impl<'p> Oracle<'p> {
 
     /// Whether rows say exactly the answers. A wildcard does not swallow the concrete rows that follow
     /// anyway, so a row may be covered by another.
-    pub(crate) fn agrees(&self, question: &Question, rows: &BTreeSet<Vec<Cell>>) -> bool {
+    pub fn agrees(&self, question: &Question, rows: &BTreeSet<Vec<Cell>>) -> bool {
         self.domain.expand(rows) == self.ground(question)
     }
 
     /// The answers as values of the active domain, fresh ones included.
-    pub(crate) fn values(&self, question: &Question) -> BTreeSet<Vec<Value>> {
+    pub fn values(&self, question: &Question) -> BTreeSet<Vec<Value>> {
         let value = |&number: &usize| self.domain.value(number).clone();
         self.ground(question).iter().map(|tuple| tuple.iter().map(value).collect()).collect()
     }
 
     /// Every value that may stand in an answer, fresh ones included.
-    pub(crate) fn known(&self) -> BTreeSet<Value> {
+    pub fn known(&self) -> BTreeSet<Value> {
         self.domain.all()
     }
 
     /// All values of these types, fresh ones included.
-    pub(crate) fn all_of(&self, types: &[&str]) -> BTreeSet<Value> {
+    pub fn all_of(&self, types: &[&str]) -> BTreeSet<Value> {
         self.domain.all_of(types)
     }
 
@@ -117,7 +117,7 @@ impl<'p> Oracle<'p> {
         let args: Vec<Vec<Term>> = question.atoms.iter().map(|atom| terms(&atom.args)).collect();
         let preds = question.atoms.iter().map(|atom| self.number_of(&atom.predicate, atom.args.len()));
         let Some(preds) = preds.collect::<Option<Vec<usize>>>() else { return answers };
-        let join = Join {
+        let join = PositiveBody {
             vars: vec![VarType::Any; question.vars.len()],
             atoms: preds.into_iter().zip(args.iter().map(Vec::as_slice)).collect(),
             needed: (0..question.vars.len()).collect(),
@@ -168,7 +168,7 @@ impl<'p> Oracle<'p> {
             let pred = self.number_of(&fact.predicate, fact.args.len()).unwrap();
             model.insert(pred, fact.args.iter().map(|arg| self.domain.number(arg)).collect());
         }
-        let rules: Vec<_> = self.program.rules.iter().map(|rule| (rule, Join::of(rule))).collect();
+        let rules: Vec<_> = self.program.rules.iter().map(|rule| (rule, PositiveBody::of(rule))).collect();
         loop {
             let mut derived = Vec::new();
             for (rule, join) in &rules {
@@ -189,7 +189,14 @@ impl<'p> Oracle<'p> {
     }
 
     /// Calls `found` with every assignment that satisfies the join's atoms from `at` on.
-    fn solve(&self, join: &Join<'_>, at: usize, env: &mut Env, model: &Model, found: &mut dyn FnMut(&Env)) {
+    fn solve(
+        &self,
+        join: &PositiveBody<'_>,
+        at: usize,
+        env: &mut Env,
+        model: &Model,
+        found: &mut dyn FnMut(&Env),
+    ) {
         let Some(patience) = self.patience.get().checked_sub(1) else { return };
         self.patience.set(patience);
         if let Some(&(pred, args)) = join.atoms.get(at) {

@@ -1,4 +1,4 @@
-//! What came out of a question, whoever was asked.
+//! What came out of a question, from any engine.
 
 use super::fixture::{Answer, Expected};
 use super::notation::{Cell, Value};
@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 /// An answer or a refusal.
-pub(crate) type Outcome = Expected<Answer>;
+pub type Outcome = Expected<Answer>;
 
 impl fmt::Display for Answer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -34,7 +34,7 @@ impl fmt::Display for Outcome {
 }
 
 /// A question of the entry point with three arguments, by what it wants.
-pub(crate) enum Allow {
+pub enum Allow {
     /// Actor, action, resource: may it?
     Authorize(Value, String, Value),
     /// Actor, action and the resource's type: which?
@@ -45,7 +45,7 @@ pub(crate) enum Allow {
 
 impl Allow {
     /// Reads a question as one of the three, if it is one.
-    pub(crate) fn of(question: &Question) -> Option<Self> {
+    pub fn of(question: &Question) -> Option<Self> {
         let [atom] = question.atoms.as_slice() else { return None };
         let (true, [actor, action, resource]) = (atom.predicate == "allow", atom.args.as_slice()) else {
             return None;
@@ -68,7 +68,7 @@ impl Allow {
 }
 
 /// The value of a given variable.
-pub(crate) fn given(var: &QuestionVar) -> Option<Value> {
+pub fn given(var: &QuestionVar) -> Option<Value> {
     match (&var.domain, &var.ty) {
         (Domain::Given(id), Some(ty)) => Some(Value::new(ty, id)),
         _ => None,
@@ -76,12 +76,12 @@ pub(crate) fn given(var: &QuestionVar) -> Option<Value> {
 }
 
 /// Whether the variable's values are asked for, all of them.
-pub(crate) fn is_wanted(var: &QuestionVar) -> bool {
+pub fn is_wanted(var: &QuestionVar) -> bool {
     var.domain == Domain::Wanted
 }
 
 /// Ids of one type as an answer; a star is every value.
-pub(crate) fn ids(ty: &str, ids: impl IntoIterator<Item = String>) -> Answer {
+pub fn ids(ty: &str, ids: impl IntoIterator<Item = String>) -> Answer {
     let cell = |id: String| match id.as_str() {
         "*" => Cell::AnyOf(ty.to_owned()),
         id => Cell::Value(Value::new(ty, id)),
@@ -90,7 +90,7 @@ pub(crate) fn ids(ty: &str, ids: impl IntoIterator<Item = String>) -> Answer {
 }
 
 /// All values that a question gives.
-pub(crate) fn mentioned(question: &Question) -> BTreeSet<Value> {
+pub fn mentioned(question: &Question) -> BTreeSet<Value> {
     let of = |var: &QuestionVar| {
         let ty = var.ty.clone().unwrap_or_default();
         let ids = match &var.domain {

@@ -1,25 +1,28 @@
 //! The pages of conformance fixtures: every heading is a trial of its own.
 
 use super::fixture::{self, Case};
+use super::repository;
 use libtest_mimic::{Failed, Trial};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Where a fixture comes from.
-pub(crate) struct Page {
+pub struct Page {
     /// `topic/case`
-    pub(crate) name: String,
+    pub name: String,
     /// Relative to the repository.
-    pub(crate) file: PathBuf,
+    pub file: PathBuf,
 }
 
-/// A trial for each heading of each page that `is_tried`; a page that cannot be read is a trial that fails.
-pub(crate) fn trials(
+/// A trial, its name begun by `suite`, for each heading that `is_tried`; a page that cannot be read is a
+/// trial that fails.
+pub fn trials(
+    suite: &str,
     is_tried: impl Fn(&Case) -> bool,
     run: impl Fn(&Page, &Case) -> Result<(), Failed> + Send + Sync + 'static,
 ) -> Vec<Trial> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let root = repository();
     let run = Arc::new(run);
     let mut trials = Vec::new();
     for path in files(&root.join("fixtures/conformance")) {
@@ -29,10 +32,12 @@ pub(crate) fn trials(
         match fixture::parse(&fs::read_to_string(&path).unwrap()) {
             Ok(cases) => trials.extend(cases.into_iter().filter(&is_tried).map(|case| {
                 let (page, run) = (Arc::clone(&page), Arc::clone(&run));
-                Trial::test(format!("{}::{}", page.name, case.name), move || run(&page, &case))
+                Trial::test(format!("{suite}::{}::{}", page.name, case.name), move || run(&page, &case))
             })),
             Err(error) => {
-                trials.push(Trial::test(format!("{}::page", page.name), move || Err(Failed::from(error))));
+                trials.push(Trial::test(format!("{suite}::{}::page", page.name), move || {
+                    Err(Failed::from(error))
+                }));
             }
         }
     }

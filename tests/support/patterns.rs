@@ -1,5 +1,6 @@
-//! Rules over random words that random choices would seldom make: roles that groups hand on, what containers hand on,
-//! recursion through predicates of one to five arguments, and what leads from those to roles and permissions.
+//! Rules over random words that random choices would seldom make: roles that groups hand on, what containers
+//! hand on, recursion through predicates of one to five arguments, and what leads from those to roles and
+//! permissions.
 
 use super::generate::{Choices, Style};
 use super::shorthand::fitting;
@@ -9,7 +10,7 @@ use super::vocabulary::{Predicate, Vocabulary};
 const OF_GROUPS: &str = "has_role(user: User, role: String, resource: Resource) if group matches Group and f0(user, group) and has_role(group, role, resource);";
 
 /// Rules that most policies have: groups, what containers hand on, and a permission from another thing's.
-pub(crate) fn most(words: &Vocabulary, style: Style, choices: &mut Choices<'_>) -> Vec<String> {
+pub fn most(words: &Vocabulary, style: Style, choices: &mut Choices<'_>) -> Vec<String> {
     let mut rules = Vec::new();
     if choices.below(3) > 0 {
         rules.push(OF_GROUPS.to_owned());
@@ -32,7 +33,7 @@ pub(crate) fn most(words: &Vocabulary, style: Style, choices: &mut Choices<'_>) 
 }
 
 /// One rule.
-pub(crate) fn rule(words: &Vocabulary, style: Style, choices: &mut Choices<'_>) -> String {
+pub fn rule(words: &Vocabulary, style: Style, choices: &mut Choices<'_>) -> String {
     let at = words.resource(choices);
     let on = at.name;
     let [low, high] = [0, 1].map(|_| choices.below(at.permissions.len()));

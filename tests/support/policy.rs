@@ -9,7 +9,7 @@ use portcullis_compiler::source::SourceMap;
 use std::collections::BTreeSet;
 
 /// The program, or the titles of all that is wrong with it.
-pub(crate) fn program(text: &str) -> Result<Program, String> {
+pub fn program(text: &str) -> Result<Program, String> {
     let checked = check(&SourceMap::new("policy.polar", text));
     let errors = checked.diagnostics.iter().filter(|found| found.severity() == Severity::Error);
     let titles = errors.map(|found| format!("{}: {}", found.code.as_str(), found.title));
@@ -18,7 +18,7 @@ pub(crate) fn program(text: &str) -> Result<Program, String> {
 }
 
 /// One table for each shape of these facts, named after the shape.
-pub(crate) fn tables(facts: &[Fact]) -> Catalog {
+pub fn tables(facts: &[Fact]) -> Catalog {
     let types = |fact: &Fact| fact.args.iter().map(|arg| arg.ty.clone()).collect::<Vec<String>>();
     let shapes: BTreeSet<_> = facts.iter().map(|fact| (fact.predicate.clone(), types(fact))).collect();
     let relation = |(predicate, types): (String, Vec<String>)| {

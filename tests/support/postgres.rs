@@ -1,6 +1,6 @@
 //! A private PostgreSQL, on which the tests run the statements that the compiler prints.
 //!
-//! One server a test process; the first who asks starts it.
+//! One server a test process; the first use starts it.
 
 use super::cluster::Cluster;
 use std::path::Path;
@@ -8,9 +8,9 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 use tokio::runtime::{Builder, Runtime};
 use tokio_postgres::{Client, Config, NoTls};
 
-/// Speaks to the server from the thread that waits for the answer: one that waits for another thread to read a
-/// socket spends more time on waking up than most statements take.
-pub(crate) static WIRE: LazyLock<Runtime> =
+/// Speaks to the server from the thread that waits for the answer: one that waits for another thread to read
+/// a socket spends more time on waking up than most statements take.
+pub static WIRE: LazyLock<Runtime> =
     LazyLock::new(|| Builder::new_current_thread().enable_all().build().unwrap());
 
 /// Little memory for many small statements, none of which may take long.
@@ -23,7 +23,7 @@ static SERVER: LazyLock<Result<Server, String>> = LazyLock::new(Server::start);
 /// A running server.
 struct Server {
     config: Config,
-    /// Connections that nobody uses now.
+    /// Idle connections.
     idle: Mutex<Vec<Client>>,
     _cluster: Cluster,
 }
@@ -58,13 +58,13 @@ impl Server {
 }
 
 /// A connection with nothing in it; what is made in it is gone when it is dropped.
-pub(crate) struct Session {
+pub struct Session {
     client: Option<Client>,
 }
 
 impl Session {
     /// A session on the server of this process.
-    pub(crate) fn new() -> Result<Self, String> {
+    pub fn new() -> Result<Self, String> {
         let server = SERVER.as_ref().map_err(Clone::clone)?;
         let idle = server.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let client = idle.map_or_else(|| server.connect(), Ok)?;
@@ -72,7 +72,7 @@ impl Session {
     }
 
     /// The connection.
-    pub(crate) fn client(&self) -> &Client {
+    pub fn client(&self) -> &Client {
         self.client.as_ref().unwrap()
     }
 }

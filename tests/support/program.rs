@@ -1,6 +1,5 @@
-//! The program as a process over a data folder: started, asked over HTTP, told to stop, or killed.
+//! The program as a process: run to its end, or serving a data folder until it is stopped or killed.
 
-use super::executable::portcullis;
 use serde_json::Value as Json;
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
@@ -11,8 +10,27 @@ use std::time::{Duration, Instant};
 /// How long an answer or an end is waited for.
 const PATIENCE: Duration = Duration::from_mins(1);
 
+/// Where cargo built the program.
+pub fn path() -> PathBuf {
+    let path = std::env::var_os("CARGO_BIN_EXE_portcullis");
+    path.expect("`cargo test` and `cargo bench` say where the program is").into()
+}
+
+/// The program in a folder, without the settings of the person who runs the tests.
+pub fn portcullis(folder: &Path) -> Command {
+    let mut command = Command::new(path());
+    for (name, _) in std::env::vars_os() {
+        let name = name.to_string_lossy().into_owned();
+        if name.starts_with("PORTCULLIS_") || name.starts_with("OTEL_") {
+            command.env_remove(name);
+        }
+    }
+    command.current_dir(folder).stdin(Stdio::null());
+    command
+}
+
 /// A process that was started and may not answer yet; it is killed when this is dropped.
-pub(crate) struct Program {
+pub struct Program {
     child: Child,
     log: PathBuf,
     stdout: BufReader<ChildStdout>,
@@ -20,12 +38,12 @@ pub(crate) struct Program {
 
 impl Program {
     /// Starts `serve` over a data folder, on a free port; what it logs goes to `FOLDER/log`.
-    pub(crate) fn spawn(folder: &Path, data: &str, args: &[&str]) -> Self {
+    pub fn spawn(folder: &Path, data: &str, args: &[&str]) -> Self {
         Self::spawn_as(portcullis(folder), folder, data, args)
     }
 
     /// The same by another command, whose last argument is the program.
-    pub(crate) fn spawn_as(mut command: Command, folder: &Path, data: &str, args: &[&str]) -> Self {
+    pub fn spawn_as(mut command: Command, folder: &Path, data: &str, args: &[&str]) -> Self {
         let log = folder.join("log");
         let file = File::options().create(true).append(true).open(&log).unwrap();
         command.args(["serve", "--listen", "127.0.0.1:0", "--data", data]).args(args);
@@ -35,7 +53,7 @@ impl Program {
     }
 
     /// Waits until it answers; the error is what it said instead.
-    pub(crate) fn answering(mut self) -> Result<Service, String> {
+    pub fn answering(mut self) -> Result<Service, String> {
         let mut welcome = String::new();
         self.stdout.read_line(&mut welcome).unwrap();
         match welcome.split_whitespace().find_map(|word| word.strip_suffix("/api,")) {
@@ -48,30 +66,35 @@ impl Program {
     }
 
     /// All that it has logged, and those before it in the same folder.
-    pub(crate) fn logged(&self) -> String {
+    pub fn logged(&self) -> String {
         fs::read_to_string(&self.log).unwrap()
     }
 
     /// Ends it as a power switch would.
-    pub(crate) fn kill(&mut self) {
+    pub fn kill(&mut self) {
         // It may have ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 
     /// Sends it a signal.
-    pub(crate) fn signal(&self, name: &str) {
+    pub fn signal(&self, name: &str) {
         let sent = Command::new("kill").args([format!("-{name}"), self.id().to_string()]).status();
         assert!(sent.unwrap().success());
     }
 
     /// Its process id.
-    pub(crate) fn id(&self) -> u32 {
+    pub fn id(&self) -> u32 {
         self.child.id()
     }
 
+    /// Whether it is still running.
+    pub fn runs(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_none()
+    }
+
     /// Waits until it has ended by itself.
-    pub(crate) fn ended(&mut self) -> ExitStatus {
+    pub fn ended(&mut self) -> ExitStatus {
         let began = Instant::now();
         loop {
             if let Some(status) = self.child.try_wait().unwrap() {
@@ -90,19 +113,21 @@ impl Drop for Program {
 }
 
 /// A service that answers.
-pub(crate) struct Service {
-    pub(crate) program: Program,
-    pub(crate) caller: Caller,
+pub struct Service {
+    /// Its process.
+    pub program: Program,
+    /// A client of it.
+    pub caller: Caller,
 }
 
 impl Service {
     /// Starts it and waits until it answers.
-    pub(crate) fn start(folder: &Path, args: &[&str]) -> Self {
+    pub fn start(folder: &Path, args: &[&str]) -> Self {
         Program::spawn(folder, "d", args).answering().unwrap_or_else(|error| panic!("{error}"))
     }
 
     /// Asks it to stop, waits until it has, and returns what it logged.
-    pub(crate) fn stop(mut self) -> String {
+    pub fn stop(mut self) -> String {
         self.program.signal("TERM");
         let status = self.program.ended();
         let log = self.program.logged();
@@ -111,16 +136,16 @@ impl Service {
     }
 }
 
-/// Who asks, over a connection of their own.
-pub(crate) struct Caller {
+/// A client with a connection of its own.
+pub struct Caller {
     /// `http://ADDRESS`, or `https://ADDRESS`
-    pub(crate) url: String,
+    pub url: String,
     agent: ureq::Agent,
 }
 
 impl Caller {
-    /// Somebody who asks the service at this address, whatever its certificate says.
-    pub(crate) fn new(url: &str) -> Self {
+    /// A client of the service at this address, with any certificate.
+    pub fn new(url: &str) -> Self {
         let trusting = ureq::tls::TlsConfig::builder().disable_verification(true).build();
         let agent = ureq::Agent::config_builder()
             .http_status_as_error(false)
@@ -131,7 +156,7 @@ impl Caller {
     }
 
     /// Status and text of the answer to `METHOD /path`, unless the service breaks off.
-    pub(crate) fn send(
+    pub fn send(
         &self,
         key: &str,
         request: &str,
@@ -155,33 +180,33 @@ impl Caller {
     }
 
     /// Status and answer, unless the service breaks off.
-    pub(crate) fn try_post(&self, key: &str, path: &str, body: &Json) -> Result<(u16, Json), ureq::Error> {
+    pub fn try_post(&self, key: &str, path: &str, body: &Json) -> Result<(u16, Json), ureq::Error> {
         let (status, text) =
             self.send(key, &format!("POST /api/{path}"), &[], Some(body.to_string().as_bytes()))?;
         Ok((status, serde_json::from_str(&text).unwrap()))
     }
 
     /// Status and answer.
-    pub(crate) fn post(&self, key: &str, path: &str, body: &Json) -> (u16, Json) {
+    pub fn post(&self, key: &str, path: &str, body: &Json) -> (u16, Json) {
         self.try_post(key, path, body).unwrap()
     }
 
     /// Status and answer.
-    pub(crate) fn get(&self, key: &str, path: &str) -> (u16, Json) {
+    pub fn get(&self, key: &str, path: &str) -> (u16, Json) {
         let (status, text) = self.send(key, &format!("GET /api/{path}"), &[], None).unwrap();
         (status, serde_json::from_str(&text).unwrap())
     }
 }
 
 /// Runs the program to its end: exit code, standard output, standard error.
-pub(crate) fn run(folder: &Path, args: &[&str]) -> (Option<i32>, String, String) {
+pub fn run(folder: &Path, args: &[&str]) -> (Option<i32>, String, String) {
     let output = portcullis(folder).args(args).output().unwrap();
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
     (output.status.code(), text(output.stdout), text(output.stderr))
 }
 
 /// A fresh key of an environment, which is made if it is missing.
-pub(crate) fn key(folder: &Path, environment: &str) -> String {
+pub fn key(folder: &Path, environment: &str) -> String {
     let (code, out, err) = run(folder, &["keys", "create", "--data", "d", "--environment", environment]);
     assert_eq!((code, err.as_str()), (Some(0), ""), "{out}");
     out.trim().to_owned()

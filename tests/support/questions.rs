@@ -1,11 +1,11 @@
 //! What is asked about a random policy.
 //!
-//! In: a program made by [`generate`](super::generate), its words, and the guise of its ids. Out: every check over the
-//! known ids and an unknown one, every list and list of actions, and patterns with every kind of variable, each with
-//! its text.
+//! In: a program made by [`generate`](super::generate), its words, and the spelling of its ids. Out: every
+//! check over the known ids and an unknown one, every list and list of actions, and patterns with every kind
+//! of variable, each with its text.
 
-use super::guise::Guise;
 use super::notation;
+use super::spelling::Spelling;
 use super::vocabulary::{Predicate, Vocabulary};
 use portcullis_compiler::ir::Program;
 use portcullis_compiler::question::Question;
@@ -19,8 +19,8 @@ const ACTIONS: [&str; 4] = ["p0", "p1", "p2", "p3"];
 const MOST_IDS: usize = 2;
 const WHOLE_TYPES: usize = 1;
 
-/// Questions that are neither checks nor lists of the entry point, and some that are, about everybody: with the fixed
-/// words.
+/// Questions that are neither checks nor lists of the entry point, and some that are, about all users: with
+/// the fixed words.
 const PATTERNS: &[&str] = &[
     "allow(User:?, \"p0\", Doc:?)",
     "allow(User:?, \"p1\", Doc:a)",
@@ -90,7 +90,7 @@ const GENERAL: &[&str] = &[
 ];
 
 /// Every question that the policy can be asked, with its text.
-pub(crate) fn questions(program: &Program, words: &Vocabulary, guise: Guise) -> Vec<(String, Question)> {
+pub fn questions(program: &Program, words: &Vocabulary, spelling: Spelling) -> Vec<(String, Question)> {
     let types: Vec<&str> = words.resources().map(|block| block.name).collect();
     let mut resources: Vec<String> = Vec::new();
     for (at, ty) in types.iter().enumerate() {
@@ -112,7 +112,7 @@ pub(crate) fn questions(program: &Program, words: &Vocabulary, guise: Guise) -> 
     if !words.is_fixed {
         texts.extend(words.predicates.iter().flat_map(about));
     }
-    let asked = texts.into_iter().map(|text| guise.question(&notation::question(&text).unwrap()));
+    let asked = texts.into_iter().map(|text| spelling.question(&notation::question(&text).unwrap()));
     asked
         .filter(|question| is_known(program, question))
         .map(|asked| (notation::written(&asked), asked))

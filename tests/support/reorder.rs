@@ -1,9 +1,10 @@
-//! The same policy in another order: of its blocks and rules, of the lines in a block, of alternatives and conjuncts.
+//! The same policy in another order: of its blocks and rules, of the lines in a block, of alternatives and
+//! conjuncts.
 //!
 //! In: a policy as [`generate`](super::generate) lays it out, a rule a line. Out: the same lines, mixed.
 
 /// Mixes everything whose order is free; `number` says how.
-pub(crate) fn reordered(policy: &str, number: usize) -> String {
+pub fn reordered(policy: &str, number: usize) -> String {
     let mut items: Vec<Vec<String>> = Vec::new();
     let mut is_inside = false;
     for line in policy.lines() {
@@ -26,7 +27,7 @@ pub(crate) fn reordered(policy: &str, number: usize) -> String {
 }
 
 /// Puts the last before the first, or begins in the middle, or both.
-pub(crate) fn mixed<T>(mut items: Vec<T>, number: usize) -> Vec<T> {
+pub fn mixed<T>(mut items: Vec<T>, number: usize) -> Vec<T> {
     let n = items.len();
     if n > 0 {
         items.rotate_left(number / 2 % n);

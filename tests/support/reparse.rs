@@ -12,7 +12,7 @@ use sqlparser::tokenizer::{Token, Tokenizer};
 const DEPTH: usize = 500;
 
 /// Says how a statement differs from what a parser of its dialect reads.
-pub(crate) fn check(sql: &str, dialect: Dialect) -> Result<(), String> {
+pub fn check(sql: &str, dialect: Dialect) -> Result<(), String> {
     let grammar: &dyn Grammar = match dialect {
         Dialect::Sqlite => &SQLiteDialect {},
         Dialect::Postgresql => &PostgreSqlDialect {},

@@ -1,117 +1,247 @@
-//! A real server on a free port, asked over HTTP as a client would.
+//! A server inside the test, on a free port, and the plainest client that can talk to it.
 
-use super::fixture::Answer;
-use super::hosted::{FAULT, RUNTIME};
-use super::notation::{Fact, Value};
-use super::outcome::{Allow, Outcome, ids};
+use super::wire::{Answer, bearer, fact_json, fact_text, question, read_answer};
 use portcullis::config::Config;
 use portcullis::engine::{Engine, EngineSettings};
-use portcullis::http::{AppState, DEFAULT_ENVIRONMENT, DEVELOPMENT_KEY, Environment, serve};
-use serde_json::{Value as Json, json};
+use portcullis::http::{self, AppState, DEFAULT_ENVIRONMENT, DEVELOPMENT_KEY, Environment, Tls};
+use serde_json::Value as Json;
+use std::io::Write;
+use std::net::{SocketAddr, TcpStream};
+use std::num::NonZeroUsize;
 use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+use tempfile::TempDir;
 use tokio::net::TcpListener;
+use tokio::runtime::{Builder, Runtime};
 use tokio::sync::oneshot;
 
-/// A running server with an empty environment; it ends when this is dropped.
-pub(crate) struct Server {
-    base: String,
-    agent: ureq::Agent,
-    _running: oneshot::Sender<()>,
+/// Users with roles on organizations and repositories; a repository can be public, a user banned.
+pub const POLICY: &str = r#"
+actor User {}
+
+global {
+  roles = ["auditor"];
+  permissions = ["audit"];
+  "audit" if "auditor";
+}
+
+resource Org {
+  roles = ["member"];
+  permissions = ["invite"];
+  "invite" if "member";
+}
+
+resource Repo {
+  roles = ["reader", "writer"];
+  permissions = ["read", "write"];
+  relations = { org: Org };
+  "reader" if "writer";
+  "reader" if "member" on "org";
+  "read" if "reader";
+  "write" if "writer";
+  "read" if is_public(resource);
+}
+
+has_permission(_: User, "visit", _: Org);
+trusts(user: User, _anybody) if is_trusting(user);
+
+declare age(User, Integer);
+declare active(User, Boolean);
+"#;
+
+/// A running server; dropping it shuts it down.
+pub struct Server {
+    /// Where it listens.
+    pub address: SocketAddr,
+    /// Where the numbers are shown without a key, if the settings say so.
+    pub metrics: Option<SocketAddr>,
+    /// Its certificate, if the settings name one.
+    pub tls: Option<Arc<Tls>>,
+    runtime: Option<Runtime>,
+    stop: Option<oneshot::Sender<()>>,
+    serving: Option<JoinHandle<()>>,
+    folder: Option<TempDir>,
 }
 
 impl Server {
-    /// Starts a server.
-    pub(crate) fn start() -> Self {
-        let (running, ended) = oneshot::channel::<()>();
-        let address = RUNTIME.block_on(async {
-            let engine = Engine::in_memory(EngineSettings::default()).await.unwrap();
-            let environment = Environment { name: DEFAULT_ENVIRONMENT.to_owned(), engine };
-            let app = AppState::new(Config { dev: true, ..Config::default() }, [environment]);
-            let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-            let address = listener.local_addr().unwrap();
-            let until = async {
-                let _dropped = ended.await;
-            };
-            tokio::spawn(serve(listener, Arc::new(app), until));
-            address
-        });
-        let agent = ureq::Agent::config_builder().http_status_as_error(false).build().new_agent();
-        Self { base: format!("http://{address}/api"), agent, _running: running }
+    /// A server with [`POLICY`].
+    pub fn start() -> Self {
+        let server = Self::empty();
+        let answer = server.post("/api/policy", &serde_json::json!({ "src": POLICY }));
+        assert_eq!(answer.status, 200, "{}", answer.text);
+        server
     }
 
-    /// Uploads a policy and stores facts.
-    pub(crate) fn load(&self, policy: &str, facts: &[Fact]) -> Result<(), String> {
-        self.post("policy", &json!({ "src": policy, "filename": "policy.polar" }))?;
-        self.post("batch", &json!([{ "inserts": wire_facts(facts) }]))?;
-        Ok(())
+    /// A server without a policy.
+    pub fn empty() -> Self {
+        Self::with(Config::default())
     }
 
-    /// Asks the entry point.
-    pub(crate) fn ask(&self, allow: &Allow, context: &[Fact]) -> Outcome {
-        let answered = match allow {
-            Allow::Authorize(actor, action, resource) => self.decide(actor, action, resource, context),
-            Allow::List(actor, action, ty) => self.list(actor, action, ty, context),
-            Allow::Actions(actor, resource) => self.actions(actor, resource, context),
+    /// A server in development mode with these settings, over a fresh folder.
+    pub fn with(config: Config) -> Self {
+        Self::over(Config { dev: true, ..config }, tempfile::tempdir().unwrap())
+    }
+
+    /// A server in development mode whose store is not on the disk.
+    pub fn in_memory() -> Self {
+        let runtime = runtime();
+        let engine = runtime.block_on(Engine::in_memory(EngineSettings::default())).unwrap();
+        Self::around(runtime, engine, Config { dev: true, ..Config::default() }, None)
+    }
+
+    /// A server with exactly these settings, over a folder that may have been used before.
+    pub fn over(config: Config, folder: TempDir) -> Self {
+        let settings = EngineSettings {
+            query_time: config.query_time,
+            query_wait: config.query_wait,
+            readers: config.readers.map(NonZeroUsize::get),
+            long_readers: config.long_readers.map(NonZeroUsize::get),
+            policy_test_time: config.policy_test_time,
+            context_facts: config.max_context_facts,
+            batch_facts: config.max_batch,
+            delete_reach: config.max_delete,
+            embedded_values: config.embedded_values,
+            ..EngineSettings::default()
         };
-        answered.map_or_else(|message| Outcome::Refused(message.into()), Outcome::Is)
+        let runtime = runtime();
+        let engine = runtime.block_on(Engine::open(folder.path(), settings)).unwrap();
+        Self::around(runtime, engine, config, Some(folder))
     }
 
-    fn decide(
-        &self,
-        actor: &Value,
-        action: &str,
-        resource: &Value,
-        context: &[Fact],
-    ) -> Result<Answer, String> {
-        let body = json!({
-            "actor_type": actor.ty, "actor_id": actor.id, "action": action,
-            "resource_type": resource.ty, "resource_id": resource.id, "context_facts": wire_facts(context),
+    fn around(runtime: Runtime, engine: Engine, config: Config, folder: Option<TempDir>) -> Self {
+        let bind = |address: SocketAddr| {
+            let listener = runtime.block_on(TcpListener::bind(address)).unwrap();
+            let address = listener.local_addr().unwrap();
+            (listener, address)
+        };
+        let (listener, address) = bind(SocketAddr::from(([127, 0, 0, 1], 0)));
+        let environment = Environment { name: DEFAULT_ENVIRONMENT.to_owned(), engine };
+        let tls = Tls::read(config.tls_cert.as_deref(), config.tls_key.as_deref()).unwrap().map(Arc::new);
+        let (metrics_listener, metrics) = config.metrics_listen.map(bind).unzip();
+        let state = AppState::new(config, [environment]);
+        let state = match &tls {
+            Some(tls) => state.with_tls(Arc::clone(tls)),
+            None => state,
+        };
+        let state = Arc::new(state);
+        if let Some(listener) = metrics_listener {
+            runtime.spawn(http::serve_metrics(listener, Arc::clone(&state), std::future::pending()));
+        }
+        let (stop, stopped) = oneshot::channel::<()>();
+        let handle = runtime.handle().clone();
+        let serving = std::thread::spawn(move || {
+            handle.block_on(http::serve(listener, state, async {
+                let _ = stopped.await;
+            }));
         });
-        let response = self.post("authorize", &body)?;
-        Ok(Answer::Decision(response["allowed"].as_bool().unwrap()))
-    }
-
-    fn list(&self, actor: &Value, action: &str, ty: &str, context: &[Fact]) -> Result<Answer, String> {
-        let body = json!({
-            "actor_type": actor.ty, "actor_id": actor.id, "action": action, "resource_type": ty,
-            "page_size": 10_000, "context_facts": wire_facts(context),
-        });
-        let response = self.post("list", &body)?;
-        assert_eq!(response["next_page_token"], Json::Null, "one page holds all");
-        Ok(ids(ty, results(&response)))
-    }
-
-    fn actions(&self, actor: &Value, resource: &Value, context: &[Fact]) -> Result<Answer, String> {
-        let body = json!({
-            "actor_type": actor.ty, "actor_id": actor.id,
-            "resource_type": resource.ty, "resource_id": resource.id, "context_facts": wire_facts(context),
-        });
-        Ok(ids("String", results(&self.post("actions", &body)?)))
-    }
-
-    /// The body of a success, or the message of a refusal; a fault of the server's says that it is one.
-    fn post(&self, path: &str, body: &Json) -> Result<Json, String> {
-        let request = self.agent.post(format!("{}/{path}", self.base));
-        let request = request.header("Authorization", format!("Bearer {DEVELOPMENT_KEY}"));
-        let mut response = request.send_json(body).unwrap();
-        let status = response.status();
-        let body: Json = response.body_mut().read_json().unwrap();
-        let message = || body["message"].as_str().unwrap_or_else(|| panic!("{path}: no message in {body}"));
-        match status.as_u16() {
-            200..=299 => Ok(body),
-            400 => Err(message().to_owned()),
-            other => Err(format!("{FAULT}{other} {}", message())),
+        Self {
+            address,
+            metrics,
+            tls,
+            runtime: Some(runtime),
+            stop: Some(stop),
+            serving: Some(serving),
+            folder,
         }
     }
+
+    /// Asks the server to stop, and returns before it has.
+    pub fn begin_stop(&mut self) {
+        drop(self.stop.take());
+    }
+
+    /// Waits until the server has finished what it accepted.
+    pub fn finish_stop(&mut self) {
+        self.begin_stop();
+        if let Some(serving) = self.serving.take() {
+            serving.join().unwrap();
+        }
+    }
+
+    /// Stops the server and returns its folder, which is no longer open.
+    pub fn into_folder(mut self) -> TempDir {
+        self.finish_stop();
+        // Tasks of cut connections hold the store until they are gone.
+        drop(self.runtime.take());
+        self.folder.take().unwrap()
+    }
+
+    /// The same store, served by another server in development mode.
+    #[must_use]
+    pub fn restart(self) -> Self {
+        Self::over(Config { dev: true, ..Config::default() }, self.into_folder())
+    }
+
+    /// Asks with the development key.
+    pub fn get(&self, path: &str) -> Answer {
+        self.send("GET", path, &[&bearer(DEVELOPMENT_KEY)], b"")
+    }
+
+    /// Posts a body with the development key.
+    pub fn post(&self, path: &str, body: &Json) -> Answer {
+        self.call("POST", path, body)
+    }
+
+    /// Sends a body with the development key.
+    pub fn call(&self, method: &str, path: &str, body: &Json) -> Answer {
+        let headers = [&*bearer(DEVELOPMENT_KEY), "Content-Type: application/json"];
+        self.send(method, path, &headers, body.to_string().as_bytes())
+    }
+
+    /// Sends one request on a connection of its own.
+    pub fn send(&self, method: &str, path: &str, headers: &[&str], body: &[u8]) -> Answer {
+        let mut stream = self.connect();
+        let mut head = format!("{method} {path} HTTP/1.1\r\nHost: test\r\nConnection: close\r\n");
+        for header in headers {
+            head.push_str(header);
+            head.push_str("\r\n");
+        }
+        stream.write_all(head.as_bytes()).unwrap();
+        write!(stream, "Content-Length: {}\r\n\r\n", body.len()).unwrap();
+        stream.write_all(body).unwrap();
+        read_answer(&mut stream)
+    }
+
+    /// A connection on which anything can be sent.
+    pub fn connect(&self) -> TcpStream {
+        let stream = TcpStream::connect(self.address).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        stream.set_nodelay(true).unwrap();
+        stream
+    }
+
+    /// Adds facts, each `["predicate", "Type:id", …]`.
+    pub fn add(&self, facts: &[&[&str]]) {
+        let facts: Vec<Json> = facts.iter().map(|fact| fact_json(fact)).collect();
+        let answer = self.post("/api/batch", &serde_json::json!([{ "inserts": facts }]));
+        assert_eq!(answer.status, 200, "{}", answer.text);
+    }
+
+    /// The stored facts, each as `predicate(Type:id, …)`, sorted.
+    pub fn stored(&self) -> Vec<String> {
+        let answer = self.get("/api/facts");
+        assert_eq!(answer.status, 200, "{}", answer.text);
+        let mut facts: Vec<String> = answer.json().as_array().unwrap().iter().map(fact_text).collect();
+        facts.sort();
+        facts
+    }
+
+    /// Whether a user may do this to a repository.
+    pub fn may(&self, user: &str, action: &str, repo: &str) -> bool {
+        let answer = self.post("/api/authorize", &question(user, action, repo));
+        assert_eq!(answer.status, 200, "{}", answer.text);
+        answer.json()["allowed"].as_bool().unwrap()
+    }
 }
 
-fn results(response: &Json) -> Vec<String> {
-    let results = response["results"].as_array().unwrap();
-    results.iter().map(|id| id.as_str().unwrap().to_owned()).collect()
+/// What one server runs on.
+fn runtime() -> Runtime {
+    Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap()
 }
 
-fn wire_facts(facts: &[Fact]) -> Json {
-    let value = |value: &Value| json!({ "type": value.ty, "id": value.id });
-    let fact = |fact: &Fact| json!({ "predicate": fact.predicate, "args": fact.args.iter().map(value).collect::<Vec<_>>() });
-    Json::Array(facts.iter().map(fact).collect())
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.finish_stop();
+    }
 }

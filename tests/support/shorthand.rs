@@ -5,7 +5,7 @@ use super::longhand;
 use super::vocabulary::{Block, Predicate, Vocabulary};
 
 /// One shorthand rule.
-pub(crate) fn rule(words: &Vocabulary, block: &Block, style: Style, choices: &mut Choices<'_>) -> String {
+pub fn rule(words: &Vocabulary, block: &Block, style: Style, choices: &mut Choices<'_>) -> String {
     if let Some(rule) = every_name(words, block, choices) {
         return rule;
     }
@@ -117,8 +117,9 @@ impl Body<'_> {
     }
 }
 
-/// A call of a predicate about `resource`, of this type, or about whatever there is; `actor` stands where a user may.
-pub(crate) fn fitting(words: &Vocabulary, ty: &str, choices: &mut Choices<'_>) -> String {
+/// A call of a predicate about `resource`, of this type, or about any resource; `actor` stands where a user
+/// may.
+pub fn fitting(words: &Vocabulary, ty: &str, choices: &mut Choices<'_>) -> String {
     let about: Vec<&Predicate> =
         words.predicates.iter().filter(|predicate| predicate.types.contains(&ty)).collect();
     let all: Vec<&Predicate> =
@@ -152,7 +153,7 @@ fn names(words: &Vocabulary, block: &Block) -> Vec<(&'static str, usize)> {
 }
 
 /// Roles are below permissions, and lower numbers below higher ones.
-pub(crate) fn level_of(name: &str) -> usize {
+pub fn level_of(name: &str) -> usize {
     let number = name.chars().filter_map(|c| c.to_digit(10)).sum::<u32>() as usize;
     number + if name.starts_with('p') { 4 } else { 0 }
 }

@@ -1,9 +1,9 @@
 //! What each database takes in one statement, as data, and how much of it a statement needs.
 //!
-//! The bounds were measured on the engines (SQLite 3.54, PostgreSQL 15); some are silent, as names that PostgreSQL cuts,
-//! and some belong to builds of SQLite with the usual settings, which the embedded one does not have. So running a
-//! statement does not show that it stays below them. A statement is measured by its tokens, level by level of its
-//! parentheses.
+//! The bounds were measured on the engines (SQLite 3.54, PostgreSQL 15); some are silent, as names that
+//! PostgreSQL cuts, and some belong to builds of SQLite with the usual settings, which the embedded one does
+//! not have. So running a statement does not show that it stays below them. A statement is measured by its
+//! tokens, level by level of its parentheses.
 
 use portcullis_compiler::Dialect;
 use rusqlite::Connection;
@@ -19,27 +19,27 @@ type Size = usize;
 
 /// How much of everything one statement has, or may have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Sizes {
+pub struct Sizes {
     /// Bytes of its text.
-    pub(crate) bytes: Size,
+    pub bytes: Size,
     /// Selects of one union.
-    pub(crate) union_arms: Size,
+    pub union_arms: Size,
     /// Terms of one chain of `OR`, or of `AND`.
-    pub(crate) terms: Size,
+    pub terms: Size,
     /// Tables and subqueries of one `FROM`.
-    pub(crate) sources: Size,
+    pub sources: Size,
     /// Common table expressions of one `WITH`.
-    pub(crate) tables: Size,
+    pub tables: Size,
     /// Columns of one select.
-    pub(crate) columns: Size,
+    pub columns: Size,
     /// Parentheses inside each other.
-    pub(crate) nesting: Size,
+    pub nesting: Size,
     /// The highest number of a parameter.
-    pub(crate) parameters: Size,
+    pub parameters: Size,
     /// Bytes of its longest name.
-    pub(crate) name_bytes: Size,
+    pub name_bytes: Size,
     /// Cursors when SQLite copies its last common table expression.
-    pub(crate) cursors: Size,
+    pub cursors: Size,
 }
 
 /// SQLite as it is usually built; it has no bound on names.
@@ -56,7 +56,8 @@ const SQLITE: Sizes = Sizes {
     cursors: 999,
 };
 
-/// PostgreSQL. It has no bound on tables, but plans a chain of them in the third power of their number: 3 s for 400.
+/// PostgreSQL. It has no bound on tables, but plans a chain of them in the third power of their number: 3 s
+/// for 400.
 const POSTGRESQL: Sizes = Sizes {
     bytes: 1_000_000,
     union_arms: 5_000,
@@ -71,7 +72,7 @@ const POSTGRESQL: Sizes = Sizes {
 };
 
 /// What a database takes.
-pub(crate) fn limits(dialect: Dialect) -> Sizes {
+pub fn limits(dialect: Dialect) -> Sizes {
     match dialect {
         Dialect::Sqlite => SQLITE,
         Dialect::Postgresql => POSTGRESQL,
@@ -113,7 +114,7 @@ struct Level {
 }
 
 /// How large a statement is.
-pub(crate) fn measure(sql: &str, dialect: Dialect) -> Result<Sizes, String> {
+pub fn measure(sql: &str, dialect: Dialect) -> Result<Sizes, String> {
     let grammar: &dyn Grammar = match dialect {
         Dialect::Sqlite => &SQLiteDialect {},
         Dialect::Postgresql => &PostgreSqlDialect {},
@@ -184,7 +185,7 @@ impl Level {
 }
 
 /// Says what a statement has more of than its database takes.
-pub(crate) fn check(sql: &str, dialect: Dialect) -> Result<(), String> {
+pub fn check(sql: &str, dialect: Dialect) -> Result<(), String> {
     let (found, most) = (measure(sql, dialect)?, limits(dialect));
     let over = found.named().into_iter().zip(most.named()).filter(|((_, found), (_, most))| found > most);
     let over = over.fold(String::new(), |mut text, ((name, found), (_, most))| {
@@ -198,9 +199,9 @@ pub(crate) fn check(sql: &str, dialect: Dialect) -> Result<(), String> {
     }
 }
 
-/// Whether SQLite counts as many cursors as the compiler, which it tells by what it refuses with a lower limit. What a
-/// view reads nobody knows but the database, and an expression may be too deep for a limit so low.
-pub(crate) fn check_cursors(connection: &Connection, sql: &str) -> Result<(), String> {
+/// Whether SQLite counts as many cursors as the compiler, seen from what it refuses with a lower limit. Only
+/// the database knows what a view reads, and an expression may be too deep for a limit so low.
+pub fn check_cursors(connection: &Connection, sql: &str) -> Result<(), String> {
     let Some(cursors) = portcullis_compiler::statement_size(sql).cursors else { return Ok(()) };
     let views = "SELECT count(*) FROM (SELECT type FROM sqlite_schema UNION ALL SELECT type FROM sqlite_temp_schema) WHERE type = 'view'";
     let n_views: i64 = connection.query_row(views, [], |row| row.get(0)).unwrap();
@@ -227,12 +228,12 @@ pub(crate) fn check_cursors(connection: &Connection, sql: &str) -> Result<(), St
 static COMPARED: AtomicUsize = AtomicUsize::new(0);
 
 /// How often [`check_cursors`] found both counts equal.
-pub(crate) fn n_compared() -> usize {
+pub fn n_compared() -> usize {
     COMPARED.load(Ordering::Relaxed)
 }
 
 /// The measure itself, on a statement that a reader can count.
-pub(crate) fn counts_what_is_there() {
+pub fn counts_what_is_there() {
     let sql = "WITH RECURSIVE a AS MATERIALIZED (SELECT 1 AS x UNION SELECT 2 UNION SELECT 3), b (y) AS (SELECT x FROM a, c)
                SELECT a.x, b.y, $3 FROM a JOIN b ON TRUE JOIN (SELECT 1) AS longest ON TRUE
                WHERE (x = 1 OR x = 2 OR x = 3 OR (x = 4 AND y IN (1, 2, 3, 4, 5)))";

@@ -1,43 +1,50 @@
-//! The words of a random policy: its types with their roles, permissions and relations, and its own predicates.
+//! The words of a random policy: its types with their roles, permissions and relations, and its own
+//! predicates.
 //!
-//! Half of the policies have the fixed words, for which there are [fixed rules](super::longhand::template) of every
-//! kind of recursion. The others have words of their own: three to five types of resources with any relations between
-//! them, and predicates of up to five arguments. All words come from short lists, so that a
-//! [`Guise`](super::guise::Guise) knows them.
+//! Half of the policies have the fixed words, for which there are [fixed rules](super::longhand::template) of
+//! every kind of recursion. The others have words of their own: three to five types of resources with any
+//! relations between them, and predicates of up to five arguments. All words come from short lists, so that a
+//! [`Spelling`](super::spelling::Spelling) knows them.
 
 use super::generate::Choices;
 
 /// A block.
 #[derive(Clone, Debug)]
-pub(crate) struct Block {
-    pub(crate) head: &'static str,
-    pub(crate) name: &'static str,
+pub struct Block {
+    /// What stands before its `{`, as `resource Doc`.
+    pub head: &'static str,
+    /// The name of its type.
+    pub name: &'static str,
     /// The block that it extends.
-    pub(crate) parent: Option<&'static str>,
-    pub(crate) roles: Vec<&'static str>,
-    pub(crate) permissions: Vec<&'static str>,
+    pub parent: Option<&'static str>,
+    /// The roles that it declares.
+    pub roles: Vec<&'static str>,
+    /// The permissions that it declares.
+    pub permissions: Vec<&'static str>,
     /// Name and related type.
-    pub(crate) relations: Vec<(&'static str, &'static str)>,
+    pub relations: Vec<(&'static str, &'static str)>,
 }
 
 /// A predicate of the policy's own with its arguments' types.
 #[derive(Clone, Debug)]
-pub(crate) struct Predicate {
-    pub(crate) name: &'static str,
-    pub(crate) types: Vec<&'static str>,
+pub struct Predicate {
+    /// Its name.
+    pub name: &'static str,
+    /// The types of its arguments.
+    pub types: Vec<&'static str>,
 }
 
 /// All words of a policy.
 #[derive(Clone, Debug)]
-pub(crate) struct Vocabulary {
+pub struct Vocabulary {
     /// The blocks, less the global one and that of `User`.
-    pub(crate) blocks: Vec<Block>,
+    pub blocks: Vec<Block>,
     /// Stored predicates first, then derived ones.
-    pub(crate) predicates: Vec<Predicate>,
+    pub predicates: Vec<Predicate>,
     /// How many predicates are stored.
-    pub(crate) n_stored: usize,
+    pub n_stored: usize,
     /// Whether they are the fixed words.
-    pub(crate) is_fixed: bool,
+    pub is_fixed: bool,
 }
 
 /// Those of the fixed words.
@@ -85,8 +92,8 @@ const TO_RESOURCES: [&str; 5] = ["in0", "in1", "in2", "in3", "in4"];
 const STORED_NAMES: [&str; 9] = ["f0", "f1", "f2", "f3", "f4", "f5", "f6", "f7", "f8"];
 const DERIVED_NAMES: [&str; 7] = ["d0", "d1", "d2", "d3", "d4", "d5", "d6"];
 
-/// Which arguments the random predicates have: a letter each for a user, a group, three types of resources, and the
-/// primitive types. Stored ones first.
+/// Which arguments the random predicates have: a letter each for a user, a group, three types of resources,
+/// and the primitive types. Stored ones first.
 const STORED_SHAPES: [&[&str]; 9] = [
     &["ug"],
     &["a", "b"],
@@ -110,7 +117,7 @@ const DERIVED_SHAPES: [&[&str]; 7] = [
 
 impl Vocabulary {
     /// The words that these bytes choose; without any, the fixed ones.
-    pub(crate) fn of(bytes: &[u8]) -> Self {
+    pub fn of(bytes: &[u8]) -> Self {
         let mut choices = Choices::new(bytes);
         if choices.below(2) == 0 { Self::fixed() } else { Self::random(&mut choices) }
     }
@@ -213,17 +220,17 @@ impl Vocabulary {
     }
 
     /// The block of a type.
-    pub(crate) fn block(&self, name: &str) -> Option<&Block> {
+    pub fn block(&self, name: &str) -> Option<&Block> {
         self.blocks.iter().find(|block| block.name == name)
     }
 
     /// The blocks of resources.
-    pub(crate) fn resources(&self) -> impl Iterator<Item = &Block> {
+    pub fn resources(&self) -> impl Iterator<Item = &Block> {
         self.blocks.iter().filter(|block| block.head.starts_with("resource"))
     }
 
     /// A resource that has roles and permissions of its own; some come more often than others.
-    pub(crate) fn resource(&self, choices: &mut Choices<'_>) -> &Block {
+    pub fn resource(&self, choices: &mut Choices<'_>) -> &Block {
         if self.is_fixed {
             return &self.blocks[choices.of(&[0, 0, 1])];
         }
@@ -232,24 +239,24 @@ impl Vocabulary {
     }
 
     /// The number of a block for a rule of shorthand.
-    pub(crate) fn block_of_rule(&self, choices: &mut Choices<'_>) -> usize {
+    pub fn block_of_rule(&self, choices: &mut Choices<'_>) -> usize {
         if self.is_fixed { choices.of(&[0, 0, 0, 1, 1, 2, 3]) } else { choices.below(self.blocks.len()) }
     }
 
     /// What a block declares, and then what it inherits.
-    pub(crate) fn all<T: Copy>(&self, block: &Block, of: impl Fn(&Block) -> Vec<T>) -> Vec<T> {
+    pub fn all<T: Copy>(&self, block: &Block, of: impl Fn(&Block) -> Vec<T>) -> Vec<T> {
         let inherited = block.parent.and_then(|parent| self.block(parent)).map_or_else(Vec::new, &of);
         [of(block), inherited].concat()
     }
 
     /// The block's relations to other blocks, inherited ones instead of its own if there are any.
-    pub(crate) fn related(&self, block: &Block) -> Vec<(&'static str, &Block)> {
+    pub fn related(&self, block: &Block) -> Vec<(&'static str, &Block)> {
         let of = block.parent.and_then(|parent| self.block(parent)).unwrap_or(block);
         of.relations.iter().filter_map(|(name, ty)| Some((*name, self.block(ty)?))).collect()
     }
 
     /// A relation from one resource to another.
-    pub(crate) fn edge(&self, choices: &mut Choices<'_>) -> Option<(&Block, &'static str, &Block)> {
+    pub fn edge(&self, choices: &mut Choices<'_>) -> Option<(&Block, &'static str, &Block)> {
         let is_resource = |block: &Block| block.head.starts_with("resource");
         let edges: Vec<(&Block, &'static str, &Block)> = self
             .resources()
@@ -260,7 +267,7 @@ impl Vocabulary {
     }
 
     /// The known ids of a type; the last is never stored.
-    pub(crate) fn ids(ty: &str) -> &'static [&'static str] {
+    pub fn ids(ty: &str) -> &'static [&'static str] {
         match ty {
             "Doc" => &["a", "b", "c", "zz"],
             "Memo" | "Bot" => &["a", "zz"],

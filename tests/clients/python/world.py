@@ -1,4 +1,4 @@
-"""What the suites run against: the servers and the database that `tests/clients.rs` starts, as its environment names
+"""What the suites run against: the servers and the database that `tests/clients/main.rs` starts, as its environment names
 them, and the policy that they share."""
 
 import contextlib

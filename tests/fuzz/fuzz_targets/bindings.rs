@@ -1,3 +1,3 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| portcullis_fuzz::bindings::run(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| portcullis_testkit::fuzz::bindings::run(data));

@@ -1,7 +1,7 @@
 //! The caller's database: runs scripts and statements, and says what came out, names and types included.
 
-use crate::support::postgres::{Session, WIRE};
-use crate::support::sql_limits;
+use crate::postgres::{Session, WIRE};
+use crate::sql_limits;
 use portcullis_compiler::Dialect;
 use rusqlite::Connection;
 use rusqlite::config::DbConfig;
@@ -15,15 +15,15 @@ const LIMIT: Duration = Duration::from_secs(20);
 
 /// What a statement returned.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Returned {
+pub struct Statements {
     /// The columns' names and types. SQLite's columns have no types; it is that of the first row's cell.
-    pub(crate) columns: Vec<(String, String)>,
+    pub columns: Vec<(String, String)>,
     /// The rows; a truth value is `true` or `false` on PostgreSQL, `1` or `0` on SQLite.
-    pub(crate) rows: Vec<Vec<Option<String>>>,
+    pub rows: Vec<Vec<Option<String>>>,
 }
 
 /// A database of the caller's, gone when it is dropped.
-pub(crate) enum Caller {
+pub enum Caller {
     /// A session with its temporary tables.
     Postgresql(Session),
     /// A database in memory.
@@ -37,7 +37,7 @@ pub(crate) enum Caller {
 
 impl Caller {
     /// An empty database.
-    pub(crate) fn new(dialect: Dialect) -> Result<Self, String> {
+    pub fn new(dialect: Dialect) -> Result<Self, String> {
         match dialect {
             Dialect::Postgresql => Ok(Self::Postgresql(Session::new()?)),
             Dialect::Sqlite => {
@@ -56,7 +56,7 @@ impl Caller {
     }
 
     /// Its dialect.
-    pub(crate) fn dialect(&self) -> Dialect {
+    pub fn dialect(&self) -> Dialect {
         match self {
             Self::Postgresql(_) => Dialect::Postgresql,
             Self::Sqlite { .. } => Dialect::Sqlite,
@@ -64,7 +64,7 @@ impl Caller {
     }
 
     /// Runs statements that return nothing.
-    pub(crate) fn script(&self, script: &str) -> Result<(), String> {
+    pub fn script(&self, script: &str) -> Result<(), String> {
         let ran = match self {
             Self::Postgresql(session) => {
                 WIRE.block_on(session.client().batch_execute(script)).map_err(|error| told(&error))
@@ -77,7 +77,7 @@ impl Caller {
     }
 
     /// Runs one statement.
-    pub(crate) fn run(&self, sql: &str) -> Result<Returned, String> {
+    pub fn run(&self, sql: &str) -> Result<Statements, String> {
         sql_limits::check(sql, self.dialect())?;
         let ran = match self {
             Self::Postgresql(session) => WIRE.block_on(run_postgres(session, sql)),
@@ -94,7 +94,7 @@ impl Caller {
     }
 
     /// Runs three statements, sent together if the database is at the other end of a wire.
-    pub(crate) fn run_all(&self, all: [&str; 3]) -> Result<[Returned; 3], String> {
+    pub fn run_all(&self, all: [&str; 3]) -> Result<[Statements; 3], String> {
         match self {
             Self::Postgresql(session) => {
                 let run =
@@ -111,8 +111,8 @@ impl Caller {
     }
 }
 
-/// A statement's rows as the database prints them, whatever the columns' types.
-pub(crate) fn printed(caller: &Caller, sql: &str) -> Result<Vec<Vec<Option<String>>>, String> {
+/// A statement's rows as the database prints them, for columns of any type.
+pub fn printed(caller: &Caller, sql: &str) -> Result<Vec<Vec<Option<String>>>, String> {
     let Caller::Postgresql(session) = caller else {
         return caller.run(sql.trim_end().trim_end_matches(';')).map(|returned| returned.rows);
     };
@@ -126,7 +126,7 @@ pub(crate) fn printed(caller: &Caller, sql: &str) -> Result<Vec<Vec<Option<Strin
     Ok(messages.into_iter().filter_map(row).collect())
 }
 
-async fn run_postgres(session: &Session, sql: &str) -> Result<Returned, String> {
+async fn run_postgres(session: &Session, sql: &str) -> Result<Statements, String> {
     let client = session.client();
     let found = client.query_typed(sql, &[]).await.map_err(|error| told(&error))?;
     // Rows bring their columns with them; only without any the statement must be asked.
@@ -151,7 +151,7 @@ async fn run_postgres(session: &Session, sql: &str) -> Result<Returned, String> 
             columns.iter().enumerate().map(cell).collect::<Result<_, _>>().map_err(|error| told(&error))?,
         );
     }
-    Ok(Returned { columns, rows })
+    Ok(Statements { columns, rows })
 }
 
 fn told(error: &tokio_postgres::Error) -> String {
@@ -160,7 +160,7 @@ fn told(error: &tokio_postgres::Error) -> String {
         .map_or_else(|| format!("{error:?}"), |told| format!("{told} [{}]", told.code().code()))
 }
 
-fn run_sqlite(connection: &Connection, sql: &str) -> Result<Returned, String> {
+fn run_sqlite(connection: &Connection, sql: &str) -> Result<Statements, String> {
     let run = || {
         let mut statement = connection.prepare(sql)?;
         let names: Vec<String> = statement.column_names().map(str::to_owned).collect();
@@ -182,7 +182,7 @@ fn run_sqlite(connection: &Connection, sql: &str) -> Result<Returned, String> {
             rows.push(cells);
         }
         let types = types.into_iter().map(|ty| ty.unwrap_or("null").to_owned());
-        Ok(Returned { columns: names.into_iter().zip(types).collect(), rows })
+        Ok(Statements { columns: names.into_iter().zip(types).collect(), rows })
     };
     run().map_err(|error: rusqlite::Error| error.to_string())
 }

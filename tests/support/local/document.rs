@@ -49,8 +49,8 @@ pub(crate) fn document(style: Style, renaming: &Renaming, schema: &Schema) -> St
     text
 }
 
-/// A query in one of YAML's many forms; a comment to the line's end wants its line, and a carriage return quotes, as
-/// YAML takes it for a part of the line's end anywhere else.
+/// A query in one of YAML's many forms; a comment to the line's end wants its line, and a carriage return
+/// quotes, as YAML takes it for a part of the line's end anywhere else.
 fn query(sql: &str, form: usize) -> String {
     let is_plain = !sql.contains(": ") && !sql.contains(" #") && !sql.contains(['\n', '\\']);
     let block = |mark: &str| {

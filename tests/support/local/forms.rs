@@ -59,7 +59,7 @@ pub(crate) fn bound(style: Style, number: usize, table: &Table) -> (Vec<Table>, 
             let columns = columns.iter().cloned().chain([extra]).collect();
             (vec![whole(columns, all)], format!("SELECT {list} FROM {from} WHERE is_deleted = 0"))
         }
-        Form::Join if columns.len() > 1 => {
+        Form::PositiveBody if columns.len() > 1 => {
             let key = Column { name: "row_number".into(), ty: ColumnType::Integer };
             let numbered = |columns: std::ops::Range<usize>| -> Vec<Row> {
                 let row =
@@ -99,14 +99,15 @@ pub(crate) fn bound(style: Style, number: usize, table: &Table) -> (Vec<Table>, 
             let rows: Vec<String> = noisy.iter().map(|cells| format!("({})", row(cells))).collect();
             (Vec::new(), format!("VALUES {}", rows.join(", ")))
         }
-        Form::Join | Form::Values | Form::Commented => wider(format!(
+        Form::PositiveBody | Form::Values | Form::Commented => wider(format!(
             "SELECT -- it's one column a line; )\n  {}\nFROM /* the \"table\" ' */ {from};\n",
             names.join(",\n  ")
         )),
     }
 }
 
-/// SQLite reads a type's name in a cast as an affinity, that of `UUID` is a number's, and without a name there is none.
+/// SQLite reads a type's name in a cast as an affinity, that of `UUID` is a number's, and without a name
+/// there is none.
 fn cast_name(ty: &ColumnType, dialect: Dialect) -> String {
     match (ty, dialect) {
         (ColumnType::Ids(live), Dialect::Sqlite) => if live.is_number { "INTEGER" } else { "TEXT" }.into(),

@@ -1,25 +1,26 @@
 //! What the ids of a type look like, which columns hold them, and what the document says of those columns.
 //!
-//! Applications hold one id in columns of several types, and what they write in `sql_types` is seldom the type of all
-//! of them: `integer` over `bigint`, `numeric` over `integer`, `text` over `varchar`. So columns and declarations vary
-//! by themselves. A declaration of the columns' own [`Family`] changes no answer; one of another is a mistake, over
-//! which the database may refuse the statement, and no more.
+//! Applications hold one id in columns of several types, and what they write in `sql_types` is seldom the
+//! type of all of them: `integer` over `bigint`, `numeric` over `integer`, `text` over `varchar`. So columns
+//! and declarations vary by themselves. A declaration of the columns' own [`Family`] changes no answer; one
+//! of another is a mistake, over which the database may refuse the statement, and no more.
 
 use portcullis_compiler::Dialect;
 
 /// The ids of a type, and how they are held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Kind {
+pub struct Kind {
     /// The ids.
-    pub(crate) ids: Ids,
-    /// What the document says of them, and which columns there are: numbers that choose among the lists below.
+    pub ids: Ids,
+    /// What the document says of them, and which columns there are: numbers that choose among the lists
+    /// below.
     declared: usize,
     columns: usize,
 }
 
 /// What ids look like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Ids {
+pub enum Ids {
     /// As the page has them.
     Text,
     /// Integers of 16, of 32 and of 64 bits, some at the ends of the range, and longer ones.
@@ -37,7 +38,7 @@ pub(crate) enum Ids {
 
 /// What may be compared without a mistake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Family {
+pub enum Family {
     Integers,
     Texts,
     Uuids,
@@ -45,20 +46,20 @@ pub(crate) enum Family {
 
 /// A type of column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Live {
+pub struct Live {
     /// What it is called.
-    pub(crate) name: &'static str,
+    pub name: &'static str,
     /// The type under a domain of that name.
-    pub(crate) domain_of: Option<&'static str>,
+    pub domain_of: Option<&'static str>,
     /// Whether its literals stand without quotes.
-    pub(crate) is_number: bool,
+    pub is_number: bool,
     /// Whether it is made of the labels that it holds.
-    pub(crate) is_enum: bool,
+    pub is_enum: bool,
 }
 
 impl Live {
     /// Whether ids that differ in their case only are one to the column.
-    pub(crate) fn ignores_case(&self) -> bool {
+    pub fn ignores_case(&self) -> bool {
         self.name.contains("NOCASE") || self.name == "CITEXT"
     }
 }
@@ -139,10 +140,10 @@ const MISTAKES: usize = 8;
 
 impl Kind {
     /// Ids as they are, of which the document says nothing.
-    pub(crate) const TEXT: Self = Self { ids: Ids::Text, declared: 0, columns: 0 };
+    pub const TEXT: Self = Self { ids: Ids::Text, declared: 0, columns: 0 };
 
     /// The kind of a number: of its ids, columns and declaration.
-    pub(crate) fn of(number: usize) -> Self {
+    pub fn of(number: usize) -> Self {
         const ALL: [Ids; 10] = [
             Ids::Long,
             Ids::Text,
@@ -163,7 +164,7 @@ impl Kind {
     }
 
     /// The kind that a page's document declares by this name.
-    pub(crate) fn named(name: &str) -> Self {
+    pub fn named(name: &str) -> Self {
         let ids = match name.to_lowercase().as_str() {
             "int" | "integer" => Ids::Middle,
             "bigint" => Ids::Big,
@@ -174,12 +175,12 @@ impl Kind {
     }
 
     /// The same, where a policy names ids: they stay as they are.
-    pub(crate) fn as_text(self) -> Self {
+    pub fn as_text(self) -> Self {
         Self { ids: Ids::Text, ..self }
     }
 
     /// What the document says, if anything.
-    pub(crate) fn declared(self) -> Option<&'static str> {
+    pub fn declared(self) -> Option<&'static str> {
         let (names, at) = self.declaration();
         Some(names[at]).filter(|name| !name.is_empty())
     }
@@ -197,20 +198,21 @@ impl Kind {
         (names, if is_mistake { at } else { at.min(names.len() - OTHERS - 1) })
     }
 
-    /// Whether what the document says is of another family than the columns, or than one of them; an id that no integer
-    /// type holds cannot be kept as one in a table of the statement's.
-    pub(crate) fn is_contradicted(self) -> bool {
+    /// Whether what the document says is of another family than the columns, or than one of them; an id that
+    /// no integer type holds cannot be kept as one in a table of the statement's.
+    pub fn is_contradicted(self) -> bool {
         let (names, at) = self.declaration();
         at >= names.len() - OTHERS || self.ids == Ids::Huge && self.declared_bits().is_some()
     }
 
-    /// Whether a database would tell that it is: SQLite finds no comparison wrong, and keeps long integers as text.
-    pub(crate) fn is_mistake_unseen(self, dialect: Dialect) -> bool {
+    /// Whether a database would tell that it is: SQLite finds no comparison wrong, and keeps long integers as
+    /// text.
+    pub fn is_mistake_unseen(self, dialect: Dialect) -> bool {
         dialect == Dialect::Sqlite && (self.is_contradicted() || self.ids == Ids::Huge)
     }
 
     /// Whether the document declares integers of fewer bits than this id has.
-    pub(crate) fn is_too_narrow(self, id: &str) -> bool {
+    pub fn is_too_narrow(self, id: &str) -> bool {
         let Some(bits) = self.declared_bits() else { return false };
         let bound = 1_i128 << (bits - 1);
         self.family() == Family::Integers && id.parse::<i128>().is_ok_and(|n| n < -bound || n >= bound)
@@ -227,7 +229,7 @@ impl Kind {
     }
 
     /// What the ids may be compared with.
-    pub(crate) fn family(self) -> Family {
+    pub fn family(self) -> Family {
         match self.ids {
             Ids::Small | Ids::Middle | Ids::Big | Ids::Huge | Ids::Long => Family::Integers,
             Ids::Text | Ids::Words => Family::Texts,
@@ -236,7 +238,7 @@ impl Kind {
     }
 
     /// The type of the column with this number.
-    pub(crate) fn column(self, dialect: Dialect, number: usize) -> Live {
+    pub fn column(self, dialect: Dialect, number: usize) -> Live {
         let columns = match (dialect, self.ids) {
             (Dialect::Postgresql, Ids::Small) => SMALL,
             (Dialect::Postgresql, Ids::Middle) => MIDDLE,
@@ -253,14 +255,14 @@ impl Kind {
         columns[(self.columns + number) % columns.len()]
     }
 
-    /// The type of a column that has each id once: one that tells all of them apart.
-    pub(crate) fn key_column(self, dialect: Dialect) -> Live {
+    /// The type of a column that has each id once: one that distinguishes all of them.
+    pub fn key_column(self, dialect: Dialect) -> Live {
         let first = self.column(dialect, 0);
         if first.ignores_case() { self.column(dialect, 1) } else { first }
     }
 
     /// The id of the type's `n`th value; `None` if ids stay as they are.
-    pub(crate) fn id(self, n: usize) -> Option<String> {
+    pub fn id(self, n: usize) -> Option<String> {
         // Undeclared, `7` is a number to PostgreSQL, which no enumeration has.
         const WORDS: [&str; 8] = ["a", "A", "7x", "07", "b c", "ab", "Ab", "true"];
         let big = i128::try_from(n).unwrap_or(i128::MAX);
@@ -295,7 +297,7 @@ impl Kind {
     }
 
     /// The `n`th text that is no id of these columns, much as it looks like the one it is made of.
-    pub(crate) fn look_alike(self, id: &str, n: usize) -> Option<String> {
+    pub fn look_alike(self, id: &str, n: usize) -> Option<String> {
         let of: Vec<String> = match self.family() {
             Family::Integers => vec![
                 format!("0{id}"),
@@ -317,7 +319,7 @@ impl Kind {
     }
 
     /// Whether an id is written as the database writes it.
-    pub(crate) fn is_canonical(self, id: &str) -> bool {
+    pub fn is_canonical(self, id: &str) -> bool {
         match self.ids {
             Ids::Text => true,
             Ids::Small => id.parse::<i16>().is_ok_and(|n| n.to_string() == id),
@@ -329,9 +331,9 @@ impl Kind {
         }
     }
 
-    /// Whether a text that is no id of ours could be one of this kind. In a column of which the document says
-    /// nothing, it could also be a literal that PostgreSQL refuses to compare with the column.
-    pub(crate) fn might_be(self, id: &str) -> bool {
+    /// Whether a text that is not an id here could be one of this kind. In a column of which the document
+    /// says nothing, it could also be a literal that PostgreSQL refuses to compare with the column.
+    pub fn might_be(self, id: &str) -> bool {
         let is_number = || id.trim().parse::<i128>().is_ok();
         let is_uuid = || id.len() >= 32 && id.chars().all(|c| c.is_ascii_hexdigit() || "{}-".contains(c));
         match self.family() {

@@ -1,26 +1,27 @@
-//! Local checks: facts in the store, in the request and in a caller's own databases, and the SQL that joins them.
+//! Local checks: facts in the store, in the request and in a caller's own databases, and the SQL that joins
+//! them.
 //!
 //! In: a policy, a [`Split`] of facts, the number of a [`Style`]. Out: an engine that holds the stored facts,
 //! a PostgreSQL and an SQLite that hold the local ones in tables of that style, and the document that binds
-//! them. [`Local::ask`] asks the engine for SQL, runs it where a caller would, and returns the answer with the
-//! page's own ids; [`Referee`] says whether it is right.
+//! them. [`Local::ask`] asks the engine for SQL, runs it where a caller would, and returns the answer with
+//! the page's own ids; [`Referee`] says whether it is right.
 //!
 //! ```text
 //! facts ─split─▶ stored ──────────────────────────▶ engine ─▶ SQL ─▶ rows ─▶ answer ─▶ referee
 //!             └▶ local ─renaming, style─▶ schema ─▶ tables and document ─┘
 //! ```
 
-pub(crate) mod asked;
-pub(crate) mod caller;
+pub mod ways;
+pub mod caller;
 mod document;
 mod entities;
 mod forms;
 mod kind;
-pub(crate) mod referee;
+pub mod referee;
 mod renaming;
 mod schema;
-pub(crate) mod split;
-pub(crate) mod style;
+pub mod split;
+pub mod style;
 mod tables;
 mod written;
 
@@ -30,8 +31,7 @@ use super::notation::{Cell, Fact, Value};
 use super::outcome::Outcome;
 use super::policy;
 use super::refusal::Told;
-use asked::Way;
-use caller::{Caller, Returned};
+use caller::{Caller, Statements};
 use kind::Ids;
 use portcullis_compiler::Dialect;
 use portcullis_compiler::catalog::Catalog;
@@ -43,18 +43,19 @@ use split::Split;
 use std::cell::Cell as Counter;
 use std::collections::{BTreeMap, BTreeSet};
 use style::Style;
+use ways::Way;
 
 /// The databases.
-pub(crate) const DIALECTS: [Dialect; 2] = [Dialect::Postgresql, Dialect::Sqlite];
+pub const DIALECTS: [Dialect; 2] = [Dialect::Postgresql, Dialect::Sqlite];
 
-/// How PostgreSQL refuses values of types that do not compare: no such operator, no common type, no literal of the type,
-/// no cast, a number out of range.
+/// How PostgreSQL refuses values of types that do not compare: no such operator, no common type, no literal
+/// of the type, no cast, a number out of range.
 const MISMATCHES: [&str; 5] = ["[42883]", "[42804]", "[22P02]", "[42846]", "[22003]"];
 
 /// One split of facts, ready to be asked.
-pub(crate) struct Local {
+pub struct Local {
     /// The split and the style, for a person.
-    pub(crate) name: String,
+    pub name: String,
     engine: Hosted,
     renaming: Renaming,
     stored: Vec<Fact>,
@@ -67,27 +68,27 @@ pub(crate) struct Local {
     /// The values that stand in the lists of candidates.
     listed: BTreeSet<Value>,
     /// How often the SQL is compared with what is printed for the question alone: each so many-th time.
-    pub(crate) alone: usize,
+    pub alone: usize,
     n_asked: Counter<usize>,
 }
 
 /// One answer.
-pub(crate) struct Asked<'l> {
+pub struct Asked<'l> {
     side: &'l Side,
     /// What a filter is over.
     over: Option<&'l Candidates>,
     /// The answer.
-    pub(crate) found: Outcome,
+    pub found: Outcome,
 }
 
 impl Asked<'_> {
     /// The database.
-    pub(crate) fn dialect(&self) -> Dialect {
+    pub fn dialect(&self) -> Dialect {
         self.side.style.dialect
     }
 
     /// Where it was asked, for a person.
-    pub(crate) fn place(&self) -> String {
+    pub fn place(&self) -> String {
         let over = self.over.map(|candidates| format!(", over {}", candidates.column)).unwrap_or_default();
         format!("{}{over}", self.side.style.dialect)
     }
@@ -104,7 +105,7 @@ struct Side {
 impl Local {
     /// Puts the facts where the split says, in the style of this number. `values` are all that may stand in
     /// an answer.
-    pub(crate) fn new(
+    pub fn new(
         policy: &str,
         program: &Program,
         split: &Split,
@@ -125,7 +126,7 @@ impl Local {
         let renaming = Renaming::new(program, |at| first.kind(at), &held, &others);
 
         let ways = questions.iter().flat_map(|question| {
-            asked::ways(question).into_iter().filter_map(|way| asked::filtered(question, way))
+            ways::ways(question).into_iter().filter_map(|way| ways::filtered(question, way))
         });
         let mut listed_types: BTreeSet<String> = ways.map(|(ty, _)| ty).collect();
         if first.has_entities() {
@@ -177,7 +178,7 @@ impl Local {
 
     /// Asks on both databases, filters over each form of the column; `is_asked` chooses some of these places,
     /// by their number and how many there are on a database.
-    pub(crate) fn ask(
+    pub fn ask(
         &self,
         question: &Question,
         way: Way,
@@ -186,7 +187,7 @@ impl Local {
         let renamed = self.renaming.question(question);
         let mut all = Vec::new();
         for side in &self.sides {
-            match asked::filtered(question, way) {
+            match ways::filtered(question, way) {
                 Some((ty, _)) => {
                     let places = &side.schema.candidates[&ty];
                     for (at, candidates) in places.iter().enumerate() {
@@ -206,30 +207,30 @@ impl Local {
     }
 
     /// The values of a type that a filter may let through.
-    pub(crate) fn listed<'l>(&'l self, ty: &'l str) -> impl Iterator<Item = &'l Value> {
+    pub fn listed<'l>(&'l self, ty: &'l str) -> impl Iterator<Item = &'l Value> {
         self.listed.iter().filter(move |value| value.ty == ty)
     }
 
-    /// What is special about the types of the caller's columns, each with whether it is so here: declared narrower than
-    /// some ids, and declared as what they are not.
-    pub(crate) fn kinds(&self) -> [(&'static str, bool); 2] {
+    /// What is special about the types of the caller's columns, each with whether it is so here: declared
+    /// narrower than some ids, and declared as what they are not.
+    pub fn kinds(&self) -> [(&'static str, bool); 2] {
         [
             ("types too narrow for their ids", self.renaming.is_too_narrow()),
             ("types that are mistaken", self.renaming.is_contradicted()),
         ]
     }
 
-    /// Whether the database may refuse a statement in this way: the document says of a type's columns that they are
-    /// what they are not.
-    pub(crate) fn is_mistaken(&self, message: &str) -> bool {
+    /// Whether the database may refuse a statement in this way: the document says of a type's columns that
+    /// they are what they are not.
+    pub fn is_mistaken(&self, message: &str) -> bool {
         self.renaming.is_contradicted() && MISMATCHES.iter().any(|code| message.contains(code))
     }
 
     /// The tables, the document and the SQL of an answer, for a person.
-    pub(crate) fn explained(&self, question: &Question, way: Way, asked: &Asked<'_>) -> String {
+    pub fn explained(&self, question: &Question, way: Way, asked: &Asked<'_>) -> String {
         let side = asked.side;
         let column = asked.over.map_or("", |candidates| candidates.column.as_str());
-        let question = asked::local(&self.renaming.question(question), way, column);
+        let question = ways::local(&self.renaming.question(question), way, column);
         let request: Vec<String> = self.request.iter().map(Fact::to_string).collect();
         let stored: Vec<String> = self.stored.iter().map(Fact::to_string).collect();
         let sql = self.sql(side, question.clone()).unwrap_or_else(Told::into_message);
@@ -252,7 +253,7 @@ impl Local {
     }
 
     fn rows(&self, side: &Side, question: &Question, way: Way) -> Outcome {
-        let sql = match self.sql(side, asked::local(question, way, "")) {
+        let sql = match self.sql(side, ways::local(question, way, "")) {
             Ok(sql) => sql,
             Err(told) => return Expected::Refused(told),
         };
@@ -272,7 +273,7 @@ impl Local {
         candidates: &Candidates,
     ) -> Outcome {
         let Candidates { from, column } = candidates;
-        let filter = match self.sql(side, asked::local(question, way, column)) {
+        let filter = match self.sql(side, ways::local(question, way, column)) {
             Ok(filter) => filter,
             Err(told) => return Expected::Refused(told),
         };
@@ -298,7 +299,7 @@ impl Local {
         let cell =
             |id: Option<String>| vec![Cell::Value(self.renaming.original(ty, &id.unwrap_or_default()))];
         let rows: BTreeSet<Vec<Cell>> = ids.into_iter().map(cell).collect();
-        // A row without an id passes at most where every id does, those that nobody knows as well.
+        // A row without an id passes at most where every id does, also unknown ones.
         let n_listed = self.listed.iter().filter(|value| value.ty == ty).count();
         let is_fresh =
             |row: &Vec<Cell>| matches!(row.as_slice(), [Cell::Value(value)] if value.id.starts_with("fresh"));
@@ -314,15 +315,15 @@ impl Local {
         side: &Side,
         question: &Question,
         way: Way,
-        returned: &Returned,
+        returned: &Statements,
     ) -> Result<Answer, String> {
         let is_postgres = side.style.dialect == Dialect::Postgresql;
-        let vars: Vec<usize> = asked::asked(question).collect();
+        let vars: Vec<usize> = ways::asked(question).collect();
         let names: Vec<String> = match way {
             Way::Authorize => vec!["allowed".into()],
             Way::Actions => vec!["actions".into()],
             Way::Select if vars.is_empty() => vec!["result".into()],
-            Way::Select => vars.iter().map(|&var| asked::output(question, var)).collect(),
+            Way::Select => vars.iter().map(|&var| ways::output(question, var)).collect(),
             Way::List | Way::Filter(_) => return Err("a filter has no rows".into()),
         };
         let is_decision = way == Way::Authorize || way == Way::Select && vars.is_empty();
@@ -352,7 +353,7 @@ impl Local {
             let cells = vars.iter().zip(row).map(|(&var, id)| {
                 let ty = question.vars[var].ty.as_deref().unwrap_or_default();
                 let id = id.as_deref().filter(|id| way != Way::Actions || *id != "*");
-                asked::cell(ty, id, |ty, id| self.renaming.original(ty, id))
+                ways::cell(ty, id, |ty, id| self.renaming.original(ty, id))
             });
             cells.collect::<Vec<Cell>>()
         };
@@ -360,7 +361,7 @@ impl Local {
     }
 
     /// Compares what the bound queries return with the facts that are local.
-    pub(crate) fn verify(&self, split: &Split) -> Result<(), String> {
+    pub fn verify(&self, split: &Split) -> Result<(), String> {
         let expected: BTreeSet<Fact> = split.local.iter().cloned().collect();
         for side in &self.sides {
             let mut found = BTreeSet::new();
@@ -397,7 +398,8 @@ impl Local {
     }
 }
 
-/// Facts that no table holds: some that the policy reads and nobody states, and some that are stated elsewhere only.
+/// Facts that no table holds: some that the policy reads and are not stated, and some that are stated
+/// elsewhere only.
 fn unbound(program: &Program, split: &Split) -> Vec<Key> {
     let elsewhere: BTreeSet<split::Signature> =
         split.stored.iter().chain(&split.request).map(split::signature).collect();

@@ -1,19 +1,20 @@
 //! Says whether the answer of a local check is right.
 //!
 //! The oracle has the last word. A refusal is right where the service itself refuses the question with all
-//! facts in its store; but a filter need not enumerate, so it may answer what a list cannot. And it is right where
-//! the answer can be enumerated only as long as some rows are missing: the service asks its store for them first,
-//! and a text for a caller's database is made before anybody can look into that. A database itself may refuse a
-//! statement where the document is mistaken about a column's type; an answer must be right even then.
+//! facts in its store; but a filter need not enumerate, so it may answer what a list cannot. And it is right
+//! where the answer can be enumerated only as long as some rows are missing: the service asks its store for
+//! them first, and a text for a caller's database is made before anybody can look into that. A database
+//! itself may refuse a statement where the document is mistaken about a column's type; an answer must be
+//! right even then.
 
-use super::asked::{Way, asked, filtered};
+use super::ways::{Way, asked, filtered};
 use super::{DIALECTS, Local};
-use crate::support::fixture::{Answer, Expected};
-use crate::support::hosted::Hosted;
-use crate::support::notation::{Cell, Fact, Value};
-use crate::support::oracle::Oracle;
-use crate::support::outcome::Outcome;
-use crate::support::refusal::Kind;
+use crate::fixture::{Answer, Expected};
+use crate::hosted::Hosted;
+use crate::notation::{Cell, Fact, Value};
+use crate::oracle::Oracle;
+use crate::outcome::Outcome;
+use crate::refusal::Kind;
 use portcullis_compiler::compile;
 use portcullis_compiler::ir::Program;
 use portcullis_compiler::question::{CompileError, Domain, Question, Shape};
@@ -21,22 +22,22 @@ use portcullis_compiler::refusal::Refusal;
 use std::collections::BTreeSet;
 
 /// What there is to know of one question.
-pub(crate) struct Referee<'o> {
+pub struct Referee<'o> {
     /// The policy.
-    pub(crate) program: &'o Program,
+    pub program: &'o Program,
     /// Who knows all answers.
-    pub(crate) oracle: &'o Oracle<'o>,
+    pub oracle: &'o Oracle<'o>,
     /// The question.
-    pub(crate) question: &'o Question,
+    pub question: &'o Question,
     /// The service with all facts.
-    pub(crate) hosted: &'o Hosted,
+    pub hosted: &'o Hosted,
     /// The facts of each request.
-    pub(crate) context: &'o [Fact],
+    pub context: &'o [Fact],
 }
 
 impl Referee<'_> {
     /// Whether the answer is right; if not, what it should have been.
-    pub(crate) fn judge(&self, local: &Local, way: Way, found: &Outcome) -> Result<(), String> {
+    pub fn judge(&self, local: &Local, way: Way, found: &Outcome) -> Result<(), String> {
         let is_right = match found {
             Expected::Refused(told) => match told.kind {
                 None => local.is_mistaken(told),
@@ -55,13 +56,13 @@ impl Referee<'_> {
         if is_right { Ok(()) } else { Err(self.expected(local, way)) }
     }
 
-    /// Whether a statement over these tables must ask its rows first whether they are the whole answer. A text for
-    /// a caller cannot ask, nor whether a bound table is empty. A filter may test each row instead; but not one
-    /// of a String, for whose values rules are copied.
+    /// Whether a statement over these tables must ask its rows first whether they are the whole answer. A
+    /// text for a caller cannot ask, nor whether a bound table is empty. A filter may test each row instead;
+    /// but not one of a String, for whose values rules are copied.
     fn depends_on_rows(&self, local: &Local, way: Way) -> bool {
         let depends = |question: &Question| {
             let shape = Shape::of(self.program, question);
-            // Of a statement that is too large for one database another one tells.
+            // The other database answers a statement that is too large for this one.
             DIALECTS.iter().any(|&dialect| match compile(self.program, &local.tables, &shape, dialect) {
                 Ok(statement) => statement.refused_if.is_some(),
                 Err(CompileError::Refused(refusal)) => matches!(refusal, Refusal::NotEnumerable { .. }),

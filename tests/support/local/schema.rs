@@ -2,7 +2,7 @@
 //!
 //! In: the local facts, a [`Style`], and the ids that may stand in a list. Out: a [`Schema`]: tables with
 //! rows, the queries bound to facts, what the document says of ids, and for each type a table of candidates:
-//! every id that the page knows, some that nobody knows, and NULL.
+//! every id that the page knows, some unknown ones, and NULL.
 
 use super::entities;
 use super::forms;
@@ -10,7 +10,7 @@ use super::kind::{Ids, Live};
 use super::renaming::Renaming;
 use super::style::{Strings, Style};
 use super::tables::{Column, ColumnType, Row, Table, quoted};
-use crate::support::notation::{Fact, Value};
+use crate::notation::{Fact, Value};
 use portcullis_compiler::Dialect;
 use portcullis_compiler::catalog::{Relation, RelationArg, RelationSource};
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,33 +23,33 @@ pub(crate) type Key = (String, Vec<(String, Option<String>)>);
 #[derive(Clone, Debug)]
 pub(crate) struct Bound {
     /// The fact.
-    pub(crate) fact: Key,
+    pub fact: Key,
     /// The fact, as the document has it.
-    pub(crate) key: String,
+    pub key: String,
     /// The query.
-    pub(crate) query: String,
+    pub query: String,
 }
 
 /// A table whose rows a filter is to choose among.
 #[derive(Clone, Debug)]
 pub(crate) struct Candidates {
     /// What stands after `FROM`.
-    pub(crate) from: String,
+    pub from: String,
     /// The column with the ids: the filter is over this expression.
-    pub(crate) column: String,
+    pub column: String,
 }
 
 /// A caller's schema.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Schema {
     /// The tables.
-    pub(crate) tables: Vec<Table>,
+    pub tables: Vec<Table>,
     /// The bound queries.
-    pub(crate) bound: Vec<Bound>,
+    pub bound: Vec<Bound>,
     /// For a type its table and the table's unique column.
-    pub(crate) promises: BTreeMap<String, String>,
+    pub promises: BTreeMap<String, String>,
     /// For each type that may be listed, tables to list from.
-    pub(crate) candidates: BTreeMap<String, Vec<Candidates>>,
+    pub candidates: BTreeMap<String, Vec<Candidates>>,
 }
 
 impl Schema {

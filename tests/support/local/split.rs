@@ -4,7 +4,7 @@
 //! a page is asked with all facts stored, with all of them local, with the facts of each signature alone
 //! local and alone stored, and with some of each signature in each place.
 
-use crate::support::notation::Fact;
+use crate::notation::Fact;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The most facts that a request may carry.
@@ -12,7 +12,7 @@ const MOST_IN_REQUEST: usize = 100;
 
 /// Where a fact is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub enum Place {
     /// In the service's store.
     Stored,
     /// In a table of the caller's.
@@ -23,7 +23,7 @@ pub(crate) enum Place {
 
 /// How facts are spread over the places.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Spread {
+pub enum Spread {
     /// All in the service's store.
     Stored,
     /// All in the caller's tables.
@@ -37,24 +37,24 @@ pub(crate) enum Spread {
 }
 
 /// A predicate and the types of its arguments.
-pub(crate) type Signature = (String, Vec<String>);
+pub type Signature = (String, Vec<String>);
 
 /// Facts, each in its place.
 #[derive(Clone, Debug)]
-pub(crate) struct Split {
+pub struct Split {
     /// What is where, for a person.
-    pub(crate) name: String,
+    pub name: String,
     /// The facts of the store.
-    pub(crate) stored: Vec<Fact>,
+    pub stored: Vec<Fact>,
     /// The facts of the caller's tables.
-    pub(crate) local: Vec<Fact>,
+    pub local: Vec<Fact>,
     /// The facts of the request.
-    pub(crate) request: Vec<Fact>,
+    pub request: Vec<Fact>,
 }
 
 impl Split {
     /// Puts each fact where `place` says. A fact without arguments has no column, so no table holds it.
-    pub(crate) fn of(name: &str, facts: &[Fact], mut place: impl FnMut(usize, &Fact) -> Place) -> Self {
+    pub fn of(name: &str, facts: &[Fact], mut place: impl FnMut(usize, &Fact) -> Place) -> Self {
         let mut split =
             Self { name: name.to_owned(), stored: Vec::new(), local: Vec::new(), request: Vec::new() };
         for (at, fact) in facts.iter().enumerate() {
@@ -68,7 +68,7 @@ impl Split {
     }
 
     /// How the facts are spread; `None` if there are none.
-    pub(crate) fn spread(&self) -> Option<Spread> {
+    pub fn spread(&self) -> Option<Spread> {
         let is_empty = |facts: &[Fact]| facts.is_empty();
         match [&self.stored, &self.local, &self.request].map(|facts| is_empty(facts)) {
             [true, true, true] => None,
@@ -81,7 +81,7 @@ impl Split {
     }
 
     /// Whether facts of one signature stand in several places: then a rule reads each of them.
-    pub(crate) fn is_divided(&self) -> bool {
+    pub fn is_divided(&self) -> bool {
         let of = |facts: &[Fact]| facts.iter().map(signature).collect::<BTreeSet<Signature>>();
         let [stored, local, request] = [&self.stored, &self.local, &self.request].map(|facts| of(facts));
         !stored.is_disjoint(&local) || !stored.is_disjoint(&request) || !local.is_disjoint(&request)
@@ -89,12 +89,12 @@ impl Split {
 }
 
 /// The signature of a fact.
-pub(crate) fn signature(fact: &Fact) -> Signature {
+pub fn signature(fact: &Fact) -> Signature {
     (fact.predicate.clone(), fact.args.iter().map(|arg| arg.ty.clone()).collect())
 }
 
 /// One split of many; facts keep their places when others are left out.
-pub(crate) fn by_number(facts: &[Fact], number: usize) -> Split {
+pub fn by_number(facts: &[Fact], number: usize) -> Split {
     let text_number = |fact: &Fact| -> usize {
         let bytes = fact.to_string().into_bytes();
         bytes.iter().fold(number, |sum, &byte| (sum * 31 + usize::from(byte)) % 1_000_003)
@@ -126,7 +126,7 @@ pub(crate) fn by_number(facts: &[Fact], number: usize) -> Split {
 }
 
 /// Every split of a page's facts, no two the same. Facts of the request stay there unless they are local.
-pub(crate) fn splits(stored: &[Fact], context: &[Fact]) -> Vec<Split> {
+pub fn splits(stored: &[Fact], context: &[Fact]) -> Vec<Split> {
     let facts: Vec<Fact> = stored.iter().chain(context).cloned().collect();
     let unless_local = |at: usize| if at < stored.len() { Place::Stored } else { Place::Request };
     let signatures: BTreeSet<Signature> = facts.iter().map(signature).collect();

@@ -9,7 +9,7 @@ use portcullis_compiler::Dialect;
 
 /// How the rows of a table become the rows of a bound query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Form {
+pub enum Form {
     /// `SELECT a, b FROM t`
     Plain,
     /// `SELECT DISTINCT x.a, x.b FROM t AS x`
@@ -23,7 +23,7 @@ pub(crate) enum Form {
     /// `SELECT a, b FROM t WHERE …`, and the rows that do not count are there
     Where,
     /// The columns come from two tables.
-    Join,
+    PositiveBody,
     /// The rows come from two tables.
     Union,
     /// `VALUES (…), (…)`
@@ -41,13 +41,13 @@ const FORMS: [Form; 10] = [
     Form::With,
     Form::Union,
     Form::Table,
-    Form::Join,
+    Form::PositiveBody,
     Form::Values,
 ];
 
 /// How a String argument is held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Strings {
+pub enum Strings {
     /// In a column of text.
     Columns,
     /// In the binding's key, one binding for each text.
@@ -56,8 +56,8 @@ pub(crate) enum Strings {
     Enums,
 }
 
-/// Names that statements of ours have, or might.
-pub(crate) const LIKE_OURS: [&str; 20] = [
+/// Names that printed statements have, or might have.
+pub const LIKE_OURS: [&str; 20] = [
     "t1",
     "w",
     "pc1_has_role",
@@ -85,16 +85,16 @@ const CLASHING: [&str; 6] = ["id", "a0", "value", "\"order\"", "c0", "\"userId\"
 
 /// One way in which a schema may look.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Style {
+pub struct Style {
     /// Its number.
-    pub(crate) n: usize,
+    pub n: usize,
     /// The database.
-    pub(crate) dialect: Dialect,
+    pub dialect: Dialect,
 }
 
 impl Style {
     /// The kind of the `at`th type's ids.
-    pub(crate) fn kind(&self, at: usize) -> Kind {
+    pub fn kind(&self, at: usize) -> Kind {
         if self.n.is_multiple_of(4) {
             return Kind::TEXT;
         }
@@ -103,12 +103,12 @@ impl Style {
     }
 
     /// Whether ids that are in the store alone keep a form that no column could hold.
-    pub(crate) fn has_strays(&self) -> bool {
+    pub fn has_strays(&self) -> bool {
         self.n % 2 == 1
     }
 
     /// How String arguments are held.
-    pub(crate) fn strings(&self) -> Strings {
+    pub fn strings(&self) -> Strings {
         match self.n % 4 {
             0 => Strings::Columns,
             1 | 3 => Strings::Constants,
@@ -117,32 +117,32 @@ impl Style {
     }
 
     /// Whether Integers and truth values have columns of their types.
-    pub(crate) fn has_typed_primitives(&self) -> bool {
+    pub fn has_typed_primitives(&self) -> bool {
         (self.n / 2).is_multiple_of(2)
     }
 
     /// Whether there is a table for each type of things, with what is said of a thing in its row.
-    pub(crate) fn has_entities(&self) -> bool {
+    pub fn has_entities(&self) -> bool {
         self.n % 4 == 3
     }
 
     /// Whether there are rows with NULL, and rows twice.
-    pub(crate) fn has_nulls(&self) -> bool {
+    pub fn has_nulls(&self) -> bool {
         self.n % 3 != 1
     }
 
     /// Whether facts that no table holds are bound to empty tables.
-    pub(crate) fn binds_empty_tables(&self) -> bool {
+    pub fn binds_empty_tables(&self) -> bool {
         self.n % 5 == 2 || self.n % 5 == 4
     }
 
     /// The form of the `at`th bound query.
-    pub(crate) fn form(&self, at: usize) -> Form {
+    pub fn form(&self, at: usize) -> Form {
         FORMS[(self.n + at) % FORMS.len()]
     }
 
     /// The name of the `at`th table, short enough for every database to keep whole.
-    pub(crate) fn table_name(&self, at: usize, predicate: &str) -> String {
+    pub fn table_name(&self, at: usize, predicate: &str) -> String {
         let word: String = predicate.chars().filter(char::is_ascii_alphanumeric).take(32).collect();
         match (self.n + at) % 4 {
             0 => format!("facts_of_{}_{at}", word.to_lowercase()),
@@ -155,7 +155,7 @@ impl Style {
     }
 
     /// How a query names a table: with its schema or without.
-    pub(crate) fn reference(&self, table: &str, at: usize) -> String {
+    pub fn reference(&self, table: &str, at: usize) -> String {
         match ((self.n / 2 + at) % 3, self.dialect) {
             (0, Dialect::Postgresql) => format!("pg_temp.{table}"),
             (0, Dialect::Sqlite) => format!("main.{table}"),
@@ -164,7 +164,7 @@ impl Style {
     }
 
     /// The name of a table's column.
-    pub(crate) fn column_name(&self, table: usize, at: usize) -> String {
+    pub fn column_name(&self, table: usize, at: usize) -> String {
         match (self.n + table) % 4 {
             0 => format!("a{at}"),
             1 => CLASHING.get(at).map_or_else(|| format!("more{at}"), |name| (*name).to_owned()),
@@ -174,17 +174,17 @@ impl Style {
     }
 
     /// The name of a list's column.
-    pub(crate) fn candidate_column(&self) -> &'static str {
+    pub fn candidate_column(&self) -> &'static str {
         CLASHING[self.n % CLASHING.len()]
     }
 
     /// What a list's table is called in the query around the filter.
-    pub(crate) fn candidate_alias(&self) -> &'static str {
+    pub fn candidate_alias(&self) -> &'static str {
         LIKE_OURS[self.n % LIKE_OURS.len()]
     }
 
-    /// Columns that a list's table has beside the ids.
-    pub(crate) fn decoys(&self) -> impl Iterator<Item = &'static str> {
+    /// Columns that a list's table has besides the ids.
+    pub fn decoys(&self) -> impl Iterator<Item = &'static str> {
         let others = ["a1", "c1", "actor", "resource", "t1", "w", "r", "t", "allowed"];
         let own = self.candidate_column();
         CLASHING.into_iter().filter(move |name| *name != own).chain(others)

@@ -60,9 +60,9 @@ impl ColumnType {
 #[derive(Clone, Debug)]
 pub(crate) struct Column {
     /// Its name, quoted where it must be.
-    pub(crate) name: String,
+    pub name: String,
     /// What it holds.
-    pub(crate) ty: ColumnType,
+    pub ty: ColumnType,
 }
 
 /// A row, a cell for each column.
@@ -72,13 +72,13 @@ pub(crate) type Row = Vec<Option<String>>;
 #[derive(Clone, Debug)]
 pub(crate) struct Table {
     /// Its name, quoted where it must be.
-    pub(crate) name: String,
+    pub name: String,
     /// Its columns.
-    pub(crate) columns: Vec<Column>,
+    pub columns: Vec<Column>,
     /// The column that has each value once.
-    pub(crate) key: Option<usize>,
+    pub key: Option<usize>,
     /// Its rows; a row may end before the decoys.
-    pub(crate) rows: Vec<Row>,
+    pub rows: Vec<Row>,
 }
 
 impl Table {

@@ -10,18 +10,18 @@ use super::renaming::Renaming;
 use super::schema::{Candidates, Schema};
 use super::style::Style;
 use super::tables::{Column, ColumnType, Table};
-use super::{DIALECTS, Local, Side, asked};
-use crate::support::fixture::Written;
-use crate::support::hosted::Hosted;
-use crate::support::notation::{Fact, Value};
-use crate::support::policy;
+use super::{DIALECTS, Local, Side, ways};
+use crate::fixture::Written;
+use crate::hosted::Hosted;
+use crate::notation::{Fact, Value};
+use crate::policy;
 use portcullis_compiler::Dialect;
 use portcullis_compiler::question::Question;
 use std::collections::{BTreeMap, BTreeSet};
 
 impl Local {
     /// The page's tables, with all other facts in the store or the request.
-    pub(crate) fn written(
+    pub fn written(
         policy: &str,
         written: &Written,
         (facts, context): (&[Fact], &[Fact]),
@@ -37,7 +37,7 @@ impl Local {
         let renaming = Renaming::identity(kinds.collect(), values);
         let promises = section(&written.bindings, "tables");
         let ways = questions.iter().flat_map(|question| {
-            asked::ways(question).into_iter().filter_map(|way| asked::filtered(question, way))
+            ways::ways(question).into_iter().filter_map(|way| ways::filtered(question, way))
         });
         let types: BTreeSet<String> = ways.map(|(ty, _)| ty).collect();
         let mut listed = BTreeSet::new();

@@ -1,0 +1,364 @@
+//! Columns that hold something else than a text of our own: what may be told of them, what is not told, and
+//! what equals more than itself.
+
+use super::service::{Service, caller as usual, column};
+use portcullis_compiler::Dialect;
+use portcullis_testkit::local::DIALECTS;
+use portcullis_testkit::local::caller::{Caller, printed};
+use portcullis_testkit::local::ways::{self, Way};
+use portcullis_testkit::notation;
+
+const POLICY: &str = r#"
+actor User {}
+resource Doc {
+  permissions = ["read", "open", "grow", "shrink"];
+  roles = ["reader"];
+  "read" if "reader";
+}
+has_permission(_: User, "open", doc: Doc) if flag(doc, true) and kind(doc, "open");
+has_permission(_: User, "grow", doc: Doc) if size(doc, n) and n < 10;
+has_permission(_: User, "shrink", doc: Doc) if size(doc, n) and not n < 10;
+"#;
+
+const ROLES: &str = "
+facts:
+  has_role(User:_, reader, Doc:_):
+    query: SELECT who, doc FROM readers
+";
+
+/// Readers of documents, each column of this type, and what is said of it.
+fn readers(dialect: Dialect, ty: &str, rows: &str, told: &str) -> (Service, Caller) {
+    let service = Service::new(POLICY, "", &format!("{ROLES}sql_types:\n{told}"));
+    let caller = Caller::new(dialect).unwrap();
+    caller.script(&format!("CREATE TEMPORARY TABLE readers (who {ty}, doc {ty})")).unwrap();
+    if !rows.is_empty() {
+        caller.script(&format!("INSERT INTO readers VALUES {rows}")).unwrap();
+    }
+    (service, caller)
+}
+
+const UUID: &str = "018f3c2e-7b1a-7c3d-9e4f-0123456789ab";
+
+/// Without `sql_types` a number or a UUID takes the column's type, as it would in a statement that a person
+/// writes by hand. Where the column's type has no such value, the database says so; no other id fails.
+#[test]
+fn an_untyped_id_fails_only_where_the_column_has_no_such_form() {
+    let ids =
+        ["7", "0", "-7", "123456", "999999999", "9999999999", "07", " 7", "1e3", "abc", "A", UUID, "{}"];
+    for (ty, value, refused) in [
+        ("TEXT", "7", &[][..]),
+        ("VARCHAR(40)", "7", &[]),
+        ("INTEGER", "7", &[UUID]),
+        ("BIGINT", "7", &[UUID]),
+        ("NUMERIC", "7", &[UUID]),
+        ("SMALLINT", "7", &["123456", "999999999", UUID]),
+        ("UUID", UUID, &["7", "0", "-7", "123456", "999999999"]),
+        ("mood", "fine", &["7", "0", "-7", "123456", "999999999", UUID]),
+    ] {
+        for told in ["", "  User: X\n  Doc: X\n"] {
+            let is_told = !told.is_empty();
+            let (service, caller) = readers(Dialect::Postgresql, "TEXT", "", &told.replace('X', ty));
+            caller
+                .script(&format!(
+                    "CREATE TYPE pg_temp.mood AS ENUM ('fine');
+                     DROP TABLE readers;
+                     CREATE TEMPORARY TABLE readers (who {ty}, doc {ty});
+                     INSERT INTO readers VALUES ('{value}', '{value}');"
+                ))
+                .unwrap();
+            for id in ids {
+                let question = format!("allow(User:{id:?}, \"read\", Doc:{id:?})");
+                let sql = service.sql(&question, Way::Authorize, "");
+                let list = service.filter(&format!("allow(User:{id:?}, \"read\", Doc:?)"), "doc");
+                let list = format!("SELECT EXISTS (SELECT FROM readers WHERE {list})");
+                for sql in [sql, list] {
+                    let fails = refused.contains(&id) && !is_told;
+                    match caller.run(&sql) {
+                        Ok(found) => {
+                            assert!(!fails, "{ty} {id:?}\n{sql}");
+                            let answer = if id == value { "true" } else { "false" };
+                            assert_eq!(found.rows.concat(), [Some(answer.to_owned())], "{ty} {id:?}\n{sql}");
+                        }
+                        Err(error) => assert!(fails, "{ty} {id:?}: {error}"),
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Numbers next to UUIDs fit a column of text only.
+#[test]
+fn stored_ids_of_two_forms_fail_on_no_column() {
+    let policy = POLICY;
+    let stored = format!(
+        "has_role(User:ada, \"reader\", Doc:7)\nhas_role(User:ada, \"reader\", Doc:{UUID})\n\
+         has_role(User:ada, \"reader\", Doc:x)"
+    );
+    let service = Service::new(policy, &stored, "facts: null");
+    let filter = service.filter("allow(User:ada, \"read\", Doc:?)", "id");
+    for (ty, value) in [("INTEGER", "7"), ("UUID", UUID), ("TEXT", "x"), ("SMALLINT", "7")] {
+        let caller = Caller::new(Dialect::Postgresql).unwrap();
+        let sql = format!(
+            "SELECT CAST(id AS TEXT) FROM (SELECT CAST('{value}' AS {ty}) AS id) AS t WHERE {filter}"
+        );
+        assert_eq!(column(&caller, &sql), value, "{sql}");
+    }
+}
+
+/// A truth value and a word may be held in a column of any type.
+#[test]
+fn strings_and_booleans_fail_on_no_column() {
+    let document = "
+facts:
+  flag(Doc:_, Boolean:_):
+    query: SELECT id, flag FROM docs
+  kind(Doc:_, String:_):
+    query: SELECT id, kind FROM docs
+";
+    let service = Service::new(POLICY, "", document);
+    let sql = service.sql("allow(User:ada, \"open\", Doc:a)", Way::Authorize, "");
+    for (flag, kind, answer) in [
+        ("CAST(true AS BOOLEAN)", "'open'", "true"),
+        ("CAST(false AS BOOLEAN)", "'open'", "false"),
+        ("'true'", "'open'", "true"),
+        ("1", "CAST('open' AS VARCHAR(9))", "false"),
+        ("CAST(true AS BOOLEAN)", "7", "false"),
+        ("CAST(true AS BOOLEAN)", "now()", "false"),
+        ("CAST('{}' AS JSON)", "'open'", "false"),
+    ] {
+        let caller = Caller::new(Dialect::Postgresql).unwrap();
+        caller
+            .script(&format!(
+                "CREATE TEMPORARY TABLE docs AS SELECT 'a' AS id, {flag} AS flag, {kind} AS kind"
+            ))
+            .unwrap();
+        assert_eq!(column(&caller, &sql), answer, "{flag} {kind}\n{sql}");
+    }
+    let ids = service.sql("kind(Doc:?, \"7\")", Way::Select, "");
+    let caller = Caller::new(Dialect::Postgresql).unwrap();
+    caller
+        .script(
+            "CREATE TYPE pg_temp.kind AS ENUM ('7', 'x');
+             CREATE TEMPORARY TABLE docs (id TEXT, flag TEXT, kind pg_temp.kind);
+             INSERT INTO docs VALUES ('a', '', '7'), ('b', '', 'x');",
+        )
+        .unwrap();
+    assert_eq!(column(&caller, &ids), "a", "{ids}");
+}
+
+/// Text that is no integer is no fact: neither the comparison nor its negation holds of it.
+#[test]
+fn an_integer_may_be_bound_to_text_that_is_none() {
+    let rows = [
+        ("nine", "'9'", true, false),
+        ("ten", "'10'", false, true),
+        ("low", "'-9223372036854775808'", true, false),
+        ("high", "'9223372036854775807'", false, true),
+        ("word", "'abc'", false, false),
+        ("empty", "''", false, false),
+        ("zeros", "'05'", false, false),
+        ("minus", "'-0'", false, false),
+        ("blank", "' 5'", false, false),
+        ("plus", "'+5'", false, false),
+        ("fraction", "'5.0'", false, false),
+        ("power", "'1e0'", false, false),
+        ("arabic", "'٥'", false, false),
+        ("null", "NULL", false, false),
+    ];
+    let documents = ["", "sql_types:\n  Integer: text\n", "sql_types:\n  Integer: bigint\n"];
+    for dialect in DIALECTS {
+        for (types, ty) in documents.iter().zip(["TEXT", "TEXT", "BIGINT"]) {
+            let document =
+                format!("facts:\n  size(Doc:_, Integer:_):\n    query: SELECT id, size FROM docs\n{types}");
+            let service = Service::new(POLICY, "", &document);
+            let caller = Caller::new(dialect).unwrap();
+            caller.script(&format!("CREATE TEMPORARY TABLE docs (id TEXT, size {ty})")).unwrap();
+            let fits = |size: &str| {
+                ty == "TEXT" || size.trim_matches('\'').parse::<i64>().is_ok_and(|n| size == format!("'{n}'"))
+            };
+            let rows: Vec<_> = rows.iter().filter(|(_, size, ..)| fits(size)).collect();
+            for (id, size, ..) in &rows {
+                caller.script(&format!("INSERT INTO docs VALUES ('{id}', {size})")).unwrap();
+            }
+            for (id, size, is_less, is_more) in &rows {
+                for (action, answer) in [("grow", is_less), ("shrink", is_more)] {
+                    let question = format!("allow(User:ada, {action:?}, Doc:{id})");
+                    let sql = service.sql_for(dialect, &question, Way::Authorize, "");
+                    let found = ["true", "1"].contains(&column(&caller, &sql).as_str());
+                    assert_eq!(found, *answer, "{dialect} {size} {action}\n{sql}");
+                }
+            }
+            for (action, is_listed) in [("grow", 2), ("shrink", 2)] {
+                let question = format!("allow(User:ada, {action:?}, Doc:?)");
+                let filter = service.sql_for(dialect, &question, Way::List, "id");
+                let sql = format!("SELECT COUNT(*) FROM docs WHERE {filter}");
+                assert_eq!(column(&caller, &sql), is_listed.to_string(), "{sql}");
+                let sql = format!("SELECT COUNT(*) FROM docs WHERE {filter} IS NULL");
+                assert_eq!(column(&caller, &sql), "0", "{sql}");
+            }
+        }
+    }
+}
+
+/// A filter over the integer itself is not NULL either, for any value of the column.
+#[test]
+fn a_filter_over_integers_is_never_null() {
+    let policy = "small(n: Integer) if n < 10; big(n: Integer) if not n < 10;";
+    let service = Service::new(policy, "", "facts: null");
+    for dialect in DIALECTS {
+        let caller = Caller::new(dialect).unwrap();
+        caller
+            .script(
+                "CREATE TEMPORARY TABLE sizes (n TEXT);
+                 INSERT INTO sizes VALUES ('7'), ('12'), ('abc'), ('07'), (NULL);",
+            )
+            .unwrap();
+        for (question, answer) in [("small(Integer:?)", "7"), ("big(Integer:?)", "12")] {
+            let asked = ways::local(&notation::question(question).unwrap(), Way::Filter(0), "n");
+            let filter = service.ask(dialect, asked, &[]).unwrap();
+            assert_eq!(column(&caller, &format!("SELECT n FROM sizes WHERE {filter}")), answer, "{filter}");
+            let sql = format!("SELECT COUNT(*) FROM sizes WHERE {filter} IS NULL");
+            assert_eq!(column(&caller, &sql), "0", "{sql}");
+        }
+    }
+}
+
+/// An integer column that is told to be one keeps its index.
+#[test]
+fn an_integer_that_is_told_is_compared_by_its_index() {
+    let document = "facts:\n  size(Doc:_, Integer:_):\n    query: SELECT id, size FROM docs\nsql_types:\n  Integer: integer\n";
+    let service = Service::new(POLICY, "", document);
+    let caller = Caller::new(Dialect::Postgresql).unwrap();
+    caller
+        .script(
+            "CREATE TEMPORARY TABLE docs (id TEXT PRIMARY KEY, size INTEGER);
+             INSERT INTO docs SELECT 'doc ' || n, n FROM generate_series(1, 20000) AS g(n);
+             CREATE INDEX ON docs (size);
+             ANALYZE docs;",
+        )
+        .unwrap();
+    let filter = service.filter("allow(User:ada, \"grow\", Doc:?)", "docs.id");
+    let plan = printed(&caller, &format!("EXPLAIN (COSTS OFF) SELECT id FROM docs WHERE {filter}")).unwrap();
+    let plan: Vec<String> = plan.concat().into_iter().flatten().collect();
+    assert!(plan.join("\n").contains("Index Cond: (size < 10)"), "{filter}\n{}", plan.join("\n"));
+}
+
+const FOLDERS: &str = r#"
+actor User {}
+resource Folder {
+  roles = ["reader"];
+  relations = { parent: Folder };
+  "reader" if "reader" on "parent";
+}
+"#;
+
+/// `Ada` is not `ada`, though SQLite's column finds them equal; nor is one of them lost where both are.
+#[test]
+fn a_column_that_ignores_case_is_compared_by_its_bytes() {
+    for told in ["", "  User: text\n  Doc: text\n"] {
+        let rows = "('ada', 'Doc'), ('ADA', 'doc'), ('bob  ', 'x')";
+        let (service, caller) = readers(Dialect::Sqlite, "TEXT COLLATE NOCASE", rows, told);
+        for (user, doc, answer) in [
+            ("ada", "Doc", "1"),
+            ("ADA", "doc", "1"),
+            ("ada", "doc", "0"),
+            ("Ada", "Doc", "0"),
+            ("bob", "x", "0"),
+        ] {
+            let question = format!("allow(User:{user:?}, \"read\", Doc:{doc:?})");
+            let sql = service.sql_for(Dialect::Sqlite, &question, Way::Authorize, "");
+            assert_eq!(column(&caller, &sql), answer, "{question}\n{sql}");
+        }
+        let filter =
+            service.sql_for(Dialect::Sqlite, "allow(User:ada, \"read\", Doc:?)", Way::List, "readers.doc");
+        let sql = format!("SELECT doc FROM readers WHERE {filter}");
+        assert_eq!(column(&caller, &sql), "Doc", "{sql}");
+        let sql = service.sql_for(Dialect::Sqlite, "has_role(User:?, \"reader\", Doc:?)", Way::Select, "");
+        assert_eq!(caller.run(&sql).unwrap().rows.len(), 3, "{sql}");
+    }
+    let document =
+        "facts:\n  has_relation(Folder:_, parent, Folder:_):\n    query: SELECT id, parent FROM folders\n";
+    for told in ["", "sql_types:\n  Folder: text\n"] {
+        let service =
+            Service::new(FOLDERS, "has_role(User:ada, \"reader\", Folder:a)", &format!("{document}{told}"));
+        let caller = Caller::new(Dialect::Sqlite).unwrap();
+        caller
+            .script(
+                "CREATE TABLE folders (id TEXT COLLATE NOCASE, parent TEXT COLLATE NOCASE);
+                 INSERT INTO folders VALUES ('b', 'a'), ('B', 'A'), ('c', 'b'), ('d', 'B'), ('A', 'b');",
+            )
+            .unwrap();
+        let question = "has_role(User:ada, \"reader\", Folder:?)";
+        let filter = service.sql_for(Dialect::Sqlite, question, Way::Filter(2), "id");
+        let sql = format!("SELECT id FROM folders WHERE {filter} ORDER BY id COLLATE BINARY");
+        // a has b, which has A and c; A has B, which has d.
+        assert_eq!(column(&caller, &sql), "A B b c d", "{sql}");
+    }
+}
+
+/// Saying that bytes count costs no index of a column that has no other collation.
+#[test]
+fn bytes_are_compared_by_the_usual_index() {
+    for told in ["", "  User: text\n  Doc: text\n"] {
+        let (service, caller) = readers(Dialect::Sqlite, "TEXT", "('ada', 'Doc')", told);
+        caller
+            .script("CREATE INDEX temp.by_who ON readers (who); CREATE INDEX temp.by_doc ON readers (doc)")
+            .unwrap();
+        let sql = service.sql_for(Dialect::Sqlite, "allow(User:ada, \"read\", Doc:Doc)", Way::Authorize, "");
+        let plan = caller.run(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap().rows;
+        let plan: Vec<String> = plan.into_iter().filter_map(|mut row| row.pop().flatten()).collect();
+        let plan = plan.join("\n");
+        // Without a type both are compared as text, and a column under a cast has no index.
+        assert_eq!(plan.contains("SEARCH t1 USING INDEX"), !told.is_empty(), "{sql}\n{plan}");
+    }
+}
+
+/// `citext` finds `Ada` and `ada` equal; told or not, they are two ids.
+#[test]
+fn citext_is_compared_as_text() {
+    for told in ["", "  User: citext\n  Doc: citext\n"] {
+        let (service, caller) = readers(Dialect::Postgresql, "TEXT", "", told);
+        caller
+            .script(
+                "BEGIN; CREATE EXTENSION IF NOT EXISTS citext; DROP TABLE readers;
+                 CREATE TEMPORARY TABLE readers (who citext, doc citext);
+                 INSERT INTO readers VALUES ('ada', 'Doc'), ('ADA', 'doc');",
+            )
+            .unwrap();
+        for (user, doc, answer) in [("ada", "Doc", "true"), ("ada", "doc", "false"), ("Ada", "Doc", "false")]
+        {
+            let sql = service.sql(&format!("allow(User:{user}, \"read\", Doc:{doc})"), Way::Authorize, "");
+            assert_eq!(column(&caller, &sql), answer, "{sql}");
+        }
+        let filter = service.filter("allow(User:ada, \"read\", Doc:?)", "doc");
+        assert_eq!(
+            column(&caller, &format!("SELECT CAST(doc AS TEXT) FROM readers WHERE {filter}")),
+            "Doc",
+            "{filter}"
+        );
+        caller.script("ROLLBACK").unwrap();
+    }
+}
+
+/// A name without a schema means what it means where the filter stands; with one it is the table's.
+#[test]
+fn a_table_with_its_schema_is_not_taken_for_the_callers_own() {
+    for (dialect, schema) in [(Dialect::Postgresql, "pg_temp"), (Dialect::Sqlite, "temp")] {
+        let caller = usual(dialect);
+        for (table, answer) in [("watchers".to_owned(), "2"), (format!("{schema}.watchers"), "1 6")] {
+            let document = format!(
+                "facts:\n  watches(User:_, Repository:_):\n    query: SELECT who, repository_id FROM {table}\n\
+                 sql_types:\n  Repository: integer\n"
+            );
+            let service = Service::new(super::service::POLICY, "", &document);
+            let question = "allow(User:ada, \"watch\", Repository:?)";
+            let filter = service.sql_for(dialect, question, Way::List, "repositories.id");
+            let sql = format!(
+                "WITH watchers (who, repository_id) AS (SELECT 'ada', 2)
+                 SELECT repositories.id FROM repositories WHERE {filter} ORDER BY 1"
+            );
+            assert_eq!(column(&caller, &sql), answer, "{sql}");
+        }
+    }
+}

@@ -1,0 +1,27 @@
+//! The contract of the SQL that a local check returns, line by line, on a real PostgreSQL and on SQLite.
+//!
+//! Each test takes one promise of the contract, runs the SQL as a caller would, and looks at rows, names and
+//! types; `forms` has the four answers, `filters` every place where a filter may stand, `text` what no text
+//! may hold, `types` how ids are compared, `recursion` the same through fixpoints, `ids` what strangers may
+//! send, `templates` which questions share a printed text, `columns` what the caller's columns may hold,
+//! `declared` that no declared type changes an answer, `constants` what the keys of the bindings name,
+//! `limits` how long a text may get, `starting_end` from where stored facts are read. The shape of the most usual
+//! texts is kept under `snapshots/local`.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on should stop where it is")]
+#![expect(clippy::indexing_slicing, reason = "a row that is not there fails the test")]
+
+mod columns;
+mod constants;
+mod declared;
+mod filters;
+mod forms;
+mod ids;
+mod limits;
+mod plans;
+mod recursion;
+mod service;
+mod starting_end;
+mod templates;
+mod text;
+mod types;

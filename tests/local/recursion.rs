@@ -1,0 +1,152 @@
+//! Recursion over both sides: from stored ids that are none of the caller's, over tables with NULLs in them,
+//! under a negation, and over a column that the caller casts.
+
+use super::service::{Service, column};
+use portcullis_compiler::Dialect;
+use portcullis_testkit::local::DIALECTS;
+use portcullis_testkit::local::caller::{Caller, printed};
+use portcullis_testkit::local::ways::Way;
+
+const POLICY: &str = r#"
+actor User {}
+resource Folder {
+  roles = ["reader"];
+  relations = { parent: Folder };
+  "reader" if "reader" on "parent";
+}
+resource Doc {
+  permissions = ["read", "open"];
+  relations = { folder: Folder };
+  "read" if "reader" on "folder";
+  "open" if not is_hidden(resource);
+}
+is_hidden(doc: Doc) if folder matches Folder and has_relation(doc, "folder", folder) and is_hidden(folder);
+is_hidden(folder: Folder) if parent matches Folder and has_relation(folder, "parent", parent) and is_hidden(parent);
+is_hidden(folder: Folder) if is_secret(folder);
+"#;
+
+const DOCUMENT: &str = "
+facts:
+  has_relation(Doc:_, folder, Folder:_):
+    query: SELECT id, folder_id FROM docs
+  has_relation(Folder:_, parent, Folder:_):
+    query: SELECT id, parent_id FROM folders
+";
+
+const TYPES: &str = "sql_types:\n  Doc: integer\n  Folder: integer\n";
+
+const STORED: &str = r#"
+has_role(User:ada, "reader", Folder:1)
+has_role(User:ada, "reader", Folder:hr)
+has_role(User:ada, "reader", Folder:"02")
+is_secret(Folder:3)
+is_secret(Folder:hr)
+"#;
+
+const SCHEMA: &str = "
+CREATE TEMPORARY TABLE docs (id INTEGER, folder_id INTEGER);
+INSERT INTO docs VALUES (10, 1), (11, 2), (12, 3), (13, NULL), (NULL, 1);
+CREATE TEMPORARY TABLE folders (id INTEGER, parent_id INTEGER);
+INSERT INTO folders VALUES (1, NULL), (2, 1), (3, NULL), (NULL, 3), (4, NULL);
+";
+
+fn caller(dialect: Dialect) -> Caller {
+    let caller = Caller::new(dialect).unwrap();
+    caller.script(SCHEMA).unwrap();
+    caller
+}
+
+fn ids(service: &Service, dialect: Dialect, question: &str, name: &str) -> String {
+    let filter = service.sql_for(dialect, question, Way::List, name);
+    let caller = caller(dialect);
+    let nulls = column(&caller, &format!("SELECT count(*) FROM docs WHERE ({filter}) IS NULL"));
+    assert_eq!(nulls, "0", "{filter}");
+    column(&caller, &format!("SELECT id FROM docs WHERE {filter} ORDER BY id"))
+}
+
+/// A fixpoint that starts from a stored id which is no literal of its type.
+#[test]
+fn recursion_from_odd_ids() {
+    let service = Service::new(POLICY, STORED, &format!("{DOCUMENT}{TYPES}"));
+    for dialect in DIALECTS {
+        for name in ["id", "docs.id"] {
+            assert_eq!(ids(&service, dialect, "allow(User:ada, \"read\", Doc:?)", name), "10 11");
+            assert_eq!(ids(&service, dialect, "allow(User:ada, \"open\", Doc:?)", name), "10 11 13");
+        }
+    }
+}
+
+#[test]
+fn rows_of_a_promised_table() {
+    let tables = "tables:\n  Doc: docs.id\n";
+    let service = Service::new(POLICY, STORED, &format!("{DOCUMENT}{TYPES}{tables}"));
+    for dialect in DIALECTS {
+        assert_eq!(ids(&service, dialect, "allow(User:ada, \"read\", Doc:?)", "docs.id"), "10 11");
+        assert_eq!(ids(&service, dialect, "allow(User:ada, \"open\", Doc:?)", "docs.id"), "10 11 13");
+    }
+}
+
+#[test]
+fn a_promised_table_in_another_spelling() {
+    let filter = |promise: &str| {
+        let service = Service::new(POLICY, STORED, &format!("{DOCUMENT}{TYPES}tables:\n  Doc: {promise}\n"));
+        service.filter("allow(User:ada, \"read\", Doc:?)", "docs.id")
+    };
+    assert_eq!(filter("Docs.\"id\""), filter("docs.id"));
+    assert_ne!(filter("docs.\"ID\""), filter("docs.id"));
+}
+
+/// The column is cast by the caller, and `sql_types` has its type.
+#[test]
+fn a_cast_column_beside_a_type() {
+    let service = Service::new(POLICY, STORED, &format!("{DOCUMENT}{TYPES}"));
+    for name in ["id::TEXT", "CAST(id AS TEXT)"] {
+        for question in ["allow(User:ada, \"read\", Doc:?)", "allow(User:ada, \"open\", Doc:?)"] {
+            let found = ids(&service, Dialect::Postgresql, question, name);
+            assert!(found.starts_with("10 11"), "{found}");
+        }
+    }
+}
+
+/// PostgreSQL compares and recurses over texts of one collation only, and the document does not say which a
+/// column has.
+#[test]
+fn another_collation_is_refused_until_the_query_names_the_default() {
+    const FOLDERS: &str = r#"
+actor User {}
+resource Folder {
+  roles = ["reader"];
+  permissions = ["read"];
+  relations = { parent: Folder };
+  "reader" if "reader" on "parent";
+  "read" if "reader";
+}
+"#;
+    let caller = Caller::new(Dialect::Postgresql).unwrap();
+    caller
+        .script(
+            "CREATE TEMPORARY TABLE folders (id TEXT COLLATE \"C\", parent_id TEXT COLLATE \"POSIX\");
+             INSERT INTO folders VALUES ('a', NULL), ('b', 'a'), ('c', 'b'), ('d', NULL);",
+        )
+        .unwrap();
+    for (query, is_refused) in [
+        ("SELECT id, parent_id FROM folders", true),
+        (r#"SELECT id COLLATE "default" AS id, parent_id COLLATE "default" AS up FROM folders"#, false),
+    ] {
+        let document = format!("facts:\n  has_relation(Folder:_, parent, Folder:_):\n    query: {query}\n");
+        let service = Service::new(FOLDERS, "has_role(User:ada, \"reader\", Folder:a)\n", &document);
+        for (id, answer) in [("c", "true"), ("d", "false")] {
+            let question = format!("allow(User:ada, \"read\", Folder:{id})");
+            let sql = service.sql_for(Dialect::Postgresql, &question, Way::Authorize, "");
+            let refusal = printed(&caller, &sql).err();
+            assert_eq!(
+                refusal.as_ref().is_some_and(|refusal| refusal.contains("collation")),
+                is_refused,
+                "{sql}"
+            );
+            if !is_refused {
+                assert_eq!(column(&caller, &sql), answer, "{sql}");
+            }
+        }
+    }
+}

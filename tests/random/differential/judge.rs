@@ -1,0 +1,247 @@
+//! One policy with its facts, many of its questions, and all judges.
+//!
+//! In: a [`Sample`]. Each question is asked in one way and one place of each judge, another for each question
+//! and policy; one in a few in every way that the engine has. Lists are asked once more among many resources
+//! ([`super::many_resources`]). A sample on its way to a smaller one is asked the question that failed alone,
+//! in every way and every place.
+
+use super::many_resources::ManyResources;
+use super::next;
+use super::page::{answer, page};
+use super::tally::{Tally, count};
+use portcullis_compiler::ir::Program;
+use portcullis_compiler::question::Question;
+use portcullis_testkit::fixture::{Answer, Expected};
+use portcullis_testkit::generate::Sample;
+use portcullis_testkit::hosted::Hosted;
+use portcullis_testkit::local::referee::Referee;
+use portcullis_testkit::local::split::{self, Split};
+use portcullis_testkit::local::ways::{Way, ways};
+use portcullis_testkit::local::{Asked, Local};
+use portcullis_testkit::notation::{Fact, Value};
+use portcullis_testkit::oracle::Oracle;
+use portcullis_testkit::outcome::{Allow, Outcome, mentioned};
+use portcullis_testkit::policy;
+use portcullis_testkit::questions::questions;
+use portcullis_testkit::refusal::Kind;
+use portcullis_testkit::statements::Statements;
+
+/// Of a policy's lists of actions one in so many is asked: each asks about all of them.
+const STEP_OF_ACTIONS: u64 = 2;
+
+/// One question in so many is put to the engine in every way.
+const EVERY_WAY: usize = 7;
+
+/// Of every so many-th policy the statements run on the databases, and of its questions one in so many.
+const STATEMENTS: usize = 6;
+
+/// One local text in so many is compared with what is printed for its question alone.
+const ALONE: usize = 20;
+
+/// How many assignments the oracle tries for one policy: some seconds.
+const PATIENCE: u64 = 30_000_000;
+
+/// The reasons for which a check may be refused: on the way to its answer it asks for *some* value of a
+/// variable that a rule only tests (`d != Doc{"a"}`, `not closed(d)`); or several recursions that are not
+/// linear read each other, and the statement would be larger than SQLite takes.
+pub(crate) fn may_be_refused(kind: Kind) -> bool {
+    kind == Kind::NotEnumerable || kind.is_too_large()
+}
+
+/// What a random policy may be refused for: a cycle through negation, and a test of a variable without a
+/// type.
+const MISTAKES: [&str; 2] = ["depends on its own negation", "which may be of any type"];
+
+/// A disagreement.
+pub(crate) struct Found {
+    /// The question's text.
+    pub(crate) question: String,
+    /// The page that shows it.
+    pub(crate) page: String,
+}
+
+/// Asks a share of the questions, or only the one of this text.
+pub(crate) fn judge(sample: &Sample, tally: &Tally, only: Option<&str>) -> Result<(), Found> {
+    count(&tally.policies);
+    let program = match policy::program(&sample.policy) {
+        Ok(program) => program,
+        // The only mistakes that the generator may make.
+        Err(message) if MISTAKES.iter().any(|mistake| message.contains(mistake)) => {
+            count(&tally.refused_policies);
+            return Ok(());
+        }
+        Err(message) => return Err(no_question(sample, &message)),
+    };
+    let mut questions = questions(&program, &sample.words, sample.spelling);
+    let values: Vec<Value> = questions.iter().flat_map(|(_, question)| mentioned(question)).collect();
+    questions.retain(|(text, _)| only.is_none_or(|only| only == text));
+    let facts = sample.facts(&program);
+    let now = portcullis::engine::unix_time();
+    let Some(oracle) = Oracle::patient(&program, &facts, &values, now, PATIENCE) else {
+        count(&tally.endless_policies);
+        return Ok(());
+    };
+    let case = Case::new(sample, &program, &facts, &oracle, &questions, only.is_some());
+    let case = case.map_err(|message| no_question(sample, &message))?;
+    let many = ManyResources::new(sample, &program, &facts, &values, now);
+    let many = many.map_err(|message| no_question(sample, &message))?;
+    if many.is_none() {
+        count(&tally.too_large);
+    }
+    // By chance and not in turn: questions of a kind stand at equal distances.
+    let is_chosen = |number: usize, question: &Question| {
+        let is_wide = matches!(Allow::of(question), Some(Allow::Actions(..)));
+        let step = if is_wide { STEP_OF_ACTIONS } else { tally.step };
+        next((number << 16 | sample.placing) as u64).is_multiple_of(step)
+    };
+    let chosen = questions
+        .iter()
+        .enumerate()
+        .filter(|(number, (_, question))| only.is_some() || is_chosen(*number, question));
+    for (number, (_, (text, question))) in chosen.enumerate() {
+        let turn = if only.is_some() { None } else { Some(number + sample.placing) };
+        let found = case.ask(question, turn, tally).map_err(|(expected, found)| Found {
+            question: text.clone(),
+            page: page(&sample.policy, &facts, text, &expected, &found),
+        })?;
+        if let Some(many) = &many {
+            many.ask(question, turn, tally).map_err(|(expected, found)| Found {
+                question: text.clone(),
+                page: page(&sample.policy, &many.facts, text, &expected, &found),
+            })?;
+        }
+        if found {
+            tally.note_case(sample.kinds().into_iter().chain(case.local.kinds()));
+        }
+    }
+    Ok(())
+}
+
+fn no_question(sample: &Sample, message: &str) -> Found {
+    Found { question: String::new(), page: format!("{message}\n\n{}", sample.policy) }
+}
+
+/// A policy with its facts in every place.
+struct Case<'c> {
+    program: &'c Program,
+    oracle: &'c Oracle<'c>,
+    /// All facts in the store.
+    whole: Hosted,
+    /// Those of the request in the request, all others in the store.
+    parted: Hosted,
+    split: Split,
+    local: Local,
+    returned: Option<Statements<'c>>,
+}
+
+/// The right answer, and what was found instead.
+pub(crate) type Wrong = (String, String);
+
+impl<'c> Case<'c> {
+    fn new(
+        sample: &Sample,
+        program: &'c Program,
+        facts: &[Fact],
+        oracle: &'c Oracle<'c>,
+        questions: &[(String, Question)],
+        is_shrinking: bool,
+    ) -> Result<Self, String> {
+        let split = split::by_number(facts, sample.placing);
+        let whole = Hosted::new(&sample.policy)?;
+        whole.store(facts)?;
+        let parted = Hosted::new(&sample.policy)?;
+        parted.store(&split.stored)?;
+        parted.store(&split.local)?;
+        let asked: Vec<&Question> = questions.iter().map(|(_, question)| question).collect();
+        let values = oracle.known();
+        let mut local = Local::new(&sample.policy, program, &split, sample.placing, &values, &asked)?;
+        local.verify(&split)?;
+        local.alone = if is_shrinking { 1 } else { ALONE };
+        let has_statements = is_shrinking || (sample.placing / 16).is_multiple_of(STATEMENTS);
+        let returned =
+            has_statements.then(|| Statements::new(program, facts, portcullis::engine::unix_time()));
+        let returned = returned.transpose()?;
+        Ok(Self { program, oracle, whole, parted, split, local, returned })
+    }
+
+    /// Asks every judge, in the way and the place of this turn or in all of them; returns whether all
+    /// answered.
+    fn ask(&self, question: &Question, turn: Option<usize>, tally: &Tally) -> Result<bool, Wrong> {
+        let mut has_answers = true;
+        let is_check = matches!(Allow::of(question), Some(Allow::Authorize(..)));
+        for (way, found) in self.ask_engine(question, turn) {
+            tally.note(&found, is_check);
+            has_answers &= matches!(found, Expected::Is(_));
+            self.check(question, is_check, way, &found)?;
+        }
+        if let Some(returned) = &self.returned
+            && turn.is_none_or(|turn| turn.is_multiple_of(STATEMENTS))
+        {
+            for (way, found) in returned.ask_every_way(question) {
+                count(&tally.statements);
+                self.check(question, is_check, way, &found)?;
+            }
+        }
+        let referee = Referee {
+            program: self.program,
+            oracle: self.oracle,
+            question,
+            hosted: &self.whole,
+            context: &[],
+        };
+        let ways = ways(question);
+        let turn_of = |n: usize| turn.map(|turn| turn % n);
+        let chosen = turn_of(ways.len());
+        for (_, &way) in ways.iter().enumerate().filter(|(at, _)| chosen.is_none_or(|chosen| chosen == *at)) {
+            let is_place = |at, n| turn.is_none_or(|turn| turn / ways.len() % n == at);
+            for asked in self.local.ask(question, way, is_place) {
+                match &asked.found {
+                    Expected::Refused(message) if self.local.is_mistaken(message) => count(&tally.mistaken),
+                    Expected::Refused(_) => count(&tally.no_sql),
+                    Expected::Is(_) => tally.note_local(asked.dialect(), &self.split),
+                }
+                has_answers &= matches!(asked.found, Expected::Is(_));
+                if let Expected::Refused(told) = &asked.found
+                    && told.kind.is_some_and(Kind::is_too_large)
+                {
+                    continue;
+                }
+                referee
+                    .judge(&self.local, way, &asked.found)
+                    .map_err(|expected| (expected, self.explained(question, way, &asked)))?;
+            }
+        }
+        Ok(has_answers && !ways.is_empty())
+    }
+
+    /// Asks the engine: with all facts in its store, or with those of the split in the request.
+    fn ask_engine(&self, question: &Question, turn: Option<usize>) -> Vec<(&'static str, Outcome)> {
+        let context = self.split.request.as_slice();
+        match turn {
+            Some(turn) if !turn.is_multiple_of(EVERY_WAY) => {
+                vec![self.parted.ask_one_way(question, context, turn)]
+            }
+            _ => {
+                let mut asked = self.parted.ask_every_way(question, context);
+                asked.extend(self.whole.ask_every_way(question, &[]));
+                asked
+            }
+        }
+    }
+
+    fn check(&self, question: &Question, is_check: bool, way: &str, found: &Outcome) -> Result<(), Wrong> {
+        let agrees = match found {
+            Expected::Is(Answer::Decision(decision)) => *decision == self.oracle.decision(question),
+            Expected::Is(Answer::Rows(rows)) => self.oracle.agrees(question, rows),
+            Expected::Refused(told) if is_check => told.kind.is_some_and(may_be_refused),
+            Expected::Refused(told) => told.kind.is_some(),
+        };
+        if agrees { Ok(()) } else { Err((answer(self.oracle, question), format!("{way}: {found}"))) }
+    }
+
+    fn explained(&self, question: &Question, way: Way, asked: &Asked<'_>) -> String {
+        let found = &asked.found;
+        let explained = self.local.explained(question, way, asked);
+        format!("{}: {way:?} on {}: {found}\n{explained}", self.local.name, asked.place())
+    }
+}

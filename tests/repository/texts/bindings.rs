@@ -1,0 +1,104 @@
+//! Every data-bindings document of the repository in the layouts that YAML permits: the same bindings.
+
+use super::none;
+use super::repository::{Found, Wanted, texts};
+use portcullis_compiler::bindings::{Bindings, BindingsError, parse};
+use std::sync::LazyLock;
+
+const WANTED: Wanted =
+    Wanted { files: &[".yaml", ".yml"], blocks: &["bindings", "yaml"], target: "bindings" };
+
+/// The documents that bind something, with their bindings.
+static DOCUMENTS: LazyLock<Vec<(Found, Bindings)>> = LazyLock::new(|| {
+    let parsed = texts(&WANTED).into_iter().filter_map(|found| {
+        let bindings = parse(&found.text).ok()?;
+        Some((found, bindings))
+    });
+    parsed.filter(|(_, bindings)| !bindings.facts.is_empty()).collect()
+});
+
+/// Lays out every document, and compares.
+fn in_layout(layout: impl Fn(&str) -> String, compared: impl Fn(Bindings) -> Bindings) {
+    let mut complaints = Vec::new();
+    for (found, expected) in DOCUMENTS.iter() {
+        let text = layout(&found.text.replace("\r\n", "\n"));
+        let bindings: Result<Bindings, Vec<BindingsError>> = parse(&text).map(&compared);
+        if bindings.as_ref() != Ok(&compared(expected.clone())) {
+            complaints.push(format!("{}\n{text:?}\nexpected {expected:?}\nfound {bindings:?}", found.place));
+        }
+    }
+    none(&complaints);
+}
+
+/// Bindings without their lines, for layouts that add some.
+fn without_lines(mut bindings: Bindings) -> Bindings {
+    bindings.facts.iter_mut().for_each(|bound| bound.line = 0);
+    bindings.sync_keys.iter_mut().for_each(|key| key.line = 0);
+    bindings
+}
+
+fn indentation(line: &str) -> usize {
+    line.len() - line.trim_start_matches(' ').len()
+}
+
+#[test]
+fn there_are_documents_of_every_kind() {
+    assert!(DOCUMENTS.len() >= 40, "{} documents bind something", DOCUMENTS.len());
+    let parts = [
+        "fixtures/conformance/local",
+        "compiler/ARCHITECTURE.md",
+        "compiler/src/bindings",
+        "docs",
+        "tests/clients",
+        "tests/fuzz/corpus",
+        "tests/service/http",
+    ];
+    let has_any = |part: &&str| DOCUMENTS.iter().any(|(found, _)| found.place.starts_with(*part));
+    let missing: Vec<&str> = parts.into_iter().filter(|part| !has_any(part)).collect();
+    assert!(missing.is_empty(), "no document of {missing:?}");
+}
+
+#[test]
+fn with_other_line_ends() {
+    in_layout(|text| text.replace('\n', "\r\n"), |bindings| bindings);
+    in_layout(|text| text.replace('\n', "\r"), |bindings| bindings);
+}
+
+#[test]
+fn indented_deeper() {
+    for factor in [2, 3] {
+        let deeper = |line: &str| " ".repeat(indentation(line) * (factor - 1)) + line;
+        in_layout(|text| text.lines().map(deeper).collect::<Vec<_>>().join("\n"), |bindings| bindings);
+    }
+}
+
+#[test]
+fn indented_by_one_blank() {
+    let halved = |text: &str| {
+        if text.lines().any(|line| indentation(line) % 2 == 1) {
+            return text.to_owned();
+        }
+        let lines = text.lines().map(|line| line.split_at(indentation(line) / 2).1);
+        lines.collect::<Vec<_>>().join("\n")
+    };
+    in_layout(halved, |bindings| bindings);
+}
+
+#[test]
+fn with_blanks_at_the_ends_of_lines() {
+    in_layout(|text| text.replace('\n', "  \n"), |bindings| bindings);
+}
+
+#[test]
+fn with_comments_and_empty_lines_between_the_sections() {
+    let spread = |text: &str| {
+        let opens = |line: &str| line.ends_with(':') && indentation(line) < 4;
+        let line = |line: &str| match (opens(line), indentation(line)) {
+            (true, 0) => format!("\n# facts: {{\n{line} # why: not\n"),
+            (true, _) => format!("{line}   # and: why"),
+            (false, _) => line.to_owned(),
+        };
+        text.lines().map(line).collect::<Vec<_>>().join("\n")
+    };
+    in_layout(spread, without_lines);
+}

@@ -1,0 +1,4 @@
+//! The program's commands: exit codes, the standard output, the standard error.
+
+mod bindings_check;
+mod exit_codes;

@@ -1,0 +1,143 @@
+//! The code of every kind of error, the same on the wire, in the document and on the page.
+
+use std::{collections::BTreeMap, fs, path::Path};
+
+use portcullis::{config::Config, http::ErrorCode};
+use portcullis_compiler::{
+    refusal::{Limit, Place, Refusal, VarName},
+    source::Span,
+};
+use serde_json::json;
+
+use portcullis_testkit::server::Server;
+use portcullis_testkit::wire::fact_json;
+
+/// The codes with their statuses.
+fn known() -> BTreeMap<String, u16> {
+    ErrorCode::ALL.iter().map(|code| (code.as_str().to_owned(), code.status().as_u16())).collect()
+}
+
+#[test]
+fn the_page_has_every_code_with_its_status_a_meaning_and_a_remedy() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/errors.md");
+    let page = fs::read_to_string(page).unwrap();
+    let mut described = BTreeMap::new();
+    for row in page.lines().filter(|line| line.starts_with("| `")) {
+        let cells: Vec<&str> = row.trim_matches('|').split(" | ").map(str::trim).collect();
+        let [code, status, meaning, remedy] = cells[..] else { panic!("{row}") };
+        assert!(meaning.ends_with('.') && remedy.ends_with('.'), "{row}");
+        let before = described.insert(code.trim_matches('`').to_owned(), status.parse().unwrap());
+        assert_eq!(before, None, "{code} twice");
+    }
+    assert_eq!(described, known());
+}
+
+#[test]
+fn the_document_has_every_code() {
+    let document = Server::empty().get("/api/openapi.json").json();
+    let schemas = &document["components"]["schemas"];
+    let described: Vec<&str> =
+        schemas["ErrorCode"]["enum"].as_array().unwrap().iter().map(|code| code.as_str().unwrap()).collect();
+    let listed: Vec<&str> = ErrorCode::ALL.iter().map(|code| code.as_str()).collect();
+    assert_eq!(described, listed);
+    let reference = json!("#/components/schemas/ErrorCode");
+    assert_eq!(schemas["Error"]["properties"]["code"]["$ref"], reference);
+    assert_eq!(schemas["Error"]["required"], json!(["message", "code"]));
+    for form in schemas["PolicyError"]["oneOf"].as_array().unwrap() {
+        assert_eq!(form["properties"]["code"]["$ref"], reference, "{form}");
+    }
+}
+
+#[test]
+fn a_refusal_has_the_same_code_everywhere() {
+    let (var, test) = (VarName::Asked(0), Place { span: Span::default(), line: 1 });
+    for refusal in [
+        Refusal::NotEnumerable { var: var.clone(), rule: None, wanted: Vec::new() },
+        Refusal::Untyped { var, test },
+        Refusal::Unseeded,
+        Refusal::TooLarge(Limit::Readings { most: 1 }),
+        Refusal::TooManyValues { predicates: Vec::new(), most: 1 },
+    ] {
+        assert_eq!(ErrorCode::from(&refusal).as_str(), refusal.code());
+    }
+}
+
+/// Every user may read what is not secret, so what a user may read cannot be enumerated.
+const OPEN: &str = r#"
+actor User {}
+resource Repo { permissions = ["read"]; }
+allow(_: User, "read", repo: Repo) if not is_secret(repo);
+allow(user: User, "push", repo: Repo) if has_role(user, "writer", repo);
+equal(x, y) if x = y and not other(x, y);
+"#;
+
+#[test]
+fn a_refused_question_says_why_in_the_callers_words() {
+    let server = Server::with(Config { embedded_values: 1, ..Config::default() });
+    let uploaded = server.post("/api/policy", &json!({ "src": OPEN }));
+    assert_eq!(uploaded.status, 200, "{}", uploaded.text);
+    let list = json!({ "actor_type": "User", "actor_id": "ada", "action": "read", "resource_type": "Repo" });
+    let refused = server.post("/api/list", &list);
+    refused.fails(400, "`resource` cannot be enumerated: the rule at line 4 only tests it");
+    assert_eq!(refused.code(), "not_enumerable");
+
+    let any = json!({ "type": "Repo", "ids": null });
+    let evaluate = |predicate: &str, vars: [&str; 3]| {
+        let constraints = json!({
+            vars[0]: { "type": "User", "ids": ["ada"] }, vars[1]: { "type": "String", "ids": ["read"] }, vars[2]: any,
+        });
+        server.post(
+            "/api/evaluate_query",
+            &json!({ "predicate": [predicate, vars], "constraints": constraints }),
+        )
+    };
+    for names in [["v0", "v1", "v2"], ["who", "how", "?1"]] {
+        let refused = evaluate("allow", names);
+        refused.fails(400, &format!("`{}` cannot be enumerated: the rule at line 4 only tests it", names[2]));
+        assert_eq!(refused.code(), "not_enumerable");
+    }
+    let unknown = evaluate("likes", ["a", "b", "c"]);
+    unknown.fails(400, "the policy has no predicate `likes` with 3 arguments");
+    assert_eq!(unknown.code(), "unknown_predicate");
+
+    server.add(&[
+        &["has_role", "User:ada", "String:writer", "Repo:a"],
+        &["has_role", "User:ada", "String:writer", "Repo:b"],
+    ]);
+    let query = json!({ "actor_type": "User", "actor_id": "ada", "action": "push", "resource_type": "Repo", "context_facts": [] });
+    let local =
+        server.post("/api/list_query", &json!({ "query": query, "column": "id", "data_bindings": "" }));
+    local.fails(400, "more than 1 values of stored facts in its SQL: bind `has_role`");
+    assert_eq!(local.code(), "too_many_values");
+}
+
+#[test]
+fn a_wrong_request_says_what_kind_of_mistake_it_is() {
+    let server = Server::start();
+    let code = |path: &str, body: &str| {
+        let headers = [
+            &*portcullis_testkit::wire::bearer(portcullis::http::DEVELOPMENT_KEY),
+            "Content-Type: application/json",
+        ];
+        server.send("POST", path, &headers, body.as_bytes()).code()
+    };
+    assert_eq!(code("/api/authorize", "{"), "invalid_json");
+    assert_eq!(code("/api/authorize", "{}"), "invalid_request");
+    assert_eq!(code("/api/authorize", "[]"), "invalid_request");
+    let bound = json!({
+        "query": {
+            "actor_type": "User", "actor_id": "ada", "action": "read",
+            "resource_type": "Repo", "resource_id": "a", "context_facts": [],
+        },
+        "data_bindings": "facts: 7",
+    });
+    assert_eq!(code("/api/authorize_query", &bound.to_string()), "invalid_bindings");
+    assert_eq!(code("/api/policy", r#"{"src":"actor"}"#), "invalid_policy");
+    let failing = r#"actor User {} test "t" { setup {} assert allow(User{"a"}, "b", User{"c"}); }"#;
+    assert_eq!(code("/api/policy", &json!({ "src": failing }).to_string()), "policy_tests_failed");
+    assert_eq!(
+        code("/api/batch", &json!([{ "inserts": [fact_json(&["likes", "User:a"])] }]).to_string()),
+        "invalid_request"
+    );
+    assert_eq!(server.get("/api/policy_metadata?version=99").code(), "not_found");
+}

@@ -1,0 +1,32 @@
+//! The service over real connections: every endpoint, every status, every form that clients send.
+//!
+//! Each test starts a server of its own on a free port, with a store in a folder of its own, and speaks to it
+//! through a plain socket, so that it sees what is on the wire and nothing that a client library makes of it.
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a test that cannot go on should stop where it is"
+)]
+
+mod checks;
+mod codes;
+mod connections;
+mod errors;
+mod facts;
+mod headers;
+mod keys;
+mod local;
+mod long;
+mod memory;
+mod metrics;
+mod pages;
+mod parity;
+mod policy;
+mod queries;
+mod rates;
+mod raw;
+mod status;
+mod streams;
+mod tls;
+mod uploads;

@@ -1,0 +1,9 @@
+//! The service and the program from outside: the HTTP interface, the commands, running and operating the
+//! service, what an attacker may try, and the OpenAPI document.
+
+mod commands;
+mod http;
+mod openapi;
+mod operations;
+mod running;
+mod security;

@@ -1,0 +1,73 @@
+//! How many files the process may open, and what it does about it.
+
+use std::{
+    fs,
+    io::{Read, Write},
+    net::TcpStream,
+    process::Command,
+    time::{Duration, Instant},
+};
+
+use super::service::Service;
+
+/// Whether a request on a connection of its own is answered, and how fast.
+fn asked(address: &str) -> (bool, Duration) {
+    let began = Instant::now();
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    stream.write_all(b"GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    let answered = stream.read_to_string(&mut answer).is_ok() && answer.starts_with("HTTP/1.1 200");
+    (answered, began.elapsed())
+}
+
+/// The soft and the hard limit of open files of a process.
+fn limits(id: u32) -> [String; 2] {
+    let limits = fs::read_to_string(format!("/proc/{id}/limits")).unwrap();
+    let line = limits.lines().find(|line| line.starts_with("Max open files")).unwrap();
+    let mut words = line.split_whitespace().skip(3).map(str::to_owned);
+    [words.next().unwrap(), words.next().unwrap()]
+}
+
+#[test]
+fn the_limit_of_open_files_is_raised() {
+    let service = Service::start_within("ulimit -Sn 300; ulimit -Hn 2000", &[]);
+    assert_eq!(limits(service.id()), ["2000", "2000"]);
+    assert!(!service.log().contains("fewer connections"), "{}", service.log());
+}
+
+#[test]
+fn connections_leave_files_to_everything_else() {
+    let service = Service::start_within("ulimit -n 300", &[]);
+    service.logs("fewer connections than configured");
+    let address = service.base.strip_prefix("http://").unwrap();
+    // More than the process could open, and none of them ever says anything.
+    let idle: Vec<TcpStream> = (0..400).map(|_| TcpStream::connect(address).unwrap()).collect();
+    for _ in 0..20 {
+        let (answered, took) = asked(address);
+        assert!(answered && took < Duration::from_secs(3), "{took:?}");
+    }
+    assert!(!service.log().contains("cannot accept"), "{}", service.log());
+    drop(idle);
+}
+
+#[test]
+fn an_accept_that_fails_is_tried_again_and_logged_once() {
+    let service = Service::start(&[]);
+    let address = service.base.strip_prefix("http://").unwrap();
+    let limit = |files: &str| {
+        let id = service.id().to_string();
+        let set = Command::new("prlimit").args(["--pid", &id, &format!("--nofile={files}:")]).status();
+        assert!(set.unwrap().success());
+    };
+    let before = limits(service.id());
+    limit("8");
+    let waiting = TcpStream::connect(address).unwrap();
+    service.logs("cannot accept a connection");
+    std::thread::sleep(Duration::from_secs(3));
+    assert_eq!(service.log().matches("cannot accept a connection").count(), 1, "{}", service.log());
+    limit(&before[0]);
+    let (answered, took) = asked(address);
+    assert!(answered && took < Duration::from_secs(5), "{took:?}");
+    drop(waiting);
+}

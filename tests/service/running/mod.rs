@@ -1,0 +1,13 @@
+//! The running program: settings, logs, traces, signals, the first steps of README.md, and the files in
+//! docs/operations.
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on should stop where it is")]
+
+mod files;
+mod limits;
+mod logs;
+mod precautions;
+mod readme;
+mod service;
+mod settings;
+mod signals;
+mod traces;

@@ -1,0 +1,96 @@
+//! Traces: what a collector of OpenTelemetry is sent.
+
+use std::{
+    io::{Read, Write},
+    net::{TcpListener, TcpStream},
+    sync::mpsc,
+    time::Duration,
+};
+
+use serde_json::json;
+
+use super::service::{DEVELOPMENT_KEY, Service, question, role};
+
+/// One request that a collector was sent: its head and its body.
+struct Sent {
+    head: String,
+    body: Vec<u8>,
+}
+
+/// A collector that takes everything; it listens until the test ends.
+fn collector() -> (String, mpsc::Receiver<Sent>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("http://{}", listener.local_addr().unwrap());
+    let (sender, received) = mpsc::channel();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            while let Some(sent) = take(&mut stream) {
+                let _ = sender.send(sent);
+                stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").unwrap();
+            }
+        }
+    });
+    (address, received)
+}
+
+fn take(stream: &mut TcpStream) -> Option<Sent> {
+    let (mut head, mut byte) = (Vec::new(), [0]);
+    while !head.ends_with(b"\r\n\r\n") {
+        stream.read_exact(&mut byte).ok()?;
+        head.push(byte[0]);
+    }
+    let head = String::from_utf8(head).unwrap().to_lowercase();
+    let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")).unwrap();
+    let mut body = vec![0; length.parse().unwrap()];
+    stream.read_exact(&mut body).ok()?;
+    Some(Sent { head, body })
+}
+
+#[test]
+fn a_collector_is_sent_a_span_a_request_and_nothing_of_its_ids() {
+    let (address, received) = collector();
+    let mut service = Service::with_policy(&["--otlp-endpoint", &address]);
+    let trace = [("traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")];
+    let asked = question("ada-lovelace", "engine-notes");
+    assert_eq!(service.post("/api/authorize", DEVELOPMENT_KEY, &asked, &trace), 200);
+    let fact = role("ada-lovelace", "reader", "engine-notes");
+    assert_eq!(service.post("/api/facts", DEVELOPMENT_KEY, &fact, &[("X-Request-ID", "req-9")]), 200);
+    assert!(service.stop().success(), "{}", service.log());
+
+    let mut bodies = Vec::new();
+    while let Ok(Sent { head, body }) = received.recv_timeout(Duration::from_secs(2)) {
+        assert!(head.starts_with("post /v1/traces http/1.1\r\n"), "{head}");
+        assert!(head.contains("content-type: application/x-protobuf\r\n"), "{head}");
+        bodies.extend(body);
+    }
+    let holds = |part: &[u8]| bodies.windows(part.len()).any(|window| window == part);
+    for part in [
+        "service.name",
+        "portcullis",
+        "POST /api/authorize",
+        "POST /api/facts",
+        "http.route",
+        "http.response.status_code",
+        "environment",
+        "0123456789",
+        "req-9",
+    ] {
+        assert!(holds(part.as_bytes()), "no {part} in {}", String::from_utf8_lossy(&bodies));
+    }
+    let callers_trace =
+        [0x0a, 0xf7, 0x65, 0x19, 0x16, 0xcd, 0x43, 0xdd, 0x84, 0x48, 0xeb, 0x21, 0x1c, 0x80, 0x31, 0x9c];
+    assert!(holds(&callers_trace), "the span belongs to the caller's trace");
+    for secret in ["ada-lovelace", "engine-notes", "osotesttoken"] {
+        assert!(!holds(secret.as_bytes()), "{secret}");
+    }
+}
+
+#[test]
+fn a_collector_that_is_not_there_costs_no_answer() {
+    let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let mut service = Service::with_policy(&["--otlp-endpoint", &format!("http://{free}")]);
+    assert_eq!(service.post("/api/authorize", DEVELOPMENT_KEY, &question("a", "b"), &[]), 200);
+    assert_eq!(service.post("/api/expect", DEVELOPMENT_KEY, &json!({}), &[]), 400);
+    assert!(service.stop().success(), "{}", service.log());
+}
