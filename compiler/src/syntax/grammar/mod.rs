@@ -7,6 +7,10 @@
 //!
 //! No alternative is tried twice at one place after having read far: two tokens decide between any two
 //! alternatives, so the time is linear in the text.
+//!
+//! Rules end in `boxed()`. The library inlines every combinator into the one around it, so a rule that is not
+//! boxed is compiled again wherever it is used, under the name of a type that spells out the whole grammar below
+//! it.
 
 mod block;
 mod condition;
@@ -124,9 +128,10 @@ fn name(source: Source<'_>) -> impl Parse<'_, Name> {
         .filter(|kind: &Kind| kind.is_name())
         .map_with(move |_, e| source.name(e.span()))
         .labelled(Label::Name)
+        .boxed()
 }
 
 /// A string literal.
 fn string(source: Source<'_>) -> impl Parse<'_, Name> {
-    just(Kind::String).map_with(move |_, e| source.string(e.span()))
+    just(Kind::String).map_with(move |_, e| source.string(e.span())).boxed()
 }

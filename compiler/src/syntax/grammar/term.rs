@@ -30,6 +30,7 @@ pub(super) fn term(source: Source<'_>) -> impl Parse<'_, Spanned<Term>> {
         .or(named)
         .map_with(move |value, e| Spanned { value, span: source.span(e.span()) })
         .labelled(Label::Term)
+        .boxed()
 }
 
 fn literal(source: Source<'_>, kind: Kind, range: SimpleSpan) -> Term {
@@ -69,7 +70,7 @@ fn object_id<'a>(source: Source<'a>) -> impl Parse<'a, (Kind, Name)> {
         let shape = mistake::object_shape(source.snippet(ty), source.tokens.span_at(at));
         Err(Failure::mistake(at, shape))
     });
-    id.or(wrong).delimited_by(just(Kind::OpenBrace), just(Kind::CloseBrace))
+    id.or(wrong).delimited_by(just(Kind::OpenBrace), just(Kind::CloseBrace)).boxed()
 }
 
 /// The text of an id, and what is wrong with it.
@@ -97,7 +98,7 @@ fn checked_id(
 /// `x: Type` or a term.
 pub(super) fn param(source: Source<'_>) -> impl Parse<'_, Param> {
     let ty = just(Kind::Colon).ignore_then(name(source)).labelled(Label::Mistake).or_not();
-    term(source).then(ty).map_with(move |(term, ty), e| match (&term.value, &ty) {
+    let param = term(source).then(ty).map_with(move |(term, ty), e| match (&term.value, &ty) {
         (Term::Variable(_), _) | (_, None) => Param { term, ty },
         (_, Some(_)) => {
             let range: SimpleSpan = e.span();
@@ -105,7 +106,8 @@ pub(super) fn param(source: Source<'_>) -> impl Parse<'_, Param> {
             e.emit(Failure::mistake(range.start, wrong));
             Param { term, ty: None }
         }
-    })
+    });
+    param.boxed()
 }
 
 /// `( item, … )`; a comma behind the last item is reported and taken as not written.
@@ -131,7 +133,7 @@ pub(super) fn parenthesised<'a, O: 'a>(
         }
         items
     });
-    items.delimited_by(just(Kind::OpenParen), just(Kind::CloseParen))
+    items.delimited_by(just(Kind::OpenParen), just(Kind::CloseParen)).boxed()
 }
 
 /// `name(term, …)`
@@ -145,9 +147,6 @@ pub(super) fn call(source: Source<'_>) -> impl Parse<'_, Call> {
         }
         term
     });
-    name(source).then(parenthesised(source, argument)).map_with(move |(name, args), e| Call {
-        name,
-        args,
-        span: source.span(e.span()),
-    })
+    let call = name(source).then(parenthesised(source, argument));
+    call.map_with(move |(name, args), e| Call { name, args, span: source.span(e.span()) }).boxed()
 }
