@@ -29,15 +29,15 @@ pub(super) fn block(source: Source<'_>) -> impl Parse<'_, Block> {
     let named = kind.then(block_name).then(extends).map(|((kind, name), extends)| (kind, name, extends));
     let global =
         just(Kind::Global).map_with(move |_, e| (BlockKind::Global, source.name(e.span()), Vec::new()));
-    named.or(global).then(braces(source, member(source), &[])).map_with(
-        move |((kind, name, extends), members), e| Block {
-            kind,
-            name,
-            extends,
-            members,
-            span: source.span(e.span()),
-        },
-    )
+    let block = named.or(global).then(braces(source, member(source), &[]));
+    let block = block.map_with(move |((kind, name, extends), members), e| Block {
+        kind,
+        name,
+        extends,
+        members,
+        span: source.span(e.span()),
+    });
+    block.boxed()
 }
 
 /// A misspelling such as `resourse`, where it clearly begins a block.
@@ -121,7 +121,7 @@ fn declared<'a>(
         (value, range)
     });
     let statement = keyword.then_ignore(just(Kind::Equal)).then(value);
-    statement.then_ignore(end_of_statement(source, "the declaration")).map_with(
+    let member = statement.then_ignore(end_of_statement(source, "the declaration")).map_with(
         move |(keyword, (value, range)), e| {
             let (member, fits) = typed(keyword, value, source.span(e.span()));
             if !fits {
@@ -134,7 +134,8 @@ fn declared<'a>(
             }
             member
         },
-    )
+    );
+    member.boxed()
 }
 
 /// The declaration with the usable part of its value, and whether the value has the right kind.
@@ -182,6 +183,7 @@ fn list(source: Source<'_>) -> impl Parse<'_, Vec<Name>> {
         .allow_trailing()
         .collect()
         .delimited_by(just(Kind::OpenBracket), just(Kind::CloseBracket))
+        .boxed()
 }
 
 /// `{ name: Type, … }`
@@ -197,6 +199,7 @@ fn dictionary(source: Source<'_>) -> impl Parse<'_, Vec<(Name, Name)>> {
         .allow_trailing()
         .collect()
         .delimited_by(just(Kind::OpenBrace), just(Kind::CloseBrace))
+        .boxed()
 }
 
 /// A name; quotes are reported.
@@ -210,7 +213,7 @@ fn unquoted<'a>(source: Source<'a>, what: &'static str) -> impl Parse<'a, Name> 
         ));
         name
     });
-    name(source).or(quoted.labelled(Label::Mistake))
+    name(source).or(quoted.labelled(Label::Mistake)).boxed()
 }
 
 /// The strings in a value that is neither a list nor a dictionary.

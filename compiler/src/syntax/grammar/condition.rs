@@ -32,13 +32,14 @@ pub(super) fn joined<'a, E: 'a>(
     join: fn(Vec<E>, crate::source::Span) -> E,
 ) -> impl Parse<'a, E> {
     let more = just(word).ignore_then(side.clone()).repeated().collect::<Vec<_>>();
-    side.then(more).map_with(move |(first, more), e| {
+    let all = side.then(more).map_with(move |(first, more), e| {
         if more.is_empty() {
             return first;
         }
         let sides = std::iter::once(first).chain(more).collect();
         join(sides, source.span(e.span()))
-    })
+    });
+    all.boxed()
 }
 
 /// What follows the first term of a test.
@@ -69,7 +70,7 @@ fn test(source: Source<'_>) -> impl Parse<'_, Expr> {
     let exact = just(Kind::Matches).to(false).or(just(Kind::MatchesExactly).to(true));
     let matches = exact.then(name(source)).map(|(exact, ty)| Rest::Matches { ty, exact });
     let rest = choice((compare, is_in, matches)).labelled(Label::Operator);
-    term(source).then(rest.or_not()).map_with(move |(left, rest), e| {
+    let test = term(source).then(rest.or_not()).map_with(move |(left, rest), e| {
         let range: SimpleSpan = e.span();
         let span = source.span(range);
         let written = source.snippet(left.span);
@@ -94,5 +95,6 @@ fn test(source: Source<'_>) -> impl Parse<'_, Expr> {
                 Expr::Boolean(true, span)
             }
         }
-    })
+    });
+    test.boxed()
 }

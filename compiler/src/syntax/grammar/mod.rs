@@ -5,6 +5,10 @@
 //! skipped up to where the next can begin. Text without mistakes is parsed without recovery.
 //!
 //! Two tokens are enough to choose between any two alternatives, so parsing takes linear time.
+//!
+//! Rules end in `boxed()`. The library inlines every combinator into the one around it, so a rule that is not
+//! boxed is compiled again wherever it is used, under the name of a type that spells out the whole grammar
+//! below it.
 
 mod block;
 mod condition;
@@ -122,9 +126,10 @@ fn name(source: Source<'_>) -> impl Parse<'_, Name> {
         .filter(|kind: &Kind| kind.is_name())
         .map_with(move |_, e| source.name(e.span()))
         .labelled(Label::Name)
+        .boxed()
 }
 
 /// A string literal.
 fn string(source: Source<'_>) -> impl Parse<'_, Name> {
-    just(Kind::String).map_with(move |_, e| source.string(e.span()))
+    just(Kind::String).map_with(move |_, e| source.string(e.span())).boxed()
 }

@@ -55,7 +55,7 @@ pub(super) fn braces<'a, O: 'a>(
     let lines = line.recover_with(via_parser(skipped)).repeated().collect::<Vec<_>>();
     let close = just(Kind::CloseBrace).to(true).or(empty().to(false));
     let open = just(Kind::OpenBrace).map_with(move |_, e| source.span(e.span()));
-    open.then(lines).then(close).map_with(move |((opener, lines), closed), e| {
+    let block = open.then(lines).then(close).map_with(move |((opener, lines), closed), e| {
         if !closed {
             let range: SimpleSpan = e.span();
             let here = source.tokens.span_at(range.end);
@@ -63,7 +63,8 @@ pub(super) fn braces<'a, O: 'a>(
             e.emit(Failure::mistake(range.end, mistake::unclosed_block(opener, here, at_end)));
         }
         lines.into_iter().flatten().collect()
-    })
+    });
+    block.boxed()
 }
 
 /// Fails where something begins that belongs outside the braces.

@@ -16,6 +16,7 @@ pub(super) fn rule(source: Source<'_>) -> impl Parse<'_, Rule> {
         .then(body)
         .then_ignore(end_of_statement(source, "the rule"))
         .map_with(move |((name, params), body), e| Rule { name, params, body, span: source.span(e.span()) })
+        .boxed()
 }
 
 /// `declare name(Type, …);`
@@ -25,4 +26,5 @@ pub(super) fn declare(source: Source<'_>) -> impl Parse<'_, Declare> {
         .then(parenthesised(source, name(source)))
         .then_ignore(end_of_statement(source, "the declaration"))
         .map_with(move |(name, types), e| Declare { name, types, span: source.span(e.span()) })
+        .boxed()
 }

@@ -17,6 +17,7 @@ pub(super) fn shorthand(source: Source<'_>) -> impl Parse<'_, Shorthand> {
     head.then(condition(source))
         .then_ignore(end_of_statement(source, "the rule"))
         .map_with(move |(head, body), e| Shorthand { head, body, span: source.span(e.span()) })
+        .boxed()
 }
 
 /// `"name"`, `role` or `permission`.
@@ -26,7 +27,7 @@ fn short(source: Source<'_>) -> impl Parse<'_, Spanned<Short>> {
     let permission = just(Kind::Permission).to(Short::Permission);
     let keyword = role.or(permission);
     let keyword = keyword.map_with(move |value, e| Spanned { value, span: source.span(e.span()) });
-    named.or(keyword).labelled(Label::Short)
+    named.or(keyword).labelled(Label::Short).boxed()
 }
 
 /// A name in place of a string, reported and read as the string.
@@ -36,7 +37,7 @@ fn bare_string(source: Source<'_>) -> impl Parse<'_, Name> {
         e.emit(Failure::mistake(range.start, mistake::bare_string(&name.value, name.span)));
         name
     });
-    name.labelled(Label::Mistake)
+    name.labelled(Label::Mistake).boxed()
 }
 
 fn condition(source: Source<'_>) -> impl Parse<'_, ShortExpr> {
@@ -63,17 +64,18 @@ fn condition(source: Source<'_>) -> impl Parse<'_, ShortExpr> {
 fn held(source: Source<'_>) -> impl Parse<'_, ShortExpr> {
     let bare = bare_string(source).map(|name| Spanned { value: Short::Name(name.value), span: name.span });
     let relation = string(source).or(bare_string(source));
-    let on = just(Kind::On).ignore_then(on_itself(source).or(relation.map(Some)));
+    let on = just(Kind::On).ignore_then(on_itself(source).or(relation.map(Some))).boxed();
     let further = on.clone().map_with(move |_, e| {
         let range: SimpleSpan = e.span();
         e.emit(Failure::mistake(range.start, mistake::second_hop(source.span(range))));
     });
     let on = on.then_ignore(further.repeated());
-    short(source).or(bare).then(on.or_not()).map_with(move |(name, on), e| ShortExpr::Short {
+    let held = short(source).or(bare).then(on.or_not()).map_with(move |(name, on), e| ShortExpr::Short {
         name,
         on: on.flatten(),
         span: source.span(e.span()),
-    })
+    });
+    held.boxed()
 }
 
 /// `resource` in place of a relation's name, reported; `on resource` is redundant and dropped.

@@ -31,6 +31,7 @@ pub(super) fn term(source: Source<'_>) -> impl Parse<'_, Spanned<Term>> {
         .or(named)
         .map_with(move |value, e| Spanned { value, span: source.span(e.span()) })
         .labelled(Label::Term)
+        .boxed()
 }
 
 fn literal(source: Source<'_>, kind: Kind, range: SimpleSpan) -> Term {
@@ -70,7 +71,7 @@ fn object_id<'a>(source: Source<'a>) -> impl Parse<'a, (Kind, Name)> {
         let shape = mistake::object_shape(source.snippet(ty), source.tokens.span_at(at));
         Err(Failure::mistake(at, shape))
     });
-    id.or(wrong).delimited_by(just(Kind::OpenBrace), just(Kind::CloseBrace))
+    id.or(wrong).delimited_by(just(Kind::OpenBrace), just(Kind::CloseBrace)).boxed()
 }
 
 /// The text of an id, and a diagnostic if it has the wrong kind.
@@ -98,7 +99,7 @@ fn checked_id(
 /// `x: Type` or a term.
 pub(super) fn param(source: Source<'_>) -> impl Parse<'_, Param> {
     let ty = just(Kind::Colon).ignore_then(name(source)).labelled(Label::Mistake).or_not();
-    term(source).then(ty).map_with(move |(term, ty), e| match (&term.value, &ty) {
+    let param = term(source).then(ty).map_with(move |(term, ty), e| match (&term.value, &ty) {
         (Term::Variable(_), _) | (_, None) => Param { term, ty },
         (_, Some(_)) => {
             let range: SimpleSpan = e.span();
@@ -106,7 +107,8 @@ pub(super) fn param(source: Source<'_>) -> impl Parse<'_, Param> {
             e.emit(Failure::mistake(range.start, wrong));
             Param { term, ty: None }
         }
-    })
+    });
+    param.boxed()
 }
 
 /// `( item, … )`; a comma after the last item is reported and ignored.
@@ -132,7 +134,7 @@ pub(super) fn parenthesised<'a, O: 'a>(
         }
         items
     });
-    items.delimited_by(just(Kind::OpenParen), just(Kind::CloseParen))
+    items.delimited_by(just(Kind::OpenParen), just(Kind::CloseParen)).boxed()
 }
 
 /// `name(term, …)`
@@ -146,9 +148,6 @@ pub(super) fn call(source: Source<'_>) -> impl Parse<'_, Call> {
         }
         term
     });
-    name(source).then(parenthesised(source, argument)).map_with(move |(name, args), e| Call {
-        name,
-        args,
-        span: source.span(e.span()),
-    })
+    let call = name(source).then(parenthesised(source, argument));
+    call.map_with(move |(name, args), e| Call { name, args, span: source.span(e.span()) }).boxed()
 }

@@ -17,10 +17,11 @@ pub(super) fn fixture(source: Source<'_>) -> impl Parse<'_, Fixture> {
         .ignore_then(name(source))
         .then(braces(source, fact(source).map(Some), &[]))
         .map_with(move |(name, facts), e| Fixture { name, facts, span: source.span(e.span()) })
+        .boxed()
 }
 
 fn fact(source: Source<'_>) -> impl Parse<'_, Call> {
-    call(source).then_ignore(end_of_statement(source, "the fact")).labelled(Label::Fact)
+    call(source).then_ignore(end_of_statement(source, "the fact")).labelled(Label::Fact).boxed()
 }
 
 /// A part of a test.
@@ -35,33 +36,33 @@ pub(super) fn test(source: Source<'_>) -> impl Parse<'_, Test> {
     let setup = just(Kind::Setup).map_with(move |_, e| source.span(e.span())).then(setup(source));
     let setup = setup.map(|(keyword, lines)| Part::Setup(lines, keyword));
     let part = setup.or(assertion(source).map(Part::Assertion)).labelled(Label::TestLine);
-    just(Kind::Test).ignore_then(string(source)).then(braces(source, part.map(Some), &[])).map_with(
-        move |(name, parts), e| {
-            let range: SimpleSpan = e.span();
-            let mut test = Test { name, setup: Vec::new(), assertions: Vec::new(), span: source.span(range) };
-            let mut first = None;
-            for part in parts {
-                match part {
-                    Part::Setup(lines, keyword) => {
-                        if let Some(first) = first {
-                            e.emit(Failure::mistake(range.start, mistake::setup_not_first(keyword, first)));
-                        }
-                        first = first.or(Some(keyword));
-                        test.setup.extend(lines);
+    let test = just(Kind::Test).ignore_then(string(source)).then(braces(source, part.map(Some), &[]));
+    let test = test.map_with(move |(name, parts), e| {
+        let range: SimpleSpan = e.span();
+        let mut test = Test { name, setup: Vec::new(), assertions: Vec::new(), span: source.span(range) };
+        let mut first = None;
+        for part in parts {
+            match part {
+                Part::Setup(lines, keyword) => {
+                    if let Some(first) = first {
+                        e.emit(Failure::mistake(range.start, mistake::setup_not_first(keyword, first)));
                     }
-                    Part::Assertion(assertion) => {
-                        first = first.or(Some(assertion.span));
-                        test.assertions.push(assertion);
-                    }
+                    first = first.or(Some(keyword));
+                    test.setup.extend(lines);
+                }
+                Part::Assertion(assertion) => {
+                    first = first.or(Some(assertion.span));
+                    test.assertions.push(assertion);
                 }
             }
-            if test.assertions.is_empty() && !source.asserts(range) {
-                let name = source.snippet(test.name.span);
-                e.emit(Failure::mistake(range.start, mistake::empty_test(name, test.name.span)));
-            }
-            test
-        },
-    )
+        }
+        if test.assertions.is_empty() && !source.asserts(range) {
+            let name = source.snippet(test.name.span);
+            e.emit(Failure::mistake(range.start, mistake::empty_test(name, test.name.span)));
+        }
+        test
+    });
+    test.boxed()
 }
 
 fn setup(source: Source<'_>) -> impl Parse<'_, Vec<Setup>> {
@@ -87,7 +88,7 @@ fn assertion(source: Source<'_>) -> impl Parse<'_, Assertion> {
         Kind::Iff
     });
     let iff = just(Kind::Iff).or(wrong_if.labelled(Label::Mistake)).ignore_then(condition(source)).or_not();
-    positive
+    let assertion = positive
         .then(name(source))
         .then(parenthesised(source, param(source)))
         .then(iff)
@@ -98,7 +99,8 @@ fn assertion(source: Source<'_>) -> impl Parse<'_, Assertion> {
             params,
             iff,
             span: source.span(e.span()),
-        })
+        });
+    assertion.boxed()
 }
 
 impl Source<'_> {
