@@ -15,7 +15,7 @@ const COMPILER: &[(&str, &[&str])] = &[
     ("source", &[]),
     ("catalog", &[]),
     ("compact", &[]),
-    ("dialect", &[]),
+    ("dialect", &["limits"]),
     ("id_vec", &[]),
     ("ordered", &[]),
     ("diagnostic", &["limits", "source"]),

@@ -26,19 +26,20 @@ pub const PARAMETERS: usize = 32;
 /// Rule copies that specialising one question may make. The largest real policies need a few thousand.
 pub const SPECIALISATION_STEPS: usize = 200_000;
 
-/// Selects into which one body may be split. SQLite takes 500 in one union.
+/// Selects into which one body may be split; every database takes that many in one union.
 pub const SELECTS: usize = 256;
 
 /// Branches, planned in all. Beyond a quarter of it, what several branches need becomes a shared table.
 pub const BRANCHES: usize = 4_000;
 
-/// Branches inside each other. SQLite parses 29 nested `EXISTS`; a deeper test becomes a table.
+/// Branches inside each other; a deeper test becomes a table. Every database parses twice as many.
 pub const NESTED_BRANCHES: usize = 10;
 
 /// Bodies that are planned inside each other: the planner recurses, and a thread has 2 MB of stack.
 pub const DEPTH: usize = 64;
 
-/// Common table expressions of one statement. SQLite takes 499.
+/// Common table expressions of one statement; every database takes that many. PostgreSQL plans a chain of them in the
+/// third power of their number: 3 s for this many.
 pub const TABLES: usize = 400;
 
 /// Conditions of one rule. The checks of what binds a variable grow with their square.
@@ -69,14 +70,8 @@ pub const TABLE_READINGS: usize = 960;
 /// Values of stored facts in a text that are few: whether another plan needs fewer is not asked.
 pub const FEW_VALUES: usize = 16;
 
-/// Cursors of one statement when its last common table expression is expanded. SQLite refuses a thousand.
-pub const CURSORS: usize = 999;
-
-/// Cursors of a condition. The rest is for the sources of the caller's statement around it.
-pub const FILTER_CURSORS: usize = 960;
-
-/// Selects of one union. SQLite refuses more.
-pub const ARMS: usize = 500;
+/// Cursors that a filter leaves to the caller's statement around it, of those that the database takes.
+pub const CURSORS_OF_CALLER: usize = 39;
 
 /// Relations found in all that another one includes. Real policies stay below a few hundred; what is not
 /// found is called instead of unfolded.

@@ -327,9 +327,8 @@ impl Lowering<'_> {
             })
         });
         self.step_in(false);
-        let test = is_in(self.features.sets_are_arrays && !hashes, value, arms?);
-        // A condition of its own would be made a join, and the set sorted or hashed for each row.
-        let is_condition = hashes && self.depth > 0 && self.features.sets_are_arrays;
+        let test = is_in(self.features.arrays_are_looked_up && !hashes, value, arms?);
+        let is_condition = hashes && self.depth > 0 && self.features.joins_sets;
         Ok(if is_condition { build::is_true(build::nested(test)) } else { test })
     }
 }

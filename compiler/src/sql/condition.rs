@@ -116,7 +116,7 @@ impl Lowering<'_> {
         let [From { alias, kind: FromKind::Source(source) }] = select.from.as_slice() else {
             return Ok(None);
         };
-        if !hashes || !self.features.sets_are_arrays {
+        if !hashes || !self.features.counts_sets_per_row {
             return Ok(None);
         }
         let is_set = |condition: &&Condition| {

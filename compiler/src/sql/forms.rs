@@ -138,7 +138,7 @@ impl LocalStatement<'_> {
         let query = body(&mut lowering, plan.answer.selects())?;
         let mut all = lowering.read_queries()?;
         all.extend(ctes);
-        lowering.printed(&build::with(query, recursive, all), limits::CURSORS)
+        lowering.printed(&build::with(query, recursive, all), 0)
     }
 
     /// A condition over the caller's column.
@@ -196,7 +196,7 @@ impl LocalStatement<'_> {
             all.push(any);
             build::nested(build::all(all))
         };
-        lowering.printed(&filter, limits::FILTER_CURSORS)
+        lowering.printed(&filter, limits::CURSORS_OF_CALLER)
     }
 
     /// A condition over the caller's column that is decided row by row.
@@ -225,7 +225,7 @@ impl LocalStatement<'_> {
         let projection = vec![build::item(build::number(1), None)];
         let filter = vec![build::is_not_null(id), holds];
         let query = build::query(build::select(false, projection, from, filter));
-        lowering.printed(&build::nested(build::exists(query, false)), limits::FILTER_CURSORS)
+        lowering.printed(&build::nested(build::exists(query, false)), limits::CURSORS_OF_CALLER)
     }
 }
 
@@ -280,8 +280,8 @@ impl Lowering<'_> {
         Ok(build::with(query, recursive, all))
     }
 
-    fn printed(&self, node: &impl std::fmt::Display, most_cursors: usize) -> Result<Template, CompileError> {
-        let text = super::printed(node, self.features, most_cursors, |_| None)?;
+    fn printed(&self, node: &impl std::fmt::Display, reserved: usize) -> Result<Template, CompileError> {
+        let text = super::printed(node, self.features, reserved, |_| None)?;
         Ok(Template::of(&text, self.features.escapes))
     }
 

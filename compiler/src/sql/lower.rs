@@ -216,12 +216,12 @@ impl<'l> Lowering<'l> {
         let mut unions = Vec::new();
         let mut arms = arms.into_iter().peekable();
         while arms.peek().is_some() {
-            let chunk: Vec<SetExpr> = arms.by_ref().take(self.features.union_arms).collect();
+            let chunk: Vec<SetExpr> = arms.by_ref().take(self.features.limits.union_arms).collect();
             unions.extend(build::union(chunk, true));
         }
-        if unions.len() > self.features.union_arms {
+        if unions.len() > self.features.limits.union_arms {
             return Err(CompileError::too_large(Limit::SelectAlternatives {
-                most: self.features.union_arms,
+                most: self.features.limits.union_arms,
             }));
         }
         Ok(unions)
@@ -277,9 +277,9 @@ impl<'l> Lowering<'l> {
         if projection.is_empty() {
             projection.push(build::item(build::number(1), None));
         }
-        if select.from.len() > self.features.joined_tables {
+        if select.from.len() > self.features.limits.joined_tables {
             return Err(CompileError::too_large(Limit::JoinedRelations {
-                most: self.features.joined_tables,
+                most: self.features.limits.joined_tables,
             }));
         }
         let read = select.from.iter().filter(|from| !matches!(from.kind, FromKind::Row(_)));

@@ -23,7 +23,6 @@ use crate::algebra::verify::Verifier;
 use crate::catalog::Catalog;
 use crate::dialect::Features;
 use crate::ir::Program;
-use crate::limits;
 use crate::plan::Planned;
 use crate::question::{CompileError, RefusedIf, Shape, Slot, Statement};
 use crate::refusal::Limit;
@@ -61,7 +60,7 @@ pub(crate) fn to_sql(
             table.map(|table| table.comment.clone())
         };
         let slots: Vec<Slot> = std::mem::take(&mut lowering.slots).into_iter().collect();
-        Ok((printed(&query, features, limits::CURSORS, comment)?, slots, answer))
+        Ok((printed(&query, features, 0, comment)?, slots, answer))
     };
     let (sql, slots, answer) = print(&mut lowering, &planned.plan)?;
     let refused_if = match &planned.refusal {
@@ -75,22 +74,24 @@ pub(crate) fn to_sql(
 }
 
 /// The text of a statement, or of a condition in one, laid out; `comment` gives the comment of a common table expression
-/// by its name. Refused if it becomes more than `most_cursors` in a database that has a bound on them, or a union is longer
-/// than that database takes.
+/// by its name. In a database that expands common table expressions the text is refused if it leaves fewer than
+/// `reserved` cursors to others, or if a union is too long.
 fn printed(
     node: &impl Display,
     features: &Features,
-    most_cursors: usize,
+    reserved: usize,
     comment: impl Fn(&str) -> Option<String>,
 ) -> Result<String, CompileError> {
     let text = node.to_string();
-    if features.expands_tables {
+    if let Some(cursors) = features.limits.cursors {
         let size = expansion::statement_size(&text);
-        if size.cursors.is_some_and(|cursors| cursors > most_cursors) {
-            return Err(CompileError::too_large(Limit::Readings { most: most_cursors }));
+        let most = cursors.saturating_sub(reserved);
+        if size.cursors.is_some_and(|cursors| cursors > most) {
+            return Err(CompileError::too_large(Limit::Readings { most }));
         }
-        if size.arms > limits::ARMS {
-            return Err(CompileError::too_large(Limit::UnionArms { most: limits::ARMS }));
+        let most = features.limits.union_arms;
+        if size.arms > most {
+            return Err(CompileError::too_large(Limit::UnionArms { most }));
         }
     }
     Ok(layout::layout(&text, comment))
