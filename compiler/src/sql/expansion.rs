@@ -15,7 +15,7 @@
 //! of its own. The order is SQLite's: the last select of a union first; of each select the cursors of its sources, then
 //! their queries, then those among its values. Where that order is not certain the count is the larger one.
 
-use super::layout::quoted;
+use super::tokens::{Token, tokens};
 
 /// What SQLite counts of a statement, or of a condition in one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,7 +28,13 @@ pub struct StatementSize {
 
 /// Counts them.
 pub fn statement_size(sql: &str) -> StatementSize {
-    let words = words(sql);
+    size_of(&tokens(sql))
+}
+
+/// Counts them in the tokens of a statement.
+pub(super) fn size_of(tokens: &[Token<'_>]) -> StatementSize {
+    let words = tokens.iter().map(|token| token.text).filter(|word| !word.trim().is_empty());
+    let words: Vec<&str> = words.collect();
     let mut reader = Reader { levels: vec![Level::new(Opened::Plain)], has_tables: false, arms: 1 };
     for (at, word) in words.iter().enumerate() {
         let before = at.checked_sub(1).and_then(|before| words.get(before)).copied();
@@ -331,24 +337,6 @@ impl<'t> Reader<'t> {
 fn unquoted(word: &str) -> &str {
     let inner = |quote: char| word.strip_prefix(quote).and_then(|rest| rest.strip_suffix(quote));
     ['"', '`', '\''].into_iter().find_map(inner).unwrap_or(word)
-}
-
-/// The words of a statement, quoted or not, and its other signs one by one.
-fn words(sql: &str) -> Vec<&str> {
-    let is_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '$');
-    let mut words = Vec::new();
-    let mut rest = sql.trim_start();
-    while let Some(first) = rest.chars().next() {
-        let length = match first {
-            '\'' | '"' | '`' => quoted(rest, first),
-            c if is_word(c) => rest.find(|c| !is_word(c)).unwrap_or(rest.len()),
-            c => c.len_utf8(),
-        };
-        let (word, after) = rest.split_at_checked(length).unwrap_or((rest, ""));
-        words.push(word);
-        rest = after.trim_start();
-    }
-    words
 }
 
 #[cfg(test)]

@@ -16,6 +16,7 @@ mod integer;
 mod layout;
 pub(crate) mod lower;
 pub(crate) mod template;
+mod tokens;
 mod value;
 
 use crate::algebra::Plan;
@@ -83,8 +84,9 @@ fn printed(
     comment: impl Fn(&str) -> Option<String>,
 ) -> Result<String, CompileError> {
     let text = node.to_string();
+    let tokens = tokens::tokens(&text);
     if let Some(cursors) = features.limits.cursors {
-        let size = expansion::statement_size(&text);
+        let size = expansion::size_of(&tokens);
         let most = cursors.saturating_sub(reserved);
         if size.cursors.is_some_and(|cursors| cursors > most) {
             return Err(CompileError::too_large(Limit::Readings { most }));
@@ -94,5 +96,5 @@ fn printed(
             return Err(CompileError::too_large(Limit::UnionArms { most }));
         }
     }
-    Ok(layout::layout(&text, comment))
+    Ok(layout::layout(&text, &tokens, comment))
 }
