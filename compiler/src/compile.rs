@@ -16,7 +16,7 @@ use crate::question::{CompileError, Question, Shape, Statement};
 use crate::rewrite::{self, Context, Form, Pass};
 use crate::specialise;
 use crate::sql;
-use crate::sql::lower::Values;
+use crate::sql::hosted::Values;
 
 /// Where a statement runs, and how its values get there.
 pub(crate) struct Target<'t> {

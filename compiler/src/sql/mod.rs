@@ -4,17 +4,22 @@
 //! a dialect, with nodes from `build` alone; `expansion` counts what SQLite would make of its text, which may be refused;
 //! `layout` lays the text out. For a caller's database `template` leaves open where the question's values stand.
 
+mod at;
 mod build;
-mod caller;
+pub(crate) mod caller;
 pub(crate) mod compare;
 mod condition;
 pub(crate) mod expansion;
 mod fixpoint;
 pub(crate) mod forms;
-pub(crate) mod held;
+pub(crate) mod hosted;
 mod integer;
 mod layout;
-pub(crate) mod lower;
+mod local;
+mod lower;
+mod representation;
+mod sets;
+mod target;
 pub(crate) mod template;
 mod tokens;
 mod value;
@@ -25,10 +30,10 @@ use crate::catalog::Catalog;
 use crate::dialect::Features;
 use crate::ir::Program;
 use crate::plan::Planned;
-use crate::question::{CompileError, RefusedIf, Shape, Slot, Statement};
+use crate::question::{CompileError, RefusedIf, Shape, Statement};
 use crate::refusal::Limit;
-use indexmap::IndexSet;
-use lower::{Lowering, Values};
+use hosted::{Hosted, Values};
+use lower::{Inputs, Lowering};
 use std::fmt::Display;
 
 /// Prints a plan for a database.
@@ -42,32 +47,23 @@ pub(crate) fn to_sql(
 ) -> Result<Statement, CompileError> {
     let verifier = Verifier::of(program, catalog, &planned.extra_constants, &shape.vars);
     let commented = matches!(values, Values::Literals(_));
-    let mut lowering = Lowering {
-        program,
-        catalog,
-        extra_constants: &planned.extra_constants,
-        features,
-        values,
-        slots: IndexSet::new(),
-        depth: 0,
-        reads_state: false,
-        local: None,
-    };
-    let print = |lowering: &mut Lowering<'_>, plan: &Plan| {
+    let constants = &planned.extra_constants;
+    let inputs = Inputs { program, catalog, constants, features };
+    let print = |plan: &Plan| {
         verifier.check("sql", plan)?;
+        let mut lowering = Lowering { inputs, target: Hosted::new(values) };
         let (query, answer) = lowering.plan(plan)?;
         let comment = |name: &str| {
             let table = plan.tables.iter().find(|table| commented && table.name == name);
             table.map(|table| table.comment.clone())
         };
-        let slots: Vec<Slot> = std::mem::take(&mut lowering.slots).into_iter().collect();
-        Ok((printed(&query, features, 0, comment)?, slots, answer))
+        Ok((printed(&query, features, 0, comment)?, lowering.target.into_slots(), answer))
     };
-    let (sql, slots, answer) = print(&mut lowering, &planned.plan)?;
+    let (sql, slots, answer) = print(&planned.plan)?;
     let refused_if = match &planned.refusal {
         None => None,
         Some((plan, refusal)) => {
-            let (sql, slots, _) = print(&mut lowering, plan)?;
+            let (sql, slots, _) = print(plan)?;
             Some(RefusedIf { sql, slots, refusal: refusal.clone() })
         }
     };
