@@ -26,20 +26,20 @@ pub const PARAMETERS: usize = 32;
 /// Rule copies that specialising one question may make. The largest real policies need a few thousand.
 pub const SPECIALISATION_STEPS: usize = 200_000;
 
-/// Selects into which one body may be split; every database takes that many in one union.
+/// Selects into which one body may be split. Every database accepts that many in one union.
 pub const SELECTS: usize = 256;
 
 /// Branches, planned in all. Beyond a quarter of it, what several branches need becomes a shared table.
 pub const BRANCHES: usize = 4_000;
 
-/// Branches inside each other; a deeper test becomes a table. Every database parses twice as many.
+/// Branches inside each other; a deeper test becomes a table. Every database accepts twice as many.
 pub const NESTED_BRANCHES: usize = 10;
 
 /// Bodies that are planned inside each other: the planner recurses, and a thread has 2 MB of stack.
 pub const DEPTH: usize = 64;
 
-/// Common table expressions of one statement; every database takes that many. PostgreSQL plans a chain of them in the
-/// third power of their number: 3 s for this many.
+/// Common table expressions of one statement. Every database accepts that many, but the time in which
+/// PostgreSQL plans a chain of them grows with the cube of their number: 3 s for this many.
 pub const TABLES: usize = 400;
 
 /// Conditions of one rule. The checks of what binds a variable grow with their square.
@@ -63,14 +63,14 @@ pub const TEST_FACTS: usize = 100_000;
 /// table of its own.
 pub const SPLITS: usize = 16;
 
-/// Sources of one plan for a caller's database, those of a table counted wherever it is read. Beyond it another plan comes
-/// first, as the text that is counted is made only once the stored facts are known.
+/// Sources of one plan for a caller's database, those of a table counted wherever it is read. Beyond it
+/// another plan comes first, as the text that is counted is made only once the stored facts are known.
 pub const TABLE_READINGS: usize = 960;
 
 /// Values of stored facts in a text that are few: whether another plan needs fewer is not asked.
 pub const FEW_VALUES: usize = 16;
 
-/// Cursors that a filter leaves to the caller's statement around it, of those that the database takes.
+/// Cursors that a filter leaves to the caller's statement around it, in a database that has a bound on them.
 pub const CURSORS_OF_CALLER: usize = 39;
 
 /// Relations found in all that another one includes. Real policies stay below a few hundred; what is not

@@ -1,7 +1,7 @@
 //! The databases that statements are printed for, as data rows.
 //!
-//! Code asks for a feature, never for a database by name. The facts behind each row were measured on the
-//! engines; what cannot be expressed on one of them is refused before it is printed.
+//! Code asks for a feature, never for a database by name. The facts in each row were measured on the engines.
+//! What one of them cannot express is refused before it is printed.
 
 pub(crate) mod lexis;
 pub(crate) mod quote;
@@ -32,61 +32,61 @@ pub(crate) const STORE: Features = Features { compact_values: true, ..SQLITE };
 pub(crate) struct Features {
     /// How parameters are written.
     pub(crate) placeholder: Placeholder,
-    /// Several recursive arms may follow each other; otherwise they stand together over an inner table.
+    /// A recursion may have several recursive arms; otherwise they are one arm that names the table once.
     pub(crate) flat_recursive_arms: bool,
-    /// Values without a column need a cast where a column of text is expected.
+    /// Values that come from no column need a cast where text is expected.
     pub(crate) casts_values: bool,
     /// How the whole state of a fixpoint is kept in one row.
     pub(crate) state: State,
     /// How rows are read from a JSON parameter.
     pub(crate) json_rows: JsonRows,
-    /// Alternatives inside a test are planned twice each, once to be hashed, unless a fence stands around them:
-    /// tests in tests in tests cost two to the power of their depth.
+    /// A test inside a test is planned twice, once to be hashed, unless a fence stands around it. So the time
+    /// to plan doubles with each level.
     pub(crate) fences_alternatives: bool,
-    /// How a literal spells what a driver could take for a parameter.
+    /// How a literal spells characters that a driver could take for a parameter.
     pub(crate) escapes: Escapes,
-    /// The arms of a union must agree in their columns' types, and a comparison of two types that do not compare
-    /// is an error before any row is read.
+    /// The arms of a union must agree in the types of their columns, and comparing two types that do not
+    /// compare is an error before any row is read.
     pub(crate) strict_types: bool,
     /// A truth value is a number, 0 or 1.
     pub(crate) boolean_is_number: bool,
-    /// A literal takes the type of the column that it is compared with, whatever that is.
+    /// A literal takes the type of the column that it is compared with.
     pub(crate) literals_are_untyped: bool,
-    /// `x = ANY(ARRAY(query))` runs the query once and looks each element up by the index on `x`, while `x IN (query)`
-    /// may scan.
+    /// `x = ANY(ARRAY(query))` runs the query once and looks each element up by the index on `x`; `x IN
+    /// (query)` may scan instead.
     pub(crate) arrays_are_looked_up: bool,
-    /// `x IN (query)` that is a condition by itself is turned into a join, and the query is then sorted or hashed for
-    /// each row of the select around it. `(x IN (query)) IS TRUE` stays a test.
+    /// `x IN (query)` that is a condition by itself is turned into a join, and the query is then sorted or
+    /// hashed for each row of the select around it. `(x IN (query)) IS TRUE` stays a test.
     pub(crate) joins_sets: bool,
-    /// A recursive table is taken for ten times the rows that it starts from, and whole tables are scanned to be joined
-    /// with it. A set made of it is taken for small.
+    /// A recursive table is taken for ten times the rows that it starts from, and whole tables are scanned to
+    /// be joined with it. A set made of it is taken for small.
     pub(crate) overestimates_recursion: bool,
-    /// Each query inside another is planned by itself, and a join in every order of its sources, so planning a short
-    /// check takes longer than running it.
+    /// Each query inside another is planned by itself, and a join in every order of its sources, so planning
+    /// a short check takes longer than running it.
     pub(crate) tries_join_orders: bool,
-    /// The cost of a set inside a test is counted for every row that is tested, although the set is made once; and a
-    /// statement that looks costly is compiled to machine code before it runs.
+    /// The cost of a set inside a test is counted for every row that is tested, although the set is made
+    /// once; and a statement that looks costly is compiled to machine code before it runs.
     pub(crate) counts_sets_per_row: bool,
     /// A derived table may name its columns, `(…) AS t (a, b)`.
     pub(crate) derived_columns: bool,
     /// The collation that orders text by its bytes, where that is not the default.
     pub(crate) byte_order: Option<&'static str>,
-    /// The collation that compares text by its bytes, where a column's own may find other texts equal, and an
-    /// index of such a column that has no other still serves.
+    /// The collation that compares text by its bytes, where a column's own may treat different texts as
+    /// equal. The index of a column without a collation of its own still serves.
     pub(crate) byte_equality: Option<&'static str>,
     /// Values are held in their compact form, not as the texts that they are.
     pub(crate) compact_values: bool,
-    /// How a text is told that is an integer.
+    /// How texts that are integers are recognised.
     pub(crate) integer_test: IntegerTest,
     /// The type of 64-bit integers.
     pub(crate) integer: &'static str,
     /// How much one statement may hold.
     pub(crate) limits: Limits,
-    /// How it reads what was written by others.
+    /// How it reads SQL from outside.
     pub(crate) lexis: Lexis,
 }
 
-/// How much one statement may hold. What we allow ourselves below that is in `crate::limits`.
+/// How much one statement may hold. The compiler's own bounds, which are lower, are in `crate::limits`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
     /// Sources of one select.
@@ -97,8 +97,8 @@ pub(crate) struct Limits {
     pub(crate) tables: Option<usize>,
     /// `EXISTS` inside each other; `None` if there is no bound below that of the brackets.
     pub(crate) nested_tests: Option<usize>,
-    /// Cursors, in a database that puts the query of a common table expression in place of each of its readings; `None`
-    /// in one that does not. How many there will be is seen only in the printed text.
+    /// Cursors, in a database that puts the query of a common table expression in place of each of its
+    /// readings; `None` in one that does not. How many there will be is seen only in the printed text.
     pub(crate) cursors: Option<usize>,
 }
 
@@ -120,16 +120,16 @@ pub(crate) enum State {
     JsonbArray,
 }
 
-/// How a text is told that is an integer in its canonical form; nothing else may be cast to one.
+/// How texts that are integers in canonical form are recognised; nothing else may be cast to an integer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum IntegerTest {
-    /// A cast never fails, and there and back makes the same text only of such.
+    /// A cast never fails, and casting to an integer and back returns the same text only for integers.
     RoundTrip,
     /// By `SIMILAR TO`, before a cast that fails on anything else.
     Pattern,
 }
 
-/// How a literal spells a character that is best not in it.
+/// How a literal spells a character that must not stand in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Escapes {
     /// `E'\x3a'`
@@ -253,7 +253,7 @@ impl std::fmt::Display for Dialect {
     }
 }
 
-/// A name that is no dialect's.
+/// A name that no dialect has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownDialect {
     name: String,

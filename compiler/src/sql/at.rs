@@ -1,7 +1,7 @@
 //! Where in a statement something is printed.
 //!
-//! [`At`] is a value that is passed down. What stands further inside gets one of its own, so nothing has to be put
-//! back afterwards.
+//! [`At`] is a value that is passed down. Each part of a statement gets its own, so nothing is set and reset
+//! around a call.
 
 use super::representation::Representation;
 use crate::algebra::TableRef;
@@ -20,9 +20,10 @@ pub(super) struct At<'p> {
     pub(super) output: Output<'p>,
     /// How a fixpoint's step reads the table that it extends.
     pub(super) itself: Itself<'p>,
-    /// Whether each query brings the tables that it reads: a filter has no `WITH` around it.
+    /// Whether each query brings the tables that it reads in a `WITH` of its own, as those of a filter do.
     pub(super) brings_tables: bool,
-    /// Whether a set is hashed: in a filter that looks at every row anyway, outside of its sets and tables.
+    /// Whether sets are to be hashed: in a filter that looks at every row anyway, but not inside its sets and
+    /// tables.
     pub(super) hashes_sets: bool,
 }
 
@@ -96,7 +97,7 @@ impl<'p> Scope<'p> {
         Self { from: &select.from, outer: None }
     }
 
-    /// What an alias stands for; of two that are equal the inner one counts.
+    /// What an alias stands for; an inner one hides an outer one.
     pub(super) fn kind(&self, alias: usize) -> Option<FromKind> {
         let own = self.from.iter().rev().find(|from| from.alias == alias);
         own.map(|from| from.kind).or_else(|| self.outer?.kind(alias))

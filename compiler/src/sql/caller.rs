@@ -1,8 +1,8 @@
-//! What a statement reads of the caller's: queries, rows, and values that stand in the text.
+//! What a statement reads in a caller's database: bound queries, the caller's row, and rows of literals.
 //!
-//! In: sources of a plan. Out: how each is read and how its columns are called. A query of one table is read
-//! as that table, any other between parentheses. A row with a NULL in any column is no fact, so each column
-//! that no comparison excludes it from is tested for it.
+//! In: sources of a plan. Out: how each is read, and what its columns are called. A query of one table is
+//! read as that table, any other in parentheses. A row with a NULL in any column is no fact, so each column
+//! is tested for NULL unless a comparison already excludes it.
 
 use super::build;
 use super::local::Local;
@@ -16,7 +16,7 @@ use crate::ir::CompareOp;
 use crate::question::CompileError;
 use sqlparser::ast::{Cte, Expr as Sql, TableFactor};
 
-/// A prefix with which none of our names is a word of the caller's.
+/// A prefix with which no name that the compiler makes up is one of the caller's words.
 pub(crate) fn free_prefix<'w>(words: impl Iterator<Item = &'w str>) -> String {
     let words: Vec<&str> = words.collect();
     let is_ours = |rest: &str| {
@@ -51,7 +51,7 @@ impl<'l> Lowering<'_, Local<'l>> {
         }
     }
 
-    /// A caller's query as a source.
+    /// A bound query as a source.
     pub(super) fn bound(&mut self, source: usize, alias: &str) -> Result<TableFactor, CompileError> {
         let binding = self.binding(source)?;
         let query = self.query(binding)?;
@@ -68,7 +68,7 @@ impl<'l> Lowering<'_, Local<'l>> {
         Ok(build::raw_table(&self.named(&format!("pb{binding}")), alias, &[]))
     }
 
-    /// The caller's queries that were read by name, as common table expressions of the query that is complete now.
+    /// The bound queries that were read by name since the last call, as common table expressions.
     pub(super) fn read_queries(&mut self) -> Result<Vec<Cte>, CompileError> {
         let mut ctes = Vec::new();
         for (binding, n_columns) in std::mem::take(&mut self.target.read) {
@@ -80,7 +80,7 @@ impl<'l> Lowering<'_, Local<'l>> {
         Ok(ctes)
     }
 
-    /// A column of a caller's query.
+    /// A column of a bound query.
     pub(super) fn bound_column(
         &self,
         source: usize,
@@ -93,7 +93,7 @@ impl<'l> Lowering<'_, Local<'l>> {
         }
     }
 
-    /// A column of the row that the caller's own query is at.
+    /// A column of the row that the caller's own query looks at.
     pub(super) fn row_column(&self, source: usize, column: usize) -> Result<Sql, CompileError> {
         match &self.query(self.binding(source)?)?.plain {
             Some(plain) => plain_column(plain, self.row_name(), column),
@@ -153,7 +153,8 @@ impl<'l> Lowering<'_, Local<'l>> {
         Ok(build::derived(build::query(build::select(false, items.collect(), from, Vec::new())), alias))
     }
 
-    /// Adds what makes the rows of the caller's queries facts: their conditions, and no NULL in them.
+    /// Adds the conditions under which rows of bound queries are facts: their own, and that no column is
+    /// NULL.
     pub(super) fn facts_only(&self, select: &Select, conditions: &mut Vec<Sql>) -> Result<(), CompileError> {
         for from in &select.from {
             let (FromKind::Source(source) | FromKind::Row(source)) = from.kind else { continue };
@@ -167,12 +168,12 @@ impl<'l> Lowering<'_, Local<'l>> {
                     ConditionPart::Column(column) => format!("{alias}.{column}"),
                 };
                 let condition = build::raw(&format!("({})", condition.iter().map(text).collect::<String>()));
-                // A row's condition stands outside of any query, where NULL is not the same as false.
+                // A condition on the caller's row stands outside of any query, where NULL differs from false.
                 conditions.push(if is_row { build::is_true(condition) } else { condition });
             }
             for column in 0..self.inputs.relation(source)?.columns().count() {
                 let expr = Expr::Column { alias: from.alias, column };
-                // The key is tested for all alternatives at once.
+                // The key is tested once for all alternatives.
                 let is_key = is_row && self.is_key(query, column);
                 if !is_key && (is_row || !is_compared(select, expr)) {
                     let name = if is_row {
@@ -194,7 +195,7 @@ fn plain_column(plain: &PlainQuery, table: &str, column: usize) -> Result<Sql, C
     Ok(build::raw(&format!("{table}.{name}")))
 }
 
-/// Whether a comparison of the select holds for no NULL in this column.
+/// Whether the select has a comparison that excludes NULL in this column.
 fn is_compared(select: &Select, column: Expr) -> bool {
     select.filter.iter().any(|condition| match condition {
         Condition::Compare { op: CompareOp::NotEqual, .. } | Condition::Any(_) | Condition::None(_) => false,

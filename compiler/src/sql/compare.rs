@@ -1,7 +1,7 @@
 //! Comparisons of values that are represented in different ways.
 //!
-//! A literal that is no value of a column's type can equal none of its values; that is decided here, and the
-//! statement never fails over it.
+//! A literal that is no value of a column's type equals none of its values. That is decided here, so the
+//! statement never fails because of it.
 
 use super::at::At;
 use super::build;
@@ -83,7 +83,7 @@ impl Lowering<'_, Local<'_>> {
         }
     }
 
-    /// `value IN (…)`, for a value of an SQL type: each literal in the way in which it fits the type.
+    /// `value IN (…)`, for a value of an SQL type: each literal as it fits the type.
     fn one_of_type(&self, value: Sql, ty: &SqlType, literals: &[ConstId]) -> Result<Sql, CompileError> {
         let (mut values, mut wide, mut texts, mut fits) = (Vec::new(), Vec::new(), Vec::new(), true);
         let mut exact = Vec::new();
@@ -98,15 +98,15 @@ impl Lowering<'_, Local<'_>> {
                 Fit::Never => fits = false,
             }
         }
-        // A bare number tells the column's family as well; a UUID in quotes takes any.
-        let is_told = ty.family != Family::Uuid && !(values.is_empty() && wide.is_empty());
+        // A bare number also fails in a column of another family; a UUID in quotes fits any.
+        let is_checked = ty.family != Family::Uuid && !(values.is_empty() && wide.is_empty());
         if let Some(first) = values.first_mut() {
             *first = self.typed(ty, first.clone());
         }
         let text = Representation::Native(ty.clone()).as_text(value.clone(), self.inputs.features);
         let mut any = Vec::new();
         if !exact.is_empty() {
-            // The index is for padded values, which ignore blanks, as a VARCHAR beside one would.
+            // The indexed comparison ignores blanks at the end; the one as text does not.
             let same = build::equals_one(text.clone(), exact);
             let indexed = build::equals_one(value.clone(), std::mem::take(&mut values));
             any.push(build::nested(build::all(vec![indexed, same])));
@@ -116,21 +116,21 @@ impl Lowering<'_, Local<'_>> {
                 any.push(build::equals_one(value, list));
             }
         }
-        if !fits && !is_told {
+        if !fits && !is_checked {
             any.extend(self.never(value, ty));
         }
         Ok(build::any(any))
     }
 
-    /// A text of a type with the type beside it: the bare text would take any other type of its column, and then equal
-    /// another id (`'05'` an integer `5`, `'HR'` a citext `hr`). In a list one is enough.
+    /// A text literal with its type: a bare one would take the type of its column, and could then equal
+    /// another id (`'05'` an integer `5`, `'HR'` a citext `hr`). One in a list is enough.
     fn typed(&self, ty: &SqlType, literal: Sql) -> Sql {
         let is_text = matches!(ty.family, Family::Text | Family::Padded);
         if is_text && self.inputs.features.strict_types { build::cast(literal, &ty.name) } else { literal }
     }
 
-    /// `(value = 0 AND FALSE)`: holds of no row, and is an error where the column is of another family, as what is no
-    /// literal of the declared one may well be a value of that.
+    /// `(value = 0 AND FALSE)`: true for no row, and an error if the column is of another family, in which
+    /// the literal might be a value.
     fn never(&self, value: Sql, ty: &SqlType) -> Option<Sql> {
         let some = match ty.family {
             Family::Integer | Family::Numeric => build::number(0),
@@ -170,10 +170,10 @@ impl Lowering<'_, Local<'_>> {
     }
 
     /// Whether literals may take their type from the column that they are compared with, so that an index
-    /// serves: what looks like a small number or a UUID is one wherever the column holds such, and what does
-    /// not is compared as text, since the database would refuse it. Numbers beside UUIDs are in no column but
-    /// one of text, and a String or Boolean may well be an enumeration. What is equal as a value of another
-    /// type, as `20240101` to a date, is not the same id: the text is compared beside.
+    /// serves. A small number or a UUID is a value of any column that holds such; anything else is compared
+    /// as text, since the database would refuse it. Only a text column holds both numbers and UUIDs, and a
+    /// String or Boolean may be an enumeration. A value of another type may equal the literal without being
+    /// the same id, as a date does `20240101`, so the text is compared as well.
     fn suffice_untyped(&self, ty: Option<TypeId>, literals: &[ConstId]) -> Result<bool, CompileError> {
         let (mut numbers, mut uuids) = (true, true);
         for literal in literals {

@@ -1,6 +1,6 @@
-//! Tables of a plan as common table expressions, fixpoints among them.
+//! Tables of a plan, fixpoints included, as common table expressions.
 //!
-//! In: a table. Out: one common table expression, or two where the fixpoint is over the whole state.
+//! In: a table. Out: one common table expression, or two for a fixpoint over the whole state.
 
 use super::at::{At, ITSELF, Itself};
 use super::build;
@@ -11,7 +11,7 @@ use crate::dialect::State;
 use crate::question::CompileError;
 use sqlparser::ast::{Cte, Expr as Sql, Query, SetExpr, TableFactor};
 
-/// More readings of a fixpoint's state than this in its steps, and they read the state itself.
+/// If a fixpoint's steps read its state more often than this, they read the state itself.
 const STATE_READINGS: usize = 8;
 
 impl<T> Lowering<'_, T>
@@ -126,7 +126,7 @@ where
         };
         let whole = self.named("w");
         let mut next_arms = vec![all(&whole)];
-        // A table made of the state joins faster; the state itself is not copied for each reading.
+        // A table made of the state joins faster, but the state itself is not copied for each reading.
         let n_readings: usize =
             step.iter().map(|select| select.from.iter().filter(|from| from.kind == ITSELF).count()).sum();
         let itself = if n_readings > STATE_READINGS { Itself::State } else { Itself::Named(&whole) };

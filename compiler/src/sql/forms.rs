@@ -1,16 +1,18 @@
 //! The forms of SQL that a caller gets: a decision, rows, or a filter.
 //!
-//! In: a folded plan. Out: one text. A statement stands for itself; a filter stands wherever the caller puts
-//! it, so each query inside it brings the tables that it reads, its names are none of the caller's, the
-//! caller's column stands outside of every query of ours, and it is never NULL.
+//! In: a folded plan. Out: one text. A decision and rows are whole statements. A filter is a condition that
+//! stands wherever the caller puts it: each query in it brings the tables that it reads, its names are none
+//! of the caller's, the caller's column stands outside of all its queries, and it is never NULL.
 
+use super::analysis::{Caller, GivenColumn};
 use super::at::At;
 use super::build;
-use super::local::{Caller, GivenColumn, Local};
+use super::local::Local;
 use super::lower::{Inputs, Lowering};
 use super::representation::Representation;
 use super::target::Target;
 use super::template::{Place, Template};
+use super::text;
 use crate::algebra::verify::Verifier;
 use crate::algebra::{Condition, Embedded, Plan, PlanAnswer, Select, Table};
 use crate::bindings::{Bindings, ColumnExpr, Name};
@@ -41,7 +43,7 @@ pub(crate) struct LocalStatement<'l> {
     pub(crate) embedded: &'l [Embedded],
     /// The literals that are values of the question.
     pub(crate) places: &'l [Place],
-    /// What our names begin with, see [`free_prefix`](super::caller::free_prefix).
+    /// What the names begin with that the compiler makes up, see [`free_prefix`](super::caller::free_prefix).
     pub(crate) prefix: &'l str,
 }
 
@@ -58,16 +60,16 @@ pub(crate) struct Filter {
     pub(crate) set: Vec<Select>,
     /// Every column passes, if one of these has a row.
     pub(crate) guards: Vec<Select>,
-    /// What must also hold, whichever row it is.
+    /// Conditions that must also hold, the same for every row.
     pub(crate) common: Vec<Condition>,
-    /// Whether each row is tested anyway, so that sets had better be hashed than looked up by an index.
+    /// Whether each row is tested anyway, so that hashing sets is better than looking them up by an index.
     pub(crate) hashes: bool,
     /// The name of the caller's row and its key, where `rows` may read the row's other columns.
     pub(crate) row: Option<(String, Name)>,
 }
 
 impl Filter {
-    /// The plan that decides of a row what the filter does; its literals ask nothing more.
+    /// The plan that decides the same for one row; a literal alone adds no condition.
     pub(crate) fn plan(&self, tables: &[Table]) -> Plan {
         let conditioned = self.conditioned.iter().map(|(_, select)| select);
         let all = conditioned.chain(&self.rows).chain(&self.set).chain(&self.guards);
@@ -84,8 +86,8 @@ pub(crate) fn column_text(column: &ColumnExpr) -> Sql {
 }
 
 impl LocalStatement<'_> {
-    /// How the caller's column represents the values of a type: what the bindings declare is true of a column, not of
-    /// what an expression makes of it.
+    /// How the caller's column represents the values of a type. What the bindings declare is true of a
+    /// column, not of another expression.
     pub(crate) fn represent_column(&self, column: &ColumnExpr, ty: &str) -> Representation {
         let declared = self.bindings.sql_types.get(ty).filter(|_| column.name.is_some());
         Representation::of(declared, self.program.type_id(ty))
@@ -100,8 +102,8 @@ impl LocalStatement<'_> {
         })
     }
 
-    /// `SELECT DISTINCT …`: for each name the column of the answer that it shows. Sorted if there is one only
-    /// and `sorted`, with `*` for any value.
+    /// `SELECT DISTINCT …`: `names` has the name of each column and the column of the answer that it shows.
+    /// If `sorted`, there is one, in order, with `*` for any value.
     pub(crate) fn rows(
         self,
         plan: &Plan,
@@ -196,8 +198,8 @@ impl LocalStatement<'_> {
         lowering.printed(&condition, limits::CURSORS_OF_CALLER)
     }
 
-    /// A condition over the caller's column that is decided row by row: the plan takes the value of `var` as given,
-    /// which the column represents like this.
+    /// A condition over the caller's column that is decided row by row: the plan takes the value of `var` as
+    /// given, which the column represents like this.
     pub(crate) fn row_test(
         self,
         plan: &Plan,
@@ -246,10 +248,10 @@ impl<'l> LocalStatement<'l> {
 }
 
 impl Lowering<'_, Local<'_>> {
-    /// The text of a statement or of a condition, see [`printed`](super::printed).
+    /// The text of a statement or of a condition, see [`printed`](super::text::printed).
     fn printed(&self, node: &impl std::fmt::Display, reserved: usize) -> Result<Template, CompileError> {
-        let text = super::printed(node, self.inputs.features, reserved, |_| None)?;
-        Ok(Template::of(&text, self.inputs.features.escapes))
+        let printed = text::printed(node, self.inputs.features, reserved, |_| None)?;
+        Ok(Template::of(&printed, self.inputs.features.escapes))
     }
 
     /// Conditions that mention no source.

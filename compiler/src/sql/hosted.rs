@@ -1,7 +1,7 @@
 //! Statements over stored relations, in which every value is text.
 //!
-//! In: a plan. Out: one query and the slots of its parameters in order, or literals where these would stand. A relation
-//! is a table of the store or comes with the request, as JSON.
+//! In: a plan. Out: one query, and the slots of its parameters in order; or a query with literals instead of
+//! parameters. A relation is a stored table, or comes with the request as JSON.
 
 use super::at::At;
 use super::build;
@@ -95,7 +95,8 @@ impl<'l> Lowering<'l, Hosted<'_>> {
             let most = i64::try_from(most).unwrap_or(i64::MAX);
             return Ok(build::limited(distinct, build::number(most)));
         }
-        // A select with DISTINCT may order only by what it selects, and a collation is an expression of its own.
+        // A select with DISTINCT may order only by what it selects, and a collation is an expression of its
+        // own.
         let outer = self.inputs.features.byte_order.is_some();
         let (query, table) = if outer {
             let projection =
@@ -148,7 +149,7 @@ impl Target for Lowering<'_, Hosted<'_>> {
         Ok(if self.inputs.features.compact_values { build::compact(text) } else { build::lit(text) })
     }
 
-    /// A parameter, or a literal.
+    /// A parameter, or a literal in its place.
     fn value(&mut self, slot: Slot) -> Result<Sql, CompileError> {
         Ok(match self.target.values {
             Values::Parameters => {

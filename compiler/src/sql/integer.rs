@@ -1,8 +1,8 @@
 //! Integers in an order comparison.
 //!
-//! The policy's integers are texts of one form each, `7` and never `07`. A column of the caller's may hold
-//! anything; what is no such text is no integer, so its row is no fact: its comparison is NULL, and the
-//! statement never fails over it. A column that is told to be an integer of at most 64 bits is compared as it is.
+//! A policy's integers are texts of one form each, `7` and never `07`. A caller's column may hold anything. A
+//! value of another form is no integer, and its row is no fact: its comparison is NULL, and the statement
+//! does not fail. A column that is declared as an integer of at most 64 bits is compared as it is.
 
 use super::at::At;
 use super::build;
@@ -58,7 +58,8 @@ impl Lowering<'_, Local<'_>> {
                 let length = build::call("length", vec![text.clone()]);
                 let is_short = build::binary(length, BinaryOperator::LtEq, build::number(MOST_BYTES));
                 let test = build::all(vec![build::similar(text.clone(), PATTERN), is_short]);
-                // Twenty bytes may still be too much for 64 bits. Only inside the first test does no cast fail.
+                // Twenty bytes may still be too much for 64 bits. Only inside the first test does no cast
+                // fail.
                 let number = build::cast(text, "NUMERIC");
                 let bound = |op, bound| build::binary(number.clone(), op, build::number(bound));
                 let is_in_range =

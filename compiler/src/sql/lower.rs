@@ -1,7 +1,7 @@
 //! A plan becomes SQL syntax for one dialect.
 //!
-//! In: what a plan consists of, and [where](At) each part stands. Out: nodes of sqlparser's tree. What differs between
-//! statements is asked of the [`Target`]. Afterwards nothing depends on the dialect any more.
+//! In: the parts of a plan, each with its [position](At). Out: nodes of sqlparser's tree, which no longer
+//! depend on the dialect. The [`Target`] decides what differs between kinds of statements.
 
 use super::at::{At, ITSELF, Itself};
 use super::build;
@@ -24,16 +24,16 @@ pub(super) struct Inputs<'l> {
     pub(super) program: &'l Program,
     /// What the plan's sources are.
     pub(super) catalog: &'l Catalog,
-    /// Literals that the policy does not have.
+    /// Literals of the catalog and the question, which the policy does not have.
     pub(super) constants: &'l IndexSet<Constant>,
     /// What the database can do.
     pub(super) features: &'static Features,
 }
 
-/// A statement in the making.
+/// Lowers the parts of a plan to one statement.
 pub(super) struct Lowering<'l, T> {
     pub(super) inputs: Inputs<'l>,
-    /// What is special about this kind of statement, and what it needs so far.
+    /// The kind of statement, and what it has needed so far.
     pub(super) target: T,
 }
 
@@ -102,7 +102,8 @@ where
         }
     }
 
-    /// All rows of the selects, in the columns `c0`, `c1`, …; with `star`, any value is the text `*`.
+    /// All rows of the selects, in the columns `c0`, `c1`, …; with `star`, an unconstrained value is the text
+    /// `*`.
     pub(super) fn arms(
         &mut self,
         at: At<'_>,
@@ -156,7 +157,8 @@ where
         }
     }
 
-    /// One select; its columns are called by `names` if there are any, and with `star` any value is the text `*`.
+    /// One select, with `names` for its columns if there are any; with `star`, an unconstrained value is the
+    /// text `*`.
     pub(super) fn select(
         &mut self,
         at: At<'_>,

@@ -1,7 +1,7 @@
-//! How values are represented in SQL, and what makes a column comparable as text.
+//! How values are represented in SQL, and how they become text.
 //!
-//! The store holds every id as text. A caller's database holds ids in columns of its own types: what the bindings
-//! declare for a type decides whether its values are compared natively, so that indexes serve, or as text.
+//! The store keeps every id as text. A caller's database keeps ids in columns of its own types: the type that
+//! the bindings declare decides whether values are compared natively, so that indexes serve, or as text.
 
 use super::build;
 use crate::bindings::{Family, SqlType};
@@ -12,11 +12,12 @@ use sqlparser::ast::Expr as Sql;
 /// How a value is represented.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Representation {
-    /// As text that this statement made.
+    /// As text that this statement makes.
     Text,
     /// As a value of this SQL type.
     Native(SqlType),
-    /// In a caller's column with values of this type, whose declared SQL type is compared as text.
+    /// In a caller's column with values of this type, whose SQL type is declared and must be compared as
+    /// text.
     Opaque(Option<TypeId>),
     /// In a caller's column with values of this type, whose SQL type is not declared.
     Undeclared(Option<TypeId>),
@@ -68,7 +69,7 @@ impl Representation {
         }
     }
 
-    /// A caller's column, made to equal only what has the same bytes.
+    /// A caller's column, compared by its bytes.
     pub(super) fn exact(&self, column: Sql, features: &Features) -> Sql {
         let is_text = match self {
             Self::Text | Self::Undeclared(_) | Self::Opaque(_) => true,

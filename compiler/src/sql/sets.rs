@@ -1,4 +1,5 @@
-//! Sets in a statement for a caller's database: `value IN (selects)`, and the tables that a set's query brings.
+//! Sets in a statement for a caller's database: `value IN (selects)`, and the tables that a set's query
+//! brings.
 
 use super::at::{At, Output, Scope};
 use super::build;
@@ -15,8 +16,8 @@ use indexmap::IndexSet;
 use sqlparser::ast::{Cte, Expr as Sql, Query};
 
 impl Lowering<'_, Local<'_>> {
-    /// `value IN (selects)`, for a value that is printed already. Selects whose values are represented in another
-    /// way than the value are compared as text.
+    /// `value IN (selects)`, for a value that is already SQL. It is compared as text with selects whose
+    /// values have another representation.
     pub(super) fn value_in_set(
         &mut self,
         at: At<'_>,
@@ -35,7 +36,7 @@ impl Lowering<'_, Local<'_>> {
         if !native.is_empty() {
             let indexed = self.in_arms(at, value.clone(), representation, &native)?;
             any.push(if representation.is_padded() {
-                // Padded values ignore blanks at the end, which a VARCHAR among those of the set may have.
+                // Padded values ignore blanks at the end, which a VARCHAR in the set may have.
                 let value = representation.as_text(value.clone(), features);
                 let exact = self.in_arms(at, value, &Representation::Text, &native)?;
                 build::nested(build::all(vec![indexed, exact]))
@@ -50,7 +51,7 @@ impl Lowering<'_, Local<'_>> {
         Ok(build::any(any))
     }
 
-    /// `value IN (selects)`, with the selects' values represented like this.
+    /// `value IN (selects)`, with the selects' values in the representation `wanted`.
     fn in_arms(
         &mut self,
         at: At<'_>,
@@ -73,8 +74,8 @@ impl Lowering<'_, Local<'_>> {
         Ok(if is_joined { build::is_true(build::nested(test)) } else { test })
     }
 
-    /// `(SELECT column FROM table WHERE key = …) IN (set)`, for a test of one row, found by its key, of which one
-    /// column is in a set that is the same for every row.
+    /// `(SELECT column FROM table WHERE key = …) IN (set)`, if the test is of one row that is found by its
+    /// key, and one of its columns is looked up in a set that is the same for every row.
     pub(super) fn looked_up(&mut self, at: At<'_>, select: &Select) -> Result<Option<Sql>, CompileError> {
         let [From { alias, kind: FromKind::Source(source) }] = select.from.as_slice() else {
             return Ok(None);
@@ -134,7 +135,8 @@ impl Lowering<'_, Local<'_>> {
         })
     }
 
-    /// The query that `print` makes of these selects, with the tables that it reads where it has to bring them.
+    /// The query that `print` makes of these selects; where queries bring their tables, with those that it
+    /// reads.
     pub(super) fn in_own_scope(
         &mut self,
         at: At<'_>,

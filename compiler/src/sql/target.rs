@@ -1,7 +1,8 @@
 //! What differs between a statement for the store and one for a caller's database.
 //!
-//! Both are printed by one [`Lowering`](super::lower::Lowering), which asks its target where they part: how a value is
-//! written, how two are compared, what a source is read as. `hosted` and `local` are the two targets.
+//! Both are made by one [`Lowering`](super::lower::Lowering), which asks its target where they differ: how a
+//! value is written, how two values are compared, how a source is read. `hosted` and `local` are the two
+//! targets.
 
 use super::at::At;
 use crate::algebra::{Expr, FromKind, Select};
@@ -11,7 +12,7 @@ use sqlparser::ast::{Expr as Sql, Query, TableFactor};
 
 /// What differs between statements.
 pub(super) trait Target {
-    /// A name that this compiler gives to something in the statement.
+    /// How a name that the compiler makes up is written.
     fn named(&self, name: &str) -> String;
 
     /// A literal as text.
@@ -20,7 +21,7 @@ pub(super) trait Target {
     /// The value of a slot.
     fn value(&mut self, slot: Slot) -> Result<Sql, CompileError>;
 
-    /// A value as the select's column of this number must come out.
+    /// A value in the representation that the select's column of this number must have.
     fn output(&mut self, at: At<'_>, column: usize, value: Expr) -> Result<Sql, CompileError>;
 
     /// `left op right`
@@ -33,16 +34,17 @@ pub(super) trait Target {
     /// `value IN (selects)`
     fn in_selects(&mut self, at: At<'_>, value: Expr, selects: &[Select]) -> Result<Sql, CompileError>;
 
-    /// What is read as a source that is no table of the plan.
+    /// A source that is not a table of the plan, as it stands in a `FROM`.
     fn source(&mut self, kind: FromKind, alias: &str) -> Result<TableFactor, CompileError>;
 
     /// A column of such a source.
     fn source_column(&self, kind: FromKind, alias: &str, column: usize) -> Result<Sql, CompileError>;
 
-    /// Adds what makes a row of the select's sources a fact.
+    /// Adds the conditions under which rows of the select's sources are facts.
     fn row_conditions(&self, select: &Select, conditions: &mut Vec<Sql>) -> Result<(), CompileError>;
 
-    /// Whether a select that reads something has a row; `several` if it is one of several alternatives.
+    /// A test of whether a select that reads something has a row; `several` if it is one of several
+    /// alternatives.
     fn has_row(&mut self, at: At<'_>, select: &Select, several: bool) -> Result<Sql, CompileError>;
 
     /// The query of a test of whether a select has a row.

@@ -1,8 +1,8 @@
 //! SQL with places for the values of a question.
 //!
-//! In: a statement as `layout` prints it, with a mark where the literal of a value goes. Out: a [`Template`], which
-//! gives the text of every question of the same shape. A mark begins and ends with NUL, which no text of a caller
-//! holds: our literals escape it, and queries, columns and names with it are refused.
+//! In: the text of a statement, with a mark where the literal of a value goes. Out: a [`Template`], which
+//! makes the text of every question that differs in these values alone. A mark begins and ends with NUL,
+//! which is nowhere else in the text: literals escape it, and queries, columns and names with it are refused.
 
 use super::build;
 use crate::dialect::Escapes;
@@ -13,7 +13,7 @@ use sqlparser::ast::Expr as Sql;
 /// What stands before and behind a mark.
 const MARK: char = '\0';
 
-/// A literal that is a value of the question: which variable's.
+/// A literal that is a value of the question, and the variable that has this value.
 pub(crate) type Place = (ConstId, usize);
 
 /// A statement in which only the question's values are left open.

@@ -1,4 +1,4 @@
-//! Values: columns by their names, literals, and what comes as a parameter.
+//! Values: columns by their names, literals, and parameters.
 
 use super::at::{At, ITSELF, Itself};
 use super::build;

@@ -1,8 +1,8 @@
 //! The only constructors of SQL syntax nodes.
 //!
-//! sqlparser's nodes are public structs that grow with each release, and its printer guesses whether a
-//! text is escaped already. So a node is made here alone: expressions in this file, what they read in `query`,
-//! and text that came from outside in `quoted`.
+//! sqlparser's nodes are public structs that grow with each release, and its printer guesses whether a text
+//! is escaped already. So a node is made here alone: expressions in this file, what they read in `query`, and
+//! text that came from outside in `quoted`.
 
 mod query;
 mod quoted;
@@ -74,7 +74,7 @@ pub(super) fn placeholder(text: String) -> Expr {
     Expr::Value(Value::Placeholder(text).into())
 }
 
-/// `table.column`; both are names of ours or went through [`ident`].
+/// `table.column`; the compiler made both names up, or they went through [`ident`].
 pub(super) fn column(table: &str, column: Ident) -> Expr {
     Expr::CompoundIdentifier(vec![Ident::new(table), column])
 }

@@ -1,9 +1,12 @@
 //! Printed SQL as words, quoted texts and signs.
 //!
-//! The one tokenizer of the text that we print: the size estimate and the layout read its tokens. In that text a caller's
-//! queries stand as `bindings` prints them, with one space where there was white space. The lexer of `bindings` is
-//! another matter: it reads what strangers wrote, knows how each database reads it, and refuses what is doubtful.
-//! Here every text has tokens, and nothing is refused.
+//! This is the only tokenizer of text that the compiler prints; the size estimate and the layout share its
+//! tokens. A caller's queries appear in that text as `bindings` prints them: without comments, a single space
+//! for white space, and quotes inside quotes doubled.
+//!
+//! The lexer of `bindings` has another purpose. It reads SQL from outside under each database's own rules and
+//! refuses anything doubtful, including constructs that the compiler itself prints: parameters, and the marks
+//! of a template.
 
 /// A token, and where it stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,13 +20,14 @@ pub(super) struct Token<'t> {
 }
 
 impl Token<'_> {
-    /// Whether it is a part of what it touches, as a word before a dot; not so quotes, parentheses and commas.
+    /// Whether it joins with a token that it touches, as a word does with a dot. Quoted texts, parentheses
+    /// and commas stand alone.
     fn is_loose(&self) -> bool {
         !self.text.starts_with(['(', ')', ',', '\'', '"', '`'])
     }
 }
 
-/// The tokens of a text: words and numbers, quoted texts, and every other sign by itself.
+/// The tokens of a text: words and numbers, quoted texts, and every other character by itself.
 pub(super) fn tokens(sql: &str) -> Vec<Token<'_>> {
     let is_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '$');
     let mut tokens = Vec::new();
@@ -44,15 +48,16 @@ pub(super) fn tokens(sql: &str) -> Vec<Token<'_>> {
     tokens
 }
 
-/// The same tokens with those joined that touch: `t1.c0` and `>=` are one each. `sql` is the text that they are of.
+/// The tokens of `sql` with those joined that touch: `t1.c0` and `>=` are one token each.
 pub(super) fn joined<'t>(sql: &'t str, tokens: &[Token<'t>]) -> Vec<Token<'t>> {
     let mut joined: Vec<Token<'t>> = Vec::new();
     for token in tokens {
-        match joined.last_mut().filter(|last| last.is_loose() && token.is_loose() && !token.spaced) {
-            Some(last) => {
-                last.text = sql.get(last.start..token.start + token.text.len()).unwrap_or(last.text)
+        match joined.last_mut() {
+            Some(last) if last.is_loose() && token.is_loose() && !token.spaced => {
+                let end = token.start + token.text.len();
+                last.text = sql.get(last.start..end).unwrap_or(last.text);
             }
-            None => joined.push(*token),
+            Some(_) | None => joined.push(*token),
         }
     }
     joined

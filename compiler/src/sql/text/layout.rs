@@ -1,9 +1,8 @@
 //! Lays a statement out for reading: one clause a line, one indent a nested query.
 //!
-//! In: the text that sqlparser prints on one line. Out: the same tokens with other white space, and a
-//! comment before each common table expression where asked for. Quoted texts are copied as they are: a
-//! quote inside is doubled, and in no dialect does our text escape a quote in another way. The text parses
-//! back to the same syntax tree, which the tests assert for every snapshot.
+//! In: the text that sqlparser prints on one line, and its tokens. Out: the same tokens with other white
+//! space, and a comment before each common table expression that has one. Quoted texts are copied unchanged.
+//! The result parses to the same syntax tree as the input, which the tests assert for every snapshot.
 
 use super::tokens::{Token, joined};
 
@@ -21,7 +20,7 @@ enum Paren {
     Inline,
 }
 
-/// A layout in the making.
+/// The layout so far.
 struct Layout {
     out: String,
     /// The indent of the current line.
@@ -33,7 +32,8 @@ struct Layout {
     cases: Vec<usize>,
 }
 
-/// Lays out a statement with these tokens; `comment` gives the comment of a common table expression by its name.
+/// Lays out a statement; `tokens` are its tokens, and `comment` returns the comment of a common table
+/// expression by its name.
 pub(super) fn layout(text: &str, tokens: &[Token<'_>], comment: impl Fn(&str) -> Option<String>) -> String {
     let tokens = joined(text, tokens);
     let out = String::with_capacity(text.len() * 5 / 4);
