@@ -52,8 +52,8 @@ pub(crate) struct Features {
     pub(crate) boolean_is_number: bool,
     /// A literal takes the type of the column that it is compared with.
     pub(crate) literals_are_untyped: bool,
-    /// `x = ANY(ARRAY(query))` runs the query once and looks each element up by the index on `x`; `x IN
-    /// (query)` may scan instead.
+    /// `x = ANY(ARRAY(query))` runs the query once and looks each element up by the index on `x`, where
+    /// `x IN (query)` may scan.
     pub(crate) arrays_are_looked_up: bool,
     /// `x IN (query)` that is a condition by itself is turned into a join, and the query is then sorted or
     /// hashed for each row of the select around it. `(x IN (query)) IS TRUE` stays a test.

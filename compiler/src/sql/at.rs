@@ -46,6 +46,8 @@ pub(super) enum Output<'p> {
 /// How a fixpoint's step reads the table that it extends.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Itself<'p> {
+    /// Not at all: this is no fixpoint.
+    Absent,
     /// By a name.
     Named(&'p str),
     /// As the tuples of the state, unpacked where they are read.
@@ -63,7 +65,7 @@ impl<'p> At<'p> {
             scope: Scope::default(),
             depth: 0,
             output: Output::Values(&Representation::Text),
-            itself: Itself::Named(""),
+            itself: Itself::Absent,
             brings_tables: false,
             hashes_sets: false,
         }

@@ -9,7 +9,7 @@ use super::target::Target;
 use crate::algebra::{Select, Table, TableBody};
 use crate::dialect::State;
 use crate::question::CompileError;
-use sqlparser::ast::{Cte, Expr as Sql, Query, SetExpr, TableFactor};
+use sqlparser::ast::{Cte, Expr as Sql, Query, SetExpr, TableFactor, TableWithJoins};
 
 /// If a fixpoint's steps read its state more often than this, they read the state itself.
 const STATE_READINGS: usize = 8;
@@ -134,40 +134,40 @@ where
             next_arms.push(self.select(At { itself, ..at }, select, None, false)?);
         }
         let next = build::union(next_arms, false).unwrap_or_else(|| self.no_rows(table.n_columns));
-        let from_state = build::joined(vec![build::table(build::ident(&state), "st")]);
+        let from_state = || build::joined(vec![build::table(build::ident(&state), "st")]);
         let current = self.unpack(build::column("st", build::ident("s")), &names);
         let inner = build::cte(&whole, &columns, build::query(current), true);
         let first = self.pack(build::query(start), &names, Vec::new());
         let again = self.pack(build::query(next), &names, vec![inner]);
         let first = build::select(false, vec![build::item(first, None)], Vec::new(), Vec::new());
-        let again = build::select(false, vec![build::item(again, None)], from_state.clone(), Vec::new());
+        let again = build::select(false, vec![build::item(again, None)], from_state(), Vec::new());
         let Some(body) = build::union(vec![first, again], false) else {
             return Err(CompileError::Bug("a fixpoint without arms".into()));
         };
-        let size = match self.inputs.features.state {
-            State::Json => "json_array_length",
-            State::JsonbArray => "cardinality",
-        };
-        let largest = build::select(
-            false,
-            vec![build::item(build::column("st", build::ident("s")), None)],
-            from_state,
-            Vec::new(),
-        );
-        let by_size = vec![(build::call(size, vec![build::column("st", build::ident("s"))]), true)];
-        let largest = build::limited(build::ordered(build::query(largest), by_size), build::number(1));
-        let result = self.unpack(build::scalar(largest), &names);
+        let result = self.unpack(self.largest(from_state()), &names);
         Ok(vec![
             build::cte(&state, &["s"], build::query(body), false),
             build::cte(&table.name, &columns, build::query(result), true),
         ])
     }
 
+    /// The largest of the states that `st` reads.
+    fn largest(&self, from_states: Vec<TableWithJoins>) -> Sql {
+        let state = || build::column("st", build::ident("s"));
+        let size = match self.inputs.features.state {
+            State::Json => "json_array_length",
+            State::JsonbArray => "cardinality",
+        };
+        let states = build::select(false, vec![build::item(state(), None)], from_states, Vec::new());
+        let by_size = vec![(build::call(size, vec![state()]), true)];
+        build::scalar(build::limited(build::ordered(build::query(states), by_size), build::number(1)))
+    }
+
     /// The rows of a query as one value, sorted.
     fn pack(&self, rows: Query, names: &[String], with: Vec<Cte>) -> Sql {
         let x = self.named("x");
         let columns = || names.iter().map(|name| build::column(&x, build::ident(name))).collect::<Vec<_>>();
-        // The column names come from a table of our own: the arms' names are the first arm's.
+        // The column names come from a table that is made for them, since a union has those of its first arm.
         let named: Vec<&str> = names.iter().map(String::as_str).collect();
         let from = build::joined(vec![build::table(build::ident(&x), &x)]);
         let mut ctes = with;

@@ -212,13 +212,13 @@ struct Reader<'t> {
 }
 
 impl<'t> Reader<'t> {
+    /// Reads a word that stands between these two.
     fn word(&mut self, word: &'t str, before: &str, after: &str) {
         let Some(level) = self.levels.last_mut() else { return };
-        // Behind a dot or an `AS` that defines no table even a keyword is a name.
+        // After a dot or an `AS` that defines no table, even a keyword is a name.
         let is_name = level.with == With::Over && (before == "." || before.eq_ignore_ascii_case("AS"));
         let is = |keyword: &str| !is_name && word.eq_ignore_ascii_case(keyword);
-        let is_any = |keywords: &[&str]| keywords.iter().any(|keyword| is(keyword));
-        let begins_query = is_any(&["SELECT", "VALUES", "WITH"]);
+        let begins_query = ["SELECT", "VALUES", "WITH"].into_iter().any(is);
         // What stands between a source's parentheses is a query or a join.
         if before == "(" && level.opened == Opened::Source && !begins_query {
             (level.in_from, level.wants_source) = (true, true);
@@ -255,7 +255,16 @@ impl<'t> Reader<'t> {
             if !level.wants_source {
                 self.source(unquoted(word), before == ".");
             }
-        } else if begins_query {
+        } else {
+            self.keyword(is, before);
+        }
+    }
+
+    /// Reads a word that may be a keyword: `is` says which.
+    fn keyword(&mut self, is: impl Fn(&str) -> bool, before: &str) {
+        let Some(level) = self.levels.last_mut() else { return };
+        let is_any = |keywords: &[&str]| keywords.iter().any(|keyword| is(keyword));
+        if is_any(&["SELECT", "VALUES", "WITH"]) {
             level.with = if is("WITH") { With::Name } else { With::Over };
             level.in_from = false;
             level.n_rows = usize::from(is("VALUES"));
