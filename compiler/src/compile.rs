@@ -15,7 +15,7 @@ use crate::question::{CompileError, Question, Shape, Statement};
 use crate::rewrite::{self, Context, Form, Pass};
 use crate::specialise;
 use crate::sql;
-use crate::sql::lower::Values;
+use crate::sql::hosted::Values;
 
 /// Where a statement runs, and how its values get there.
 pub(crate) struct Target<'t> {
@@ -43,7 +43,7 @@ impl<'t> Target<'t> {
 /// [`CompileError::Refused`] if the answer cannot be enumerated or expressed.
 pub(crate) fn statement(request: &Request<'_>, target: &Target<'_>) -> Result<Statement, CompileError> {
     let forms = forms(request, &mut |_, _| {})?;
-    let candidates = Candidates::new(*request, &forms, Ends::Asked, target.features.expands_tables);
+    let candidates = Candidates::new(*request, &forms, Ends::Asked, target.features.limits.cursors.is_some());
     first_fit(candidates, |Candidate { planned, .. }| finish(request, target, planned, &mut |_, _| {}))
 }
 
@@ -145,7 +145,7 @@ pub(crate) fn explain(
     let forms = rewrite::forms(specialised, &Context { program, catalog }, &mut |pass, form| {
         passes.push((pass, form.clone()));
     });
-    let candidates = Candidates::new(request, &forms, Ends::Asked, target.features.expands_tables);
+    let candidates = Candidates::new(request, &forms, Ends::Asked, target.features.limits.cursors.is_some());
     let mut planned_as = 0;
     let mut planned_stages = Vec::new();
     let statement = first_fit(candidates, |Candidate { form, planned, .. }| {

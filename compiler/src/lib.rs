@@ -40,8 +40,8 @@ use ir::Program;
 use plan::Request;
 use question::{CompileError, Domain, Question, Shape, Slot, Statement};
 use source::SourceMap;
-pub use sql::expansion::{StatementSize, statement_size};
-use sql::lower::{Literal, Values};
+use sql::hosted::{Literal, Values};
+pub use sql::text::expansion::{StatementSize, statement_size};
 
 /// A policy that was read: the program if it has no error, and every finding, sorted by position.
 #[derive(Debug)]

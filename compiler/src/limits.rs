@@ -26,19 +26,20 @@ pub const PARAMETERS: usize = 32;
 /// Rule copies that specialising one question may make. The largest real policies need a few thousand.
 pub const SPECIALISATION_STEPS: usize = 200_000;
 
-/// Selects into which one body may be split. SQLite takes 500 in one union.
+/// Selects into which one body may be split. Every database accepts that many in one union.
 pub const SELECTS: usize = 256;
 
 /// Branches, planned in all. Beyond a quarter of it, what several branches need becomes a shared table.
 pub const BRANCHES: usize = 4_000;
 
-/// Branches inside each other. SQLite parses 29 nested `EXISTS`; a deeper test becomes a table.
+/// Branches inside each other; a deeper test becomes a table. Every database accepts twice as many.
 pub const NESTED_BRANCHES: usize = 10;
 
 /// Bodies that are planned inside each other: the planner recurses, and a thread has 2 MB of stack.
 pub const DEPTH: usize = 64;
 
-/// Common table expressions of one statement. SQLite takes 499.
+/// Common table expressions of one statement. Every database accepts that many, but the time in which
+/// PostgreSQL plans a chain of them grows with the cube of their number: 3 s for this many.
 pub const TABLES: usize = 400;
 
 /// Conditions of one rule. The checks of what binds a variable grow with their square.
@@ -69,18 +70,12 @@ pub const TABLE_READINGS: usize = 960;
 /// Values of stored facts in a text that are few: whether another plan needs fewer is not asked.
 pub const FEW_VALUES: usize = 16;
 
-/// Cursors of one statement when its last common table expression is expanded. SQLite refuses a thousand.
-pub const CURSORS: usize = 999;
+/// Cursors that a filter leaves to the caller's statement around it, in a database that has a bound on them.
+pub const CURSORS_OF_CALLER: usize = 39;
 
-/// Cursors of a condition. The rest is for the sources of the caller's statement around it.
-pub const FILTER_CURSORS: usize = 960;
-
-/// Bytes of a hosted statement. SQLite takes a million as it is usually built, and a longer text is longer
-/// in planning than any check may take.
+/// Bytes of a statement. SQLite takes a million as it is usually built, and any database takes longer to read
+/// such a text than a check may take.
 pub const STATEMENT_BYTES: usize = 1_000_000;
-
-/// Selects of one union. SQLite refuses more.
-pub const ARMS: usize = 500;
 
 /// Relations found in all that another one includes. Real policies stay below a few hundred; what is not
 /// found is called instead of unfolded.

@@ -17,7 +17,7 @@ const COMPILER: &[(&str, &[&str])] = &[
     ("primitive", &[]),
     ("builtin", &[]),
     ("compact", &["primitive"]),
-    ("dialect", &[]),
+    ("dialect", &["limits"]),
     ("id_vec", &[]),
     ("ordered", &[]),
     ("diagnostic", &["limits", "source"]),

@@ -1,18 +1,18 @@
 //! How each database reads the characters and words of a statement, as data rows.
 //!
-//! What is printed by us needs none of this. It is for the readers of SQL that came from outside, the bound
-//! queries and column expressions of `bindings`: they must see the text as the database will. Facts are from
-//! `scan.l` and `kwlist.h` of PostgreSQL, and from `tokenize.c` and the keyword list of SQLite.
+//! Printing needs none of this. It is for reading SQL from outside, the bound queries and column expressions
+//! of `bindings`, in the same way as the database does. The facts are from `scan.l` and `kwlist.h` of
+//! PostgreSQL, and from `tokenize.c` and the keyword list of SQLite.
 
 /// How a database reads the characters and words of a statement.
 #[derive(Clone, Copy, Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "a row of facts that have nothing to do with each other")]
+#[expect(clippy::struct_excessive_bools, reason = "a row of independent facts")]
 pub(crate) struct Lexis {
     /// A comment within a comment needs its own end.
     pub(crate) nested_comments: bool,
     /// A lone carriage return ends a line, and so a comment that began with `--`.
     pub(crate) carriage_return_ends_line: bool,
-    /// `E'…'`, `U&'…'`, `B'…'` and `$$…$$` are literals, and texts on lines below each other are one.
+    /// `E'…'`, `U&'…'`, `B'…'` and `$$…$$` are literals, and texts on successive lines are joined.
     pub(crate) escaped_texts: bool,
     /// `value::type` is a cast.
     pub(crate) double_colon_casts: bool,
@@ -24,11 +24,12 @@ pub(crate) struct Lexis {
     pub(crate) operators: &'static [&'static str],
     /// The words that name a column or a table only in quotes.
     pub(crate) reserved: &'static [&'static str],
-    /// Quoted names are told apart by case, and plain ones stand for lower case; otherwise case means nothing.
+    /// Quoted names that differ in case are different, and plain ones are lower case; otherwise case means
+    /// nothing.
     pub(crate) quotes_keep_case: bool,
-    /// A name in double quotes that is no column's is taken for a text.
+    /// A name in double quotes that is not a column is read as text.
     pub(crate) unknown_names_are_texts: bool,
-    /// The bytes of a name beyond which it is cut without an error.
+    /// The bytes after which a name is cut off without an error.
     pub(crate) name_bytes: Option<usize>,
     /// What the name of a column's type says about its values.
     pub(crate) types: TypeNames,

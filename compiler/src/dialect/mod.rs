@@ -1,11 +1,12 @@
 //! The databases that statements are printed for, as data rows.
 //!
-//! Code asks for a feature, never for a database by name. The facts behind each row were measured on the
-//! engines; what cannot be expressed on one of them is refused before it is printed.
+//! Code asks for a feature, never for a database by name. The facts in each row were measured on the engines.
+//! What one of them cannot express is refused before it is printed.
 
 pub(crate) mod lexis;
 pub(crate) mod quote;
 
+use crate::limits;
 use lexis::Lexis;
 use std::str::FromStr;
 
@@ -31,49 +32,74 @@ pub(crate) const STORE: Features = Features { compact_values: true, ..SQLITE };
 pub(crate) struct Features {
     /// How parameters are written.
     pub(crate) placeholder: Placeholder,
-    /// Several recursive arms may follow each other; otherwise they stand together over an inner table.
+    /// A recursion may have several recursive arms; otherwise they are one arm that names the table once.
     pub(crate) flat_recursive_arms: bool,
-    /// Values without a column need a cast where a column of text is expected.
+    /// Values that come from no column need a cast where text is expected.
     pub(crate) casts_values: bool,
     /// How the whole state of a fixpoint is kept in one row.
     pub(crate) state: State,
     /// How rows are read from a JSON parameter.
     pub(crate) json_rows: JsonRows,
-    /// A common table expression is expanded wherever it is read, and the sources of all readings are bounded.
-    pub(crate) expands_tables: bool,
-    /// Alternatives inside a test are planned twice each, once to be hashed, unless a fence stands around them:
-    /// tests in tests in tests cost two to the power of their depth.
+    /// A test inside a test is planned twice, once to be hashed, unless a fence stands around it. So the time
+    /// to plan doubles with each level.
     pub(crate) fences_alternatives: bool,
-    /// How a literal spells what a driver could take for a parameter.
+    /// How a literal spells characters that a driver could take for a parameter.
     pub(crate) escapes: Escapes,
-    /// The arms of a union must agree in their columns' types, and a comparison of two types that do not compare
-    /// is an error before any row is read.
+    /// The arms of a union must agree in the types of their columns, and comparing two types that do not
+    /// compare is an error before any row is read.
     pub(crate) strict_types: bool,
     /// A truth value is a number, 0 or 1.
     pub(crate) boolean_is_number: bool,
-    /// A literal takes the type of the column that it is compared with, whatever that is.
+    /// A literal takes the type of the column that it is compared with.
     pub(crate) literals_are_untyped: bool,
-    /// A set is looked up fastest as an array that is made once, `x = ANY(ARRAY(…))`.
-    pub(crate) sets_are_arrays: bool,
+    /// `x = ANY(ARRAY(query))` runs the query once and looks each element up by the index on `x`, where
+    /// `x IN (query)` may scan.
+    pub(crate) arrays_are_looked_up: bool,
+    /// `x IN (query)` that is a condition by itself is turned into a join, and the query is then sorted or
+    /// hashed for each row of the select around it. `(x IN (query)) IS TRUE` stays a test.
+    pub(crate) joins_sets: bool,
+    /// A recursive table is taken for ten times the rows that it starts from, and whole tables are scanned to
+    /// be joined with it. A set made of it is taken for small.
+    pub(crate) overestimates_recursion: bool,
+    /// Each query inside another is planned by itself, and a join in every order of its sources, so planning
+    /// a short check takes longer than running it.
+    pub(crate) tries_join_orders: bool,
+    /// The cost of a set inside a test is counted for every row that is tested, although the set is made
+    /// once; and a statement that looks costly is compiled to machine code before it runs.
+    pub(crate) counts_sets_per_row: bool,
     /// A derived table may name its columns, `(…) AS t (a, b)`.
     pub(crate) derived_columns: bool,
     /// The collation that orders text by its bytes, where that is not the default.
     pub(crate) byte_order: Option<&'static str>,
-    /// The collation that compares text by its bytes, where a column's own may find other texts equal, and an
-    /// index of such a column that has no other still serves.
+    /// The collation that compares text by its bytes, where a column's own may treat different texts as
+    /// equal. The index of a column without a collation of its own still serves.
     pub(crate) byte_equality: Option<&'static str>,
     /// Values are held in their compact form, not as the texts that they are.
     pub(crate) compact_values: bool,
-    /// How a text is told that is an integer.
+    /// How texts that are integers are recognised.
     pub(crate) integer_test: IntegerTest,
     /// The type of 64-bit integers.
     pub(crate) integer: &'static str,
-    /// The most sources of one select.
-    pub(crate) joined_tables: usize,
-    /// The most selects in one union.
-    pub(crate) union_arms: usize,
-    /// How it reads what was written by others.
+    /// How much one statement may hold.
+    pub(crate) limits: Limits,
+    /// How it reads SQL from outside.
     pub(crate) lexis: Lexis,
+}
+
+/// How much one statement may hold. The compiler's own bounds, which are lower, are in `crate::limits`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    /// Sources of one select.
+    pub(crate) joined_tables: usize,
+    /// Selects of one union.
+    pub(crate) union_arms: usize,
+    /// Common table expressions of one `WITH`; `None` if there is no bound.
+    pub(crate) tables: Option<usize>,
+    /// `EXISTS` inside each other; `None` if there is no bound below that of the brackets.
+    pub(crate) nested_tests: Option<usize>,
+    /// Cursors, in a database that puts the query of a common table expression in place of each of its
+    /// readings; `None` in one that does not. How many there will be is seen only in the printed text.
+    pub(crate) cursors: Option<usize>,
 }
 
 /// How parameters are written.
@@ -94,16 +120,16 @@ pub(crate) enum State {
     JsonbArray,
 }
 
-/// How a text is told that is an integer in its canonical form; nothing else may be cast to one.
+/// How texts that are integers in canonical form are recognised; nothing else may be cast to an integer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum IntegerTest {
-    /// A cast never fails, and there and back makes the same text only of such.
+    /// A cast never fails, and casting to an integer and back returns the same text only for integers.
     RoundTrip,
     /// By `SIMILAR TO`, before a cast that fails on anything else.
     Pattern,
 }
 
-/// How a literal spells a character that is best not in it.
+/// How a literal spells a character that must not stand in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Escapes {
     /// `E'\x3a'`
@@ -127,21 +153,30 @@ const SQLITE: Features = Features {
     casts_values: false,
     state: State::Json,
     json_rows: JsonRows::JsonEach,
-    expands_tables: true,
     fences_alternatives: false,
     escapes: Escapes::Char,
     strict_types: false,
     boolean_is_number: true,
     literals_are_untyped: false,
-    sets_are_arrays: false,
+    arrays_are_looked_up: false,
+    joins_sets: false,
+    overestimates_recursion: false,
+    tries_join_orders: false,
+    counts_sets_per_row: false,
     derived_columns: false,
     byte_order: None,
     byte_equality: Some("BINARY"),
     compact_values: false,
     integer_test: IntegerTest::RoundTrip,
     integer: "INTEGER",
-    joined_tables: 64,
-    union_arms: 500,
+    limits: Limits {
+        joined_tables: 64,
+        union_arms: 500,
+        tables: Some(499),
+        nested_tests: Some(29),
+        // It refuses a thousand.
+        cursors: Some(999),
+    },
     lexis: lexis::SQLITE,
 };
 
@@ -151,30 +186,57 @@ const POSTGRESQL: Features = Features {
     casts_values: true,
     state: State::JsonbArray,
     json_rows: JsonRows::JsonbArrayElements,
-    expands_tables: false,
     fences_alternatives: true,
     escapes: Escapes::EscapeStrings,
     strict_types: true,
     boolean_is_number: false,
     literals_are_untyped: true,
-    sets_are_arrays: true,
+    arrays_are_looked_up: true,
+    joins_sets: true,
+    overestimates_recursion: true,
+    tries_join_orders: true,
+    counts_sets_per_row: true,
     derived_columns: true,
     byte_order: Some("C"),
     byte_equality: None,
     compact_values: false,
     integer_test: IntegerTest::Pattern,
     integer: "BIGINT",
-    joined_tables: 100,
-    union_arms: 1_000,
+    limits: Limits {
+        joined_tables: 100,
+        // It has no bound of its own, but recurses on each select of a union.
+        union_arms: 1_000,
+        tables: None,
+        nested_tests: None,
+        cursors: None,
+    },
     lexis: lexis::POSTGRESQL,
 };
+
+impl Features {
+    /// Whether the database takes every plan that is within our own bounds.
+    const fn takes_every_plan(&self) -> bool {
+        let Limits { union_arms, tables, nested_tests, .. } = self.limits;
+        let takes_tables = match tables {
+            Some(most) => limits::TABLES <= most,
+            None => true,
+        };
+        let takes_tests = match nested_tests {
+            Some(most) => 2 * limits::NESTED_BRANCHES <= most,
+            None => true,
+        };
+        limits::SELECTS <= union_arms && takes_tables && takes_tests
+    }
+}
+
+const _: () = assert!(SQLITE.takes_every_plan() && POSTGRESQL.takes_every_plan());
 
 impl Dialect {
     /// Every dialect, in the order in which messages list them.
     pub const ALL: [Self; 2] = [Self::Postgresql, Self::Sqlite];
 
     /// The dialect's row.
-    pub(crate) fn features(self) -> &'static Features {
+    pub(crate) const fn features(self) -> &'static Features {
         match self {
             Self::Sqlite => &SQLITE,
             Self::Postgresql => &POSTGRESQL,
@@ -191,7 +253,7 @@ impl std::fmt::Display for Dialect {
     }
 }
 
-/// A name that is no dialect's.
+/// A name that no dialect has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownDialect {
     name: String,

@@ -1,21 +1,19 @@
-//! Quotes around text and names that are printed as they stand.
+//! Quotes around texts and names in SQL that is put together from a caller's tokens.
 //!
-//! For SQL that is put together from the tokens of a caller's; what is ours goes through the nodes of
-//! `sql::build`, which print the same.
-//!
-//! A driver looks for the places of parameters in the whole text, some of them within quotes too. So what reaches a caller
-//! has none of their signs there: they are spelled by escapes.
+//! What the compiler makes itself goes through the nodes of `sql::build`, which print the same. A driver
+//! looks for parameters in the whole text, some even within quotes. So literals and names spell the
+//! characters that introduce one as escapes.
 
 use super::Escapes;
 use std::fmt::Write;
 
-/// Whether a character is best not in a literal or a name: to some driver it begins the place of a parameter (`$1`, `?`, `:x`,
-/// `%s`), or it is an escape to some reader.
+/// Whether a character must not stand in a literal or a name: some driver reads it as the start of a
+/// parameter (`$1`, `?`, `:x`, `%s`), or some reader as an escape.
 pub(crate) fn is_risky(c: char) -> bool {
     matches!(c, '$' | '?' | ':' | '%' | '\\' | '@' | '{') || c.is_control()
 }
 
-/// A text as a printed literal that no driver takes for more.
+/// A text as a printed literal that no driver misreads.
 pub(crate) fn plain_literal(text: &str, escapes: Escapes) -> String {
     if !text.contains(is_risky) {
         return printed_literal(text);
@@ -55,7 +53,7 @@ pub(crate) fn plain_literal(text: &str, escapes: Escapes) -> String {
     }
 }
 
-/// A name between quotes that no driver takes for more, where the database has a spelling for that. In SQLite there is none.
+/// A name between quotes that no driver misreads, if the database has a way to spell it. SQLite has none.
 pub(crate) fn plain_name(name: &str, quote: char, escapes: Escapes) -> String {
     match escapes {
         Escapes::EscapeStrings if name.contains(is_risky) => {

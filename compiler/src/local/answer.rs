@@ -13,9 +13,9 @@ use crate::datalog::print::Names;
 use crate::optimise::{Draft, Purpose, Setting, optimise, widths};
 use crate::question::{AnswerColumn, CompileError, Statement};
 use crate::refusal::Refusal;
+use crate::sql::caller::free_prefix;
 use crate::sql::forms::LocalStatement;
-use crate::sql::held::{Held, LocalValues};
-use indexmap::{IndexMap, IndexSet};
+use indexmap::IndexSet;
 
 impl LocalPlan {
     /// The SQL of one question; `fetch` runs a part's statement, with the question's values, on the store,
@@ -86,7 +86,7 @@ fn text(taken: Taken<'_>, asked: &Asked<'_>) -> Result<LocalSql, CompileError> {
         Form::Filter { column, .. } => column.words.as_slice(),
         Form::Decision { .. } | Form::Rows { .. } | Form::List { .. } => &[],
     };
-    let prefix = LocalValues::free_prefix(words.chain(of_column).map(String::as_str));
+    let prefix = free_prefix(words.chain(of_column).map(String::as_str));
     for table in &mut plan.tables {
         table.name.insert_str(0, &prefix);
     }
@@ -102,28 +102,16 @@ fn text(taken: Taken<'_>, asked: &Asked<'_>) -> Result<LocalSql, CompileError> {
     let Draft { mut plan, embedded } = draft;
     let widths = widths(&embedded);
     let verifier = variant.verifier(asked, constants, &widths);
-    let values = LocalValues {
-        bindings: asked.bindings,
-        embedded: &embedded,
-        places: &places,
-        prefix,
-        tables: Vec::new(),
-        current: None,
-        column: None,
-        row: None,
-        answer: Held::Text,
-        own_tables: false,
-        hashes: false,
-        in_sets: 0,
-        read: IndexMap::new(),
-    };
     let statement = LocalStatement {
         verifier,
         program: asked.program,
         catalog,
         constants,
         dialect: asked.bindings.dialect,
-        values,
+        bindings: asked.bindings,
+        embedded: &embedded,
+        places: &places,
+        prefix: &prefix,
     };
     let template = match asked.form {
         Form::Decision { name } => statement.decision(&plan, name)?,

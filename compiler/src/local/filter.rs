@@ -24,7 +24,7 @@ use crate::sql::template::Template;
 /// Prints the filter of a folded plan. `given` is the variable whose value the plan takes as given, if it
 /// tests the column row by row.
 pub(super) fn print(
-    mut statement: LocalStatement<'_>,
+    statement: LocalStatement<'_>,
     plan: &mut Plan,
     given: Option<usize>,
     var: usize,
@@ -33,15 +33,15 @@ pub(super) fn print(
 ) -> Result<Template, CompileError> {
     let ty = asked.question.vars.get(var).and_then(|var| var.ty.as_deref()).unwrap_or_default();
     let text = column_text(column);
-    let held = statement.column_held(column, ty);
+    let representation = statement.represent_column(column, ty);
     if given.is_some() {
-        return statement.given(var, held).row_test(plan, &text);
+        return statement.row_test(plan, &text, var, representation);
     }
     let verifier = statement.verifier;
     let before = cfg!(debug_assertions).then(|| plan.clone());
     let key = Key::of(asked.bindings, ty, column);
     let mut filter = Filter::default();
-    let embedded = statement.values.embedded;
+    let embedded = statement.embedded;
     let catalog = statement.catalog;
     for select in plan.answer.selects_mut() {
         match select.output.first().copied() {
@@ -100,8 +100,8 @@ pub(super) fn print(
         filter.rows = filter.rows.into_iter().map(|row| probed(row, &is_row)).collect();
     }
     merge_sets(&mut filter.rows);
-    statement.values.row = key.map(|key| (key.row, key.promised.column.clone()));
-    statement.filter(&plan.tables, plan, &filter, &text, &held)
+    filter.row = key.map(|key| (key.row, key.promised.column.clone()));
+    statement.filter(plan, &filter, &text, &representation)
 }
 
 /// A column that is the key of the caller's current row.

@@ -148,7 +148,7 @@ pub fn plan(
     most_rows: usize,
 ) -> Result<LocalPlan, CompileError> {
     let maker = Maker { program, catalog, most_readings: None, most_rows };
-    if !dialect.features().expands_tables {
+    if dialect.features().limits.cursors.is_none() {
         return maker.plan(shape, form)?.plan.whole();
     }
     let small = Maker { most_readings: Some(limits::TABLE_READINGS), ..maker }.plan(shape, form)?;

@@ -21,7 +21,7 @@ use crate::plan::Planned;
 use crate::question::{CompileError, Shape, ShapeVar, Statement};
 use crate::refusal::Refusal;
 use crate::sql;
-use crate::sql::lower::Values;
+use crate::sql::hosted::Values;
 use indexmap::IndexSet;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

@@ -87,15 +87,19 @@ impl Setting<'_> {
         matches!(self.purpose, Purpose::Store | Purpose::Tables)
     }
 
-    /// Whether the statement is for a caller's database, and lists values there.
+    /// Whether sets serve the statement better than joins.
     fn makes_sets(&self) -> bool {
-        matches!(self.purpose, Purpose::Check | Purpose::List | Purpose::Rows | Purpose::Filter)
+        match self.purpose {
+            Purpose::Check | Purpose::List => self.flattens(),
+            Purpose::Rows | Purpose::Filter => self.features.overestimates_recursion,
+            Purpose::Store | Purpose::Tables | Purpose::RowTest => false,
+        }
     }
 
     /// Whether the answer starts from the question's own values, on a database that plans queries inside
     /// queries slowly.
     fn flattens(&self) -> bool {
-        matches!(self.purpose, Purpose::Check | Purpose::List) && self.features.sets_are_arrays
+        matches!(self.purpose, Purpose::Check | Purpose::List) && self.features.tries_join_orders
     }
 }
 
@@ -143,7 +147,7 @@ pub(crate) const PASSES: &[Pass] = &[
     Pass {
         name: "sets",
         does: "turns sources that only lead to another one into sets, which are made once",
-        applies: |setting| setting.features.sets_are_arrays && setting.makes_sets(),
+        applies: |setting| setting.makes_sets(),
         keeps: Some(Keeps::Atoms),
         run: |draft, setting| match setting.purpose {
             Purpose::Check | Purpose::List => sets::in_check(&mut draft.plan),

@@ -1,98 +1,94 @@
-//! Comparisons of values that are held in different ways.
+//! Comparisons of values that are represented in different ways.
 //!
-//! A literal that is no value of a column's type can equal none of its values; that is decided here, and the
-//! statement never fails over it.
+//! A literal that is no value of a column's type equals none of its values. That is decided here, so the
+//! statement never fails because of it.
 
+use super::at::At;
 use super::build;
-use super::held::{Held, compare_natively};
-use super::lower::{Lowering, Sources};
+use super::local::Local;
+use super::lower::Lowering;
+use super::representation::Representation;
+use super::target::Target;
 use crate::algebra::Expr;
 use crate::bindings::{Family, Fit, SqlType, is_uuid, is_whole};
 use crate::ir::{CompareOp, ConstId, TypeId};
 use crate::question::CompileError;
 use sqlparser::ast::{BinaryOperator, Expr as Sql};
 
-impl Lowering<'_> {
-    /// `left op right`, for values held in any way.
+impl Lowering<'_, Local<'_>> {
+    /// `left op right`, for values in any representation.
     pub(super) fn compared(
         &mut self,
-        sources: &Sources,
+        at: At<'_>,
         op: CompareOp,
         left: Expr,
         right: Expr,
     ) -> Result<Sql, CompileError> {
-        let operator = match op {
-            CompareOp::Equal => BinaryOperator::Eq,
-            CompareOp::NotEqual => BinaryOperator::NotEq,
-            CompareOp::Less => BinaryOperator::Lt,
-            CompareOp::LessOrEqual => BinaryOperator::LtEq,
-            CompareOp::Greater => BinaryOperator::Gt,
-            CompareOp::GreaterOrEqual => BinaryOperator::GtEq,
-        };
+        let operator = build::operator(op);
         if !matches!(op, CompareOp::Equal | CompareOp::NotEqual) {
-            return Ok(build::binary(self.integer(sources, left)?, operator, self.integer(sources, right)?));
+            return Ok(build::binary(self.integer(at, left)?, operator, self.integer(at, right)?));
         }
         match (left, right) {
             (Expr::Const(_), Expr::Const(_)) => {}
             (Expr::Const(literal), value) | (value, Expr::Const(literal)) => {
-                let held = self.held(sources, value);
-                let value = self.expr(sources, value)?;
+                let representation = self.represent(at, value);
+                let value = self.expr(at, value)?;
                 return match op {
-                    CompareOp::NotEqual => self.unequal(value, &held, literal),
-                    _ => self.one_of(value, &held, &[literal]),
+                    CompareOp::NotEqual => self.unequal(value, &representation, literal),
+                    _ => self.one_of(value, &representation, &[literal]),
                 };
             }
             _ => {}
         }
-        let (held_left, held_right) = (self.held(sources, left), self.held(sources, right));
-        let (left, right) = (self.expr(sources, left)?, self.expr(sources, right)?);
-        let is_padded = |held: &Held| matches!(held, Held::Native(ty) if ty.family == Family::Padded);
-        if op == CompareOp::Equal && is_padded(&held_left) && is_padded(&held_right) {
-            let texts = [(left.clone(), &held_left), (right.clone(), &held_right)];
-            let [one, other] = texts.map(|(value, held)| self.as_text(value, held));
+        let (of_left, of_right) = (self.represent(at, left), self.represent(at, right));
+        let (left, right) = (self.expr(at, left)?, self.expr(at, right)?);
+        let features = self.inputs.features;
+        let as_text = |left, right| (of_left.as_text(left, features), of_right.as_text(right, features));
+        if op == CompareOp::Equal && of_left.is_padded() && of_right.is_padded() {
+            let (one, other) = as_text(left.clone(), right.clone());
             let same = build::binary(one, BinaryOperator::Eq, other);
             let equal = build::binary(left, BinaryOperator::Eq, right);
             return Ok(build::nested(build::all(vec![equal, same])));
         }
-        let (left, right) = match (&held_left, &held_right) {
-            (Held::Text, Held::Text) => (left, right),
-            (one, other) if is_padded(one) || is_padded(other) => {
-                (self.as_text(left, one), self.as_text(right, other))
-            }
-            (one, other) if compare_natively(one, other) => (left, right),
-            _ => (self.as_text(left, &held_left), self.as_text(right, &held_right)),
+        let is_padded = of_left.is_padded() || of_right.is_padded();
+        let (left, right) = if !is_padded && of_left.compares_natively_with(&of_right) {
+            (left, right)
+        } else {
+            as_text(left, right)
         };
         Ok(build::binary(left, operator, right))
     }
 
-    /// `value IN (…)`, for a value held in any way.
+    /// `value IN (…)`, for a value in any representation.
     pub(super) fn one_of(
         &mut self,
         value: Sql,
-        held: &Held,
+        representation: &Representation,
         literals: &[ConstId],
     ) -> Result<Sql, CompileError> {
-        match held {
-            Held::Native(ty) => self.one_of_type(value, ty, literals),
-            Held::Untold(ty) if self.suffice_untyped(*ty, literals)? => {
-                let exact = self.as_text(value.clone(), held);
-                let one = self.one_of(value, &Held::Text, literals)?;
-                let exact = self.one_of(exact, &Held::Text, literals)?;
+        let features = self.inputs.features;
+        match representation {
+            Representation::Native(ty) => self.one_of_type(value, ty, literals),
+            Representation::Undeclared(ty) if self.suffice_untyped(*ty, literals)? => {
+                let exact = representation.as_text(value.clone(), features);
+                let one = self.one_of(value, &Representation::Text, literals)?;
+                let exact = self.one_of(exact, &Representation::Text, literals)?;
                 Ok(build::nested(build::all(vec![one, exact])))
             }
-            Held::Text | Held::Untold(_) | Held::Opaque(_) => {
+            Representation::Text | Representation::Undeclared(_) | Representation::Opaque(_) => {
                 let list = literals.iter().map(|literal| self.literal(*literal));
-                Ok(build::equals_one(self.as_text(value, held), list.collect::<Result<_, _>>()?))
+                let value = representation.as_text(value, features);
+                Ok(build::equals_one(value, list.collect::<Result<_, _>>()?))
             }
         }
     }
 
-    /// `value IN (…)`, for a value of an SQL type: each literal in the way in which it fits the type.
+    /// `value IN (…)`, for a value of an SQL type: each literal as it fits the type.
     fn one_of_type(&self, value: Sql, ty: &SqlType, literals: &[ConstId]) -> Result<Sql, CompileError> {
         let (mut values, mut wide, mut texts, mut fits) = (Vec::new(), Vec::new(), Vec::new(), true);
         let mut exact = Vec::new();
         for literal in literals {
-            match ty.fit(self.literal_text(*literal)?) {
+            match ty.fit(self.inputs.literal_text(*literal)?) {
                 Fit::Value => {
                     values.push(self.native(ty, *literal)?);
                     exact.extend((ty.family == Family::Padded).then(|| self.literal(*literal)).transpose()?);
@@ -102,15 +98,15 @@ impl Lowering<'_> {
                 Fit::Never => fits = false,
             }
         }
-        // A bare number tells the column's family as well; a UUID in quotes takes any.
-        let is_told = ty.family != Family::Uuid && !(values.is_empty() && wide.is_empty());
+        // A bare number also fails in a column of another family; a UUID in quotes fits any.
+        let is_checked = ty.family != Family::Uuid && !(values.is_empty() && wide.is_empty());
         if let Some(first) = values.first_mut() {
             *first = self.typed(ty, first.clone());
         }
-        let text = self.as_text(value.clone(), &Held::Native(ty.clone()));
+        let text = Representation::Native(ty.clone()).as_text(value.clone(), self.inputs.features);
         let mut any = Vec::new();
         if !exact.is_empty() {
-            // The index is for padded values, which ignore blanks, as a VARCHAR beside one would.
+            // The indexed comparison ignores blanks at the end; the one as text does not.
             let same = build::equals_one(text.clone(), exact);
             let indexed = build::equals_one(value.clone(), std::mem::take(&mut values));
             any.push(build::nested(build::all(vec![indexed, same])));
@@ -120,21 +116,21 @@ impl Lowering<'_> {
                 any.push(build::equals_one(value, list));
             }
         }
-        if !fits && !is_told {
+        if !fits && !is_checked {
             any.extend(self.never(value, ty));
         }
         Ok(build::any(any))
     }
 
-    /// A text of a type with the type beside it: the bare text would take any other type of its column, and then equal
-    /// another id (`'05'` an integer `5`, `'HR'` a citext `hr`). In a list one is enough.
+    /// A text literal with its type: a bare one would take the type of its column, and could then equal
+    /// another id (`'05'` an integer `5`, `'HR'` a citext `hr`). One in a list is enough.
     fn typed(&self, ty: &SqlType, literal: Sql) -> Sql {
         let is_text = matches!(ty.family, Family::Text | Family::Padded);
-        if is_text && self.features.strict_types { build::cast(literal, &ty.name) } else { literal }
+        if is_text && self.inputs.features.strict_types { build::cast(literal, &ty.name) } else { literal }
     }
 
-    /// `(value = 0 AND FALSE)`: holds of no row, and is an error where the column is of another family, as what is no
-    /// literal of the declared one may well be a value of that.
+    /// `(value = 0 AND FALSE)`: true for no row, and an error if the column is of another family, in which
+    /// the literal might be a value.
     fn never(&self, value: Sql, ty: &SqlType) -> Option<Sql> {
         let some = match ty.family {
             Family::Integer | Family::Numeric => build::number(0),
@@ -144,38 +140,49 @@ impl Lowering<'_> {
             }
         };
         let equal = build::binary(value, BinaryOperator::Eq, some);
-        self.features.strict_types.then(|| build::nested(build::all(vec![equal, build::boolean(false)])))
+        self.inputs
+            .features
+            .strict_types
+            .then(|| build::nested(build::all(vec![equal, build::boolean(false)])))
     }
 
-    /// `value <> literal`, for a value held in any way.
-    fn unequal(&self, value: Sql, held: &Held, literal: ConstId) -> Result<Sql, CompileError> {
+    /// `value <> literal`, for a value in any representation.
+    fn unequal(
+        &self,
+        value: Sql,
+        representation: &Representation,
+        literal: ConstId,
+    ) -> Result<Sql, CompileError> {
+        let features = self.inputs.features;
         let unequal = |left, right| build::binary(left, BinaryOperator::NotEq, right);
-        let Held::Native(ty) = held else {
-            return Ok(unequal(self.as_text(value, held), self.literal(literal)?));
+        let Representation::Native(ty) = representation else {
+            return Ok(unequal(representation.as_text(value, features), self.literal(literal)?));
         };
-        Ok(match ty.fit(self.literal_text(literal)?) {
+        Ok(match ty.fit(self.inputs.literal_text(literal)?) {
             Fit::Value | Fit::Wide if ty.family != Family::Padded => {
                 unequal(value, self.typed(ty, self.native(ty, literal)?))
             }
-            Fit::Value | Fit::Wide | Fit::Text => unequal(self.as_text(value, held), self.literal(literal)?),
+            Fit::Value | Fit::Wide | Fit::Text => {
+                unequal(representation.as_text(value, features), self.literal(literal)?)
+            }
             Fit::Never => self.never(value, ty).map_or_else(|| build::boolean(true), build::not),
         })
     }
 
     /// Whether literals may take their type from the column that they are compared with, so that an index
-    /// serves: what looks like a small number or a UUID is one wherever the column holds such, and what does
-    /// not is compared as text, since the database would refuse it. Numbers beside UUIDs are in no column but
-    /// one of text, and a String or Boolean may well be an enumeration. What is equal as a value of another
-    /// type, as `20240101` to a date, is not the same id: the text is compared beside.
+    /// serves. A small number or a UUID is a value of any column that holds such; anything else is compared
+    /// as text, since the database would refuse it. Only a text column holds both numbers and UUIDs, and a
+    /// String or Boolean may be an enumeration. A value of another type may equal the literal without being
+    /// the same id, as a date does `20240101`, so the text is compared as well.
     fn suffice_untyped(&self, ty: Option<TypeId>, literals: &[ConstId]) -> Result<bool, CompileError> {
         let (mut numbers, mut uuids) = (true, true);
         for literal in literals {
-            let text = self.literal_text(*literal)?;
+            let text = self.inputs.literal_text(*literal)?;
             numbers &= is_small_number(text);
             uuids &= is_uuid(text);
         }
         let is_id = !matches!(ty, Some(TypeId::STRING | TypeId::BOOLEAN));
-        Ok(self.features.literals_are_untyped && is_id && (numbers || uuids))
+        Ok(self.inputs.features.literals_are_untyped && is_id && (numbers || uuids))
     }
 }
 

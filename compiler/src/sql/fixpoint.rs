@@ -1,34 +1,35 @@
-//! Tables of a plan as common table expressions, fixpoints among them.
+//! Tables of a plan, fixpoints included, as common table expressions.
 //!
-//! In: a table. Out: one common table expression, or two where the fixpoint is over the whole state.
+//! In: a table. Out: one common table expression, or two for a fixpoint over the whole state.
 
+use super::at::{At, ITSELF, Itself};
 use super::build;
-use super::lower::{ITSELF, Lowering, Sources, column_names};
+use super::lower::{Lowering, column_names};
+use super::target::Target;
 use crate::algebra::{Select, Table, TableBody};
 use crate::dialect::State;
 use crate::question::CompileError;
-use sqlparser::ast::{BinaryOperator, Cte, Expr as Sql, Query, SetExpr, TableFactor};
+use sqlparser::ast::{Cte, Expr as Sql, Query, SetExpr, TableFactor, TableWithJoins};
 
-/// More readings of a fixpoint's state than this in its steps, and they read the state itself.
+/// If a fixpoint's steps read its state more often than this, they read the state itself.
 const STATE_READINGS: usize = 8;
 
-impl Lowering<'_> {
-    /// A table of a plan; `repeats` says whether nobody minds rows that come twice.
+impl<T> Lowering<'_, T>
+where
+    Self: Target,
+{
+    /// A table of a plan; `repeats` says whether its rows may come twice. `at` is in its body.
     pub(super) fn table(
         &mut self,
-        tables: &[Table],
+        at: At<'_>,
         table: &Table,
         repeats: bool,
     ) -> Result<Vec<Cte>, CompileError> {
         let names = column_names(table.n_columns);
         let columns: Vec<&str> = names.iter().map(String::as_str).collect();
-        let none = Sources::default();
+        let at = At { itself: Itself::Named(&table.name), ..at };
         let arms = |this: &mut Self, selects: &[Select]| -> Result<Vec<SetExpr>, CompileError> {
-            let itself = &table.name;
-            selects
-                .iter()
-                .map(|select| this.select_over(tables, &none, select, None, false, itself))
-                .collect()
+            selects.iter().map(|select| this.select(at, select, None, false)).collect()
         };
         match &table.body {
             TableBody::Union(selects) => {
@@ -42,7 +43,7 @@ impl Lowering<'_> {
             }
             TableBody::Recursive { base, step } => {
                 let base = arms(self, base)?;
-                let body = if self.features.flat_recursive_arms {
+                let body = if self.inputs.features.flat_recursive_arms {
                     let step = arms(self, step)?;
                     build::union(base.into_iter().chain(step).collect(), false)
                 } else {
@@ -50,13 +51,13 @@ impl Lowering<'_> {
                         0 | 1 => base.into_iter().next(),
                         _ => build::union(base, true).map(Self::wrap),
                     };
-                    let step = self.recursive_arm(tables, table, step)?;
+                    let step = self.recursive_arm(at, table, step)?;
                     build::union(base.into_iter().chain(step).collect(), false)
                 };
                 let body = body.unwrap_or_else(|| self.no_rows(table.n_columns));
                 Ok(vec![build::cte(&table.name, &columns, build::query(body), false)])
             }
-            TableBody::WholeState { base, step } => self.whole_state(tables, table, base, step),
+            TableBody::WholeState { base, step } => self.whole_state(at, table, base, step),
         }
     }
 
@@ -68,15 +69,16 @@ impl Lowering<'_> {
     /// All steps as one arm that names the table once, as an inner table `w`.
     fn recursive_arm(
         &mut self,
-        tables: &[Table],
+        at: At<'_>,
         table: &Table,
         step: &[Select],
     ) -> Result<Option<SetExpr>, CompileError> {
         let whole = self.named("w");
         let name = if step.len() == 1 { &table.name } else { &whole };
+        let at = At { itself: Itself::Named(name), ..at };
         let mut arms = Vec::new();
         for select in step {
-            arms.push(self.select_over(tables, &Sources::default(), select, None, false, name)?);
+            arms.push(self.select(at, select, None, false)?);
         }
         if arms.len() <= 1 {
             return Ok(arms.pop());
@@ -98,7 +100,7 @@ impl Lowering<'_> {
     /// repeats; the largest state is the fixpoint.
     fn whole_state(
         &mut self,
-        tables: &[Table],
+        at: At<'_>,
         table: &Table,
         base: &[Select],
         step: &[Select],
@@ -106,10 +108,9 @@ impl Lowering<'_> {
         let names = column_names(table.n_columns);
         let columns: Vec<&str> = names.iter().map(String::as_str).collect();
         let state = format!("{}_state", table.name);
-        let none = Sources::default();
         let mut base_arms = Vec::new();
         for select in base {
-            base_arms.push(self.select(tables, &none, select, Some(&names), false)?);
+            base_arms.push(self.select(at, select, Some(&names), false)?);
         }
         // The state is a set: rows that come twice would make it look larger than what follows.
         let start = build::union(base_arms, true).unwrap_or_else(|| self.no_rows(table.n_columns));
@@ -125,54 +126,53 @@ impl Lowering<'_> {
         };
         let whole = self.named("w");
         let mut next_arms = vec![all(&whole)];
-        // A table made of the state joins faster; the state itself is not copied for each reading.
+        // A table made of the state joins faster, but the state itself is not copied for each reading.
         let n_readings: usize =
             step.iter().map(|select| select.from.iter().filter(|from| from.kind == ITSELF).count()).sum();
-        self.reads_state = n_readings > STATE_READINGS;
+        let itself = if n_readings > STATE_READINGS { Itself::State } else { Itself::Named(&whole) };
         for select in step {
-            next_arms.push(self.select_over(tables, &none, select, None, false, &whole)?);
+            next_arms.push(self.select(At { itself, ..at }, select, None, false)?);
         }
-        self.reads_state = false;
         let next = build::union(next_arms, false).unwrap_or_else(|| self.no_rows(table.n_columns));
-        let from_state = build::joined(vec![build::table(build::ident(&state), "st")]);
+        let from_state = || build::joined(vec![build::table(build::ident(&state), "st")]);
         let current = self.unpack(build::column("st", build::ident("s")), &names);
         let inner = build::cte(&whole, &columns, build::query(current), true);
         let first = self.pack(build::query(start), &names, Vec::new());
         let again = self.pack(build::query(next), &names, vec![inner]);
         let first = build::select(false, vec![build::item(first, None)], Vec::new(), Vec::new());
-        let again = build::select(false, vec![build::item(again, None)], from_state.clone(), Vec::new());
+        let again = build::select(false, vec![build::item(again, None)], from_state(), Vec::new());
         let Some(body) = build::union(vec![first, again], false) else {
             return Err(CompileError::Bug("a fixpoint without arms".into()));
         };
-        let size = match self.features.state {
-            State::Json => "json_array_length",
-            State::JsonbArray => "cardinality",
-        };
-        let largest = build::select(
-            false,
-            vec![build::item(build::column("st", build::ident("s")), None)],
-            from_state,
-            Vec::new(),
-        );
-        let by_size = vec![(build::call(size, vec![build::column("st", build::ident("s"))]), true)];
-        let largest = build::limited(build::ordered(build::query(largest), by_size), build::number(1));
-        let result = self.unpack(build::scalar(largest), &names);
+        let result = self.unpack(self.largest(from_state()), &names);
         Ok(vec![
             build::cte(&state, &["s"], build::query(body), false),
             build::cte(&table.name, &columns, build::query(result), true),
         ])
     }
 
+    /// The largest of the states that `st` reads.
+    fn largest(&self, from_states: Vec<TableWithJoins>) -> Sql {
+        let state = || build::column("st", build::ident("s"));
+        let size = match self.inputs.features.state {
+            State::Json => "json_array_length",
+            State::JsonbArray => "cardinality",
+        };
+        let states = build::select(false, vec![build::item(state(), None)], from_states, Vec::new());
+        let by_size = vec![(build::call(size, vec![state()]), true)];
+        build::scalar(build::limited(build::ordered(build::query(states), by_size), build::number(1)))
+    }
+
     /// The rows of a query as one value, sorted.
     fn pack(&self, rows: Query, names: &[String], with: Vec<Cte>) -> Sql {
         let x = self.named("x");
         let columns = || names.iter().map(|name| build::column(&x, build::ident(name))).collect::<Vec<_>>();
-        // The column names come from a table of our own: the arms' names are the first arm's.
+        // The column names come from a table that is made for them, since a union has those of its first arm.
         let named: Vec<&str> = names.iter().map(String::as_str).collect();
         let from = build::joined(vec![build::table(build::ident(&x), &x)]);
         let mut ctes = with;
         ctes.push(build::cte(&x, &named, rows, false));
-        match self.features.state {
+        match self.inputs.features.state {
             State::Json => {
                 let sorted = build::select(false, vec![build::star()], from, Vec::new());
                 let by = columns().into_iter().map(|column| (column, false)).collect();
@@ -198,16 +198,13 @@ impl Lowering<'_> {
     /// The rows that [`Self::pack`] packed.
     fn unpack(&self, state: Sql, names: &[String]) -> SetExpr {
         let from = build::joined(vec![self.state_rows(state, "e")]);
-        let value = || build::column("e", build::ident("value"));
-        let item =
-            |at| build::item(build::binary(value(), BinaryOperator::LongArrow, build::number(at)), None);
-        let items = (0..).take(names.len()).map(item).collect();
+        let items = (0..names.len()).map(|column| build::item(build::element("e", column), None)).collect();
         build::select(false, items, from, Vec::new())
     }
 
     /// A state's tuples, each as `alias.value`.
     pub(super) fn state_rows(&self, state: Sql, alias: &str) -> TableFactor {
-        match self.features.state {
+        match self.inputs.features.state {
             State::Json => build::table_function("json_each", vec![state], alias, &[]),
             State::JsonbArray => build::unnest(state, alias, "value"),
         }

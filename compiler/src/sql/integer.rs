@@ -1,12 +1,15 @@
 //! Integers in an order comparison.
 //!
-//! The policy's integers are texts of one form each, `7` and never `07`. A column of the caller's may hold
-//! anything; what is no such text is no integer, so its row is no fact: its comparison is NULL, and the
-//! statement never fails over it. A column that is told to be an integer of at most 64 bits is compared as it is.
+//! A policy's integers are texts of one form each, `7` and never `07`. A caller's column may hold anything. A
+//! value of another form is no integer, and its row is no fact: its comparison is NULL, and the statement
+//! does not fail. A column that is declared as an integer of at most 64 bits is compared as it is.
 
+use super::at::At;
 use super::build;
-use super::held::Held;
-use super::lower::{Lowering, Sources};
+use super::local::Local;
+use super::lower::Lowering;
+use super::representation::Representation;
+use super::target::Target;
 use crate::algebra::{Expr, FromKind};
 use crate::bindings::Family;
 use crate::dialect::IntegerTest;
@@ -17,34 +20,37 @@ use sqlparser::ast::{BinaryOperator, Expr as Sql};
 const PATTERN: &str = "(0|[1-9][0-9]*|-[1-9][0-9]*)";
 const MOST_BYTES: i64 = 20;
 
-impl Lowering<'_> {
+impl Lowering<'_, Local<'_>> {
     /// A value as an integer, NULL if it is none.
-    pub(super) fn integer(&mut self, sources: &Sources, expr: Expr) -> Result<Sql, CompileError> {
+    pub(super) fn integer(&mut self, at: At<'_>, expr: Expr) -> Result<Sql, CompileError> {
         let is_ours = match expr {
             Expr::Const(literal) => {
-                let number = self.literal_text(literal)?.parse();
+                let number = self.inputs.literal_text(literal)?.parse();
                 return Ok(number.map_or_else(|_| build::null(), build::number));
             }
-            Expr::Now => return Ok(self.value(Slot::Now)),
+            Expr::Now => return self.value(Slot::Now),
             // The store holds integers in no other form.
             Expr::Column { alias, .. } => {
-                matches!(sources.kind(alias), Some(FromKind::Embedded(_) | FromKind::Values(_)))
+                matches!(at.scope.kind(alias), Some(FromKind::Embedded(_) | FromKind::Values(_)))
             }
             Expr::Given(_) | Expr::Tag(_) | Expr::TypeName(_) | Expr::Unconstrained => false,
         };
-        let held = self.held(sources, expr);
-        let value = self.expr(sources, expr)?;
-        match held {
-            Held::Native(ty) if ty.family == Family::Integer => return Ok(value),
-            Held::Text | Held::Native(_) | Held::Untold(_) | Held::Opaque(_) => {}
+        let representation = self.represent(at, expr);
+        let value = self.expr(at, expr)?;
+        match representation {
+            Representation::Native(ty) if ty.family == Family::Integer => return Ok(value),
+            Representation::Text
+            | Representation::Native(_)
+            | Representation::Undeclared(_)
+            | Representation::Opaque(_) => {}
         }
         if is_ours {
-            return Ok(build::cast(value, self.features.integer));
+            return Ok(build::cast(value, self.inputs.features.integer));
         }
         let text = build::cast(value, "TEXT");
-        Ok(match self.features.integer_test {
+        Ok(match self.inputs.features.integer_test {
             IntegerTest::RoundTrip => {
-                let number = build::cast(text.clone(), self.features.integer);
+                let number = build::cast(text.clone(), self.inputs.features.integer);
                 let again = build::cast(number.clone(), "TEXT");
                 build::only_if(build::binary(again, BinaryOperator::Eq, text), number)
             }
@@ -52,7 +58,8 @@ impl Lowering<'_> {
                 let length = build::call("length", vec![text.clone()]);
                 let is_short = build::binary(length, BinaryOperator::LtEq, build::number(MOST_BYTES));
                 let test = build::all(vec![build::similar(text.clone(), PATTERN), is_short]);
-                // Twenty bytes may still be too much for 64 bits. Only inside the first test does no cast fail.
+                // Twenty bytes may still be too much for 64 bits. Only inside the first test does no cast
+                // fail.
                 let number = build::cast(text, "NUMERIC");
                 let bound = |op, bound| build::binary(number.clone(), op, build::number(bound));
                 let is_in_range =

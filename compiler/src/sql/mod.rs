@@ -1,21 +1,31 @@
 //! A plan becomes one SQL statement.
 //!
-//! In: a `Plan`. Out: text and the parameters it needs. The stages: `lower` makes sqlparser's syntax tree for
-//! a dialect, with nodes from `build` alone; `expansion` counts what SQLite would make of its text, which may be refused;
-//! `layout` lays the text out. For a caller's database `template` leaves open where the question's values stand.
+//! In: a `Plan`. Out: text, and the parameters that it needs.
+//!
+//! 1. `lower` makes sqlparser's syntax tree for a dialect, with `condition`, `fixpoint` and `value`.
+//!    [`target`] names what differs between statements: `hosted` is for stored relations, `local` for a
+//!    caller's database. Position is a value of [`at`], passed down; nodes come from `build` alone.
+//! 2. `text` prints the tree, refuses text that is too large for the database, and lays it out.
+//! 3. For a caller's database, `forms` makes a decision, rows or a filter of a plan, and `template` leaves
+//!    open where the question's values stand.
 
+mod analysis;
+mod at;
 mod build;
-mod caller;
+pub(crate) mod caller;
 pub(crate) mod compare;
 mod condition;
-pub(crate) mod expansion;
 mod fixpoint;
 pub(crate) mod forms;
-pub(crate) mod held;
+pub(crate) mod hosted;
 mod integer;
-mod layout;
-pub(crate) mod lower;
+mod local;
+mod lower;
+mod representation;
+mod sets;
+mod target;
 pub(crate) mod template;
+pub(crate) mod text;
 mod value;
 
 use crate::algebra::Plan;
@@ -23,13 +33,10 @@ use crate::algebra::verify::Verifier;
 use crate::catalog::Catalog;
 use crate::dialect::Features;
 use crate::ir::Program;
-use crate::limits;
 use crate::plan::Planned;
-use crate::question::{CompileError, RefusedIf, Shape, Slot, Statement};
-use crate::refusal::Limit;
-use indexmap::IndexSet;
-use lower::{Lowering, Values};
-use std::fmt::Display;
+use crate::question::{CompileError, RefusedIf, Shape, Statement};
+use hosted::{Hosted, Values};
+use lower::{Inputs, Lowering};
 
 /// Prints a plan for a database.
 pub(crate) fn to_sql(
@@ -42,60 +49,25 @@ pub(crate) fn to_sql(
 ) -> Result<Statement, CompileError> {
     let verifier = Verifier::of(program, catalog, &planned.extra_constants, &shape.vars);
     let commented = matches!(values, Values::Literals(_));
-    let mut lowering = Lowering {
-        program,
-        catalog,
-        extra_constants: &planned.extra_constants,
-        features,
-        values,
-        slots: IndexSet::new(),
-        depth: 0,
-        reads_state: false,
-        local: None,
-    };
-    let print = |lowering: &mut Lowering<'_>, plan: &Plan| {
+    let constants = &planned.extra_constants;
+    let inputs = Inputs { program, catalog, constants, features };
+    let print = |plan: &Plan| {
         verifier.check("sql", plan)?;
+        let mut lowering = Lowering { inputs, target: Hosted::new(values) };
         let (query, answer) = lowering.plan(plan)?;
         let comment = |name: &str| {
             let table = plan.tables.iter().find(|table| commented && table.name == name);
             table.map(|table| table.comment.clone())
         };
-        let slots: Vec<Slot> = std::mem::take(&mut lowering.slots).into_iter().collect();
-        let text = printed(&query, features, limits::CURSORS, comment)?;
-        if text.len() > limits::STATEMENT_BYTES {
-            return Err(CompileError::too_large(Limit::StatementBytes { most: limits::STATEMENT_BYTES }));
-        }
-        Ok((text, slots, answer))
+        Ok((text::printed(&query, features, 0, comment)?, lowering.target.into_slots(), answer))
     };
-    let (sql, slots, answer) = print(&mut lowering, &planned.plan)?;
+    let (sql, slots, answer) = print(&planned.plan)?;
     let refused_if = match &planned.refusal {
         None => None,
         Some((plan, refusal)) => {
-            let (sql, slots, _) = print(&mut lowering, plan)?;
+            let (sql, slots, _) = print(plan)?;
             Some(RefusedIf { sql, slots, refusal: refusal.clone() })
         }
     };
     Ok(Statement { sql, slots, answer, refused_if })
-}
-
-/// The text of a statement, or of a condition in one, laid out; `comment` gives the comment of a common table expression
-/// by its name. Refused if it becomes more than `most_cursors` in a database that has a bound on them, or a union is longer
-/// than that database takes.
-fn printed(
-    node: &impl Display,
-    features: &Features,
-    most_cursors: usize,
-    comment: impl Fn(&str) -> Option<String>,
-) -> Result<String, CompileError> {
-    let text = node.to_string();
-    if features.expands_tables {
-        let size = expansion::statement_size(&text);
-        if size.cursors.is_some_and(|cursors| cursors > most_cursors) {
-            return Err(CompileError::too_large(Limit::Readings { most: most_cursors }));
-        }
-        if size.arms > limits::ARMS {
-            return Err(CompileError::too_large(Limit::UnionArms { most: limits::ARMS }));
-        }
-    }
-    Ok(layout::layout(&text, comment))
 }

@@ -108,10 +108,10 @@ fn extremes() -> Vec<Extreme> {
         extreme("1,000-way or", rule(either(1_000, "a")), LIST, &[limits::SELECTS]),
         extreme("not a 1,000-way or", rule(format!("all(u, d) and not ({})", either(1_000, "a"))), LIST, &[]),
         extreme("any of 1,000 roles", any_role, LIST, &[]),
-        extreme("a product of ors", rule(products), LIST, &[limits::CURSORS]),
+        extreme("a product of ors", rule(products), LIST, &[sql_limits::SQLITE.cursors]),
         extreme("40,000 rules of shorthand", shorthand(800, 50), LIST, &[]),
         extreme("60,000 rules of shorthand", shorthand(1_000, 60), LIST, &[limits::RULES]),
-        extreme("a tower of shorthand", tower(60), first, &[limits::CURSORS]),
+        extreme("a tower of shorthand", tower(60), first, &[sql_limits::SQLITE.cursors]),
         extreme(
             "900 levels of extends",
             extends(900, |_| String::new()),
@@ -127,7 +127,12 @@ fn extremes() -> Vec<Extreme> {
             &[limits::INHERITED],
         ),
         extreme("a ring of 50 types", ring(), first, &[]),
-        extreme("50 types through each other", fifty_types(), first, &[limits::CURSORS, limits::ARMS]),
+        extreme(
+            "50 types through each other",
+            fifty_types(),
+            first,
+            &[sql_limits::SQLITE.cursors, sql_limits::SQLITE.union_arms],
+        ),
     ]
 }
 

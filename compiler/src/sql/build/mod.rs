@@ -1,8 +1,8 @@
 //! The only constructors of SQL syntax nodes.
 //!
-//! sqlparser's nodes are public structs that grow with each release, and its printer guesses whether a
-//! text is escaped already. So a node is made here alone: expressions in this file, what they read in `query`,
-//! and text that came from outside in `quoted`.
+//! sqlparser's nodes are public structs that grow with each release, and its printer guesses whether a text
+//! is escaped already. So a node is made here alone: expressions in this file, what they read in `query`, and
+//! text that came from outside in `quoted`.
 
 mod query;
 mod quoted;
@@ -10,6 +10,7 @@ mod quoted;
 pub(super) use query::*;
 pub(super) use quoted::{compact, ident, lit, plain_lit, raw, whole};
 
+use crate::ir::CompareOp;
 use sqlparser::ast::helpers::attached_token::AttachedToken;
 use sqlparser::ast::{
     BinaryOperator, CaseWhen, CastKind, DataType, Expr, Function, FunctionArg, FunctionArgExpr,
@@ -73,9 +74,27 @@ pub(super) fn placeholder(text: String) -> Expr {
     Expr::Value(Value::Placeholder(text).into())
 }
 
-/// `table.column`; both are names of ours or went through [`ident`].
+/// `table.column`; the compiler made both names up, or they went through [`ident`].
 pub(super) fn column(table: &str, column: Ident) -> Expr {
     Expr::CompoundIdentifier(vec![Ident::new(table), column])
+}
+
+/// `table.value ->> column`: one value of a tuple that is an array.
+pub(super) fn element(table: &str, at: usize) -> Expr {
+    let at = number(i64::try_from(at).unwrap_or(i64::MAX));
+    binary(column(table, ident("value")), BinaryOperator::LongArrow, at)
+}
+
+/// The operator of a comparison.
+pub(super) fn operator(op: CompareOp) -> BinaryOperator {
+    match op {
+        CompareOp::Equal => BinaryOperator::Eq,
+        CompareOp::NotEqual => BinaryOperator::NotEq,
+        CompareOp::Less => BinaryOperator::Lt,
+        CompareOp::LessOrEqual => BinaryOperator::LtEq,
+        CompareOp::Greater => BinaryOperator::Gt,
+        CompareOp::GreaterOrEqual => BinaryOperator::GtEq,
+    }
 }
 
 /// `left op right`

@@ -1,8 +1,8 @@
 //! Text that came from outside, as nodes.
 //!
-//! sqlparser's printer takes a quote after a backslash, and every doubled quote, for escaped already, and
-//! prints it as it is. So a text becomes a node here alone, by [`lit`] and [`ident`], which double the quotes
-//! before the node is built; the exhaustive test below fails if the printer ever changes.
+//! sqlparser's printer assumes that a quote after a backslash, and every doubled quote, is already escaped,
+//! and prints it unchanged. So only [`lit`] and [`ident`] turn text into nodes; they double the quotes before
+//! the node is built. The exhaustive test below fails if the printer ever changes.
 
 use super::{binary, call, nested, number};
 use crate::bindings::is_whole;
@@ -46,8 +46,8 @@ pub(in crate::sql) fn ident(name: &str) -> Ident {
     }
 }
 
-/// A text as a literal that no driver takes for more: what looks like the place of a parameter to one of them
-/// (`$1`, `?`, `:x`, `%s`) is spelled in another way, and so are backslashes.
+/// A text as a literal that no driver misreads: what looks like a parameter to one of them (`$1`, `?`, `:x`,
+/// `%s`) is spelled in another way, and so are backslashes.
 pub(in crate::sql) fn plain_lit(text: &str, escapes: Escapes) -> Expr {
     if !text.contains(is_risky) {
         return lit(text);
@@ -77,7 +77,7 @@ pub(in crate::sql) fn plain_lit(text: &str, escapes: Escapes) -> Expr {
     }
 }
 
-/// Text that is SQL already: a caller's query or column, which `bindings` has read and printed anew.
+/// Text that is SQL already: a caller's query or column, as `bindings` printed it.
 pub(in crate::sql) fn raw(text: &str) -> Expr {
     Expr::Identifier(Ident::new(text))
 }

@@ -1,9 +1,10 @@
 //! Lays a statement out for reading: one clause a line, one indent a nested query.
 //!
-//! In: the text that sqlparser prints on one line. Out: the same tokens with other white space, and a
-//! comment before each common table expression where asked for. Quoted texts are copied as they are: a
-//! quote inside is doubled, and in no dialect does our text escape a quote in another way. The text parses
-//! back to the same syntax tree, which the tests assert for every snapshot.
+//! In: the text that sqlparser prints on one line, and its tokens. Out: the same tokens with other white
+//! space, and a comment before each common table expression that has one. Quoted texts are copied unchanged.
+//! The result parses to the same syntax tree as the input, which the tests assert for every snapshot.
+
+use super::tokens::{Token, joined};
 
 /// Words that start a line at a query's own indent.
 const CLAUSES: [&str; 8] = ["SELECT", "FROM", "WHERE", "UNION", "CROSS", "ORDER", "LIMIT", "OFFSET"];
@@ -19,7 +20,7 @@ enum Paren {
     Inline,
 }
 
-/// A layout in the making.
+/// The layout so far.
 struct Layout {
     out: String,
     /// The indent of the current line.
@@ -31,9 +32,10 @@ struct Layout {
     cases: Vec<usize>,
 }
 
-/// Lays a statement out; `comment` gives the comment of a common table expression by its name.
-pub(super) fn layout(text: &str, comment: impl Fn(&str) -> Option<String>) -> String {
-    let tokens = tokens(text);
+/// Lays out a statement; `tokens` are its tokens, and `comment` returns the comment of a common table
+/// expression by its name.
+pub(super) fn layout(text: &str, tokens: &[Token<'_>], comment: impl Fn(&str) -> Option<String>) -> String {
+    let tokens = joined(text, tokens);
     let out = String::with_capacity(text.len() * 5 / 4);
     let mut layout = Layout { out, indent: 0, parens: Vec::new(), lists: Vec::new(), cases: Vec::new() };
     for (at, token) in tokens.iter().enumerate() {
@@ -134,49 +136,4 @@ impl Layout {
         self.out.extend(std::iter::repeat_n("  ", indent));
         self.indent = indent;
     }
-}
-
-/// A token and whether white space stood before it.
-struct Token<'t> {
-    text: &'t str,
-    spaced: bool,
-}
-
-/// Splits printed SQL into words, quoted texts, parentheses and commas.
-fn tokens(text: &str) -> Vec<Token<'_>> {
-    let mut tokens = Vec::new();
-    let mut rest = text;
-    let mut spaced = false;
-    while let Some(first) = rest.chars().next() {
-        let length = match first {
-            ' ' | '\n' => {
-                spaced = true;
-                rest = rest.get(1..).unwrap_or("");
-                continue;
-            }
-            '(' | ')' | ',' => 1,
-            '\'' | '"' | '`' => quoted(rest, first),
-            _ => rest.find([' ', '\n', '(', ')', ',', '\'', '"', '`']).unwrap_or(rest.len()),
-        };
-        let (token, after) = rest.split_at_checked(length.max(1)).unwrap_or((rest, ""));
-        tokens.push(Token { text: token, spaced });
-        spaced = false;
-        rest = after;
-    }
-    tokens
-}
-
-/// The length of the quoted text at the start, its quotes included.
-pub(super) fn quoted(text: &str, quote: char) -> usize {
-    let mut chars = text.char_indices().skip(1).peekable();
-    while let Some((at, c)) = chars.next() {
-        if c == quote {
-            if chars.peek().is_some_and(|(_, next)| *next == quote) {
-                chars.next();
-            } else {
-                return at + c.len_utf8();
-            }
-        }
-    }
-    text.len()
 }

@@ -1,26 +1,27 @@
-//! How much SQLite makes of a statement.
+//! How large a statement becomes once SQLite has expanded its common table expressions.
 //!
-//! While SQLite reads a statement, a common table expression is no table: wherever one is read, its query is copied, with
-//! all that it reads in turn, and each source of each copy gets a cursor. Before each copy it looks at how many cursors
-//! there are, and with a thousand it takes the statement for one that never ends: `VIEWs and/or subqueries nested too
-//! deep` (`resolveFromTermToCte` in `select.c`). So what counts is not what stands in the text but what becomes of it.
-//! And only the text has all of that: the plan's sources, the subqueries around its arms, rows of values, and the
-//! caller's own queries.
+//! SQLite has no table for a common table expression. Wherever one is read, its query is copied, along with
+//! everything that it reads in turn, and each source of each copy gets a cursor. Before each copy SQLite
+//! looks at the number of cursors, and at a thousand it refuses the statement: `VIEWs and/or subqueries
+//! nested too deep` (`resolveFromTermToCte` in `select.c`). So the size of the text does not matter; the size
+//! of its expansion does. And only the text shows all of it: the plan's sources, the subqueries around its
+//! arms, rows of values, and the caller's own queries.
 //!
-//! In: a printed statement. Out: how many cursors there are at the last copy, and how many selects the longest union has,
-//! which SQLite bounds, too. Not counted is what nobody but the database knows, the sources of a view, and a table that is
-//! read before it is defined.
+//! In: a printed statement. Out: the number of cursors at the last copy, and the number of selects in the
+//! longest union, which SQLite also bounds. Not counted are the sources of a view, which only the database
+//! knows, and a table that is read before it is defined.
 //!
-//! A word is known by where it stands: a source follows a `FROM`, a `JOIN`, or a comma behind one of them, and a parenthesis that opens a query has sources
-//! of its own. The order is SQLite's: the last select of a union first; of each select the cursors of its sources, then
-//! their queries, then those among its values. Where that order is not certain the count is the larger one.
+//! A word is recognised by its position: a source follows a `FROM`, a `JOIN`, or a comma after one of them,
+//! and a parenthesis that opens a query has sources of its own. The order is SQLite's: the last select of a
+//! union first; for each select the cursors of its sources, then their queries, then the queries among its
+//! values. Where that order is uncertain, the larger count is returned.
 
-use super::layout::quoted;
+use super::tokens::{Token, tokens};
 
 /// What SQLite counts of a statement, or of a condition in one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StatementSize {
-    /// The cursors before the last copy of a common table expression; none if there is no copy.
+    /// The cursors before the last copy of a common table expression; `None` if there is no copy.
     pub cursors: Option<usize>,
     /// The selects of the longest union.
     pub arms: usize,
@@ -28,7 +29,13 @@ pub struct StatementSize {
 
 /// Counts them.
 pub fn statement_size(sql: &str) -> StatementSize {
-    let words = words(sql);
+    size_of(&tokens(sql))
+}
+
+/// Counts them in the tokens of a statement.
+pub(super) fn size_of(tokens: &[Token<'_>]) -> StatementSize {
+    let words = tokens.iter().map(|token| token.text).filter(|word| !word.trim().is_empty());
+    let words: Vec<&str> = words.collect();
     let mut reader = Reader { levels: vec![Level::new(Opened::Plain)], has_tables: false, arms: 1 };
     for (at, word) in words.iter().enumerate() {
         let before = at.checked_sub(1).and_then(|before| words.get(before)).copied();
@@ -40,12 +47,12 @@ pub fn statement_size(sql: &str) -> StatementSize {
     StatementSize { cursors, arms: reader.arms }
 }
 
-/// The cursors that reading some part of a statement adds.
+/// The cursors that a part of a statement adds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Cost {
     /// All of them.
     added: usize,
-    /// How many of them are there when SQLite looks at their number for the last time; none if it never does.
+    /// How many of them there are when SQLite last looks at their number; `None` if it never does.
     looked: Option<usize>,
 }
 
@@ -63,13 +70,13 @@ impl Cost {
         Self { added: self.added.saturating_add(next.added), looked: looked.or(self.looked) }
     }
 
-    /// The same in an order that is not certain: if SQLite looks at all, then as late as can be.
+    /// The same where the order is uncertain: if SQLite looks at all, it is assumed to look last.
     fn latest(self) -> Self {
         Self { looked: self.looked.map(|_| self.added), ..self }
     }
 }
 
-/// A select: its cursors come in the order of the fields.
+/// A select. Its cursors are added in the order of the fields.
 #[derive(Clone, Copy, Debug, Default)]
 struct Select {
     /// The cursors of its sources, and of the sources of those that are queries.
@@ -78,23 +85,23 @@ struct Select {
     queries: Cost,
     /// The queries among its values and conditions.
     values: Cost,
-    /// Those in the arguments of functions that are sources.
+    /// The queries in the arguments of functions that are sources.
     arguments: Cost,
-    /// Those in the conditions of joins, which come anywhere behind the sources' queries.
+    /// The queries in the conditions of joins, which come anywhere after the sources' queries.
     joins: Cost,
-    /// Whether it reads the common table expression whose query it is.
+    /// Whether it reads the common table expression whose query it belongs to.
     is_recursive: bool,
 }
 
 impl Select {
-    /// What it adds beside the cursors of its sources.
+    /// What it adds besides the cursors of its sources.
     fn rest(self) -> Cost {
         let all = self.queries.then(self.values).then(self.arguments).then(self.joins);
         if self.joins.added == 0 { all } else { all.latest() }
     }
 }
 
-/// A query that was read to its end.
+/// A complete query.
 #[derive(Clone, Copy, Debug)]
 struct Query {
     /// The cursors of the sources of its last select.
@@ -184,8 +191,8 @@ impl Level<'_> {
         Query { sources: self.last.sources, rest: others.fold(self.last.rest(), Cost::then) }
     }
 
-    /// What a copy of a common table expression with this query adds: of a recursive one the selects that start it come
-    /// first, and it has a cursor of its own.
+    /// What a copy of a common table expression with this query adds: of a recursive one the selects that
+    /// start it come first, and it has a cursor of its own.
     fn copied(&self) -> Cost {
         let selects = || self.before.iter().chain([&self.last]).rev();
         let (steps, starts): (Vec<&Select>, Vec<&Select>) = selects().partition(|select| select.is_recursive);
@@ -205,13 +212,13 @@ struct Reader<'t> {
 }
 
 impl<'t> Reader<'t> {
+    /// Reads a word that stands between these two.
     fn word(&mut self, word: &'t str, before: &str, after: &str) {
         let Some(level) = self.levels.last_mut() else { return };
-        // Behind a dot or an `AS` that defines no table even a keyword is a name.
+        // After a dot or an `AS` that defines no table, even a keyword is a name.
         let is_name = level.with == With::Over && (before == "." || before.eq_ignore_ascii_case("AS"));
         let is = |keyword: &str| !is_name && word.eq_ignore_ascii_case(keyword);
-        let is_any = |keywords: &[&str]| keywords.iter().any(|keyword| is(keyword));
-        let begins_query = is_any(&["SELECT", "VALUES", "WITH"]);
+        let begins_query = ["SELECT", "VALUES", "WITH"].into_iter().any(is);
         // What stands between a source's parentheses is a query or a join.
         if before == "(" && level.opened == Opened::Source && !begins_query {
             (level.in_from, level.wants_source) = (true, true);
@@ -248,7 +255,16 @@ impl<'t> Reader<'t> {
             if !level.wants_source {
                 self.source(unquoted(word), before == ".");
             }
-        } else if begins_query {
+        } else {
+            self.keyword(is, before);
+        }
+    }
+
+    /// Reads a word that may be a keyword: `is` says which.
+    fn keyword(&mut self, is: impl Fn(&str) -> bool, before: &str) {
+        let Some(level) = self.levels.last_mut() else { return };
+        let is_any = |keywords: &[&str]| keywords.iter().any(|keyword| is(keyword));
+        if is_any(&["SELECT", "VALUES", "WITH"]) {
             level.with = if is("WITH") { With::Name } else { With::Over };
             level.in_from = false;
             level.n_rows = usize::from(is("VALUES"));
@@ -312,7 +328,8 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// A source by its name: a common table expression, if one of the queries around has it and the name is alone.
+    /// A source by its name: a common table expression, if one of the queries around has it and the name is
+    /// alone.
     fn source(&mut self, name: &str, is_qualified: bool) {
         let tables = self.levels.iter().rev().flat_map(|level| level.tables.iter().rev());
         let table = tables.filter(|_| !is_qualified).find(|table| table.name.eq_ignore_ascii_case(name));
@@ -331,24 +348,6 @@ impl<'t> Reader<'t> {
 fn unquoted(word: &str) -> &str {
     let inner = |quote: char| word.strip_prefix(quote).and_then(|rest| rest.strip_suffix(quote));
     ['"', '`', '\''].into_iter().find_map(inner).unwrap_or(word)
-}
-
-/// The words of a statement, quoted or not, and its other signs one by one.
-fn words(sql: &str) -> Vec<&str> {
-    let is_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '$');
-    let mut words = Vec::new();
-    let mut rest = sql.trim_start();
-    while let Some(first) = rest.chars().next() {
-        let length = match first {
-            '\'' | '"' | '`' => quoted(rest, first),
-            c if is_word(c) => rest.find(|c| !is_word(c)).unwrap_or(rest.len()),
-            c => c.len_utf8(),
-        };
-        let (word, after) = rest.split_at_checked(length).unwrap_or((rest, ""));
-        words.push(word);
-        rest = after.trim_start();
-    }
-    words
 }
 
 #[cfg(test)]

@@ -1,0 +1,184 @@
+//! How the values of a plan are represented in a caller's database.
+//!
+//! In: a plan, and what is known of the caller. Out: the [`Representation`] of each value, and of each column
+//! of the plan's tables.
+
+use super::at::Scope;
+use super::lower::Inputs;
+use super::representation::Representation;
+use super::template::Place;
+use crate::algebra::TableRef;
+use crate::algebra::{Embedded, Expr, FromKind, Plan, Select, TableBody};
+use crate::bindings::{Bindings, Family, Fit, Name, SqlType};
+use crate::catalog::RelationSource;
+use crate::ir::{ConstId, TypeId};
+use sqlparser::ast::Expr as Sql;
+
+/// What is known of a caller's database and of the question.
+#[derive(Clone)]
+pub(super) struct Caller<'l> {
+    pub(super) inputs: Inputs<'l>,
+    /// The caller's queries and types.
+    pub(super) bindings: &'l Bindings,
+    /// The rows of embedded sources.
+    pub(super) embedded: &'l [Embedded],
+    /// The literals that are values of the question.
+    pub(super) places: &'l [Place],
+    /// What the names begin with that the compiler makes up, so that none is the caller's.
+    pub(super) prefix: &'l str,
+    /// The question's variable that is a column of the caller's.
+    pub(super) column: Option<GivenColumn>,
+    /// The name of the caller's row and its key, where a filter may read the row's other columns.
+    pub(super) row: Option<(String, Name)>,
+}
+
+/// A variable of the question whose value is a column of the caller's.
+#[derive(Clone)]
+pub(super) struct GivenColumn {
+    pub(super) var: usize,
+    pub(super) representation: Representation,
+    /// What the statement calls the column.
+    pub(super) name: Sql,
+}
+
+impl Caller<'_> {
+    /// How the caller's columns represent the values of a type.
+    fn of_type(&self, ty: Option<TypeId>, name: &str) -> Representation {
+        Representation::of(self.bindings.sql_types.get(name), ty)
+    }
+
+    /// How a value is represented. `tables` has the columns of the plan's tables, and `itself` is the table
+    /// in whose body the value stands.
+    pub(super) fn represent(
+        &self,
+        tables: &[Vec<Representation>],
+        itself: Option<usize>,
+        scope: Scope<'_>,
+        expr: Expr,
+    ) -> Representation {
+        match expr {
+            Expr::Column { alias, column } => match scope.kind(alias) {
+                Some(FromKind::Source(source) | FromKind::Row(source)) => self.of_source(source, column),
+                Some(FromKind::Table(TableRef::Table(table))) => of_column(tables, table, column),
+                Some(FromKind::Table(TableRef::Itself)) => {
+                    itself.map_or(Representation::Text, |table| of_column(tables, table, column))
+                }
+                Some(FromKind::Embedded(index)) => self.of_embedded(index, column),
+                Some(FromKind::Values(_)) | None => Representation::Text,
+            },
+            Expr::Const(literal) => self.of_literal(literal),
+            Expr::Given(var) => match &self.column {
+                Some(column) if column.var == var => column.representation.clone(),
+                Some(_) | None => Representation::Text,
+            },
+            Expr::Now | Expr::Tag(_) | Expr::TypeName(_) | Expr::Unconstrained => Representation::Text,
+        }
+    }
+
+    /// How a column of a relation is represented.
+    pub(super) fn of_source(&self, source: usize, column: usize) -> Representation {
+        match self.column_type(source, column) {
+            Some(name) => self.of_type(self.inputs.program.type_id(name), name),
+            None => Representation::Text,
+        }
+    }
+
+    /// The type of a bound relation's column, by name.
+    fn column_type(&self, source: usize, column: usize) -> Option<&str> {
+        let relation = self.inputs.catalog.relations.get(source)?;
+        match relation.source {
+            RelationSource::Bound { .. } => {}
+            RelationSource::Table { .. } | RelationSource::Context { .. } => return None,
+        }
+        relation.columns().nth(column).map(|(ty, _)| ty)
+    }
+
+    /// A literal is a native value if its type has a native representation that it fits; a number that is too
+    /// wide for the type is one of the wider type.
+    fn of_literal(&self, literal: ConstId) -> Representation {
+        let Some(literal) = self.inputs.constant(literal) else { return Representation::Text };
+        let ty = self.inputs.program.types.get(literal.ty.index());
+        match ty.map(|ty| self.of_type(None, &ty.name)) {
+            Some(Representation::Native(ty)) => match ty.fit(&literal.text) {
+                Fit::Value => Representation::Native(ty),
+                Fit::Wide => Representation::Native(SqlType::numeric()),
+                Fit::Text | Fit::Never => Representation::Text,
+            },
+            _ => Representation::Text,
+        }
+    }
+
+    pub(super) fn of_embedded(&self, index: usize, column: usize) -> Representation {
+        let rows = self.embedded.get(index).and_then(|embedded| embedded.rows.as_deref()).unwrap_or_default();
+        let values = rows.iter().filter_map(|row| row.get(column));
+        let each = values.map(|literal| self.of_literal(*literal));
+        each.reduce(Representation::join).unwrap_or(Representation::Text)
+    }
+
+    /// How the columns of each table are represented: natively if every value that goes into them is.
+    pub(super) fn represent_tables(&self, plan: &Plan) -> Vec<Vec<Representation>> {
+        let mut tables: Vec<Vec<Representation>> = Vec::new();
+        for (index, table) in plan.tables.iter().enumerate() {
+            let mut columns: Vec<Option<Representation>> = vec![None; table.n_columns];
+            if matches!(table.body, TableBody::WholeState { .. }) {
+                columns = vec![Some(Representation::Text); table.n_columns];
+            }
+            // Each round may turn a column into text, and then it stays text.
+            for _ in 0..=table.n_columns {
+                tables.truncate(index);
+                tables.push(
+                    columns.iter().map(|known| known.clone().unwrap_or(Representation::Text)).collect(),
+                );
+                for select in table.body.selects() {
+                    self.represent_select(&tables, index, select, &mut columns);
+                }
+            }
+            tables.truncate(index);
+            tables.push(columns.into_iter().map(|known| known.unwrap_or(Representation::Text)).collect());
+        }
+        tables
+    }
+
+    /// Joins what a select of a table's body puts into its columns.
+    fn represent_select(
+        &self,
+        tables: &[Vec<Representation>],
+        table: usize,
+        select: &Select,
+        columns: &mut [Option<Representation>],
+    ) {
+        let scope = Scope::of(select);
+        let before = columns.to_vec();
+        for (slot, expr) in columns.iter_mut().zip(&select.output) {
+            let new = match *expr {
+                Expr::Column { alias, column }
+                    if scope.kind(alias) == Some(FromKind::Table(TableRef::Itself)) =>
+                {
+                    before.get(column).cloned().flatten()
+                }
+                expr => Some(match self.represent(tables, Some(table), scope, expr) {
+                    Representation::Undeclared(_) | Representation::Opaque(_) => Representation::Text,
+                    // In its own type it would equal values that differ in blanks, even in a column of
+                    // another type.
+                    Representation::Native(ty) if ty.family == Family::Padded => Representation::Text,
+                    known @ (Representation::Text | Representation::Native(_)) => known,
+                }),
+            };
+            *slot = match (slot.take(), new) {
+                (Some(old), Some(new)) => Some(old.join(new)),
+                (old, new) => old.or(new),
+            };
+        }
+    }
+
+    /// The variable whose value a literal is.
+    pub(super) fn place(&self, literal: ConstId) -> Option<usize> {
+        self.places.iter().find(|(known, _)| *known == literal).map(|(_, var)| *var)
+    }
+}
+
+/// The representation of a table's column; text if it is not known yet.
+pub(super) fn of_column(tables: &[Vec<Representation>], table: usize, column: usize) -> Representation {
+    let column = tables.get(table).and_then(|columns| columns.get(column));
+    column.cloned().unwrap_or(Representation::Text)
+}

@@ -1,0 +1,107 @@
+//! Where in a statement something is printed.
+//!
+//! [`At`] is a value that is passed down. Each part of a statement gets its own, so nothing is set and reset
+//! around a call.
+
+use super::representation::Representation;
+use crate::algebra::TableRef;
+use crate::algebra::{From, FromKind, Select, Table};
+
+/// Where in a statement something is printed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct At<'p> {
+    /// The plan's tables, which sources name by number.
+    pub(super) tables: &'p [Table],
+    /// The sources whose columns may be used.
+    pub(super) scope: Scope<'p>,
+    /// How many tests stand around it.
+    pub(super) depth: usize,
+    /// What the columns of a select become.
+    pub(super) output: Output<'p>,
+    /// How a fixpoint's step reads the table that it extends.
+    pub(super) itself: Itself<'p>,
+    /// Whether each query brings the tables that it reads in a `WITH` of its own, as those of a filter do.
+    pub(super) brings_tables: bool,
+    /// Whether sets are to be hashed: in a filter that looks at every row anyway, but not inside its sets and
+    /// tables.
+    pub(super) hashes_sets: bool,
+}
+
+/// The sources whose columns may be used: those of a select, then those of the selects around it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Scope<'p> {
+    from: &'p [From],
+    outer: Option<&'p Scope<'p>>,
+}
+
+/// What the columns of a select become.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Output<'p> {
+    /// The columns of the table with this number.
+    Table(usize),
+    /// Columns that are represented like this.
+    Values(&'p Representation),
+}
+
+/// How a fixpoint's step reads the table that it extends.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Itself<'p> {
+    /// Not at all: this is no fixpoint.
+    Absent,
+    /// By a name.
+    Named(&'p str),
+    /// As the tuples of the state, unpacked where they are read.
+    State,
+}
+
+/// The source of a step that reads the table that it extends.
+pub(super) const ITSELF: FromKind = FromKind::Table(TableRef::Itself);
+
+impl<'p> At<'p> {
+    /// The top of a statement over these tables, whose answer is text.
+    pub(super) fn top(tables: &'p [Table]) -> Self {
+        Self {
+            tables,
+            scope: Scope::default(),
+            depth: 0,
+            output: Output::Values(&Representation::Text),
+            itself: Itself::Absent,
+            brings_tables: false,
+            hashes_sets: false,
+        }
+    }
+
+    /// Inside a select, where its sources may be used.
+    pub(super) fn inside<'s>(&'s self, select: &'s Select) -> At<'s> {
+        At { scope: Scope { from: &select.from, outer: Some(&self.scope) }, ..*self }
+    }
+
+    /// In a test of whether there is a row.
+    pub(super) fn in_test(self) -> Self {
+        Self { depth: self.depth + 1, ..self }
+    }
+
+    /// In the body of a table.
+    pub(super) fn in_table(self, table: usize) -> Self {
+        Self {
+            scope: Scope::default(),
+            output: Output::Table(table),
+            brings_tables: false,
+            hashes_sets: false,
+            ..self
+        }
+    }
+}
+
+impl<'p> Scope<'p> {
+    /// The sources of a select that stands alone.
+    pub(super) fn of(select: &'p Select) -> Self {
+        Self { from: &select.from, outer: None }
+    }
+
+    /// What an alias stands for; an inner one hides an outer one.
+    pub(super) fn kind(&self, alias: usize) -> Option<FromKind> {
+        let own = self.from.iter().rev().find(|from| from.alias == alias);
+        own.map(|from| from.kind).or_else(|| self.outer?.kind(alias))
+    }
+}

@@ -1,0 +1,231 @@
+//! Statements over stored relations, in which every value is text.
+//!
+//! In: a plan. Out: one query, and the slots of its parameters in order; or a query with literals instead of
+//! parameters. A relation is a stored table, or comes with the request as JSON.
+
+use super::at::At;
+use super::build;
+use super::lower::{Lowering, column_names};
+use super::target::Target;
+use crate::algebra::{Expr, FromKind, Plan, PlanAnswer, Range, Select};
+use crate::catalog::{Relation, RelationSource};
+use crate::dialect::Placeholder;
+use crate::ir::{CompareOp, ConstId};
+use crate::question::{Answer, CompileError, Slot};
+use indexmap::IndexSet;
+use sqlparser::ast::{BinaryOperator, Expr as Sql, Query, TableFactor};
+
+/// Where a statement's values come from.
+pub(crate) enum Values<'v> {
+    /// From parameters.
+    Parameters,
+    /// From the question itself, as literals in the text.
+    Literals(&'v dyn Fn(Slot) -> Literal),
+}
+
+/// A value for a literal.
+pub(crate) enum Literal {
+    /// Text.
+    Text(String),
+    /// Several texts, where a parameter would be a JSON array.
+    Texts(Vec<String>),
+    /// An integer.
+    Integer(i64),
+}
+
+/// A statement over stored relations.
+pub(super) struct Hosted<'l> {
+    values: &'l Values<'l>,
+    /// The slots of the parameters so far, in the order of their numbers.
+    slots: IndexSet<Slot>,
+}
+
+impl<'l> Hosted<'l> {
+    pub(super) fn new(values: &'l Values<'l>) -> Self {
+        Self { values, slots: IndexSet::new() }
+    }
+
+    /// The slots of the statement's parameters, in the order of their numbers.
+    pub(super) fn into_slots(self) -> Vec<Slot> {
+        self.slots.into_iter().collect()
+    }
+}
+
+impl<'l> Lowering<'l, Hosted<'_>> {
+    /// Lowers a whole plan.
+    pub(super) fn plan(&mut self, plan: &Plan) -> Result<(Query, Answer), CompileError> {
+        let (ctes, recursive) = self.tables(plan)?;
+        let at = At::top(&plan.tables);
+        let (query, answer) = match &plan.answer {
+            PlanAnswer::Decision(selects) => {
+                let allowed = self.decision(at, selects)?;
+                let projection = vec![build::item(allowed, Some(build::ident("allowed")))];
+                let query = build::query(build::select(false, projection, Vec::new(), Vec::new()));
+                (query, Answer::Decision)
+            }
+            PlanAnswer::Rows { selects, columns, range } => {
+                (self.rows(at, selects, columns.len(), *range)?, Answer::Rows(columns.clone()))
+            }
+        };
+        Ok((build::with(query, recursive, ctes), answer))
+    }
+
+    fn rows(
+        &mut self,
+        at: At<'_>,
+        selects: &[Select],
+        n_columns: usize,
+        range: Range,
+    ) -> Result<Query, CompileError> {
+        let names = column_names(n_columns);
+        let paged = range == Range::Page;
+        let all = self.arms(at, selects, n_columns, paged)?;
+        let projection =
+            names.iter().map(|name| build::item(build::column("r", build::ident(name)), None)).collect();
+        let filter = if paged {
+            let after = self.value(Slot::PageAfter)?;
+            let column = self.in_byte_order(build::column("r", build::ident("c0")));
+            vec![build::binary(column, BinaryOperator::Gt, after)]
+        } else {
+            Vec::new()
+        };
+        let from = build::joined(vec![build::derived(build::query(all), "r")]);
+        let distinct = build::query(build::select(true, projection, from, filter));
+        if let Range::Some(most) = range {
+            let most = i64::try_from(most).unwrap_or(i64::MAX);
+            return Ok(build::limited(distinct, build::number(most)));
+        }
+        // A select with DISTINCT may order only by what it selects, and a collation is an expression of its
+        // own.
+        let outer = self.inputs.features.byte_order.is_some();
+        let (query, table) = if outer {
+            let projection =
+                names.iter().map(|name| build::item(build::column("a", build::ident(name)), None)).collect();
+            let from = build::joined(vec![build::derived(distinct, "a")]);
+            (build::query(build::select(false, projection, from, Vec::new())), "a")
+        } else {
+            (distinct, "r")
+        };
+        let by =
+            names.iter().map(|name| (self.in_byte_order(build::column(table, build::ident(name))), false));
+        let query = build::ordered(query, by.collect());
+        Ok(if paged { build::limited(query, self.value(Slot::PageLimit)?) } else { query })
+    }
+
+    fn stored(&self, kind: FromKind) -> Result<&'l Relation, CompileError> {
+        match kind {
+            FromKind::Source(index) => self.inputs.relation(index),
+            FromKind::Table(_) | FromKind::Values(_) | FromKind::Embedded(_) | FromKind::Row(_) => {
+                Err(not_stored())
+            }
+        }
+    }
+}
+
+fn not_stored() -> CompileError {
+    CompileError::Bug("a source that is no stored relation".into())
+}
+
+/// Texts as a JSON array, for a literal where a parameter would stand.
+fn json_array(texts: &[String]) -> String {
+    let escaped = texts.iter().map(|text| {
+        let chars = text.chars().map(|c| match c {
+            '"' | '\\' => format!("\\{c}"),
+            c if c.is_control() => format!("\\u{:04x}", u32::from(c)),
+            c => c.to_string(),
+        });
+        format!("\"{}\"", chars.collect::<String>())
+    });
+    format!("[{}]", escaped.collect::<Vec<_>>().join(","))
+}
+
+impl Target for Lowering<'_, Hosted<'_>> {
+    fn named(&self, name: &str) -> String {
+        name.to_owned()
+    }
+
+    fn literal(&self, literal: ConstId) -> Result<Sql, CompileError> {
+        let text = self.inputs.literal_text(literal)?;
+        Ok(if self.inputs.features.compact_values { build::compact(text) } else { build::lit(text) })
+    }
+
+    /// A parameter, or a literal in its place.
+    fn value(&mut self, slot: Slot) -> Result<Sql, CompileError> {
+        Ok(match self.target.values {
+            Values::Parameters => {
+                let number = self.target.slots.insert_full(slot).0 + 1;
+                build::placeholder(match self.inputs.features.placeholder {
+                    Placeholder::Question => format!("?{number}"),
+                    Placeholder::Dollar => format!("${number}"),
+                })
+            }
+            Values::Literals(value) => match value(slot) {
+                Literal::Text(text) => build::lit(&text),
+                Literal::Texts(texts) => build::lit(&json_array(&texts)),
+                Literal::Integer(integer) => build::number(integer),
+            },
+        })
+    }
+
+    fn output(&mut self, at: At<'_>, _column: usize, value: Expr) -> Result<Sql, CompileError> {
+        let sql = self.expr(at, value)?;
+        Ok(if matches!(value, Expr::Column { .. }) { sql } else { self.text(sql) })
+    }
+
+    fn comparison(
+        &mut self,
+        at: At<'_>,
+        op: CompareOp,
+        left: Expr,
+        right: Expr,
+    ) -> Result<Sql, CompileError> {
+        let (left, right) = (self.expr(at, left)?, self.expr(at, right)?);
+        let is_order = !matches!(op, CompareOp::Equal | CompareOp::NotEqual);
+        let integer = |value| if is_order { build::cast(value, self.inputs.features.integer) } else { value };
+        Ok(build::binary(integer(left), build::operator(op), integer(right)))
+    }
+
+    fn in_literals(&mut self, at: At<'_>, value: Expr, literals: &[ConstId]) -> Result<Sql, CompileError> {
+        let value = self.expr(at, value)?;
+        let list = literals.iter().map(|literal| self.literal(*literal)).collect::<Result<_, _>>()?;
+        Ok(build::in_list(value, list))
+    }
+
+    fn in_selects(&mut self, _: At<'_>, _: Expr, _: &[Select]) -> Result<Sql, CompileError> {
+        Err(CompileError::Bug("a set in a plan over stored relations".into()))
+    }
+
+    fn source(&mut self, kind: FromKind, alias: &str) -> Result<TableFactor, CompileError> {
+        match &self.stored(kind)?.source {
+            RelationSource::Table { name } => Ok(build::table(build::ident(name), alias)),
+            RelationSource::Context { slot } => self.json_rows(Slot::Context(*slot), alias),
+            RelationSource::Bound { .. } => Err(not_stored()),
+        }
+    }
+
+    fn source_column(&self, kind: FromKind, alias: &str, column: usize) -> Result<Sql, CompileError> {
+        let relation = self.stored(kind)?;
+        match &relation.source {
+            RelationSource::Table { .. } => {
+                let name = relation.columns().nth(column);
+                let (_, name) = name.ok_or_else(|| CompileError::Bug("a column without a name".into()))?;
+                Ok(build::column(alias, build::ident(name)))
+            }
+            RelationSource::Context { .. } => Ok(build::element(alias, column)),
+            RelationSource::Bound { .. } => Err(not_stored()),
+        }
+    }
+
+    fn row_conditions(&self, _: &Select, _: &mut Vec<Sql>) -> Result<(), CompileError> {
+        Ok(())
+    }
+
+    fn has_row(&mut self, at: At<'_>, select: &Select, several: bool) -> Result<Sql, CompileError> {
+        let query = self.test(at, select)?;
+        Ok(build::exists(self.fenced(query, at.depth > 1 && several), false))
+    }
+
+    fn test(&mut self, at: At<'_>, select: &Select) -> Result<Query, CompileError> {
+        Ok(build::query(self.select(at.in_test(), select, None, false)?))
+    }
+}

@@ -1,0 +1,191 @@
+//! Statements for a caller's database.
+//!
+//! Each value is compared in the representation that its column has. The question's values stand in the text,
+//! as there are no parameters.
+
+use super::analysis::{Caller, of_column};
+use super::at::{At, Output};
+use super::build;
+use super::lower::Lowering;
+use super::representation::Representation;
+use super::target::Target;
+use super::template::{Spelling, mark};
+use crate::algebra::{Expr, FromKind, Plan, Select};
+use crate::bindings::{Family, Fit, SqlType};
+use crate::ir::{CompareOp, ConstId};
+use crate::question::{CompileError, Slot};
+use indexmap::IndexMap;
+use sqlparser::ast::{Expr as Sql, Query, TableFactor};
+
+/// A statement for a caller's database.
+pub(super) struct Local<'l> {
+    pub(super) caller: Caller<'l>,
+    /// How each column of each of the plan's tables is represented.
+    pub(super) tables: Vec<Vec<Representation>>,
+    /// The bound queries that were read by name and are not in a `WITH` yet, each with the number of its
+    /// columns.
+    pub(super) read: IndexMap<usize, usize>,
+}
+
+impl<'l> Local<'l> {
+    /// A statement of a plan.
+    pub(super) fn of(caller: Caller<'l>, plan: &Plan) -> Self {
+        Self { tables: caller.represent_tables(plan), caller, read: IndexMap::new() }
+    }
+}
+
+impl Lowering<'_, Local<'_>> {
+    /// How a value is represented.
+    pub(super) fn represent(&self, at: At<'_>, expr: Expr) -> Representation {
+        let itself = match at.output {
+            Output::Table(table) => Some(table),
+            Output::Values(_) => None,
+        };
+        self.target.caller.represent(&self.target.tables, itself, at.scope, expr)
+    }
+
+    /// How the column of this number must come out of a select.
+    fn wanted(&self, at: At<'_>, column: usize) -> Representation {
+        match at.output {
+            Output::Table(table) => of_column(&self.target.tables, table, column),
+            Output::Values(wanted) => wanted.clone(),
+        }
+    }
+
+    /// A literal as a value of a type that it [fits](crate::bindings::Fit), wide or not.
+    pub(super) fn native(&self, ty: &SqlType, literal: ConstId) -> Result<Sql, CompileError> {
+        match (ty.family, self.target.caller.place(literal)) {
+            (Family::Integer | Family::Numeric | Family::IntegerAffinity, Some(var)) => {
+                Ok(mark(Spelling::Number, var))
+            }
+            (Family::Integer | Family::Numeric | Family::IntegerAffinity, None) => {
+                let number = build::whole(self.inputs.literal_text(literal)?);
+                number.ok_or_else(|| CompileError::Bug("a literal that is no number".into()))
+            }
+            (Family::Uuid | Family::Padded | Family::Text | Family::Other | Family::Ambiguous, _) => {
+                self.literal(literal)
+            }
+        }
+    }
+}
+
+impl Target for Lowering<'_, Local<'_>> {
+    fn named(&self, name: &str) -> String {
+        format!("{}{name}", self.target.caller.prefix)
+    }
+
+    fn literal(&self, literal: ConstId) -> Result<Sql, CompileError> {
+        if let Some(var) = self.target.caller.place(literal) {
+            return Ok(mark(Spelling::Quoted, var));
+        }
+        Ok(build::plain_lit(self.inputs.literal_text(literal)?, self.inputs.features.escapes))
+    }
+
+    /// The caller's column; every other value stands in the plan as a literal, and there are no parameters.
+    fn value(&mut self, slot: Slot) -> Result<Sql, CompileError> {
+        match &self.target.caller.column {
+            Some(column) if slot == Slot::Given(column.var) => {
+                Ok(column.representation.exact(column.name.clone(), self.inputs.features))
+            }
+            Some(_) | None => Err(CompileError::Bug(format!("{slot:?} in a statement without parameters"))),
+        }
+    }
+
+    fn output(&mut self, at: At<'_>, column: usize, value: Expr) -> Result<Sql, CompileError> {
+        match (self.wanted(at, column), value) {
+            (Representation::Native(ty), Expr::Const(literal)) => {
+                match ty.fit(self.inputs.literal_text(literal)?) {
+                    Fit::Value => Ok(build::cast(self.native(&ty, literal)?, &ty.name)),
+                    Fit::Wide => Ok(build::cast(self.native(&ty, literal)?, &SqlType::numeric().name)),
+                    Fit::Text | Fit::Never => {
+                        Err(CompileError::Bug("a literal in a column of another type".into()))
+                    }
+                }
+            }
+            (Representation::Native(ty), _) => {
+                let value = self.expr(at, value)?;
+                let is_table = matches!(at.output, Output::Table(_));
+                // A cast of a text to a number is a number, where it is no error.
+                let is_cast = self.inputs.features.strict_types || ty.family == Family::Text;
+                Ok(if is_table && is_cast { build::cast(value, &ty.name) } else { value })
+            }
+            (
+                Representation::Text | Representation::Undeclared(_) | Representation::Opaque(_),
+                Expr::Column { .. } | Expr::Given(_),
+            ) => {
+                let representation = self.represent(at, value);
+                Ok(representation.as_text(self.expr(at, value)?, self.inputs.features))
+            }
+            (Representation::Text | Representation::Undeclared(_) | Representation::Opaque(_), _) => {
+                let value = self.expr(at, value)?;
+                Ok(self.text(value))
+            }
+        }
+    }
+
+    fn comparison(
+        &mut self,
+        at: At<'_>,
+        op: CompareOp,
+        left: Expr,
+        right: Expr,
+    ) -> Result<Sql, CompileError> {
+        self.compared(at, op, left, right)
+    }
+
+    fn in_literals(&mut self, at: At<'_>, value: Expr, literals: &[ConstId]) -> Result<Sql, CompileError> {
+        let representation = self.represent(at, value);
+        let value = self.expr(at, value)?;
+        self.one_of(value, &representation, literals)
+    }
+
+    fn in_selects(&mut self, at: At<'_>, value: Expr, selects: &[Select]) -> Result<Sql, CompileError> {
+        let representation = self.represent(at, value);
+        let value = self.expr(at, value)?;
+        self.value_in_set(at, value, &representation, selects)
+    }
+
+    fn source(&mut self, kind: FromKind, alias: &str) -> Result<TableFactor, CompileError> {
+        match kind {
+            FromKind::Source(source) => self.bound(source, alias),
+            FromKind::Embedded(index) => self.embedded(index, alias),
+            FromKind::Row(_) | FromKind::Table(_) | FromKind::Values(_) => {
+                Err(CompileError::Bug("a source that is not read".into()))
+            }
+        }
+    }
+
+    fn source_column(&self, kind: FromKind, alias: &str, column: usize) -> Result<Sql, CompileError> {
+        let (source, name) = match kind {
+            FromKind::Source(source) => (source, self.bound_column(source, alias, column)?),
+            FromKind::Row(source) => (source, self.row_column(source, column)?),
+            FromKind::Embedded(_) => return Ok(build::column(alias, build::ident(&format!("c{column}")))),
+            FromKind::Table(_) | FromKind::Values(_) => {
+                return Err(CompileError::Bug("a column of no source".into()));
+            }
+        };
+        let representation = self.target.caller.of_source(source, column);
+        Ok(representation.exact(name, self.inputs.features))
+    }
+
+    fn row_conditions(&self, select: &Select, conditions: &mut Vec<Sql>) -> Result<(), CompileError> {
+        self.facts_only(select, conditions)
+    }
+
+    fn has_row(&mut self, at: At<'_>, select: &Select, _several: bool) -> Result<Sql, CompileError> {
+        if let Some(looked_up) = self.looked_up(at, select)? {
+            return Ok(looked_up);
+        }
+        // At the top the choice between probing and hashing is left to the database, unless the filter has
+        // made it.
+        let is_nested = at.depth > 0 || at.hashes_sets;
+        let query = self.test(at, select)?;
+        Ok(build::exists(self.fenced(query, is_nested), false))
+    }
+
+    fn test(&mut self, at: At<'_>, select: &Select) -> Result<Query, CompileError> {
+        self.in_own_scope(at.in_test(), std::slice::from_ref(select), |this, at| {
+            Ok(build::query(this.select(at, select, None, false)?))
+        })
+    }
+}

@@ -1,0 +1,100 @@
+//! How values are represented in SQL, and how they become text.
+//!
+//! The store keeps every id as text. A caller's database keeps ids in columns of its own types: the type that
+//! the bindings declare decides whether values are compared natively, so that indexes serve, or as text.
+
+use super::build;
+use crate::bindings::{Family, SqlType};
+use crate::dialect::Features;
+use crate::ir::TypeId;
+use sqlparser::ast::Expr as Sql;
+
+/// How a value is represented.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Representation {
+    /// As text that this statement makes.
+    Text,
+    /// As a value of this SQL type.
+    Native(SqlType),
+    /// In a caller's column with values of this type, whose SQL type is declared and must be compared as
+    /// text.
+    Opaque(Option<TypeId>),
+    /// In a caller's column with values of this type, whose SQL type is not declared.
+    Undeclared(Option<TypeId>),
+}
+
+impl Representation {
+    /// How a caller's column represents the values of a type, given the SQL type that is declared for it.
+    pub(super) fn of(declared: Option<&SqlType>, ty: Option<TypeId>) -> Self {
+        let Some(declared) = declared else { return Self::Undeclared(ty) };
+        match declared.family {
+            Family::Integer
+            | Family::Numeric
+            | Family::IntegerAffinity
+            | Family::Text
+            | Family::Padded
+            | Family::Uuid => Self::Native(declared.clone()),
+            Family::Other => Self::Opaque(ty),
+            Family::Ambiguous => Self::Undeclared(ty),
+        }
+    }
+
+    /// The representation of a column that holds values of both.
+    pub(super) fn join(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Native(one), Self::Native(other)) => match one.family.join(other.family) {
+                Some(family) if family == one.family => Self::Native(one),
+                Some(_) => Self::Native(SqlType::numeric()),
+                None => Self::Text,
+            },
+            (Self::Undeclared(one), Self::Undeclared(other)) if one == other => Self::Undeclared(one),
+            (Self::Opaque(one), Self::Opaque(other)) if one == other => Self::Opaque(one),
+            (Self::Text | Self::Native(_) | Self::Undeclared(_) | Self::Opaque(_), _) => Self::Text,
+        }
+    }
+
+    /// Whether two values compare without a cast.
+    pub(super) fn compares_natively_with(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Native(one), Self::Native(other)) => one.family.join(other.family).is_some(),
+            (Self::Text | Self::Native(_) | Self::Undeclared(_) | Self::Opaque(_), _) => false,
+        }
+    }
+
+    /// Whether the database pads the values with blanks, which it ignores in comparisons.
+    pub(super) fn is_padded(&self) -> bool {
+        match self {
+            Self::Native(ty) => ty.family == Family::Padded,
+            Self::Text | Self::Undeclared(_) | Self::Opaque(_) => false,
+        }
+    }
+
+    /// A caller's column, compared by its bytes.
+    pub(super) fn exact(&self, column: Sql, features: &Features) -> Sql {
+        let is_text = match self {
+            Self::Text | Self::Undeclared(_) | Self::Opaque(_) => true,
+            Self::Native(ty) => ty.family == Family::Text,
+        };
+        match features.byte_equality {
+            Some(collation) if is_text => build::collate(column, collation),
+            Some(_) | None => column,
+        }
+    }
+
+    /// A value as text.
+    pub(super) fn as_text(&self, value: Sql, features: &Features) -> Sql {
+        match self {
+            Self::Text => value,
+            Self::Undeclared(Some(TypeId::BOOLEAN)) | Self::Opaque(Some(TypeId::BOOLEAN))
+                if features.boolean_is_number =>
+            {
+                let text = build::cast(value, "TEXT");
+                build::case(text, &[("1", "true"), ("0", "false")])
+            }
+            Self::Undeclared(_) | Self::Opaque(_) => build::cast(value, "TEXT"),
+            Self::Native(ty) if ty.family == Family::Text && !features.strict_types => value,
+            // A cast keeps the column's collation.
+            Self::Native(_) => Self::Text.exact(build::cast(value, "TEXT"), features),
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! Sets in a statement for a caller's database: `value IN (selects)`, and the tables that a set's query
+//! brings.
+
+use super::at::{At, Output, Scope};
+use super::build;
+use super::local::Local;
+use super::lower::Lowering;
+use super::representation::Representation;
+use crate::algebra::TableRef;
+use crate::algebra::aliases::free_aliases;
+use crate::algebra::{Condition, Expr, From, FromKind, Select, Table, TableBody};
+use crate::catalog::RelationSource;
+use crate::ir::CompareOp;
+use crate::question::CompileError;
+use indexmap::IndexSet;
+use sqlparser::ast::{Cte, Expr as Sql, Query};
+
+impl Lowering<'_, Local<'_>> {
+    /// `value IN (selects)`, for a value that is already SQL. It is compared as text with selects whose
+    /// values have another representation.
+    pub(super) fn value_in_set(
+        &mut self,
+        at: At<'_>,
+        value: Sql,
+        representation: &Representation,
+        selects: &[Select],
+    ) -> Result<Sql, CompileError> {
+        let features = self.inputs.features;
+        let is_same = |select: &&Select| {
+            let at = At { scope: Scope::of(select), ..at };
+            let output = select.output.first().map(|expr| self.represent(at, *expr));
+            output.is_some_and(|output| output.compares_natively_with(representation))
+        };
+        let (native, text): (Vec<&Select>, Vec<&Select>) = selects.iter().partition(is_same);
+        let mut any = Vec::new();
+        if !native.is_empty() {
+            let indexed = self.in_arms(at, value.clone(), representation, &native)?;
+            any.push(if representation.is_padded() {
+                // Padded values ignore blanks at the end, which a VARCHAR in the set may have.
+                let value = representation.as_text(value.clone(), features);
+                let exact = self.in_arms(at, value, &Representation::Text, &native)?;
+                build::nested(build::all(vec![indexed, exact]))
+            } else {
+                indexed
+            });
+        }
+        if !text.is_empty() {
+            let value = representation.as_text(value, features);
+            any.push(self.in_arms(at, value, &Representation::Text, &text)?);
+        }
+        Ok(build::any(any))
+    }
+
+    /// `value IN (selects)`, with the selects' values in the representation `wanted`.
+    fn in_arms(
+        &mut self,
+        at: At<'_>,
+        value: Sql,
+        wanted: &Representation,
+        selects: &[&Select],
+    ) -> Result<Sql, CompileError> {
+        let selects: Vec<Select> = selects.iter().map(|select| (*select).clone()).collect();
+        let inside = At { output: Output::Values(wanted), hashes_sets: false, ..at };
+        let query = self.in_own_scope(inside, &selects, |this, at| {
+            Ok(build::query(this.arms(at, &selects, 1, false)?))
+        })?;
+        let features = self.inputs.features;
+        let test = if features.arrays_are_looked_up && !at.hashes_sets {
+            build::equals_any(value, build::array_of(query))
+        } else {
+            build::in_query(value, query)
+        };
+        let is_joined = at.hashes_sets && at.depth > 0 && features.joins_sets;
+        Ok(if is_joined { build::is_true(build::nested(test)) } else { test })
+    }
+
+    /// `(SELECT column FROM table WHERE key = …) IN (set)`, if the test is of one row that is found by its
+    /// key, and one of its columns is looked up in a set that is the same for every row.
+    pub(super) fn looked_up(&mut self, at: At<'_>, select: &Select) -> Result<Option<Sql>, CompileError> {
+        let [From { alias, kind: FromKind::Source(source) }] = select.from.as_slice() else {
+            return Ok(None);
+        };
+        if at.depth > 0 || !at.hashes_sets || !self.inputs.features.counts_sets_per_row {
+            return Ok(None);
+        }
+        let is_set = |condition: &&Condition| {
+            matches!(condition, Condition::In { .. }) && free_aliases(condition) == [*alias]
+        };
+        let (sets, others): (Vec<&Condition>, Vec<&Condition>) = select.filter.iter().partition(is_set);
+        let [Condition::In { expr, selects }] = sets.as_slice() else { return Ok(None) };
+        let is_simple =
+            |condition: &&Condition| matches!(condition, Condition::Compare { .. } | Condition::OneOf { .. });
+        let mut is_found = false;
+        for condition in &others {
+            is_found |= self.finds_by_key(condition, *alias, *source)?;
+        }
+        if !is_found || !others.iter().all(is_simple) {
+            return Ok(None);
+        }
+        let representation = self.represent(at.inside(select), *expr);
+        let row = Select {
+            from: select.from.clone(),
+            filter: others.into_iter().cloned().collect(),
+            output: vec![*expr],
+        };
+        let inside = At { output: Output::Values(&representation), ..at.in_test() };
+        let row = build::scalar(build::query(self.select(inside, &row, None, false)?));
+        let test = self.value_in_set(at, row, &representation, selects)?;
+        Ok(Some(build::is_true(build::nested(test))))
+    }
+
+    /// Whether a condition is an equality of a source's unique column with a value from elsewhere.
+    fn finds_by_key(&self, condition: &Condition, alias: usize, source: usize) -> Result<bool, CompileError> {
+        let Condition::Compare { op: CompareOp::Equal, left, right } = condition else { return Ok(false) };
+        match (*left, *right) {
+            (Expr::Column { alias: own, column }, other) | (other, Expr::Column { alias: own, column })
+                if own == alias && other.alias() != Some(alias) =>
+            {
+                self.is_unique(source, column)
+            }
+            _ => Ok(false),
+        }
+    }
+
+    /// Whether a column of a bound query is the unique column of its type's table, as the bindings promise.
+    fn is_unique(&self, source: usize, column: usize) -> Result<bool, CompileError> {
+        let relation = self.inputs.relation(source)?;
+        let bindings = self.target.caller.bindings;
+        let promised = relation.columns().nth(column).and_then(|(ty, _)| bindings.tables.get(ty));
+        Ok(match relation.source {
+            RelationSource::Bound { binding } => {
+                promised.is_some_and(|promised| bindings.reads(binding, column, promised))
+            }
+            RelationSource::Table { .. } | RelationSource::Context { .. } => false,
+        })
+    }
+
+    /// The query that `print` makes of these selects; where queries bring their tables, with those that it
+    /// reads.
+    pub(super) fn in_own_scope(
+        &mut self,
+        at: At<'_>,
+        selects: &[Select],
+        print: impl FnOnce(&mut Self, At<'_>) -> Result<Query, CompileError>,
+    ) -> Result<Query, CompileError> {
+        if !at.brings_tables {
+            return print(self, at);
+        }
+        let mut ctes: Vec<Cte> = Vec::new();
+        let mut recursive = false;
+        let needed = needed(at.tables, selects);
+        for (index, table) in at.tables.iter().enumerate().filter(|(index, _)| needed.contains(index)) {
+            recursive |= !matches!(table.body, TableBody::Union(_));
+            ctes.extend(self.table(at.in_table(index), table, false)?);
+        }
+        let query = print(self, At { brings_tables: false, ..at })?;
+        let mut all = self.read_queries()?;
+        all.extend(ctes);
+        Ok(build::with(query, recursive, all))
+    }
+}
+
+/// The tables that selects read, directly or through others.
+fn needed(tables: &[Table], selects: &[Select]) -> IndexSet<usize> {
+    fn collect(select: &Select, found: &mut IndexSet<usize>) {
+        for from in &select.from {
+            if let FromKind::Table(TableRef::Table(table)) = from.kind {
+                found.insert(table);
+            }
+        }
+        let branches = select.filter.iter().flat_map(Condition::branches);
+        branches.for_each(|branch| collect(branch, found));
+    }
+    let mut found = IndexSet::new();
+    selects.iter().for_each(|select| collect(select, &mut found));
+    let mut at = 0;
+    while let Some(table) = found.get_index(at).and_then(|index| tables.get(*index)) {
+        table.body.selects().for_each(|select| collect(select, &mut found));
+        at += 1;
+    }
+    found
+}

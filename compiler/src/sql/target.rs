@@ -1,0 +1,52 @@
+//! What differs between a statement for the store and one for a caller's database.
+//!
+//! Both are made by one [`Lowering`](super::lower::Lowering), which asks its target where they differ: how a
+//! value is written, how two values are compared, how a source is read. `hosted` and `local` are the two
+//! targets.
+
+use super::at::At;
+use crate::algebra::{Expr, FromKind, Select};
+use crate::ir::{CompareOp, ConstId};
+use crate::question::{CompileError, Slot};
+use sqlparser::ast::{Expr as Sql, Query, TableFactor};
+
+/// What differs between statements.
+pub(super) trait Target {
+    /// How a name that the compiler makes up is written.
+    fn named(&self, name: &str) -> String;
+
+    /// A literal as text.
+    fn literal(&self, literal: ConstId) -> Result<Sql, CompileError>;
+
+    /// The value of a slot.
+    fn value(&mut self, slot: Slot) -> Result<Sql, CompileError>;
+
+    /// A value in the representation that the select's column of this number must have.
+    fn output(&mut self, at: At<'_>, column: usize, value: Expr) -> Result<Sql, CompileError>;
+
+    /// `left op right`
+    fn comparison(&mut self, at: At<'_>, op: CompareOp, left: Expr, right: Expr)
+    -> Result<Sql, CompileError>;
+
+    /// `value IN (literals)`
+    fn in_literals(&mut self, at: At<'_>, value: Expr, literals: &[ConstId]) -> Result<Sql, CompileError>;
+
+    /// `value IN (selects)`
+    fn in_selects(&mut self, at: At<'_>, value: Expr, selects: &[Select]) -> Result<Sql, CompileError>;
+
+    /// A source that is not a table of the plan, as it stands in a `FROM`.
+    fn source(&mut self, kind: FromKind, alias: &str) -> Result<TableFactor, CompileError>;
+
+    /// A column of such a source.
+    fn source_column(&self, kind: FromKind, alias: &str, column: usize) -> Result<Sql, CompileError>;
+
+    /// Adds the conditions under which rows of the select's sources are facts.
+    fn row_conditions(&self, select: &Select, conditions: &mut Vec<Sql>) -> Result<(), CompileError>;
+
+    /// A test of whether a select that reads something has a row; `several` if it is one of several
+    /// alternatives.
+    fn has_row(&mut self, at: At<'_>, select: &Select, several: bool) -> Result<Sql, CompileError>;
+
+    /// The query of a test of whether a select has a row.
+    fn test(&mut self, at: At<'_>, select: &Select) -> Result<Query, CompileError>;
+}

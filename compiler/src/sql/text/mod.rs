@@ -1,0 +1,44 @@
+//! From sqlparser's tree to text.
+//!
+//! In: a statement, or a condition in one. Out: its text, laid out. Whether the database accepts it is only
+//! known here: [`expansion`] counts how large the text becomes, and a text that is too large is refused.
+
+pub(crate) mod expansion;
+mod layout;
+mod tokens;
+
+use crate::dialect::Features;
+use crate::limits;
+use crate::question::CompileError;
+use crate::refusal::Limit;
+use std::fmt::Display;
+
+/// The text of a statement, or of a condition in one, laid out; `comment` returns the comment of a common
+/// table expression by its name. In a database that expands common table expressions the text is refused if
+/// it leaves fewer than `reserved` cursors to others, or if a union is too long; in any database if it is longer
+/// than [`limits::STATEMENT_BYTES`].
+pub(super) fn printed(
+    node: &impl Display,
+    features: &Features,
+    reserved: usize,
+    comment: impl Fn(&str) -> Option<String>,
+) -> Result<String, CompileError> {
+    let text = node.to_string();
+    let tokens = tokens::tokens(&text);
+    if let Some(cursors) = features.limits.cursors {
+        let size = expansion::size_of(&tokens);
+        let most = cursors.saturating_sub(reserved);
+        if size.cursors.is_some_and(|cursors| cursors > most) {
+            return Err(CompileError::too_large(Limit::Readings { most }));
+        }
+        let most = features.limits.union_arms;
+        if size.arms > most {
+            return Err(CompileError::too_large(Limit::UnionArms { most }));
+        }
+    }
+    let text = layout::layout(&text, &tokens, comment);
+    if text.len() > limits::STATEMENT_BYTES {
+        return Err(CompileError::too_large(Limit::StatementBytes { most: limits::STATEMENT_BYTES }));
+    }
+    Ok(text)
+}
