@@ -40,7 +40,7 @@ named after the predicate and its types, with text columns arg0, arg1, and so on
 has_role(User, String, Repo) is a row of has_role_user_string_repo.
 
 With --bindings it reads your own tables, and is what the service answers to /authorize_query,
-/actions_query, /list_query and /evaluate_query_local, so that it can be reviewed and kept beside
+/actions_query, /list_query and /evaluate_query_local, so that it can be reviewed and kept next to
 the policy.
 
 Examples:

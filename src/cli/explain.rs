@@ -65,7 +65,7 @@ fn local_text(explanation: &LocalExplanation) -> String {
         ("the rules that took part", &rules.join("\n")),
         ("the bindings that are read", &bindings.join("\n")),
         ("the rows of stored facts in the SQL", &embedded.join("\n")),
-        ("the parts for the store, and the rest", split),
+        ("what the store is asked, and what is left", split),
         ("the plan with values and stored rows", plan),
         ("notes", &notes.join("\n")),
         (&format!("the SQL for {dialect}"), sql),

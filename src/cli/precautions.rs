@@ -118,7 +118,7 @@ mod tests {
             ("e_0123456789_1_0123456789012345678901234567", "worth 112 bits"),
             ("e_0123456789_1_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "worth 0 bits"),
             ("secret", "worth 0 bits"),
-            (DEVELOPMENT_KEY, "everybody knows"),
+            (DEVELOPMENT_KEY, "everyone knows"),
         ] {
             let refused = check_key(key).unwrap_err();
             assert!(refused.contains(reason), "{key}: {refused}");

@@ -214,7 +214,7 @@ fn reload_on_hangup(tls: Option<Arc<Tls>>) {
                 None => tracing::info!("there is no certificate to reload"),
                 Some(Ok(())) => tracing::info!("the certificate was reloaded"),
                 Some(Err(error)) => {
-                    tracing::error!(%error, "cannot reload the certificate: the previous one stays in use")
+                    tracing::error!(%error, "cannot reload the certificate: the previous one stays in use");
                 }
             }
         }

@@ -214,22 +214,24 @@ mod tests {
 
     #[test]
     fn a_message_speaks_of_json_and_quotes_what_was_sent() {
-        let told = |body: &str| match decode::<Vec<(String, Vec<usize>)>>(body.as_bytes()) {
+        let stated = |body: &str| match decode::<Vec<(String, Vec<usize>)>>(body.as_bytes()) {
             Err(ApiError::BadRequest(message)) => message,
             other => format!("{other:?}"),
         };
-        assert_eq!(told("{}"), "invalid type: object, expected an array at line 1 column 0");
+        assert_eq!(stated("{}"), "invalid type: object, expected an array at line 1 column 0");
         assert!(
-            told("[{}]")
+            stated("[{}]")
                 .ends_with("invalid type: object, expected an array of 2 elements at line 1 column 1")
         );
         assert!(
-            told(r#"[["a"]]"#)
+            stated(r#"[["a"]]"#)
                 .ends_with("invalid length 1, expected an array of 2 elements at line 1 column 6")
         );
-        assert!(told(r#"[["a",[-1]]]"#).contains("integer `-1`, expected a whole number from 0 on at line"));
+        assert!(
+            stated(r#"[["a",[-1]]]"#).contains("integer `-1`, expected a whole number from 0 on at line")
+        );
         let quoted = r#"[["a",["invalid type: map, expected usize"]]]"#;
-        assert!(told(quoted).contains(
+        assert!(stated(quoted).contains(
             r#"string "invalid type: map, expected usize", expected a whole number from 0 on at line"#
         ));
     }

@@ -47,6 +47,7 @@ mod seats;
 mod serve;
 mod status;
 mod stream;
+mod timed_stream;
 mod tls;
 mod traces;
 mod values;

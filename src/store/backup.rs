@@ -42,7 +42,7 @@ impl Snapshot {
         if !overwrite && file.exists() {
             return Err(StoreError::FileExists(file.into()));
         }
-        let part = beside(file, ".part");
+        let part = with_suffix(file, ".part");
         remove(&part)?;
         let written = self.write(&part, progress);
         if written.is_err() {
@@ -85,7 +85,7 @@ pub fn restore(file: &Path, dir: &Path, overwrite: bool) -> Result<Holdings, Sto
     if former && !overwrite {
         return Err(StoreError::Exists(dir.into()));
     }
-    let part = beside(&database, ".restore");
+    let part = with_suffix(&database, ".restore");
     remove(&part)?;
     let restored = unpack(file, bytes, &part);
     if restored.is_err() {
@@ -109,10 +109,10 @@ fn check_seal(file: &Path) -> Result<u64, StoreError> {
     let found = digest(&mut (&mut opened).take(bytes)).map_err(io)?;
     let mut seal = Vec::new();
     opened.read_to_end(&mut seal).map_err(io)?;
-    let Some(told) = seal.strip_prefix(SEAL.as_bytes()) else {
+    let Some(digest) = seal.strip_prefix(SEAL.as_bytes()) else {
         return Err(bad("it does not end like a backup: its end is missing, or it is a different file"));
     };
-    if told.strip_suffix(b"\n") != Some(found.as_bytes()) {
+    if digest.strip_suffix(b"\n") != Some(found.as_bytes()) {
         return Err(bad("its content does not match its SHA-256"));
     }
     Ok(bytes)
@@ -142,8 +142,8 @@ fn retire(database: &Path, former: bool) -> Result<(), StoreError> {
             tracing::warn!(%error, "the store that is being replaced cannot be read completely");
         }
     }
-    remove(&beside(database, "-wal"))?;
-    remove(&beside(database, "-shm"))?;
+    remove(&with_suffix(database, "-wal"))?;
+    remove(&with_suffix(database, "-shm"))?;
     mark::forget(database.parent().unwrap_or(Path::new(".")))
 }
 
@@ -171,7 +171,7 @@ fn digest(source: &mut impl Read) -> std::io::Result<String> {
 }
 
 /// The path with a suffix added.
-pub(super) fn beside(file: &Path, ending: &str) -> PathBuf {
+pub(super) fn with_suffix(file: &Path, ending: &str) -> PathBuf {
     let mut name = file.as_os_str().to_owned();
     name.push(ending);
     name.into()

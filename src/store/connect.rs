@@ -3,7 +3,7 @@
 //! ```text
 //! DIR/            0700
 //!   lock          held by the process that serves DIR; records that a store existed
-//!   store.db      0600, SQLite; -wal and -shm beside it inherit the mode
+//!   store.db      0600, SQLite; -wal and -shm next to it inherit the mode
 //!   store.db-mark 0600, how many writes it must contain (`mark`)
 //! ```
 //!

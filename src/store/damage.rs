@@ -88,9 +88,9 @@ fn lost_after(log: &mut impl Read) -> std::io::Result<Option<u64>> {
         // Without a page size, frames cannot be found. A header of zeros is a log that was never used.
         return Ok(header.iter().any(|byte| *byte != 0).then_some(0));
     }
-    let (told, checked) = header.split_at(HEADER - 8);
+    let (covered, checked) = header.split_at(HEADER - 8);
     let header_sum = (word(checked, 0), word(checked, 4));
-    let is_whole = magic & !1 == MAGIC && sum((0, 0), told, big_endian) == header_sum;
+    let is_whole = magic & !1 == MAGIC && sum((0, 0), covered, big_endian) == header_sum;
     let mut salts = is_whole.then(|| (word(&header, 16), word(&header, 20)));
     let mut wrong = (!is_whole).then_some(0);
     let (mut before, mut commits) = (header_sum, 0);
@@ -100,10 +100,10 @@ fn lost_after(log: &mut impl Read) -> std::io::Result<Option<u64>> {
             break;
         }
         let (head, page) = frame.split_at(FRAME_HEADER);
-        let (told, _) = head.split_at(8);
+        let (covered, _) = head.split_at(8);
         let own_salts = (word(head, 8), word(head, 12));
         let own_sum = (word(head, 16), word(head, 20));
-        let found = sum(sum(before, told, big_endian), page, big_endian);
+        let found = sum(sum(before, covered, big_endian), page, big_endian);
         before = own_sum;
         if found != own_sum || own_salts != *salts.get_or_insert(own_salts) {
             wrong.get_or_insert(number);
@@ -157,11 +157,11 @@ mod tests {
         let mut before = sum((0, 0), &log, false);
         log.extend([before.0, before.1].into_iter().flat_map(u32::to_be_bytes));
         for (number, commit) in (1_u32..).zip(commits) {
-            let told =
+            let covered =
                 [number, u32::from(*commit)].into_iter().flat_map(u32::to_be_bytes).collect::<Vec<_>>();
             let page = vec![number.to_be_bytes()[3]; PAGE];
-            before = sum(sum(before, &told, false), &page, false);
-            log.extend(told);
+            before = sum(sum(before, &covered, false), &page, false);
+            log.extend(covered);
             log.extend([7, 8, before.0, before.1].into_iter().flat_map(u32::to_be_bytes));
             log.extend(page);
         }

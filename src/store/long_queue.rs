@@ -43,7 +43,7 @@ pub(super) struct LongQueue {
 
 #[derive(Debug)]
 struct QueueState {
-    state: Mutex<Lines>,
+    state: Mutex<Rotation>,
     /// Notified when a reader is returned.
     back: Condvar,
     /// Whether the threads have a low priority.
@@ -51,7 +51,7 @@ struct QueueState {
 }
 
 #[derive(Debug)]
-struct Lines {
+struct Rotation {
     free: Vec<Reader>,
     n_readers: usize,
     /// The askers with waiting or running questions, the next to have a turn first.
@@ -95,7 +95,7 @@ impl LongQueue {
     /// A queue for these readers.
     pub(super) fn new(free: Vec<Reader>, gives_way: bool) -> Self {
         let n_readers = free.len();
-        let state = Lines { free, n_readers, lines: VecDeque::new(), n_asked: 0, is_closed: false };
+        let state = Rotation { free, n_readers, lines: VecDeque::new(), n_asked: 0, is_closed: false };
         let (state, back) = (Mutex::new(state), Condvar::new());
         Self { shared: Arc::new(QueueState { state, back, gives_way }) }
     }
@@ -145,12 +145,12 @@ impl LongQueue {
         let n_own = usize::from(thread::current().name() == Some(THREAD));
         let mut state = self.shared.state.lock();
         let is_lent =
-            |state: &mut Lines| state.lines.iter().map(|line| line.n_running).sum::<usize>() > n_own;
+            |state: &mut Rotation| state.lines.iter().map(|line| line.n_running).sum::<usize>() > n_own;
         self.shared.back.wait_while_for(&mut state, is_lent, CLOSE_TIME);
     }
 }
 
-impl Lines {
+impl Rotation {
     fn n_waiting(&self) -> usize {
         self.lines.iter().map(|line| line.waiting.len()).sum()
     }

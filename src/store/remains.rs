@@ -4,7 +4,7 @@
 //! can be served. A log that does not belong to the file is put aside first, because SQLite would mix the
 //! two.
 
-use super::backup::beside;
+use super::backup::with_suffix;
 use super::connect::{DATABASE, lock, open_file, sync_directory};
 use super::error::StoreError;
 use super::mark::{self, Loss, Progress, Seen, Session};
@@ -34,7 +34,7 @@ pub fn accept_loss(dir: &Path, go_on: bool) -> Result<Option<Remains>, StoreErro
         return Err(StoreError::Missing(dir.into()));
     }
     let _lock = lock(dir)?;
-    let log = beside(&database, "-wal");
+    let log = with_suffix(&database, "-wal");
     let together = open_file(&database, OpenFlags::SQLITE_OPEN_READ_WRITE).and_then(|conn| look(conn, dir));
     let (loss, held, is_foreign) = match together {
         Ok((None, _)) => return Ok(None),
@@ -48,7 +48,7 @@ pub fn accept_loss(dir: &Path, go_on: bool) -> Result<Option<Remains>, StoreErro
         Ok((Some(Loss::Foreign), held)) => (Loss::Foreign, held, false),
         Err(error) => return Err(error),
     };
-    let aside = is_foreign.then(|| beside(&log, ".aside"));
+    let aside = is_foreign.then(|| with_suffix(&log, ".aside"));
     if go_on {
         if let Some(aside) = &aside {
             fs::rename(&log, aside).map_err(|error| StoreError::io(&log, &error))?;

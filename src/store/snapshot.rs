@@ -140,8 +140,8 @@ impl Snapshot {
         loop {
             // INVARIANT: the read transaction is open, so no step restarts at a later moment.
             let step = backup.step(STEP)?;
-            let told = backup.progress();
-            let (all, left) = (told.pagecount.unsigned_abs(), told.remaining.unsigned_abs());
+            let done = backup.progress();
+            let (all, left) = (done.pagecount.unsigned_abs(), done.remaining.unsigned_abs());
             progress(all.saturating_sub(left).into(), all.into());
             match step {
                 StepResult::Done => return Ok(()),

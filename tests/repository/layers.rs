@@ -417,6 +417,33 @@ fn no_code_asks_which_database_it_is() {
     none(&offenders, "the compiler asks for features, see dialect/mod.rs");
 }
 
+/// rustfmt sorts a block of imports, but only unstable options of it would split paths and join blocks.
+#[test]
+fn imports_are_one_block_of_one_path_a_line() {
+    let private = |line: &str| line.starts_with("use ");
+    let mut offenders = Vec::new();
+    for file in ["compiler/src", "src"].iter().flat_map(|folder| files(folder, &[".rs"])) {
+        let lines: Vec<&str> = file.text.lines().collect();
+        for (at, line) in lines.iter().enumerate() {
+            let above =
+                |n: usize| at.checked_sub(n).and_then(|at| lines.get(at)).copied().unwrap_or_default();
+            let is_start = |line: &&&str| private(line) || line.starts_with("pub");
+            let last = if above(2) == "};" { lines.iter().take(at).rev().find(is_start) } else { None };
+            let last = last.copied().unwrap_or(above(2));
+            let splits = private(line) && above(1).is_empty() && private(last);
+            let import = line.trim_start().trim_start_matches("pub ").trim_start_matches("pub(super) ");
+            let tree: String = lines.iter().skip(at).map(|line| format!("{line} ")).take(20).collect();
+            let tree = tree.split(';').next().unwrap_or_default();
+            let nests = import.starts_with("use ")
+                && tree.split_once('{').is_some_and(|(_, branches)| branches.contains("::"));
+            if splits || nests {
+                offenders.push(format!("{}:{}", file.path, at + 1));
+            }
+        }
+    }
+    none(&offenders, "an import names one module, as in `use std::fmt;` or `use std::sync::{Arc, Weak};`");
+}
+
 #[test]
 fn files_are_short() {
     let product: BTreeSet<String> = product().into_iter().map(|file| file.path).collect();

@@ -43,7 +43,7 @@ pub struct Sizes {
 }
 
 /// SQLite as it is usually built; it has no bound on names.
-pub(crate) const SQLITE: Sizes = Sizes {
+pub const SQLITE: Sizes = Sizes {
     bytes: 1_000_000,
     union_arms: 500,
     terms: 999,

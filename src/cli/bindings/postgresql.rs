@@ -77,7 +77,7 @@ impl Postgresql {
     async fn origin(&self, table: u32, column: i16) -> Result<Option<ColumnOrigin>, Error> {
         let Some(row) = self.client.query_opt(ORIGIN, &[&table, &column]).await? else { return Ok(None) };
         let holds_rows: bool = row.try_get(2)?;
-        let told = |promised: bool| holds_rows.then_some(promised);
+        let stated = |promised: bool| holds_rows.then_some(promised);
         let collation = match (row.try_get(6)?, row.try_get(7)?) {
             (Some(name), Some(is_loose)) => Some(Collation { name, is_loose }),
             (_, _) => None,
@@ -85,9 +85,9 @@ impl Postgresql {
         Ok(Some(ColumnOrigin {
             table: row.try_get(0)?,
             column: row.try_get(1)?,
-            not_null: told(row.try_get(3)?),
-            indexed: told(row.try_get(4)?),
-            unique: told(row.try_get(5)?),
+            not_null: stated(row.try_get(3)?),
+            indexed: stated(row.try_get(4)?),
+            unique: stated(row.try_get(5)?),
             collation,
         }))
     }

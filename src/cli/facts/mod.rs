@@ -72,7 +72,7 @@ struct FactStore {
     /// The service; by default the one on this machine, as the settings describe it
     #[arg(long, value_name = "URL", conflicts_with = "data")]
     url: Option<String>,
-    /// A file that contains the key; by default the key in the settings, for example in PORTCULLIS_API_KEY
+    /// A file that contains the key; by default the key in the settings, for example in `PORTCULLIS_API_KEY`
     #[arg(long, value_name = "FILE", conflicts_with = "data")]
     key_file: Option<PathBuf>,
     /// The settings file; by default that of `PORTCULLIS_CONFIG`

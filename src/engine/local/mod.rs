@@ -1,7 +1,7 @@
 //! Local checks: SQL that the caller runs on its own database.
 //!
 //! In: a data-bindings document, a question, and the request's context facts. Out: one SQL text over the
-//! caller's tables. Whatever stored and context facts decide alone is decided here; the values that the rest
+//! caller's tables. What stored and context facts decide alone is decided here; the values that the rest
 //! needs from them are embedded in the text, so its size depends on the answer, not on the store.
 //!
 //! ```text
@@ -52,7 +52,7 @@ pub enum LocalQuestion {
         action: String,
         /// The resources' type.
         resource_type: String,
-        /// The column, an expression of the caller's.
+        /// The column, an expression in SQL.
         column: String,
     },
     /// Distinct text in a column `actions`, sorted.
@@ -81,7 +81,7 @@ pub enum LocalMode {
     Filter {
         /// The variable.
         var: String,
-        /// The column, an expression of the caller's.
+        /// The column, an expression in SQL.
         column: String,
     },
 }
