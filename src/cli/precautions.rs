@@ -113,11 +113,11 @@ mod tests {
     fn a_key_that_can_be_guessed_is_refused() {
         for (key, reason) in [
             ("e_0123456789_1_replace-me", "placeholder"),
-            ("e_0123456789_1_hush", "worth 0 bits"),
-            ("e_0123456789_1_correcthorsebattery", "worth 89 bits"),
-            ("e_0123456789_1_0123456789012345678901234567", "worth 112 bits"),
-            ("e_0123456789_1_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "worth 0 bits"),
-            ("secret", "worth 0 bits"),
+            ("e_0123456789_1_hush", "at most 0 bits"),
+            ("e_0123456789_1_correcthorsebattery", "at most 89 bits"),
+            ("e_0123456789_1_0123456789012345678901234567", "at most 112 bits"),
+            ("e_0123456789_1_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "at most 0 bits"),
+            ("secret", "at most 0 bits"),
             (DEVELOPMENT_KEY, "everyone knows"),
         ] {
             let refused = check_key(key).unwrap_err();
