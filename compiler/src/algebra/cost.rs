@@ -1,7 +1,7 @@
 //! Estimates of what a database makes of a plan before its statement is printed.
 //!
 //! They order candidates and branches. Whether a database takes a statement is decided on its text, see
-//! [`crate::sql::expansion`].
+//! [`crate::sql::text::expansion`].
 
 use super::{FromKind, Plan, Select, TableBody, TableRef};
 
