@@ -14,6 +14,10 @@ mod local;
 use libtest_mimic::Arguments;
 use std::process::ExitCode;
 
+/// As in the program: plans are many small values, and allocating them takes a part of the time.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
     let trials = conformance::trials().into_iter().chain(diagnostics::trials()).chain(local::trials());
