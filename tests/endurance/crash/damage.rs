@@ -225,7 +225,11 @@ const STATES: &[State] = &[
     ("cut at a page", |file| cut(file, 8_192), "is damaged: "),
     ("another database", |file| other_database(file), "`d/0123456789/store.db` is not a Portcullis store"),
     ("a page of zeros", |file| zeros(file), "is damaged: "),
-    ("a policy of another letter", |file| other_policy(file), "is damaged: the active policy is not the one"),
+    (
+        "a policy of another letter",
+        |file| other_policy(file),
+        "is damaged: the active policy does not match its SHA-256",
+    ),
 ];
 
 fn cut(file: &Path, bytes: u64) {

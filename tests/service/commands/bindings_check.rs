@@ -147,7 +147,7 @@ sql_types: {User: text, Repo: integer}
     // The width of an integer does not matter.
     assert_eq!(of("owner(User:_, Repo:_) id:"), 0, "{found:?}");
     assert_eq!(
-        of("warning named(Slug:_, Thing:_) id: is `bigint`, and compared as text: add `Thing: bigint`"),
+        of("warning named(Slug:_, Thing:_) id: is `bigint`, but compared as text: add `Thing: bigint`"),
         1
     );
     assert_eq!(of("slug: is"), 0, "{found:?}");
@@ -194,7 +194,7 @@ fn columns_in_which_different_ids_are_equal_are_named() {
     let database = postgresql("loose", tables);
     let (code, found) = findings(folder.path(), bindings, &database, &[]);
     let expected = [
-        "error reads(User:_, Doc:_) who: has the collation `loose`, by which different ids are equal: give it a \
+        "error reads(User:_, Doc:_) who: has the collation `loose`, which treats different ids as equal: give it a \
          deterministic one",
         "warning reads(User:_, Doc:_) doc: is compared as text, because ids are case-sensitive, so its index \
          is not used: store ids as text",
@@ -215,8 +215,8 @@ fn a_collation_over_which_recursions_are_refused_is_named() {
         "facts:\n  has_relation(Folder:_, parent, Folder:_):\n    query: SELECT id, parent_id FROM folders\n";
     let (code, found) = findings(folder.path(), bindings, &postgresql("collated", tables), &[]);
     let expected = "warning has_relation(Folder:_, parent, Folder:_) id: has the collation `C`: PostgreSQL refuses a \
-                    recursion over it, and a comparison with a column of another collation; if a question is refused so, \
-                    select `id COLLATE \"default\"`";
+                    recursion over it, and a comparison with a column of another collation; if a question is refused for this \
+                    reason, select `id COLLATE \"default\"`";
     assert_eq!((code, found), (0, vec![expected.to_owned()]));
 }
 
@@ -440,7 +440,7 @@ fn what_cannot_be_checked_is_said_at_once() {
     assert!(code == 1 && err.contains("does not answer"), "{err}");
     let database = sqlite(folder.path(), "CREATE TABLE t (id TEXT PRIMARY KEY)");
     let (code, _, err) = check("facts: {}", &database);
-    assert!(code == 1 && err.contains("for postgresql and the database is sqlite"), "{err}");
+    assert!(code == 1 && err.contains("for postgresql, but the database is sqlite"), "{err}");
     let (code, _, err) = check("facts:\n  p(:\n    query: SELECT 1", &database);
     assert!(code == 1 && err.starts_with("error: `bindings.yaml`: data bindings, line "), "{err}");
 }

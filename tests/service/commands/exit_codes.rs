@@ -93,7 +93,7 @@ fn a_question_for_a_database_of_ones_own_has_its_own_arguments() {
     let (code, _, err) = local("allow(User:a, ?, Repo:?)", &["--filter", "id"]);
     assert!(code == 2 && err.contains("`?` needs a type"), "{err}");
     let (code, _, err) = local(question, &["--facts", "facts.txt"]);
-    assert!(code == 1 && err.starts_with("error: `facts.txt`, line 1: a fact has values only"), "{err}");
+    assert!(code == 1 && err.starts_with("error: `facts.txt`, line 1: a fact must have values"), "{err}");
     let (code, _, err) = local(question, &["--facts", "missing.txt"]);
     assert!(code == 1 && err.starts_with("error: `missing.txt`:"), "{err}");
 }

@@ -85,7 +85,7 @@ fn a_restored_environment_answers_at_once_and_a_served_one_is_not_replaced() {
 
     for overwrite in [&[][..], &["--overwrite"]] {
         let served = bad(folder, &[&["restore", "all/0123456789.db", "--data", "d"], overwrite].concat());
-        assert!(served.contains("is served") && served.contains("stop the service"), "{served}");
+        assert!(served.contains("is being served") && served.contains("stop the service"), "{served}");
     }
     good(folder, &["restore", "all/0123456789.db", "--data", "d", "--environment", "look"]);
     let look = good(folder, &["keys", "create", "--name", "n", "--data", "d", "--environment", "look"]);

@@ -127,7 +127,7 @@ fn a_folder_takes_facts_from_a_pipe_while_nobody_serves_it() {
     let copy = key(folder, "copy");
     service.set_policy(&copy);
     let served = bad(folder, &["facts", "import", "/dev/null", "--data", "d", "--environment", "copy"]);
-    assert!(served.contains("import through it"), "{served}");
+    assert!(served.contains("import through the service"), "{served}");
     service.stop();
     let mut import = portcullis(folder);
     import.args(["facts", "import", "-", "--data", "d", "--environment", "copy", "--chunk", "100"]);

@@ -85,10 +85,10 @@ fn secrets_that_everybody_can_read_are_warned_of() {
         command.args(["serve", "--listen", "127.0.0.1:0", "--data", "d", "--config", "p.toml"]);
         started(folder, &mut command, 1).1
     };
-    assert!(!serve(0o600).contains("everybody on this machine"));
+    assert!(!serve(0o600).contains("every user of this machine"));
     let log = serve(0o644);
     assert!(
-        log.contains("the key of full access is in a file that everybody on this machine can read"),
+        log.contains("the key with full access is in a file that every user of this machine can read"),
         "{log}"
     );
     assert!(log.contains("p.toml") && !log.contains("0123456789abcdef"), "{log}");
