@@ -45,10 +45,10 @@ fn a_stop_takes_no_longer_than_it_may() {
     let mut service =
         Service::start(&["--shutdown-time", "4", "--query-time", "60", "--policy-test-time", "60"]);
     let slow = "slow(x: Integer) if n(x) and n(y) and n(z) and x < y and y < z and z < x;";
-    let setup: String = (0..40).map(|n| format!("n({n}); ")).collect();
+    let setup = (0..40).map(|n| format!("n({n});")).collect::<Vec<_>>().join(" ");
     let asserted = " assert_not slow(1);".repeat(20);
     let tests: Vec<String> =
-        (0..1_000).map(|n| format!("test \"{n}\" {{ setup {{ {setup}}}{asserted} }}\n")).collect();
+        (0..1_000).map(|n| format!("test \"{n}\" {{ setup {{ {setup} }}{asserted} }}\n")).collect();
     let tests = tests.concat();
     let tested = format!("actor User {{}} resource Doc {{}} {slow}\n{tests}");
     assert_eq!(service.post("/api/policy?force=true", DEVELOPMENT_KEY, &json!({ "src": slow }), &[]), 200);
