@@ -8,7 +8,7 @@
 //!    stored facts decide of each other first;
 //! 2. `fold` puts values and rows in, and decides what they decide; of two plans that read stored facts from
 //!    different ends, `ways` takes the one with fewer of their values;
-//! 3. [`crate::optimise`] gives the plan the shape that the caller's database answers fast, and `filter`
+//! 3. `optimise` gives the plan the shape that the caller's database answers fast, and `filter`
 //!    sorts the alternatives of a filter;
 //! 4. `sql::forms` prints, with places for the question's values: a `likeness` says which questions share a
 //!    text.

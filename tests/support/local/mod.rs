@@ -4,7 +4,7 @@
 //! In: a policy, a [`Split`] of facts, the number of a [`Style`]. Out: an engine that holds the stored facts,
 //! a PostgreSQL and an SQLite that hold the local ones in tables of that style, and the document that binds
 //! them. [`Local::ask`] asks the engine for SQL, runs it where a caller would, and returns the answer with
-//! the page's own ids; [`Referee`] says whether it is right.
+//! the page's own ids; `Referee` says whether it is right.
 //!
 //! ```text
 //! facts ─split─▶ stored ──────────────────────────▶ engine ─▶ SQL ─▶ rows ─▶ answer ─▶ referee
