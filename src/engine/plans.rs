@@ -189,14 +189,15 @@ impl Weighter<PlanKey, Compiled> for Bytes {
 
 impl Weighter<(Vec<ContextSignature>, u64), Arc<Catalog>> for Bytes {
     fn weight(&self, (context, _): &(Vec<ContextSignature>, u64), catalog: &Arc<Catalog>) -> u64 {
-        let relation = |relation: &Relation| relation.predicate.len() + 96 * (1 + relation.args.len());
-        bytes(of_context(context) + catalog.relations.iter().map(relation).sum::<usize>())
+        bytes(of_context(context) + of_catalog(catalog))
     }
 }
 
 impl Weighter<LocalKey, PlannedLocal> for Bytes {
     fn weight(&self, key: &LocalKey, planned: &PlannedLocal) -> u64 {
-        let planned = planned.as_ref().map_or_else(of_refusal, |kept| kept.plan.n_bytes());
+        // The plan keeps its catalog alive after the cache of catalogs has dropped it.
+        let of_plan = |kept: &Arc<KeptPlan>| kept.plan.n_bytes() + of_catalog(&kept.catalog);
+        let planned = planned.as_ref().map_or_else(of_refusal, of_plan);
         bytes(of_shape(&key.shape) + of_context(&key.context) + planned)
     }
 }
@@ -205,6 +206,11 @@ impl Weighter<TextKey, Arc<Template>> for Bytes {
     fn weight(&self, key: &TextKey, template: &Arc<Template>) -> u64 {
         bytes(of_shape(&key.plan.shape) + of_context(&key.plan.context) + key.n_bytes() + template.n_bytes())
     }
+}
+
+fn of_catalog(catalog: &Catalog) -> usize {
+    let relation = |relation: &Relation| relation.predicate.len() + 96 * (1 + relation.args.len());
+    catalog.relations.iter().map(relation).sum()
 }
 
 fn of_shape(shape: &Shape) -> usize {
