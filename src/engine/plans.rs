@@ -60,6 +60,14 @@ pub(super) struct KeptPlan {
     pub(super) plan: LocalPlan,
 }
 
+impl KeptPlan {
+    /// About how many bytes it takes, with its catalog, which it keeps alive after the cache of catalogs has dropped
+    /// it.
+    fn n_bytes(&self) -> usize {
+        self.plan.n_bytes() + of_catalog(&self.catalog)
+    }
+}
+
 /// The key of a statement in one [`Plans`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct PlanKey {
@@ -195,9 +203,7 @@ impl Weighter<(Vec<ContextSignature>, u64), Arc<Catalog>> for Bytes {
 
 impl Weighter<LocalKey, PlannedLocal> for Bytes {
     fn weight(&self, key: &LocalKey, planned: &PlannedLocal) -> u64 {
-        // The plan keeps its catalog alive after the cache of catalogs has dropped it.
-        let of_plan = |kept: &Arc<KeptPlan>| kept.plan.n_bytes() + of_catalog(&kept.catalog);
-        let planned = planned.as_ref().map_or_else(of_refusal, of_plan);
+        let planned = planned.as_ref().map_or_else(of_refusal, |kept| kept.n_bytes());
         bytes(of_shape(&key.shape) + of_context(&key.context) + planned)
     }
 }
@@ -234,4 +240,50 @@ fn of_context(context: &[ContextSignature]) -> usize {
 
 fn bytes(n: usize) -> u64 {
     u64::try_from(n + 128).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Catalog, Form, KeptPlan, Question, Relation, Shape, local};
+    use portcullis_compiler::catalog::{RelationArg, RelationSource};
+    use portcullis_compiler::question::{Domain, QuestionAtom, QuestionVar};
+    use portcullis_compiler::source::SourceMap;
+    use portcullis_compiler::{Dialect, check};
+    use std::sync::Arc;
+
+    const POLICY: &str = r#"
+        actor User {}
+        resource Doc { permissions = ["read"]; "read" if is_public(resource); }
+    "#;
+
+    /// A check planned over a public flag and `n` other bound queries.
+    fn kept(n: usize) -> KeptPlan {
+        let program = check(&SourceMap::new("policy.polar", POLICY)).program.unwrap();
+        let names = std::iter::once("is_public".to_owned()).chain((0..n).map(|n| format!("other{n}")));
+        let relation = |(binding, predicate)| Relation {
+            predicate,
+            args: vec![RelationArg::Column { ty: "Doc".into(), column: "c0".into() }],
+            source: RelationSource::Bound { binding },
+        };
+        let catalog = Arc::new(Catalog { relations: names.enumerate().map(relation).collect() });
+        let given = |ty: &str, id: &str| QuestionVar {
+            name: String::new(),
+            ty: Some(ty.into()),
+            domain: Domain::Given(id.into()),
+        };
+        let question = Question {
+            vars: vec![given("User", "ada"), given("String", "read"), given("Doc", "plan")],
+            atoms: vec![QuestionAtom { predicate: "allow".into(), args: vec![0, 1, 2] }],
+            paged: false,
+        };
+        let (shape, form) = (Shape::of(&program, &question), Form::Decision { name: "allowed".into() });
+        let plan = local::plan(&program, &catalog, &shape, &form, Dialect::Postgresql, 100).unwrap();
+        KeptPlan { catalog, plan }
+    }
+
+    /// A key holder that sends a new document with each question must not fill the memory.
+    #[test]
+    fn a_cached_local_plan_counts_the_catalog_that_it_keeps_alive() {
+        assert!(kept(1_000).n_bytes() > kept(0).n_bytes() + 1_000 * size_of::<Relation>());
+    }
 }
