@@ -1,8 +1,7 @@
 //! The code host of `fixtures/example/policy.polar` at any size: who is in it, and who was granted what.
 //!
 //! In: a [`Size`] and a seed. Out: a [`CodeHost`], plain arrays of numbers; the same seed gives the same
-//! ones. It can say all of it as facts ([`facts`]), and whoever wants to know what an answer should be reads
-//! the arrays.
+//! arrays. [`facts`] converts them to facts; expected answers are computed from the arrays.
 //!
 //! At scale 1 it has 100,000 users, 1,000 organizations, 20,000 folders in ten levels, 5,000 groups in six,
 //! 200,000 repositories (a tenth of them public) and 1,000,000 issues: 1.5 million facts. Four in five

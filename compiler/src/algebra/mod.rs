@@ -134,7 +134,7 @@ pub(crate) enum FromKind {
     /// Rows of values that stand in the statement itself; only in what is left of a plan once stored facts
     /// are known.
     Embedded(usize),
-    /// The current row of the caller's query, which is a row of this relation: not read again.
+    /// The current row of the caller's query. It belongs to this relation, so it is not read again.
     Row(usize),
 }
 

@@ -7,7 +7,7 @@ use crate::dialect::lexis::Lexis;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 
-/// A name in the caller's spelling. Spellings of the same name compare equal: `Users` and `users` in
+/// A name as the caller spells it. Spellings of the same name compare equal: `Users` and `users` in
 /// PostgreSQL, but not `"Users"`.
 #[derive(Clone, Debug)]
 pub struct Name {

@@ -129,7 +129,7 @@ pub(crate) enum IntegerTest {
     Pattern,
 }
 
-/// How a literal spells a character that must not stand in it.
+/// How a literal escapes a character that it must not contain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Escapes {
     /// `E'\x3a'`

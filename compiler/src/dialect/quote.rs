@@ -7,7 +7,7 @@
 use super::Escapes;
 use std::fmt::Write;
 
-/// Whether a character must not stand in a literal or a name: some driver reads it as the start of a
+/// Whether literals and names must not contain a character, because some driver reads it as the start of a
 /// parameter (`$1`, `?`, `:x`, `%s`), or some reader as an escape.
 pub(crate) fn is_risky(c: char) -> bool {
     matches!(c, '$' | '?' | ':' | '%' | '\\' | '@' | '{') || c.is_control()

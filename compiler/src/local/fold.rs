@@ -5,7 +5,7 @@
 //! becomes literals, one column becomes a test (`x in (…)`), a branch that always holds disappears. A part is
 //! asked for only when nothing before it has ended its select.
 //!
-//! Rows whose columns are needed together stand in the statement as a relation of literals.
+//! Rows whose columns are needed together are embedded in the statement as a relation of literals.
 
 use crate::algebra::TableRef;
 use crate::algebra::prune;

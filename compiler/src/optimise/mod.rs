@@ -40,7 +40,7 @@ pub(crate) struct Pass {
     run: fn(&mut Draft, &Setting<'_>),
 }
 
-/// A plan, and the rows that stand in its statement.
+/// A plan and the rows embedded in its statement.
 #[derive(Clone, Debug)]
 pub(crate) struct Draft {
     pub(crate) plan: Plan,

@@ -60,18 +60,18 @@ impl<'c> Candidates<'c> {
         }
         while let Some((form, shares)) = self.queue.pop_front() {
             match self.plan(form, shares) {
-                Err(CompileError::Refused(refusal)) => self.refuse(form, shares, refusal),
-                Err(bug @ CompileError::Bug(_)) => return Some(Err(bug)),
                 Ok(planned) if self.small_first && shares == Shares::Rows && is_large(&planned) => {
+                    // The next in the queue is the smaller plan of the same form.
                     self.large = Some(Candidate { form, shares, planned });
-                    if let Some(Ok(small)) =
-                        self.queue.pop_front().map(|(form, shares)| self.plan(form, shares))
-                    {
-                        return Some(Ok(Candidate { form, shares: Shares::Tests, planned: small }));
-                    }
-                    return self.large.take().map(Ok);
                 }
                 Ok(planned) => return Some(Ok(Candidate { form, shares, planned })),
+                Err(CompileError::Refused(refusal)) => {
+                    self.refuse(form, shares, refusal);
+                    if let Some(large) = self.large.take() {
+                        return Some(Ok(large));
+                    }
+                }
+                Err(bug @ CompileError::Bug(_)) => return Some(Err(bug)),
             }
         }
         None
