@@ -68,7 +68,8 @@ fn finish(
     observe: &mut dyn FnMut(&optimise::Pass, &crate::algebra::Plan),
 ) -> Result<Statement, CompileError> {
     let Target { purpose, features, ref values } = *target;
-    let setting = Setting { purpose, catalog: request.catalog, features, bindings: None, prefix: "" };
+    let setting =
+        Setting { purpose, catalog: request.catalog, features, bindings: None, row: None, prefix: "" };
     let verifier =
         Verifier::of(request.program, request.catalog, &planned.extra_constants, &request.shape.vars);
     let mut draft = Draft { plan: planned.plan, embedded: Vec::new() };

@@ -43,7 +43,8 @@ fn readings(selects: &[Select], of_table: &[usize]) -> usize {
                 | FromKind::Values(_)
                 | FromKind::Source(_)
                 | FromKind::Embedded(_)
-                | FromKind::Row(_) => 0,
+                | FromKind::Row { .. }
+                | FromKind::Again { .. } => 0,
             };
             count = count.saturating_add(inside).saturating_add(1);
         });
@@ -57,9 +58,11 @@ impl Select {
         let (mut tables, mut sources) = (0, 0);
         self.for_each_source(&mut |from| match from.kind {
             FromKind::Table(_) => tables += 1,
-            FromKind::Source(_) | FromKind::Values(_) | FromKind::Embedded(_) | FromKind::Row(_) => {
-                sources += 1;
-            }
+            FromKind::Source(_)
+            | FromKind::Values(_)
+            | FromKind::Embedded(_)
+            | FromKind::Row { .. }
+            | FromKind::Again { .. } => sources += 1,
         });
         (tables, sources)
     }

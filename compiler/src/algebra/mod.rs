@@ -134,8 +134,25 @@ pub(crate) enum FromKind {
     /// Rows of values that stand in the statement itself; only in what is left of a plan once stored facts
     /// are known.
     Embedded(usize),
-    /// The current row of the caller's query. It belongs to this relation, so it is not read again.
-    Row(usize),
+    /// The current row of the caller's query, as a bound query of its table shows it. It is not read again.
+    Row {
+        /// The bound query.
+        source: usize,
+        /// Its column with the table's unique key, which is the filter's column.
+        key: usize,
+    },
+    /// The row that another source of this select, or of one around it, reads, as another bound query of the
+    /// same table shows it. It is not read again.
+    Again {
+        /// The other bound query.
+        source: usize,
+        /// Its column with the table's unique key.
+        key: usize,
+        /// The source that reads the row.
+        row: usize,
+        /// That one's column with the key.
+        row_key: usize,
+    },
 }
 
 /// Rows of literals.
@@ -222,7 +239,22 @@ impl Expr {
     }
 }
 
+impl FromKind {
+    /// Whether the statement reads it: it is no row that is read elsewhere.
+    pub(crate) fn is_read(self) -> bool {
+        match self {
+            Self::Row { .. } | Self::Again { .. } => false,
+            Self::Source(_) | Self::Table(_) | Self::Values(_) | Self::Embedded(_) => true,
+        }
+    }
+}
+
 impl Select {
+    /// Whether the select is a condition on what surrounds it.
+    pub(crate) fn reads_nothing(&self) -> bool {
+        !self.from.iter().any(|from| from.kind.is_read())
+    }
+
     /// Whether the select always has a row, and only one.
     pub(crate) fn is_unit(&self) -> bool {
         self.from.is_empty() && self.filter.is_empty()

@@ -41,7 +41,10 @@ impl Names<'_> {
                 }
                 FromKind::Values(slot) => format!("{slot:?}"),
                 FromKind::Embedded(rows) => format!("embedded#{rows}"),
-                FromKind::Row(source) => format!("the row of {}", self.source(source)),
+                FromKind::Row { source, .. } => format!("the row of {}", self.source(source)),
+                FromKind::Again { source, row, .. } => {
+                    format!("the row t{row} of {}", self.source(source))
+                }
             };
             format!("{name} t{}", from.alias)
         });

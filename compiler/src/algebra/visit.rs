@@ -1,6 +1,6 @@
 //! Visitors of a select's sources, conditions and values, those of its branches included.
 
-use super::{Condition, Expr, From, Plan, Select};
+use super::{Condition, Expr, From, FromKind, Plan, Select};
 
 impl Plan {
     /// Visits every source.
@@ -55,7 +55,12 @@ impl Select {
 
     /// Visits every alias, definitions and uses alike: sources first, the output last.
     pub(crate) fn for_each_alias_mut(&mut self, visit: &mut impl FnMut(&mut usize)) {
-        self.from.iter_mut().for_each(|from| visit(&mut from.alias));
+        for from in &mut self.from {
+            visit(&mut from.alias);
+            if let FromKind::Again { row, .. } = &mut from.kind {
+                visit(row);
+            }
+        }
         for condition in &mut self.filter {
             for expr in condition.own_exprs_mut() {
                 expr.visit_alias_mut(visit);

@@ -7,6 +7,7 @@ use super::fold::{Fetch, Fetched, Folded};
 use super::likeness::places;
 use super::ways::{Taken, Ways};
 use super::{Asked, Form, LocalError, LocalPlan, LocalSql, filter, split};
+use crate::algebra::verify::{Open, Verifier};
 use crate::algebra::{FromKind, Plan, PlanAnswer};
 use crate::catalog::{Catalog, RelationSource};
 use crate::datalog::print::Names;
@@ -96,12 +97,15 @@ fn text(taken: Taken<'_>, asked: &Asked<'_>) -> Result<LocalSql, CompileError> {
         catalog,
         features: asked.bindings.dialect.features(),
         bindings: Some(asked.bindings),
+        row: filter::row(asked, variant.column),
         prefix: &prefix,
     };
-    optimise(&mut draft, &variant.verifier(asked, constants, &[]), &setting, &mut |_, _| {})?;
-    let Draft { mut plan, embedded } = draft;
+    let column = setting.row.map(|row| row.var).or(variant.column);
+    let verifier = Verifier { open: Open::Column(column), ..variant.verifier(asked, constants, &[]) };
+    optimise(&mut draft, &verifier, &setting, &mut |_, _| {})?;
+    let Draft { plan, embedded } = draft;
     let widths = widths(&embedded);
-    let verifier = variant.verifier(asked, constants, &widths);
+    let verifier = Verifier { embedded: &widths, ..verifier };
     let statement = LocalStatement {
         verifier,
         program: asked.program,
@@ -124,7 +128,7 @@ fn text(taken: Taken<'_>, asked: &Asked<'_>) -> Result<LocalSql, CompileError> {
             statement.rows(&plan, plan.answer.n_columns(), &names, false)?
         }
         Form::Filter { var, column } => {
-            filter::print(statement, &mut plan, variant.column, *var, column, asked)?
+            filter::print(statement, plan, &setting, variant.column, *var, column, asked)?
         }
     };
     let embedded = read.into_iter().map(|(part, n_rows)| (variant.predicates(part, catalog), n_rows));

@@ -108,7 +108,8 @@ impl<'a> Anchors<'a> {
             FromKind::Table(TableRef::Itself)
             | FromKind::Source(_)
             | FromKind::Embedded(_)
-            | FromKind::Row(_) => false,
+            | FromKind::Row { .. }
+            | FromKind::Again { .. } => false,
         });
         let is_row = from.is_empty() && !output.is_empty();
         let equals = filter.iter().any(|condition| match condition {

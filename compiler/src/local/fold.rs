@@ -172,7 +172,8 @@ impl<E> Folder<'_, E> {
                 FromKind::Table(TableRef::Itself)
                 | FromKind::Source(_)
                 | FromKind::Values(_)
-                | FromKind::Row(_) => None,
+                | FromKind::Row { .. }
+                | FromKind::Again { .. } => None,
             };
             match embedded {
                 Some(embedded) if embedded.rows.as_ref().is_some_and(Vec::is_empty) => return Ok(None),

@@ -13,8 +13,8 @@
 //! 4. `sql::forms` prints, with places for the question's values: a `likeness` says which questions share a
 //!    text.
 
-mod anchor;
 mod answer;
+mod arms;
 mod component;
 mod equal;
 mod filter;

@@ -110,7 +110,7 @@ fn is_stored_kind(kind: FromKind, catalog: &Catalog, stored: &[bool]) -> bool {
         },
         FromKind::Values(_) | FromKind::Table(TableRef::Itself) => true,
         FromKind::Table(TableRef::Table(table)) => stored.get(table).copied().unwrap_or(false),
-        FromKind::Embedded(_) | FromKind::Row(_) => false,
+        FromKind::Embedded(_) | FromKind::Row { .. } | FromKind::Again { .. } => false,
     }
 }
 
@@ -256,7 +256,9 @@ impl Splitter<'_> {
 pub(crate) fn sources(plan: &Plan) -> Vec<usize> {
     let mut found = Vec::new();
     plan.for_each_source(&mut |from| {
-        if let FromKind::Source(source) | FromKind::Row(source) = from.kind {
+        if let FromKind::Source(source) | FromKind::Row { source, .. } | FromKind::Again { source, .. } =
+            from.kind
+        {
             found.push(source);
         }
     });

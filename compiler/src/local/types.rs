@@ -84,7 +84,8 @@ impl Types<'_> {
                     Some(
                         FromKind::Values(Slot::Context(_) | Slot::Now | Slot::PageAfter | Slot::PageLimit)
                         | FromKind::Embedded(_)
-                        | FromKind::Row(_),
+                        | FromKind::Row { .. }
+                        | FromKind::Again { .. },
                     ) => Said::Several,
                     Some(FromKind::Table(TableRef::Itself)) | None => Said::Nothing,
                 }

@@ -100,8 +100,7 @@ fn implied(select: &Select, tables: &[Table]) -> Option<Group> {
     select.from.iter().find_map(|main| {
         let FromKind::Table(TableRef::Table(index)) = main.kind else { return None };
         let body = &tables.get(index)?.body;
-        let (groups, _) = groups(select, main.alias);
-        groups.into_iter().find(|group| {
+        groups(select, main.alias).groups.into_iter().find(|group| {
             !group.from.iter().any(is_shown)
                 && LookUp::of(group, main.alias).is_some_and(|look_up| look_up.is_implied(body))
         })

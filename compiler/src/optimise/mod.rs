@@ -8,17 +8,22 @@
 //! The conditions of a caller's filter are sorted once more, by what they ask of the caller's row: see
 //! [`crate::local`].
 
+pub(crate) mod anchor;
 mod bans;
 mod columns;
+mod equalities;
 mod guards;
 mod implied;
 mod joins;
 pub(crate) mod key;
 mod literals;
+mod read_once;
+mod row;
 pub(crate) mod sets;
 mod share_rows;
 
 pub(crate) use guards::take_common;
+pub(crate) use row::ask::Row;
 
 use crate::algebra::verify::{Keeps, Verifier};
 use crate::algebra::{Embedded, Plan};
@@ -58,6 +63,8 @@ pub(crate) struct Setting<'s> {
     pub(crate) features: &'static Features,
     /// The caller's queries and what they promise of their tables.
     pub(crate) bindings: Option<&'s Bindings>,
+    /// The row that a filter tests, where its column is the key of a table.
+    pub(crate) row: Option<Row<'s>>,
     /// The prefix of table names, which no name of the caller's queries begins with.
     pub(crate) prefix: &'s str,
 }
@@ -103,6 +110,18 @@ impl Setting<'_> {
     }
 }
 
+const READ_ONCE: Pass = Pass {
+    name: "read-once",
+    does: "reads a row once that several bound queries of one table find by the same key",
+    applies: |setting| setting.bindings.is_some(),
+    keeps: Some(Keeps::Equals),
+    run: |draft, setting| {
+        if let Some(bindings) = setting.bindings {
+            read_once::read_once(&mut draft.plan, setting, bindings);
+        }
+    },
+};
+
 /// All passes, in their order.
 pub(crate) const PASSES: &[Pass] = &[
     Pass {
@@ -134,6 +153,28 @@ pub(crate) const PASSES: &[Pass] = &[
         run: |draft, _| implied::drop_implied(&mut draft.plan),
     },
     Pass {
+        name: "ask-row",
+        does: "asks of the caller's row what the alternatives of a filter answer with",
+        applies: |setting| setting.row.is_some(),
+        keeps: Some(Keeps::Equals),
+        run: |draft, setting| {
+            if let Some(row) = setting.row {
+                row::ask::ask(&mut draft.plan, row);
+            }
+        },
+    },
+    Pass {
+        name: "show-row",
+        does: "shows the caller's row where it would be looked up, and asks it what tables of rows ask",
+        applies: |setting| setting.row.is_some(),
+        keeps: None,
+        run: |draft, setting| {
+            if let (Some(row), Some(bindings)) = (setting.row, setting.bindings) {
+                row::ask::show_row(&mut draft.plan, setting, bindings, row);
+            }
+        },
+    },
+    Pass {
         name: "share-rows",
         does: "reads a row once that many parts of a check look up by its key",
         applies: |setting| setting.flattens(),
@@ -144,15 +185,31 @@ pub(crate) const PASSES: &[Pass] = &[
             }
         },
     },
+    READ_ONCE,
+    Pass {
+        name: "row-sets",
+        does: "makes sets of what starts from the actor, and probes of everything else that a filter asks",
+        applies: |setting| setting.row.is_some(),
+        keeps: Some(Keeps::Equals),
+        run: |draft, setting| row::sets::split(&mut draft.plan, setting.catalog),
+    },
+    Pass {
+        name: "guard-sets",
+        does: "asks the values of a set what a probe would ask of every row",
+        applies: |setting| setting.row.is_some(),
+        keeps: Some(Keeps::Equals),
+        run: |draft, _| row::guards::move_into_sets(&mut draft.plan),
+    },
+    READ_ONCE,
     Pass {
         name: "sets",
         does: "turns sources that only lead to another one into sets, which are made once",
         applies: |setting| setting.makes_sets(),
         keeps: Some(Keeps::Atoms),
         run: |draft, setting| match setting.purpose {
-            Purpose::Check | Purpose::List => sets::in_check(&mut draft.plan),
-            Purpose::Rows => sets::in_list(&mut draft.plan),
-            Purpose::Filter => sets::in_tables(&mut draft.plan),
+            Purpose::Check | Purpose::List => sets::in_check(&mut draft.plan, setting.catalog),
+            Purpose::Rows => sets::in_list(&mut draft.plan, setting.catalog),
+            Purpose::Filter => sets::in_tables(&mut draft.plan, setting.catalog),
             Purpose::Store | Purpose::Tables | Purpose::RowTest => {}
         },
     },

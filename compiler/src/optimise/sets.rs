@@ -9,45 +9,55 @@
 //! t1(r) ⋈ t2(r, f) ⋈ answer(f, i)   ─▶   answer.f in (t2.f where t2.r in (t1.r))
 //! ```
 
-use crate::algebra::groups::{Group, groups};
+use super::anchor::Anchors;
+use crate::algebra::groups::{Around, Group, groups};
 use crate::algebra::{Condition, From, FromKind, Plan, Select, TableBody};
+use crate::catalog::Catalog;
 use crate::ir::CompareOp;
 
 /// Rewrites the alternatives of a list, its tables and what its fixpoints start from.
-pub(super) fn in_list(plan: &mut Plan) {
-    in_tables(plan);
-    plan.answer.selects_mut().iter_mut().for_each(to_set);
+pub(super) fn in_list(plan: &mut Plan, catalog: &Catalog) {
+    in_tables(plan, catalog);
+    let Plan { tables, answer, .. } = plan;
+    let anchors = Anchors { catalog, tables };
+    answer.selects_mut().iter_mut().for_each(|select| to_set(select, &anchors));
 }
 
 /// Rewrites the tables of a list and what its fixpoints start from. Steps stay: their rows are those of the
 /// step before, which are few.
-pub(super) fn in_tables(plan: &mut Plan) {
-    for table in &mut plan.tables {
-        match &mut table.body {
-            TableBody::Union(selects) | TableBody::Recursive { base: selects, .. } => {
-                selects.iter_mut().for_each(to_set);
+pub(super) fn in_tables(plan: &mut Plan, catalog: &Catalog) {
+    for index in 0..plan.tables.len() {
+        let (before, rest) = plan.tables.split_at_mut(index);
+        let anchors = Anchors { catalog, tables: before };
+        match rest.first_mut().map(|table| &mut table.body) {
+            Some(TableBody::Union(selects) | TableBody::Recursive { base: selects, .. }) => {
+                selects.iter_mut().for_each(|select| to_set(select, &anchors));
             }
-            TableBody::WholeState { .. } => {}
+            Some(TableBody::WholeState { .. }) | None => {}
         }
     }
 }
 
 /// Rewrites the alternatives of a check or of what may be done, and its tables.
-pub(super) fn in_check(plan: &mut Plan) {
-    plan.answer.selects_mut().iter_mut().for_each(lead);
-    for table in &mut plan.tables {
+pub(super) fn in_check(plan: &mut Plan, catalog: &Catalog) {
+    for index in 0..plan.tables.len() {
+        let (before, rest) = plan.tables.split_at_mut(index);
+        let anchors = Anchors { catalog, tables: before };
         // What a fixpoint starts from stays joined: of a set the database does not know how small it is.
-        if let TableBody::Union(selects) = &mut table.body {
-            selects.iter_mut().for_each(lead);
+        if let Some(TableBody::Union(selects)) = rest.first_mut().map(|table| &mut table.body) {
+            selects.iter_mut().for_each(|select| lead(select, &anchors));
         }
     }
+    let Plan { tables, answer, .. } = plan;
+    let anchors = Anchors { catalog, tables };
+    answer.selects_mut().iter_mut().for_each(|select| lead(select, &anchors));
 }
 
 /// Makes sets of what leads to the source that a select shows, or of what leads to its last one.
-fn lead(select: &mut Select) {
+fn lead(select: &mut Select, anchors: &Anchors<'_>) {
     for condition in &mut select.filter {
         if let Condition::Any(branches) | Condition::None(branches) = condition {
-            branches.iter_mut().for_each(lead);
+            branches.iter_mut().for_each(|branch| lead(branch, anchors));
         }
     }
     let shown = select.output.iter().find_map(|expr| expr.alias());
@@ -55,31 +65,40 @@ fn lead(select: &mut Select) {
     let indexed = select.from.iter().rfind(|from| matches!(from.kind, FromKind::Source(_)));
     let last = indexed.or(select.from.last()).map(|from| from.alias);
     if let Some(main) = shown.or(last) {
-        set_tests(select, main);
+        set_tests(select, main, anchors);
     }
 }
 
-fn to_set(select: &mut Select) {
+fn to_set(select: &mut Select, anchors: &Anchors<'_>) {
     if let Some(main) = select.output.first().and_then(|expr| expr.alias()) {
-        set_tests(select, main);
+        set_tests(select, main, anchors);
     }
 }
 
-/// Rewrites the sources that only lead to `main`.
-pub(crate) fn set_tests(select: &mut Select, main: usize) {
-    if select.output.iter().any(|expr| expr.alias().is_some_and(|alias| alias != main)) {
+/// Rewrites the sources that only lead to `main`, which is the root of the row that it shows.
+pub(crate) fn set_tests(select: &mut Select, main: usize, anchors: &Anchors<'_>) {
+    let main = root(select, main);
+    let Around { main: kept, own, groups } = groups(select, main);
+    let is_kept = |alias: usize| kept.iter().any(|from| from.alias == alias);
+    if select.output.iter().any(|expr| expr.alias().is_some_and(|alias| !is_kept(alias))) {
         return;
     }
-    let (groups, own) = groups(select, main);
-    select.from.retain(|from| from.alias == main);
+    select.from.clone_from(&kept);
     select.filter = own;
     for group in groups {
-        put(group, select, main);
+        put(group, select, &kept, anchors);
     }
 }
 
-/// Puts a group into the select: as a test of a set, as a test of existence, or as it was.
-fn put(group: Group, select: &mut Select, main: usize) {
+/// The source that reads the row which a source shows.
+fn root(select: &Select, alias: usize) -> usize {
+    let kind = select.from.iter().find(|from| from.alias == alias).map(|from| from.kind);
+    if let Some(FromKind::Again { row, .. }) = kind { row } else { alias }
+}
+
+/// Puts a group into the select: as a test of a set, as a test of existence, or as it was. A set that nothing
+/// restricts is tested for the value at hand.
+fn put(group: Group, select: &mut Select, kept: &[From], anchors: &Anchors<'_>) {
     let Group { from, links, inner } = group;
     match links.as_slice() {
         [] => {
@@ -89,10 +108,17 @@ fn put(group: Group, select: &mut Select, main: usize) {
         [Condition::Compare { op: CompareOp::Equal, left, right }]
             if !matches!(from.as_slice(), [From { kind: FromKind::Embedded(_), .. }]) =>
         {
-            let (own, other) = if left.alias() == Some(main) { (*left, *right) } else { (*right, *left) };
+            let is_kept = left.alias().is_some_and(|alias| kept.iter().any(|from| from.alias == alias));
+            let (own, other) = if is_kept { (*left, *right) } else { (*right, *left) };
             let mut set = Select { from, filter: inner, output: vec![other] };
+            if !anchors.is_anchored(&set) {
+                let Select { from, mut filter, .. } = set;
+                filter.extend(links);
+                select.filter.push(Condition::Any(vec![Select { from, filter, output: Vec::new() }]));
+                return;
+            }
             if let Some(alias) = other.alias() {
-                set_tests(&mut set, alias);
+                set_tests(&mut set, alias, anchors);
             }
             select.filter.push(Condition::In { expr: own, selects: vec![set] });
         }

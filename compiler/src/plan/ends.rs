@@ -59,7 +59,7 @@ impl Planner<'_> {
                 let table = self.tables.get(table);
                 table.is_some_and(|table| table.body.selects().all(|select| self.reads_stored(select)))
             }
-            FromKind::Embedded(_) | FromKind::Row(_) => false,
+            FromKind::Embedded(_) | FromKind::Row { .. } | FromKind::Again { .. } => false,
         }
     }
 

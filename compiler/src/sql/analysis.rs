@@ -58,7 +58,9 @@ impl Caller<'_> {
     ) -> Representation {
         match expr {
             Expr::Column { alias, column } => match scope.kind(alias) {
-                Some(FromKind::Source(source) | FromKind::Row(source)) => self.of_source(source, column),
+                Some(
+                    FromKind::Source(source) | FromKind::Row { source, .. } | FromKind::Again { source, .. },
+                ) => self.of_source(source, column),
                 Some(FromKind::Table(TableRef::Table(table))) => of_column(tables, table, column),
                 Some(FromKind::Table(TableRef::Itself)) => {
                     itself.map_or(Representation::Text, |table| of_column(tables, table, column))

@@ -157,9 +157,15 @@ impl<'l> Lowering<'_, Local<'l>> {
     /// NULL.
     pub(super) fn facts_only(&self, select: &Select, conditions: &mut Vec<Sql>) -> Result<(), CompileError> {
         for from in &select.from {
-            let (FromKind::Source(source) | FromKind::Row(source)) = from.kind else { continue };
-            let is_row = matches!(from.kind, FromKind::Row(_));
-            let alias = if is_row { self.row_name().to_owned() } else { self.alias(from.alias) };
+            let (source, alias, is_row) = match from.kind {
+                FromKind::Source(source) => (source, self.alias(from.alias), false),
+                FromKind::Again { source, row, .. } => (source, self.alias(row), false),
+                FromKind::Row { source, .. } => (source, self.row_name().to_owned(), true),
+                FromKind::Table(_) | FromKind::Values(_) | FromKind::Embedded(_) => continue,
+            };
+            // A condition that stands outside of a query of its own is never NULL, as NULL differs from false
+            // there.
+            let is_never_null = is_row || select.reads_nothing();
             let query = self.query(self.binding(source)?)?;
             let condition = query.plain.as_ref().map_or(&[][..], |plain| plain.condition.as_slice());
             if !condition.is_empty() {
@@ -168,14 +174,20 @@ impl<'l> Lowering<'_, Local<'l>> {
                     ConditionPart::Column(column) => format!("{alias}.{column}"),
                 };
                 let condition = build::raw(&format!("({})", condition.iter().map(text).collect::<String>()));
-                // A condition on the caller's row stands outside of any query, where NULL differs from false.
-                conditions.push(if is_row { build::is_true(condition) } else { condition });
+                conditions.push(if is_never_null { build::is_true(condition) } else { condition });
             }
             for column in 0..self.inputs.relation(source)?.columns().count() {
                 let expr = Expr::Column { alias: from.alias, column };
-                // The key is tested once for all alternatives.
-                let is_key = is_row && self.is_key(query, column);
-                if !is_key && (is_row || !is_compared(select, expr)) {
+                // The key is tested once: for all alternatives, or where the row is read.
+                let is_key = match from.kind {
+                    FromKind::Row { .. } => self.is_key(query, column),
+                    FromKind::Again { key, .. } => column == key,
+                    FromKind::Source(_)
+                    | FromKind::Table(_)
+                    | FromKind::Values(_)
+                    | FromKind::Embedded(_) => false,
+                };
+                if !is_key && (is_never_null || !is_compared(select, expr)) {
                     let name = if is_row {
                         self.row_column(source, column)
                     } else {

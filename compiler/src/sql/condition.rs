@@ -4,7 +4,7 @@ use super::at::At;
 use super::build;
 use super::lower::Lowering;
 use super::target::Target;
-use crate::algebra::{Condition, FromKind, Select};
+use crate::algebra::{Condition, Select};
 use crate::question::CompileError;
 use sqlparser::ast::{Expr as Sql, Query};
 
@@ -19,7 +19,13 @@ where
             conditions.push(self.condition(at, condition)?);
         }
         self.row_conditions(select, &mut conditions)?;
-        Ok(conditions)
+        let mut once: Vec<Sql> = Vec::new();
+        for condition in conditions {
+            if !once.contains(&condition) {
+                once.push(condition);
+            }
+        }
+        Ok(once)
     }
 
     pub(super) fn condition(&mut self, at: At<'_>, condition: &Condition) -> Result<Sql, CompileError> {
@@ -44,7 +50,7 @@ where
 
     /// Whether a select has a row; `several` if it is one of several alternatives.
     pub(super) fn branch(&mut self, at: At<'_>, select: &Select, several: bool) -> Result<Sql, CompileError> {
-        if !reads_nothing(select) {
+        if !select.reads_nothing() {
             return self.has_row(at, select, several);
         }
         let conditions = self.conditions(at.inside(select), select)?;
@@ -55,7 +61,7 @@ where
 
     /// Whether a select has no row.
     fn no_branch(&mut self, at: At<'_>, select: &Select) -> Result<Sql, CompileError> {
-        if reads_nothing(select) {
+        if select.reads_nothing() {
             let conditions = self.conditions(at.inside(select), select)?;
             return Ok(build::not(build::all(conditions)));
         }
@@ -66,9 +72,4 @@ where
     pub(super) fn fenced(&self, query: Query, is_nested: bool) -> Query {
         if is_nested && self.inputs.features.fences_alternatives { build::fenced(query) } else { query }
     }
-}
-
-/// Whether a select is a condition on what surrounds it.
-fn reads_nothing(select: &Select) -> bool {
-    select.from.iter().all(|from| matches!(from.kind, FromKind::Row(_)))
 }

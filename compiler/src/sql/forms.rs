@@ -150,11 +150,13 @@ impl LocalStatement<'_> {
         self,
         plan: &Plan,
         filter: &Filter,
+        var: usize,
         column: &Sql,
         representation: &Representation,
     ) -> Result<Template, CompileError> {
         self.verifier.check("sql", &filter.plan(&plan.tables))?;
-        let mut lowering = self.lowering(plan, None, filter.row.clone());
+        let given = GivenColumn { var, representation: representation.clone(), name: column.clone() };
+        let mut lowering = self.lowering(plan, Some(given), filter.row.clone());
         let at = At { brings_tables: true, hashes_sets: filter.hashes, ..At::top(&plan.tables) };
         let mut of_column = Vec::new();
         let exact = representation.exact(column.clone(), self.dialect.features());

@@ -115,9 +115,11 @@ impl<'l> Lowering<'l, Hosted<'_>> {
     fn stored(&self, kind: FromKind) -> Result<&'l Relation, CompileError> {
         match kind {
             FromKind::Source(index) => self.inputs.relation(index),
-            FromKind::Table(_) | FromKind::Values(_) | FromKind::Embedded(_) | FromKind::Row(_) => {
-                Err(not_stored())
-            }
+            FromKind::Table(_)
+            | FromKind::Values(_)
+            | FromKind::Embedded(_)
+            | FromKind::Row { .. }
+            | FromKind::Again { .. } => Err(not_stored()),
         }
     }
 }

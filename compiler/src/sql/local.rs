@@ -149,7 +149,7 @@ impl Target for Lowering<'_, Local<'_>> {
         match kind {
             FromKind::Source(source) => self.bound(source, alias),
             FromKind::Embedded(index) => self.embedded(index, alias),
-            FromKind::Row(_) | FromKind::Table(_) | FromKind::Values(_) => {
+            FromKind::Row { .. } | FromKind::Again { .. } | FromKind::Table(_) | FromKind::Values(_) => {
                 Err(CompileError::Bug("a source that is not read".into()))
             }
         }
@@ -157,8 +157,10 @@ impl Target for Lowering<'_, Local<'_>> {
 
     fn source_column(&self, kind: FromKind, alias: &str, column: usize) -> Result<Sql, CompileError> {
         let (source, name) = match kind {
-            FromKind::Source(source) => (source, self.bound_column(source, alias, column)?),
-            FromKind::Row(source) => (source, self.row_column(source, column)?),
+            FromKind::Source(source) | FromKind::Again { source, .. } => {
+                (source, self.bound_column(source, alias, column)?)
+            }
+            FromKind::Row { source, .. } => (source, self.row_column(source, column)?),
             FromKind::Embedded(_) => return Ok(build::column(alias, build::ident(&format!("c{column}")))),
             FromKind::Table(_) | FromKind::Values(_) => {
                 return Err(CompileError::Bug("a column of no source".into()));

@@ -183,7 +183,7 @@ where
         if select.from.len() > most {
             return Err(CompileError::too_large(Limit::JoinedRelations { most }));
         }
-        let read = select.from.iter().filter(|from| !matches!(from.kind, FromKind::Row(_)));
+        let read = select.from.iter().filter(|from| from.kind.is_read());
         let factors = read.map(|from| self.factor(at, *from)).collect::<Result<Vec<_>, _>>()?;
         let filter = self.conditions(at, select)?;
         Ok(build::select(false, projection, build::joined(factors), filter))
@@ -201,9 +201,10 @@ where
                 Ok(build::table(build::ident(&table.name), &alias))
             }
             (FromKind::Values(slot), _) => self.json_rows(slot, &alias),
-            (FromKind::Source(_) | FromKind::Embedded(_) | FromKind::Row(_), _) => {
-                self.source(from.kind, &alias)
-            }
+            (
+                FromKind::Source(_) | FromKind::Embedded(_) | FromKind::Row { .. } | FromKind::Again { .. },
+                _,
+            ) => self.source(from.kind, &alias),
         }
     }
 }

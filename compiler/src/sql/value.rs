@@ -46,7 +46,11 @@ where
                     build::lit("{}"),
                 ),
             }),
-            FromKind::Source(_) | FromKind::Embedded(_) | FromKind::Row(_) => {
+            FromKind::Again { row, .. } => {
+                let table = self.alias(row);
+                self.source_column(kind, &table, column)
+            }
+            FromKind::Source(_) | FromKind::Embedded(_) | FromKind::Row { .. } => {
                 self.source_column(kind, &table, column)
             }
         }

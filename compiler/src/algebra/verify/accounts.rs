@@ -51,10 +51,13 @@ pub(super) fn check(keeps: Keeps, before: &Plan, after: &Plan, parts: &[&Plan]) 
     Ok(())
 }
 
-/// The same alternative, with each atom once, those of its denials as well.
+/// The same alternative, with each atom once; a denial lacks what holds around it anyway.
 fn without_repeats(mut alternative: Alternative) -> Alternative {
+    let around: Alternative =
+        alternative.iter().filter(|atom| !matches!(atom, Atom::None(_))).cloned().collect();
     for atom in &mut alternative {
         if let Atom::None(denied) = atom {
+            denied.retain(|atom| !around.contains(atom));
             *denied = without_repeats(std::mem::take(denied));
         }
     }

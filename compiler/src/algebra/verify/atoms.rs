@@ -105,6 +105,7 @@ impl<'a> Atoms<'a> {
         let mut all = vec![Vec::new()];
         for from in &select.from {
             all = product(&all, &self.behind(from.kind, left)?, left)?;
+            all = product(&all, &[self.sameness(from.kind, &scope)], left)?;
         }
         for condition in &select.filter {
             all = product(&all, &self.condition(condition, &scope, left)?, left)?;
@@ -152,6 +153,22 @@ impl<'a> Atoms<'a> {
         })
     }
 
+    /// The equality of keys that a row which is not read again stands for.
+    fn sameness(self, kind: FromKind, scope: &[From]) -> Alternative {
+        match kind {
+            FromKind::Row { source, key } => {
+                vec![compare(CompareOp::Equal, Value::Column(source, key), Value::Unconstrained)]
+            }
+            FromKind::Again { source, key, row, row_key } => {
+                let row = self.value(Expr::Column { alias: row, column: row_key }, scope);
+                vec![compare(CompareOp::Equal, Value::Column(source, key), row)]
+            }
+            FromKind::Source(_) | FromKind::Table(_) | FromKind::Values(_) | FromKind::Embedded(_) => {
+                Vec::new()
+            }
+        }
+    }
+
     /// The atoms behind a source.
     fn behind(self, kind: FromKind, left: &mut usize) -> Option<Vec<Alternative>> {
         if let Some((select, inner)) = self.only_select(kind) {
@@ -162,7 +179,9 @@ impl<'a> Atoms<'a> {
 
     fn source(self, kind: FromKind) -> Source {
         match kind {
-            FromKind::Source(source) | FromKind::Row(source) => Source::Relation(source),
+            FromKind::Source(source) | FromKind::Row { source, .. } | FromKind::Again { source, .. } => {
+                Source::Relation(source)
+            }
             FromKind::Table(TableRef::Itself) => Source::Itself,
             FromKind::Table(TableRef::Table(table)) => Source::Table(
                 self.plan.tables.get(table).map_or_else(String::new, |table| table.name.clone()),
@@ -191,7 +210,8 @@ impl<'a> Atoms<'a> {
                 }
             }
             FromKind::Source(_)
-            | FromKind::Row(_)
+            | FromKind::Row { .. }
+            | FromKind::Again { .. }
             | FromKind::Values(_)
             | FromKind::Table(TableRef::Itself) => None,
         }
@@ -204,7 +224,12 @@ impl<'a> Atoms<'a> {
                     return Value::Unconstrained;
                 };
                 match (from.kind, self.only_select(from.kind)) {
-                    (FromKind::Source(source) | FromKind::Row(source), _) => Value::Column(source, column),
+                    (
+                        FromKind::Source(source)
+                        | FromKind::Row { source, .. }
+                        | FromKind::Again { source, .. },
+                        _,
+                    ) => Value::Column(source, column),
                     (_, Some((select, inner))) => match select.output.get(column) {
                         Some(shown) => inner.value(*shown, &select.from),
                         None => Value::Unconstrained,

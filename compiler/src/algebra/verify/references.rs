@@ -129,6 +129,7 @@ impl Walk<'_> {
             self.columns(from.kind, place)?;
             scope.push(*from);
         }
+        select.from.iter().try_for_each(|from| is_read_again(*from, scope))?;
         for condition in &select.filter {
             self.condition(condition, place, scope)?;
         }
@@ -216,7 +217,7 @@ impl Walk<'_> {
     /// What is known of the columns of a source.
     fn columns(&self, kind: FromKind, place: Place) -> Checked<Vec<Kind>> {
         match kind {
-            FromKind::Source(source) | FromKind::Row(source) => {
+            FromKind::Source(source) | FromKind::Row { source, .. } | FromKind::Again { source, .. } => {
                 let relation = self.verifier.catalog.relations.get(source);
                 let relation = relation.ok_or_else(|| format!("no relation {source}"))?;
                 Ok(relation.columns().map(|(ty, _)| Kind::of(self.verifier.program.type_id(ty))).collect())
@@ -246,6 +247,16 @@ impl Walk<'_> {
                 Ok(vec![Kind::Any; width])
             }
         }
+    }
+}
+
+/// A row that is read once is that of a bound query, which is in scope.
+fn is_read_again(from: From, scope: &[From]) -> Checked {
+    let FromKind::Again { row, .. } = from.kind else { return Ok(()) };
+    match scope.iter().find(|known| known.alias == row).map(|known| known.kind) {
+        Some(FromKind::Source(_)) => Ok(()),
+        Some(kind) => Err(format!("t{} sees a row of {kind:?}", from.alias)),
+        None => Err(format!("t{} sees a row of t{row}, which is not in scope", from.alias)),
     }
 }
 

@@ -1,0 +1,99 @@
+//! Sets that alternatives of a filter look the same column of the row up in, as one set.
+
+use crate::algebra::{Condition, Expr, From, FromKind, Select, Table, TableBody, TableRef};
+use crate::ir::CompareOp;
+
+/// One test of a set for each arm of the tables that make the set.
+pub(super) fn by_arms(row: &Select, tables: &[Table]) -> Vec<Select> {
+    let mut row = row.clone();
+    let Some((_, selects)) = set_of(&mut row) else { return vec![row] };
+    let mut arms = Vec::new();
+    for select in std::mem::take(selects) {
+        match (select.from.as_slice(), select.filter.as_slice(), select.output.as_slice()) {
+            (
+                [From { alias, kind: FromKind::Table(TableRef::Table(table)) }],
+                [],
+                [Expr::Column { alias: shown, column }],
+            ) if alias == shown => match tables.get(*table).map(|table| &table.body) {
+                Some(TableBody::Union(union)) => arms.extend(union.iter().map(|arm| {
+                    let output = arm.output.get(*column).copied().into_iter().collect();
+                    Select { output, ..arm.clone() }
+                })),
+                _ => arms.push(select),
+            },
+            _ => arms.push(select),
+        }
+    }
+    let with = |arm: Select| {
+        let mut row = row.clone();
+        if let Some((_, selects)) = set_of(&mut row) {
+            *selects = vec![arm];
+        }
+        row
+    };
+    arms.into_iter().map(with).collect()
+}
+
+/// A test of a set that is better not listed becomes a look-up of the row's own value in it.
+pub(super) fn probed(row: Select, is_better: &impl Fn(&Select) -> bool) -> Select {
+    let [Condition::In { expr, selects }] = row.filter.as_slice() else { return row };
+    let [set] = selects.as_slice() else { return row };
+    if !is_better(set) {
+        return row;
+    }
+    let mut set = set.clone();
+    // The set's sources get numbers that the row's does not have.
+    let mut highest = 0;
+    row.clone().for_each_alias_mut(&mut |alias| highest = highest.max(*alias));
+    set.for_each_alias_mut(&mut |alias| *alias += highest);
+    let output = std::mem::take(&mut set.output);
+    let equal = output.into_iter().map(|value| Condition::Compare {
+        op: CompareOp::Equal,
+        left: value,
+        right: *expr,
+    });
+    set.filter.extend(equal);
+    Select { filter: vec![Condition::Any(vec![set])], ..row.clone() }
+}
+
+/// Makes one test of those that look the same value of the row up in different sets.
+pub(super) fn merge_sets(rows: &mut Vec<Select>) {
+    let mut merged: Vec<Select> = Vec::new();
+    for mut row in std::mem::take(rows) {
+        let place = set_of(&mut row).map(|(place, _)| place);
+        let known = merged.iter_mut().filter_map(set_of).find(|(known, _)| Some(*known) == place);
+        match (known, set_of(&mut row)) {
+            (Some((_, known)), Some((_, new))) => known.append(new),
+            _ => merged.push(row),
+        }
+    }
+    *rows = merged;
+}
+
+/// What of the caller's row a test of a set looks up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Looked {
+    /// The filter's column.
+    Key,
+    /// A column of a bound query that shows the row.
+    Column { kind: FromKind, column: usize },
+    /// A column of a row that is shown around the test.
+    Outer { alias: usize, column: usize },
+}
+
+/// If a select over the caller's row is nothing but a test of a set: what is looked up, and the set.
+fn set_of(select: &mut Select) -> Option<(Looked, &mut Vec<Select>)> {
+    let Select { from, filter, .. } = select;
+    let [Condition::In { expr, selects }] = filter.as_mut_slice() else { return None };
+    let looked = match (from.as_slice(), *expr) {
+        ([], Expr::Given(_)) => Looked::Key,
+        ([], Expr::Column { alias, column }) => Looked::Outer { alias, column },
+        ([From { alias: row, kind: kind @ FromKind::Row { .. } }], Expr::Column { alias, column })
+            if *row == alias =>
+        {
+            Looked::Column { kind: *kind, column }
+        }
+        _ => return None,
+    };
+    Some((looked, selects))
+}

@@ -1,0 +1,111 @@
+//! Reads a row once where several bound queries of one table find it by the same key.
+//!
+//! In: a plan over bound queries. Out: the same answers, where a source that would look a row up which another
+//! source reads already [sees that row again](FromKind::Again). A fact about a row is a column of it:
+//!
+//! ```text
+//! docs t1 (id, folder) ⋈ docs t2 (id, status) where t1.id = t2.id   ─▶   docs t1 (id, folder, status)
+//! ```
+//!
+//! That both rows are the same follows from the key, which the bindings promise to be unique (`tables:`). An
+//! inner select sees the rows of those around it, so that a test of existence often becomes a comparison.
+
+use super::Setting;
+use super::equalities::Equalities;
+use super::key::reads;
+use crate::algebra::{Condition, Expr, From, FromKind, Plan, Select, TableBody};
+use crate::bindings::{Bindings, RowTable};
+use crate::catalog::Catalog;
+use crate::ir::CompareOp;
+
+/// Rewrites every select of a plan but those of a fixpoint on the whole state.
+pub(super) fn read_once(plan: &mut Plan, setting: &Setting<'_>, bindings: &Bindings) {
+    let keys = Keys { catalog: setting.catalog, bindings };
+    let Plan { tables, guard, answer } = plan;
+    let of_tables = tables.iter_mut().filter(|table| !matches!(table.body, TableBody::WholeState { .. }));
+    let selects = of_tables.flat_map(|table| table.body.selects_mut());
+    for select in selects.chain([guard]).chain(answer.selects_mut()) {
+        merge(select, &mut Vec::new(), &keys);
+    }
+}
+
+/// Which columns are keys of a table.
+struct Keys<'k> {
+    catalog: &'k Catalog,
+    bindings: &'k Bindings,
+}
+
+impl<'k> Keys<'k> {
+    /// The columns of a source that are the unique column of their type's table.
+    fn of(&self, source: usize) -> impl Iterator<Item = (usize, &'k RowTable)> {
+        let (catalog, bindings) = (self.catalog, self.bindings);
+        let columns = catalog.relations.get(source).into_iter().flat_map(|relation| relation.columns());
+        columns.enumerate().filter_map(move |(column, (ty, _))| {
+            let promised = bindings.tables.get(ty)?;
+            reads(catalog, bindings, source, column, promised).then_some((column, promised))
+        })
+    }
+}
+
+/// Merges the sources of a select and of its branches; `around` are those of the selects around it.
+fn merge(select: &mut Select, around: &mut Vec<From>, keys: &Keys<'_>) {
+    let outside = around.len();
+    let equalities = Equalities::of(select);
+    for at in 0..select.from.len() {
+        let Some(from) = select.from.get(at).copied() else { continue };
+        if let Some((kind, same)) = seen(from, around, &equalities, keys) {
+            if let Some(slot) = select.from.get_mut(at) {
+                slot.kind = kind;
+            }
+            drop_equality(select, same);
+        }
+        around.extend(select.from.get(at));
+    }
+    for condition in &mut select.filter {
+        condition.branches_mut().iter_mut().for_each(|branch| merge(branch, around, keys));
+    }
+    around.truncate(outside);
+}
+
+/// If a source reads a row that is read already: as what it sees it, and the keys that are equal.
+fn seen(
+    from: From,
+    around: &[From],
+    equalities: &Equalities,
+    keys: &Keys<'_>,
+) -> Option<(FromKind, (Expr, Expr))> {
+    let FromKind::Source(source) = from.kind else { return None };
+    for (key, promised) in keys.of(source) {
+        let own = Expr::Column { alias: from.alias, column: key };
+        for known in around {
+            let other = match known.kind {
+                FromKind::Source(other)
+                | FromKind::Row { source: other, .. }
+                | FromKind::Again { source: other, .. } => other,
+                FromKind::Table(_) | FromKind::Values(_) | FromKind::Embedded(_) => continue,
+            };
+            let known_key = keys.of(other).find(|(column, of)| {
+                *of == promised && equalities.hold(own, Expr::Column { alias: known.alias, column: *column })
+            });
+            let Some((column, _)) = known_key else { continue };
+            let same = (own, Expr::Column { alias: known.alias, column });
+            let kind = match known.kind {
+                FromKind::Row { .. } => FromKind::Row { source, key },
+                FromKind::Again { row, row_key, .. } => FromKind::Again { source, key, row, row_key },
+                _ => FromKind::Again { source, key, row: known.alias, row_key: column },
+            };
+            return Some((kind, same));
+        }
+    }
+    None
+}
+
+/// Drops the equality of the keys of one row, which holds anyway.
+fn drop_equality(select: &mut Select, (one, other): (Expr, Expr)) {
+    select.filter.retain(|condition| match condition {
+        Condition::Compare { op: CompareOp::Equal, left, right } => {
+            (*left, *right) != (one, other) && (*left, *right) != (other, one)
+        }
+        _ => true,
+    });
+}

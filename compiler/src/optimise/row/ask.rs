@@ -1,0 +1,226 @@
+//! Asks of the caller's row what the alternatives of a filter answer with.
+
+use super::super::Setting;
+use super::super::equalities::Equalities;
+use super::super::key::reads;
+use super::rows_of;
+use crate::algebra::{Condition, Expr, From, FromKind, Plan, PlanAnswer, Select, Table, TableBody, TableRef};
+use crate::bindings::{Bindings, RowTable};
+use crate::ir::CompareOp;
+
+/// How many selects the tables that are moved into a condition may bring; more stay a set.
+const MOST_ARMS: usize = 64;
+
+/// The row that a filter tests.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Row<'b> {
+    /// The question's variable whose value is the caller's column.
+    pub(crate) var: usize,
+    /// The table that the bindings promise the row to be of, whose unique column the caller's column is.
+    pub(crate) promised: &'b RowTable,
+}
+
+/// Makes an answer of rows a decision for the caller's row.
+pub(in super::super) fn ask(plan: &mut Plan, row: Row<'_>) {
+    let mut selects = std::mem::take(plan.answer.selects_mut());
+    for select in &mut selects {
+        if let [value @ (Expr::Column { .. } | Expr::Const(_))] = select.output.as_slice() {
+            select.filter.push(is_row(*value, row));
+        }
+        select.output.clear();
+    }
+    plan.answer = PlanAnswer::Decision(selects);
+}
+
+fn is_row(value: Expr, row: Row<'_>) -> Condition {
+    Condition::Compare { op: CompareOp::Equal, left: value, right: Expr::Given(row.var) }
+}
+
+/// Replaces look-ups of the row by the row, and tables that answer with rows by their selects.
+pub(in super::super) fn show_row(plan: &mut Plan, setting: &Setting<'_>, bindings: &Bindings, row: Row<'_>) {
+    let Plan { tables, answer, .. } = plan;
+    let mut next_alias = 0;
+    for select in
+        answer.selects_mut().iter_mut().chain(tables.iter_mut().flat_map(|table| table.body.selects_mut()))
+    {
+        select.for_each_alias_mut(&mut |alias| next_alias = next_alias.max(*alias));
+    }
+    let mut asker = Asker { setting, bindings, row, tables, next_alias, left: MOST_ARMS };
+    answer.selects_mut().iter_mut().for_each(|select| asker.select(select, &[]));
+}
+
+struct Asker<'a> {
+    setting: &'a Setting<'a>,
+    bindings: &'a Bindings,
+    row: Row<'a>,
+    tables: &'a [Table],
+    next_alias: usize,
+    /// How many selects may still be moved.
+    left: usize,
+}
+
+impl Asker<'_> {
+    fn select(&mut self, select: &mut Select, around: &[From]) {
+        join_only(select);
+        self.equate(select);
+        for from in &mut select.from {
+            if let FromKind::Source(source) = from.kind
+                && let Some(key) = self.key(source)
+                && select.filter.contains(&is_row(Expr::Column { alias: from.alias, column: key }, self.row))
+            {
+                let shown = is_row(Expr::Column { alias: from.alias, column: key }, self.row);
+                select.filter.retain(|condition| *condition != shown);
+                from.kind = FromKind::Row { source, key };
+            }
+        }
+        let rows: Vec<From> = around.iter().copied().chain(rows_of(&select.from)).collect();
+        self.move_tables(select, &rows);
+        for condition in &mut select.filter {
+            match condition {
+                Condition::Any(branches) | Condition::None(branches) => {
+                    branches.iter_mut().for_each(|branch| self.select(branch, &rows));
+                }
+                Condition::Compare { .. } | Condition::OneOf { .. } | Condition::In { .. } => {}
+            }
+        }
+        one_for_each_source(select, around);
+    }
+
+    /// The column of a relation that is the key of the caller's row.
+    fn key(&self, source: usize) -> Option<usize> {
+        let relation = self.setting.catalog.relations.get(source)?;
+        (0..relation.columns().count())
+            .find(|column| reads(self.setting.catalog, self.bindings, source, *column, self.row.promised))
+    }
+
+    /// Writes the caller's column for every value that equals it, and keeps one equality for each.
+    fn equate(&self, select: &mut Select) {
+        let given = Expr::Given(self.row.var);
+        let equal: Vec<Expr> = {
+            let equalities = Equalities::of(select);
+            let all = equalities.of_value(given).iter().copied();
+            all.filter(|expr| matches!(expr, Expr::Column { .. })).collect()
+        };
+        if equal.is_empty() {
+            return;
+        }
+        select.for_each_expr_mut(&mut |expr| {
+            if equal.contains(expr) {
+                *expr = given;
+            }
+        });
+        let is_trivial = |condition: &Condition| matches!(condition, Condition::Compare { op: CompareOp::Equal, left, right } if left == right);
+        select.filter.retain(|condition| !is_trivial(condition));
+        select.filter.extend(equal.into_iter().map(|value| is_row(value, self.row)));
+    }
+
+    /// Moves the selects of tables that answer with rows into the condition: a table of which only the row's
+    /// own values are asked.
+    fn move_tables(&mut self, select: &mut Select, rows: &[From]) {
+        for from in select.from.clone() {
+            let FromKind::Table(TableRef::Table(table)) = from.kind else { continue };
+            let Some(TableBody::Union(arms)) = self.tables.get(table).map(|table| &table.body) else {
+                continue;
+            };
+            if arms.len() > self.left || !self.asks_row_alone(select, from.alias, rows) {
+                continue;
+            }
+            self.left -= arms.len();
+            let mut conditions = Vec::new();
+            select.filter.retain(|condition| {
+                let is_of_table = mentions(condition, from.alias);
+                if is_of_table {
+                    conditions.push(condition.clone());
+                }
+                !is_of_table
+            });
+            select.from.retain(|known| known.alias != from.alias);
+            let arms = arms.iter().map(|arm| self.arm(arm, from.alias, &conditions)).collect();
+            select.filter.push(Condition::Any(arms));
+        }
+    }
+
+    /// Whether every condition on a source compares it with values of the row, and one with its key.
+    fn asks_row_alone(&self, select: &Select, alias: usize, rows: &[From]) -> bool {
+        let is_known = |expr: Expr| {
+            expr.alias().is_none_or(|other| other == alias || rows.iter().any(|row| row.alias == other))
+        };
+        let mut asks_key = false;
+        let mut is_alone = true;
+        for condition in select.filter.iter().filter(|condition| mentions(condition, alias)) {
+            match condition {
+                Condition::Compare { op, left, right } => {
+                    is_alone &= is_known(*left) && is_known(*right);
+                    asks_key |=
+                        *op == CompareOp::Equal && [*left, *right].contains(&Expr::Given(self.row.var));
+                }
+                Condition::OneOf { .. } => {}
+                Condition::In { .. } | Condition::Any(_) | Condition::None(_) => is_alone = false,
+            }
+        }
+        is_alone && asks_key
+    }
+
+    /// One select of a table, with what was asked of the table's columns asked of what it shows in them.
+    fn arm(&mut self, arm: &Select, alias: usize, conditions: &[Condition]) -> Select {
+        let mut arm = arm.clone();
+        let before = self.next_alias;
+        arm.for_each_alias_mut(&mut |alias| {
+            *alias += before;
+            self.next_alias = self.next_alias.max(*alias);
+        });
+        let output = std::mem::take(&mut arm.output);
+        for condition in conditions {
+            let mut condition = condition.clone();
+            condition.for_each_expr_mut(&mut |expr| {
+                if let Expr::Column { alias: of, column } = *expr
+                    && of == alias
+                    && let Some(shown) = output.get(column)
+                {
+                    *expr = *shown;
+                }
+            });
+            arm.filter.push(condition);
+        }
+        arm
+    }
+}
+
+/// Whether a condition mentions a source.
+fn mentions(condition: &Condition, alias: usize) -> bool {
+    let mut found = false;
+    condition.for_each_expr(&mut |expr| found |= expr.alias() == Some(alias));
+    found
+}
+
+/// Joins the branch of each test that has only one: it asks of the same row.
+fn join_only(select: &mut Select) {
+    let mut at = 0;
+    while let Some(condition) = select.filter.get_mut(at) {
+        match condition {
+            Condition::Any(branches) if branches.len() == 1 => {
+                let only = branches.pop().unwrap_or_default();
+                select.filter.remove(at);
+                select.from.extend(only.from);
+                select.filter.extend(only.filter);
+            }
+            _ => at += 1,
+        }
+    }
+}
+
+/// Writes the columns of the first source that shows the row as a bound query for those of all such.
+fn one_for_each_source(select: &mut Select, around: &[From]) {
+    let rows: Vec<From> = rows_of(&select.from).collect();
+    for row in rows {
+        let first = around.iter().copied().chain(rows_of(&select.from)).find(|known| known.kind == row.kind);
+        let Some(first) = first.filter(|first| first.alias != row.alias) else { continue };
+        select.for_each_expr_mut(&mut |expr| {
+            if let Expr::Column { alias, .. } = expr
+                && *alias == row.alias
+            {
+                *alias = first.alias;
+            }
+        });
+    }
+}

@@ -1,0 +1,121 @@
+//! Moves probes that depend on one column of the row into the sets in which that column is looked up.
+//!
+//! ```text
+//! row.f in (roles(u, f)) and not archived(row.f)   ─▶   row.f in (roles(u, f) where not archived(f))
+//! ```
+//!
+//! A set has as many values as the actor has grants, and a table as many rows as it has. Alternatives without
+//! such a set get the probe themselves.
+
+use super::{is_of_row, rows_of};
+use crate::algebra::aliases::{highest, renumber_inside};
+use crate::algebra::{Condition, Expr, From, Plan, Select};
+use indexmap::IndexSet;
+
+/// Moves the probes of all alternatives of a filter.
+pub(in super::super) fn move_into_sets(plan: &mut Plan) {
+    for select in plan.answer.selects_mut() {
+        let mut next = highest(select) + 1;
+        move_in(select, &[], &mut next);
+    }
+}
+
+fn move_in(select: &mut Select, outside: &[From], next: &mut usize) {
+    let rows: Vec<From> = outside.iter().copied().chain(rows_of(&select.from)).collect();
+    let mut at = 0;
+    while let Some(condition) = select.filter.get(at).cloned() {
+        let column = probed_column(&condition, &rows);
+        if let Some(column) = column {
+            select.filter.remove(at);
+            if put(&condition, column, select, next) {
+                continue;
+            }
+            select.filter.insert(at, condition);
+        }
+        at += 1;
+    }
+    for condition in &mut select.filter {
+        if let Condition::Any(branches) = condition {
+            branches
+                .iter_mut()
+                .filter(|branch| branch.reads_nothing())
+                .for_each(|branch| move_in(branch, &rows, next));
+        }
+    }
+}
+
+/// The one value of the row on which a probe depends.
+fn probed_column(condition: &Condition, rows: &[From]) -> Option<Expr> {
+    let is_probe = match condition {
+        Condition::None(branches) => branches.iter().any(|branch| !branch.reads_nothing()),
+        Condition::Any(branches) => matches!(branches.as_slice(), [only] if !only.reads_nothing()),
+        Condition::Compare { .. } | Condition::OneOf { .. } | Condition::In { .. } => false,
+    };
+    let inner = condition.branches().iter().flat_map(|branch| rows_of(&branch.from));
+    let rows: Vec<From> = rows.iter().copied().chain(inner).collect();
+    let mut found = IndexSet::new();
+    condition.for_each_expr(&mut |expr| {
+        if is_of_row(expr, &rows) {
+            found.insert(expr);
+        }
+    });
+    let is_nested = condition.branches().iter().any(|branch| rows_of(&branch.from).next().is_some());
+    (is_probe && !is_nested && found.len() == 1).then(|| found.pop()).flatten()
+}
+
+/// Puts a probe into the sets of its column, or else into the alternatives of which some have such sets; says
+/// whether there were any.
+fn put(probe: &Condition, column: Expr, select: &mut Select, next: &mut usize) -> bool {
+    for condition in &mut select.filter {
+        if let Condition::In { expr, selects } = condition
+            && *expr == column
+        {
+            selects.iter_mut().for_each(|set| put_in_set(probe, column, set, next));
+            return true;
+        }
+    }
+    for condition in &mut select.filter {
+        if let Condition::Any(branches) = condition
+            && branches.iter().all(Select::reads_nothing)
+            && branches.iter().any(|branch| has_set(column, branch))
+        {
+            for branch in branches {
+                if !put(probe, column, branch, next) {
+                    branch.filter.push(copy(probe, next));
+                }
+            }
+            return true;
+        }
+    }
+    false
+}
+
+fn has_set(column: Expr, select: &Select) -> bool {
+    select.filter.iter().any(|condition| match condition {
+        Condition::In { expr, .. } => *expr == column,
+        Condition::Any(branches) => {
+            branches.iter().all(Select::reads_nothing)
+                && branches.iter().any(|branch| has_set(column, branch))
+        }
+        Condition::Compare { .. } | Condition::OneOf { .. } | Condition::None(_) => false,
+    })
+}
+
+/// Asks a probe of what a set shows.
+fn put_in_set(probe: &Condition, column: Expr, set: &mut Select, next: &mut usize) {
+    let Some(shown) = set.output.first().copied() else { return };
+    let mut probe = copy(probe, next);
+    probe.for_each_expr_mut(&mut |expr| {
+        if *expr == column {
+            *expr = shown;
+        }
+    });
+    set.filter.push(probe);
+}
+
+/// The same probe over sources with numbers of their own.
+fn copy(probe: &Condition, next: &mut usize) -> Condition {
+    let mut probe = probe.clone();
+    renumber_inside(&mut probe, next);
+    probe
+}
