@@ -5,7 +5,8 @@
 //! may hold, `types` how ids are compared, `recursion` the same through fixpoints, `ids` what strangers may
 //! send, `templates` which questions share a printed text, `columns` what the caller's columns may hold,
 //! `declared` that no declared type changes an answer, `constants` what the keys of the bindings name,
-//! `limits` how long a text may get, `starting_end` from where stored facts are read. The shape of the most usual
+//! `limits` how long a text may get, `starting_end` from where stored facts are read, `patterns` what each kind of
+//! rule becomes in a filter. The shape of the most usual
 //! texts is kept under `snapshots/local`.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on should stop where it is")]
@@ -18,6 +19,7 @@ mod filters;
 mod forms;
 mod ids;
 mod limits;
+mod patterns;
 mod plans;
 mod recursion;
 mod service;

@@ -214,6 +214,19 @@ pub enum CompareOp {
     GreaterOrEqual,
 }
 
+impl CompareOp {
+    /// The comparison that holds when both sides change places.
+    pub(crate) fn turned(self) -> Self {
+        match self {
+            Self::Equal | Self::NotEqual => self,
+            Self::Less => Self::Greater,
+            Self::LessOrEqual => Self::GreaterOrEqual,
+            Self::Greater => Self::Less,
+            Self::GreaterOrEqual => Self::LessOrEqual,
+        }
+    }
+}
+
 /// Facts that the policy can use: every combination of values that the arguments admit.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Signature {

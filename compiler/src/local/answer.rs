@@ -128,7 +128,7 @@ fn text(taken: Taken<'_>, asked: &Asked<'_>) -> Result<LocalSql, CompileError> {
             statement.rows(&plan, plan.answer.n_columns(), &names, false)?
         }
         Form::Filter { var, column } => {
-            filter::print(statement, plan, &setting, variant.column, *var, column, asked)?
+            filter::print(statement, &plan, &setting, variant.column, *var, column, asked)?
         }
     };
     let embedded = read.into_iter().map(|(part, n_rows)| (variant.predicates(part, catalog), n_rows));

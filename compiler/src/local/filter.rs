@@ -9,11 +9,11 @@
 
 use super::arms::{by_arms, merge_sets, probed};
 use super::{Asked, Form};
+use crate::algebra::anchor::Anchors;
 use crate::algebra::verify::Keeps;
 use crate::algebra::{Condition, Expr, From, FromKind, Plan, PlanAnswer, Select};
 use crate::bindings::{ColumnExpr, Name};
 use crate::ir::CompareOp;
-use crate::optimise::anchor::Anchors;
 use crate::optimise::key::is_key;
 use crate::optimise::{Row, Setting, sets, take_common as take_common_guards};
 use crate::question::CompileError;
@@ -35,7 +35,7 @@ pub(super) fn row<'a>(asked: &Asked<'a>, given: Option<usize>) -> Option<Row<'a>
 /// Prints the filter of an optimised plan.
 pub(super) fn print(
     statement: LocalStatement<'_>,
-    plan: Plan,
+    plan: &Plan,
     setting: &Setting<'_>,
     given: Option<usize>,
     var: usize,
@@ -46,17 +46,17 @@ pub(super) fn print(
     let text = column_text(column);
     let representation = statement.represent_column(column, ty);
     if given.is_some() {
-        return statement.row_test(&plan, &text, var, representation);
+        return statement.row_test(plan, &text, var, representation);
     }
     let mut filter = match &plan.answer {
-        PlanAnswer::Decision(selects) => of_row(selects, setting, &plan),
+        PlanAnswer::Decision(selects) => of_row(selects, setting, plan),
         PlanAnswer::Rows { .. } => of_values(plan.clone(), &statement, setting)?,
     };
     filter.row = setting.row.and_then(|row| {
         let (_, qualifier) = column.name.as_ref()?.split_last()?;
         Some((Name::path(qualifier), row.promised.column.clone()))
     });
-    statement.filter(&plan, &filter, var, &text, &representation)
+    statement.filter(plan, &filter, var, &text, &representation)
 }
 
 /// Sorts conditions on the caller's row.

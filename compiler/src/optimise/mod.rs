@@ -8,8 +8,8 @@
 //! The conditions of a caller's filter are sorted once more, by what they ask of the caller's row: see
 //! [`crate::local`].
 
-pub(crate) mod anchor;
 mod bans;
+mod closures;
 mod columns;
 mod equalities;
 mod guards;
@@ -151,6 +151,13 @@ pub(crate) const PASSES: &[Pass] = &[
         applies: |setting| setting.is_hosted() || setting.flattens(),
         keeps: Some(Keeps::AllButImplied),
         run: |draft, _| implied::drop_implied(&mut draft.plan),
+    },
+    Pass {
+        name: "merge-closures",
+        does: "reads a closure where it would be closed once more under the same steps",
+        applies: |_| true,
+        keeps: Some(Keeps::Relations),
+        run: |draft, _| closures::merge(&mut draft.plan),
     },
     Pass {
         name: "ask-row",

@@ -178,6 +178,9 @@ impl Target for Lowering<'_, Local<'_>> {
         if let Some(looked_up) = self.looked_up(at, select)? {
             return Ok(looked_up);
         }
+        if let Some(bounded) = self.bounded(at, select)? {
+            return Ok(bounded);
+        }
         // At the top the choice between probing and hashing is left to the database, unless the filter has
         // made it.
         let is_nested = at.depth > 0 || at.hashes_sets;

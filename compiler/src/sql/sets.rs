@@ -8,12 +8,14 @@ use super::lower::Lowering;
 use super::representation::Representation;
 use crate::algebra::TableRef;
 use crate::algebra::aliases::free_aliases;
+use crate::algebra::anchor::Anchors;
 use crate::algebra::{Condition, Expr, From, FromKind, Select, Table, TableBody};
+use crate::bindings::Family;
 use crate::catalog::RelationSource;
 use crate::ir::CompareOp;
 use crate::question::CompileError;
 use indexmap::IndexSet;
-use sqlparser::ast::{Cte, Expr as Sql, Query};
+use sqlparser::ast::{BinaryOperator, Cte, Expr as Sql, Query};
 
 impl Lowering<'_, Local<'_>> {
     /// `value IN (selects)`, for a value that is already SQL. It is compared as text with selects whose
@@ -66,7 +68,7 @@ impl Lowering<'_, Local<'_>> {
         })?;
         let features = self.inputs.features;
         let test = if features.arrays_are_looked_up && !at.hashes_sets {
-            build::equals_any(value, build::array_of(query))
+            build::any_of(value, BinaryOperator::Eq, build::array_of(query))
         } else {
             build::in_query(value, query)
         };
@@ -107,6 +109,39 @@ impl Lowering<'_, Local<'_>> {
         let row = build::scalar(build::query(self.select(inside, &row, None, false)?));
         let test = self.value_in_set(at, row, &representation, selects)?;
         Ok(Some(build::is_true(build::nested(test))))
+    }
+
+    /// `value <= ANY(ARRAY(set))`, if the test only compares a value from around it with the numbers of a
+    /// small set, which is then made once.
+    pub(super) fn bounded(&mut self, at: At<'_>, select: &Select) -> Result<Option<Sql>, CompileError> {
+        let is_own =
+            |expr: Expr| expr.alias().is_some_and(|alias| select.from.iter().any(|from| from.alias == alias));
+        let is_around = |condition: &&Condition| {
+            let mut given = false;
+            condition.for_each_expr(&mut |expr| given |= matches!(expr, Expr::Given(_)));
+            given
+                || !free_aliases(condition).into_iter().all(|alias| is_own(Expr::Column { alias, column: 0 }))
+        };
+        let (links, inner): (Vec<&Condition>, Vec<&Condition>) = select.filter.iter().partition(is_around);
+        let [Condition::Compare { op, left, right }] = links.as_slice() else { return Ok(None) };
+        let (value, op, own) =
+            if is_own(*left) { (*right, op.turned(), *left) } else { (*left, *op, *right) };
+        let representation = self.represent(at.inside(select), own);
+        let is_number = matches!(&representation, Representation::Native(ty) if ty.family == Family::Integer);
+        let is_order = !matches!(op, CompareOp::Equal | CompareOp::NotEqual);
+        let filter = inner.into_iter().cloned().collect();
+        let set = Select { from: select.from.clone(), filter, output: vec![own] };
+        let anchors = Anchors { catalog: self.inputs.catalog, tables: at.tables };
+        let is_bound = is_order && is_own(own) && !is_own(value) && is_number && anchors.is_anchored(&set);
+        if !is_bound || !self.inputs.features.arrays_are_looked_up {
+            return Ok(None);
+        }
+        let sets = [set];
+        let inside = At { output: Output::Values(&representation), hashes_sets: false, ..at };
+        let query =
+            self.in_own_scope(inside, &sets, |this, at| Ok(build::query(this.arms(at, &sets, 1, false)?)))?;
+        let value = self.integer(at, value)?;
+        Ok(Some(build::any_of(value, build::operator(op), build::array_of(query))))
     }
 
     /// Whether a condition is an equality of a source's unique column with a value from elsewhere.

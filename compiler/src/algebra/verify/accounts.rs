@@ -51,13 +51,10 @@ pub(super) fn check(keeps: Keeps, before: &Plan, after: &Plan, parts: &[&Plan]) 
     Ok(())
 }
 
-/// The same alternative, with each atom once; a denial lacks what holds around it anyway.
+/// The same alternative, with each atom once, those of its denials as well.
 fn without_repeats(mut alternative: Alternative) -> Alternative {
-    let around: Alternative =
-        alternative.iter().filter(|atom| !matches!(atom, Atom::None(_))).cloned().collect();
     for atom in &mut alternative {
         if let Atom::None(denied) = atom {
-            denied.retain(|atom| !around.contains(atom));
             *denied = without_repeats(std::mem::take(denied));
         }
     }
@@ -133,7 +130,21 @@ fn missing<'a>(found: &Alternative, wanted: &'a Alternative) -> Vec<&'a Atom> {
 }
 
 fn is_subset(less: &Alternative, more: &Alternative) -> bool {
-    less.iter().all(|atom| *atom == Atom::Source(Source::Rows) || more.contains(atom))
+    less.iter().all(|atom| *atom == Atom::Source(Source::Rows) || has(more, atom))
+}
+
+/// Whether an alternative has an atom, or a denial that differs from it only in what holds around it anyway.
+fn has(alternative: &Alternative, atom: &Atom) -> bool {
+    let differs_in_more = |one: &Alternative, other: &Alternative| {
+        one.iter().all(|atom| other.contains(atom) || alternative.contains(atom))
+    };
+    alternative.contains(atom)
+        || alternative.iter().any(|known| match (atom, known) {
+            (Atom::None(one), Atom::None(other)) => {
+                differs_in_more(one, other) && differs_in_more(other, one)
+            }
+            (Atom::Source(_) | Atom::Compare(..) | Atom::OneOf(..) | Atom::None(_), _) => false,
+        })
 }
 
 /// Whether an alternative reads and denies all that an old one does, with as many comparisons.

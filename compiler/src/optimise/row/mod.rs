@@ -9,7 +9,8 @@
 //! 2. [`ask`] also moves the alternatives of a table that answers with rows into the condition:
 //!    `(a or b) and c` stays a condition on the row;
 //! 3. [`sets`] splits the rest by what connects it with the row: what starts from the actor is a set, which
-//!    the row's column is looked up in; everything else is a probe for the row at hand;
+//!    the row's column is looked up in; everything else is a probe for the row at hand. [`share`] asks for the
+//!    set of several alternatives once;
 //! 4. [`guards`] moves a probe that depends on one column into the sets of that column, where its values are
 //!    few.
 //!
@@ -23,6 +24,7 @@
 pub(super) mod ask;
 pub(super) mod guards;
 pub(super) mod sets;
+mod share;
 
 use crate::algebra::{Expr, From, FromKind};
 

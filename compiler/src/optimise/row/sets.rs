@@ -5,9 +5,11 @@
 //! a table is ever made. A probe that starts from a given value, too, gets the set of one of its columns in
 //! front, which is implied and lets an index find the rows.
 
-use super::super::anchor::Anchors;
 use super::super::sets::set_tests;
+use super::share::share_sets;
 use super::{is_of_row, rows_of};
+use crate::algebra::aliases::highest;
+use crate::algebra::anchor::Anchors;
 use crate::algebra::groups::{Group, around};
 use crate::algebra::{Condition, Expr, From, Plan, Select};
 use crate::catalog::Catalog;
@@ -17,23 +19,56 @@ use crate::ir::CompareOp;
 pub(in super::super) fn split(plan: &mut Plan, catalog: &Catalog) {
     let Plan { tables, answer, .. } = plan;
     let anchors = Anchors { catalog, tables };
-    answer.selects_mut().iter_mut().for_each(|select| split_select(select, &[], &anchors));
+    let mut next = answer.selects().iter().map(highest).max().unwrap_or(0) + 1;
+    for select in answer.selects_mut() {
+        split_select(select, &[], &anchors, &mut next);
+    }
+    share_sets(answer.selects_mut(), &mut next);
 }
 
 /// Splits a condition on the row; `outside` show the row in the selects around it.
-fn split_select(select: &mut Select, outside: &[From], anchors: &Anchors<'_>) {
+fn split_select(select: &mut Select, outside: &[From], anchors: &Anchors<'_>, next: &mut usize) {
     let rows: Vec<From> = outside.iter().copied().chain(rows_of(&select.from)).collect();
     let parts = around(select, &|expr| is_of_row(expr, &rows));
     select.from = parts.main;
     select.filter = parts.own;
     for condition in &mut select.filter {
         if let Condition::Any(branches) = condition {
-            branches.iter_mut().for_each(|branch| split_select(branch, &rows, anchors));
+            branches.iter_mut().for_each(|branch| split_select(branch, &rows, anchors, next));
+            share_sets(branches, next);
         }
     }
     for group in parts.groups {
         attach(group, select, &rows, anchors);
     }
+    select.filter.sort_by_key(|condition| rank(condition, &rows));
+}
+
+/// What to ask of a row first. Inside an alternative PostgreSQL asks in the order of the text: a comparison
+/// costs least, an array is searched from end to end, and a probe reads another table.
+fn rank(condition: &Condition, rows: &[From]) -> usize {
+    match condition {
+        Condition::Compare { .. } | Condition::OneOf { .. } => 0,
+        Condition::Any(branches) if branches.iter().all(Select::reads_nothing) => 2,
+        Condition::Any(branches) => match branches.as_slice() {
+            [only] if is_bound(only, rows) => 1,
+            _ => 4,
+        },
+        Condition::In { .. } => 3,
+        Condition::None(branches) if branches.iter().all(Select::reads_nothing) => 0,
+        Condition::None(_) => 4,
+    }
+}
+
+/// Whether a probe only compares a value of the row with numbers of a set.
+fn is_bound(probe: &Select, rows: &[From]) -> bool {
+    let links = probe.filter.iter().filter(|condition| {
+        let mut found = false;
+        condition.for_each_expr(&mut |expr| found |= is_of_row(expr, rows));
+        found
+    });
+    let links: Vec<&Condition> = links.collect();
+    matches!(links.as_slice(), [Condition::Compare { op, .. }] if *op != CompareOp::Equal)
 }
 
 /// Puts a group into the select, as a set or as a probe.

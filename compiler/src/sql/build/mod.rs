@@ -28,13 +28,8 @@ pub(super) fn is_not_null(expr: Expr) -> Expr {
 }
 
 /// `expr = ANY(array)`
-pub(super) fn equals_any(expr: Expr, array: Expr) -> Expr {
-    Expr::AnyOp {
-        left: Box::new(expr),
-        compare_op: BinaryOperator::Eq,
-        right: Box::new(array),
-        is_some: false,
-    }
+pub(super) fn any_of(expr: Expr, op: BinaryOperator, array: Expr) -> Expr {
+    Expr::AnyOp { left: Box::new(expr), compare_op: op, right: Box::new(array), is_some: false }
 }
 
 /// `expr IN (query)`

@@ -4,8 +4,7 @@
 //! repository" is not; whether a value is in it is tested for each row, and a filter with such a test is no
 //! longer answered by indexes, so that its other sets are hashed instead.
 
-use crate::algebra::TableRef;
-use crate::algebra::{Condition, Expr, From, FromKind, Select, Table, TableBody};
+use super::{Condition, Expr, From, FromKind, Select, Table, TableBody, TableRef};
 use crate::catalog::Catalog;
 use crate::ir::CompareOp;
 

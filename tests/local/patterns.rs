@@ -1,0 +1,238 @@
+//! What each kind of rule becomes in a filter over a table's rows, next to what an expert writes.
+//!
+//! One table of documents, and a policy that differs in a line. The columns hold NULL wherever a column may,
+//! and both texts must pass the same rows for every user on every database. The text of each pattern is a
+//! snapshot: a fact about the row is a column of it, what starts from the actor is an array, and a guard is
+//! asked of the array's values.
+
+use super::service::{Service, column, shape};
+use portcullis_testkit::local::DIALECTS;
+use portcullis_testkit::local::caller::Caller;
+use portcullis_testkit::local::ways::Way;
+
+const SCHEMA: &str = "
+CREATE TEMPORARY TABLE documents (
+  id INTEGER UNIQUE, owner_id INTEGER, folder_id INTEGER, deleted INTEGER, status TEXT, size INTEGER);
+INSERT INTO documents VALUES
+  (1, 1, 10, 0, 'final', 5), (2, 1, 11, 1, 'draft', 50), (3, 2, 10, 1, 'final', 500), (4, 2, 11, NULL, NULL, NULL),
+  (5, NULL, 10, 0, 'final', 7), (6, 1, NULL, 0, 'final', 8), (7, NULL, NULL, NULL, NULL, NULL),
+  (8, 3, 12, 0, 'draft', 1), (9, 2, 10, 0, 'draft', 20), (NULL, 1, 10, 0, 'final', 5);
+CREATE TEMPORARY TABLE folders (id INTEGER UNIQUE, tenant_id INTEGER, archived INTEGER);
+INSERT INTO folders VALUES (10, 100, 0), (11, 100, 1), (12, 101, NULL), (NULL, 100, 1);
+CREATE TEMPORARY TABLE tenants (id INTEGER UNIQUE, suspended INTEGER);
+INSERT INTO tenants VALUES (100, 0), (101, 1);
+CREATE TEMPORARY TABLE folder_roles (user_id INTEGER, role TEXT, folder_id INTEGER);
+INSERT INTO folder_roles VALUES
+  (1, 'viewer', 10), (1, 'viewer', 12), (2, 'viewer', 11), (2, 'viewer', 11), (2, 'editor', 10), (3, 'viewer', NULL),
+  (NULL, 'viewer', 10), (3, 'editor', 12);
+CREATE TEMPORARY TABLE blocks (document_id INTEGER, user_id INTEGER);
+INSERT INTO blocks VALUES (1, 1), (9, 2), (NULL, 1), (3, NULL);
+CREATE TEMPORARY TABLE limits (user_id INTEGER, most INTEGER);
+INSERT INTO limits VALUES (1, 10), (2, 20), (2, NULL), (3, 0);
+";
+
+const DOCUMENT: &str = "
+facts:
+  has_relation(Document:_, owner, User:_):
+    query: SELECT id, owner_id FROM documents
+  has_relation(Document:_, folder, Folder:_):
+    query: SELECT id, folder_id FROM documents
+  deleted(Document:_):
+    query: SELECT id FROM documents WHERE deleted = 1
+  status(Document:_, String:_):
+    query: SELECT id, status FROM documents
+  size(Document:_, Integer:_):
+    query: SELECT id, size FROM documents
+  limit(User:_, Integer:_):
+    query: SELECT user_id, most FROM limits
+  has_relation(Folder:_, tenant, Tenant:_):
+    query: SELECT id, tenant_id FROM folders
+  archived(Folder:_):
+    query: SELECT id FROM folders WHERE archived = 1
+  suspended(Tenant:_):
+    query: SELECT id FROM tenants WHERE suspended = 1
+  blocked(Document:_, User:_):
+    query: SELECT document_id, user_id FROM blocks
+  has_role(User:_, String:_, Folder:_):
+    query: SELECT user_id, role, folder_id FROM folder_roles
+sql_types:
+  User: integer
+  Document: integer
+  Folder: integer
+  Tenant: integer
+  Integer: integer
+tables:
+  Document: documents.id
+  Folder: folders.id
+  Tenant: tenants.id
+";
+
+const POLICY: &str = r#"
+actor User {}
+resource Tenant {}
+resource Folder {
+  roles = ["viewer"];
+  permissions = ["read"];
+  relations = { tenant: Tenant };
+  "read" if "viewer";
+}
+resource Document {
+  permissions = ["read"];
+  relations = { owner: User, folder: Folder };
+  SHORTHAND
+}
+declare deleted(Document);
+declare status(Document, String);
+declare size(Document, Integer);
+declare limit(User, Integer);
+declare archived(Folder);
+declare suspended(Tenant);
+declare blocked(Document, User);
+RULE
+"#;
+
+/// One kind of rule: shorthand of documents, a rule, and what an expert asks of a row for the user `?`.
+struct Pattern {
+    name: &'static str,
+    shorthand: &'static str,
+    rule: &'static str,
+    expert: &'static str,
+}
+
+const OWN_OR_VIEWED: &str = r#""read" if "owner"; "read" if "read" on "folder";"#;
+const VIEWED: &str =
+    "d.folder_id IN (SELECT folder_id FROM folder_roles WHERE user_id = ? AND role = 'viewer')";
+
+const PATTERNS: &[Pattern] = &[
+    Pattern {
+        name: "own-or-viewed",
+        shorthand: OWN_OR_VIEWED,
+        rule: "",
+        expert: "(d.owner_id = ? OR VIEWED)",
+    },
+    Pattern {
+        name: "guard-on-the-row",
+        shorthand: OWN_OR_VIEWED,
+        rule: "allow(u: User, a: String, d: Document) if has_permission(u, a, d) and not deleted(d);",
+        expert: "(d.owner_id = ? OR VIEWED) AND COALESCE(d.deleted, 0) <> 1",
+    },
+    Pattern {
+        name: "guard-on-the-row-in-each-rule",
+        shorthand: r#"
+  "read" if "owner" and not deleted(resource);
+  "read" if "read" on "folder" and not deleted(resource);"#,
+        rule: "",
+        expert: "(d.owner_id = ? OR VIEWED) AND COALESCE(d.deleted, 0) <> 1",
+    },
+    Pattern {
+        name: "guard-on-row-and-actor",
+        shorthand: OWN_OR_VIEWED,
+        rule: "allow(u: User, a: String, d: Document) if has_permission(u, a, d) and not blocked(d, u);",
+        expert: "(d.owner_id = ? OR VIEWED) \
+                 AND NOT EXISTS (SELECT 1 FROM blocks b WHERE b.document_id = d.id AND b.user_id = ?)",
+    },
+    Pattern {
+        name: "guard-on-the-container",
+        shorthand: OWN_OR_VIEWED,
+        rule: "allow(u: User, a: String, d: Document) if has_permission(u, a, d)
+  and has_relation(d, \"folder\", f) and not archived(f);",
+        expert: "(d.owner_id = ? OR VIEWED) AND d.folder_id IS NOT NULL \
+                 AND NOT EXISTS (SELECT 1 FROM folders f WHERE f.id = d.folder_id AND f.archived = 1)",
+    },
+    Pattern {
+        name: "guard-beyond-the-container",
+        shorthand: OWN_OR_VIEWED,
+        rule: "allow(u: User, a: String, d: Document) if has_permission(u, a, d)
+  and has_relation(d, \"folder\", f) and has_relation(f, \"tenant\", t) and not suspended(t);",
+        expert: "(d.owner_id = ? OR VIEWED) AND EXISTS (
+                   SELECT 1 FROM folders f WHERE f.id = d.folder_id AND f.tenant_id IS NOT NULL
+                     AND NOT EXISTS (SELECT 1 FROM tenants t WHERE t.id = f.tenant_id AND t.suspended = 1))",
+    },
+    Pattern {
+        name: "attribute-in-one-rule",
+        shorthand: r#""read" if "owner"; "read" if "read" on "folder" and status(resource, "final");"#,
+        rule: "",
+        expert: "(d.owner_id = ? OR VIEWED AND d.status = 'final')",
+    },
+    Pattern {
+        name: "attribute-alone",
+        shorthand: r#""read" if status(resource, "draft"); "read" if "read" on "folder";"#,
+        rule: "",
+        expert: "(d.status = 'draft' OR VIEWED)",
+    },
+    Pattern {
+        name: "limit-of-the-actor",
+        shorthand: r#""read" if "owner";"#,
+        rule: "has_permission(u: User, \"read\", d: Document) if has_relation(d, \"folder\", f)
+  and has_role(u, \"viewer\", f) and size(d, s) and limit(u, most) and s <= most;",
+        expert: "(d.owner_id = ? OR VIEWED AND d.size <= (SELECT MAX(most) FROM limits WHERE user_id = ?))",
+    },
+    Pattern {
+        name: "four-eyes",
+        shorthand: "",
+        rule: "has_permission(u: User, \"read\", d: Document) if has_relation(d, \"folder\", f)
+  and has_role(u, \"viewer\", f) and has_relation(d, \"owner\", o) and o != u;",
+        expert: "VIEWED AND d.owner_id <> ?",
+    },
+    Pattern {
+        name: "guard-inside-the-set",
+        shorthand: "",
+        rule: "has_permission(u: User, \"read\", d: Document) if has_relation(d, \"folder\", f)
+  and has_role(u, \"viewer\", f) and not archived(f);",
+        expert: "VIEWED AND NOT EXISTS (SELECT 1 FROM folders f WHERE f.id = d.folder_id AND f.archived = 1)",
+    },
+    Pattern {
+        name: "two-relations-at-once",
+        shorthand: r#""read" if "read" on "folder" and "owner";"#,
+        rule: "",
+        expert: "VIEWED AND d.owner_id = ?",
+    },
+    Pattern {
+        name: "denied-relation",
+        shorthand: r#""read" if "read" on "folder" and not "owner";"#,
+        rule: "",
+        expert: "VIEWED AND (d.owner_id IS NULL OR d.owner_id <> ?)",
+    },
+    Pattern {
+        name: "denied-alternatives",
+        shorthand: OWN_OR_VIEWED,
+        rule: "allow(u: User, a: String, d: Document) if has_permission(u, a, d) and not hidden(d);
+hidden(d: Document) if deleted(d);
+hidden(d: Document) if has_relation(d, \"folder\", f) and archived(f);
+hidden(d: Document) if size(d, s) and s > 10;",
+        expert: "(d.owner_id = ? OR VIEWED) AND COALESCE(d.deleted, 0) <> 1 AND COALESCE(d.size, 0) <= 10 \
+                 AND NOT EXISTS (SELECT 1 FROM folders f WHERE f.id = d.folder_id AND f.archived = 1)",
+    },
+];
+
+#[test]
+fn every_pattern_passes_the_rows_that_an_expert_passes() {
+    for pattern in PATTERNS {
+        let policy = POLICY.replace("SHORTHAND", pattern.shorthand).replace("RULE", pattern.rule);
+        for document in [DOCUMENT, DOCUMENT.split("tables:").next().unwrap()] {
+            let service = Service::new(&policy, "", document);
+            for dialect in DIALECTS {
+                let caller = Caller::new(dialect).unwrap();
+                caller.script(SCHEMA).unwrap();
+                for user in ["1", "2", "3", "4"] {
+                    let question = format!("allow(User:{user}, \"read\", Document:?)");
+                    let filter = service.sql_for(dialect, &question, Way::List, "documents.id");
+                    let expert = pattern.expert.replace("VIEWED", VIEWED).replace('?', user);
+                    let rows = |from: &str, condition: &str| {
+                        let sql = format!(
+                            "SELECT id FROM {from} WHERE ({condition}) AND id IS NOT NULL ORDER BY id"
+                        );
+                        (column(&caller, &sql), sql)
+                    };
+                    let (ours, sql) = rows("documents", &filter);
+                    assert_eq!(ours, rows("documents d", &expert).0, "{}: {sql}", pattern.name);
+                    let unknown = format!("SELECT COUNT(*) FROM documents WHERE ({filter}) IS NULL");
+                    assert_eq!(column(&caller, &unknown), "0", "{}: {filter}", pattern.name);
+                }
+            }
+        }
+        let service = Service::new(&policy, "", DOCUMENT);
+        let filter = service.filter("allow(User:1, \"read\", Document:?)", "documents.id");
+        shape(&format!("pattern-{}", pattern.name), &filter);
+    }
+}
