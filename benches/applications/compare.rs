@@ -61,7 +61,8 @@ pub(crate) async fn compare(
     let start = Instant::now();
     let mut their_rows = match database.undone(expert).await {
         Ok(rows) => rows,
-        Err(error) => return Outcome::Failed(format!("the expert's statement: {}\n{expert}", said(&error))),
+        Err(error) if is_timeout(&error) => return Outcome::Failed("the expert's took too long".to_owned()),
+        Err(error) => return Outcome::Failed(format!("the expert's: {}\n{expert}", said(&error))),
     };
     let expert_time = start.elapsed();
     let too_slow = || Outcome::TooSlow { n_bytes, expert: expert_time.as_secs_f64() * 1_000.0 };

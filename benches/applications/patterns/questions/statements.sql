@@ -23,14 +23,14 @@ SELECT count(*) FROM documents WHERE :filter;
 UPDATE documents SET size = size + 1 WHERE status = 'draft' AND :filter RETURNING id;
 
 --- ask check read Document :document
---- case light user=77 document=4821
---- case heavy user=1 document=5000
+--- case viewer user=1 document=56
+--- case stranger user=77 document=56
 
 --- expert
 SELECT EXISTS (SELECT FROM documents WHERE id = :document AND :filter) AS allowed;
 
 --- ask actions Document :document
---- case heavy user=1 document=5000
+--- case viewer user=1 document=56
 
 --- expert
 SELECT 'read' AS actions WHERE EXISTS (SELECT FROM documents WHERE id = :document AND :filter);
