@@ -27,7 +27,8 @@ folders.id = ANY (ARRAY(
       SELECT folder_id FROM folder_group_grants
       WHERE group_id = ANY (ARRAY(SELECT group_id FROM around)) AND role IN ('writer', 'owner')
       UNION
-      SELECT f.id FROM below AS b JOIN folders AS f ON f.parent_id = b.folder_id
+      SELECT f.id
+      FROM below AS b, LATERAL (SELECT id FROM folders WHERE parent_id = b.folder_id OFFSET 0) AS f
     )
   SELECT folder_id FROM below
 ));

@@ -20,7 +20,9 @@ GROUP BY projects.id;
   projects.tenant = ANY (ARRAY(
     SELECT tenant FROM memberships WHERE user_id = :user AND role IN ('owner', 'admin')
   ))
-  OR NOT projects.private AND projects.tenant = ANY (ARRAY(SELECT tenant FROM memberships WHERE user_id = :user))
+  OR NOT projects.private AND projects.tenant = ANY (ARRAY(
+    SELECT tenant FROM memberships WHERE user_id = :user
+  ))
   OR projects.id = ANY (ARRAY(SELECT project_id FROM project_members WHERE user_id = :user))
   OR projects.lead_id = :user
 )
