@@ -4,6 +4,8 @@ use portcullis_testkit::expert::database::Database;
 use portcullis_testkit::expert::scans;
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+use tokio_postgres::Error;
 
 /// Above this estimate PostgreSQL compiles a statement to machine code first, unless told otherwise.
 const JIT_ABOVE_COST: f64 = 100_000.0;
@@ -36,20 +38,35 @@ struct Plan {
     /// The tables that are read from end to end.
     scans: BTreeSet<String>,
     estimate: f64,
+    /// PostgreSQL compiled it to machine code, which it does not do where `jit` is off.
+    is_compiled: bool,
 }
 
 impl Plan {
-    async fn of(database: &Database, sql: &str) -> Self {
+    /// Runs the statement; what it changes is undone.
+    async fn of(database: &Database, sql: &str) -> Result<Self, Error> {
         let explain = format!("EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) {sql}");
-        let text = database.first_column(&explain).await.concat();
+        let text = database.undone(&explain).await?.concat();
         let json: Json = serde_json::from_str(&text).unwrap();
         let number = |pointer: &str| json.pointer(pointer).and_then(Json::as_f64).unwrap();
-        Self {
+        Ok(Self {
             cost: Cost { planning: number("/0/Planning Time"), execution: number("/0/Execution Time") },
             scans: scans::of(&json),
             estimate: number("/0/Plan/Total Cost"),
-        }
+            is_compiled: json.pointer("/0/JIT").is_some(),
+        })
     }
+}
+
+/// How often a pair of statements runs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rounds {
+    /// Before anything is measured.
+    pub(crate) unmeasured: u16,
+    /// At most so often.
+    pub(crate) most: u16,
+    /// After this time no further round begins.
+    pub(crate) time: Duration,
 }
 
 /// The expert's statement and ours, measured in turns.
@@ -65,35 +82,47 @@ pub(crate) struct Pair {
 
 impl Pair {
     /// Runs both in each round, in turns the one first and the other.
-    pub(crate) async fn measure(database: &Database, expert: &str, ours: &str, rounds: u16) -> Self {
-        for _ in 0..3 {
-            Plan::of(database, expert).await;
-            Plan::of(database, ours).await;
+    pub(crate) async fn measure(
+        database: &Database,
+        expert: &str,
+        ours: &str,
+        rounds: Rounds,
+    ) -> Result<Self, Error> {
+        for _ in 0..rounds.unmeasured {
+            Plan::of(database, expert).await?;
+            Plan::of(database, ours).await?;
         }
+        let start = Instant::now();
         let (mut experts, mut our_costs) = (Vec::new(), Vec::new());
         let mut remarks = BTreeSet::new();
-        for round in 0..rounds {
+        for round in 0..rounds.most {
+            if round > 0 && start.elapsed() > rounds.time {
+                break;
+            }
             let (their, our);
             if round % 2 == 0 {
-                their = Plan::of(database, expert).await;
-                our = Plan::of(database, ours).await;
+                their = Plan::of(database, expert).await?;
+                our = Plan::of(database, ours).await?;
             } else {
-                our = Plan::of(database, ours).await;
-                their = Plan::of(database, expert).await;
+                our = Plan::of(database, ours).await?;
+                their = Plan::of(database, expert).await?;
             }
             remarks.extend(our.scans.difference(&their.scans).map(|table| format!("scans {table}")));
-            if our.estimate > JIT_ABOVE_COST && their.estimate <= JIT_ABOVE_COST {
+            if our.is_compiled {
+                let both = if their.is_compiled { ", as the expert's" } else { "" };
+                remarks.insert(format!("JIT{both}"));
+            } else if our.estimate > JIT_ABOVE_COST && their.estimate <= JIT_ABOVE_COST {
                 remarks.insert("would be compiled to machine code".to_owned());
             }
             experts.push(their.cost);
             our_costs.push(our.cost);
         }
-        Self {
+        Ok(Self {
             ratio: median(our_costs.iter().zip(&experts).map(|(our, their)| our.sum() / their.sum())),
             expert: Cost::median(&experts),
             ours: Cost::median(&our_costs),
             remarks: remarks.into_iter().collect(),
-        }
+        })
     }
 }
 

@@ -1,0 +1,11 @@
+CREATE INDEX ON groups (parent_id);
+CREATE INDEX ON group_members (group_id);
+CREATE INDEX ON folders (parent_id);
+CREATE INDEX ON folders (owner_id);
+CREATE INDEX ON folder_user_grants (folder_id);
+CREATE INDEX ON folder_group_grants (folder_id);
+CREATE INDEX ON files (folder_id);
+CREATE INDEX ON files (owner_id);
+CREATE INDEX ON files (modified_at DESC, id DESC);
+CREATE INDEX ON files (id) WHERE public;
+CREATE INDEX ON file_user_grants (file_id);

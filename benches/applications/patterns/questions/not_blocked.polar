@@ -1,0 +1,18 @@
+# A guard in `allow` over the row and the actor.
+
+actor User {}
+
+resource Folder {
+  roles = ["viewer"];
+}
+
+resource Document {
+  permissions = ["read"];
+  relations = { owner: User, folder: Folder, shelf: Folder };
+
+  "read" if "owner";
+  "read" if "viewer" on "folder";
+}
+
+allow(user: User, action: String, document: Document) if
+  has_permission(user, action, document) and not is_blocked(document, user);

@@ -1,0 +1,15 @@
+# A role on a folder counts while the folder is not archived.
+
+actor User {}
+
+resource Folder {
+  roles = ["viewer"];
+}
+
+resource Document {
+  permissions = ["read"];
+  relations = { owner: User, folder: Folder, shelf: Folder };
+}
+
+has_permission(user: User, "read", document: Document) if
+  has_relation(document, "folder", folder) and has_role(user, "viewer", folder) and not is_archived(folder);

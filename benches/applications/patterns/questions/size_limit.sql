@@ -1,0 +1,14 @@
+-- A number of the row compared with one of the actor.
+
+--- filter
+-- The OR is one of bare columns, so that the index answers it: with the condition inside, each document that
+-- it finds would be compared with the array again.
+(
+  documents.owner_id = :user
+  OR documents.folder_id = ANY (ARRAY(
+    SELECT folder_id FROM folder_roles WHERE user_id = :user AND role = 'viewer'
+  ))
+)
+AND (documents.owner_id = :user OR documents.size <= (SELECT most FROM limits WHERE user_id = :user));
+
+--- include statements.sql
