@@ -91,9 +91,9 @@ declare blocked(Document, User);
 RULE
 "#;
 
-/// One kind of rule: shorthand of documents, a rule, and what an expert asks of a row for the user `?`.
+/// One kind of rule: its snapshot, shorthand of documents, a rule, and what an expert asks of a row for the user `?`.
 struct Pattern {
-    name: &'static str,
+    shape: &'static str,
     shorthand: &'static str,
     rule: &'static str,
     expert: &'static str,
@@ -105,19 +105,19 @@ const VIEWED: &str =
 
 const PATTERNS: &[Pattern] = &[
     Pattern {
-        name: "own-or-viewed",
+        shape: "pattern-own-or-viewed",
         shorthand: OWN_OR_VIEWED,
         rule: "",
         expert: "(d.owner_id = ? OR VIEWED)",
     },
     Pattern {
-        name: "guard-on-the-row",
+        shape: "pattern-guard-on-the-row",
         shorthand: OWN_OR_VIEWED,
         rule: "allow(u: User, a: String, d: Document) if has_permission(u, a, d) and not deleted(d);",
         expert: "(d.owner_id = ? OR VIEWED) AND COALESCE(d.deleted, 0) <> 1",
     },
     Pattern {
-        name: "guard-on-the-row-in-each-rule",
+        shape: "pattern-guard-on-the-row-in-each-rule",
         shorthand: r#"
   "read" if "owner" and not deleted(resource);
   "read" if "read" on "folder" and not deleted(resource);"#,
@@ -125,14 +125,14 @@ const PATTERNS: &[Pattern] = &[
         expert: "(d.owner_id = ? OR VIEWED) AND COALESCE(d.deleted, 0) <> 1",
     },
     Pattern {
-        name: "guard-on-row-and-actor",
+        shape: "pattern-guard-on-row-and-actor",
         shorthand: OWN_OR_VIEWED,
         rule: "allow(u: User, a: String, d: Document) if has_permission(u, a, d) and not blocked(d, u);",
         expert: "(d.owner_id = ? OR VIEWED) \
                  AND NOT EXISTS (SELECT 1 FROM blocks b WHERE b.document_id = d.id AND b.user_id = ?)",
     },
     Pattern {
-        name: "guard-on-the-container",
+        shape: "pattern-guard-on-the-container",
         shorthand: OWN_OR_VIEWED,
         rule: "allow(u: User, a: String, d: Document) if has_permission(u, a, d)
   and has_relation(d, \"folder\", f) and not archived(f);",
@@ -140,7 +140,7 @@ const PATTERNS: &[Pattern] = &[
                  AND NOT EXISTS (SELECT 1 FROM folders f WHERE f.id = d.folder_id AND f.archived = 1)",
     },
     Pattern {
-        name: "guard-beyond-the-container",
+        shape: "pattern-guard-beyond-the-container",
         shorthand: OWN_OR_VIEWED,
         rule: "allow(u: User, a: String, d: Document) if has_permission(u, a, d)
   and has_relation(d, \"folder\", f) and has_relation(f, \"tenant\", t) and not suspended(t);",
@@ -149,52 +149,52 @@ const PATTERNS: &[Pattern] = &[
                      AND NOT EXISTS (SELECT 1 FROM tenants t WHERE t.id = f.tenant_id AND t.suspended = 1))",
     },
     Pattern {
-        name: "attribute-in-one-rule",
+        shape: "pattern-attribute-in-one-rule",
         shorthand: r#""read" if "owner"; "read" if "read" on "folder" and status(resource, "final");"#,
         rule: "",
         expert: "(d.owner_id = ? OR VIEWED AND d.status = 'final')",
     },
     Pattern {
-        name: "attribute-alone",
+        shape: "pattern-attribute-alone",
         shorthand: r#""read" if status(resource, "draft"); "read" if "read" on "folder";"#,
         rule: "",
         expert: "(d.status = 'draft' OR VIEWED)",
     },
     Pattern {
-        name: "limit-of-the-actor",
+        shape: "pattern-limit-of-the-actor",
         shorthand: r#""read" if "owner";"#,
         rule: "has_permission(u: User, \"read\", d: Document) if has_relation(d, \"folder\", f)
   and has_role(u, \"viewer\", f) and size(d, s) and limit(u, most) and s <= most;",
         expert: "(d.owner_id = ? OR VIEWED AND d.size <= (SELECT MAX(most) FROM limits WHERE user_id = ?))",
     },
     Pattern {
-        name: "four-eyes",
+        shape: "pattern-four-eyes",
         shorthand: "",
         rule: "has_permission(u: User, \"read\", d: Document) if has_relation(d, \"folder\", f)
   and has_role(u, \"viewer\", f) and has_relation(d, \"owner\", o) and o != u;",
         expert: "VIEWED AND d.owner_id <> ?",
     },
     Pattern {
-        name: "guard-inside-the-set",
+        shape: "pattern-guard-inside-the-set",
         shorthand: "",
         rule: "has_permission(u: User, \"read\", d: Document) if has_relation(d, \"folder\", f)
   and has_role(u, \"viewer\", f) and not archived(f);",
         expert: "VIEWED AND NOT EXISTS (SELECT 1 FROM folders f WHERE f.id = d.folder_id AND f.archived = 1)",
     },
     Pattern {
-        name: "two-relations-at-once",
+        shape: "pattern-two-relations-at-once",
         shorthand: r#""read" if "read" on "folder" and "owner";"#,
         rule: "",
         expert: "VIEWED AND d.owner_id = ?",
     },
     Pattern {
-        name: "denied-relation",
+        shape: "pattern-denied-relation",
         shorthand: r#""read" if "read" on "folder" and not "owner";"#,
         rule: "",
         expert: "VIEWED AND (d.owner_id IS NULL OR d.owner_id <> ?)",
     },
     Pattern {
-        name: "denied-alternatives",
+        shape: "pattern-denied-alternatives",
         shorthand: OWN_OR_VIEWED,
         rule: "allow(u: User, a: String, d: Document) if has_permission(u, a, d) and not hidden(d);
 hidden(d: Document) if deleted(d);
@@ -225,14 +225,14 @@ fn every_pattern_passes_the_rows_that_an_expert_passes() {
                         (column(&caller, &sql), sql)
                     };
                     let (ours, sql) = rows("documents", &filter);
-                    assert_eq!(ours, rows("documents d", &expert).0, "{}: {sql}", pattern.name);
+                    assert_eq!(ours, rows("documents d", &expert).0, "{}: {sql}", pattern.shape);
                     let unknown = format!("SELECT COUNT(*) FROM documents WHERE ({filter}) IS NULL");
-                    assert_eq!(column(&caller, &unknown), "0", "{}: {filter}", pattern.name);
+                    assert_eq!(column(&caller, &unknown), "0", "{}: {filter}", pattern.shape);
                 }
             }
         }
         let service = Service::new(&policy, "", DOCUMENT);
         let filter = service.filter("allow(User:1, \"read\", Document:?)", "documents.id");
-        shape(&format!("pattern-{}", pattern.name), &filter);
+        shape(pattern.shape, &filter);
     }
 }

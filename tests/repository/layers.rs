@@ -517,8 +517,10 @@ fn every_snapshot_is_asked_for_and_there() {
         }
     }
     for file in files("tests/local", &[".rs"]) {
-        let shapes = file.text.split("shape(\"").skip(1).filter_map(|rest| rest.split('"').next());
-        asked.extend(shapes.map(|name| format!("snapshots/local/{name}.snap")));
+        for start in ["shape(\"", "shape: \""] {
+            let shapes = file.text.split(start).skip(1).filter_map(|rest| rest.split('"').next());
+            asked.extend(shapes.map(|name| format!("snapshots/local/{name}.snap")));
+        }
     }
     let questions = fs::read_to_string(root().join("tests/support/expert/questions.rs")).unwrap();
     let (_, questions) = questions.split_once("vec![").unwrap();
