@@ -6,6 +6,7 @@
 //! asked of the array's values.
 
 use super::service::{Service, column, shape};
+use portcullis_compiler::Dialect;
 use portcullis_testkit::local::DIALECTS;
 use portcullis_testkit::local::caller::Caller;
 use portcullis_testkit::local::ways::Way;
@@ -235,4 +236,28 @@ fn every_pattern_passes_the_rows_that_an_expert_passes() {
         let filter = service.filter("allow(User:1, \"read\", Document:?)", "documents.id");
         shape(pattern.shape, &filter);
     }
+}
+
+/// A filter that reads no other row of its table may guard the table itself.
+#[test]
+fn a_filter_may_be_a_policy_of_row_level_security() {
+    let pattern = PATTERNS.iter().find(|pattern| pattern.shape == "pattern-denied-alternatives").unwrap();
+    let policy = POLICY.replace("SHORTHAND", pattern.shorthand).replace("RULE", pattern.rule);
+    let service = Service::new(&policy, "", DOCUMENT);
+    let caller = Caller::new(Dialect::Postgresql).unwrap();
+    caller.script(SCHEMA).unwrap();
+    let filter = service.filter("allow(User:1, \"read\", Document:?)", "documents.id");
+    let allowed = column(&caller, &format!("SELECT id FROM documents WHERE {filter} ORDER BY id"));
+    caller
+        .script(&format!(
+            "CREATE ROLE reader_of_documents;
+             GRANT SELECT ON documents, folders, tenants, folder_roles, blocks, limits TO reader_of_documents;
+             ALTER TABLE documents ENABLE ROW LEVEL SECURITY;
+             CREATE POLICY reads ON documents FOR SELECT USING {filter};
+             SET ROLE reader_of_documents;"
+        ))
+        .unwrap();
+    assert_eq!(column(&caller, "SELECT id FROM documents ORDER BY id"), allowed);
+    assert!(!allowed.is_empty());
+    caller.script("RESET ROLE; DROP OWNED BY reader_of_documents; DROP ROLE reader_of_documents;").unwrap();
 }
