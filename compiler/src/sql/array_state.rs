@@ -12,14 +12,16 @@
 //! indexes serve. All arrays of a state are in the order of its tuples, each of which it holds once. So equal
 //! states are equal rows, and `UNION` ends with the first that repeats; the largest is the fixpoint. Texts
 //! are told apart and sorted by their bytes. What reads them gets the default collation, which gives way to
-//! that of a column.
+//! that of a column. The demand, if there is one, is read from an array as well, `UNNEST(ARRAY(…))`: PostgreSQL
+//! takes a recursive table for ten times its start and more, scans whole tables to join it, and compiles the
+//! statement because it looks costly.
 
 use super::at::{At, Itself};
 use super::build;
 use super::lower::{Lowering, column_names};
 use super::semi_join::semi_joined;
 use super::target::Target;
-use crate::algebra::{Select, Table};
+use crate::algebra::{FromKind, Select, Table, TableBody, TableRef};
 use crate::dialect::State;
 use crate::question::CompileError;
 use sqlparser::ast::{Cte, Expr as Sql, Query, SetExpr, TableFactor};
@@ -60,14 +62,16 @@ where
         let columns = Columns::of(table);
         let state = format!("{}_state", table.name);
         let from_state = || build::table(build::ident(&state), "st");
+        let (tables, mut ctes) = self.read_as_few(at, table);
+        // A fixpoint is no test, wherever it stands: the tests in it are joined.
+        let in_state = At { tables: &tables, depth: 0, ..at };
         let mut start = Vec::new();
         for select in base {
-            start.push(self.select(at, select, None, false)?);
+            start.push(self.select(in_state, select, None, false)?);
         }
         let whole = self.named("w");
         let mut next = vec![reading(&whole, &columns.names)];
-        // A fixpoint is no test, wherever it stands: the tests in its steps are joined.
-        let in_step = At { itself: Itself::Named(&whole), depth: 0, ..at };
+        let in_step = At { itself: Itself::Named(&whole), ..in_state };
         for select in step {
             next.push(self.select(in_step, &semi_joined(select), None, false)?);
         }
@@ -88,10 +92,35 @@ where
         let all = build::query(selected("st", &columns.arrays, vec![from_state()]));
         let last = build::limited(build::ordered(all, size.into_iter().collect()), build::number(1));
         let rows = self.unpacked(at, vec![build::derived(last, "l")], "l", &columns);
-        Ok(vec![
-            build::cte(&state, &columns.arrays(), build::query(states), false),
-            build::cte(&table.name, &columns.names(), build::query(rows), true),
-        ])
+        ctes.push(build::cte(&state, &columns.arrays(), build::query(states), false));
+        ctes.push(build::cte(&table.name, &columns.names(), build::query(rows), true));
+        Ok(ctes)
+    }
+
+    /// The tables under the names by which the fixpoint reads them, and what makes them so. A recursive one is
+    /// read from an array, which the database takes for a few elements, where it takes the table for many rows.
+    fn read_as_few(&self, at: At<'_>, table: &Table) -> (Vec<Table>, Vec<Cte>) {
+        let mut tables = at.tables.to_vec();
+        let mut few = Vec::new();
+        for (index, read) in tables.iter_mut().enumerate() {
+            let mut is_read = false;
+            table.body.selects().for_each(|select| {
+                select.for_each_source(&mut |from| {
+                    is_read |= from.kind == FromKind::Table(TableRef::Table(index));
+                });
+            });
+            let is_recursive = matches!(read.body, TableBody::Recursive { .. });
+            let overestimates = self.inputs.features.overestimates_recursion;
+            if is_read && is_recursive && overestimates && read.n_columns == 1 {
+                let names = column_names(read.n_columns);
+                let array = build::array_of(build::query(reading(&read.name, &names)));
+                let columns: Vec<&str> = names.iter().map(String::as_str).collect();
+                let rows = selected("e", &names, vec![build::unnest(vec![array], "e", &columns)]);
+                read.name = format!("{}_few{index}", table.name);
+                few.push(build::cte(&read.name, &columns, build::query(rows), true));
+            }
+        }
+        (tables, few)
     }
 
     /// The rows of these arms as one row of arrays, each row once and all in order.
