@@ -59,11 +59,14 @@ impl<'a> Outline<'a> {
         Self { text, root }
     }
 
-    /// The position of a bound fact's query.
+    /// The position of a bound fact's query, without quotes around it.
     pub(super) fn query(&self, key: &str) -> Option<Range<usize>> {
         let facts = self.root.as_ref()?.entry("facts")?;
         let query = facts.value.entry(key)?.value.entry("query")?;
-        matches!(query.value.content, Content::Scalar).then(|| query.value.span.clone())
+        let Node { span, content: Content::Scalar } = &query.value else { return None };
+        let is_quoted = self.text.get(span.clone())?.starts_with(['"', '\'']);
+        let quote = usize::from(is_quoted);
+        Some(span.start + quote..span.end - quote)
     }
 }
 
