@@ -1,11 +1,7 @@
 //! `portcullis bindings check --fix` against real databases: what it changes, what it leaves alone, and that the
 //! corrected document gives the same rows.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    reason = "a test that cannot go on should stop where it is"
-)]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop where it is")]
 
 use super::bindings_check::{check, findings, postgresql, sqlite};
 use portcullis_testkit::postgres::WIRE;
