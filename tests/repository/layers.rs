@@ -84,7 +84,9 @@ const SERVICE: &[(&str, &[&str])] = &[
 const PLACES: &[(&str, &[&str])] = &[
     ("annotate_snippets", &["compiler/src/diagnostic/render.rs"]),
     ("chumsky", &["compiler/src/syntax/"]),
-    ("granit_parser", &["compiler/src/bindings/yaml.rs"]),
+    // One reads what a bindings document says, the other where it says it.
+    ("granit_parser", &["compiler/src/bindings/yaml.rs", "src/cli/bindings/fix/outline.rs"]),
+    ("similar::", &["src/cli/bindings/fix/mod.rs"]),
     ("petgraph", &["compiler/src/datalog/graph.rs"]),
     ("stacker", &["compiler/src/bindings/reader.rs"]),
     // `sql/build` makes nodes; the rest of `sql` names the types of those that it is given and gives on.

@@ -27,6 +27,11 @@ impl Name {
         tokens.iter().map(|token| Self::of(token, lexis)).collect()
     }
 
+    /// The name without quotes, in the case in which the database compares it.
+    pub fn folded(&self) -> &str {
+        &self.folded
+    }
+
     /// The names, separated by dots.
     pub fn path(names: &[Self]) -> String {
         names.iter().map(|name| name.spelling.as_str()).collect::<Vec<_>>().join(".")

@@ -1,13 +1,15 @@
 //! Asks a database about a query without running it.
 //!
 //! In: the address of a database and queries, which are prepared but not executed. Out: the columns of each
-//! query with their types, and for a column that is read directly from a table, its constraints. Everything
-//! is read in one read-only transaction, which ends with the connection.
+//! query with their types, and for a column that is read directly from a table, its constraints; also the
+//! settings that make statements slow. Everything is read in one read-only transaction, which ends with the
+//! connection.
 
 use super::postgresql::Postgresql;
 use super::sqlite::Sqlite;
 use crate::cli::error::CliError;
 use portcullis_compiler::Dialect;
+use portcullis_compiler::bindings::Name;
 
 /// A database that is open for reading.
 pub(super) enum Database {
@@ -26,6 +28,16 @@ pub(super) struct Column {
     pub(super) ty: ColumnType,
     /// The table column that it is read from; `None` if it is computed.
     pub(super) origin: Option<ColumnOrigin>,
+}
+
+impl Column {
+    /// Where it is from: its table and column, or its name in the query.
+    pub(super) fn place(&self) -> String {
+        match &self.origin {
+            Some(origin) => format!("{}.{}", origin.table, origin.column),
+            None => self.name.clone(),
+        }
+    }
 }
 
 /// The type of a column.
@@ -76,8 +88,12 @@ pub(super) struct ColumnOrigin {
     pub(super) not_null: Option<bool>,
     /// Whether it leads an index over all rows.
     pub(super) indexed: Option<bool>,
-    /// Whether no two rows share a value.
+    /// Whether no two rows share a value, at any moment.
     pub(super) unique: Option<bool>,
+    /// Whether the database has statistics of the table.
+    pub(super) analysed: Option<bool>,
+    /// The statement that creates an index on it.
+    pub(super) index_ddl: String,
     /// Its collation, unless it is the database's own or statements overrule it.
     pub(super) collation: Option<Collation>,
 }
@@ -89,6 +105,15 @@ pub(super) struct Collation {
     pub(super) name: String,
     /// Whether different texts may be equal.
     pub(super) is_loose: bool,
+}
+
+/// PostgreSQL's compiler of statements, if it is on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Jit {
+    /// The estimated cost from which a statement is compiled.
+    pub(super) above_cost: String,
+    /// The statement that turns it off for the role of this connection.
+    pub(super) off_ddl: String,
 }
 
 impl Database {
@@ -124,6 +149,22 @@ impl Database {
         match self {
             Self::Postgresql(database) => database.ty(name).await,
             Self::Sqlite(_) => Ok(Some(Sqlite::ty(name))),
+        }
+    }
+
+    /// Whether a name is that of a view whose columns [`Self::columns`] traces to the tables behind it.
+    pub(super) fn is_traced_view(&self, table: &[Name]) -> Result<bool, CliError> {
+        match (self, table.last()) {
+            (Self::Sqlite(database), Some(name)) => database.is_view(name.folded()),
+            (Self::Sqlite(_), None) | (Self::Postgresql(_), _) => Ok(false),
+        }
+    }
+
+    /// The compiler of statements, if it is on.
+    pub(super) async fn jit(&self) -> Result<Option<Jit>, CliError> {
+        match self {
+            Self::Postgresql(database) => database.jit().await,
+            Self::Sqlite(_) => Ok(None),
         }
     }
 }

@@ -76,6 +76,16 @@ pub(super) fn binding(binding: &Binding, columns: &[Column], sql_types: &SqlType
 
 /// Judges the promise that a column contains each id of a type once.
 pub(super) fn row_table(ty: &str, column: &Column, sql_types: &SqlTypes) -> Vec<Finding> {
+    let mut findings = promise(column);
+    if column.origin.is_some() {
+        findings.extend(sql_type(ty, column, sql_types));
+        findings.extend(collation(column));
+    }
+    findings
+}
+
+/// Judges the promise that a column contains no value twice.
+pub(super) fn promise(column: &Column) -> Vec<Finding> {
     let Some(origin) = &column.origin else {
         return vec![Finding::of(Severity::Error, column, "is computed: name a table's own column")];
     };
@@ -84,7 +94,9 @@ pub(super) fn row_table(ty: &str, column: &Column, sql_types: &SqlTypes) -> Vec<
     match origin.unique {
         Some(true) => {}
         Some(false) => {
-            let message = format!("several rows of `{table}` may share a value: give it a unique index");
+            let message = format!(
+                "several rows of `{table}` may share a value: give it a unique index over all rows, not deferrable"
+            );
             findings.push(Finding::of(Severity::Error, column, message));
         }
         None => {
@@ -95,9 +107,37 @@ pub(super) fn row_table(ty: &str, column: &Column, sql_types: &SqlTypes) -> Vec<
     if origin.not_null == Some(false) {
         findings.push(Finding::of(Severity::Error, column, "may be NULL: declare it NOT NULL"));
     }
-    findings.extend(sql_type(ty, column, sql_types));
-    findings.extend(collation(column));
     findings
+}
+
+/// Reports that the columns of one Polar type have types that do not compare without a cast.
+pub(super) fn disagreement(ty: &str, columns: &[&Column]) -> Option<Finding> {
+    let known = columns.iter().filter(|column| column.ty.kind != Kind::Unknown);
+    let mut types: Vec<(Kind, &str, String)> = Vec::new();
+    for column in known {
+        // The kinds within a family need no cast.
+        let kind = match column.ty.kind {
+            Kind::Numeric { has_fraction: false } => Kind::Integer,
+            kind => kind,
+        };
+        if types
+            .iter()
+            .all(|(known, name, _)| *known != kind || kind == Kind::Other && *name != column.ty.name)
+        {
+            types.push((kind, &column.ty.name, column.place()));
+        }
+    }
+    if !is_entity(ty) || types.len() < 2 {
+        return None;
+    }
+    let places = types.iter().map(|(_, name, place)| format!("`{place}` is `{name}`"));
+    let message = format!(
+        "its columns have types that do not compare without a cast, which prevents the use of indexes: {}; give all \
+         of them one type, or select those that are not text as `CAST(… AS text)` and create an index over this \
+         expression",
+        places.collect::<Vec<_>>().join(", ")
+    );
+    Some(Finding::new(Severity::Warning, message))
 }
 
 /// The types of the arguments that take a column, in order.
@@ -118,14 +158,16 @@ pub(super) fn is_entity(ty: &str) -> bool {
 }
 
 /// Compares a column's type with `sql_types`, or with the default.
-fn sql_type(ty: &str, column: &Column, sql_types: &SqlTypes) -> Option<Finding> {
+pub(super) fn sql_type(ty: &str, column: &Column, sql_types: &SqlTypes) -> Option<Finding> {
     let found = &column.ty;
     let Some(declared) = sql_types.get(ty) else { return undeclared(ty, column) };
     let base = |name: &str| name.split('(').next().map(str::to_lowercase);
     let whole = Kind::Numeric { has_fraction: false };
     let severity = match (declared.kind, found.kind) {
         (_, Kind::Unknown) => return untyped(ty, column, declared),
-        (Kind::Text, Kind::Text) | (Kind::Integer, Kind::Integer) => return None,
+        (Kind::Text, Kind::Text) | (Kind::Integer, Kind::Integer) | (Kind::Padded, Kind::Padded) => {
+            return None;
+        }
         // A number of more than 64 bits, or with a fraction, is not an Integer, but would take part in
         // comparisons.
         (Kind::Integer, found) if found == whole && ty == INTEGER => Severity::Error,

@@ -4,28 +4,35 @@
 //! and the database's description of its columns is compared with what the document promises:
 //!
 //! ```text
-//! document ─parse─▶ entries ─database─▶ columns with types and indexes ─judge─▶ findings ─report─▶ text
+//! document ─parse─▶ entries ─live─▶ columns with types and indexes ─judge─▶ findings ─report─▶ text
+//!                                                                  └─fix─▶ corrected document ─▶ diff
 //! ```
 //!
 //! The service itself never connects to a caller's database; this command is for the author's machine, or a
 //! check before a deployment. So drivers for foreign databases are used only here.
 
+mod advice;
 mod database;
+mod entries;
+mod fix;
 mod judge;
 mod libpq;
+mod live;
 mod policy;
 mod postgresql;
 mod report;
 mod sqlite;
+mod write;
 
 use super::error::CliError;
 use super::policy_file::PolicyFile;
 use super::{Verdict, output, policy_file, serve};
-use database::{Column, Database};
-use judge::{Finding, Severity, SqlTypes};
-use portcullis_compiler::bindings::{self, Binding, Bindings, Name, RowTable};
-use portcullis_compiler::ir::Program;
-use report::{Report, ReportRow};
+use database::Database;
+use fix::Outcome;
+use judge::Severity;
+use live::Live;
+use portcullis_compiler::bindings::{self, Bindings};
+use report::Report;
 use std::path::PathBuf;
 
 /// Check data bindings
@@ -47,6 +54,11 @@ Errors are queries that the database refuses, columns that do not fit the key, t
 `sql_types` says, and tables whose column is not unique. Warnings are about indexes that cannot
 be used. Exit code 1 if there is an error, but not for warnings alone.
 
+--fix works out what the document lacks: the types under `sql_types`, unique columns under `tables`, and casts
+of single columns whose type differs from the others of their Polar type. It shows the difference; --write
+also changes the file. Comments and the order of entries stay. The report is then about the corrected
+document, and the exit code about the document in the file.
+
 Missing parts of a PostgreSQL address are completed as psql does, from PGHOST, PGPORT, PGUSER, PGDATABASE,
 PGPASSWORD and ~/.pgpass, or else with this machine's socket and your user name.
 The connection is not encrypted: use a tunnel for a database on another machine.
@@ -56,7 +68,9 @@ Examples:
   portcullis bindings check bindings.yaml --database 'postgresql:///app?host=/run/elsewhere'
   portcullis bindings check bindings.yaml --database postgresql://app@localhost/app
   portcullis bindings check bindings.yaml --database sqlite:app.db --policy policy.polar
-  portcullis bindings check bindings.yaml --database postgresql://app@localhost/app --json")]
+  portcullis bindings check bindings.yaml --database postgresql://app@localhost/app --json
+  portcullis bindings check bindings.yaml --database postgresql:///app --fix            # shows the corrections
+  portcullis bindings check bindings.yaml --database postgresql:///app --fix --write    # and makes them")]
 struct CheckArgs {
     /// The data bindings
     file: PathBuf,
@@ -66,6 +80,12 @@ struct CheckArgs {
     /// Also report bound facts that this policy does not use
     #[arg(long, value_name = "FILE")]
     policy: Option<PathBuf>,
+    /// Show how to correct the document
+    #[arg(long)]
+    fix: bool,
+    /// Write the corrected document to the file
+    #[arg(long, requires = "fix")]
+    write: bool,
     /// Write one JSON document
     #[arg(long)]
     json: bool,
@@ -73,111 +93,73 @@ struct CheckArgs {
 
 pub(super) fn run(args: &Args) -> Result<Verdict, CliError> {
     let Action::Check(args) = &args.action;
+    serve::runtime()?.block_on(check(args))
+}
+
+async fn check(args: &CheckArgs) -> Result<Verdict, CliError> {
     let program = args.policy.as_deref().map(PolicyFile::program).transpose()?;
     let text = policy_file::read(&args.file)?;
-    let bindings = bindings::parse(&text).map_err(|errors| {
-        let lines = errors.iter().map(|error| format!("error: `{}`: {error}", args.file.display()));
-        CliError::Bindings(lines.collect::<Vec<_>>().join("\n"))
-    })?;
     let file = args.file.display().to_string();
+    let bindings = parse(&file, &text)?;
     if let Some(note) = bindings.sync_note() {
         output::to_stderr(&format!("note: `{file}`: {note}"));
     }
-    let report = serve::runtime()?.block_on(check(file, &bindings, &args.database, program.as_ref()))?;
+    let database = open(&args.database, &bindings).await?;
+    let live = Live::read(&database, &bindings).await?;
+    let report = Report::new(file.clone(), &bindings, &live, program.as_ref());
+    if !args.fix {
+        print(args, &report, None)?;
+        return Ok(verdict(&report));
+    }
+    let Some(fix) = fix::work_out(&file, &text, &bindings, &live)? else {
+        print(args, &report, Some(&Outcome::nothing()))?;
+        return Ok(verdict(&report));
+    };
+    let fixed = parse(&file, &fix.text)?;
+    let live = Live::read(&database, &fixed).await?;
+    let remaining = Report::new(file, &fixed, &live, program.as_ref());
+    if args.write {
+        write::replace(&args.file, &text, &fix.text)?;
+    }
+    print(args, &remaining, Some(&Outcome { fix: Some(fix), is_written: args.write }))?;
+    // The verdict is on the document in the file.
+    Ok(verdict(if args.write { &remaining } else { &report }))
+}
+
+fn verdict(report: &Report) -> Verdict {
+    if report.count(Severity::Error) == 0 { Verdict::Good } else { Verdict::Bad }
+}
+
+/// Prints the difference, if a correction was asked for, and the report.
+fn print(args: &CheckArgs, report: &Report, outcome: Option<&Outcome>) -> Result<(), CliError> {
     if args.json {
-        output::to_stdout(&format!("{:#}", report.json()))?;
-    } else {
-        output::to_stdout(&report.text())?;
+        let mut json = report.json();
+        if let (Some(outcome), Some(members)) = (outcome, json.as_object_mut()) {
+            members.insert("fix".to_owned(), outcome.json());
+        }
+        return output::to_stdout(&format!("{json:#}"));
     }
-    Ok(if report.count(Severity::Error) == 0 { Verdict::Good } else { Verdict::Bad })
+    match outcome {
+        None => output::to_stdout(&report.text()),
+        Some(outcome) => {
+            let text = format!("{}{}\n{}", outcome.before(), report.text(), outcome.after(&report.file));
+            output::to_stdout(&text)
+        }
+    }
 }
 
-async fn check(
-    file: String,
-    bindings: &Bindings,
-    address: &str,
-    program: Option<&Program>,
-) -> Result<Report, CliError> {
+fn parse(file: &str, text: &str) -> Result<Bindings, CliError> {
+    bindings::parse(text).map_err(|errors| {
+        let lines = errors.iter().map(|error| format!("error: `{file}`: {error}"));
+        CliError::Bindings(lines.collect::<Vec<_>>().join("\n"))
+    })
+}
+
+async fn open(address: &str, bindings: &Bindings) -> Result<Database, CliError> {
     let database = Database::open(address).await?;
-    let dialect = bindings.dialect.to_string();
     if database.dialect() != bindings.dialect {
-        return Err(CliError::OtherDatabase { bound: dialect, found: database.dialect().to_string() });
+        let (bound, found) = (bindings.dialect.to_string(), database.dialect().to_string());
+        return Err(CliError::OtherDatabase { bound, found });
     }
-    let (mut sql_types, mut entries) = (SqlTypes::new(), Vec::new());
-    for (ty, declared) in &bindings.sql_types {
-        match database.ty(&declared.name).await? {
-            Some(known) => drop(sql_types.insert(ty.clone(), known)),
-            None => entries.push(unknown_type(ty, &declared.name)),
-        }
-    }
-    for binding in &bindings.facts {
-        entries.push(bound(&database, binding, &sql_types, program).await?);
-    }
-    for (ty, table) in &bindings.tables {
-        entries.push(row_table(&database, ty, table, &sql_types).await?);
-    }
-    Ok(Report { file, dialect, entries })
-}
-
-fn unknown_type(ty: &str, name: &str) -> ReportRow {
-    let message =
-        format!("the database has no type `{name}`: write the type of the column that holds the ids");
-    ReportRow {
-        section: "sql_types",
-        key: ty.to_owned(),
-        line: None,
-        columns: Vec::new(),
-        findings: vec![Finding::new(Severity::Error, message)],
-    }
-}
-
-async fn bound(
-    database: &Database,
-    binding: &Binding,
-    sql_types: &SqlTypes,
-    program: Option<&Program>,
-) -> Result<ReportRow, CliError> {
-    let (mut findings, mut columns) = (Vec::new(), Vec::new());
-    match database.columns(&binding.query.text).await? {
-        Ok(mut found) => {
-            doubt_outer_joins(binding, &mut found);
-            findings.extend(judge::binding(binding, &found, sql_types));
-            columns.extend(judge::column_types(binding).into_iter().map(str::to_owned).zip(found));
-        }
-        Err(refusal) => findings.push(Finding::new(Severity::Error, refusal)),
-    }
-    if program.is_some_and(|program| !policy::uses(program, binding)) {
-        let message = "no rule of the policy reads such facts: compare the names and types with the policy";
-        findings.push(Finding::new(Severity::Warning, message));
-    }
-    Ok(ReportRow { section: "facts", key: binding.key.clone(), line: Some(binding.line), columns, findings })
-}
-
-/// A column that is never NULL in its table may still be NULL after an outer join, which the database does
-/// not report.
-fn doubt_outer_joins(binding: &Binding, columns: &mut [Column]) {
-    if !binding.query.words.iter().any(|word| ["left", "right", "full"].contains(&word.as_str())) {
-        return;
-    }
-    for origin in columns.iter_mut().filter_map(|column| column.origin.as_mut()) {
-        origin.not_null = origin.not_null.filter(|not_null| !not_null);
-    }
-}
-
-async fn row_table(
-    database: &Database,
-    ty: &str,
-    RowTable { table, column }: &RowTable,
-    sql_types: &SqlTypes,
-) -> Result<ReportRow, CliError> {
-    let (mut findings, mut columns) = (Vec::new(), Vec::new());
-    // The names are spelled and quoted as in the document, and its parser has read them.
-    match database.columns(&format!("SELECT {column} FROM {}", Name::path(table))).await? {
-        Ok(found) => {
-            findings.extend(found.iter().flat_map(|column| judge::row_table(ty, column, sql_types)));
-            columns.extend(found.into_iter().map(|column| (ty.to_owned(), column)));
-        }
-        Err(refusal) => findings.push(Finding::new(Severity::Error, refusal)),
-    }
-    Ok(ReportRow { section: "tables", key: ty.to_owned(), line: None, columns, findings })
+    Ok(database)
 }

@@ -3,7 +3,7 @@
 //! A query is prepared but not executed: the server parses it and resolves its names and types, but calls
 //! none of its functions. Each is preceded by a savepoint, so that an error does not abort the transaction.
 
-use super::database::{Collation, Column, ColumnOrigin, ColumnType, Kind};
+use super::database::{Collation, Column, ColumnOrigin, ColumnType, Jit, Kind};
 use super::libpq::{self, Connection};
 use crate::cli::error::CliError;
 use tokio_postgres::config::{Host, SslMode};
@@ -14,20 +14,30 @@ use tokio_postgres::{Client, Config, Error, NoTls, Statement};
 const BEGIN: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL statement_timeout = '10s'";
 
 /// A column of a table: whether the table itself has rows, and the constraints of the column. An index counts
-/// if the column is its first and it covers every row; an index over an expression has column 0.
+/// if the column is its first and it covers every row; an index over an expression has column 0. A unique
+/// index of a deferrable constraint may be violated within a transaction, and one of a table that others
+/// inherit from does not cover their rows.
 const ORIGIN: &str = "
     WITH usable AS (
-      SELECT i.indisunique AND i.indnkeyatts = 1 AS is_unique
+      SELECT i.indisunique AND i.indnkeyatts = 1 AND i.indimmediate AND NOT EXISTS (
+               SELECT FROM pg_inherits h JOIN pg_class p ON p.oid = h.inhparent
+               WHERE h.inhparent = $1 AND p.relkind = 'r') AS is_unique
       FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_am m ON m.oid = c.relam
       WHERE i.indrelid = $1 AND i.indkey[0] = $2 AND i.indpred IS NULL AND i.indisvalid
         AND m.amname IN ('btree', 'hash')
     )
     SELECT t.oid::regclass::text, a.attname::text, t.relkind IN ('r', 'p', 'm'), a.attnotnull,
            EXISTS (SELECT FROM usable), EXISTS (SELECT FROM usable WHERE is_unique),
-           l.collname::text, NOT l.collisdeterministic
+           l.collname::text, NOT l.collisdeterministic, t.reltuples >= 0,
+           format('CREATE INDEX ON %s (%I);', t.oid::regclass, a.attname)
     FROM pg_class t JOIN pg_attribute a ON a.attrelid = t.oid
       LEFT JOIN pg_collation l ON l.oid = a.attcollation AND l.collname <> 'default'
     WHERE t.oid = $1 AND a.attnum = $2";
+
+/// The compiler of statements, for the role of this connection.
+const JIT: &str = "
+    SELECT pg_jit_available() AND current_setting('jit_above_cost')::float8 >= 0,
+           current_setting('jit_above_cost'), format('ALTER ROLE %I SET jit = off;', current_user)";
 
 /// A connection in a read-only transaction.
 pub(super) struct Postgresql {
@@ -88,6 +98,8 @@ impl Postgresql {
             not_null: stated(row.try_get(3)?),
             indexed: stated(row.try_get(4)?),
             unique: stated(row.try_get(5)?),
+            analysed: stated(row.try_get(8)?),
+            index_ddl: row.try_get(9)?,
             collation,
         }))
     }
@@ -97,6 +109,17 @@ impl Postgresql {
         // A query with a column of this type; the parser of the bindings has read the name.
         let found = self.columns(&format!("SELECT CAST(NULL AS {name})")).await?;
         Ok(found.ok().and_then(|columns| columns.into_iter().next()).map(|column| column.ty))
+    }
+
+    /// The compiler of statements, if it is on.
+    pub(super) async fn jit(&self) -> Result<Option<Jit>, CliError> {
+        let row = self.client.query_one(JIT, &[]).await.map_err(failed)?;
+        let is_on: bool = row.try_get(0).map_err(failed)?;
+        if !is_on {
+            return Ok(None);
+        }
+        let above_cost = row.try_get(1).map_err(failed)?;
+        Ok(Some(Jit { above_cost, off_ddl: row.try_get(2).map_err(failed)? }))
     }
 
     async fn type_name(&self, oid: u32, modifier: i32) -> Result<String, Error> {

@@ -1,8 +1,13 @@
-//! Writes the report: a table of the bound columns, then the findings, worst first.
+//! Writes the report: a table of the bound columns, then the findings, worst first, then advice.
 
+use super::advice::Advice;
 use super::database::{Column, ColumnOrigin};
+use super::entries::entries;
 use super::judge::{Finding, Severity, is_entity};
+use super::live::Live;
 use crate::cli::validate::plural;
+use portcullis_compiler::bindings::Bindings;
+use portcullis_compiler::ir::Program;
 use serde_json::{Value, json};
 use std::fmt::Write;
 
@@ -11,9 +16,11 @@ pub(super) struct Report {
     /// The document's file.
     pub(super) file: String,
     /// The database.
-    pub(super) dialect: String,
+    dialect: String,
     /// Its entries, in order.
-    pub(super) entries: Vec<ReportRow>,
+    entries: Vec<ReportRow>,
+    /// What to change in the database.
+    advice: Advice,
 }
 
 /// One entry of the document.
@@ -41,6 +48,13 @@ impl ReportRow {
 }
 
 impl Report {
+    /// Judges a document.
+    pub(super) fn new(file: String, bindings: &Bindings, live: &Live, program: Option<&Program>) -> Self {
+        let entries = entries(bindings, live, program);
+        let advice = Advice::new(&entries, live);
+        Self { file, dialect: bindings.dialect.to_string(), entries, advice }
+    }
+
     /// The number of findings of this severity.
     pub(super) fn count(&self, severity: Severity) -> usize {
         self.findings().filter(|(_, finding)| finding.severity == severity).count()
@@ -62,6 +76,10 @@ impl Report {
                 let _ = write!(text, "\n{}: {line}{}{column}:", severity.as_str(), entry.label());
                 let _ = write!(text, "\n  {}", finding.message);
             }
+        }
+        let advice = self.advice.text();
+        if !advice.is_empty() {
+            let _ = write!(text, "\n{advice}\n");
         }
         let [errors, warnings, notes] = [Severity::Error, Severity::Warning, Severity::Note]
             .map(|each| plural(self.count(each), each.as_str()));
@@ -95,7 +113,7 @@ impl Report {
         json!({
             "file": self.file, "dialect": self.dialect,
             "errors": self.count(Severity::Error), "warnings": self.count(Severity::Warning),
-            "entries": self.entries.iter().map(entry).collect::<Vec<_>>(),
+            "entries": self.entries.iter().map(entry).collect::<Vec<_>>(), "advice": self.advice.json(),
         })
     }
 }

@@ -8,10 +8,13 @@ use crate::cli::error::CliError;
 use rusqlite::{Connection, Error, OpenFlags, OptionalExtension};
 use std::time::Duration;
 
-/// Whether a column is NOT NULL, as an alias of the rowid always is, and its position in the primary key.
+/// A column's declaration: whether it is NOT NULL, its position in the primary key, the number of columns in
+/// that key, and whether the key has an index of its own. An alias of the rowid needs none, but `INTEGER
+/// PRIMARY KEY DESC` is not one.
 const DECLARED: &str = "
     SELECT type, \"notnull\" <> 0, pk,
-           (SELECT count(*) FROM pragma_table_xinfo(?1) WHERE pk > 0)
+           (SELECT count(*) FROM pragma_table_xinfo(?1) WHERE pk > 0),
+           EXISTS (SELECT 1 FROM pragma_index_list(?1) WHERE origin = 'pk')
     FROM pragma_table_xinfo(?1) WHERE name = ?2 COLLATE NOCASE";
 
 /// Whether a column is the first of an index over all rows, and whether an index over it alone is unique.
@@ -70,25 +73,38 @@ impl Sqlite {
                 row.get::<_, bool>(1)?,
                 row.get::<_, i64>(2)?,
                 row.get::<_, i64>(3)?,
+                row.get::<_, bool>(4)?,
             ))
         });
-        let Some((declared, not_null, place_in_key, key_columns)) = declared.optional()? else {
+        let Some((declared, not_null, place_in_key, key_columns, key_has_index)) = declared.optional()?
+        else {
             return Ok(None);
         };
         let (indexed, unique) = self.connection.query_row(INDEXES, [table, column], |row| {
             Ok((row.get::<_, bool>(0)?, row.get::<_, bool>(1)?))
         })?;
-        let is_rowid = place_in_key == 1 && key_columns == 1 && declared.eq_ignore_ascii_case("integer");
+        let is_only_key = place_in_key == 1 && key_columns == 1 && !key_has_index;
+        let is_rowid = is_only_key && declared.eq_ignore_ascii_case("integer");
         let origin = ColumnOrigin {
             table: table.to_owned(),
             column: column.to_owned(),
             not_null: Some(not_null || is_rowid),
             indexed: Some(indexed || is_rowid),
             unique: Some(unique || is_rowid),
+            // Without statistics SQLite still prefers an index.
+            analysed: None,
+            index_ddl: index_ddl(table, column),
             // Statements for SQLite always specify their collation.
             collation: None,
         };
         Ok(Some((Self::ty(&declared), origin)))
+    }
+
+    /// Whether this is a view.
+    pub(super) fn is_view(&self, name: &str) -> Result<bool, CliError> {
+        let is_view =
+            "SELECT count(*) > 0 FROM pragma_table_list WHERE type = 'view' AND name = ? COLLATE NOCASE";
+        self.connection.query_row(is_view, [name], |row| row.get(0)).map_err(failed)
     }
 
     /// The type for a declaration.
@@ -110,6 +126,13 @@ impl Sqlite {
         };
         ColumnType { name: name.to_lowercase(), kind }
     }
+}
+
+/// The statement that creates an index, whose name SQLite does not choose itself.
+fn index_ddl(table: &str, column: &str) -> String {
+    let quoted = |name: &str| format!("\"{}\"", name.replace('"', "\"\""));
+    let index = quoted(&format!("{table}_{column}"));
+    format!("CREATE INDEX {index} ON {} ({});", quoted(table), quoted(column))
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "it stands where an error is mapped")]

@@ -16,7 +16,7 @@ use portcullis_testkit::postgres::{Session, WIRE};
 use tokio_postgres::NoTls;
 
 /// A database of its own on the tests' server, with these tables; its address.
-fn postgresql(name: &str, tables: &str) -> String {
+pub(super) fn postgresql(name: &str, tables: &str) -> String {
     let session = Session::new().expect("a PostgreSQL");
     WIRE.block_on(async {
         let server = session.client();
@@ -31,14 +31,14 @@ fn postgresql(name: &str, tables: &str) -> String {
 }
 
 /// A file with these tables; its address.
-fn sqlite(folder: &Path, tables: &str) -> String {
+pub(super) fn sqlite(folder: &Path, tables: &str) -> String {
     let path = folder.join("app.db");
     rusqlite::Connection::open(&path).unwrap().execute_batch(tables).unwrap();
     format!("sqlite:{}", path.display())
 }
 
 /// Exit code, standard output, standard error.
-fn check(folder: &Path, bindings: &str, database: &str, args: &[&str]) -> (i32, String, String) {
+pub(super) fn check(folder: &Path, bindings: &str, database: &str, args: &[&str]) -> (i32, String, String) {
     let file = folder.join("bindings.yaml");
     fs::write(&file, bindings).unwrap();
     let mut command = portcullis(folder);
@@ -49,7 +49,7 @@ fn check(folder: &Path, bindings: &str, database: &str, args: &[&str]) -> (i32, 
 }
 
 /// The findings, each as `severity key column: message`, and the exit code.
-fn findings(folder: &Path, bindings: &str, database: &str, args: &[&str]) -> (i32, Vec<String>) {
+pub(super) fn findings(folder: &Path, bindings: &str, database: &str, args: &[&str]) -> (i32, Vec<String>) {
     let (code, out, err) = check(folder, bindings, database, &[&["--json"], args].concat());
     assert_eq!(err, "");
     let report: Json = serde_json::from_str(&out).unwrap();

@@ -1,4 +1,5 @@
 //! The program's commands: exit codes, the standard output, the standard error.
 
 mod bindings_check;
+mod bindings_fix;
 mod exit_codes;

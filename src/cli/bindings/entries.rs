@@ -1,0 +1,70 @@
+//! The entries of a report: each part of the document with what the database reports about it, judged.
+
+use super::judge::{self, Finding, Severity};
+use super::live::{Described, Live};
+use super::policy;
+use super::report::ReportRow;
+use portcullis_compiler::bindings::{Binding, Bindings};
+use portcullis_compiler::ir::Program;
+
+/// The entries of a document, in its order.
+pub(super) fn entries(bindings: &Bindings, live: &Live, program: Option<&Program>) -> Vec<ReportRow> {
+    let mut entries = Vec::new();
+    for (ty, declared) in &bindings.sql_types {
+        if !live.sql_types.contains_key(ty) {
+            entries.push(unknown_type(ty, &declared.name));
+        }
+    }
+    for (ty, columns) in live.columns_by_type(bindings) {
+        if let Some(finding) = judge::disagreement(ty, &columns) {
+            entries.push(alone("types", ty, finding));
+        }
+    }
+    for (binding, described) in bindings.facts.iter().zip(&live.facts) {
+        entries.push(bound(binding, described, live, program));
+    }
+    for (ty, described) in &live.tables {
+        entries.push(row_table(ty, described, live));
+    }
+    entries
+}
+
+fn unknown_type(ty: &str, name: &str) -> ReportRow {
+    let message =
+        format!("the database has no type `{name}`: write the type of the column that holds the ids");
+    alone("sql_types", ty, Finding::new(Severity::Error, message))
+}
+
+/// An entry that is about no single column.
+fn alone(section: &'static str, key: &str, finding: Finding) -> ReportRow {
+    ReportRow { section, key: key.to_owned(), line: None, columns: Vec::new(), findings: vec![finding] }
+}
+
+fn bound(binding: &Binding, described: &Described, live: &Live, program: Option<&Program>) -> ReportRow {
+    let (mut findings, mut columns) = (Vec::new(), Vec::new());
+    match described {
+        Ok(found) => {
+            findings.extend(judge::binding(binding, found, &live.sql_types));
+            let types = judge::column_types(binding).into_iter().map(str::to_owned);
+            columns.extend(types.zip(found.iter().cloned()));
+        }
+        Err(refusal) => findings.push(Finding::new(Severity::Error, refusal)),
+    }
+    if program.is_some_and(|program| !policy::uses(program, binding)) {
+        let message = "no rule of the policy reads such facts: compare the names and types with the policy";
+        findings.push(Finding::new(Severity::Warning, message));
+    }
+    ReportRow { section: "facts", key: binding.key.clone(), line: Some(binding.line), columns, findings }
+}
+
+fn row_table(ty: &str, described: &Described, live: &Live) -> ReportRow {
+    let (mut findings, mut columns) = (Vec::new(), Vec::new());
+    match described {
+        Ok(found) => {
+            findings.extend(found.iter().flat_map(|column| judge::row_table(ty, column, &live.sql_types)));
+            columns.extend(found.iter().map(|column| (ty.to_owned(), column.clone())));
+        }
+        Err(refusal) => findings.push(Finding::new(Severity::Error, refusal)),
+    }
+    ReportRow { section: "tables", key: ty.to_owned(), line: None, columns, findings }
+}

@@ -1,0 +1,100 @@
+//! Works out `tables:`: the table whose rows are the values of a type.
+//!
+//! A promise must be true: the column is NOT NULL and has a unique index of its own over all rows. It is
+//! useful only if a bound query selects that column from that table, and unambiguous only if this is so for
+//! one table.
+
+use super::decide::TypeColumns;
+use super::{Cast, Correction};
+use crate::cli::bindings::database::{Column, ColumnOrigin, Kind};
+use crate::cli::bindings::judge::{self, Severity, is_entity};
+use crate::cli::bindings::live::Live;
+use portcullis_compiler::bindings::{Bindings, Name, RowTable};
+
+/// A unique column, and how often the document spells its table in this way.
+struct Candidate<'a> {
+    origin: &'a ColumnOrigin,
+    promise: RowTable,
+    times: usize,
+}
+
+/// The corrections of `tables`.
+pub(super) fn corrections(
+    bindings: &Bindings,
+    live: &Live,
+    types: &[TypeColumns<'_>],
+    casts: &[Cast],
+) -> Vec<Correction<RowTable>> {
+    let mut corrections = Vec::new();
+    for columns in types.iter().filter(|columns| is_entity(columns.ty)) {
+        let ty = columns.ty;
+        let is_declared = bindings.tables.contains_key(ty);
+        if is_declared && !is_wrong(columns, live) {
+            continue;
+        }
+        match the_only(candidates(bindings, columns, casts)) {
+            Some(Candidate { origin, promise, .. }) => {
+                let text = format!("{}.{}", Name::path(&promise.table), promise.column);
+                let ColumnOrigin { table, column, .. } = origin;
+                let reason = format!("{table}.{column} is NOT NULL and unique, and a bound query selects it");
+                corrections.push(Correction { ty: ty.to_owned(), to: Some((text, promise)), reason });
+            }
+            None if is_declared => {
+                let reason = "the column is not a unique one that contains these ids".to_owned();
+                corrections.push(Correction { ty: ty.to_owned(), to: None, reason });
+            }
+            None => {}
+        }
+    }
+    corrections
+}
+
+/// Whether the database contradicts a promise.
+fn is_wrong(columns: &TypeColumns<'_>, live: &Live) -> bool {
+    let Some(Ok(promised)) = live.tables.get(columns.ty) else { return true };
+    promised.iter().any(|promised| {
+        let has_bound_kind = |kind| columns.columns.iter().any(|bound| bound.column.ty.kind == kind);
+        let is_of_type = columns.columns.is_empty() || has_bound_kind(promised.ty.kind);
+        !is_of_type || judge::promise(promised).iter().any(|finding| finding.severity == Severity::Error)
+    })
+}
+
+/// The unique columns of a type in the plain queries of the document.
+fn candidates<'a>(bindings: &Bindings, columns: &TypeColumns<'a>, casts: &[Cast]) -> Vec<Candidate<'a>> {
+    let mut found: Vec<Candidate<'a>> = Vec::new();
+    for bound in &columns.columns {
+        let is_cast = casts.iter().any(|cast| (cast.fact, cast.column) == (bound.fact, bound.at));
+        let plain = bindings.facts.get(bound.fact).and_then(|binding| binding.query.plain.as_ref());
+        let (Some(plain), Some(origin), false) = (plain, unique(bound.column), is_cast) else { continue };
+        let Some(column) = plain.columns.get(bound.at) else { continue };
+        let promise = RowTable { table: plain.table.clone(), column: column.clone() };
+        match found.iter_mut().find(|known| known.promise == promise) {
+            Some(known) => known.times += 1,
+            None => found.push(Candidate { origin, promise, times: 1 }),
+        }
+    }
+    found
+}
+
+/// The origin of a column that holds each id once, at any moment. An SQLite column without a type may contain
+/// `5` and `'5'`, which are different values and the same id.
+fn unique(column: &Column) -> Option<&ColumnOrigin> {
+    let is_promise = |origin: &&ColumnOrigin| {
+        column.ty.kind != Kind::Unknown
+            && origin.unique == Some(true)
+            && origin.not_null == Some(true)
+            && origin.collation.as_ref().is_none_or(|collation| !collation.is_loose)
+    };
+    column.origin.as_ref().filter(is_promise)
+}
+
+/// The candidate whose table is spelled so most often, if all are the same column.
+fn the_only(candidates: Vec<Candidate<'_>>) -> Option<Candidate<'_>> {
+    let place = |candidate: &Candidate<'_>| (candidate.origin.table.clone(), candidate.origin.column.clone());
+    let first = place(candidates.first()?);
+    if candidates.iter().any(|candidate| place(candidate) != first) {
+        return None;
+    }
+    let most = candidates.iter().map(|candidate| candidate.times).max()?;
+    candidates.into_iter().find(|candidate| candidate.times == most)
+}

@@ -1,0 +1,127 @@
+//! Works out `sql_types`: the type that all columns with a Polar type's ids have.
+//!
+//! An entry never changes which rows are facts, so it must be true of every column. If the columns differ, ids
+//! are compared as text, which is always correct, and an entry that some column contradicts is removed. If
+//! most columns are text, the few others are cast to text: then no form of id makes a statement fail.
+
+use super::decide::{BoundColumn, TypeColumns};
+use super::{Cast, Correction};
+use crate::cli::bindings::database::{Column, Kind};
+use crate::cli::bindings::judge::{self, Severity, is_entity};
+use crate::cli::bindings::live::Live;
+use portcullis_compiler::Dialect;
+use portcullis_compiler::bindings::{Bindings, Family, SqlType};
+use portcullis_compiler::primitive::INTEGER;
+
+/// The corrections of `sql_types`, and the casts that they need.
+pub(super) fn corrections(
+    bindings: &Bindings,
+    live: &Live,
+    types: &[TypeColumns<'_>],
+    can_cast: impl Fn(&BoundColumn<'_>) -> bool,
+) -> (Vec<Correction<SqlType>>, Vec<Cast>) {
+    let (mut corrections, mut casts) = (Vec::new(), Vec::new());
+    for TypeColumns { ty, columns, is_complete } in types {
+        if !is_complete {
+            continue;
+        }
+        let ty = *ty;
+        let declared = bindings.sql_types.get(ty);
+        let all: Vec<&Column> = columns.iter().map(|bound| bound.column).collect();
+        let findings = || all.iter().filter_map(|column| judge::sql_type(ty, column, &live.sql_types));
+        let is_unknown = declared.is_some() && !live.sql_types.contains_key(ty);
+        let is_wrong =
+            is_unknown || declared.is_some() && findings().any(|finding| finding.severity == Severity::Error);
+        let parsed = |name: String| Some((SqlType::parse(&name, bindings.dialect).ok()?, name));
+        let common = common(ty, &all, bindings.dialect).and_then(parsed);
+        let to_text = others_than_text(columns, bindings.dialect).filter(|_| is_entity(ty));
+        let mut correct = |to: Option<(SqlType, String)>, reason: String| {
+            let to = to.map(|(meaning, text)| (text, meaning));
+            corrections.push(Correction { ty: ty.to_owned(), to, reason });
+        };
+        match (common, declared, to_text) {
+            (Some(common), None, _) => {
+                let reason = format!("every bound column of {ty} is `{}`", common.1);
+                correct(Some(common), reason);
+            }
+            (Some(common), Some(declared), _) => {
+                if is_wrong || findings().next().is_some() {
+                    let reason =
+                        format!("every bound column of {ty} is `{}`, not `{}`", common.1, declared.name);
+                    correct(Some(common), reason);
+                }
+            }
+            (None, _, Some(others)) if others.iter().all(&can_cast) => {
+                for BoundColumn { fact, at, column } in others {
+                    let reason = format!(
+                        "{} is `{}`, while most columns of {ty} are text",
+                        column.place(),
+                        column.ty.name
+                    );
+                    casts.push(Cast { fact, column: at, reason });
+                }
+                if declared.is_none_or(|declared| declared.family != Family::Text)
+                    && let Some(text) = parsed("text".to_owned())
+                {
+                    correct(Some(text), format!("every bound column of {ty} is text after the casts"));
+                }
+            }
+            (None, Some(declared), _) if is_wrong => {
+                let reason = format!(
+                    "not every bound column of {ty} is `{}`; without an entry ids are compared as text",
+                    declared.name
+                );
+                correct(None, reason);
+            }
+            (None, _, _) => {}
+        }
+    }
+    (corrections, casts)
+}
+
+/// The type that all columns have, as it is written in the document.
+fn common(ty: &str, columns: &[&Column], dialect: Dialect) -> Option<String> {
+    let first = columns.first()?;
+    let (name, kind) = (&first.ty.name, first.ty.kind);
+    let is_same = columns.iter().all(|column| column.ty.name == *name);
+    if columns.iter().any(|column| column.ty.kind != kind) {
+        return None;
+    }
+    if !is_entity(ty) {
+        // The values of an SQLite column may be of any type, and are tested in any case.
+        let gains = ty == INTEGER && kind == Kind::Integer && dialect == Dialect::Postgresql;
+        return gains.then(|| integer(name, is_same));
+    }
+    match kind {
+        Kind::Integer => Some(integer(name, is_same)),
+        Kind::Text => {
+            let is_known =
+                name == "text" || name.starts_with("character varying") || name.starts_with("varchar");
+            Some(if is_same && is_known { name.clone() } else { "text".to_owned() })
+        }
+        // Without a precision, a numeric column may contain fractions.
+        Kind::Numeric { has_fraction: false } => (is_same && name.contains('(')).then(|| name.clone()),
+        // SQLite has no such type: the column may contain any number or text.
+        Kind::Uuid => (dialect == Dialect::Postgresql).then(|| "uuid".to_owned()),
+        Kind::Padded | Kind::Boolean | Kind::Enum | Kind::Other => is_same.then(|| name.clone()),
+        Kind::Numeric { has_fraction: true } | Kind::Caseless | Kind::Unknown => None,
+    }
+}
+
+/// The width of an integer does not matter, but one that all columns share is written as it is.
+fn integer(name: &str, is_same: bool) -> String {
+    let is_plain = ["smallint", "integer", "bigint"].contains(&name);
+    if is_same && is_plain { name.to_owned() } else { "bigint".to_owned() }
+}
+
+/// The columns that are not text, if most are and the others print their ids in one form only.
+fn others_than_text<'a>(columns: &[BoundColumn<'a>], dialect: Dialect) -> Option<Vec<BoundColumn<'a>>> {
+    let (text, others): (Vec<BoundColumn<'_>>, Vec<BoundColumn<'_>>) =
+        columns.iter().copied().partition(|bound| bound.column.ty.kind == Kind::Text);
+    let castable = others.iter().all(|other| match other.column.ty.kind {
+        Kind::Caseless | Kind::Padded | Kind::Integer | Kind::Uuid | Kind::Enum => true,
+        Kind::Text | Kind::Numeric { .. } | Kind::Boolean | Kind::Other | Kind::Unknown => false,
+    });
+    let is_few = !others.is_empty() && others.len() < text.len();
+    (dialect == Dialect::Postgresql && castable && is_few).then_some(others)
+}

@@ -1,0 +1,106 @@
+//! What a database reports about a whole document.
+//!
+//! In: a document and an open database. Out: the columns of every bound query and promised table, and the
+//! declared types that the database knows. Judging them, and correcting the document, needs no database.
+
+use super::database::{Column, Database, Jit};
+use super::judge::{self, SqlTypes};
+use crate::cli::error::CliError;
+use portcullis_compiler::bindings::{Binding, Bindings, Name, RowTable};
+use std::collections::BTreeMap;
+
+/// The columns of a query, or the database's reason for refusing it.
+pub(super) type Described = Result<Vec<Column>, String>;
+
+/// What a database reports about a document.
+#[derive(Debug)]
+pub(super) struct Live {
+    /// The declared types that the database knows.
+    pub(super) sql_types: SqlTypes,
+    /// The columns of each bound query, in the document's order.
+    pub(super) facts: Vec<Described>,
+    /// The column of each promised table.
+    pub(super) tables: BTreeMap<String, Described>,
+    /// PostgreSQL's compiler of statements, if it is on.
+    pub(super) jit: Option<Jit>,
+}
+
+impl Live {
+    /// Asks the database.
+    pub(super) async fn read(database: &Database, bindings: &Bindings) -> Result<Self, CliError> {
+        let (mut sql_types, mut facts, mut tables) = (SqlTypes::new(), Vec::new(), BTreeMap::new());
+        for (ty, declared) in &bindings.sql_types {
+            if let Some(known) = database.ty(&declared.name).await? {
+                sql_types.insert(ty.clone(), known);
+            }
+        }
+        for binding in &bindings.facts {
+            facts.push(bound(database, binding).await?);
+        }
+        for (ty, promised) in &bindings.tables {
+            tables.insert(ty.clone(), row_table(database, promised).await?);
+        }
+        Ok(Self { sql_types, facts, tables, jit: database.jit().await? })
+    }
+
+    /// The columns of each type in the bound queries, in the order of the types' names.
+    pub(super) fn columns_by_type<'a>(
+        &'a self,
+        bindings: &'a Bindings,
+    ) -> BTreeMap<&'a str, Vec<&'a Column>> {
+        let mut by_type: BTreeMap<&str, Vec<&Column>> = BTreeMap::new();
+        for (binding, described) in bindings.facts.iter().zip(&self.facts) {
+            for (ty, column) in judge::column_types(binding).into_iter().zip(described.iter().flatten()) {
+                by_type.entry(ty).or_default().push(column);
+            }
+        }
+        by_type
+    }
+}
+
+async fn bound(database: &Database, binding: &Binding) -> Result<Described, CliError> {
+    let mut described = database.columns(&binding.query.text).await?;
+    if let Ok(columns) = &mut described {
+        doubt_outer_joins(binding, columns);
+        if let Some(plain) = &binding.query.plain {
+            doubt_views(database, &plain.table, columns)?;
+        }
+    }
+    Ok(described)
+}
+
+async fn row_table(database: &Database, promised: &RowTable) -> Result<Described, CliError> {
+    let RowTable { table, column } = promised;
+    // The names are spelled and quoted as in the document, and its parser has read them.
+    let mut described = database.columns(&format!("SELECT {column} FROM {}", Name::path(table))).await?;
+    if let Ok(columns) = &mut described
+        && doubt_views(database, table, columns)?
+    {
+        for origin in columns.iter_mut().filter_map(|column| column.origin.as_mut()) {
+            origin.table = Name::path(table);
+        }
+    }
+    Ok(described)
+}
+
+/// A column that is never NULL in its table may still be NULL after an outer join, which the database does
+/// not report.
+fn doubt_outer_joins(binding: &Binding, columns: &mut [Column]) {
+    if !binding.query.words.iter().any(|word| ["left", "right", "full"].contains(&word.as_str())) {
+        return;
+    }
+    for origin in columns.iter_mut().filter_map(|column| column.origin.as_mut()) {
+        origin.not_null = origin.not_null.filter(|not_null| !not_null);
+    }
+}
+
+/// A value that is unique in a table may come several times from a view over it. Returns whether this is one.
+fn doubt_views(database: &Database, table: &[Name], columns: &mut [Column]) -> Result<bool, CliError> {
+    let is_view = database.is_traced_view(table)?;
+    if is_view {
+        for origin in columns.iter_mut().filter_map(|column| column.origin.as_mut()) {
+            origin.unique = None;
+        }
+    }
+    Ok(is_view)
+}

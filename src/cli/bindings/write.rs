@@ -1,0 +1,34 @@
+//! Replaces a file's text at once: a reader finds either the old text or the new one.
+
+use crate::cli::error::CliError;
+use crate::cli::policy_file;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::Path;
+
+/// Replaces a text, unless the file has been changed since it was read.
+pub(super) fn replace(path: &Path, old: &str, new: &str) -> Result<(), CliError> {
+    let failed = |error| CliError::file(path, error);
+    // The new file replaces the one that a link refers to, not the link.
+    let path = &fs::canonicalize(path).map_err(failed)?;
+    if policy_file::read(path)? != old {
+        let message = format!("`{}` was changed in the meantime: run the command again", path.display());
+        return Err(CliError::Refused(message));
+    }
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".{}.part", std::process::id()));
+    let part = path.with_file_name(name);
+    let written = write(path, &part, new).and_then(|()| fs::rename(&part, path));
+    if written.is_err() {
+        // The first error is the one that explains.
+        let _ = fs::remove_file(&part);
+    }
+    written.map_err(failed)
+}
+
+fn write(path: &Path, part: &Path, text: &str) -> io::Result<()> {
+    let mut file = File::create_new(part)?;
+    file.set_permissions(fs::metadata(path)?.permissions())?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()
+}
