@@ -7,6 +7,7 @@ use portcullis_testkit::local::DIALECTS;
 use portcullis_testkit::local::caller::{Caller, printed};
 use portcullis_testkit::local::ways::Way;
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 
 /// One relation; one with a column that never changes; two relations that recurse through each other.
 const POLICY: &str = r#"
@@ -118,21 +119,16 @@ impl Graph {
              CREATE TEMPORARY TABLE grants (who TEXT, id {column});"
         );
         for id in 0..8 {
-            script.push_str(&format!("INSERT INTO docs VALUES ({});", cell(&Some(id))));
+            write!(script, "INSERT INTO docs VALUES ({});", cell(&Some(id))).unwrap();
         }
         for id in &self.bases {
             let id = cell(id);
-            script.push_str(&format!("INSERT INTO bases VALUES ({id}), ({id});"));
-            script
-                .push_str(&format!("INSERT INTO grants VALUES ('ada', {id}), ('bob', '{}');", (kind.id)(0)));
+            write!(script, "INSERT INTO bases VALUES ({id}), ({id});").unwrap();
+            write!(script, "INSERT INTO grants VALUES ('ada', {id}), ('bob', '{}');", (kind.id)(0)).unwrap();
         }
         for [id, left, right] in &self.gates {
-            script.push_str(&format!(
-                "INSERT INTO gates VALUES ({}, {}, {});",
-                cell(id),
-                cell(left),
-                cell(right)
-            ));
+            write!(script, "INSERT INTO gates VALUES ({}, {}, {});", cell(id), cell(left), cell(right))
+                .unwrap();
         }
         script
     }
@@ -140,12 +136,10 @@ impl Graph {
     /// The facts of one predicate, as the store takes them.
     fn facts(&self, kind: &Kind, predicate: &str) -> String {
         let id = |id: usize| format!("Doc:\"{}\"", (kind.id)(id));
-        let facts: Vec<String> = match predicate {
-            "base" => self.bases.iter().flatten().map(|base| format!("base({})", id(*base))).collect(),
-            _ => {
-                let gates = self.gates().into_iter();
-                gates.map(|gate| format!("gate({})", gate.map(id).join(", "))).collect()
-            }
+        let facts: Vec<String> = if predicate == "base" {
+            self.bases.iter().flatten().map(|base| format!("base({})", id(*base))).collect()
+        } else {
+            self.gates().into_iter().map(|gate| format!("gate({})", gate.map(id).join(", "))).collect()
         };
         facts.join("\n")
     }
