@@ -237,7 +237,7 @@ fn steps_of<'r>(
 }
 
 /// A static value as a term.
-pub(super) fn static_term(expr: Expr) -> Option<Term> {
+fn static_term(expr: Expr) -> Option<Term> {
     match expr {
         Expr::Const(literal) => Some(Term::Const(literal)),
         Expr::Given(var) => Some(Term::Given(var)),
