@@ -192,7 +192,7 @@ impl Ask {
     }
 }
 
-/// The sections of a file: what stands behind `---`, and the lines below it without comments.
+/// The sections of a file: the title after each `---`, and the lines below it without comments.
 fn sections(file: &Path) -> Vec<(String, String)> {
     let text = fs::read_to_string(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
     let mut found: Vec<(String, String)> = Vec::new();

@@ -28,6 +28,8 @@ INSERT INTO folder_roles VALUES
   (NULL, 'viewer', 10), (3, 'editor', 12);
 CREATE TEMPORARY TABLE blocks (document_id INTEGER, user_id INTEGER);
 INSERT INTO blocks VALUES (1, 1), (9, 2), (NULL, 1), (3, NULL);
+CREATE TEMPORARY TABLE quotas (user_id INTEGER, folder_id INTEGER, kind TEXT, most INTEGER);
+INSERT INTO quotas VALUES (1, 10, 'edit', 100), (2, 10, 'view', 100), (2, 11, 'edit', 100), (3, 12, 'edit', 1);
 CREATE TEMPORARY TABLE limits (user_id INTEGER, most INTEGER);
 INSERT INTO limits VALUES (1, 10), (2, 20), (2, NULL), (3, 0);
 ";
@@ -54,6 +56,8 @@ facts:
     query: SELECT id FROM tenants WHERE suspended = 1
   blocked(Document:_, User:_):
     query: SELECT document_id, user_id FROM blocks
+  quota(User:_, Folder:_, String:_, Integer:_):
+    query: SELECT user_id, folder_id, kind, most FROM quotas
   has_role(User:_, String:_, Folder:_):
     query: SELECT user_id, role, folder_id FROM folder_roles
 sql_types:
@@ -86,6 +90,7 @@ declare deleted(Document);
 declare status(Document, String);
 declare size(Document, Integer);
 declare limit(User, Integer);
+declare quota(User, Folder, String, Integer);
 declare archived(Folder);
 declare suspended(Tenant);
 declare blocked(Document, User);
@@ -167,6 +172,19 @@ const PATTERNS: &[Pattern] = &[
         rule: "has_permission(u: User, \"read\", d: Document) if has_relation(d, \"folder\", f)
   and has_role(u, \"viewer\", f) and size(d, s) and limit(u, most) and s <= most;",
         expert: "(d.owner_id = ? OR VIEWED AND d.size <= (SELECT MAX(most) FROM limits WHERE user_id = ?))",
+    },
+    // Neither alternative may borrow the other's role or quota.
+    Pattern {
+        shape: "pattern-quota-of-each-role",
+        shorthand: "",
+        rule: "has_permission(u: User, \"read\", d: Document) if has_relation(d, \"folder\", f) and size(d, s)
+  and has_role(u, \"viewer\", f) and has_relation(d, \"folder\", g) and quota(u, g, \"view\", most) and s <= most;
+has_permission(u: User, \"read\", d: Document) if has_relation(d, \"folder\", f) and size(d, s)
+  and has_role(u, \"editor\", f) and has_relation(d, \"folder\", g) and quota(u, g, \"edit\", most) and s <= most;",
+        expert: "EXISTS (
+                   SELECT 1 FROM folder_roles r JOIN quotas q ON q.user_id = r.user_id AND q.folder_id = r.folder_id
+                   WHERE r.user_id = ? AND r.folder_id = d.folder_id AND d.size <= q.most
+                     AND (r.role = 'viewer' AND q.kind = 'view' OR r.role = 'editor' AND q.kind = 'edit'))",
     },
     Pattern {
         shape: "pattern-four-eyes",

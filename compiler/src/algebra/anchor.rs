@@ -42,8 +42,8 @@ impl Anchors<'_> {
         select.from.is_empty() || by_source || by_condition
     }
 
-    /// Whether an index can find the rows of the caller's table that pass a condition on its row: one of its
-    /// columns is looked up in a set, or equals a value that few rows have.
+    /// Whether an index can find the rows that pass this condition: a column must be in a set, or equal a value
+    /// that few rows have.
     pub(crate) fn has_index(&self, row: &Select) -> bool {
         self.has_index_inside(row, &[])
     }

@@ -135,15 +135,15 @@ pub(crate) enum FromKind {
     /// Rows of values that stand in the statement itself; only in what is left of a plan once stored facts
     /// are known.
     Embedded(usize),
-    /// The current row of the caller's query, as a bound query of its table shows it. It is not read again.
+    /// The current row of the caller's query, seen through a bound query of the same table. It is not read again.
     Row {
         /// The bound query.
         source: usize,
         /// Its column with the table's unique key, which is the filter's column.
         key: usize,
     },
-    /// The row that another source of this select, or of one around it, reads, as another bound query of the
-    /// same table shows it. It is not read again.
+    /// A row that another source of this select or an enclosing one reads, seen through a different bound query
+    /// of the same table. It is not read again.
     Again {
         /// The other bound query.
         source: usize,

@@ -70,7 +70,7 @@ pub(super) fn merge_sets(rows: &mut Vec<Select>) {
     *rows = merged;
 }
 
-/// What of the caller's row a test of a set looks up.
+/// The value of the caller's row that is looked up in a set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Looked {
     /// The filter's column.
@@ -81,7 +81,7 @@ enum Looked {
     Outer { alias: usize, column: usize },
 }
 
-/// If a select over the caller's row is nothing but a test of a set: what is looked up, and the set.
+/// The value that is looked up and the set, if the only condition of a select is a lookup in a set.
 fn set_of(select: &mut Select) -> Option<(Looked, &mut Vec<Select>)> {
     let Select { from, filter, .. } = select;
     let [Condition::In { expr, selects }] = filter.as_mut_slice() else { return None };

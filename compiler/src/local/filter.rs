@@ -9,6 +9,7 @@
 
 use super::arms::{by_arms, merge_sets, probed};
 use super::{Asked, Form};
+use crate::algebra::aliases::free_aliases;
 use crate::algebra::anchor::Anchors;
 use crate::algebra::verify::Keeps;
 use crate::algebra::{Condition, Expr, From, FromKind, Plan, PlanAnswer, Select};
@@ -173,12 +174,24 @@ fn take_common(filter: &mut Filter) -> Vec<Condition> {
     let conditioned = filter.conditioned.iter_mut().map(|(_, select)| select);
     let all = conditioned.chain(&mut filter.rows).chain(&mut filter.set).chain(&mut filter.guards);
     let mut all: Vec<&mut Select> = all.collect();
+    if let [only] = all.as_mut_slice() {
+        let is_common = |condition: &Condition| {
+            free_aliases(condition).is_empty() && !asks_row(std::slice::from_ref(condition))
+        };
+        if only.from.is_empty() && !asks_row(&only.filter) {
+            return Vec::new();
+        }
+        let (common, own) = std::mem::take(&mut only.filter).into_iter().partition(is_common);
+        only.filter = own;
+        return common;
+    }
     let mut selects: Vec<Select> = all.iter_mut().map(|select| std::mem::take(*select)).collect();
     let common = take_common_guards(&mut selects);
     for (slot, select) in all.into_iter().zip(selects) {
         *slot = select;
     }
-    // What asks the row, all alternatives are of, and it stays where the key is known not to be NULL.
+    // A condition on the row stays where the key is known not to be NULL. All alternatives are conditions on
+    // the row then.
     let (of_row, common): (Vec<Condition>, Vec<Condition>) =
         common.into_iter().partition(|condition| asks_row(std::slice::from_ref(condition)));
     if !of_row.is_empty() {

@@ -65,7 +65,7 @@ pub enum Form {
         /// The column's name.
         name: String,
     },
-    /// A condition on one of the caller's columns that contains values of a wanted variable.
+    /// A condition on the caller's column that holds the values of a wanted variable.
     Filter {
         /// The variable.
         var: usize,

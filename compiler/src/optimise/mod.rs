@@ -161,7 +161,7 @@ pub(crate) const PASSES: &[Pass] = &[
     },
     Pass {
         name: "ask-row",
-        does: "asks of the caller's row what the alternatives of a filter answer with",
+        does: "turns the values that a filter's alternatives return into conditions on the caller's row",
         applies: |setting| setting.row.is_some(),
         keeps: Some(Keeps::Equals),
         run: |draft, setting| {
@@ -172,7 +172,7 @@ pub(crate) const PASSES: &[Pass] = &[
     },
     Pass {
         name: "show-row",
-        does: "shows the caller's row where it would be looked up, and asks it what tables of rows ask",
+        does: "uses the caller's row instead of looking it up, and inlines tables that return such rows",
         applies: |setting| setting.row.is_some(),
         keeps: None,
         run: |draft, setting| {

@@ -1,4 +1,4 @@
-//! Asks of the caller's row what the alternatives of a filter answer with.
+//! Turns the values that a filter's alternatives return into conditions on the caller's row.
 
 use super::super::Setting;
 use super::super::equalities::Equalities;
@@ -24,9 +24,9 @@ pub(crate) struct Row<'b> {
 pub(in super::super) fn ask(plan: &mut Plan, row: Row<'_>) {
     let mut selects = std::mem::take(plan.answer.selects_mut());
     for select in &mut selects {
-        if let [value @ (Expr::Column { .. } | Expr::Const(_))] = select.output.as_slice() {
-            select.filter.push(is_row(*value, row));
-        }
+        // Any value is the row's; all others must equal it.
+        let values = select.output.iter().filter(|value| **value != Expr::Unconstrained);
+        select.filter.extend(values.map(|value| is_row(*value, row)).collect::<Vec<_>>());
         select.output.clear();
     }
     plan.answer = PlanAnswer::Decision(selects);

@@ -9,7 +9,7 @@
 
 use super::{is_of_row, rows_of};
 use crate::algebra::aliases::{highest, renumber_inside};
-use crate::algebra::{Condition, Expr, From, Plan, Select};
+use crate::algebra::{Condition, Expr, From, FromKind, Plan, Select};
 use indexmap::IndexSet;
 
 /// Moves the probes of all alternatives of a filter.
@@ -51,15 +51,16 @@ fn probed_column(condition: &Condition, rows: &[From]) -> Option<Expr> {
         Condition::Any(branches) => matches!(branches.as_slice(), [only] if !only.reads_nothing()),
         Condition::Compare { .. } | Condition::OneOf { .. } | Condition::In { .. } => false,
     };
-    let inner = condition.branches().iter().flat_map(|branch| rows_of(&branch.from));
-    let rows: Vec<From> = rows.iter().copied().chain(inner).collect();
     let mut found = IndexSet::new();
     condition.for_each_expr(&mut |expr| {
-        if is_of_row(expr, &rows) {
+        if is_of_row(expr, rows) {
             found.insert(expr);
         }
     });
-    let is_nested = condition.branches().iter().any(|branch| rows_of(&branch.from).next().is_some());
+    let mut is_nested = false;
+    for branch in condition.branches() {
+        branch.for_each_source(&mut |from| is_nested |= matches!(from.kind, FromKind::Row { .. }));
+    }
     (is_probe && !is_nested && found.len() == 1).then(|| found.pop()).flatten()
 }
 
@@ -69,6 +70,7 @@ fn put(probe: &Condition, column: Expr, select: &mut Select, next: &mut usize) -
     for condition in &mut select.filter {
         if let Condition::In { expr, selects } = condition
             && *expr == column
+            && selects.iter().all(|set| set.output.len() == 1)
         {
             selects.iter_mut().for_each(|set| put_in_set(probe, column, set, next));
             return true;
@@ -92,7 +94,7 @@ fn put(probe: &Condition, column: Expr, select: &mut Select, next: &mut usize) -
 
 fn has_set(column: Expr, select: &Select) -> bool {
     select.filter.iter().any(|condition| match condition {
-        Condition::In { expr, .. } => *expr == column,
+        Condition::In { expr, selects } => *expr == column && selects.iter().all(|set| set.output.len() == 1),
         Condition::Any(branches) => {
             branches.iter().all(Select::reads_nothing)
                 && branches.iter().any(|branch| has_set(column, branch))

@@ -1,18 +1,16 @@
 //! Turns the alternatives of a filter into conditions on the caller's row.
 //!
-//! A filter is asked of a table's rows, one by one, and the row at hand has columns: a fact about it that the
-//! bindings read from the same table by the same key is one of them. So each alternative becomes a condition on
-//! the row, as an expert writes it, in steps that are passes of their own:
+//! A filter tests the rows of a table one by one. If the bindings read a fact about the row from the same table
+//! by the same key, the fact is a column of the row. So each alternative becomes a condition on the row, as an
+//! expert would write it, in four passes:
 //!
-//! 1. [`ask`] replaces what an alternative answers with by the caller's column, and what it looks up by the
-//!    table's key by [the row itself](crate::algebra::FromKind::Row);
-//! 2. [`ask`] also moves the alternatives of a table that answers with rows into the condition:
-//!    `(a or b) and c` stays a condition on the row;
-//! 3. [`sets`] splits the rest by what connects it with the row: what starts from the actor is a set, which
-//!    the row's column is looked up in; everything else is a probe for the row at hand. [`share`] asks for the
-//!    set of several alternatives once;
-//! 4. [`guards`] moves a probe that depends on one column into the sets of that column, where its values are
-//!    few.
+//! 1. [`ask`] equates what an alternative returns with the caller's column;
+//! 2. [`ask`] also uses [the row itself](crate::algebra::FromKind::Row) instead of looking it up by its key, and
+//!    inlines tables that return such rows, so that `(a or b) and c` stays a condition on the row;
+//! 3. [`sets`] splits the rest by its connection with the row. Sources that start from the actor become a set, in
+//!    which the row's column is looked up; all others become a probe. [`share`] builds one set for several
+//!    alternatives;
+//! 4. [`guards`] moves a probe that depends on one column into the sets of that column, which have few values.
 //!
 //! ```text
 //! documents(d, f) ⋈ roles(u, f) ⋈ not archived(f)
@@ -28,7 +26,7 @@ mod share;
 
 use crate::algebra::{Expr, From, FromKind};
 
-/// Whether a value is one of the caller's row: its key, or a column of a source that shows the row.
+/// Whether a value belongs to the caller's row: its key, or a column of a source that stands for the row.
 fn is_of_row(expr: Expr, rows: &[From]) -> bool {
     match expr {
         Expr::Given(_) => true,

@@ -60,24 +60,36 @@ fn shared(value: Value, mut same: Vec<Select>, next: &mut usize) -> Select {
     Select { from, filter, output: Vec::new() }
 }
 
-/// The first set of an alternative that a probe of it implies, and its place.
+/// The first set of an alternative that a probe of it implies, and its place. It shows a source of that very
+/// probe: another set of the same value is a condition of its own.
 fn implied_set(select: &Select) -> Option<(Value, usize)> {
     select.filter.iter().enumerate().find_map(|(place, condition)| {
-        let Condition::In { expr, .. } = condition else { return None };
-        let is_link = |link: &Condition| {
-            matches!(link, Condition::Compare { op: CompareOp::Equal, left, right } if left == expr || right == expr)
-        };
-        let implies = |probe: &Condition| match probe {
-            Condition::Any(branches) => {
-                matches!(branches.as_slice(), [only] if !only.reads_nothing() && only.filter.iter().any(is_link))
-            }
+        let Condition::In { expr, selects } = condition else { return None };
+        let [Select { output, .. }] = selects.as_slice() else { return None };
+        let [shown] = output.as_slice() else { return None };
+        let is_implied = select.filter.iter().any(|condition| match condition {
+            Condition::Any(branches) => match branches.as_slice() {
+                [probe] => links(probe, *expr, *shown),
+                _ => false,
+            },
             _ => false,
-        };
+        });
         let row = rows_of(&select.from).find(|row| expr.alias() == Some(row.alias));
         let value = match (row, *expr) {
             (Some(row), Expr::Column { column, .. }) => Value::Shown(row.kind, column),
             (_, expr) => Value::Around(expr),
         };
-        select.filter.iter().any(implies).then_some((value, place))
+        is_implied.then_some((value, place))
     })
+}
+
+/// Whether a probe reads the source that a set shows, and equates what it shows with the row's value.
+fn links(probe: &Select, value: Expr, shown: Expr) -> bool {
+    probe.from.iter().any(|from| from.kind.is_read() && shown.alias() == Some(from.alias))
+        && probe.filter.iter().any(|condition| match condition {
+            Condition::Compare { op: CompareOp::Equal, left, right } => {
+                (*left, *right) == (value, shown) || (*left, *right) == (shown, value)
+            }
+            _ => false,
+        })
 }
