@@ -1,5 +1,6 @@
 //! Sets that alternatives of a filter look the same column of the row up in, as one set.
 
+use crate::algebra::aliases::highest;
 use crate::algebra::{Condition, Expr, From, FromKind, Select, Table, TableBody, TableRef};
 use crate::ir::CompareOp;
 
@@ -34,26 +35,41 @@ pub(super) fn by_arms(row: &Select, tables: &[Table]) -> Vec<Select> {
     arms.into_iter().map(with).collect()
 }
 
-/// A test of a set that is better not listed becomes a look-up of the row's own value in it.
-pub(super) fn probed(row: Select, is_better: &impl Fn(&Select) -> bool) -> Select {
-    let [Condition::In { expr, selects }] = row.filter.as_slice() else { return row };
-    let [set] = selects.as_slice() else { return row };
-    if !is_better(set) {
-        return row;
+/// The tests of sets that are better not listed become look-ups of the row's own value in them.
+pub(super) fn probed(mut row: Select, is_better: &impl Fn(&Select) -> bool) -> Select {
+    // The sources of a set get numbers that no other source of the row has.
+    let above = highest(&row);
+    probe(&mut row, above, is_better);
+    row
+}
+
+fn probe(row: &mut Select, above: usize, is_better: &impl Fn(&Select) -> bool) {
+    match row.filter.as_mut_slice() {
+        [Condition::In { expr, selects }] => {
+            let [set] = selects.as_mut_slice() else { return };
+            if !is_better(set) {
+                return;
+            }
+            set.for_each_alias_mut(&mut |alias| *alias += above);
+            let output = std::mem::take(&mut set.output);
+            let equal = output.into_iter().map(|value| Condition::Compare {
+                op: CompareOp::Equal,
+                left: value,
+                right: *expr,
+            });
+            set.filter.extend(equal);
+            row.filter = vec![Condition::Any(std::mem::take(selects))];
+        }
+        conditions => {
+            for condition in conditions {
+                if let Condition::Any(branches) = condition
+                    && branches.iter().all(Select::reads_nothing)
+                {
+                    branches.iter_mut().for_each(|branch| probe(branch, above, is_better));
+                }
+            }
+        }
     }
-    let mut set = set.clone();
-    // The set's sources get numbers that the row's does not have.
-    let mut highest = 0;
-    row.clone().for_each_alias_mut(&mut |alias| highest = highest.max(*alias));
-    set.for_each_alias_mut(&mut |alias| *alias += highest);
-    let output = std::mem::take(&mut set.output);
-    let equal = output.into_iter().map(|value| Condition::Compare {
-        op: CompareOp::Equal,
-        left: value,
-        right: *expr,
-    });
-    set.filter.extend(equal);
-    Select { filter: vec![Condition::Any(vec![set])], ..row.clone() }
 }
 
 /// Makes one test of those that look the same value of the row up in different sets.

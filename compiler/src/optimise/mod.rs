@@ -201,11 +201,25 @@ pub(crate) const PASSES: &[Pass] = &[
         run: |draft, setting| row::sets::split(&mut draft.plan, setting.catalog),
     },
     Pass {
+        name: "common-rows",
+        does: "asks once what all alternatives of a filter ask of the caller's row",
+        applies: |setting| setting.row.is_some(),
+        keeps: Some(Keeps::Once),
+        run: |draft, _| row::common::take_out(&mut draft.plan),
+    },
+    Pass {
+        name: "set-arms",
+        does: "reads the alternatives of a table where a set of a filter reads nothing but the table",
+        applies: |setting| setting.row.is_some(),
+        keeps: Some(Keeps::Selects),
+        run: |draft, setting| row::arms::take_apart(&mut draft.plan, setting.catalog),
+    },
+    Pass {
         name: "guard-sets",
         does: "asks the values of a set what a probe would ask of every row",
         applies: |setting| setting.row.is_some(),
         keeps: Some(Keeps::Equals),
-        run: |draft, _| row::guards::move_into_sets(&mut draft.plan),
+        run: |draft, setting| row::guards::move_into_sets(&mut draft.plan, setting.catalog),
     },
     READ_ONCE,
     Pass {

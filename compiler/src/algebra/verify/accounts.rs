@@ -3,7 +3,7 @@
 //! An alternative with an atom less holds of more rows, which may be a wrong "allowed"; one with an atom
 //! more, or an alternative less, may be a wrong "denied". What a pass may change is its [`Keeps`].
 
-use super::atoms::{Alternative, Atom, Atoms, Source, Value, WORK};
+use super::atoms::{Alternative, Atom, Atoms, Inlines, Source, Value, WORK};
 use crate::algebra::{Plan, Select, Table, TableBody};
 use crate::ir::CompareOp;
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,6 +13,8 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(crate) enum Keeps {
     /// Their atoms.
     Atoms,
+    /// Their atoms, and it reads the selects of a table in the table's place.
+    Selects,
     /// Their atoms, each at least once: it reads once what stood in several places.
     Once,
     /// Their atoms but those that the rows of a table imply.
@@ -26,13 +28,17 @@ pub(crate) enum Keeps {
 
 /// Checks what a pass made of a plan, some sources of which now stand for parts of it.
 pub(super) fn check(keeps: Keeps, before: &Plan, after: &Plan, parts: &[&Plan]) -> Result<(), String> {
-    let inlines = keeps != Keeps::Relations;
+    let inlines = match keeps {
+        Keeps::Relations => Inlines::Nothing,
+        Keeps::Atoms | Keeps::Once | Keeps::AllButImplied | Keeps::Equals => Inlines::Single,
+        Keeps::Selects => Inlines::Every,
+    };
     let mut left = WORK;
     let old = Atoms { plan: before, parts: &[], inlines };
     let new = Atoms { plan: after, parts, inlines };
     let counted = |all: Vec<Alternative>| match keeps {
         Keeps::Once => all.into_iter().map(without_repeats).collect(),
-        Keeps::Atoms | Keeps::AllButImplied | Keeps::Equals | Keeps::Relations => all,
+        Keeps::Atoms | Keeps::Selects | Keeps::AllButImplied | Keeps::Equals | Keeps::Relations => all,
     };
     if let (Some(old), Some(all)) =
         (old.of_answer(&mut left).map(counted), new.of_answer(&mut left).map(counted))
@@ -84,7 +90,7 @@ fn compare(keeps: Keeps, old: &[Alternative], new: &[Alternative], plan: Atoms<'
     }
     // Nothing denied: each old alternative asks at least what some new one asks.
     let stays = |old: &Alternative| match keeps {
-        Keeps::Atoms => new.iter().any(|new| contains(old, new)),
+        Keeps::Atoms | Keeps::Selects => new.iter().any(|new| contains(old, new)),
         Keeps::AllButImplied => new.iter().any(|new| adds_nothing(new, old, plan)),
         Keeps::Once => new.iter().any(|new| is_subset(new, old)),
         // What values decide, and what is implied anyway, is not looked at.
@@ -99,7 +105,7 @@ fn compare(keeps: Keeps, old: &[Alternative], new: &[Alternative], plan: Atoms<'
 /// Whether an alternative asks all that an old one asks, as far as the pass must keep it.
 fn asks(keeps: Keeps, new: &Alternative, old: &Alternative, plan: Atoms<'_>) -> bool {
     match keeps {
-        Keeps::Atoms => contains(new, old),
+        Keeps::Atoms | Keeps::Selects => contains(new, old),
         Keeps::Equals => asks_as_much(new, old),
         Keeps::Once => is_subset(old, new),
         Keeps::AllButImplied => missing(new, old).iter().all(|atom| is_implied(atom, new, plan)),

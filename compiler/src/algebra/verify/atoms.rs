@@ -3,12 +3,14 @@
 //! An atom is a source, a comparison, or a negation. A test of one select and the select's own sources and
 //! conditions are the same atoms; so are a value in a set and the equality with what the set shows. A test of
 //! several is one alternative for each. A table of one select is what that select asks, and a value of it is
-//! what it shows there. So a plan may be rewritten in many ways that leave its atoms as they are.
+//! what it shows there; so is a table of several, where a pass takes such tables apart. So a plan may be
+//! rewritten in many ways that leave its atoms as they are.
 
 use crate::algebra::TableRef;
 use crate::algebra::{Condition, Expr, From, FromKind, Plan, Select, TableBody};
 use crate::ir::{CompareOp, ConstId, TypeId};
 use crate::question::Slot;
+use std::rc::Rc;
 
 /// How many alternatives one plan may have; beyond that its atoms are not accounted for.
 const ALTERNATIVES: usize = 512;
@@ -75,8 +77,27 @@ pub(super) struct Atoms<'a> {
     pub(super) plan: &'a Plan,
     /// What stands behind each embedded source, if that is known.
     pub(super) parts: &'a [&'a Plan],
-    /// Whether a table of one select counts as what that select asks.
-    pub(super) inlines: bool,
+    /// Which tables count as what their selects ask.
+    pub(super) inlines: Inlines,
+}
+
+/// Which tables count as what their selects ask, if they are no fixpoints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Inlines {
+    /// None.
+    Nothing,
+    /// Those of one select.
+    Single,
+    /// All.
+    Every,
+}
+
+/// A source, and what an alternative reads of it if it counts as its selects: one of them, and its sources.
+#[derive(Clone)]
+struct Seen {
+    from: From,
+    arm: usize,
+    inside: Rc<[Self]>,
 }
 
 impl<'a> Atoms<'a> {
@@ -99,22 +120,66 @@ impl<'a> Atoms<'a> {
         Some(all)
     }
 
-    fn alternatives(self, select: &Select, around: &[From], left: &mut usize) -> Option<Vec<Alternative>> {
-        let mut scope = around.to_vec();
-        scope.extend(&select.from);
-        let mut all = vec![Vec::new()];
+    fn alternatives(self, select: &Select, around: &[Seen], left: &mut usize) -> Option<Vec<Alternative>> {
+        let mut all = Vec::new();
+        for scope in self.scopes(select, around)? {
+            all.extend(self.of_scope(select, around.len(), &scope, left)?);
+        }
+        Some(all)
+    }
+
+    /// The sources that a select sees, once for each choice among the selects behind its own.
+    fn scopes(self, select: &Select, around: &[Seen]) -> Option<Vec<Vec<Seen>>> {
+        let mut scopes = vec![around.to_vec()];
         for from in &select.from {
-            all = product(&all, &self.behind(from.kind, left)?, left)?;
-            all = product(&all, &[self.sameness(from.kind, &scope)], left)?;
+            let choices = self.choices(*from)?;
+            if scopes.len().saturating_mul(choices.len()) > ALTERNATIVES {
+                return None;
+            }
+            let mut longer = Vec::new();
+            for scope in &scopes {
+                let with = |choice: &Seen| scope.iter().chain([choice]).cloned().collect();
+                longer.extend(choices.iter().map(with));
+            }
+            scopes = longer;
+        }
+        Some(scopes)
+    }
+
+    /// What an alternative may read of a source.
+    fn choices(self, from: From) -> Option<Vec<Seen>> {
+        let Some((arms, inner)) = self.arms(from.kind) else {
+            return Some(vec![Seen { from, arm: 0, inside: Rc::default() }]);
+        };
+        let mut choices = Vec::new();
+        for (arm, select) in arms.iter().enumerate() {
+            let insides = inner.scopes(select, &[])?;
+            choices.extend(insides.into_iter().map(|inside| Seen { from, arm, inside: inside.into() }));
+        }
+        Some(choices)
+    }
+
+    /// The alternatives of a select for one choice; its own sources come after the `outside` ones.
+    fn of_scope(
+        self,
+        select: &Select,
+        outside: usize,
+        scope: &[Seen],
+        left: &mut usize,
+    ) -> Option<Vec<Alternative>> {
+        let mut all = vec![Vec::new()];
+        for seen in scope.get(outside..).unwrap_or_default() {
+            all = product(&all, &self.behind(seen, left)?, left)?;
+            all = product(&all, &[self.sameness(seen.from.kind, scope)], left)?;
         }
         for condition in &select.filter {
-            all = product(&all, &self.condition(condition, &scope, left)?, left)?;
+            all = product(&all, &self.condition(condition, scope, left)?, left)?;
         }
         all.iter_mut().for_each(|alternative| alternative.sort());
         Some(all)
     }
 
-    fn condition(self, condition: &Condition, scope: &[From], left: &mut usize) -> Option<Vec<Alternative>> {
+    fn condition(self, condition: &Condition, scope: &[Seen], left: &mut usize) -> Option<Vec<Alternative>> {
         Some(match condition {
             Condition::Compare { op, left, right } => {
                 vec![vec![compare(*op, self.value(*left, scope), self.value(*right, scope))]]
@@ -126,12 +191,13 @@ impl<'a> Atoms<'a> {
                 let value = self.value(*expr, scope);
                 let mut all = Vec::new();
                 for select in selects {
-                    let mut inside = scope.to_vec();
-                    inside.extend(&select.from);
-                    let shown =
-                        select.output.first().map_or(Value::Unconstrained, |expr| self.value(*expr, &inside));
-                    let equal = vec![vec![compare(CompareOp::Equal, value.clone(), shown)]];
-                    all.extend(product(&self.alternatives(select, scope, left)?, &equal, left)?);
+                    for inside in self.scopes(select, scope)? {
+                        let shown = select.output.first().map(|shown| self.value(*shown, &inside));
+                        let shown = shown.unwrap_or(Value::Unconstrained);
+                        let equal = vec![vec![compare(CompareOp::Equal, value.clone(), shown)]];
+                        let of_set = self.of_scope(select, scope.len(), &inside, left)?;
+                        all.extend(product(&of_set, &equal, left)?);
+                    }
                 }
                 all
             }
@@ -154,7 +220,7 @@ impl<'a> Atoms<'a> {
     }
 
     /// The equality of keys that a row which is not read again stands for.
-    fn sameness(self, kind: FromKind, scope: &[From]) -> Alternative {
+    fn sameness(self, kind: FromKind, scope: &[Seen]) -> Alternative {
         match kind {
             FromKind::Row { source, key } => {
                 vec![compare(CompareOp::Equal, Value::Column(source, key), Value::Unconstrained)]
@@ -170,11 +236,11 @@ impl<'a> Atoms<'a> {
     }
 
     /// The atoms behind a source.
-    fn behind(self, kind: FromKind, left: &mut usize) -> Option<Vec<Alternative>> {
-        if let Some((select, inner)) = self.only_select(kind) {
-            return inner.alternatives(select, &[], left);
+    fn behind(self, seen: &Seen, left: &mut usize) -> Option<Vec<Alternative>> {
+        if let Some((select, inner)) = self.arm(seen) {
+            return inner.of_scope(select, 0, &seen.inside, left);
         }
-        Some(vec![vec![Atom::Source(self.source(kind))]])
+        Some(vec![vec![Atom::Source(self.source(seen.from.kind))]])
     }
 
     fn source(self, kind: FromKind) -> Source {
@@ -191,39 +257,45 @@ impl<'a> Atoms<'a> {
         }
     }
 
-    /// The one select that a source stands for, if it does, and where that stands.
-    fn only_select(self, kind: FromKind) -> Option<(&'a Select, Self)> {
-        match kind {
-            _ if !self.inlines => None,
+    /// The select that an alternative reads of a source, if the source counts as its selects, and where that
+    /// stands.
+    fn arm(self, seen: &Seen) -> Option<(&'a Select, Self)> {
+        let (arms, inner) = self.arms(seen.from.kind)?;
+        Some((arms.get(seen.arm)?, inner))
+    }
+
+    /// The selects that a source stands for, if it counts as them, and where those stand.
+    fn arms(self, kind: FromKind) -> Option<(&'a [Select], Self)> {
+        let counts = |selects: &[Select]| match self.inlines {
+            Inlines::Nothing => false,
+            Inlines::Single => selects.len() == 1,
+            Inlines::Every => true,
+        };
+        let (selects, inner) = match kind {
             FromKind::Table(TableRef::Table(table)) => match &self.plan.tables.get(table)?.body {
-                TableBody::Union(selects) => match selects.as_slice() {
-                    [only] => Some((only, self)),
-                    _ => None,
-                },
-                TableBody::Recursive { .. } | TableBody::WholeState { .. } => None,
+                TableBody::Union(selects) => (selects.as_slice(), self),
+                TableBody::Recursive { .. } | TableBody::WholeState { .. } => return None,
             },
             FromKind::Embedded(part) => {
                 let plan = *self.parts.get(part)?;
-                match plan.answer.selects() {
-                    [only] => Some((only, Atoms { plan, parts: &[], inlines: true })),
-                    _ => None,
-                }
+                (plan.answer.selects(), Atoms { plan, parts: &[], inlines: self.inlines })
             }
             FromKind::Source(_)
             | FromKind::Row { .. }
             | FromKind::Again { .. }
             | FromKind::Values(_)
-            | FromKind::Table(TableRef::Itself) => None,
-        }
+            | FromKind::Table(TableRef::Itself) => return None,
+        };
+        counts(selects).then_some((selects, inner))
     }
 
-    fn value(self, expr: Expr, scope: &[From]) -> Value {
+    fn value(self, expr: Expr, scope: &[Seen]) -> Value {
         match expr {
             Expr::Column { alias, column } => {
-                let Some(from) = scope.iter().rev().find(|from| from.alias == alias) else {
+                let Some(seen) = scope.iter().rev().find(|seen| seen.from.alias == alias) else {
                     return Value::Unconstrained;
                 };
-                match (from.kind, self.only_select(from.kind)) {
+                match (seen.from.kind, self.arm(seen)) {
                     (
                         FromKind::Source(source)
                         | FromKind::Row { source, .. }
@@ -231,7 +303,7 @@ impl<'a> Atoms<'a> {
                         _,
                     ) => Value::Column(source, column),
                     (_, Some((select, inner))) => match select.output.get(column) {
-                        Some(shown) => inner.value(*shown, &select.from),
+                        Some(shown) => inner.value(*shown, &seen.inside),
                         None => Value::Unconstrained,
                     },
                     (kind, None) => Value::Of(self.source(kind)),

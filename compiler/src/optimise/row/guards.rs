@@ -5,29 +5,35 @@
 //! ```
 //!
 //! A set has as many values as the actor has grants, and a table as many rows as it has. Alternatives without
-//! such a set get the probe themselves.
+//! such a set get the probe themselves. But a denial that starts from the actor ("who blocked me") is a small
+//! set itself: it stays one condition on the row if some alternative would only get a copy of it.
 
 use super::{is_of_row, rows_of};
 use crate::algebra::aliases::{highest, renumber_inside};
+use crate::algebra::anchor::Anchors;
 use crate::algebra::{Condition, Expr, From, FromKind, Plan, Select};
+use crate::catalog::Catalog;
 use indexmap::IndexSet;
 
 /// Moves the probes of all alternatives of a filter.
-pub(in super::super) fn move_into_sets(plan: &mut Plan) {
-    for select in plan.answer.selects_mut() {
+pub(in super::super) fn move_into_sets(plan: &mut Plan, catalog: &Catalog) {
+    let Plan { tables, answer, .. } = plan;
+    let anchors = Anchors { catalog, tables };
+    for select in answer.selects_mut() {
         let mut next = highest(select) + 1;
-        move_in(select, &[], &mut next);
+        move_in(select, &[], &anchors, &mut next);
     }
 }
 
-fn move_in(select: &mut Select, outside: &[From], next: &mut usize) {
+fn move_in(select: &mut Select, outside: &[From], anchors: &Anchors<'_>, next: &mut usize) {
     let rows: Vec<From> = outside.iter().copied().chain(rows_of(&select.from)).collect();
     let mut at = 0;
     while let Some(condition) = select.filter.get(at).cloned() {
         let column = probed_column(&condition, &rows);
         if let Some(column) = column {
             select.filter.remove(at);
-            if put(&condition, column, select, next) {
+            let may_copy = !starts_from_actor(&condition, &rows, anchors);
+            if put(&condition, column, may_copy, select, next) {
                 continue;
             }
             select.filter.insert(at, condition);
@@ -39,7 +45,7 @@ fn move_in(select: &mut Select, outside: &[From], next: &mut usize) {
             branches
                 .iter_mut()
                 .filter(|branch| branch.reads_nothing())
-                .for_each(|branch| move_in(branch, &rows, next));
+                .for_each(|branch| move_in(branch, &rows, anchors, next));
         }
     }
 }
@@ -64,9 +70,23 @@ fn probed_column(condition: &Condition, rows: &[From]) -> Option<Expr> {
     (is_probe && !is_nested && found.len() == 1).then(|| found.pop()).flatten()
 }
 
-/// Puts a probe into the sets of its column, or else into the alternatives of which some have such sets; says
-/// whether there were any.
-fn put(probe: &Condition, column: Expr, select: &mut Select, next: &mut usize) -> bool {
+/// Whether what a probe reads starts from a given value, whatever the row.
+fn starts_from_actor(probe: &Condition, rows: &[From], anchors: &Anchors<'_>) -> bool {
+    let of_row = |condition: &Condition| {
+        let mut found = false;
+        condition.for_each_expr(&mut |expr| found |= is_of_row(expr, rows));
+        found
+    };
+    probe.branches().iter().all(|branch| {
+        let mut alone = branch.clone();
+        alone.filter.retain(|condition| !of_row(condition));
+        anchors.is_anchored(&alone)
+    })
+}
+
+/// Puts a probe into the sets of its column, or else into the alternatives of which all have such sets, or some
+/// if the others may get copies; says whether there were any.
+fn put(probe: &Condition, column: Expr, may_copy: bool, select: &mut Select, next: &mut usize) -> bool {
     for condition in &mut select.filter {
         if let Condition::In { expr, selects } = condition
             && *expr == column
@@ -80,9 +100,10 @@ fn put(probe: &Condition, column: Expr, select: &mut Select, next: &mut usize) -
         if let Condition::Any(branches) = condition
             && branches.iter().all(Select::reads_nothing)
             && branches.iter().any(|branch| has_set(column, branch))
+            && (may_copy || branches.iter().all(|branch| has_set(column, branch)))
         {
             for branch in branches {
-                if !put(probe, column, branch, next) {
+                if !put(probe, column, may_copy, branch, next) {
                     branch.filter.push(copy(probe, next));
                 }
             }

@@ -2,7 +2,7 @@
 //!
 //! A filter tests the rows of a table one by one. If the bindings read a fact about the row from the same table
 //! by the same key, the fact is a column of the row. So each alternative becomes a condition on the row, as an
-//! expert would write it, in four passes:
+//! expert would write it, in six passes:
 //!
 //! 1. [`ask`] equates what an alternative returns with the caller's column;
 //! 2. [`ask`] also uses [the row itself](crate::algebra::FromKind::Row) instead of looking it up by its key, and
@@ -10,7 +10,9 @@
 //! 3. [`sets`] splits the rest by its connection with the row. Sources that start from the actor become a set, in
 //!    which the row's column is looked up; all others become a probe. [`share`] builds one set for several
 //!    alternatives;
-//! 4. [`guards`] moves a probe that depends on one column into the sets of that column, which have few values.
+//! 4. [`common`] asks once what all alternatives ask of the row;
+//! 5. [`arms`] reads the alternatives of a table where a set reads nothing but the table;
+//! 6. [`guards`] moves a probe that depends on one column into the sets of that column, which have few values.
 //!
 //! ```text
 //! documents(d, f) ⋈ roles(u, f) ⋈ not archived(f)
@@ -19,7 +21,9 @@
 //!
 //! The steps are sound whatever the tables hold, but for one promise: that the key is unique.
 
+pub(super) mod arms;
 pub(super) mod ask;
+pub(super) mod common;
 pub(super) mod guards;
 pub(super) mod sets;
 mod share;

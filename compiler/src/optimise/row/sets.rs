@@ -46,7 +46,7 @@ fn split_select(select: &mut Select, outside: &[From], anchors: &Anchors<'_>, ne
 
 /// What to ask of a row first. Inside an alternative PostgreSQL asks in the order of the text: a comparison
 /// costs least, an array is searched from end to end, and a probe reads another table.
-fn rank(condition: &Condition, rows: &[From]) -> usize {
+pub(super) fn rank(condition: &Condition, rows: &[From]) -> usize {
     match condition {
         Condition::Compare { .. } | Condition::OneOf { .. } => 0,
         Condition::Any(branches) if branches.iter().all(Select::reads_nothing) => 2,

@@ -1,0 +1,85 @@
+//! Reads the alternatives of a table where a set reads nothing but the table.
+//!
+//! ```text
+//! row.f in (t)   with   t = roles(u, f) ∪ folders(f, o), owns(u, o)
+//!     ─▶   row.f in (roles(u, f)) ∪ (folders(f, o), owns(u, o))
+//! ```
+//!
+//! What is asked of the set is asked of each alternative by itself then, and each may read it off a row that it
+//! reads anyway: see [`super::guards`] and [`super::super::read_once`].
+
+use super::super::sets::set_tests;
+use crate::algebra::aliases::{highest, renumber_inside};
+use crate::algebra::anchor::Anchors;
+use crate::algebra::{Condition, Expr, From, FromKind, Plan, Select, TableBody, TableRef};
+use crate::catalog::Catalog;
+
+/// How many alternatives a set may become; a table with more is read as it is.
+const MOST_ARMS: usize = 8;
+
+/// Takes the tables of all sets of a filter apart.
+pub(in super::super) fn take_apart(plan: &mut Plan, catalog: &Catalog) {
+    let Plan { tables, answer, .. } = plan;
+    let anchors = Anchors { catalog, tables };
+    let mut next = answer.selects().iter().map(highest).max().unwrap_or(0) + 1;
+    answer.selects_mut().iter_mut().for_each(|select| in_select(select, &anchors, &mut next));
+}
+
+fn in_select(select: &mut Select, anchors: &Anchors<'_>, next: &mut usize) {
+    for condition in &mut select.filter {
+        match condition {
+            Condition::In { selects, .. } => {
+                let sets = std::mem::take(selects).into_iter();
+                *selects = sets.flat_map(|set| arms(set, anchors, next)).collect();
+            }
+            Condition::Any(branches) => {
+                branches.iter_mut().for_each(|branch| in_select(branch, anchors, next));
+            }
+            Condition::None(_) | Condition::Compare { .. } | Condition::OneOf { .. } => {}
+        }
+    }
+}
+
+/// The alternatives of the table that a set is, if it is one.
+fn arms(set: Select, anchors: &Anchors<'_>, next: &mut usize) -> Vec<Select> {
+    let [From { alias, kind: FromKind::Table(TableRef::Table(table)) }] = set.from.as_slice() else {
+        return vec![set];
+    };
+    match anchors.tables.get(*table).map(|table| &table.body) {
+        Some(TableBody::Union(arms)) if arms.len() <= MOST_ARMS => {
+            let mut arms: Vec<Select> = arms.iter().map(|arm| of_arm(arm, *alias, &set, next)).collect();
+            for arm in &mut arms {
+                if let Some(main) = arm.output.first().copied().and_then(Expr::alias) {
+                    set_tests(arm, main, anchors);
+                }
+            }
+            arms
+        }
+        Some(TableBody::Union(_) | TableBody::Recursive { .. } | TableBody::WholeState { .. }) | None => {
+            vec![set]
+        }
+    }
+}
+
+/// One alternative of a table, with what a set asks of the table's columns asked of what they show.
+fn of_arm(arm: &Select, table: usize, set: &Select, next: &mut usize) -> Select {
+    let mut renumbered = Condition::Any(vec![arm.clone()]);
+    renumber_inside(&mut renumbered, next);
+    let mut arm = renumbered.branches_mut().iter_mut().map(std::mem::take).next().unwrap_or_default();
+    let shown = std::mem::replace(&mut arm.output, set.output.clone());
+    let asked = arm.filter.len();
+    arm.filter.extend(set.filter.iter().cloned());
+    let place = |expr: &mut Expr| {
+        if let Expr::Column { alias, column } = *expr
+            && alias == table
+            && let Some(value) = shown.get(column)
+        {
+            *expr = *value;
+        }
+    };
+    arm.output.iter_mut().for_each(place);
+    for condition in arm.filter.iter_mut().skip(asked) {
+        condition.for_each_expr_mut(&mut |expr| place(expr));
+    }
+    arm
+}
