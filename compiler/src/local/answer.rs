@@ -91,18 +91,28 @@ fn text(taken: Taken<'_>, asked: &Asked<'_>) -> Result<LocalSql, CompileError> {
     for table in &mut plan.tables {
         table.name.insert_str(0, &prefix);
     }
-    let mut draft = Draft { plan, embedded };
-    let setting = Setting {
+    let row = filter::row(asked, variant.column);
+    let mut setting = Setting {
         purpose: purpose(asked.form, variant.column),
         catalog,
         features: asked.bindings.dialect.features(),
         bindings: Some(asked.bindings),
-        row: filter::row(asked, variant.column),
+        row,
         prefix: &prefix,
     };
-    let column = setting.row.map(|row| row.var).or(variant.column);
-    let verifier = Verifier { open: Open::Column(column), ..variant.verifier(asked, constants, &[]) };
-    optimise(&mut draft, &verifier, &setting, &mut |_, _| {})?;
+    let verifier = |setting: &Setting<'_>| {
+        let column = setting.row.map(|row| row.var).or(variant.column);
+        Verifier { open: Open::Column(column), ..variant.verifier(asked, constants, &[]) }
+    };
+    let whole = Draft { plan, embedded };
+    let mut draft = whole.clone();
+    optimise(&mut draft, &verifier(&setting), &setting, &mut |_, _| {})?;
+    if row.is_some_and(|row| row.is_looked_up) && !filter::is_separable(&draft.plan) {
+        setting.row = None;
+        draft = whole;
+        optimise(&mut draft, &verifier(&setting), &setting, &mut |_, _| {})?;
+    }
+    let verifier = verifier(&setting);
     let Draft { plan, embedded } = draft;
     let widths = widths(&embedded);
     let verifier = Verifier { embedded: &widths, ..verifier };

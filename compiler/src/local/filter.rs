@@ -2,7 +2,9 @@
 //!
 //! In: an optimised plan. Where the bindings promise that the column is the key of a table, its alternatives
 //! are conditions on the caller's row, see [`crate::optimise`]; otherwise they answer with the column's
-//! values. Out: literals, sets, tests of the row, and guards that let every row pass.
+//! values. Out: literals, sets, tests of the row, and guards that let every row pass. If the column only has the
+//! key's values, as that of an alias, then the conditions that need a row of the table are asked of the table,
+//! and the column is looked up among the keys of the rows that pass.
 //!
 //! Where each alternative has a condition that an index can serve, the sets of the others are arrays, which
 //! indexes serve, too; where one has not, every row is read anyway, and sets are hashed.
@@ -13,24 +15,58 @@ use crate::algebra::aliases::free_aliases;
 use crate::algebra::anchor::Anchors;
 use crate::algebra::verify::Keeps;
 use crate::algebra::{Condition, Expr, From, FromKind, Plan, PlanAnswer, Select};
-use crate::bindings::{ColumnExpr, Name};
+use crate::bindings::{ColumnExpr, Family, Name};
 use crate::ir::CompareOp;
 use crate::optimise::key::is_key;
 use crate::optimise::{Row, Setting, sets, take_common as take_common_guards};
 use crate::question::CompileError;
-use crate::sql::forms::{Filter, LocalStatement, column_text};
+use crate::sql::forms::{Filter, LocalStatement, LookedUp, column_text};
 use crate::sql::template::Template;
 
-/// The row that a filter tests: if the bindings promise its column to be the unique one of the type's table,
-/// and the filter's column is exactly that one. `given` is the variable whose value the plan takes as given,
-/// if it tests the column row by row anyway.
+/// The row that a filter tests, if the bindings promise a table with a unique column for the type of its
+/// column. `given` is the variable whose value the plan takes as given, if it tests the column row by row
+/// anyway.
 pub(super) fn row<'a>(asked: &Asked<'a>, given: Option<usize>) -> Option<Row<'a>> {
     let Form::Filter { var, column } = asked.form else { return None };
     let ty = asked.question.vars.get(*var)?.ty.as_deref()?;
     let promised = asked.bindings.tables.get(ty)?;
     let (name, qualifier) = column.name.as_ref()?.split_last()?;
-    let is_whole = promised.table.ends_with(qualifier) && !qualifier.is_empty();
-    (given.is_none() && is_whole && *name == promised.column).then_some(Row { var: *var, promised })
+    let is_itself = *name == promised.column && !qualifier.is_empty() && promised.table.ends_with(qualifier);
+    // Both columns must hold the same values in the same way.
+    let is_declared = asked.bindings.sql_types.get(ty).is_some_and(|ty| match ty.family {
+        Family::Integer | Family::Uuid | Family::Text => true,
+        Family::Numeric | Family::IntegerAffinity | Family::Padded | Family::Other | Family::Ambiguous => {
+            false
+        }
+    });
+    let is_row = given.is_none() && (is_itself || is_declared);
+    is_row.then_some(Row { var: *var, promised, is_looked_up: !is_itself })
+}
+
+/// Whether each alternative of a filter either needs a row of the promised table to exist or asks nothing of
+/// such a row. The column's own values need not be in the table.
+pub(super) fn is_separable(plan: &Plan) -> bool {
+    match &plan.answer {
+        PlanAnswer::Decision(selects) => selects.iter().all(|select| needs_row(select) || !sees_row(select)),
+        PlanAnswer::Rows { .. } => true,
+    }
+}
+
+fn needs_row(select: &Select) -> bool {
+    select.from.iter().any(|from| matches!(from.kind, FromKind::Row { .. }))
+        || select.filter.iter().any(|condition| match condition {
+            Condition::Any(branches) => branches.iter().all(needs_row),
+            Condition::Compare { .. }
+            | Condition::OneOf { .. }
+            | Condition::In { .. }
+            | Condition::None(_) => false,
+        })
+}
+
+fn sees_row(select: &Select) -> bool {
+    let mut sees = false;
+    select.for_each_source(&mut |from| sees |= matches!(from.kind, FromKind::Row { .. }));
+    sees
 }
 
 /// Prints the filter of an optimised plan.
@@ -49,11 +85,17 @@ pub(super) fn print(
     if given.is_some() {
         return statement.row_test(plan, &text, var, representation);
     }
-    let mut filter = match &plan.answer {
-        PlanAnswer::Decision(selects) => of_row(selects, setting, plan),
-        PlanAnswer::Rows { .. } => of_values(plan.clone(), &statement, setting)?,
+    let mut filter = match (&plan.answer, setting.row) {
+        (PlanAnswer::Decision(selects), Some(row)) if row.is_looked_up => {
+            let (of_table, others): (Vec<Select>, Vec<Select>) = selects.iter().cloned().partition(needs_row);
+            let looked_up =
+                LookedUp { table: row.promised.clone(), filter: of_row(&of_table, setting, plan) };
+            Filter { looked_up: Some(Box::new(looked_up)), ..of_row(&others, setting, plan) }
+        }
+        (PlanAnswer::Decision(selects), _) => of_row(selects, setting, plan),
+        (PlanAnswer::Rows { .. }, _) => of_values(plan.clone(), &statement, setting)?,
     };
-    filter.row = setting.row.and_then(|row| {
+    filter.row = setting.row.filter(|row| !row.is_looked_up).and_then(|row| {
         let (_, qualifier) = column.name.as_ref()?.split_last()?;
         Some((Name::path(qualifier), row.promised.column.clone()))
     });

@@ -210,7 +210,7 @@ pub(crate) const PASSES: &[Pass] = &[
     Pass {
         name: "set-arms",
         does: "reads the alternatives of a table where a set of a filter reads nothing but the table",
-        applies: |setting| setting.row.is_some(),
+        applies: |setting| setting.purpose == Purpose::Filter,
         keeps: Some(Keeps::Selects),
         run: |draft, setting| row::arms::take_apart(&mut draft.plan, setting.catalog),
     },

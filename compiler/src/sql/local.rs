@@ -134,6 +134,11 @@ impl Target for Lowering<'_, Local<'_>> {
     }
 
     fn in_literals(&mut self, at: At<'_>, value: Expr, literals: &[ConstId]) -> Result<Sql, CompileError> {
+        // A literal by itself has no column's type, in which the others would be printed.
+        if let Expr::Const(own) = value {
+            let own = self.literal(own)?;
+            return self.one_of(own, &Representation::Text, literals);
+        }
         let representation = self.represent(at, value);
         let value = self.expr(at, value)?;
         self.one_of(value, &representation, literals)

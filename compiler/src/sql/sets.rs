@@ -76,6 +76,15 @@ impl Lowering<'_, Local<'_>> {
         Ok(if is_joined { build::is_true(build::nested(test)) } else { test })
     }
 
+    /// `value = ANY(ARRAY(query))`, or `value IN (query)`.
+    pub(super) fn is_in(&self, value: Sql, query: Query) -> Sql {
+        if self.inputs.features.arrays_are_looked_up {
+            build::any_of(value, BinaryOperator::Eq, build::array_of(query))
+        } else {
+            build::in_query(value, query)
+        }
+    }
+
     /// `(SELECT column FROM table WHERE key = …) IN (set)`, if the test is of one row that is found by its
     /// key, and one of its columns is looked up in a set that is the same for every row.
     pub(super) fn looked_up(&mut self, at: At<'_>, select: &Select) -> Result<Option<Sql>, CompileError> {

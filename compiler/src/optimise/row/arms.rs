@@ -1,4 +1,4 @@
-//! Reads the alternatives of a table where a set reads nothing but the table.
+//! Reads the alternatives of a table where a set of a filter reads nothing but the table.
 //!
 //! ```text
 //! row.f in (t)   with   t = roles(u, f) ∪ folders(f, o), owns(u, o)
@@ -11,7 +11,7 @@
 use super::super::sets::set_tests;
 use crate::algebra::aliases::{highest, renumber_inside};
 use crate::algebra::anchor::Anchors;
-use crate::algebra::{Condition, Expr, From, FromKind, Plan, Select, TableBody, TableRef};
+use crate::algebra::{Condition, Expr, From, FromKind, Plan, PlanAnswer, Select, TableBody, TableRef};
 use crate::catalog::Catalog;
 
 /// How many alternatives a set may become; a table with more is read as it is.
@@ -22,7 +22,16 @@ pub(in super::super) fn take_apart(plan: &mut Plan, catalog: &Catalog) {
     let Plan { tables, answer, .. } = plan;
     let anchors = Anchors { catalog, tables };
     let mut next = answer.selects().iter().map(highest).max().unwrap_or(0) + 1;
-    answer.selects_mut().iter_mut().for_each(|select| in_select(select, &anchors, &mut next));
+    match answer {
+        PlanAnswer::Decision(conditions) => {
+            conditions.iter_mut().for_each(|select| in_select(select, &anchors, &mut next));
+        }
+        // What a filter returns is one set, in which the caller's column is looked up.
+        PlanAnswer::Rows { selects, .. } => {
+            let sets = std::mem::take(selects).into_iter();
+            *selects = sets.flat_map(|set| arms(set, &anchors, &mut next)).collect();
+        }
+    }
 }
 
 fn in_select(select: &mut Select, anchors: &Anchors<'_>, next: &mut usize) {
@@ -46,7 +55,7 @@ fn arms(set: Select, anchors: &Anchors<'_>, next: &mut usize) -> Vec<Select> {
         return vec![set];
     };
     match anchors.tables.get(*table).map(|table| &table.body) {
-        Some(TableBody::Union(arms)) if arms.len() <= MOST_ARMS => {
+        Some(TableBody::Union(arms)) if arms.len() <= MOST_ARMS && arms.iter().all(shows_columns) => {
             let mut arms: Vec<Select> = arms.iter().map(|arm| of_arm(arm, *alias, &set, next)).collect();
             for arm in &mut arms {
                 if let Some(main) = arm.output.first().copied().and_then(Expr::alias) {
@@ -59,6 +68,11 @@ fn arms(set: Select, anchors: &Anchors<'_>, next: &mut usize) -> Vec<Select> {
             vec![set]
         }
     }
+}
+
+/// Whether an alternative shows columns of what it reads, and no literals, of which nothing need be asked.
+fn shows_columns(arm: &Select) -> bool {
+    arm.output.iter().all(|shown| matches!(shown, Expr::Column { .. }))
 }
 
 /// One alternative of a table, with what a set asks of the table's columns asked of what they show.

@@ -16,8 +16,11 @@ const MOST_ARMS: usize = 64;
 pub(crate) struct Row<'b> {
     /// The question's variable whose value is the caller's column.
     pub(crate) var: usize,
-    /// The table that the bindings promise the row to be of, whose unique column the caller's column is.
+    /// The table that the bindings promise the row to be of.
     pub(crate) promised: &'b RowTable,
+    /// Whether the caller's column is not the table's unique column itself but one with its values, as that of
+    /// an alias is, so that the row is looked up by it.
+    pub(crate) is_looked_up: bool,
 }
 
 /// Makes an answer of rows a decision for the caller's row.
