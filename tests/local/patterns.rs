@@ -263,18 +263,28 @@ fn every_pattern_passes_the_rows_that_an_expert_passes() {
 /// itself still passes, and what needs the document's row does not.
 #[test]
 fn a_column_may_name_things_without_a_row() {
-    let shorthand = format!("roles = [\"reader\"]; {OWN_OR_VIEWED} \"read\" if \"reader\";");
-    let policy = POLICY.replace("SHORTHAND", &shorthand).replace("RULE", "");
-    let facts = "has_role(User:1, \"reader\", Document:99)\nhas_role(User:1, \"reader\", Document:8)";
-    let service = Service::new(&policy, facts, DOCUMENT);
+    let shorthand = format!("roles = [\"reader\"]; {OWN_OR_VIEWED}");
+    // What guards one alternative guards no other one.
+    let rule =
+        "has_permission(u: User, \"read\", d: Document) if has_role(u, \"reader\", d) and limit(u, 10);";
+    let policy = POLICY.replace("SHORTHAND", &shorthand).replace("RULE", rule);
+    let facts = [
+        "User:1, \"reader\", Document:99",
+        "User:1, \"reader\", Document:8",
+        "User:2, \"reader\", Document:99",
+    ]
+    .map(|role| format!("has_role({role})"));
+    let service = Service::new(&policy, &facts.join("\n"), DOCUMENT);
     for dialect in DIALECTS {
         let caller = Caller::new(dialect).unwrap();
         caller.script(SCHEMA).unwrap();
         caller.script("INSERT INTO blocks VALUES (99, 5), (98, 5), (8, 5), (4, 5);").unwrap();
-        let question = "allow(User:1, \"read\", Document:?)";
-        let filter = service.sql_for(dialect, question, Way::List, "blocks.document_id");
-        let sql = format!("SELECT DISTINCT document_id FROM blocks WHERE {filter} ORDER BY document_id");
-        assert_eq!(column(&caller, &sql), "1 3 8 9 99", "{sql}");
+        for (user, expected) in [("1", "1 3 8 9 99"), ("2", "3 4 9"), ("4", "")] {
+            let question = format!("allow(User:{user}, \"read\", Document:?)");
+            let filter = service.sql_for(dialect, &question, Way::List, "blocks.document_id");
+            let sql = format!("SELECT DISTINCT document_id FROM blocks WHERE {filter} ORDER BY document_id");
+            assert_eq!(column(&caller, &sql), expected, "{sql}");
+        }
     }
 }
 

@@ -7,6 +7,7 @@
 use super::{Condition, Expr, From, FromKind, Select, Table, TableBody, TableRef};
 use crate::catalog::Catalog;
 use crate::ir::CompareOp;
+use indexmap::IndexSet;
 
 /// Types too unselective to start from: a role's name narrows nothing down.
 const WIDE: [&str; 2] = ["String", "Boolean"];
@@ -18,28 +19,61 @@ pub(crate) struct Anchors<'a> {
 }
 
 impl Anchors<'_> {
-    /// Whether a select starts from a given value.
+    /// Whether a select starts from a given value: equalities lead from one to what it shows.
     pub(crate) fn is_anchored(&self, select: &Select) -> bool {
-        let by_source = select.from.iter().any(|from| match from.kind {
+        let reached = self.reached(select);
+        let mut shown = select.output.iter().filter_map(|shown| shown.alias()).peekable();
+        if shown.peek().is_none() {
+            return select.from.is_empty() || !reached.is_empty();
+        }
+        shown.all(|alias| reached.contains(&alias) || !select.from.iter().any(|from| from.alias == alias))
+    }
+
+    /// The sources of a select that equalities with given values lead to.
+    fn reached(&self, select: &Select) -> IndexSet<usize> {
+        let starts = |from: &&From| match from.kind {
             FromKind::Embedded(_) | FromKind::Values(_) | FromKind::Row { .. } => true,
             FromKind::Table(TableRef::Table(table)) => self.is_anchored_table(table),
             FromKind::Table(TableRef::Itself) | FromKind::Source(_) | FromKind::Again { .. } => false,
-        });
-        // A literal, or a value of a select around this one.
-        let is_known = |expr: Expr| match expr.alias() {
-            Some(alias) => !select.from.iter().any(|from| from.alias == alias),
-            None => matches!(expr, Expr::Const(_)),
         };
-        let by_condition = select.filter.iter().any(|condition| match condition {
-            Condition::Compare { op: CompareOp::Equal, left, right } => {
-                is_known(*right) && self.narrows(&select.from, *left)
-                    || is_known(*left) && self.narrows(&select.from, *right)
+        let mut reached: IndexSet<usize> = select.from.iter().filter(starts).map(|from| from.alias).collect();
+        loop {
+            let before = reached.len();
+            for condition in &select.filter {
+                match condition {
+                    Condition::Compare { op: CompareOp::Equal, left, right } => {
+                        for (own, other) in [(*left, *right), (*right, *left)] {
+                            if is_known(other, select, &reached) && self.narrows(&select.from, own) {
+                                reached.extend(own.alias());
+                            }
+                        }
+                    }
+                    Condition::OneOf { expr, .. } if self.narrows(&select.from, *expr) => {
+                        reached.extend(expr.alias());
+                    }
+                    Condition::In { expr, selects }
+                        if selects.iter().all(|select| self.is_anchored(select)) =>
+                    {
+                        reached.extend(expr.alias());
+                    }
+                    Condition::Compare { .. }
+                    | Condition::OneOf { .. }
+                    | Condition::In { .. }
+                    | Condition::Any(_)
+                    | Condition::None(_) => {}
+                }
             }
-            Condition::OneOf { expr, .. } => self.narrows(&select.from, *expr),
-            Condition::In { selects, .. } => selects.iter().all(|select| self.is_anchored(select)),
-            Condition::Compare { .. } | Condition::Any(_) | Condition::None(_) => false,
-        });
-        select.from.is_empty() || by_source || by_condition
+            for from in &select.from {
+                if let FromKind::Again { row, .. } = from.kind
+                    && (reached.contains(&row) || reached.contains(&from.alias))
+                {
+                    reached.extend([row, from.alias]);
+                }
+            }
+            if reached.len() == before {
+                return reached;
+            }
+        }
     }
 
     /// Whether an index can find the rows that pass this condition: a column must be in a set, or equal a value
@@ -94,5 +128,13 @@ impl Anchors<'_> {
             Some(_) => true,
             None => false,
         }
+    }
+}
+
+/// Whether a value is a literal, of a source that is reached, or of a select around this one.
+fn is_known(expr: Expr, select: &Select, reached: &IndexSet<usize>) -> bool {
+    match expr.alias() {
+        Some(alias) => reached.contains(&alias) || !select.from.iter().any(|from| from.alias == alias),
+        None => matches!(expr, Expr::Const(_)),
     }
 }

@@ -15,7 +15,7 @@ use crate::algebra::aliases::free_aliases;
 use crate::algebra::anchor::Anchors;
 use crate::algebra::verify::Keeps;
 use crate::algebra::{Condition, Expr, From, FromKind, Plan, PlanAnswer, Select};
-use crate::bindings::{ColumnExpr, Family, Name};
+use crate::bindings::{ColumnExpr, Family, Name, RowTable};
 use crate::ir::CompareOp;
 use crate::optimise::key::is_key;
 use crate::optimise::{Row, Setting, sets, take_common as take_common_guards};
@@ -87,12 +87,14 @@ pub(super) fn print(
     }
     let mut filter = match (&plan.answer, setting.row) {
         (PlanAnswer::Decision(selects), Some(row)) if row.is_looked_up => {
-            let (of_table, others): (Vec<Select>, Vec<Select>) = selects.iter().cloned().partition(needs_row);
-            let looked_up =
-                LookedUp { table: row.promised.clone(), filter: of_row(&of_table, setting, plan) };
-            Filter { looked_up: Some(Box::new(looked_up)), ..of_row(&others, setting, plan) }
+            looked_up(selects, row.promised, setting, plan)?
         }
-        (PlanAnswer::Decision(selects), _) => of_row(selects, setting, plan),
+        (PlanAnswer::Decision(selects), _) => {
+            let mut filter = of_row(selects);
+            filter.common = take_common(&mut filter);
+            arrange(&mut filter, setting, plan);
+            filter
+        }
         (PlanAnswer::Rows { .. }, _) => of_values(plan.clone(), &statement, setting)?,
     };
     filter.row = setting.row.filter(|row| !row.is_looked_up).and_then(|row| {
@@ -102,8 +104,37 @@ pub(super) fn print(
     statement.filter(plan, &filter, var, &text, &representation)
 }
 
+/// Sorts conditions on the row of which the caller's column has the key: those that need a row of the table are
+/// asked of the table.
+fn looked_up(
+    selects: &[Select],
+    table: &RowTable,
+    setting: &Setting<'_>,
+    plan: &Plan,
+) -> Result<Filter, CompileError> {
+    let mut guarded = selects.to_vec();
+    let mut common = take_common_guards(&mut guarded);
+    // A condition on the row stays where the row is.
+    let selects = if asks_row(&common) {
+        common.clear();
+        selects.to_vec()
+    } else {
+        guarded
+    };
+    let (of_table, others): (Vec<Select>, Vec<Select>) = selects.into_iter().partition(needs_row);
+    let mut keys = of_row(&of_table);
+    arrange(&mut keys, setting, plan);
+    if !keys.literals.is_empty() || !keys.guards.is_empty() {
+        return Err(CompileError::Bug("a condition on rows that needs none".into()));
+    }
+    let mut filter = of_row(&others);
+    arrange(&mut filter, setting, plan);
+    let looked_up = LookedUp { table: table.clone(), rows: keys.rows, hashes: keys.hashes };
+    Ok(Filter { common, looked_up: Some(looked_up), ..filter })
+}
+
 /// Sorts conditions on the caller's row.
-fn of_row(selects: &[Select], setting: &Setting<'_>, plan: &Plan) -> Filter {
+fn of_row(selects: &[Select]) -> Filter {
     let mut filter = Filter::default();
     for select in selects {
         match (select.from.as_slice(), select.filter.as_slice()) {
@@ -120,7 +151,11 @@ fn of_row(selects: &[Select], setting: &Setting<'_>, plan: &Plan) -> Filter {
     }
     filter.literals.sort_unstable();
     filter.literals.dedup();
-    filter.common = take_common(&mut filter);
+    filter
+}
+
+/// Arranges tests of the row so that indexes find the rows, or else that each row is tested fast.
+fn arrange(filter: &mut Filter, setting: &Setting<'_>, plan: &Plan) {
     filter.rows.iter_mut().for_each(|row| row.filter.iter_mut().for_each(|condition| tidy(condition, plan)));
     let rows = std::mem::take(&mut filter.rows);
     filter.rows = rows.iter().flat_map(|row| by_arms(row, &plan.tables)).collect();
@@ -136,10 +171,9 @@ fn of_row(selects: &[Select], setting: &Setting<'_>, plan: &Plan) -> Filter {
             }
             _ => false,
         };
-        filter.rows = filter.rows.into_iter().map(|row| probed(row, &is_row)).collect();
+        filter.rows = std::mem::take(&mut filter.rows).into_iter().map(|row| probed(row, &is_row)).collect();
     }
     merge_sets(&mut filter.rows);
-    filter
 }
 
 /// Whether conditions mention the caller's row.

@@ -67,7 +67,7 @@ pub(crate) struct Filter {
     /// The name of the caller's row and its key, where `rows` may read the row's other columns.
     pub(crate) row: Option<(String, Name)>,
     /// The column is a key of one of these rows.
-    pub(crate) looked_up: Option<Box<LookedUp>>,
+    pub(crate) looked_up: Option<LookedUp>,
 }
 
 /// The rows of a table that pass a filter.
@@ -75,15 +75,17 @@ pub(crate) struct Filter {
 pub(crate) struct LookedUp {
     /// The table and its key.
     pub(crate) table: RowTable,
-    /// The conditions: `rows` and what is common to them.
-    pub(crate) filter: Filter,
+    /// A row passes, if one of these selects over it has a row.
+    pub(crate) rows: Vec<Select>,
+    /// Whether each row is tested anyway.
+    pub(crate) hashes: bool,
 }
 
 impl Filter {
     /// The plan that decides the same for one row; a literal alone adds no condition.
     pub(crate) fn plan(&self, tables: &[Table]) -> Plan {
         let conditioned = self.conditioned.iter().map(|(_, select)| select);
-        let looked_up = self.looked_up.iter().flat_map(|looked_up| &looked_up.filter.rows);
+        let looked_up = self.looked_up.iter().flat_map(|looked_up| &looked_up.rows);
         let all = conditioned.chain(&self.rows).chain(looked_up).chain(&self.set).chain(&self.guards);
         let literals = self.literals.iter().map(|_| Select::default());
         let guard = Select { filter: self.common.clone(), ..Select::default() };
@@ -186,9 +188,7 @@ impl LocalStatement<'_> {
         if !filter.set.is_empty() {
             of_column.push(lowering.value_in_set(at, exact, representation, &filter.set)?);
         }
-        if let Some(looked_up) =
-            filter.looked_up.as_ref().filter(|looked_up| !looked_up.filter.rows.is_empty())
-        {
+        if let Some(looked_up) = filter.looked_up.as_ref().filter(|looked_up| !looked_up.rows.is_empty()) {
             let keys = self.keys(plan, looked_up, var, representation)?;
             of_column
                 .push(lowering.is_in(representation.exact(column.clone(), self.dialect.features()), keys));
@@ -227,19 +227,18 @@ impl LocalStatement<'_> {
         var: usize,
         representation: &Representation,
     ) -> Result<Query, CompileError> {
-        let LookedUp { table, filter } = looked_up;
+        let LookedUp { table, rows, hashes } = looked_up;
         let name = format!("{}given", self.prefix);
         let key = build::raw(&format!("{name}.{}", table.column));
         let given = GivenColumn { var, representation: representation.clone(), name: key.clone() };
         let row = Some((name.clone(), table.column.clone()));
         let mut lowering = self.lowering(plan, Some(given), row);
-        let at = At { brings_tables: true, hashes_sets: filter.hashes, ..At::top(&plan.tables) };
-        let mut all = lowering.guards(at, &filter.common)?;
-        let rows = filter.rows.iter().map(|row| lowering.branch(at, row, false));
-        all.push(build::any(rows.collect::<Result<Vec<_>, _>>()?));
+        let at = At { brings_tables: true, hashes_sets: *hashes, ..At::top(&plan.tables) };
+        let rows = rows.iter().map(|row| lowering.branch(at, row, false));
+        let holds = build::any(rows.collect::<Result<Vec<_>, _>>()?);
         let from = build::joined(vec![build::raw_table(&Name::path(&table.table), &name, &[])]);
         let key = build::item(representation.exact(key, self.dialect.features()), None);
-        Ok(build::query(build::select(false, vec![key], from, all)))
+        Ok(build::query(build::select(false, vec![key], from, vec![holds])))
     }
 
     /// A condition over the caller's column that is decided row by row: the plan takes the value of `var` as
