@@ -57,15 +57,20 @@ impl LocalArgs {
             bindings: policy_file::read(bindings)?,
             context: Vec::new(),
         };
-        let engine = Engine::in_memory(EngineSettings::default()).await?;
-        // Its tests are for `portcullis test`.
-        let options = PolicyOptions { force: true, ..PolicyOptions::default() };
-        engine.set_policy(policy_file::read(policy)?, policy.display().to_string(), options).await?;
-        if let Some(facts) = &self.facts {
-            engine.apply(vec![Change::Insert(facts_file::read(facts)?)]).await?;
-        }
-        Ok((engine, request))
+        Ok((engine(policy, self.facts.as_deref()).await?, request))
     }
+}
+
+/// An engine in memory with a policy and facts.
+pub(super) async fn engine(policy: &Path, facts: Option<&Path>) -> Result<Engine, CliError> {
+    let engine = Engine::in_memory(EngineSettings::default()).await?;
+    // Its tests are for `portcullis test`.
+    let options = PolicyOptions { force: true, ..PolicyOptions::default() };
+    engine.set_policy(policy_file::read(policy)?, policy.display().to_string(), options).await?;
+    if let Some(facts) = facts {
+        engine.apply(vec![Change::Insert(facts_file::read(facts)?)]).await?;
+    }
+    Ok(engine)
 }
 
 /// The service's question, or why there is none.

@@ -2,8 +2,8 @@
 //!
 //! In: the address of a database and queries, which are prepared but not executed. Out: the columns of each
 //! query with their types, and for a column that is read directly from a table, its constraints; also the
-//! settings that make statements slow. Everything is read in one read-only transaction, which ends with the
-//! connection.
+//! settings that make statements slow, and the database's plans of statements. Everything is read in one
+//! read-only transaction, which ends with the connection.
 
 use super::postgresql::Postgresql;
 use super::sqlite::Sqlite;
@@ -107,6 +107,25 @@ pub(super) struct Collation {
     pub(super) is_loose: bool,
 }
 
+/// The size of a table.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct TableSize {
+    /// Its name, as in a [`ColumnOrigin`].
+    pub(super) name: String,
+    /// About how many rows it has.
+    pub(super) n_rows: f64,
+    /// Whether the database has statistics of it.
+    pub(super) is_analysed: bool,
+}
+
+/// A database's plan of a statement, as it prints it.
+pub(super) enum PrintedPlan {
+    /// The answer to `EXPLAIN (FORMAT JSON)`.
+    Postgresql(String),
+    /// The lines of `EXPLAIN QUERY PLAN`: each with its number, that of the line above it, and its text.
+    Sqlite(Vec<(i64, i64, String)>),
+}
+
 /// PostgreSQL's compiler of statements, if it is on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Jit {
@@ -164,6 +183,40 @@ impl Database {
     pub(super) async fn jit(&self) -> Result<Option<Jit>, CliError> {
         match self {
             Self::Postgresql(database) => database.jit().await,
+            Self::Sqlite(_) => Ok(None),
+        }
+    }
+
+    /// The plan of a statement, or the database's reason for refusing it. If it `runs`, it is also measured.
+    pub(super) async fn plan(
+        &self,
+        statement: &str,
+        runs: bool,
+    ) -> Result<Result<PrintedPlan, String>, CliError> {
+        match self {
+            Self::Postgresql(database) => {
+                Ok(database.plan(statement, runs).await?.map(PrintedPlan::Postgresql))
+            }
+            Self::Sqlite(_) if runs => {
+                let message = "SQLite does not measure the steps of a statement: leave out --analyze";
+                Err(CliError::Refused(message.to_owned()))
+            }
+            Self::Sqlite(database) => Ok(database.plan(statement)?.map(PrintedPlan::Sqlite)),
+        }
+    }
+
+    /// The text in the first row of a query; `None` if it has no row or cannot be run.
+    pub(super) async fn first_value(&self, query: &str) -> Result<Option<String>, CliError> {
+        match self {
+            Self::Postgresql(database) => database.first_value(query).await,
+            Self::Sqlite(database) => database.first_value(query),
+        }
+    }
+
+    /// The size of a table by its schema and name, if the database knows it.
+    pub(super) async fn table_size(&self, schema: &str, name: &str) -> Result<Option<TableSize>, CliError> {
+        match self {
+            Self::Postgresql(database) => database.table_size(schema, name).await,
             Self::Sqlite(_) => Ok(None),
         }
     }

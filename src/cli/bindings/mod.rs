@@ -6,6 +6,7 @@
 //! ```text
 //! document ─parse─▶ entries ─live─▶ columns with types and indexes ─judge─▶ findings ─report─▶ text
 //!                                                                  └─fix─▶ corrected document ─▶ diff
+//! policy, document ─explain─▶ the SQL of each question, with the database's plan
 //! ```
 //!
 //! The service itself never connects to a caller's database; this command is for the author's machine, or a
@@ -14,6 +15,7 @@
 mod advice;
 mod database;
 mod entries;
+mod explain;
 mod fix;
 mod judge;
 mod libpq;
@@ -26,12 +28,14 @@ mod write;
 
 use super::error::CliError;
 use super::policy_file::PolicyFile;
-use super::{Verdict, output, policy_file, serve};
+use super::{Verdict, local, output, policy_file, serve};
 use database::Database;
+use explain::{Explanations, Subject};
 use fix::Outcome;
 use judge::Severity;
 use live::Live;
 use portcullis_compiler::bindings::{self, Bindings};
+use portcullis_compiler::ir::Program;
 use report::Report;
 use std::path::PathBuf;
 
@@ -59,6 +63,11 @@ of single columns whose type differs from the others of their Polar type. It sho
 also changes the file. Comments and the order of entries stay. The report is then about the corrected
 document, and the exit code about the document in the file.
 
+--explain asks, for each permission of the policy, for a check and a list as the service returns them, and asks the
+database for its plan of each: with EXPLAIN, which does not run the statement. The ids are the first that the
+database has, which takes a query for each type. Steps that read or sort many rows, comparisons through a cast,
+and statements that PostgreSQL would compile are marked, each with what would help. --analyze also runs the statements.
+
 Missing parts of a PostgreSQL address are completed as psql does, from PGHOST, PGPORT, PGUSER, PGDATABASE,
 PGPASSWORD and ~/.pgpass, or else with this machine's socket and your user name.
 The connection is not encrypted: use a tunnel for a database on another machine.
@@ -70,7 +79,8 @@ Examples:
   portcullis bindings check bindings.yaml --database sqlite:app.db --policy policy.polar
   portcullis bindings check bindings.yaml --database postgresql://app@localhost/app --json
   portcullis bindings check bindings.yaml --database postgresql:///app --fix            # shows the corrections
-  portcullis bindings check bindings.yaml --database postgresql:///app --fix --write    # and makes them")]
+  portcullis bindings check bindings.yaml --database postgresql:///app --fix --write    # and makes them
+  portcullis bindings check bindings.yaml --database postgresql:///app --policy policy.polar --explain")]
 struct CheckArgs {
     /// The data bindings
     file: PathBuf,
@@ -80,6 +90,15 @@ struct CheckArgs {
     /// Also report bound facts that this policy does not use
     #[arg(long, value_name = "FILE")]
     policy: Option<PathBuf>,
+    /// Show the SQL of each permission of the policy with the database's plan, and mark what is slow
+    #[arg(long, requires = "policy")]
+    explain: bool,
+    /// Also run each statement, for at most ten seconds, and show what its steps took
+    #[arg(long, requires = "explain")]
+    analyze: bool,
+    /// Explain with these facts stored in the service: one per line, as for `compile`
+    #[arg(long, value_name = "FILE", requires = "explain")]
+    facts: Option<PathBuf>,
     /// Show how to correct the document
     #[arg(long)]
     fix: bool,
@@ -107,45 +126,82 @@ async fn check(args: &CheckArgs) -> Result<Verdict, CliError> {
     let database = open(&args.database, &bindings).await?;
     let live = Live::read(&database, &bindings).await?;
     let report = Report::new(file.clone(), &bindings, &live, program.as_ref());
+    let explain = async |text: &str, bindings: &Bindings, live: &Live| match &program {
+        Some(program) if args.explain => {
+            explained(args, program, text, bindings, live, &database).await.map(Some)
+        }
+        Some(_) | None => Ok(None),
+    };
     if !args.fix {
-        print(args, &report, None)?;
+        let explanations = explain(&text, &bindings, &live).await?;
+        print(args, &report, None, explanations.as_ref())?;
         return Ok(verdict(&report));
     }
     let Some(fix) = fix::work_out(&file, &text, &bindings, &live)? else {
-        print(args, &report, Some(&Outcome::nothing()))?;
+        let explanations = explain(&text, &bindings, &live).await?;
+        print(args, &report, Some(&Outcome::nothing()), explanations.as_ref())?;
         return Ok(verdict(&report));
     };
     let fixed = parse(&file, &fix.text)?;
     let live = Live::read(&database, &fixed).await?;
+    let explanations = explain(&fix.text, &fixed, &live).await?;
     let remaining = Report::new(file, &fixed, &live, program.as_ref());
     if args.write {
         write::replace(&args.file, &text, &fix.text)?;
     }
-    print(args, &remaining, Some(&Outcome { fix: Some(fix), is_written: args.write }))?;
+    let outcome = Outcome { fix: Some(fix), is_written: args.write };
+    print(args, &remaining, Some(&outcome), explanations.as_ref())?;
     // The verdict is on the document in the file.
     Ok(verdict(if args.write { &remaining } else { &report }))
+}
+
+/// The SQL of each question, with the database's plan.
+async fn explained(
+    args: &CheckArgs,
+    program: &Program,
+    text: &str,
+    bindings: &Bindings,
+    live: &Live,
+    database: &Database,
+) -> Result<Explanations, CliError> {
+    let Some(policy) = &args.policy else { return Ok(Explanations::default()) };
+    let engine = local::engine(policy, args.facts.as_deref()).await?;
+    // A layout that cannot be corrected in place still shows what is missing.
+    let changes = fix::changes(text, bindings, live);
+    let subject = Subject { program, bindings, text, live, changes, runs: args.analyze };
+    explain::explain(subject, &engine, database).await
 }
 
 fn verdict(report: &Report) -> Verdict {
     if report.count(Severity::Error) == 0 { Verdict::Good } else { Verdict::Bad }
 }
 
-/// Prints the difference, if a correction was asked for, and the report.
-fn print(args: &CheckArgs, report: &Report, outcome: Option<&Outcome>) -> Result<(), CliError> {
+/// Prints the difference, if a correction was asked for, the report, and the explanations.
+fn print(
+    args: &CheckArgs,
+    report: &Report,
+    outcome: Option<&Outcome>,
+    explanations: Option<&Explanations>,
+) -> Result<(), CliError> {
     if args.json {
         let mut json = report.json();
         if let (Some(outcome), Some(members)) = (outcome, json.as_object_mut()) {
             members.insert("fix".to_owned(), outcome.json());
         }
+        if let (Some(explanations), Some(members)) = (explanations, json.as_object_mut()) {
+            members.insert("explain".to_owned(), explanations.json());
+        }
         return output::to_stdout(&format!("{json:#}"));
     }
-    match outcome {
-        None => output::to_stdout(&report.text()),
-        Some(outcome) => {
-            let text = format!("{}{}\n{}", outcome.before(), report.text(), outcome.after(&report.file));
-            output::to_stdout(&text)
-        }
+    let mut text = match outcome {
+        None => report.text(),
+        Some(outcome) => format!("{}{}\n{}", outcome.before(), report.text(), outcome.after(&report.file)),
+    };
+    if let Some(explanations) = explanations {
+        text.push('\n');
+        text.push_str(&explanations.text());
     }
+    output::to_stdout(&text)
 }
 
 fn parse(file: &str, text: &str) -> Result<Bindings, CliError> {

@@ -3,14 +3,14 @@
 //! A query is prepared but not executed: the server parses it and resolves its names and types, but calls
 //! none of its functions. Each is preceded by a savepoint, so that an error does not abort the transaction.
 
-use super::database::{Collation, Column, ColumnOrigin, ColumnType, Jit, Kind};
+use super::database::{Collation, Column, ColumnOrigin, ColumnType, Jit, Kind, TableSize};
 use super::libpq::{self, Connection};
 use crate::cli::error::CliError;
 use tokio_postgres::config::{Host, SslMode};
 use tokio_postgres::types::{Kind as PgKind, Type};
-use tokio_postgres::{Client, Config, Error, NoTls, Statement};
+use tokio_postgres::{Client, Config, Error, NoTls, Row, SimpleQueryMessage, Statement};
 
-/// Nothing here takes long, unless a lock is held.
+/// Nothing here takes long, unless a lock is held or a statement is measured.
 const BEGIN: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL statement_timeout = '10s'";
 
 /// A column of a table: whether the table itself has rows, and the constraints of the column. An index counts
@@ -38,6 +38,13 @@ const ORIGIN: &str = "
 const JIT: &str = "
     SELECT pg_jit_available() AND current_setting('jit_above_cost')::float8 >= 0,
            current_setting('jit_above_cost'), format('ALTER ROLE %I SET jit = off;', current_user)";
+
+/// About how many rows a table has; of one without statistics, as many as its pages may hold.
+const SIZE: &str = "
+    SELECT c.oid::regclass::text, c.reltuples >= 0,
+           CASE WHEN c.reltuples >= 0 THEN c.reltuples ELSE pg_relation_size(c.oid) / 100 END::float8
+    FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+    WHERE n.nspname = $1 AND c.relname = $2";
 
 /// A connection in a read-only transaction.
 pub(super) struct Postgresql {
@@ -120,6 +127,45 @@ impl Postgresql {
         }
         let above_cost = row.try_get(1).map_err(failed)?;
         Ok(Some(Jit { above_cost, off_ddl: row.try_get(2).map_err(failed)? }))
+    }
+
+    /// The plan of a statement as JSON, or the server's reason for refusing it.
+    pub(super) async fn plan(&self, statement: &str, runs: bool) -> Result<Result<String, String>, CliError> {
+        let analyze = if runs { ", ANALYZE" } else { "" };
+        // Each line of the answer is a row.
+        let lines = self.texts(&format!("EXPLAIN (FORMAT JSON, VERBOSE{analyze}) {statement}")).await?;
+        Ok(lines.map(|lines| lines.join("\n")))
+    }
+
+    /// The text in the first row of a query; `None` if it has no row or the server refuses it.
+    pub(super) async fn first_value(&self, query: &str) -> Result<Option<String>, CliError> {
+        Ok(self.texts(query).await?.ok().and_then(|rows| rows.into_iter().next()))
+    }
+
+    /// The first column of each row, or the server's reason for refusing the query.
+    async fn texts(&self, query: &str) -> Result<Result<Vec<String>, String>, CliError> {
+        self.client.batch_execute("SAVEPOINT query").await.map_err(failed)?;
+        let rows = match self.client.simple_query(query).await {
+            Ok(messages) => {
+                let text = |message: &SimpleQueryMessage| match message {
+                    SimpleQueryMessage::Row(row) => row.get(0).map(str::to_owned),
+                    _ => None,
+                };
+                Ok(messages.iter().filter_map(text).collect())
+            }
+            Err(error) => Err(refusal(error)?),
+        };
+        self.client.batch_execute("ROLLBACK TO SAVEPOINT query").await.map_err(failed)?;
+        Ok(rows)
+    }
+
+    /// The size of a table, if there is one of this name.
+    pub(super) async fn table_size(&self, schema: &str, name: &str) -> Result<Option<TableSize>, CliError> {
+        let row = self.client.query_opt(SIZE, &[&schema, &name]).await.map_err(failed)?;
+        let read = |row: Row| {
+            Ok(TableSize { name: row.try_get(0)?, is_analysed: row.try_get(1)?, n_rows: row.try_get(2)? })
+        };
+        row.map(read).transpose().map_err(failed)
     }
 
     async fn type_name(&self, oid: u32, modifier: i32) -> Result<String, Error> {

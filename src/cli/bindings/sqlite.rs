@@ -100,6 +100,28 @@ impl Sqlite {
         Ok(Some((Self::ty(&declared), origin)))
     }
 
+    /// The lines of a statement's plan, or SQLite's reason for refusing it.
+    pub(super) fn plan(&self, statement: &str) -> Result<Result<Vec<(i64, i64, String)>, String>, CliError> {
+        let mut prepared = match self.connection.prepare(&format!("EXPLAIN QUERY PLAN {statement}")) {
+            Ok(prepared) => prepared,
+            Err(Error::SqlInputError { msg, .. } | Error::SqliteFailure(_, Some(msg))) => {
+                return Ok(Err(msg));
+            }
+            Err(error) => return Err(failed(error)),
+        };
+        let lines = prepared.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(3)?)));
+        lines.and_then(Iterator::collect).map(Ok).map_err(failed)
+    }
+
+    /// The text in the first row of a query; `None` if it has no row or SQLite refuses it.
+    pub(super) fn first_value(&self, query: &str) -> Result<Option<String>, CliError> {
+        match self.connection.query_row(query, [], |row| row.get::<_, Option<String>>(0)).optional() {
+            Ok(found) => Ok(found.flatten()),
+            Err(Error::SqlInputError { .. } | Error::SqliteFailure(_, Some(_))) => Ok(None),
+            Err(error) => Err(failed(error)),
+        }
+    }
+
     /// Whether this is a view.
     pub(super) fn is_view(&self, name: &str) -> Result<bool, CliError> {
         let is_view =

@@ -1,5 +1,6 @@
 //! The program's commands: exit codes, the standard output, the standard error.
 
 mod bindings_check;
+mod bindings_explain;
 mod bindings_fix;
 mod exit_codes;

@@ -102,6 +102,12 @@ pub(super) fn work_out(
     Ok(Some(Fix { text: edited, diff, changes }))
 }
 
+/// What would correct a document, each change as it is reported.
+pub(super) fn changes(text: &str, bindings: &Bindings, live: &Live) -> Vec<String> {
+    let corrections = decide::corrections(bindings, live, &Outline::read(text));
+    corrections.changes(bindings).into_iter().map(|(change, _)| change).collect()
+}
+
 impl Corrections {
     /// Each change with its reason.
     fn changes(&self, bindings: &Bindings) -> Vec<(String, String)> {

@@ -1,0 +1,191 @@
+//! Judges PostgreSQL's plan of a statement.
+//!
+//! In: a plan, and what is known about its tables. Out: its steps, with what is slow about each. A step under
+//! another one may run many times: once for each row that a join or a condition looks at. What counts is how
+//! many rows are read in total.
+
+use super::known::{Known, KnownColumn};
+use super::mention::{Mention, mentions};
+use super::node::{Explained, Node};
+use super::step::{DatabasePlan, Measured, Slow, Step, counted};
+use crate::cli::bindings::database::Kind;
+
+/// From how many rows on reading them all is worth a remark.
+const MANY_ROWS: f64 = 10_000.0;
+
+/// Judges one plan.
+pub(super) fn judge(explained: &Explained, known: &Known, listed: Option<&str>) -> DatabasePlan {
+    let mut judge = Judge { plan: &explained.plan, known, listed, steps: Vec::new() };
+    judge.visit(&explained.plan, 0, 1.0);
+    let mut slow = Vec::new();
+    if explained.jit.is_some() {
+        let above = known.jit.as_ref().map_or("jit_above_cost", |jit| jit.above_cost.as_str());
+        slow.push(Slow {
+            what: format!(
+                "PostgreSQL compiles the statement before it runs it, because its estimated cost of {} is above \
+                 {above}: that takes 0.1 to 5 seconds",
+                counted(explained.plan.cost)
+            ),
+            help: known.jit.as_ref().map(|jit| jit.off_ddl.clone()),
+        });
+    }
+    slow.extend(judge.unknown_tables());
+    let is_slow = judge.steps.iter().any(|step| !step.slow.is_empty());
+    if let (true, Some(ty), Some(promise)) = (is_slow, listed, judge.promise()) {
+        let what = format!(
+            "the condition looks the id up in the set of all that pass, because `tables` does not name the table of {ty}"
+        );
+        slow.push(Slow { what, help: Some(promise) });
+    }
+    DatabasePlan { steps: judge.steps, slow, milliseconds: explained.execution_time }
+}
+
+struct Judge<'a> {
+    plan: &'a Node,
+    known: &'a Known,
+    /// The type that is listed, if the statement filters its rows.
+    listed: Option<&'a str>,
+    steps: Vec<Step>,
+}
+
+impl<'a> Judge<'a> {
+    /// Adds a step that runs so many times, and those under it.
+    fn visit(&mut self, node: &'a Node, depth: usize, times: f64) {
+        let measured = match (node.actual_rows, node.actual_loops, node.actual_time) {
+            (Some(rows), Some(runs), Some(each)) => Some(Measured { rows, runs, milliseconds: each * runs }),
+            (_, _, _) => None,
+        };
+        self.steps.push(Step {
+            depth,
+            text: node.text(),
+            conditions: node.conditions().map(|(name, text)| format!("{name}: {text}")).collect(),
+            rows: Some(node.rows),
+            cost: Some(node.cost),
+            measured,
+            slow: self.slow(node, times),
+        });
+        for under in &node.plans {
+            let times_under = times * self.repeats(node, under);
+            self.visit(under, depth + 1, times_under);
+        }
+    }
+
+    /// How often a step runs for each time that the one above it runs.
+    fn repeats(&self, node: &Node, under: &Node) -> f64 {
+        match (under.relationship.as_deref(), under.subplan.as_deref()) {
+            (Some("SubPlan"), Some(name)) if !node.hashes(name) => self.looked_at(node).max(1.0),
+            (Some("Inner"), _) if node.kind == "Nested Loop" => {
+                let is_kept = matches!(under.kind.as_str(), "Materialize" | "Memoize");
+                let outer = node.plans.iter().find(|plan| plan.relationship.as_deref() == Some("Outer"));
+                outer.filter(|_| !is_kept).map_or(1.0, |outer| outer.rows.max(1.0))
+            }
+            (_, _) => 1.0,
+        }
+    }
+
+    /// How many rows a step looks at, at least: all of its table's, or those that come out of it.
+    fn looked_at(&self, node: &Node) -> f64 {
+        let all = node.table().filter(|_| node.reads_all()).and_then(|table| self.known.table(table));
+        all.map_or(node.rows, |table| table.n_rows).max(node.rows)
+    }
+
+    /// What is slow about a step that runs so many times.
+    fn slow(&self, node: &Node, times: f64) -> Vec<Slow> {
+        let mut slow = Vec::new();
+        let is_subplan = node.relationship.as_deref() == Some("SubPlan");
+        if is_subplan && times >= MANY_ROWS {
+            let what = format!("runs for each row of the step above, about {} times", counted(times));
+            slow.push(Slow { what, help: None });
+        }
+        let table = node.table().and_then(|table| self.known.table(table));
+        if let Some(table) = table.filter(|table| node.reads_all() && table.n_rows * times >= MANY_ROWS) {
+            let again = if times < 1.5 { String::new() } else { format!(" about {} times", counted(times)) };
+            let what = format!(
+                "reads all {} rows of `{}`{again}, of which {} are expected to pass",
+                counted(table.n_rows),
+                table.name,
+                counted(node.rows)
+            );
+            slow.push(Slow { what, help: self.index(node) });
+            slow.extend(self.casts(node));
+        }
+        if matches!(node.kind.as_str(), "Sort" | "Incremental Sort") && node.rows * times >= MANY_ROWS {
+            slow.push(Slow { what: format!("sorts about {} rows", counted(node.rows)), help: None });
+        }
+        slow
+    }
+
+    /// Indexed columns of a step's table that are compared through a cast or a function, anywhere in the plan.
+    fn casts(&self, node: &Node) -> Vec<Slow> {
+        let mut found = Vec::new();
+        for (column, mention) in self.mentioned(node) {
+            if column.origin.indexed != Some(true) {
+                continue;
+            }
+            let through = match mention {
+                Mention::Bare => continue,
+                // A cast of text to text changes nothing, and PostgreSQL still prints it.
+                Mention::Cast(ty) if column.kind == Kind::Text && ty == "text" => continue,
+                Mention::Cast(ty) => format!("a cast to `{ty}`"),
+                Mention::Function(name) => format!("`{name}`"),
+            };
+            let what = format!(
+                "compares `{}.{}` through {through}, so its index is not used",
+                column.origin.table, column.origin.column
+            );
+            found.push(Slow { what, help: column.lacking.clone() });
+        }
+        found
+    }
+
+    /// The index for which a step reads its whole table.
+    fn index(&self, node: &Node) -> Option<String> {
+        let mut mentioned = self.mentioned(node).into_iter();
+        let lacking = mentioned.find(|(column, mention)| {
+            column.origin.indexed == Some(false) && *mention == Mention::Bare && column.is_entity()
+        });
+        lacking.map(|(column, _)| column.origin.index_ddl.clone())
+    }
+
+    /// The known columns of a step's table that conditions mention, those of joins above it included.
+    fn mentioned(&self, node: &Node) -> Vec<(&'a KnownColumn, Mention)> {
+        let mut found = Vec::new();
+        let table = node.table().and_then(|table| self.known.table(table));
+        let (Some(table), Some(alias)) = (table, node.alias.as_deref()) else { return found };
+        for column in self.known.columns(table) {
+            self.plan.for_each(&mut |step| {
+                for (_, condition) in step.conditions() {
+                    for mention in mentions(condition, alias, &column.origin.column) {
+                        if !found.iter().any(|(known, seen): &(&KnownColumn, Mention)| {
+                            known.origin.column == column.origin.column && *seen == mention
+                        }) {
+                            found.push((column, mention));
+                        }
+                    }
+                }
+            });
+        }
+        found
+    }
+
+    /// The promise without which a list cannot test a row by its own columns.
+    fn promise(&self) -> Option<String> {
+        self.known.promise(self.listed?)
+    }
+
+    /// Tables whose statistics are missing.
+    fn unknown_tables(&self) -> Vec<Slow> {
+        let mut names: Vec<&str> = Vec::new();
+        self.plan.for_each(&mut |node| {
+            let table = node.table().and_then(|table| self.known.table(table));
+            names.extend(table.filter(|table| !table.is_analysed).map(|table| table.name.as_str()));
+        });
+        names.sort_unstable();
+        names.dedup();
+        let unknown = |name: &str| Slow {
+            what: format!("there are no statistics of `{name}`, so the estimates are guesses"),
+            help: Some(format!("ANALYZE {name};")),
+        };
+        names.into_iter().map(unknown).collect()
+    }
+}

@@ -1,0 +1,214 @@
+//! Writes the explanations: as text with the marked steps indented, or as JSON.
+
+use super::step::{DatabasePlan, Measured, Step, counted};
+use super::{Explained, Explanations, Form, Outcome};
+use crate::cli::validate::plural;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+impl Explanations {
+    /// The explanations as text, the summary last.
+    pub(in crate::cli::bindings) fn text(&self) -> String {
+        let mut text = String::new();
+        for explained in self.statements.iter().filter(|explained| !explained.is_never()) {
+            // Writing to a String cannot fail.
+            let _ = write!(text, "\n{}\n", explained.text());
+        }
+        let _ = write!(text, "\n{}", self.summary());
+        text
+    }
+
+    /// Which ids were taken, and what would help how many statements.
+    fn summary(&self) -> String {
+        let ids = self.samples.values().map(|sample| match &sample.read_from {
+            Some(place) => format!("\n  {}:{}  the first in {place}", sample.ty, sample.id),
+            None => format!("\n  {}:{}  made up: the database has none", sample.ty, sample.id),
+        });
+        let mut text = format!("ids in the questions:{}\n", ids.collect::<String>());
+        let helps = self.helps();
+        if !helps.is_empty() {
+            text.push_str("\nwhat would help:\n");
+        }
+        for (help, n_statements) in helps {
+            let _ = writeln!(text, "  {help}  ({})", plural(n_statements, "statement"));
+        }
+        text.push_str("\nstatements:\n        cost  slow parts\n");
+        for explained in &self.statements {
+            let _ = writeln!(text, "{}", explained.line());
+        }
+        let n_slow = self.statements.iter().filter(|explained| explained.is_slow()).count();
+        let n_failed = self.statements.iter().filter(|explained| explained.has_no_plan()).count();
+        let _ = write!(
+            text,
+            "\n{}: {n_slow} with slow parts, {n_failed} without a plan",
+            plural(self.statements.len(), "statement")
+        );
+        text
+    }
+
+    /// What would help, with the number of statements that it would help; the most first.
+    fn helps(&self) -> Vec<(String, usize)> {
+        let mut helps: BTreeMap<&str, usize> = BTreeMap::new();
+        for explained in &self.statements {
+            let slow = explained.plan().into_iter().flat_map(DatabasePlan::all_slow);
+            let mut of_statement: Vec<&str> = slow.filter_map(|slow| slow.help.as_deref()).collect();
+            of_statement.sort_unstable();
+            of_statement.dedup();
+            of_statement.into_iter().for_each(|help| *helps.entry(help).or_default() += 1);
+        }
+        let mut helps: Vec<(String, usize)> =
+            helps.into_iter().map(|(help, n)| (help.to_owned(), n)).collect();
+        helps.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
+        helps
+    }
+
+    /// The explanations as JSON.
+    pub(in crate::cli::bindings) fn json(&self) -> Value {
+        let id = |sample: &super::sample::Sample| json!({ "type": sample.ty, "id": sample.id, "read_from": sample.read_from });
+        let help = |(help, n): (String, usize)| json!({ "help": help, "statements": n });
+        json!({
+            "ids": self.samples.values().map(id).collect::<Vec<_>>(),
+            "statements": self.statements.iter().map(Explained::json).collect::<Vec<_>>(),
+            "help": self.helps().into_iter().map(help).collect::<Vec<_>>(),
+        })
+    }
+}
+
+impl Explained {
+    fn plan(&self) -> Option<&DatabasePlan> {
+        match &self.outcome {
+            Outcome::Planned { plan, .. } => Some(plan),
+            Outcome::Never | Outcome::Refused(_) | Outcome::NoRows { .. } | Outcome::Failed { .. } => None,
+        }
+    }
+
+    fn is_never(&self) -> bool {
+        matches!(self.outcome, Outcome::Never)
+    }
+
+    /// Its line in the summary.
+    fn line(&self) -> String {
+        let (cost, slow) = match &self.outcome {
+            Outcome::Never => ("-".to_owned(), "never".to_owned()),
+            Outcome::Refused(_) => ("-".to_owned(), "refused".to_owned()),
+            Outcome::NoRows { .. } | Outcome::Failed { .. } => ("-".to_owned(), "no plan".to_owned()),
+            Outcome::Planned { plan, .. } => {
+                let cost = plan.steps.first().and_then(|step| step.cost);
+                (cost.map_or_else(|| "-".to_owned(), counted), plan.all_slow().count().to_string())
+            }
+        };
+        format!("{cost:>12}  {slow:>10}  {}", self.title())
+    }
+
+    fn is_slow(&self) -> bool {
+        self.plan().is_some_and(|plan| plan.all_slow().next().is_some())
+    }
+
+    fn has_no_plan(&self) -> bool {
+        match self.outcome {
+            Outcome::Refused(_) | Outcome::NoRows { .. } | Outcome::Failed { .. } => true,
+            Outcome::Never | Outcome::Planned { .. } => false,
+        }
+    }
+
+    fn title(&self) -> String {
+        let form = match self.form {
+            Form::Check => "check",
+            Form::List => "list",
+        };
+        format!("{form}: {}", self.asked)
+    }
+
+    fn text(&self) -> String {
+        let title = self.title();
+        match &self.outcome {
+            Outcome::Never => format!("== {title} ==\nnever allowed"),
+            Outcome::Refused(reason) => format!("== {title} ==\nrefused: {reason}"),
+            Outcome::NoRows { sql } => {
+                format!("== {title} ==\n{sql}\n\nno plan: no bound query has ids of {}", self.asked.resource)
+            }
+            Outcome::Failed { sql, reason, .. } => {
+                format!("== {title} ==\n{sql}\n\nno plan: the database refuses it: {reason}")
+            }
+            Outcome::Planned { sql, statement, plan } => {
+                let around = match statement.strip_suffix(sql) {
+                    Some(around) if !around.is_empty() => format!("{around}…\n"),
+                    Some(_) | None => String::new(),
+                };
+                format!("== {title} ==\n{sql}\n\n{around}{}", plan.text())
+            }
+        }
+    }
+
+    fn json(&self) -> Value {
+        let (sql, statement, reason) = match &self.outcome {
+            Outcome::Never => (None, None, None),
+            Outcome::Refused(reason) => (None, None, Some(reason)),
+            Outcome::NoRows { sql } => (Some(sql), None, None),
+            Outcome::Failed { sql, statement, reason } => (Some(sql), Some(statement), Some(reason)),
+            Outcome::Planned { sql, statement, .. } => (Some(sql), Some(statement), None),
+        };
+        json!({
+            "question": match self.form { Form::Check => "check", Form::List => "list" },
+            "actor_type": self.asked.actor, "action": self.asked.action, "resource_type": self.asked.resource,
+            "is_never_allowed": self.is_never(),
+            "sql": sql, "explained": statement, "error": reason, "plan": self.plan(),
+        })
+    }
+}
+
+impl DatabasePlan {
+    /// The steps, one a line, with what is slow below each.
+    fn text(&self) -> String {
+        let mut text = String::new();
+        let has_rows = self.steps.iter().any(|step| step.rows.is_some());
+        let measured = self.steps.iter().any(|step| step.measured.is_some());
+        if has_rows {
+            text.push_str(if measured { MEASURED_TITLES } else { TITLES });
+        }
+        for step in &self.steps {
+            let numbers = match (has_rows, step.measured) {
+                (false, _) => String::new(),
+                (true, None) if measured => format!("{}{:>12}  {:>12}  ", step.expected(), "-", "-"),
+                (true, None) => step.expected(),
+                (true, Some(Measured { rows, runs, milliseconds })) => {
+                    format!("{}{:>12}  {milliseconds:>12.1}  ", step.expected(), counted(rows * runs))
+                }
+            };
+            let indent = "  ".repeat(step.depth);
+            let _ = writeln!(text, "{numbers}{indent}{}", step.text);
+            let margin = format!("{}{indent}", " ".repeat(numbers.chars().count()));
+            for condition in &step.conditions {
+                let _ = writeln!(text, "{margin}    {condition}");
+            }
+            for slow in &step.slow {
+                let _ = writeln!(text, "{margin}  ! {}", slow.what);
+                slow.help.iter().for_each(|help| {
+                    let _ = writeln!(text, "{margin}    help: {help}");
+                });
+            }
+        }
+        for slow in &self.slow {
+            let _ = writeln!(text, "! {}", slow.what);
+            slow.help.iter().for_each(|help| {
+                let _ = writeln!(text, "  help: {help}");
+            });
+        }
+        if let Some(milliseconds) = self.milliseconds {
+            let _ = writeln!(text, "it took {milliseconds:.1} ms");
+        }
+        text.trim_end().to_owned()
+    }
+}
+
+const TITLES: &str = "        rows          cost  step\n";
+const MEASURED_TITLES: &str = "        rows          cost     real rows      total ms  step\n";
+
+impl Step {
+    /// What the database expects.
+    fn expected(&self) -> String {
+        let shown = |n: Option<f64>| n.map_or_else(|| "-".to_owned(), counted);
+        format!("{:>12}  {:>12}  ", shown(self.rows), shown(self.cost))
+    }
+}

@@ -1,0 +1,141 @@
+//! Where the ids of a type are, and the first of them.
+//!
+//! An estimate depends on the values in a statement, so questions are asked about ids that the database has.
+
+use crate::cli::bindings::database::{Column, Database, Kind};
+use crate::cli::bindings::live::Live;
+use crate::cli::error::CliError;
+use portcullis_compiler::bindings::{BindingArg, Bindings, Name};
+
+/// Rows with the ids of a type.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    /// What stands before a query of them: nothing, or a `WITH` that names a bound query.
+    with: String,
+    /// The table.
+    table: String,
+    /// The column with the ids, with its table.
+    pub(super) column: String,
+    /// Its name for people.
+    pub(super) name: String,
+}
+
+/// An id of a type.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Sample {
+    /// The type.
+    pub(super) ty: String,
+    /// The id; made up if there is none.
+    pub(super) id: String,
+    /// Where it was read; `None` if it was made up.
+    pub(super) read_from: Option<String>,
+    /// The rows that a list of this type filters.
+    pub(super) place: Option<Place>,
+}
+
+impl Place {
+    /// A query of the rows that pass a condition.
+    pub(super) fn filtered(&self, condition: &str) -> String {
+        let Self { with, table, column, .. } = self;
+        format!("{with}SELECT {column} FROM {table} WHERE {condition}")
+    }
+
+    /// A query of the first id, as text.
+    fn first(&self) -> String {
+        let Self { with, table, column, .. } = self;
+        format!(
+            "{with}SELECT CAST({column} AS TEXT) FROM {table} WHERE {column} IS NOT NULL ORDER BY {column} LIMIT 1"
+        )
+    }
+}
+
+impl Sample {
+    /// The first id of a type.
+    pub(super) async fn read(
+        ty: &str,
+        bindings: &Bindings,
+        live: &Live,
+        database: &Database,
+    ) -> Result<Self, CliError> {
+        let (place, kind) = match place(ty, bindings, live) {
+            Some((place, kind)) => (Some(place), Some(kind)),
+            None => (None, None),
+        };
+        let first = match &place {
+            Some(place) => database.first_value(&place.first()).await?,
+            None => None,
+        };
+        let read_from = place.as_ref().filter(|_| first.is_some()).map(|place| place.name.clone());
+        let id = first.unwrap_or_else(|| made_up(kind).to_owned());
+        Ok(Self { ty: ty.to_owned(), id, read_from, place })
+    }
+}
+
+/// An id that a column of this kind may hold.
+fn made_up(kind: Option<Kind>) -> &'static str {
+    match kind {
+        Some(Kind::Uuid) => "00000000-0000-0000-0000-000000000000",
+        Some(
+            Kind::Text
+            | Kind::Caseless
+            | Kind::Padded
+            | Kind::Integer
+            | Kind::Numeric { .. }
+            | Kind::Boolean
+            | Kind::Enum
+            | Kind::Other
+            | Kind::Unknown,
+        )
+        | None => "1",
+    }
+}
+
+/// The rows of a type: those of its promised table; or else of the first table whose unique column a bound
+/// query selects next to another one, then of any such table, of any table, of any bound query.
+fn place(ty: &str, bindings: &Bindings, live: &Live) -> Option<(Place, Kind)> {
+    if let (Some(promised), Some(Ok(columns))) = (bindings.tables.get(ty), live.tables.get(ty)) {
+        let kind = columns.first().map_or(Kind::Unknown, |column| column.ty.kind);
+        return Some((of_table(Name::path(&promised.table), &promised.column), kind));
+    }
+    let mut found: Option<(u8, Place, Kind)> = None;
+    for (number, (binding, described)) in bindings.facts.iter().zip(&live.facts).enumerate() {
+        let types = binding.args.iter().filter_map(|arg| match arg {
+            BindingArg::Column { ty } => Some(ty),
+            BindingArg::Constant { .. } => None,
+        });
+        let columns: Vec<&Column> = described.iter().flatten().collect();
+        for (at, column) in types.zip(&columns).enumerate().filter(|(_, (of, _))| *of == ty) {
+            let column = column.1;
+            let name = binding.query.plain.as_ref().and_then(|plain| Some((plain, plain.columns.get(at)?)));
+            let is_unique = column.origin.as_ref().is_some_and(|origin| origin.unique == Some(true));
+            // A column alone may be a list of exceptions, such as banned users.
+            let rank = match (is_unique, columns.len() > 1) {
+                (true, true) => 0,
+                (false, true) => 1,
+                (true, false) => 2,
+                (false, false) => 3,
+            };
+            let (rank, place) = match name {
+                Some((plain, name)) => (rank, of_table(Name::path(&plain.table), name)),
+                None => (4, of_query(number, &binding.query.text, columns.len(), at, &binding.key)),
+            };
+            if found.as_ref().is_none_or(|(best, _, _)| rank < *best) {
+                found = Some((rank, place, column.ty.kind));
+            }
+        }
+    }
+    found.map(|(_, place, kind)| (place, kind))
+}
+
+fn of_table(table: String, column: &Name) -> Place {
+    let column = format!("{table}.{column}");
+    Place { with: String::new(), table, name: column.clone(), column }
+}
+
+fn of_query(number: usize, text: &str, n_columns: usize, column: usize, key: &str) -> Place {
+    let table = format!("bound_query_{number}");
+    let columns: Vec<String> = (0..n_columns).map(|at| format!("c{at}")).collect();
+    let with = format!("WITH {table} ({}) AS ({text}) ", columns.join(", "));
+    let name = format!("column {} of {key}", column + 1);
+    Place { with, column: format!("{table}.c{column}"), table, name }
+}

@@ -1,0 +1,203 @@
+//! `portcullis bindings check --explain`: the SQL of each permission, the database's plan, and what is slow.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a test that cannot go on should stop where it is"
+)]
+
+use super::bindings_check::{check, postgresql, sqlite};
+use serde_json::Value as Json;
+use std::fmt::Write;
+use std::fs;
+use std::path::Path;
+
+const POLICY: &str = r#"
+actor User {}
+actor Robot {}
+resource Folder { roles = ["viewer"]; }
+resource Doc {
+  permissions = ["read", "share"];
+  relations = { folder: Folder, owner: User };
+  "read" if "viewer" on "folder";
+  "share" if "owner";
+}
+"#;
+
+const FACTS: &str = "facts:
+  has_relation(Doc:_, folder, Folder:_):
+    query: SELECT id, folder_id FROM docs
+  has_relation(Doc:_, owner, User:_):
+    query: SELECT id, owner_id FROM docs
+  has_role(User:_, String:_, Folder:_):
+    query: SELECT user_id, role, folder_id FROM folder_roles
+";
+
+const TYPES: &str = "sql_types: {User: integer, Doc: integer, Folder: integer}\n";
+const TABLES: &str = "tables: {Doc: docs.id}\n";
+
+const SCHEMA: &str = "
+    CREATE TABLE docs (id integer PRIMARY KEY, owner_id integer, folder_id integer NOT NULL);
+    INSERT INTO docs SELECT n + 6, n % 1000, n % 100 FROM generate_series(1, 20000) n;
+    CREATE INDEX ON docs (folder_id);
+    CREATE TABLE folder_roles (user_id integer NOT NULL, role text NOT NULL, folder_id integer NOT NULL,
+                               PRIMARY KEY (user_id, folder_id));
+    INSERT INTO folder_roles SELECT n % 500 + 3, 'viewer', n % 100 FROM generate_series(1, 1000) n
+      ON CONFLICT DO NOTHING;
+    CREATE INDEX ON folder_roles (folder_id);
+    ANALYZE;
+";
+
+/// The explanations as JSON.
+fn explained(folder: &Path, bindings: &str, database: &str, args: &[&str]) -> Json {
+    fs::write(folder.join("policy.polar"), POLICY).unwrap();
+    let args = [&["--policy", "policy.polar", "--explain", "--json"], args].concat();
+    let (_, out, err) = check(folder, bindings, database, &args);
+    assert_eq!(err, "");
+    serde_json::from_str::<Json>(&out).unwrap()["explain"].take()
+}
+
+/// One statement: by `check` or `list`, the actor's type, and the action.
+fn statement<'j>(explained: &'j Json, question: &str, actor: &str, action: &str) -> &'j Json {
+    let all = explained["statements"].as_array().unwrap();
+    let found = all.iter().find(|statement| {
+        statement["question"] == question && statement["actor_type"] == actor && statement["action"] == action
+    });
+    found.unwrap()
+}
+
+/// What is slow about a statement, with what would help.
+fn slow(statement: &Json) -> Vec<(String, String)> {
+    let steps = statement["plan"]["steps"].as_array().unwrap();
+    let of = |part: &Json| part["slow"].as_array().unwrap().clone();
+    let text = |value: &Json| value.as_str().unwrap_or("-").to_owned();
+    let parts = of(&statement["plan"]).into_iter().chain(steps.iter().flat_map(of));
+    parts.map(|slow| (text(&slow["what"]), text(&slow["help"]))).collect()
+}
+
+fn helps(explained: &Json) -> Vec<&str> {
+    explained["help"].as_array().unwrap().iter().map(|help| help["help"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn a_missing_index_is_named_where_it_is_missed() {
+    let folder = tempfile::tempdir().unwrap();
+    let database = postgresql("explained", SCHEMA);
+    let bindings = [FACTS, TYPES, TABLES].concat();
+    let all = explained(folder.path(), &bindings, &database, &[]);
+    let list = statement(&all, "list", "User", "share");
+    let [(what, help)] = slow(list).try_into().unwrap();
+    assert!(what.starts_with("reads all 20,000 rows of `docs`, of which "), "{what}");
+    assert_eq!(help, "CREATE INDEX ON docs (owner_id);");
+    assert!(
+        list["explained"].as_str().unwrap().starts_with("SELECT docs.id FROM docs WHERE (docs.id"),
+        "{list}"
+    );
+    // Each other one has the indexes that it needs.
+    for (question, action) in [("check", "share"), ("check", "read"), ("list", "read")] {
+        assert_eq!(slow(statement(&all, question, "User", action)), [], "{question} {action}");
+    }
+    assert_eq!(helps(&all), ["CREATE INDEX ON docs (owner_id);"]);
+    // The ids are those of the database, the smallest first.
+    let ids: Vec<String> =
+        all["ids"].as_array().unwrap().iter().map(|id| format!("{}:{}", id["type"], id["id"])).collect();
+    assert_eq!(ids, [r#""Doc":"7""#, r#""Robot":"1""#, r#""User":"0""#]);
+    assert_eq!(all["ids"][1]["read_from"], Json::Null, "no bound query has robots");
+    let robot = statement(&all, "check", "Robot", "read");
+    assert_eq!(robot["is_never_allowed"], true, "{robot}");
+}
+
+#[test]
+fn a_missing_type_and_a_missing_promise_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let database = postgresql("explained_without", SCHEMA);
+    let all = explained(folder.path(), FACTS, &database, &[]);
+    let found = slow(statement(&all, "list", "User", "read"));
+    let cast = "compares `docs.folder_id` through a cast to `text`, so its index is not used";
+    let expected = (cast.to_owned(), "sql_types: Folder: integer".to_owned());
+    assert!(found.contains(&expected), "{found:?}");
+    let promised = found.iter().any(|(_, help)| help == "tables: Doc: docs.id");
+    assert!(promised, "{found:?}");
+}
+
+#[test]
+fn the_text_marks_the_slow_step_and_counts_what_helps() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("policy.polar"), POLICY).unwrap();
+    let database = postgresql("explained_text", SCHEMA);
+    let bindings = [FACTS, TYPES, TABLES].concat();
+    let args = ["--policy", "policy.polar", "--explain"];
+    let (code, out, err) = check(folder.path(), &bindings, &database, &args);
+    assert_eq!((code, err.as_str()), (0, ""), "{out}");
+    let (_, list) = out.split_once("== list: User \"share\" Doc ==\n").unwrap();
+    let lines: Vec<&str> = list.lines().collect();
+    assert!(lines[0].starts_with("(docs.id IS NOT NULL AND "), "{list}");
+    let plan = lines.iter().position(|line| *line == "SELECT docs.id FROM docs WHERE …").unwrap();
+    assert_eq!(lines[plan + 1], "        rows          cost  step");
+    assert!(lines[plan + 2].ends_with("  Seq Scan on docs"), "{list}");
+    assert!(lines[plan + 4].trim_start().starts_with("! reads all 20,000 rows of `docs`"), "{list}");
+    assert_eq!(lines[plan + 5].trim_start(), "help: CREATE INDEX ON docs (owner_id);");
+    assert!(out.contains("\n  CREATE INDEX ON docs (owner_id);  (1 statement)\n"), "{out}");
+    assert!(out.contains("\n           -       never  list: Robot \"read\" Doc\n"), "{out}");
+    assert!(out.ends_with("\n8 statements: 1 with slow parts, 0 without a plan\n"), "{out}");
+}
+
+/// Nothing is run unless it is asked for, and what the database refuses does not stop the others.
+#[test]
+fn only_measuring_runs_a_statement() {
+    let folder = tempfile::tempdir().unwrap();
+    let fails = "CREATE FUNCTION fails(integer) RETURNS boolean LANGUAGE plpgsql STABLE
+                   AS $$ BEGIN RAISE EXCEPTION 'it was run'; END $$;";
+    let database = postgresql("explained_run", &[SCHEMA, fails].concat());
+    let facts =
+        FACTS.replace("SELECT id, owner_id FROM docs", "SELECT id, owner_id FROM docs WHERE fails(id)");
+    let bindings = [&facts, TYPES, TABLES].concat();
+    let all = explained(folder.path(), &bindings, &database, &[]);
+    assert!(statement(&all, "list", "User", "share")["error"].is_null(), "{all}");
+    let all = explained(folder.path(), &bindings, &database, &["--analyze"]);
+    let failed = statement(&all, "list", "User", "share");
+    assert_eq!((&failed["error"], &failed["plan"]), (&Json::from("it was run"), &Json::Null), "{failed}");
+    let read = statement(&all, "list", "User", "read");
+    assert!(read["plan"]["milliseconds"].as_f64().unwrap() > 0.0, "{read}");
+    assert!(read["plan"]["steps"][0]["measured"]["runs"].as_f64().unwrap() >= 1.0, "{read}");
+}
+
+#[test]
+fn a_refused_question_is_printed_as_its_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let database = postgresql("explained_refused", SCHEMA);
+    let (bindings, _) = FACTS.split_once("  has_role").unwrap();
+    let mut facts = String::new();
+    for number in 0..=10_000 {
+        writeln!(facts, "has_role(User:0, \"viewer\", Folder:{number})").unwrap();
+    }
+    fs::write(folder.path().join("facts.txt"), facts).unwrap();
+    let bindings = [bindings, TYPES, TABLES].concat();
+    let all = explained(folder.path(), &bindings, &database, &["--facts", "facts.txt"]);
+    let refused = statement(&all, "list", "User", "read");
+    assert!(refused["error"].as_str().unwrap().contains("10000"), "{refused}");
+    assert!(statement(&all, "list", "User", "share")["plan"].is_object(), "{all}");
+}
+
+#[test]
+fn sqlite_is_explained_too() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("policy.polar"), POLICY).unwrap();
+    let database = sqlite(
+        folder.path(),
+        "CREATE TABLE docs (id INTEGER PRIMARY KEY, owner_id INTEGER, folder_id INTEGER NOT NULL);
+         CREATE TABLE folder_roles (user_id INTEGER NOT NULL, role TEXT NOT NULL, folder_id INTEGER NOT NULL);
+         INSERT INTO docs VALUES (4, 2, 1);",
+    );
+    let bindings = format!("dialect: sqlite\n{FACTS}{TYPES}{TABLES}");
+    let all = explained(folder.path(), &bindings, &database, &[]);
+    let found = slow(statement(&all, "list", "User", "share"));
+    assert_eq!(found, [("reads all rows of `docs`".to_owned(), "-".to_owned())]);
+    let found = slow(statement(&all, "check", "User", "read"));
+    assert_eq!(found, [("reads all rows of `folder_roles`".to_owned(), "-".to_owned())]);
+    let args = ["--policy", "policy.polar", "--explain", "--analyze"];
+    let (code, _, err) = check(folder.path(), &bindings, &database, &args);
+    assert_eq!((code, err.contains("leave out --analyze")), (1, true), "{err}");
+    let (code, _, err) = check(folder.path(), &bindings, &database, &["--explain"]);
+    assert_eq!((code, err.contains("--policy")), (2, true), "{err}");
+}
