@@ -5,7 +5,7 @@
 //! the texts. New documents, and those too long to hash in place, are handled in turn, off the async workers.
 
 use crate::engine::{Engine, EngineError};
-use portcullis_compiler::bindings::{self, BindingArg, Bindings};
+use portcullis_compiler::bindings::{self, BindingArg, Bindings, ColumnExpr};
 use portcullis_compiler::catalog::{Relation, RelationArg, RelationSource};
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
@@ -15,6 +15,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// The longest document that is hashed in place, in bytes.
 const BRIEF: usize = 64 * 1024;
 
+/// How many bytes the columns take that are kept with a document.
+const COLUMNS: u64 = 16 * 1024;
+
 /// A parsed document.
 #[derive(Debug)]
 pub(in crate::engine) struct Document {
@@ -22,9 +25,26 @@ pub(in crate::engine) struct Document {
     pub(in crate::engine) number: u64,
     /// Its content.
     pub(in crate::engine) bindings: Bindings,
+    /// The columns of filters that were read last: an application asks for the same few each time.
+    columns: Cache<String, ColumnExpr, ColumnBytes>,
 }
 
 impl Document {
+    /// A document with a number of its own.
+    fn new(number: u64, bindings: Bindings) -> Self {
+        Self { number, bindings, columns: Cache::with_weighter(16, COLUMNS, ColumnBytes) }
+    }
+
+    /// The column of a filter, read or from the cache.
+    pub(super) fn column(&self, text: &str) -> Result<ColumnExpr, String> {
+        if let Some(known) = self.columns.get(text) {
+            return Ok(known);
+        }
+        let column = bindings::column(text, self.bindings.dialect)?;
+        self.columns.insert(text.to_owned(), column.clone());
+        Ok(column)
+    }
+
     /// The relations that it binds.
     pub(in crate::engine) fn relations(&self) -> impl Iterator<Item = Relation> + '_ {
         self.bindings.facts.iter().enumerate().map(|(binding, bound)| {
@@ -68,7 +88,7 @@ impl Documents {
             EngineError::Bindings(errors.join("\n"))
         })?;
         let number = self.next.fetch_add(1, Ordering::Relaxed);
-        let document = Arc::new(Document { number, bindings });
+        let document = Arc::new(Document::new(number, bindings));
         self.cache.insert(text.to_owned(), Arc::clone(&document));
         Ok(document)
     }
@@ -94,5 +114,15 @@ struct TextBytes;
 impl Weighter<String, Arc<Document>> for TextBytes {
     fn weight(&self, text: &String, _: &Arc<Document>) -> u64 {
         u64::try_from(text.len() * 4 + 256).unwrap_or(u64::MAX)
+    }
+}
+
+/// Weighs a column by its texts.
+#[derive(Clone, Copy, Debug)]
+struct ColumnBytes;
+
+impl Weighter<String, ColumnExpr> for ColumnBytes {
+    fn weight(&self, text: &String, column: &ColumnExpr) -> u64 {
+        u64::try_from(2 * text.len() + column.text.len() + 64 * column.words.len() + 256).unwrap_or(u64::MAX)
     }
 }

@@ -4,12 +4,11 @@
 //! including given ones: their values are columns like any other. A question that cannot have an answer
 //! becomes one without an answer, so that the caller gets SQL that says so.
 
-use super::{LocalMode, LocalQuestion};
+use super::{Document, LocalMode, LocalQuestion};
 use crate::engine::evaluate::EvaluateQuery;
 use crate::engine::{EngineError, facts, questions};
 use crate::store::Value;
-use portcullis_compiler::Dialect;
-use portcullis_compiler::bindings::{column, output_name};
+use portcullis_compiler::bindings::{ColumnExpr, output_name};
 use portcullis_compiler::local::Form;
 use portcullis_compiler::primitive::STRING;
 use portcullis_compiler::question::{Domain, Question, QuestionVar};
@@ -39,8 +38,8 @@ fn unanswerable(vars: Vec<QuestionVar>) -> Question {
 }
 
 impl LocalQuestion {
-    /// The compiler's question; `dialect` is the caller's database.
-    pub(super) fn wanted(&self, dialect: Dialect, max_atoms: usize) -> Result<Wanted, EngineError> {
+    /// The compiler's question, over the caller's database that the document is about.
+    pub(super) fn wanted(&self, document: &Document, max_atoms: usize) -> Result<Wanted, EngineError> {
         match self {
             Self::Authorize { actor, action, resource } => {
                 check(actor, resource)?;
@@ -55,7 +54,7 @@ impl LocalQuestion {
                 let question = questions::list(actor, action, resource_type, false);
                 let is_wanted = |var: &QuestionVar| var.domain == Domain::Wanted;
                 let var = question.iter().find_map(|question| question.vars.iter().position(is_wanted));
-                let form = Form::Filter { var: var.unwrap_or(0), column: checked(column, dialect)? };
+                let form = Form::Filter { var: var.unwrap_or(0), column: checked(column, document)? };
                 let vars = || vec![QuestionVar::wanted("resource", Some(resource_type))];
                 Ok(Wanted::of(question, vars, form))
             }
@@ -65,7 +64,7 @@ impl LocalQuestion {
                 let form = Form::List { name: "actions".into() };
                 Ok(Wanted::of(questions::actions(actor, resource), vars, form))
             }
-            Self::Evaluate { query, mode } => evaluate(query, mode, dialect, max_atoms),
+            Self::Evaluate { query, mode } => evaluate(query, mode, document, max_atoms),
         }
     }
 }
@@ -75,14 +74,14 @@ fn check(actor: &Value, resource: &Value) -> Result<(), EngineError> {
     facts::check_entity("resource", resource)
 }
 
-fn checked(text: &str, dialect: Dialect) -> Result<portcullis_compiler::bindings::ColumnExpr, EngineError> {
-    column(text, dialect).map_err(|message| EngineError::BadRequest(format!("column: {message}")))
+fn checked(text: &str, document: &Document) -> Result<ColumnExpr, EngineError> {
+    document.column(text).map_err(|message| EngineError::BadRequest(format!("column: {message}")))
 }
 
 fn evaluate(
     query: &EvaluateQuery,
     mode: &LocalMode,
-    dialect: Dialect,
+    document: &Document,
     max_atoms: usize,
 ) -> Result<Wanted, EngineError> {
     query.check(max_atoms)?;
@@ -106,7 +105,7 @@ fn evaluate(
             let mut places = Vec::new();
             for (var, name) in columns {
                 let place = place(var, &mut question)?;
-                output_name(name, dialect).map_err(|message| {
+                output_name(name, document.bindings.dialect).map_err(|message| {
                     EngineError::BadRequest(format!("output column {name:?}: {message}"))
                 })?;
                 if places.iter().any(|(_, known)| known == name) {
@@ -122,7 +121,7 @@ fn evaluate(
         LocalMode::Filter { var, column } => {
             let var = place(var, &mut question)?;
             shown.push(var);
-            Form::Filter { var, column: checked(column, dialect)? }
+            Form::Filter { var, column: checked(column, document)? }
         }
     };
     let is_empty = query.vars.values().any(|var| var.ids.as_ref().is_some_and(Vec::is_empty));

@@ -66,7 +66,7 @@ impl Engine {
         request: &LocalRequest,
     ) -> Result<Planned, EngineError> {
         let document = self.document(&request.bindings).await?;
-        let wanted = request.question.wanted(document.bindings.dialect, self.settings().question_atoms)?;
+        let wanted = request.question.wanted(&document, self.settings().question_atoms)?;
         let view = match self.view(attempt, &request.context)? {
             Some(view) => {
                 if matches!(request.question, LocalQuestion::Evaluate { .. }) && wanted.is_answerable {
