@@ -6,7 +6,9 @@ use super::error::CliError;
 use super::local::LocalArgs;
 use super::policy_file::PolicyFile;
 use super::{Verdict, compile, output, serve, tables};
-use crate::engine::{self, EngineError, LocalEmbedded, LocalExplanation, LocalRule};
+use crate::engine::{
+    self, EngineError, LocalEmbedded, LocalExplanation, LocalProbe, LocalRule, LocalSet, LocalSlow,
+};
 use portcullis_compiler::{Dialect, Explanation, explain};
 use std::path::PathBuf;
 
@@ -54,7 +56,24 @@ fn text(explanation: &Explanation) -> String {
 }
 
 fn local_text(explanation: &LocalExplanation) -> String {
-    let LocalExplanation { sql, dialect, split, plan, rules, bindings, embedded, notes } = explanation;
+    let LocalExplanation {
+        sql,
+        dialect,
+        split,
+        plan,
+        rules,
+        bindings,
+        embedded,
+        // One of the notes says it.
+        stored_facts: _,
+        sets,
+        probes,
+        slow,
+        notes,
+    } = explanation;
+    let sets: Vec<String> = sets.iter().map(set).collect();
+    let probes: Vec<String> = probes.iter().map(probe).collect();
+    let slow: Vec<String> = slow.iter().map(slow_part).collect();
     let rules: Vec<String> =
         rules.iter().map(|LocalRule { line, text }| format!("line {line}: {text}")).collect();
     let embedded: Vec<String> = embedded
@@ -67,10 +86,29 @@ fn local_text(explanation: &LocalExplanation) -> String {
         ("the rows of stored facts in the SQL", &embedded.join("\n")),
         ("what the store is asked, and what is left", split),
         ("the plan with values and stored rows", plan),
+        ("the sets that the SQL makes", &sets.join("\n")),
+        ("what it looks up for each row", &probes.join("\n")),
+        ("what is slow on a large database", &slow.join("\n")),
         ("notes", &notes.join("\n")),
         (&format!("the SQL for {dialect}"), sql),
     ];
     sections(sections_of.map(|(title, text)| (title, text.as_str())))
+}
+
+fn set(LocalSet { name, holds, kind, why, reads }: &LocalSet) -> String {
+    let name = name.as_ref().map(|name| format!(" {name}")).unwrap_or_default();
+    let holds = holds.as_ref().map(|holds| format!(" ({holds})")).unwrap_or_default();
+    format!("{kind}{name}{holds}\n    reads {}\n    {why}", reads.join(", "))
+}
+
+fn probe(LocalProbe { reads, by }: &LocalProbe) -> String {
+    let by = if by.is_empty() { String::new() } else { format!("\n    by {}", by.join(", ")) };
+    format!("{}{by}", reads.join(", "))
+}
+
+fn slow_part(LocalSlow { what, help }: &LocalSlow) -> String {
+    let help = help.as_ref().map(|help| format!("\n    help: {help}")).unwrap_or_default();
+    format!("{what}{help}")
 }
 
 /// Texts with titles; empty ones say so.

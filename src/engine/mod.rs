@@ -47,7 +47,10 @@ pub use environments::{check_name as check_environment_name, environment_names, 
 pub use error::{EngineError, PolicyRefusal};
 pub use evaluate::{AnsweredFact, Assignment, EvaluateQuery, EvaluateVar};
 pub use facts::check_fact;
-pub use local::{LocalEmbedded, LocalExplanation, LocalMode, LocalQuestion, LocalRequest, LocalRule};
+pub use local::{
+    LocalEmbedded, LocalEnd, LocalExplanation, LocalMode, LocalProbe, LocalQuestion, LocalRequest, LocalRule,
+    LocalSet, LocalSlow,
+};
 pub use pages::{ListPage, Page};
 pub use policies::{PolicyChange, PolicyOptions, PolicyOutcome};
 pub use portcullis_compiler::builtin;

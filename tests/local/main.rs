@@ -6,7 +6,8 @@
 //! send, `templates` which questions share a printed text, `columns` what the caller's columns may hold,
 //! `declared` that no declared type changes an answer, `constants` what the keys of the bindings name,
 //! `limits` how long a text may get, `starting_end` from where stored facts are read, `patterns` what each kind of
-//! rule becomes in a filter. The shape of the most usual
+//! rule becomes in a filter, `embeddings` the same in every statement that may hold one, `explained` what
+//! `/explain_query` says of a text. The shape of the most usual
 //! texts is kept under `snapshots/local`.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on should stop where it is")]
@@ -15,6 +16,8 @@
 mod columns;
 mod constants;
 mod declared;
+mod embeddings;
+mod explained;
 mod filters;
 mod forms;
 mod ids;

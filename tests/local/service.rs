@@ -146,7 +146,12 @@ impl Service {
 
     /// The SQL for PostgreSQL and how it came about.
     pub(crate) fn explain(&self, question: &str, way: Way) -> LocalExplanation {
-        let asked = ways::local(&notation::question(question).unwrap(), way, "");
+        self.explain_over(question, way, "")
+    }
+
+    /// The same for a filter over a column.
+    pub(crate) fn explain_over(&self, question: &str, way: Way, column: &str) -> LocalExplanation {
+        let asked = ways::local(&notation::question(question).unwrap(), way, column);
         self.hosted.explain_local(&format!("dialect: postgresql\n{}", self.document), asked).unwrap()
     }
 

@@ -135,12 +135,14 @@ fn the_smaller_end_is_taken() {
     let told = |question: &str, way: Way| {
         let explained = service.explain(question, way);
         let note = explained.notes.into_iter().find(|note| note.starts_with("stored facts are followed"));
-        (rows(&caller(), &explained.sql).len(), note.unwrap())
+        (rows(&caller(), &explained.sql).len(), note.unwrap(), explained.stored_facts.unwrap())
     };
     // Each of 30 readers with each folder below, or the parents of all folders.
-    let (n_rows, note) = told("allow(User:?, \"read\", Doc:2)", Way::Select);
+    let (n_rows, note, end) = told("allow(User:?, \"read\", Doc:2)", Way::Select);
     assert_eq!(n_rows, 31);
     assert!(note.starts_with("stored facts are followed from the rows of your tables"), "{note}");
-    let (_, note) = told("allow(User:u11, \"read\", Doc:2)", Way::Authorize);
+    assert!(!end.is_forwards && end.n_values_otherwise.is_none_or(|other| other > end.n_values), "{end:?}");
+    let (_, note, end) = told("allow(User:u11, \"read\", Doc:2)", Way::Authorize);
     assert!(note.starts_with("stored facts are followed from the question's own values"), "{note}");
+    assert!(end.is_forwards, "{end:?}");
 }

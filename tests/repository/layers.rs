@@ -40,8 +40,18 @@ const COMPILER: &[(&str, &[&str])] = &[
     (
         "sql",
         &[
-            "limits", "catalog", "compact", "ir", "refusal", "question", "datalog", "algebra", "plan",
-            "dialect", "bindings",
+            "limits",
+            "catalog",
+            "primitive",
+            "compact",
+            "ir",
+            "refusal",
+            "question",
+            "datalog",
+            "algebra",
+            "plan",
+            "dialect",
+            "bindings",
         ],
     ),
     (

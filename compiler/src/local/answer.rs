@@ -16,6 +16,7 @@ use crate::question::{AnswerColumn, CompileError, Statement};
 use crate::refusal::Refusal;
 use crate::sql::caller::free_prefix;
 use crate::sql::forms::LocalStatement;
+use crate::sql::outline::Outline;
 use indexmap::IndexSet;
 
 impl LocalPlan {
@@ -127,15 +128,16 @@ fn text(taken: Taken<'_>, asked: &Asked<'_>) -> Result<LocalSql, CompileError> {
         places: &places,
         prefix: &prefix,
     };
-    let template = match asked.form {
-        Form::Decision { name } => statement.decision(&plan, name)?,
+    let outline = || if asked.explains { statement.outline(&plan) } else { Outline::default() };
+    let (template, outline) = match asked.form {
+        Form::Decision { name } => (statement.decision(&plan, name)?, outline()),
         Form::List { name } => {
             let columns = [(0, name.clone())];
-            statement.rows(&plan, 1, &columns, true)?
+            (statement.rows(&plan, 1, &columns, true)?, outline())
         }
         Form::Rows { columns } => {
             let names = output_columns(&plan, columns)?;
-            statement.rows(&plan, plan.answer.n_columns(), &names, false)?
+            (statement.rows(&plan, plan.answer.n_columns(), &names, false)?, outline())
         }
         Form::Filter { var, column } => {
             filter::print(statement, &plan, &setting, variant.column, *var, column, asked)?
@@ -146,6 +148,7 @@ fn text(taken: Taken<'_>, asked: &Asked<'_>) -> Result<LocalSql, CompileError> {
         template,
         split: explained.0,
         plan: explained.1,
+        outline,
         rules: variant.rules.iter().copied().collect(),
         bindings,
         end,

@@ -21,6 +21,7 @@ use crate::optimise::key::is_key;
 use crate::optimise::{Row, Setting, sets, take_common as take_common_guards};
 use crate::question::CompileError;
 use crate::sql::forms::{Filter, LocalStatement, LookedUp, column_text};
+use crate::sql::outline::{FilterColumn, Outline, SlowPart};
 use crate::sql::template::Template;
 
 /// The row that a filter tests, if the bindings promise a table with a unique column for the type of its
@@ -78,12 +79,13 @@ pub(super) fn print(
     var: usize,
     column: &ColumnExpr,
     asked: &Asked<'_>,
-) -> Result<Template, CompileError> {
+) -> Result<(Template, Outline), CompileError> {
     let ty = asked.question.vars.get(var).and_then(|var| var.ty.as_deref()).unwrap_or_default();
     let text = column_text(column);
     let representation = statement.represent_column(column, ty);
     if given.is_some() {
-        return statement.row_test(plan, &text, var, representation);
+        let outline = Outline { slow: vec![SlowPart::RowTest], ..Outline::default() };
+        return Ok((statement.row_test(plan, &text, var, representation)?, outline));
     }
     let mut filter = match (&plan.answer, setting.row) {
         (PlanAnswer::Decision(selects), Some(row)) if row.is_looked_up => {
@@ -101,7 +103,12 @@ pub(super) fn print(
         let (_, qualifier) = column.name.as_ref()?.split_last()?;
         Some((Name::path(qualifier), row.promised.column.clone()))
     });
-    statement.filter(plan, &filter, var, &text, &representation)
+    let outline = if asked.explains {
+        statement.filter_outline(plan, &filter, &FilterColumn { var, column, ty })
+    } else {
+        Outline::default()
+    };
+    Ok((statement.filter(plan, &filter, var, &text, &representation)?, outline))
 }
 
 /// Sorts conditions on the row of which the caller's column has the key: those that need a row of the table are

@@ -28,6 +28,9 @@ mod variant;
 mod ways;
 mod weight;
 
+pub use crate::sql::outline::{
+    BoundColumn, CastReason, Outline, Probe, Reads, SetKind, SetMade, SlowPart, Start,
+};
 pub use crate::sql::template::Template;
 pub use fold::Fetched;
 pub use likeness::Likeness;
@@ -94,6 +97,8 @@ pub struct LocalSql {
     pub split: String,
     /// What was left once values and rows were known; empty unless [`Asked::explains`].
     pub plan: String,
+    /// What the text is made of; empty unless [`Asked::explains`].
+    pub outline: Outline,
     /// The rules that took part.
     pub rules: Vec<RuleId>,
     /// The bindings that it reads, by index.

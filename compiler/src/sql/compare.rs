@@ -174,7 +174,11 @@ impl Lowering<'_, Local<'_>> {
     /// as text, since the database would refuse it. Only a text column holds both numbers and UUIDs, and a
     /// String or Boolean may be an enumeration. A value of another type may equal the literal without being
     /// the same id, as a date does `20240101`, so the text is compared as well.
-    fn suffice_untyped(&self, ty: Option<TypeId>, literals: &[ConstId]) -> Result<bool, CompileError> {
+    pub(super) fn suffice_untyped(
+        &self,
+        ty: Option<TypeId>,
+        literals: &[ConstId],
+    ) -> Result<bool, CompileError> {
         let (mut numbers, mut uuids) = (true, true);
         for literal in literals {
             let text = self.inputs.literal_text(*literal)?;

@@ -277,7 +277,7 @@ impl LocalStatement<'_> {
 }
 
 impl<'l> LocalStatement<'l> {
-    fn lowering(
+    pub(super) fn lowering(
         self,
         plan: &Plan,
         column: Option<GivenColumn>,

@@ -21,6 +21,7 @@ pub(crate) mod hosted;
 mod integer;
 mod local;
 mod lower;
+pub(crate) mod outline;
 mod representation;
 mod sets;
 mod target;

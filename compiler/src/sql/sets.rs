@@ -205,7 +205,7 @@ impl Lowering<'_, Local<'_>> {
 }
 
 /// The tables that selects read, directly or through others.
-fn needed(tables: &[Table], selects: &[Select]) -> IndexSet<usize> {
+pub(super) fn needed(tables: &[Table], selects: &[Select]) -> IndexSet<usize> {
     fn collect(select: &Select, found: &mut IndexSet<usize>) {
         for from in &select.from {
             if let FromKind::Table(TableRef::Table(table)) = from.kind {

@@ -1,9 +1,11 @@
 //! Explains the SQL of a local check.
 
+use super::outline::Words;
 use super::run::Planned;
-use super::{LocalEmbedded, LocalExplanation, LocalRule, notes};
+use super::{LocalEmbedded, LocalEnd, LocalExplanation, LocalRule, notes};
 use crate::engine::{Engine, EngineError};
 use crate::store::ConsistentRead;
+use portcullis_compiler::local::End;
 use std::sync::Arc;
 
 impl Engine {
@@ -31,6 +33,12 @@ impl Engine {
         rules.dedup();
         let bound = sql.bindings.iter().filter_map(|index| document.bindings.facts.get(*index));
         let bound: Vec<_> = bound.collect();
+        let words = Words { bindings: &document.bindings };
+        let end = |end: &End| LocalEnd {
+            is_forwards: end.is_own,
+            n_values: end.n_values,
+            n_values_otherwise: end.n_other,
+        };
         let embedded = sql.embedded.into_iter();
         let mut notes = notes::notes(&document.bindings, &bound);
         notes.extend(sql.end.as_ref().map(notes::end));
@@ -42,6 +50,10 @@ impl Engine {
             notes,
             bindings: bound.iter().map(|binding| binding.key.clone()).collect(),
             embedded: embedded.map(|(predicates, n_rows)| LocalEmbedded { predicates, n_rows }).collect(),
+            stored_facts: sql.end.as_ref().map(end),
+            sets: words.sets(&sql.outline),
+            probes: words.probes(&sql.outline),
+            slow: words.slow(&sql.outline),
             sql: text,
         })
     }

@@ -12,6 +12,7 @@
 mod documents;
 mod explain;
 mod notes;
+mod outline;
 mod question;
 mod run;
 
@@ -103,6 +104,14 @@ pub struct LocalExplanation {
     pub bindings: Vec<String>,
     /// The facts of the store and the request that are embedded in the text.
     pub embedded: Vec<LocalEmbedded>,
+    /// From which end stored facts were followed, where there are two.
+    pub stored_facts: Option<LocalEnd>,
+    /// The sets that the text makes.
+    pub sets: Vec<LocalSet>,
+    /// What a filter asks for each row.
+    pub probes: Vec<LocalProbe>,
+    /// Which parts are slow on a large database.
+    pub slow: Vec<LocalSlow>,
     /// Which parts of the bindings were ignored, what would make the SQL faster, and from which end stored
     /// facts were read.
     pub notes: Vec<String>,
@@ -124,6 +133,51 @@ pub struct LocalEmbedded {
     pub predicates: Vec<String>,
     /// How many rows there are.
     pub n_rows: usize,
+}
+
+/// From which end stored facts were followed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LocalEnd {
+    /// Forwards, from the question's own values, such as the actor; otherwise backwards, from the rows of the
+    /// caller's tables.
+    pub is_forwards: bool,
+    /// How many values the text embeds.
+    pub n_values: usize,
+    /// How many it would embed from the other end; `None` if they were not counted, or are more than allowed.
+    pub n_values_otherwise: Option<usize>,
+}
+
+/// A set that a text makes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LocalSet {
+    /// Its name in the text; `None` if it stands where it is used.
+    pub name: Option<String>,
+    /// What it holds, if it has a name.
+    pub holds: Option<String>,
+    /// `recursion`, `table`, `array` or `subquery`.
+    pub kind: &'static str,
+    /// Why the text makes it, and what bounds it.
+    pub why: String,
+    /// The keys of the bindings and the names of the text's own tables that it reads.
+    pub reads: Vec<String>,
+}
+
+/// A look-up for each row that the caller's query looks at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LocalProbe {
+    /// What it reads, as in [`LocalSet::reads`].
+    pub reads: Vec<String>,
+    /// The columns that lead to it: an index has to start with one of them.
+    pub by: Vec<String>,
+}
+
+/// A part that is slow on a large database.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LocalSlow {
+    /// What is slow, and why.
+    pub what: String,
+    /// What would help.
+    pub help: Option<String>,
 }
 
 impl Engine {

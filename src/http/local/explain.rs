@@ -5,7 +5,9 @@
 //! missing, another one decides, so that the message names the missing field.
 
 use super::{ActionsLocal, AuthorizeLocal, EvaluateLocal, ListLocal};
-use crate::engine::{LocalEmbedded, LocalExplanation, LocalRequest, LocalRule};
+use crate::engine::{
+    LocalEmbedded, LocalEnd, LocalExplanation, LocalProbe, LocalRequest, LocalRule, LocalSet, LocalSlow,
+};
 use crate::http::auth::ReadAccess;
 use crate::http::error::ApiError;
 use crate::http::json::{Json, Object, decode_fields};
@@ -25,6 +27,70 @@ pub(super) struct Explained {
     bindings: Vec<String>,
     embedded: Vec<Embedded>,
     notes: Vec<String>,
+    /// From which end stored facts were followed; null if there is only one.
+    stored_facts: Option<StoredFacts>,
+    /// The sets that the SQL makes.
+    sets: Vec<Set>,
+    /// What a condition asks for each row that the query around it looks at.
+    probes: Vec<Probe>,
+    /// The parts that are slow on a large database.
+    slow: Vec<Slow>,
+}
+
+/// From which end stored facts were followed.
+#[derive(Debug, Serialize, ToSchema)]
+struct StoredFacts {
+    from: Origin,
+    /// How many values the SQL embeds.
+    n_values: usize,
+    /// How many it would embed from the other end; null if they were not counted, or are more than allowed.
+    n_values_otherwise: Option<usize>,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = StoredFactsFrom)]
+#[serde(rename_all = "lowercase")]
+enum Origin {
+    /// Forwards, from the question's own values, such as the actor.
+    Question,
+    /// Backwards, from the rows of the caller's tables.
+    Rows,
+}
+
+/// A set that the SQL makes.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = SetMade)]
+struct Set {
+    /// Its name in the SQL; null if it stands where it is used.
+    name: Option<String>,
+    /// What it holds, if it has a name.
+    holds: Option<String>,
+    /// `recursion`, `table`, `array` or `subquery`.
+    kind: &'static str,
+    /// Why the SQL makes it, and what bounds it.
+    why: String,
+    /// The keys of the bindings and the names of other sets that it reads.
+    reads: Vec<String>,
+}
+
+/// A look-up for each row.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = RowProbe)]
+struct Probe {
+    /// The keys of the bindings and the names of sets that it reads.
+    reads: Vec<String>,
+    /// The columns that lead to it: an index has to start with one of them.
+    by: Vec<String>,
+}
+
+/// A part that is slow on a large database.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = SlowPart)]
+struct Slow {
+    /// What is slow, and why.
+    what: String,
+    /// What would help.
+    help: Option<String>,
 }
 
 /// A rule that took part.
@@ -44,9 +110,29 @@ struct Embedded {
 
 impl From<LocalExplanation> for Explained {
     fn from(explanation: LocalExplanation) -> Self {
-        let LocalExplanation { sql, dialect, split: _, plan, rules, bindings, embedded, notes } = explanation;
+        let LocalExplanation {
+            sql,
+            dialect,
+            split: _,
+            plan,
+            rules,
+            bindings,
+            embedded,
+            stored_facts,
+            sets,
+            probes,
+            slow,
+            notes,
+        } = explanation;
         let rule = |LocalRule { line, text }: LocalRule| Rule { line, text };
         let facts = |LocalEmbedded { predicates, n_rows }: LocalEmbedded| Embedded { predicates, n_rows };
+        let end = |end: LocalEnd| StoredFacts {
+            from: if end.is_forwards { Origin::Question } else { Origin::Rows },
+            n_values: end.n_values,
+            n_values_otherwise: end.n_values_otherwise,
+        };
+        let set =
+            |LocalSet { name, holds, kind, why, reads }: LocalSet| Set { name, holds, kind, why, reads };
         Self {
             sql,
             dialect,
@@ -55,6 +141,10 @@ impl From<LocalExplanation> for Explained {
             bindings,
             embedded: embedded.into_iter().map(facts).collect(),
             notes,
+            stored_facts: stored_facts.map(end),
+            sets: sets.into_iter().map(set).collect(),
+            probes: probes.into_iter().map(|LocalProbe { reads, by }| Probe { reads, by }).collect(),
+            slow: slow.into_iter().map(|LocalSlow { what, help }| Slow { what, help }).collect(),
         }
     }
 }

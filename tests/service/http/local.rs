@@ -284,7 +284,20 @@ fn an_explanation_says_how_the_sql_came_about() {
     let explained = answer.json();
     let mut fields: Vec<&str> = explained.as_object().unwrap().keys().map(String::as_str).collect();
     fields.sort_unstable();
-    assert_eq!(fields, ["bindings", "dialect", "embedded", "notes", "plan", "rules", "sql"]);
+    let expected = [
+        "bindings",
+        "dialect",
+        "embedded",
+        "notes",
+        "plan",
+        "probes",
+        "rules",
+        "sets",
+        "slow",
+        "sql",
+        "stored_facts",
+    ];
+    assert_eq!(fields, expected);
     assert_eq!(explained["sql"], sql(&server.post("/api/list_query", &body)));
     assert_eq!(explained["dialect"], "sqlite");
     assert!(explained["plan"].as_str().is_some_and(|plan| !plan.is_empty()));
@@ -296,4 +309,12 @@ fn an_explanation_says_how_the_sql_came_about() {
         "{explained}"
     );
     assert!(explained["embedded"].is_array() && explained["notes"].is_array(), "{explained}");
+    let sets = explained["sets"].as_array().unwrap();
+    assert!(
+        sets.iter().any(|set| set["reads"] == json!(["has_role(User:_, String:_, Repo:_)"])),
+        "{explained}"
+    );
+    assert_eq!(explained["stored_facts"], Json::Null);
+    let slow = explained["slow"].as_array().unwrap();
+    assert!(slow.iter().any(|slow| slow["help"].as_str().unwrap().contains("under `tables`")), "{explained}");
 }

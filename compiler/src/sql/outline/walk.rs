@@ -1,0 +1,287 @@
+//! Walks a plan for its sets, its look-ups for each row, and its comparisons.
+
+use super::{BoundColumn, FilterColumn, Outline, Probe, Reads, SetKind, SetMade, SlowPart, Start};
+use crate::algebra::aliases::free_aliases;
+use crate::algebra::anchor::Anchors;
+use crate::algebra::{Condition, Expr, FromKind, Plan, Select, TableBody, TableRef};
+use crate::bindings::Family;
+use crate::catalog::RelationSource;
+use crate::ir::CompareOp;
+use crate::sql::at::At;
+use crate::sql::forms::Filter;
+use crate::sql::local::Local;
+use crate::sql::lower::Lowering;
+use crate::sql::representation::Representation;
+use crate::sql::sets::needed;
+
+/// A walk through one plan.
+pub(super) struct Walk<'w, 'l> {
+    pub(super) lowering: &'w Lowering<'l, Local<'l>>,
+    plan: &'w Plan,
+    anchors: Anchors<'w>,
+    /// Whether the sets of a filter are hashed.
+    hashes: bool,
+    /// The filter's column.
+    pub(super) column: Option<&'w FilterColumn<'w>>,
+    pub(super) outline: Outline,
+}
+
+impl<'w, 'l> Walk<'w, 'l> {
+    pub(super) fn new(
+        lowering: &'w Lowering<'l, Local<'l>>,
+        plan: &'w Plan,
+        hashes: bool,
+        column: Option<&'w FilterColumn<'w>>,
+    ) -> Self {
+        let anchors = Anchors { catalog: lowering.inputs.catalog, tables: &plan.tables };
+        Self { lowering, plan, anchors, hashes, column, outline: Outline::default() }
+    }
+
+    /// The plan's tables; for a filter, those that its sets bring.
+    pub(super) fn tables(&mut self, read: &[Select]) {
+        let top = At::top(&self.plan.tables);
+        let needed = needed(&self.plan.tables, read);
+        for (index, table) in self.plan.tables.iter().enumerate() {
+            if self.column.is_some() && !needed.contains(&index) {
+                continue;
+            }
+            let (kind, starts): (SetKind, &[Select]) = match &table.body {
+                TableBody::Union(selects) => {
+                    (SetKind::Table { n_readings: self.n_readings(index, read) }, selects)
+                }
+                TableBody::Recursive { base, .. } => (SetKind::Recursion, base),
+                TableBody::WholeState { base, .. } => (SetKind::WholeState, base),
+            };
+            if kind == SetKind::WholeState {
+                self.slow(SlowPart::WholeState { table: table.name.clone() });
+            }
+            let name = Some((table.name.clone(), table.comment.clone()));
+            let all: Vec<&Select> = table.body.selects().collect();
+            let reads = self.reads(&all);
+            let start = self.start(starts, false);
+            self.made(SetMade { name, kind, start, reads });
+            for select in table.body.selects() {
+                self.conditions(top.in_table(index).inside(select), select, false, false);
+            }
+        }
+    }
+
+    /// A select of a check or of rows.
+    pub(super) fn select(&mut self, select: &Select) {
+        self.conditions(At::top(&self.plan.tables).inside(select), select, false, false);
+    }
+
+    /// The alternatives of a filter.
+    pub(super) fn filter(&mut self, filter: &Filter) {
+        let top = At::top(&self.plan.tables);
+        for row in &filter.rows {
+            self.branch(top, row, true, self.hashes);
+        }
+        for select in filter.conditioned.iter().map(|(_, select)| select).chain(&filter.guards) {
+            self.branch(top, select, false, self.hashes);
+        }
+        for condition in &filter.common {
+            self.condition(top, condition, false, self.hashes);
+        }
+        if let Some(column) = self.column.filter(|_| !filter.set.is_empty()) {
+            let set = Condition::In { expr: Expr::Given(column.var), selects: filter.set.clone() };
+            self.condition(top, &set, false, self.hashes);
+        }
+    }
+
+    /// A test of whether a select has a row; `is_per_row` if it is made for each row of the caller's.
+    fn branch(&mut self, at: At<'_>, select: &Select, is_per_row: bool, hashes: bool) {
+        let inside = at.inside(select);
+        let is_probe = is_per_row && !select.reads_nothing() && mentions_outside(select);
+        if is_probe && self.bounds(inside, select) {
+            let reads = self.reads(&[select]);
+            self.made(SetMade { name: None, kind: SetKind::Array, start: Start::Values, reads });
+        } else if is_probe {
+            let (reads, by) = (self.reads(&[select]), self.led_by(select));
+            if by.is_empty() && !self.is_led_by_table(select) {
+                self.slow(SlowPart::Unled(reads.clone()));
+            }
+            let probe = Probe { reads, by };
+            if !self.outline.probes.contains(&probe) {
+                self.outline.probes.push(probe);
+            }
+        }
+        let is_per_row = is_per_row && select.reads_nothing();
+        self.conditions(inside, select, is_per_row, hashes && select.reads_nothing());
+    }
+
+    /// The conditions of a select; `at` is inside it.
+    fn conditions(&mut self, at: At<'_>, select: &Select, is_per_row: bool, hashes: bool) {
+        for condition in &select.filter {
+            self.condition(at, condition, is_per_row, hashes);
+        }
+    }
+
+    fn condition(&mut self, at: At<'_>, condition: &Condition, is_per_row: bool, hashes: bool) {
+        match condition {
+            Condition::Compare { op, left, right } => self.compared(at, *op, *left, *right),
+            Condition::OneOf { expr, literals } => self.one_of(at, *expr, literals),
+            Condition::In { expr, selects } => {
+                self.in_set(at, *expr, selects);
+                let is_array = self.lowering.inputs.features.arrays_are_looked_up && !hashes;
+                let kind = if is_array { SetKind::Array } else { SetKind::Subquery };
+                let start = self.start(selects, mentions_around(condition));
+                let reads = self.reads(&selects.iter().collect::<Vec<_>>());
+                // A set that only shows a table is that table.
+                let is_table = reads.bindings.is_empty() && !reads.has_values && reads.tables.len() == 1;
+                if !is_table {
+                    self.made(SetMade { name: None, kind, start, reads });
+                }
+                for select in selects {
+                    self.conditions(at.inside(select), select, false, false);
+                }
+            }
+            Condition::Any(branches) | Condition::None(branches) => {
+                for branch in branches {
+                    self.branch(at, branch, is_per_row, hashes);
+                }
+            }
+        }
+    }
+
+    /// In how many places a table is read.
+    fn n_readings(&self, table: usize, read: &[Select]) -> usize {
+        let mut n_readings = 0;
+        let tables = self.plan.tables.iter().flat_map(|table| table.body.selects());
+        for select in tables.chain(read) {
+            select.for_each_source(&mut |from| {
+                n_readings += usize::from(from.kind == FromKind::Table(TableRef::Table(table)));
+            });
+        }
+        n_readings
+    }
+
+    /// What bounds a set.
+    fn start(&self, selects: &[Select], mentions_around: bool) -> Start {
+        if mentions_around {
+            Start::Row
+        } else if selects.iter().all(|select| self.anchors.is_anchored(select)) {
+            Start::Values
+        } else {
+            Start::Nowhere
+        }
+    }
+
+    fn made(&mut self, set: SetMade) {
+        if set.start == Start::Nowhere {
+            self.slow(SlowPart::Unbounded(set.reads.clone()));
+        }
+        if !self.outline.sets.contains(&set) {
+            self.outline.sets.push(set);
+        }
+    }
+
+    pub(super) fn slow(&mut self, part: SlowPart) {
+        if !self.outline.slow.contains(&part) {
+            self.outline.slow.push(part);
+        }
+    }
+
+    /// Whether a test compares a value of the row with the numbers of a small set, as
+    /// [`Lowering::bounded`] prints it.
+    fn bounds(&self, inside: At<'_>, select: &Select) -> bool {
+        let links: Vec<&Condition> =
+            select.filter.iter().filter(|condition| leaves(condition, select)).collect();
+        let [Condition::Compare { op, left, right }] = links.as_slice() else { return false };
+        let own = if defines(select, *left) { *left } else { *right };
+        let is_number = matches!(self.lowering.represent(inside, own),
+            Representation::Native(ty) if ty.family == Family::Integer);
+        let filter = select.filter.iter().filter(|condition| !leaves(condition, select)).cloned();
+        let set = Select { filter: filter.collect(), output: vec![own], ..select.clone() };
+        let is_order = !matches!(op, CompareOp::Equal | CompareOp::NotEqual);
+        is_order
+            && defines(select, own)
+            && is_number
+            && self.lowering.inputs.features.arrays_are_looked_up
+            && self.anchors.is_anchored(&set)
+    }
+
+    /// The columns of a select's bound queries that must equal a value from around it.
+    fn led_by(&self, select: &Select) -> Vec<BoundColumn> {
+        let mut found = Vec::new();
+        for condition in &select.filter {
+            let Condition::Compare { op: CompareOp::Equal, left, right } = condition else { continue };
+            for (own, other) in [(*left, *right), (*right, *left)] {
+                let Expr::Column { alias, column } = own else { continue };
+                let from = select.from.iter().find(|from| from.alias == alias);
+                if let Some(FromKind::Source(source)) = from.map(|from| from.kind)
+                    && (matches!(other, Expr::Given(_)) || other.alias().is_some() && !defines(select, other))
+                    && let Some(binding) = self.binding(source)
+                {
+                    found.push((binding, column));
+                }
+            }
+        }
+        found
+    }
+
+    /// Whether a test looks only at one of the text's own tables.
+    fn is_led_by_table(&self, select: &Select) -> bool {
+        self.reads(&[select]).bindings.is_empty()
+    }
+
+    pub(super) fn binding(&self, source: usize) -> Option<usize> {
+        match self.lowering.inputs.catalog.relations.get(source)?.source {
+            RelationSource::Bound { binding } => Some(binding),
+            RelationSource::Table { .. } | RelationSource::Context { .. } => None,
+        }
+    }
+
+    /// What selects and their branches read.
+    fn reads(&self, selects: &[&Select]) -> Reads {
+        let mut reads = Reads::default();
+        for select in selects {
+            select.for_each_source(&mut |from| match from.kind {
+                FromKind::Source(source) => reads.bindings.extend(self.binding(source)),
+                FromKind::Table(TableRef::Table(table)) => {
+                    reads.tables.extend(self.plan.tables.get(table).map(|table| table.name.clone()));
+                }
+                FromKind::Embedded(_) | FromKind::Values(_) => reads.has_values = true,
+                FromKind::Table(TableRef::Itself) | FromKind::Row { .. } | FromKind::Again { .. } => {}
+            });
+        }
+        reads.bindings.sort_unstable();
+        reads.bindings.dedup();
+        reads.tables.sort_unstable();
+        reads.tables.dedup();
+        reads
+    }
+}
+
+/// Whether a value is a column of one of the sources that a select reads. A row that is read around it is none.
+fn defines(select: &Select, expr: Expr) -> bool {
+    expr.alias().is_some_and(|alias| reads_alias(select, alias))
+}
+
+fn reads_alias(select: &Select, alias: usize) -> bool {
+    select.from.iter().any(|from| from.alias == alias && from.kind.is_read())
+}
+
+fn mentions_given(condition: &Condition) -> bool {
+    let mut found = false;
+    condition.for_each_expr(&mut |expr| found |= matches!(expr, Expr::Given(_)));
+    found
+}
+
+/// Whether a condition of a select mentions something from around the select.
+fn leaves(condition: &Condition, select: &Select) -> bool {
+    mentions_given(condition) || !free_aliases(condition).iter().all(|alias| reads_alias(select, *alias))
+}
+
+/// Whether a select mentions something from around it.
+fn mentions_outside(select: &Select) -> bool {
+    let test = Condition::Any(vec![select.clone()]);
+    let mut has_row = false;
+    select.for_each_source(&mut |from| has_row |= matches!(from.kind, FromKind::Row { .. }));
+    has_row || mentions_given(&test) || !free_aliases(&test).is_empty()
+}
+
+/// Whether a set mentions something from around it.
+fn mentions_around(condition: &Condition) -> bool {
+    condition.branches().iter().any(mentions_outside)
+}

@@ -1,0 +1,183 @@
+//! What a text is made of, in words: the sets that it makes and why, what it asks for each row, and which
+//! parts are slow, with what would help.
+
+use super::{LocalProbe, LocalSet, LocalSlow};
+use portcullis_compiler::bindings::{Binding, BindingArg, Bindings, Name, RowTable};
+use portcullis_compiler::local::{
+    BoundColumn, CastReason, Outline, Probe, Reads, SetKind, SetMade, SlowPart, Start,
+};
+
+/// Says what the parts of a text are, by the names in the document.
+pub(super) struct Words<'w> {
+    pub(super) bindings: &'w Bindings,
+}
+
+impl Words<'_> {
+    pub(super) fn sets(&self, outline: &Outline) -> Vec<LocalSet> {
+        outline.sets.iter().map(|set| self.set(set)).collect()
+    }
+
+    fn set(&self, SetMade { name, kind, start, reads }: &SetMade) -> LocalSet {
+        let kind_name = match kind {
+            SetKind::Recursion | SetKind::WholeState => "recursion",
+            SetKind::Table { .. } => "table",
+            SetKind::Array => "array",
+            SetKind::Subquery => "subquery",
+        };
+        let bound = match start {
+            Start::Values => "starts from values of the question or of stored facts",
+            Start::Row => "depends on a row of the query around it, and is made again for each",
+            Start::Nowhere => "starts from nothing, and is as large as what it reads",
+        };
+        let why = match kind {
+            SetKind::Recursion => {
+                "the rule is recursive: each step adds what follows from the last one".to_owned()
+            }
+            SetKind::WholeState => {
+                "the rule is recursive, and one step needs several earlier results: each reads all of them"
+                    .to_owned()
+            }
+            SetKind::Table { n_readings: 1 } => "the plan joins it in one place".to_owned(),
+            SetKind::Table { n_readings } => format!("it is read in {n_readings} places"),
+            SetKind::Array => "it is made once, and an index can look its values up".to_owned(),
+            SetKind::Subquery => "it is made once, and each row's value is looked up in it".to_owned(),
+        };
+        LocalSet {
+            name: name.as_ref().map(|(name, _)| name.clone()),
+            holds: name.as_ref().map(|(_, holds)| holds.clone()).filter(|holds| !holds.is_empty()),
+            kind: kind_name,
+            why: format!("{why}; it {bound}"),
+            reads: self.reads(reads),
+        }
+    }
+
+    pub(super) fn probes(&self, outline: &Outline) -> Vec<LocalProbe> {
+        let probe = |Probe { reads, by }: &Probe| LocalProbe {
+            reads: self.reads(reads),
+            by: by.iter().map(|column| self.column(*column)).collect(),
+        };
+        outline.probes.iter().map(probe).collect()
+    }
+
+    pub(super) fn slow(&self, outline: &Outline) -> Vec<LocalSlow> {
+        outline.slow.iter().map(|part| self.slow_part(part)).collect()
+    }
+
+    fn slow_part(&self, part: &SlowPart) -> LocalSlow {
+        let (what, help) = match part {
+            SlowPart::Cast { column, ty, reason } => self.cast(*column, ty, reason),
+            SlowPart::Unbounded(reads) => {
+                let what = format!(
+                    "a set that starts from no value of the question: it is as large as {}",
+                    self.named(reads)
+                );
+                (what, Some("let the rule start from the actor or the resource".to_owned()))
+            }
+            SlowPart::Unled(reads) => {
+                let what = format!(
+                    "a look-up for each row that no equality leads to: it reads all of {} each time",
+                    self.named(reads)
+                );
+                (what, Some("let the rule relate it to the row by an equality".to_owned()))
+            }
+            SlowPart::WholeState { table } => {
+                let what = format!(
+                    "each step of the recursion `{table}` reads everything that was found before, so its time grows \
+                     with the square of the result"
+                );
+                (what, Some("write the rule with one recursive condition, if that means the same".to_owned()))
+            }
+            SlowPart::NoPromise { ty } => {
+                let what = format!(
+                    "the filter looks its column up in the set of all ids of {ty} that pass, instead of testing each \
+                     row by its own columns"
+                );
+                (what, Some(self.promise(ty)))
+            }
+            SlowPart::OtherColumn { ty, promised } => {
+                let what = format!(
+                    "the filter's column is not written as `{promised}`, so the promise `tables: {ty}: {promised}` is \
+                     not used: the rows are looked up again"
+                );
+                (what, Some(format!("ask for the column `{promised}`")))
+            }
+            SlowPart::RowTest => {
+                let what =
+                    "each row is decided by a query of its own, since the ids that pass cannot be listed";
+                (what.to_owned(), None)
+            }
+        };
+        LocalSlow { what, help }
+    }
+
+    fn cast(&self, column: Option<BoundColumn>, ty: &str, reason: &CastReason) -> (String, Option<String>) {
+        let column = match column {
+            Some(column) => format!("`{}`", self.column(column)),
+            None => "the filter's column".to_owned(),
+        };
+        let what = |why: &str| {
+            format!("{column} is compared through a cast to text, so its index is not used: {why}")
+        };
+        match reason {
+            CastReason::Undeclared => {
+                let help = format!("add the SQL type of the ids of {ty} under `sql_types`");
+                (what(&format!("`sql_types` has no entry for `{ty}`")), Some(help))
+            }
+            CastReason::Opaque { declared } => {
+                let help = "store the ids as integers, uuids or text, and declare that type".to_owned();
+                (what(&format!("values of `{declared}` are not compared as themselves")), Some(help))
+            }
+            CastReason::Mixed => {
+                let help = format!("give all columns with ids of {ty} one type");
+                (what("it is compared with ids of another type"), Some(help))
+            }
+        }
+    }
+
+    /// The entry that promises the table of a type: the column that bound queries select most often as the
+    /// first one.
+    fn promise(&self, ty: &str) -> String {
+        let mut found: Vec<(RowTable, usize)> = Vec::new();
+        for binding in &self.bindings.facts {
+            let is_of_type = matches!(binding.args.first(), Some(BindingArg::Column { ty: of }) if of == ty);
+            let Some(plain) = binding.query.plain.as_ref().filter(|_| is_of_type) else { continue };
+            let Some(column) = plain.columns.first() else { continue };
+            let row = RowTable { table: plain.table.clone(), column: column.clone() };
+            match found.iter_mut().find(|(known, _)| *known == row) {
+                Some((_, times)) => *times += 1,
+                None => found.push((row, 1)),
+            }
+        }
+        match found.into_iter().rev().max_by_key(|(_, times)| *times) {
+            Some((RowTable { table, column }, _)) => {
+                let place = format!("{}.{column}", Name::path(&table));
+                format!("if `{place}` is unique and never NULL, add `{ty}: {place}` under `tables`")
+            }
+            None => format!("add the unique column with the ids of {ty} under `tables`"),
+        }
+    }
+
+    /// What a part reads: the keys of bound facts, and the text's own tables.
+    fn reads(&self, reads: &Reads) -> Vec<String> {
+        let Reads { bindings, tables, has_values } = reads;
+        let keys = bindings.iter().filter_map(|index| self.bindings.facts.get(*index));
+        let values = has_values.then(|| "stored facts".to_owned());
+        keys.map(|binding| binding.key.clone()).chain(tables.iter().cloned()).chain(values).collect()
+    }
+
+    fn named(&self, reads: &Reads) -> String {
+        let names: Vec<String> = self.reads(reads).iter().map(|name| format!("`{name}`")).collect();
+        names.join(" and ")
+    }
+
+    /// The name of a bound column.
+    fn column(&self, (binding, column): BoundColumn) -> String {
+        let Some(Binding { query, key, .. }) = self.bindings.facts.get(binding) else { return String::new() };
+        match query.plain.as_ref().and_then(|plain| Some((plain, plain.columns.get(column)?))) {
+            Some((plain, name)) => {
+                format!("{}.{name}", Name::path(&plain.table))
+            }
+            None => format!("column {} of {key}", column + 1),
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! What `/explain_query` says of a text: the sets that it makes, what it looks up for each row, and what is
+//! slow. Each is kept under `snapshots/local`, next to the text that it is about.
+
+use super::patterns::{DOCUMENT, PATTERNS};
+use super::service::{Service, shape};
+use portcullis::engine::{LocalExplanation, LocalProbe, LocalSet, LocalSlow};
+use portcullis_testkit::local::ways::Way;
+
+/// The explanation of a list, as text.
+fn explained(service: &Service, column: &str) -> String {
+    let question = "allow(User:1, \"read\", Document:?)";
+    text(&service.explain_over(question, Way::List, column))
+}
+
+fn text(explanation: &LocalExplanation) -> String {
+    let LocalExplanation { sets, probes, slow, sql, .. } = explanation;
+    let named = |name: &Option<String>| name.as_ref().map_or_else(String::new, |name| format!(" {name}"));
+    let set = |LocalSet { name, holds: _, kind, why, reads }: &LocalSet| {
+        format!("set: {kind}{} of {}\n  {why}\n", named(name), reads.join(", "))
+    };
+    let probe = |LocalProbe { reads, by }: &LocalProbe| {
+        format!("for each row: {} by {}\n", reads.join(", "), by.join(", "))
+    };
+    let slow_part = |LocalSlow { what, help }: &LocalSlow| {
+        format!("slow: {what}\n  help: {}\n", help.as_deref().unwrap_or("-"))
+    };
+    let parts = sets.iter().map(set).chain(probes.iter().map(probe)).chain(slow.iter().map(slow_part));
+    format!("{}\n{sql}", parts.collect::<String>())
+}
+
+fn service(pattern: &str, document: &str) -> Service {
+    let pattern = PATTERNS.iter().find(|known| known.shape == pattern).unwrap();
+    Service::new(&pattern.policy(), "", document)
+}
+
+#[test]
+fn an_array_and_a_row_of_its_own_are_fast() {
+    let explained = explained(&service("pattern-own-or-viewed", DOCUMENT), "documents.id");
+    assert!(!explained.contains("slow: "), "{explained}");
+    shape("explained-array", &explained);
+}
+
+#[test]
+fn a_look_up_for_each_row_is_named_with_its_column() {
+    let explained = explained(&service("pattern-denied-alternatives", DOCUMENT), "documents.id");
+    assert!(explained.contains("for each row: archived(Folder:_) by folders.id"), "{explained}");
+    shape("explained-probe", &explained);
+}
+
+#[test]
+fn a_missing_promise_is_named() {
+    let document = DOCUMENT.split("tables:").next().unwrap();
+    let explained = explained(&service("pattern-own-or-viewed", document), "documents.id");
+    assert!(explained.contains("add `Document: documents.id` under `tables`"), "{explained}");
+    shape("explained-no-promise", &explained);
+}
+
+#[test]
+fn a_column_that_is_not_the_promised_one_is_named() {
+    let explained = explained(&service("pattern-own-or-viewed", DOCUMENT), "id");
+    assert!(explained.contains("help: ask for the column `documents.id`"), "{explained}");
+}
+
+#[test]
+fn a_missing_type_is_named_for_each_column() {
+    let document = DOCUMENT.split("sql_types:").next().unwrap();
+    let explained = explained(&service("pattern-own-or-viewed", document), "documents.id");
+    assert!(explained.contains("the filter's column is compared through a cast to text"), "{explained}");
+    assert!(explained.contains("add the SQL type of the ids of Folder under `sql_types`"), "{explained}");
+    shape("explained-no-types", &explained);
+}
+
+const TREE: &str = r#"
+actor User {}
+resource Folder { relations = { parent: Folder }; }
+resource Document { permissions = ["read"]; relations = { folder: Folder }; }
+has_permission(u: User, "read", d: Document) if has_relation(d, "folder", f) and within(f, r) and sees(u, r);
+within(f: Folder, r: Folder) if has_relation(f, "parent", r);
+within(f: Folder, r: Folder) if within(f, m) and within(m, r);
+declare sees(User, Folder);
+"#;
+
+const TREE_DOCUMENT: &str = "
+facts:
+  has_relation(Document:_, folder, Folder:_):
+    query: SELECT id, folder_id FROM documents
+  has_relation(Folder:_, parent, Folder:_):
+    query: SELECT id, parent_id FROM folders
+sql_types: { User: integer, Document: integer, Folder: integer }
+tables: { Document: documents.id }
+";
+
+/// The actor's folders are stored: they are read from the actor, or from the rows' folders.
+#[test]
+fn stored_facts_are_followed_from_one_end() {
+    let service = Service::new(TREE, "sees(User:1, Folder:1)\nsees(User:2, Folder:2)", TREE_DOCUMENT);
+    let explanation = service.explain_over("allow(User:1, \"read\", Document:?)", Way::List, "documents.id");
+    let kinds: Vec<&str> = explanation.sets.iter().map(|set| set.kind).collect();
+    assert!(kinds.contains(&"recursion"), "{explanation:?}");
+    shape("explained-recursion", &text(&explanation));
+}
