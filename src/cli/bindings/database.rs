@@ -122,9 +122,12 @@ pub(super) struct TableSize {
 pub(super) enum PrintedPlan {
     /// The answer to `EXPLAIN (FORMAT JSON)`.
     Postgresql(String),
-    /// The lines of `EXPLAIN QUERY PLAN`: each with its number, that of the line above it, and its text.
-    Sqlite(Vec<(i64, i64, String)>),
+    /// The lines of `EXPLAIN QUERY PLAN`.
+    Sqlite(Vec<PlanLine>),
 }
+
+/// A line of SQLite's plan: its number, that of the line that it stands under, and its text.
+pub(super) type PlanLine = (i64, i64, String);
 
 /// PostgreSQL's compiler of statements, if it is on.
 #[derive(Clone, Debug, PartialEq, Eq)]

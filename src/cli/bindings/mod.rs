@@ -63,10 +63,10 @@ of single columns whose type differs from the others of their Polar type. It sho
 also changes the file. Comments and the order of entries stay. The report is then about the corrected
 document, and the exit code about the document in the file.
 
---explain asks, for each permission of the policy, for a check and a list as the service returns them, and asks the
-database for its plan of each: with EXPLAIN, which does not run the statement. The ids are the first that the
-database has, which takes a query for each type. Steps that read or sort many rows, comparisons through a cast,
-and statements that PostgreSQL would compile are marked, each with what would help. --analyze also runs the statements.
+--explain prints, for each permission of the policy, the check and the list that the service would return, with the
+database's plan of each: EXPLAIN does not run the statement. The ids are the first that the database has, which takes
+a query for each type. Steps that read or sort many rows, comparisons through a cast, and statements that PostgreSQL
+would compile are marked, each with what would help. --analyze also runs the statements.
 
 Missing parts of a PostgreSQL address are completed as psql does, from PGHOST, PGPORT, PGUSER, PGDATABASE,
 PGPASSWORD and ~/.pgpass, or else with this machine's socket and your user name.
@@ -81,6 +81,7 @@ Examples:
   portcullis bindings check bindings.yaml --database postgresql:///app --fix            # shows the corrections
   portcullis bindings check bindings.yaml --database postgresql:///app --fix --write    # and makes them
   portcullis bindings check bindings.yaml --database postgresql:///app --policy policy.polar --explain")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 struct CheckArgs {
     /// The data bindings
     file: PathBuf,

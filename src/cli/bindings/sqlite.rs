@@ -3,7 +3,7 @@
 //! SQLite itself traces a column through views to its table. The type of a column is determined by the words
 //! in its declaration, by SQLite's rules.
 
-use super::database::{Column, ColumnOrigin, ColumnType, Kind};
+use super::database::{Column, ColumnOrigin, ColumnType, Kind, PlanLine};
 use crate::cli::error::CliError;
 use rusqlite::{Connection, Error, OpenFlags, OptionalExtension};
 use std::time::Duration;
@@ -101,7 +101,7 @@ impl Sqlite {
     }
 
     /// The lines of a statement's plan, or SQLite's reason for refusing it.
-    pub(super) fn plan(&self, statement: &str) -> Result<Result<Vec<(i64, i64, String)>, String>, CliError> {
+    pub(super) fn plan(&self, statement: &str) -> Result<Result<Vec<PlanLine>, String>, CliError> {
         let mut prepared = match self.connection.prepare(&format!("EXPLAIN QUERY PLAN {statement}")) {
             Ok(prepared) => prepared,
             Err(Error::SqlInputError { msg, .. } | Error::SqliteFailure(_, Some(msg))) => {

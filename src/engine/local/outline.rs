@@ -60,10 +60,14 @@ impl Words<'_> {
     }
 
     pub(super) fn slow(&self, outline: &Outline) -> Vec<LocalSlow> {
-        outline.slow.iter().map(|part| self.slow_part(part)).collect()
+        let is_row =
+            |part: &SlowPart| !matches!(part, SlowPart::NoPromise { .. } | SlowPart::OtherColumn { .. });
+        let tests_rows = outline.slow.iter().all(is_row);
+        outline.slow.iter().map(|part| self.slow_part(part, tests_rows)).collect()
     }
 
-    fn slow_part(&self, part: &SlowPart) -> LocalSlow {
+    /// A part in words. If the filter does not test the row by its own columns, that is the remedy for its sets.
+    fn slow_part(&self, part: &SlowPart, tests_rows: bool) -> LocalSlow {
         let (what, help) = match part {
             SlowPart::Cast { column, ty, reason } => self.cast(*column, ty, reason),
             SlowPart::Unbounded(reads) => {
@@ -71,7 +75,8 @@ impl Words<'_> {
                     "a set that starts from no value of the question: it is as large as {}",
                     self.named(reads)
                 );
-                (what, Some("let the rule start from the actor or the resource".to_owned()))
+                let help = "let the rule start from the actor or the resource";
+                (what, tests_rows.then(|| help.to_owned()))
             }
             SlowPart::Unled(reads) => {
                 let what = format!(

@@ -89,10 +89,7 @@ fn a_missing_index_is_named_where_it_is_missed() {
     let [(what, help)] = slow(list).try_into().unwrap();
     assert!(what.starts_with("reads all 20,000 rows of `docs`, of which "), "{what}");
     assert_eq!(help, "CREATE INDEX ON docs (owner_id);");
-    assert!(
-        list["explained"].as_str().unwrap().starts_with("SELECT docs.id FROM docs WHERE (docs.id"),
-        "{list}"
-    );
+    assert!(list["explained"].as_str().unwrap().starts_with("SELECT docs.id FROM docs WHERE ("), "{list}");
     // Each other one has the indexes that it needs.
     for (question, action) in [("check", "share"), ("check", "read"), ("list", "read")] {
         assert_eq!(slow(statement(&all, question, "User", action)), [], "{question} {action}");
@@ -131,7 +128,7 @@ fn the_text_marks_the_slow_step_and_counts_what_helps() {
     assert_eq!((code, err.as_str()), (0, ""), "{out}");
     let (_, list) = out.split_once("== list: User \"share\" Doc ==\n").unwrap();
     let lines: Vec<&str> = list.lines().collect();
-    assert!(lines[0].starts_with("(docs.id IS NOT NULL AND "), "{list}");
+    assert!(lines[0].contains("docs.id IS NOT NULL AND "), "{list}");
     let plan = lines.iter().position(|line| *line == "SELECT docs.id FROM docs WHERE …").unwrap();
     assert_eq!(lines[plan + 1], "        rows          cost  step");
     assert!(lines[plan + 2].ends_with("  Seq Scan on docs"), "{list}");

@@ -155,7 +155,7 @@ impl LocalStatement<'_> {
     pub(crate) fn outline(self, plan: &Plan) -> Outline {
         let lowering = self.lowering(plan, None, None);
         let mut walk = Walk::new(&lowering, plan, false, None);
-        walk.tables(plan.answer.selects());
+        walk.tables(&[plan.answer.selects(), std::slice::from_ref(&plan.guard)].concat());
         walk.select(&plan.guard);
         plan.answer.selects().iter().for_each(|select| walk.select(select));
         walk.outline
@@ -167,7 +167,8 @@ impl LocalStatement<'_> {
         let given = GivenColumn { var: of.var, representation, name: column_text(of.column) };
         let lowering = self.lowering(plan, Some(given), filter.row.clone());
         let mut walk = Walk::new(&lowering, plan, filter.hashes, Some(of));
-        walk.tables(filter.plan(&plan.tables).answer.selects());
+        let alternatives = filter.plan(&plan.tables);
+        walk.tables(&[alternatives.answer.selects(), &[alternatives.guard]].concat());
         walk.filter(filter);
         match self.bindings.tables.get(of.ty) {
             Some(_) if filter.row.is_some() => {}

@@ -59,7 +59,7 @@ impl<'w, 'l> Walk<'w, 'l> {
             let all: Vec<&Select> = table.body.selects().collect();
             let reads = self.reads(&all);
             let start = self.start(starts, false);
-            self.made(SetMade { name, kind, start, reads });
+            self.made(SetMade { name, kind, start, reads }, starts);
             for select in table.body.selects() {
                 self.conditions(top.in_table(index).inside(select), select, false, false);
             }
@@ -95,7 +95,7 @@ impl<'w, 'l> Walk<'w, 'l> {
         let is_probe = is_per_row && !select.reads_nothing() && mentions_outside(select);
         if is_probe && self.bounds(inside, select) {
             let reads = self.reads(&[select]);
-            self.made(SetMade { name: None, kind: SetKind::Array, start: Start::Values, reads });
+            self.made(SetMade { name: None, kind: SetKind::Array, start: Start::Values, reads }, &[]);
         } else if is_probe {
             let (reads, by) = (self.reads(&[select]), self.led_by(select));
             if by.is_empty() && !self.is_led_by_table(select) {
@@ -130,7 +130,7 @@ impl<'w, 'l> Walk<'w, 'l> {
                 // A set that only shows a table is that table.
                 let is_table = reads.bindings.is_empty() && !reads.has_values && reads.tables.len() == 1;
                 if !is_table {
-                    self.made(SetMade { name: None, kind, start, reads });
+                    self.made(SetMade { name: None, kind, start, reads }, selects);
                 }
                 for select in selects {
                     self.conditions(at.inside(select), select, false, false);
@@ -167,9 +167,13 @@ impl<'w, 'l> Walk<'w, 'l> {
         }
     }
 
-    fn made(&mut self, set: SetMade) {
+    /// Notes a set, which starts with these selects.
+    fn made(&mut self, set: SetMade, starts: &[Select]) {
         if set.start == Start::Nowhere {
-            self.slow(SlowPart::Unbounded(set.reads.clone()));
+            let open: Vec<&Select> =
+                starts.iter().filter(|select| !self.anchors.is_anchored(select)).collect();
+            let reads = self.reads(&open);
+            self.slow(SlowPart::Unbounded(reads));
         }
         if !self.outline.sets.contains(&set) {
             self.outline.sets.push(set);

@@ -22,7 +22,7 @@ pub(super) fn mentions(condition: &str, alias: &str, column: &str) -> Vec<Mentio
             let before = condition.get(..at).unwrap_or_default();
             let after = condition.get(at + name.len()..).unwrap_or_default();
             let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '"' | '.' | '$');
-            if !before.ends_with(is_part) && !after.starts_with(|c| is_part(c)) {
+            if !before.ends_with(is_part) && !after.starts_with(is_part) {
                 found.push(wrapped(before, after));
             }
         }

@@ -152,7 +152,7 @@ fn question(asked: &Asked, form: Form, actor: &Sample, resource: &Sample) -> Loc
     }
 }
 
-/// Whether the service says that nothing is allowed, whatever the database holds.
+/// Whether the SQL allows nothing, with any rows in the database.
 fn is_never(sql: &str) -> bool {
     ["SELECT FALSE AS allowed", "FALSE"].iter().any(|never| sql.trim().eq_ignore_ascii_case(never))
 }

@@ -3,6 +3,7 @@
 //! Only the members that are shown or judged are read; the others are left alone.
 
 use serde::Deserialize;
+use std::fmt::Write;
 
 /// The answer to `EXPLAIN`, an array of one.
 pub(super) type Answer = Vec<Explained>;
@@ -112,16 +113,17 @@ impl Node {
         let Self { kind, join_type, subplan, relation, alias, index, cte, .. } = self;
         let mut text = subplan.as_ref().map(|name| format!("{name}: ")).unwrap_or_default();
         text.push_str(kind);
+        // Writing to a String cannot fail.
         if let Some(join) = join_type.as_deref().filter(|join| *join != "Inner") {
-            text.push_str(&format!(" ({join} join)"));
+            let _ = write!(text, " ({join} join)");
         }
         if let Some(index) = index {
-            text.push_str(&format!(" using {index}"));
+            let _ = write!(text, " using {index}");
         }
         if let Some(read) = relation.as_ref().or(cte.as_ref()) {
-            text.push_str(&format!(" on {read}"));
+            let _ = write!(text, " on {read}");
             if let Some(alias) = alias.as_ref().filter(|alias| *alias != read) {
-                text.push_str(&format!(" {alias}"));
+                let _ = write!(text, " {alias}");
             }
         }
         text

@@ -1,13 +1,14 @@
 //! Judges SQLite's plan of a statement.
 //!
 //! `EXPLAIN QUERY PLAN` prints one line for each step and expects no numbers of rows, so a table that is read
-//! from end to end is marked whatever its size.
+//! from end to end is marked even if it is small.
 
 use super::step::{DatabasePlan, Slow, Step};
+use crate::cli::bindings::database::PlanLine;
 use std::collections::BTreeMap;
 
 /// Judges one plan of a statement.
-pub(super) fn judge(lines: &[(i64, i64, String)], statement: &str) -> DatabasePlan {
+pub(super) fn judge(lines: &[PlanLine], statement: &str) -> DatabasePlan {
     let mut depths: BTreeMap<i64, usize> = BTreeMap::new();
     let mut steps = Vec::new();
     for (number, above, text) in lines {
