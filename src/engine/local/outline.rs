@@ -102,7 +102,7 @@ impl Words<'_> {
             SlowPart::OtherColumn { ty, promised } => {
                 let what = format!(
                     "the filter's column is not written as `{promised}`, so the promise `tables: {ty}: {promised}` is \
-                     not used: the rows are looked up again"
+                     not used on the row: the table is asked first, and the column is looked up among its ids"
                 );
                 (what, Some(format!("ask for the column `{promised}`")))
             }

@@ -8,7 +8,7 @@ use crate::bindings::Family;
 use crate::catalog::RelationSource;
 use crate::ir::CompareOp;
 use crate::sql::at::At;
-use crate::sql::forms::Filter;
+use crate::sql::forms::{Filter, LookedUp};
 use crate::sql::local::Local;
 use crate::sql::lower::Lowering;
 use crate::sql::representation::Representation;
@@ -86,6 +86,42 @@ impl<'w, 'l> Walk<'w, 'l> {
         if let Some(column) = self.column.filter(|_| !filter.set.is_empty()) {
             let set = Condition::In { expr: Expr::Given(column.var), selects: filter.set.clone() };
             self.condition(top, &set, false, self.hashes);
+        }
+        if let Some(looked_up) = &filter.looked_up {
+            self.looked_up(looked_up);
+        }
+    }
+
+    /// The keys of a table's rows that pass, among which a filter's column is looked up.
+    fn looked_up(&mut self, LookedUp { filter, .. }: &LookedUp) {
+        if filter.rows.is_empty() {
+            return;
+        }
+        let is_array = self.lowering.inputs.features.arrays_are_looked_up;
+        let kind = if is_array { SetKind::Array } else { SetKind::Subquery };
+        let rows: Vec<&Select> = filter.rows.iter().collect();
+        let mut reads = self.reads(&rows);
+        // The table itself, as the conditions on its row see it.
+        for row in &rows {
+            row.for_each_source(&mut |from| {
+                if let FromKind::Row { source, .. } = from.kind {
+                    reads.bindings.extend(self.binding(source));
+                }
+            });
+        }
+        reads.bindings.sort_unstable();
+        reads.bindings.dedup();
+        let start = if filter.hashes { Start::Nowhere } else { Start::Values };
+        if start == Start::Nowhere {
+            self.slow(SlowPart::Unbounded(reads.clone()));
+        }
+        self.outline.sets.push(SetMade { name: None, kind, start, reads });
+        let top = At::top(&self.plan.tables);
+        for row in rows {
+            self.branch(top, row, false, filter.hashes);
+        }
+        for condition in &filter.common {
+            self.condition(top, condition, false, filter.hashes);
         }
     }
 
