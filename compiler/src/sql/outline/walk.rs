@@ -93,13 +93,13 @@ impl<'w, 'l> Walk<'w, 'l> {
     }
 
     /// The keys of a table's rows that pass, among which a filter's column is looked up.
-    fn looked_up(&mut self, LookedUp { filter, .. }: &LookedUp) {
-        if filter.rows.is_empty() {
+    fn looked_up(&mut self, LookedUp { rows, hashes, .. }: &LookedUp) {
+        if rows.is_empty() {
             return;
         }
         let is_array = self.lowering.inputs.features.arrays_are_looked_up;
         let kind = if is_array { SetKind::Array } else { SetKind::Subquery };
-        let rows: Vec<&Select> = filter.rows.iter().collect();
+        let rows: Vec<&Select> = rows.iter().collect();
         let mut reads = self.reads(&rows);
         // The table itself, as the conditions on its row see it.
         for row in &rows {
@@ -111,17 +111,14 @@ impl<'w, 'l> Walk<'w, 'l> {
         }
         reads.bindings.sort_unstable();
         reads.bindings.dedup();
-        let start = if filter.hashes { Start::Nowhere } else { Start::Values };
+        let start = if *hashes { Start::Nowhere } else { Start::Values };
         if start == Start::Nowhere {
             self.slow(SlowPart::Unbounded(reads.clone()));
         }
         self.outline.sets.push(SetMade { name: None, kind, start, reads });
         let top = At::top(&self.plan.tables);
         for row in rows {
-            self.branch(top, row, false, filter.hashes);
-        }
-        for condition in &filter.common {
-            self.condition(top, condition, false, filter.hashes);
+            self.branch(top, row, false, *hashes);
         }
     }
 
