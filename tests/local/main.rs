@@ -6,7 +6,7 @@
 //! send, `templates` which questions share a printed text, `columns` what the caller's columns may hold,
 //! `declared` that no declared type changes an answer, `constants` what the keys of the bindings name,
 //! `limits` how long a text may get, `starting_end` from where stored facts are read, `patterns` what each kind of
-//! rule becomes in a filter. The shape of the most usual
+//! rule becomes in a filter, `whole_state` rules that read their own result twice. The shape of the most usual
 //! texts is kept under `snapshots/local`.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on should stop where it is")]
@@ -27,3 +27,4 @@ mod starting_end;
 mod templates;
 mod text;
 mod types;
+mod whole_state;
