@@ -6,8 +6,15 @@
 //! - An argument that no step changes, and that the call fixes for the whole statement, is no column.
 //! - Where the call gives all the others, a linear fixpoint finds their **demand** first: the tuples from which
 //!   the asked ones may be derived, from the head of each step to each of its calls. No other tuple is derived
-//!   (magic sets, Bancilhon, Maier, Sagiv and Ullman 1986). What a step negates or orders is left out of the
-//!   demand, which then holds more than is needed.
+//!   (magic sets, Bancilhon, Maier, Sagiv and Ullman 1986).
+//!
+//! A tuple that is demanded is derived if and only if the whole component has it, whichever member it is of; so
+//! what is negated outside is denied rightly. For in any derivation of a demanded tuple by a step, the step's
+//! goals hold, and those that the demand goes through are some of them: it reaches all calls of the step, which
+//! are demanded in turn, and have shorter derivations. So the demand may go through fewer goals than the step has,
+//! and leaves out what the step negates or orders, or does not need on the way from its head to its calls. It may
+//! not go through another call of the step: a call whose values only that one binds is not demanded, and then the
+//! component is closed in full.
 
 use super::body::{Clause, Goal, Term, terms};
 use super::closure::{Call, Known};
