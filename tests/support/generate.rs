@@ -14,7 +14,7 @@
 use super::notation::{Fact, Value};
 use super::spelling::Spelling;
 use super::vocabulary::{Predicate, Vocabulary};
-use super::{entry_points, longhand, patterns, shorthand};
+use super::{entry_points, longhand, patterns, quotas, recursion, shorthand};
 use portcullis_compiler::ir::{Program, Signature, SignatureArg, TypeId};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
@@ -68,14 +68,20 @@ impl Sample {
     }
 
     /// What is special about the policy, each with whether it is this one's.
-    pub fn kinds(&self) -> [(&'static str, bool); 4] {
+    pub fn kinds(&self) -> [(&'static str, bool); 6] {
         let mut entries = self.plain.lines().filter(|line| line.starts_with("allow("));
         let negates = entries.clone().any(|line| line.contains("not "));
         let is_long = |predicate: &Predicate| {
             predicate.types.len() >= 4 && self.plain.contains(&format!("{}(", predicate.name))
         };
+        let reads_twice = |line: &str| {
+            let name = line.split('(').next().unwrap_or_default();
+            line.matches(&format!("{name}(")).count() > 2
+        };
         [
             ("words of their own", !self.words.is_fixed),
+            ("rules that read their own result twice", self.plain.lines().any(reads_twice)),
+            ("quotas", self.plain.lines().any(|line| line.matches("has_relation(x, ").count() == 2)),
             ("an entry point of their own", entries.next().is_some()),
             ("one that negates", negates),
             ("predicates of four arguments or more", self.words.predicates.iter().any(is_long)),
@@ -206,8 +212,10 @@ impl Frame<'_> {
                 6 => {
                     global.push(choices.of(&["\"g0\" if \"g1\";", "\"q0\" if \"g0\";", "\"q0\" if \"g1\";"]));
                 }
-                7..12 if words.is_fixed => outside.push(longhand::template(style, &mut choices).to_owned()),
-                7..12 => outside.push(patterns::rule(words, style, &mut choices)),
+                7..11 if words.is_fixed => outside.push(longhand::template(style, &mut choices).to_owned()),
+                7..11 => outside.push(patterns::rule(words, style, &mut choices)),
+                11 => outside.extend(recursion::rules(words, style, &mut choices)),
+                12 => outside.extend(quotas::rules(words, &mut choices)),
                 _ => outside.push(longhand::rule(words, style, &mut choices)),
             }
         }

@@ -51,6 +51,8 @@ pub mod positive_body;
 pub mod postgres;
 pub mod program;
 pub mod questions;
+pub mod quotas;
+pub mod recursion;
 pub mod refusal;
 pub mod reorder;
 pub mod reparse;

@@ -88,36 +88,11 @@ fn derived(words: &Vocabulary, style: Style, choices: &mut Choices<'_>) -> Strin
     let params: Vec<String> = types.iter().enumerate().map(|(at, ty)| format!("x{at}: {ty}")).collect();
     let head = format!("{name}({})", params.join(", "));
     let vars = || (0..types.len()).map(|at| format!("x{at}"));
-    // What must be said of each argument: by a stored predicate that has its type.
-    let said = |choices: &mut Choices<'_>| {
-        let mut open: Vec<usize> = (0..types.len()).collect();
-        let mut body = Vec::new();
-        while let Some(&first) = open.first() {
-            let stored = &words.predicates[..words.n_stored];
-            let about: Vec<&Predicate> =
-                stored.iter().filter(|stored| stored.types.contains(&types[first])).collect();
-            if about.is_empty() {
-                open.remove(0);
-                continue;
-            }
-            let stored = choices.of(&about);
-            let args: Vec<String> = stored
-                .types
-                .iter()
-                .map(|ty| match open.iter().position(|&at| types[at] == *ty) {
-                    Some(place) => format!("x{}", open.remove(place)),
-                    None => "_".to_owned(),
-                })
-                .collect();
-            body.push(format!("{}({})", stored.name, args.join(", ")));
-        }
-        body
-    };
     // An argument that moves, and the stored pair that moves it.
     let moving = (0..types.len()).filter(|&at| pair(words, types[at]).is_some()).collect::<Vec<_>>();
     let kind = choices.below(8);
     if moving.is_empty() || kind < 3 {
-        let body = said(choices);
+        let body = said(words, types, choices);
         return if body.is_empty() {
             format!("{head};")
         } else {
@@ -153,8 +128,34 @@ fn derived(words: &Vocabulary, style: Style, choices: &mut Choices<'_>) -> Strin
     format!("{head} if {body};")
 }
 
+/// What stored predicates say of the variables `x0`, `x1` … of these types: each is in one of them.
+pub(crate) fn said(words: &Vocabulary, types: &[&'static str], choices: &mut Choices<'_>) -> Vec<String> {
+    let mut open: Vec<usize> = (0..types.len()).collect();
+    let mut body = Vec::new();
+    while let Some(&first) = open.first() {
+        let stored = &words.predicates[..words.n_stored];
+        let about: Vec<&Predicate> =
+            stored.iter().filter(|stored| stored.types.contains(&types[first])).collect();
+        if about.is_empty() {
+            open.remove(0);
+            continue;
+        }
+        let stored = choices.of(&about);
+        let args: Vec<String> = stored
+            .types
+            .iter()
+            .map(|ty| match open.iter().position(|&at| types[at] == *ty) {
+                Some(place) => format!("x{}", open.remove(place)),
+                None => "_".to_owned(),
+            })
+            .collect();
+        body.push(format!("{}({})", stored.name, args.join(", ")));
+    }
+    body
+}
+
 /// A stored predicate of two things of a type.
-fn pair(words: &Vocabulary, ty: &str) -> Option<&'static str> {
+pub(crate) fn pair(words: &Vocabulary, ty: &str) -> Option<&'static str> {
     let stored = words.predicates.iter().take(words.n_stored);
     let is_pair =
         |predicate: &&Predicate| predicate.types.iter().all(|of| *of == ty) && predicate.types.len() == 2;

@@ -99,7 +99,7 @@ const STORED_SHAPES: [&[&str]; 9] = [
     &["a", "b"],
     &["ua", "ub"],
     &["aa", "ab", "bb"],
-    &["aab", "uab", "gab", "aaa", "abc"],
+    &["aab", "uab", "gab", "aaa", "abc", "uai", "ubi"],
     &["uabc", "aabb", "uaab", "abcs", "aaai"],
     &["uabca", "aabbc", "ugabc", "aaaaa", "uabsi"],
     &["ai", "bi", "as"],

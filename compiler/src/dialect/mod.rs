@@ -116,8 +116,11 @@ pub(crate) enum Placeholder {
 pub(crate) enum State {
     /// A JSON array of JSON arrays, by `json_group_array` and `json_each`.
     Json,
-    /// An array of `jsonb` arrays, by `ARRAY(…)` and `unnest`.
-    JsonbArray,
+    /// An array for each column, by `ARRAY(…)` and `unnest`.
+    Arrays {
+        /// The collation that gives way to another in a comparison.
+        collation: &'static str,
+    },
 }
 
 /// How texts that are integers in canonical form are recognised; nothing else may be cast to an integer.
@@ -184,7 +187,7 @@ const POSTGRESQL: Features = Features {
     placeholder: Placeholder::Dollar,
     flat_recursive_arms: false,
     casts_values: true,
-    state: State::JsonbArray,
+    state: State::Arrays { collation: "default" },
     json_rows: JsonRows::JsonbArrayElements,
     fences_alternatives: true,
     escapes: Escapes::EscapeStrings,

@@ -8,18 +8,16 @@
 //!   row starts from the enclosing select (its demand) and remembers where it started, so that no answer is
 //!   ever attributed to another row (magic sets with supplementary relations, Beeri and Ramakrishnan 1987).
 //! - **Close forwards** the columns that nothing binds, from the exits that the walks reach.
-//! - **Flat**: the whole component in one table with a tag column, as a linear fixpoint or, where a step
-//!   calls the component twice, on the whole state at once.
+//! - [**Flat**](super::flat): the whole component in one table, as a linear fixpoint or, where a step calls the
+//!   component twice, on the whole state at once.
 
-use super::body::{Clause, Goal, Term, terms};
+use super::body::{Clause, Goal, Term};
 use super::build::Build;
 use super::planner::{PlanError, Planner, Shares};
 use super::scope::Scope;
-use crate::algebra::{Expr, Select, TableBody, TableRef};
+use crate::algebra::{Expr, Select, TableRef};
 use crate::datalog::RelId;
 use crate::datalog::recursion::{Classes, Recursion, classes};
-use crate::ir::VarId;
-use crate::refusal::VarName;
 
 /// How one class of columns is closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,12 +99,7 @@ impl Planner<'_> {
 
     fn close_call(&mut self, call: &Call<'_>) -> Result<RelId, PlanError> {
         let Some(width) = call.recursion.width().filter(|_| call.recursion.is_linear()) else {
-            if let Some(known) = self.flat.get(&call.rel) {
-                return Ok(*known);
-            }
-            let closed = self.flat(call)?;
-            self.flat.insert(call.rel, closed);
-            return Ok(closed);
+            return self.flat(call);
         };
         let is_static: Vec<bool> = call.known.iter().map(|known| matches!(known, Known::Static(_))).collect();
         let classes = classes(call.recursion, width, &is_static);
@@ -149,53 +142,6 @@ impl Planner<'_> {
         modes.push(forward);
         modes.dedup();
         modes
-    }
-
-    /// The whole component in one table with a tag and padded columns.
-    fn flat(&mut self, call: &Call<'_>) -> Result<RelId, PlanError> {
-        let recursion = call.recursion;
-        let width = recursion.widths.iter().copied().max().unwrap_or(0);
-        let padded = |member: usize, terms: &[Term], with: Term| -> Vec<Term> {
-            let padding = width.saturating_sub(terms.len());
-            let row = std::iter::once(Term::Tag(member)).chain(terms.iter().copied());
-            row.chain(std::iter::repeat_n(with, padding)).collect()
-        };
-        let mut base = Vec::new();
-        for (member, exit) in call.exits.iter().enumerate() {
-            let n_columns = recursion.widths.get(member).copied().unwrap_or(0);
-            let head: Vec<Term> = (0..n_columns).map(|column| Term::Var(VarId::from_index(column))).collect();
-            let goal = Goal::call(*exit, head.clone());
-            let var_names = vec![VarName::UNNAMED; n_columns];
-            base.extend(self.step_selects(&Clause {
-                rule: None,
-                head: padded(member, &head, Term::Tag(0)),
-                goals: vec![goal],
-                var_names,
-            })?);
-        }
-        let mut step = Vec::new();
-        for rule in &recursion.steps {
-            let mut clause = Clause::like(&rule.clause);
-            clause.head = padded(rule.member, &terms(&rule.head), Term::Tag(0));
-            for (callee, args) in &rule.calls {
-                let args = padded(*callee, &terms(args), Term::Ignored);
-                clause.goals.push(Goal::Rows { table: TableRef::Itself, args });
-            }
-            clause.goals.extend(rule.goals.iter().map(Goal::from));
-            step.extend(self.step_selects(&clause)?);
-        }
-        let body = if recursion.is_linear() {
-            TableBody::Recursive { base, step }
-        } else {
-            TableBody::WholeState { base, step }
-        };
-        let table = self.add_table(call.rel, "the whole component", width + 1, body);
-        let own = recursion.member(call.rel).ok_or(PlanError::Bug("a call outside its component"))?;
-        let n_columns = recursion.widths.get(own).copied().unwrap_or(0);
-        let var_names = vec![VarName::UNNAMED; n_columns];
-        let head: Vec<Term> = (0..n_columns).map(|column| Term::Var(VarId::from_index(column))).collect();
-        let goals = vec![Goal::Rows { table, args: padded(own, &head, Term::Ignored) }];
-        Ok(self.relation_like(call.rel, vec![Clause { rule: None, head, goals, var_names }]))
     }
 
     /// Plans one clause of a table on its own; its head is what comes out.

@@ -163,6 +163,7 @@ impl Planner<'_> {
             | Step::Small
             | Step::Lookup
             | Step::Holders
+            | Step::Again
             | Step::Set
             | Step::Filtered
             | Step::Whole => false,

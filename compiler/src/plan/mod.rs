@@ -7,8 +7,9 @@
 //! [`planner`] holds the state: the relations, which of them recurse, the tables made so far. [`conjunction`]
 //! orders each [`body`] goal by goal, [`step`] says which goal is cheapest next, [`build`] is a select in the
 //! making. [`materialise`] makes tables of calls, [`closure`] closes recursion from the demand of the
-//! enclosing [`scope`]; [`separable`] closures are the best of them, and [`ends`] are what closures over
-//! stored facts start from. One program has several plans; [`candidates`] lists them, best first.
+//! enclosing [`scope`]; [`separable`] closures are the best of them, [`flat`] ones are for all others, and
+//! [`ends`] are what closures over stored facts start from. One program has several plans; [`candidates`] lists
+//! them, best first.
 
 mod answer;
 mod body;
@@ -17,6 +18,7 @@ pub(crate) mod candidates;
 mod closure;
 mod conjunction;
 mod ends;
+mod flat;
 mod materialise;
 mod planner;
 mod scope;

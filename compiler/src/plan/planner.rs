@@ -73,8 +73,10 @@ pub(super) struct Planner<'p> {
     /// For each relation the members of its recursive component.
     component_of: FxHashMap<RelId, Rc<[RelId]>>,
     exits: FxHashMap<RelId, RelId>,
-    /// For each relation that was closed flat, which depends on no argument, its closure.
-    pub(super) flat: FxHashMap<RelId, RelId>,
+    /// For each relation that was closed flat, and the values that take the place of its columns, its closure.
+    pub(super) flat: FxHashMap<(RelId, Vec<Option<Term>>), RelId>,
+    /// Whether a flat closure of what is demanded is being planned.
+    pub(super) in_demand: bool,
     pub(super) tables: Vec<Table>,
     /// Tables of relations that do not recurse, by relation and what of each argument is asked: a chain of
     /// relations that each read the next one twice would otherwise be planned twice as often at each link.
@@ -127,6 +129,7 @@ impl<'p> Planner<'p> {
             component_of,
             exits: FxHashMap::default(),
             flat: FxHashMap::default(),
+            in_demand: false,
             tables: Vec::new(),
             produced: FxHashMap::default(),
             next_alias: 0,

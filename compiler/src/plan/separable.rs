@@ -237,7 +237,7 @@ fn steps_of<'r>(
 }
 
 /// A static value as a term.
-fn static_term(expr: Expr) -> Option<Term> {
+pub(super) fn static_term(expr: Expr) -> Option<Term> {
     match expr {
         Expr::Const(literal) => Some(Term::Const(literal)),
         Expr::Given(var) => Some(Term::Given(var)),

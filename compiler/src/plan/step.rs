@@ -3,7 +3,7 @@
 use super::body::{Goal, ScanArg, Term};
 use super::build::Build;
 use super::planner::Planner;
-use crate::algebra::Expr;
+use crate::algebra::{Expr, FromKind, TableRef};
 use crate::datalog::RelId;
 use crate::ir::{CompareOp, Polarity};
 
@@ -26,6 +26,8 @@ pub(super) enum Step {
     Holders,
     /// A call that binds, with a value known for the row.
     Distribute,
+    /// The table that a step extends, once more, with a column that is not known.
+    Again,
     /// A source with one column, all of it: a set is smaller than what is related to it.
     Set,
     /// A source with some column known.
@@ -58,6 +60,7 @@ impl Planner<'_> {
                     Step::Whole
                 })
             }
+            Goal::Rows { table: TableRef::Itself, args } if waits(build, args) => Some(Step::Again),
             Goal::Values { .. } | Goal::Rows { .. } => Some(Step::Small),
             Goal::Call { polarity: Polarity::Positive, rel, args, .. } => {
                 if !self.tested_known(build, *rel, args) {
@@ -134,6 +137,16 @@ pub(super) fn is_ready(build: &Build, goal: &Goal) -> bool {
         ready &= build.expr(term).is_some() || matches!(term, Term::Local(_) | Term::Ignored);
     });
     ready
+}
+
+/// Whether a step that reads its table several times should find out first what it reads here: the table is
+/// large compared with what another source leads to.
+fn waits(build: &Build, args: &[Term]) -> bool {
+    let is_itself = |goal: &&Goal| matches!(goal, Goal::Rows { table: TableRef::Itself, .. });
+    let read = build.select.from.iter().filter(|from| from.kind == FromKind::Table(TableRef::Itself));
+    let n_readings = read.count() + build.goals.iter().filter(is_itself).count();
+    let is_known = |arg: &Term| *arg == Term::Ignored || build.expr(*arg).is_some();
+    n_readings > 1 && !build.select.from.is_empty() && !args.iter().all(is_known)
 }
 
 fn scan_known(build: &Build, arg: &ScanArg) -> bool {

@@ -11,6 +11,7 @@ use crate::algebra::TableRef;
 use crate::algebra::{Embedded, Expr, FromKind, Plan, Select, TableBody};
 use crate::bindings::{Bindings, Family, Fit, Name, SqlType};
 use crate::catalog::RelationSource;
+use crate::dialect::State;
 use crate::ir::{ConstId, TypeId};
 use sqlparser::ast::Expr as Sql;
 
@@ -122,7 +123,8 @@ impl Caller<'_> {
         let mut tables: Vec<Vec<Representation>> = Vec::new();
         for (index, table) in plan.tables.iter().enumerate() {
             let mut columns: Vec<Option<Representation>> = vec![None; table.n_columns];
-            if matches!(table.body, TableBody::WholeState { .. }) {
+            if matches!(table.body, TableBody::WholeState { .. }) && self.inputs.features.state == State::Json
+            {
                 columns = vec![Some(Representation::Text); table.n_columns];
             }
             // Each round may turn a column into text, and then it stays text.

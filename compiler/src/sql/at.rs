@@ -50,8 +50,8 @@ pub(super) enum Itself<'p> {
     Absent,
     /// By a name.
     Named(&'p str),
-    /// As the tuples of the state, unpacked where they are read.
-    State,
+    /// As the tuples of a state in JSON, unpacked where they are read.
+    Tuples,
 }
 
 /// The source of a step that reads the table that it extends.

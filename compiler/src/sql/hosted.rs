@@ -197,6 +197,10 @@ impl Target for Lowering<'_, Hosted<'_>> {
         Err(CompileError::Bug("a set in a plan over stored relations".into()))
     }
 
+    fn holds_text(&self, _: At<'_>, _: usize) -> bool {
+        true
+    }
+
     fn source(&mut self, kind: FromKind, alias: &str) -> Result<TableFactor, CompileError> {
         match &self.stored(kind)?.source {
             RelationSource::Table { name } => Ok(build::table(build::ident(name), alias)),

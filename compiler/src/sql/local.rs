@@ -150,6 +150,13 @@ impl Target for Lowering<'_, Local<'_>> {
         self.value_in_set(at, value, &representation, selects)
     }
 
+    fn holds_text(&self, at: At<'_>, column: usize) -> bool {
+        match self.wanted(at, column) {
+            Representation::Native(ty) => ty.family == Family::Text,
+            Representation::Text | Representation::Undeclared(_) | Representation::Opaque(_) => true,
+        }
+    }
+
     fn source(&mut self, kind: FromKind, alias: &str) -> Result<TableFactor, CompileError> {
         match kind {
             FromKind::Source(source) => self.bound(source, alias),

@@ -192,7 +192,7 @@ where
     fn factor(&mut self, at: At<'_>, from: From) -> Result<TableFactor, CompileError> {
         let alias = self.alias(from.alias);
         match (from.kind, at.itself) {
-            (ITSELF, Itself::State) => Ok(self.state_rows(build::column("st", build::ident("s")), &alias)),
+            (ITSELF, Itself::Tuples) => Ok(Self::json_tuples(&alias)),
             (ITSELF, Itself::Absent) => Err(CompileError::Bug("a step outside of a fixpoint".into())),
             (ITSELF, Itself::Named(name)) => Ok(build::table(build::ident(name), &alias)),
             (FromKind::Table(TableRef::Table(index)), _) => {

@@ -34,6 +34,9 @@ pub(super) trait Target {
     /// `value IN (selects)`
     fn in_selects(&mut self, at: At<'_>, value: Expr, selects: &[Select]) -> Result<Sql, CompileError>;
 
+    /// Whether the column of this number comes out of a select as text.
+    fn holds_text(&self, at: At<'_>, column: usize) -> bool;
+
     /// A source that is not a table of the plan, as it stands in a `FROM`.
     fn source(&mut self, kind: FromKind, alias: &str) -> Result<TableFactor, CompileError>;
 

@@ -36,7 +36,7 @@ where
         let kind = kind.ok_or_else(|| CompileError::Bug(format!("t{alias} is not in scope")))?;
         let table = self.alias(alias);
         match kind {
-            ITSELF if matches!(at.itself, Itself::State) => Ok(build::element(&table, column)),
+            ITSELF if matches!(at.itself, Itself::Tuples) => Ok(build::element(&table, column)),
             FromKind::Table(_) => Ok(build::column(&table, build::ident(&format!("c{column}")))),
             FromKind::Values(_) => Ok(match self.inputs.features.json_rows {
                 JsonRows::JsonEach => build::column(&table, build::ident("value")),

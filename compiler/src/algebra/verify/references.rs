@@ -106,10 +106,9 @@ impl Walk<'_> {
                 columns = columns.into_iter().zip(kinds).map(|(one, other)| one.join(other)).collect();
             }
             // Where a column says which member of a component a row is of, the types of the others depend on
-            // it.
-            if !step.is_empty() && columns.iter().any(|kind| matches!(kind, Kind::Tag | Kind::Any)) {
-                let open = |kind: &mut Kind| *kind = if *kind == Kind::Tag { Kind::Tag } else { Kind::Any };
-                columns.iter_mut().for_each(open);
+            // it, and rows of members with fewer columns are padded. A name that is put in has no type.
+            if columns.iter().any(|kind| matches!(kind, Kind::Tag | Kind::Any)) {
+                columns.fill(Kind::Any);
             }
             if columns == self.itself {
                 break;

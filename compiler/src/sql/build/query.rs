@@ -76,11 +76,11 @@ pub(in crate::sql) fn table_function(
     factor(name(function), Some(args), alias(as_alias, columns))
 }
 
-/// `unnest(array) AS alias (column)`; a node of its own in sqlparser's tree, which shouts the name.
-pub(in crate::sql) fn unnest(array: Expr, as_alias: &str, column: &str) -> TableFactor {
+/// `unnest(arrays) AS alias (columns)`; a node of its own in sqlparser's tree, which shouts the name.
+pub(in crate::sql) fn unnest(arrays: Vec<Expr>, as_alias: &str, columns: &[&str]) -> TableFactor {
     TableFactor::UNNEST {
-        alias: Some(alias(as_alias, &[column])),
-        array_exprs: vec![array],
+        alias: Some(alias(as_alias, columns)),
+        array_exprs: arrays,
         with_offset: false,
         with_offset_alias: None,
         with_ordinality: false,
@@ -101,6 +101,16 @@ pub(in crate::sql) fn derived(query: Query, as_alias: &str) -> TableFactor {
 pub(in crate::sql) fn derived_as(query: Query, as_alias: &str, columns: &[&str]) -> TableFactor {
     TableFactor::Derived {
         lateral: false,
+        subquery: Box::new(query),
+        alias: Some(alias(as_alias, columns)),
+        sample: None,
+    }
+}
+
+/// `LATERAL (query) AS alias (columns)`: the query may use the columns of the sources before it.
+pub(in crate::sql) fn lateral(query: Query, as_alias: &str, columns: &[&str]) -> TableFactor {
+    TableFactor::Derived {
+        lateral: true,
         subquery: Box::new(query),
         alias: Some(alias(as_alias, columns)),
         sample: None,

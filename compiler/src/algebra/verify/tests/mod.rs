@@ -149,6 +149,29 @@ fn a_reference_to_something_else_is_found() {
     assert_eq!(fault(Open::Column(Some(0)), |_| ()), None);
 }
 
+/// In a table of a component the types of a column depend on the member: a narrow one is padded, and what is
+/// asked of one member may be compared with values of another, in rows that there are not.
+#[test]
+fn a_column_of_several_members_has_any_type() {
+    let of_another = |plan: &mut Plan| {
+        let (base, step) = table(plan);
+        base.output = vec![Expr::Tag(0), column(1, 1), Expr::Tag(0)];
+        step.filter = vec![equal(column(3, 1), column(2, 1)), equal(column(2, 2), column(3, 0))];
+        step.output = vec![Expr::Tag(1), column(3, 1), column(2, 2)];
+        plan.tables[0].n_columns = 3;
+        let select = answer(plan);
+        select.filter = vec![equal(column(4, 0), Expr::Tag(1)), equal(column(4, 1), Expr::Given(0))];
+        select.output = vec![column(4, 1)];
+    };
+    assert_eq!(fault(Open::Given, of_another), None);
+    let without_steps = |plan: &mut Plan| {
+        of_another(plan);
+        let base = table(plan).0.clone();
+        plan.tables[0].body = TableBody::Union(vec![base]);
+    };
+    assert_eq!(fault(Open::Given, without_steps), None);
+}
+
 /// What a pass did, as far as its accounts say.
 fn loss(keeps: Keeps, change: impl FnOnce(&mut Plan)) -> Option<String> {
     let before = sound();

@@ -1,0 +1,277 @@
+//! The closure of a component that no class of columns takes apart: all of it in one table.
+//!
+//! In: a call of it. Out: a relation over the table, which is a linear fixpoint or, where a step calls the
+//! component twice, one over the whole state. It holds no more than the call asks for:
+//!
+//! - An argument that no step changes, and that the call fixes for the whole statement, is no column.
+//! - Where the call gives all the others, a linear fixpoint finds their **demand** first: the tuples from which
+//!   the asked ones may be derived, from the head of each step to each of its calls. No other tuple is derived
+//!   (magic sets, Bancilhon, Maier, Sagiv and Ullman 1986).
+//!
+//! A tuple that is demanded is derived if and only if the whole component has it, whichever member it is of; so
+//! what is negated outside is denied rightly. For in any derivation of a demanded tuple by a step, the step's
+//! goals hold, and those that the demand goes through are some of them: it reaches all calls of the step, which
+//! are demanded in turn, and have shorter derivations. So the demand may go through fewer goals than the step has,
+//! and leaves out what the step negates or orders, or does not need on the way from its head to its calls. It may
+//! not go through another call of the step: a call whose values only that one binds is not demanded, and then the
+//! component is closed in full.
+
+use super::body::{Clause, Goal, Term, terms};
+use super::closure::{Call, Known};
+use super::planner::{PlanError, Planner};
+use super::separable::static_term;
+use crate::algebra::{Expr, Select, TableBody, TableRef};
+use crate::datalog::recursion::{Recursion, Step};
+use crate::datalog::{self, RelId};
+use crate::ir::{CompareOp, Polarity, VarId};
+use crate::limits;
+use crate::refusal::VarName;
+
+/// The columns of one table for all members of a component.
+struct Layout {
+    /// How many columns the widest member has.
+    width: usize,
+    /// Whether a column says which member a row is of.
+    has_tag: bool,
+    /// For each column of the call the value that takes its place.
+    fixed: Vec<Option<Term>>,
+}
+
+impl Layout {
+    fn of(call: &Call<'_>) -> Self {
+        let Recursion { members, steps, widths, .. } = call.recursion;
+        let stays = |column: usize, step: &Step| {
+            let head = step.head.get(column);
+            let is_same = |(_, args): &(usize, Vec<datalog::Term>)| args.get(column) == head;
+            matches!(head, Some(datalog::Term::Var(_))) && step.calls.iter().all(is_same)
+        };
+        let is_uniform = call.recursion.width().is_some();
+        let value = |(column, known): (usize, &Known)| match known {
+            Known::Static(expr) if is_uniform && steps.iter().all(|step| stays(column, step)) => {
+                static_term(*expr)
+            }
+            Known::Static(_) | Known::Row(_) | Known::No => None,
+        };
+        let fixed: Vec<Option<Term>> = call.known.iter().enumerate().map(value).collect();
+        let width = widths.iter().copied().max().unwrap_or(0);
+        let n_fixed = fixed.iter().flatten().count();
+        // A table needs a column.
+        Self { width, has_tag: members.len() > 1 || width == n_fixed, fixed }
+    }
+
+    /// A member's tuple as a row; `padding` stands where others have more columns.
+    fn row(&self, member: usize, terms: &[Term], padding: Term) -> Vec<Term> {
+        let tag = self.has_tag.then_some(Term::Tag(member));
+        let n_padded = self.width.saturating_sub(terms.len());
+        let is_fixed = |column: usize| matches!(self.fixed.get(column), Some(Some(_)));
+        let kept = terms.iter().enumerate().filter(|(column, _)| !is_fixed(*column)).map(|(_, term)| *term);
+        tag.into_iter().chain(kept).chain(std::iter::repeat_n(padding, n_padded)).collect()
+    }
+
+    fn n_columns(&self) -> usize {
+        usize::from(self.has_tag) + self.width.saturating_sub(self.fixed.iter().flatten().count())
+    }
+
+    /// The values of the columns that are none, for a tuple's terms.
+    fn fixing(&self, terms: &[Term]) -> Vec<Goal> {
+        let columns = terms.iter().zip(&self.fixed);
+        let fixing = columns.filter_map(|(term, fixed)| {
+            fixed.map(|value| Goal::Compare { op: CompareOp::Equal, left: *term, right: value })
+        });
+        fixing.collect()
+    }
+}
+
+impl Planner<'_> {
+    /// Closes a component in one table.
+    pub(super) fn flat(&mut self, call: &Call<'_>) -> Result<RelId, PlanError> {
+        let layout = Layout::of(call);
+        let key = (call.rel, layout.fixed.clone());
+        if let Some(known) = self.flat.get(&key) {
+            return Ok(*known);
+        }
+        let demand = if self.in_demand { None } else { self.demanded(call, &layout)? };
+        // What a demanded closure reads is closed once for all that read it, however often they are planned.
+        let outside = self.in_demand;
+        self.in_demand |= demand.is_some();
+        let closed = self.flat_over(call, &layout, demand);
+        self.in_demand = outside;
+        let closed = closed?;
+        if demand.is_none() {
+            self.flat.insert(key, closed);
+        }
+        Ok(closed)
+    }
+
+    /// The relation over the table, which holds what is demanded.
+    fn flat_over(
+        &mut self,
+        call: &Call<'_>,
+        layout: &Layout,
+        demand: Option<TableRef>,
+    ) -> Result<RelId, PlanError> {
+        let recursion = call.recursion;
+        let demanded = |member: usize, terms: &[Term]| {
+            demand.map(|table| Goal::Rows { table, args: layout.row(member, terms, Term::Ignored) })
+        };
+        let mut base = Vec::new();
+        for (member, exit) in call.exits.iter().enumerate() {
+            let (head, var_names) = columns(recursion, member);
+            let mut goals: Vec<Goal> = demanded(member, &head).into_iter().collect();
+            goals.push(Goal::call(*exit, head.clone()));
+            goals.extend(layout.fixing(&head));
+            let head = layout.row(member, &head, Term::Tag(0));
+            base.extend(self.step_selects(&Clause { rule: None, head, goals, var_names })?);
+        }
+        let mut step = Vec::new();
+        for rule in &recursion.steps {
+            let head = terms(&rule.head);
+            let mut clause = Clause::like(&rule.clause);
+            clause.head = layout.row(rule.member, &head, Term::Tag(0));
+            clause.goals.extend(demanded(rule.member, &head));
+            for (callee, args) in &rule.calls {
+                let args = layout.row(*callee, &terms(args), Term::Ignored);
+                clause.goals.push(Goal::Rows { table: TableRef::Itself, args });
+            }
+            clause.goals.extend(rule.goals.iter().map(Goal::from));
+            clause.goals.extend(layout.fixing(&head));
+            step.extend(self.step_selects(&clause)?);
+        }
+        let body = if recursion.is_linear() {
+            TableBody::Recursive { base, step }
+        } else {
+            TableBody::WholeState { base, step }
+        };
+        let purpose =
+            if demand.is_some() { "what is demanded of the component" } else { "the whole component" };
+        let table = self.add_table(call.rel, purpose, layout.n_columns(), body);
+        let own = recursion.member(call.rel).ok_or(PlanError::Bug("a call outside its component"))?;
+        let (head, var_names) = columns(recursion, own);
+        let goals = vec![Goal::Rows { table, args: layout.row(own, &head, Term::Ignored) }];
+        Ok(self.relation_like(call.rel, vec![Clause { rule: None, head, goals, var_names }]))
+    }
+
+    /// The table of all tuples from which the asked ones may be derived; none if the call does not give them
+    /// in full, or a step does not lead from its head to its calls.
+    fn demanded(&mut self, call: &Call<'_>, layout: &Layout) -> Result<Option<TableRef>, PlanError> {
+        let (n_tables, n_branches) = (self.tables.len(), self.n_branches);
+        let own = call.recursion.member(call.rel).ok_or(PlanError::Bug("a call outside its component"))?;
+        let Some(base) = self.asked(call, layout, own) else { return Ok(None) };
+        let goals: Option<Vec<Vec<Goal>>> = call.recursion.steps.iter().map(leading).collect();
+        let Some(goals) = goals else { return Ok(None) };
+        match self.demand_steps(call, layout, &goals) {
+            Ok(step) if self.n_branches <= limits::BRANCHES / 4 => {
+                let body = TableBody::Recursive { base: vec![base], step };
+                Ok(Some(self.add_table(
+                    call.rel,
+                    "all that it may be derived from",
+                    layout.n_columns(),
+                    body,
+                )))
+            }
+            Ok(_) | Err(PlanError::Unbound { .. } | PlanError::Unseeded | PlanError::TooLarge) => {
+                self.forget_tables(n_tables);
+                self.n_branches = n_branches;
+                Ok(None)
+            }
+            Err(bug @ PlanError::Bug(_)) => Err(bug),
+        }
+    }
+
+    /// The tuples that are asked for. Values that differ by row are those of all rows, which are few only
+    /// where the question is about given values.
+    fn asked(&self, call: &Call<'_>, layout: &Layout, own: usize) -> Option<Select> {
+        let mut asked = Vec::new();
+        for (known, fixed) in call.known.iter().zip(&layout.fixed) {
+            match known {
+                _ if fixed.is_some() => {}
+                Known::Static(expr) => asked.push(*expr),
+                Known::Row(expr) if self.is_decision && !call.scope.is_in_step() => asked.push(*expr),
+                Known::Row(_) | Known::No => return None,
+            }
+        }
+        if asked.is_empty() {
+            return None;
+        }
+        let is_static = asked.iter().all(|expr| expr.is_static());
+        let tag = layout.has_tag.then_some(Expr::Tag(own));
+        let mut output: Vec<Expr> = tag.into_iter().chain(asked).collect();
+        output.resize(layout.n_columns(), Expr::Tag(0));
+        Some(if is_static {
+            Select { output, ..Select::default() }
+        } else {
+            call.scope.demand(call.select, output)
+        })
+    }
+
+    /// From the head of each step to each of its calls.
+    fn demand_steps(
+        &mut self,
+        call: &Call<'_>,
+        layout: &Layout,
+        goals: &[Vec<Goal>],
+    ) -> Result<Vec<Select>, PlanError> {
+        let mut step = Vec::new();
+        for (rule, goals) in call.recursion.steps.iter().zip(goals) {
+            let head = terms(&rule.head);
+            for (callee, args) in &rule.calls {
+                let mut clause = Clause::like(&rule.clause);
+                clause.head = layout.row(*callee, &terms(args), Term::Tag(0));
+                let args = layout.row(rule.member, &head, Term::Ignored);
+                clause.goals.push(Goal::Rows { table: TableRef::Itself, args });
+                clause.goals.extend(goals.iter().cloned());
+                clause.goals.extend(layout.fixing(&head));
+                step.extend(self.step_selects(&clause)?);
+            }
+        }
+        Ok(step)
+    }
+}
+
+/// The goals that lead from a step's head to the arguments of its calls, if they lead to all.
+fn leading(step: &Step) -> Option<Vec<Goal>> {
+    let is_var = |term: &datalog::Term| matches!(term, datalog::Term::Var(_));
+    let mut known: Vec<datalog::Term> = step.head.iter().copied().filter(is_var).collect();
+    let mut leads = vec![false; step.goals.len()];
+    loop {
+        let before = known.len();
+        for (goal, leads) in step.goals.iter().zip(&mut leads).filter(|(goal, _)| binds(goal)) {
+            let mut own = Vec::new();
+            goal.for_each_term(&mut |term| own.push(term));
+            if own.iter().any(|term| known.contains(term)) {
+                *leads = true;
+                own.retain(|term| is_var(term) && !known.contains(term));
+                known.extend(own);
+            }
+        }
+        if known.len() == before {
+            break;
+        }
+    }
+    let mut args = step.calls.iter().flat_map(|(_, args)| args);
+    let is_value = |arg: &datalog::Term| match arg {
+        datalog::Term::Const(_) | datalog::Term::Given(_) | datalog::Term::Now => true,
+        datalog::Term::Var(_) | datalog::Term::Local(_) | datalog::Term::Ignored => false,
+    };
+    let is_known = |arg: &datalog::Term| known.contains(arg) || is_value(arg);
+    let goals = step.goals.iter().zip(leads).filter(|(_, leads)| *leads).map(|(goal, _)| Goal::from(goal));
+    args.all(is_known).then(|| goals.collect())
+}
+
+/// Whether a goal binds variables; any other only selects.
+fn binds(goal: &datalog::Goal) -> bool {
+    match goal {
+        datalog::Goal::Scan { polarity, .. } | datalog::Goal::Call { polarity, .. } => {
+            *polarity == Polarity::Positive
+        }
+        datalog::Goal::Values { .. } => true,
+        datalog::Goal::Compare { op, .. } => *op == CompareOp::Equal,
+    }
+}
+
+/// A variable for each column of a member.
+fn columns(recursion: &Recursion, member: usize) -> (Vec<Term>, Vec<VarName>) {
+    let n_columns = recursion.widths.get(member).copied().unwrap_or(0);
+    let head = (0..n_columns).map(|column| Term::Var(VarId::from_index(column)));
+    (head.collect(), vec![VarName::UNNAMED; n_columns])
+}

@@ -1,0 +1,178 @@
+//! A fixpoint over the whole state, kept as one array for each column, in a row.
+//!
+//! In: a table whose steps read it several times. Out: two common table expressions, the states and the rows
+//! of the last.
+//!
+//! ```text
+//! state (s0)  =  ARRAY(the base, sorted)
+//!         UNION  ARRAY(what unnest(st.s0) has, and what a step makes of it, sorted) FROM state st
+//! ```
+//!
+//! An array has the type of its column, so a step compares the caller's columns as they are, and their
+//! indexes serve. All arrays of a state are in the order of its tuples, each of which it holds once. So equal
+//! states are equal rows, and `UNION` ends with the first that repeats; the largest is the fixpoint. Texts
+//! are told apart and sorted by their bytes. What reads them gets the default collation, which gives way to
+//! that of a column. The demand, if there is one, is read from an array as well, `UNNEST(ARRAY(…))`: PostgreSQL
+//! takes a recursive table for ten times its start and more, scans whole tables to join it, and compiles the
+//! statement because it looks costly.
+
+use super::at::{At, Itself};
+use super::build;
+use super::lower::{Lowering, column_names};
+use super::semi_join::semi_joined;
+use super::target::Target;
+use crate::algebra::{FromKind, Select, Table, TableBody, TableRef};
+use crate::dialect::State;
+use crate::question::CompileError;
+use sqlparser::ast::{Cte, Expr as Sql, Query, SetExpr, TableFactor};
+
+/// The names of a state's arrays and of the columns that they hold.
+struct Columns {
+    arrays: Vec<String>,
+    names: Vec<String>,
+}
+
+impl Columns {
+    fn of(table: &Table) -> Self {
+        let arrays = (0..table.n_columns).map(|column| format!("s{column}"));
+        Self { arrays: arrays.collect(), names: column_names(table.n_columns) }
+    }
+
+    fn arrays(&self) -> Vec<&str> {
+        self.arrays.iter().map(String::as_str).collect()
+    }
+
+    fn names(&self) -> Vec<&str> {
+        self.names.iter().map(String::as_str).collect()
+    }
+}
+
+impl<T> Lowering<'_, T>
+where
+    Self: Target,
+{
+    /// The fixpoint as a table of states and a table of what the last one holds.
+    pub(super) fn array_state(
+        &mut self,
+        at: At<'_>,
+        table: &Table,
+        base: &[Select],
+        step: &[Select],
+    ) -> Result<Vec<Cte>, CompileError> {
+        let columns = Columns::of(table);
+        let state = format!("{}_state", table.name);
+        let from_state = || build::table(build::ident(&state), "st");
+        let (tables, mut ctes) = self.read_as_few(at, table);
+        // A fixpoint is no test, wherever it stands: the tests in it are joined.
+        let in_state = At { tables: &tables, depth: 0, ..at };
+        let mut start = Vec::new();
+        for select in base {
+            start.push(self.select(in_state, select, None, false)?);
+        }
+        let whole = self.named("w");
+        let mut next = vec![reading(&whole, &columns.names)];
+        let in_step = At { itself: Itself::Named(&whole), ..in_state };
+        for select in step {
+            next.push(self.select(in_step, &semi_joined(select), None, false)?);
+        }
+        let current = self.unpacked(at, Vec::new(), "st", &columns);
+        let current = build::cte(&whole, &columns.names(), build::query(current), true);
+        let start = self.sorted(at, start, Vec::new(), &columns);
+        let next = self.sorted(at, next, vec![current], &columns);
+        let first = vec![build::derived_as(start, "n", &columns.arrays())];
+        let again = vec![from_state(), build::lateral(next, "n", &columns.arrays())];
+        let arms = [first, again].map(|from| selected("n", &columns.arrays, from));
+        let Some(states) = build::union(arms.into(), false) else {
+            return Err(CompileError::Bug("a fixpoint without arms".into()));
+        };
+        let size = columns.arrays().first().map(|array| {
+            let array = build::column("st", build::ident(array));
+            (build::call("cardinality", vec![array]), true)
+        });
+        let all = build::query(selected("st", &columns.arrays, vec![from_state()]));
+        let last = build::limited(build::ordered(all, size.into_iter().collect()), build::number(1));
+        let rows = self.unpacked(at, vec![build::derived(last, "l")], "l", &columns);
+        ctes.push(build::cte(&state, &columns.arrays(), build::query(states), false));
+        ctes.push(build::cte(&table.name, &columns.names(), build::query(rows), true));
+        Ok(ctes)
+    }
+
+    /// The tables under the names by which the fixpoint reads them, and what makes them so. A recursive one is
+    /// read from an array, which the database takes for a few elements, where it takes the table for many rows.
+    fn read_as_few(&self, at: At<'_>, table: &Table) -> (Vec<Table>, Vec<Cte>) {
+        let mut tables = at.tables.to_vec();
+        let mut few = Vec::new();
+        for (index, read) in tables.iter_mut().enumerate() {
+            let mut is_read = false;
+            table.body.selects().for_each(|select| {
+                select.for_each_source(&mut |from| {
+                    is_read |= from.kind == FromKind::Table(TableRef::Table(index));
+                });
+            });
+            let is_recursive = matches!(read.body, TableBody::Recursive { .. });
+            let overestimates = self.inputs.features.overestimates_recursion;
+            if is_read && is_recursive && overestimates && read.n_columns == 1 {
+                let names = column_names(read.n_columns);
+                let array = build::array_of(build::query(reading(&read.name, &names)));
+                let columns: Vec<&str> = names.iter().map(String::as_str).collect();
+                let rows = selected("e", &names, vec![build::unnest(vec![array], "e", &columns)]);
+                read.name = format!("{}_few{index}", table.name);
+                few.push(build::cte(&read.name, &columns, build::query(rows), true));
+            }
+        }
+        (tables, few)
+    }
+
+    /// The rows of these arms as one row of arrays, each row once and all in order.
+    fn sorted(&self, at: At<'_>, arms: Vec<SetExpr>, mut with: Vec<Cte>, columns: &Columns) -> Query {
+        let x = self.named("x");
+        let arms = build::union(arms, true).unwrap_or_else(|| self.no_rows(columns.names.len()));
+        let from = vec![build::derived_as(build::query(arms), "u", &columns.names())];
+        let exact = columns.names.iter().enumerate().map(|(column, name)| {
+            let value = build::column("u", build::ident(name));
+            let is_text = self.holds_text(at, column);
+            build::item(if is_text { self.in_byte_order(value) } else { value }, None)
+        });
+        let rows = build::select(true, exact.collect(), build::joined(from), Vec::new());
+        with.push(build::cte(&x, &columns.names(), build::query(rows), false));
+        let value = |name: &String| build::column(&x, build::ident(name));
+        let arrays = columns.names.iter().map(|name| {
+            let from = vec![build::table(build::ident(&x), &x)];
+            let values = selected(&x, std::slice::from_ref(name), from);
+            let order = columns.names.iter().map(|name| (value(name), false)).collect();
+            build::item(build::array_of(build::ordered(build::query(values), order)), None)
+        });
+        let row = build::select(false, arrays.collect(), Vec::new(), Vec::new());
+        build::with(build::query(row), false, with)
+    }
+
+    /// The rows that the arrays of `alias` hold, which is one of `from` or stands around the query.
+    fn unpacked(&self, at: At<'_>, mut from: Vec<TableFactor>, alias: &str, columns: &Columns) -> SetExpr {
+        let arrays = columns.arrays.iter().map(|array| build::column(alias, build::ident(array)));
+        from.push(build::unnest(arrays.collect(), "e", &columns.names()));
+        let items = columns.names.iter().enumerate().map(|(column, name)| {
+            let value = build::column("e", build::ident(name));
+            build::item(if self.holds_text(at, column) { self.in_usual_order(value) } else { value }, None)
+        });
+        build::select(false, items.collect(), build::joined(from), Vec::new())
+    }
+
+    /// A text in the collation that gives way to that of a column.
+    fn in_usual_order(&self, text: Sql) -> Sql {
+        match self.inputs.features.state {
+            State::Arrays { collation } => build::collate(text, collation),
+            State::Json => text,
+        }
+    }
+}
+
+/// `SELECT table.a, table.b FROM table`
+fn reading(table: &str, names: &[String]) -> SetExpr {
+    selected(table, names, vec![build::table(build::ident(table), table)])
+}
+
+/// `SELECT alias.a, alias.b FROM from`
+fn selected(alias: &str, names: &[String], from: Vec<TableFactor>) -> SetExpr {
+    let items = names.iter().map(|name| build::item(build::column(alias, build::ident(name)), None));
+    build::select(false, items.collect(), build::joined(from), Vec::new())
+}

@@ -1,0 +1,117 @@
+//! A fixpoint over the whole state, kept as one JSON array of tuples, each an array of its own.
+//!
+//! In: a table whose steps read it several times. Out: two common table expressions, the states and the rows
+//! of the last.
+
+use super::at::{At, ITSELF, Itself};
+use super::build;
+use super::lower::{Lowering, column_names};
+use super::target::Target;
+use crate::algebra::{Select, Table};
+use crate::question::CompileError;
+use sqlparser::ast::{Cte, Expr as Sql, Query, SetExpr, TableFactor, TableWithJoins};
+
+/// If a fixpoint's steps read its state more often than this, they read the state itself.
+const STATE_READINGS: usize = 8;
+
+impl<T> Lowering<'_, T>
+where
+    Self: Target,
+{
+    /// The fixpoint whose state is one row: the sorted set of all tuples so far. It ends when the state
+    /// repeats; the largest state is the fixpoint.
+    pub(super) fn json_state(
+        &mut self,
+        at: At<'_>,
+        table: &Table,
+        base: &[Select],
+        step: &[Select],
+    ) -> Result<Vec<Cte>, CompileError> {
+        let names = column_names(table.n_columns);
+        let columns: Vec<&str> = names.iter().map(String::as_str).collect();
+        let state = format!("{}_state", table.name);
+        let mut base_arms = Vec::new();
+        for select in base {
+            base_arms.push(self.select(at, select, Some(&names), false)?);
+        }
+        // The state is a set: rows that come twice would make it look larger than what follows.
+        let start = build::union(base_arms, true).unwrap_or_else(|| self.no_rows(table.n_columns));
+        let start = build::joined(vec![build::derived(build::query(start), "u")]);
+        let start = build::select(true, vec![build::star()], start, Vec::new());
+        let all = |table: &str| {
+            let items = names
+                .iter()
+                .map(|name| build::item(build::column(table, build::ident(name)), None))
+                .collect();
+            let from = build::joined(vec![build::table(build::ident(table), table)]);
+            build::select(false, items, from, Vec::new())
+        };
+        let whole = self.named("w");
+        let mut next_arms = vec![all(&whole)];
+        // A table made of the state joins faster, but the state itself is not copied for each reading.
+        let n_readings: usize =
+            step.iter().map(|select| select.from.iter().filter(|from| from.kind == ITSELF).count()).sum();
+        let itself = if n_readings > STATE_READINGS { Itself::Tuples } else { Itself::Named(&whole) };
+        for select in step {
+            next_arms.push(self.select(At { itself, ..at }, select, None, false)?);
+        }
+        let next = build::union(next_arms, false).unwrap_or_else(|| self.no_rows(table.n_columns));
+        let from_state = || build::joined(vec![build::table(build::ident(&state), "st")]);
+        let current = Self::unpack(build::column("st", build::ident("s")), &names);
+        let inner = build::cte(&whole, &columns, build::query(current), true);
+        let first = self.pack(build::query(start), &names, Vec::new());
+        let again = self.pack(build::query(next), &names, vec![inner]);
+        let first = build::select(false, vec![build::item(first, None)], Vec::new(), Vec::new());
+        let again = build::select(false, vec![build::item(again, None)], from_state(), Vec::new());
+        let Some(body) = build::union(vec![first, again], false) else {
+            return Err(CompileError::Bug("a fixpoint without arms".into()));
+        };
+        let result = Self::unpack(Self::largest(from_state()), &names);
+        Ok(vec![
+            build::cte(&state, &["s"], build::query(body), false),
+            build::cte(&table.name, &columns, build::query(result), true),
+        ])
+    }
+
+    /// The largest of the states that `st` reads.
+    fn largest(from_states: Vec<TableWithJoins>) -> Sql {
+        let state = || build::column("st", build::ident("s"));
+        let states = build::select(false, vec![build::item(state(), None)], from_states, Vec::new());
+        let by_size = vec![(build::call("json_array_length", vec![state()]), true)];
+        build::scalar(build::limited(build::ordered(build::query(states), by_size), build::number(1)))
+    }
+
+    /// The rows of a query as one value, sorted.
+    fn pack(&self, rows: Query, names: &[String], with: Vec<Cte>) -> Sql {
+        let x = self.named("x");
+        let columns = || names.iter().map(|name| build::column(&x, build::ident(name))).collect::<Vec<_>>();
+        // The column names come from a table that is made for them, since a union has those of its first arm.
+        let named: Vec<&str> = names.iter().map(String::as_str).collect();
+        let from = build::joined(vec![build::table(build::ident(&x), &x)]);
+        let mut ctes = with;
+        ctes.push(build::cte(&x, &named, rows, false));
+        let sorted = build::select(false, vec![build::star()], from, Vec::new());
+        let by = columns().into_iter().map(|column| (column, false)).collect();
+        let sorted = build::with(build::ordered(build::query(sorted), by), false, ctes);
+        let from = build::joined(vec![build::derived(sorted, &x)]);
+        let tuple = build::call("json_array", columns());
+        let item = build::item(build::call("json_group_array", vec![tuple]), None);
+        build::scalar(build::query(build::select(false, vec![item], from, Vec::new())))
+    }
+
+    /// The rows that [`Self::pack`] packed.
+    fn unpack(state: Sql, names: &[String]) -> SetExpr {
+        let from = build::joined(vec![Self::tuples(state, "e")]);
+        let items = (0..names.len()).map(|column| build::item(build::element("e", column), None)).collect();
+        build::select(false, items, from, Vec::new())
+    }
+
+    /// The state's tuples under an alias, each as `alias.value`.
+    pub(super) fn json_tuples(alias: &str) -> TableFactor {
+        Self::tuples(build::column("st", build::ident("s")), alias)
+    }
+
+    fn tuples(state: Sql, alias: &str) -> TableFactor {
+        build::table_function("json_each", vec![state], alias, &[])
+    }
+}

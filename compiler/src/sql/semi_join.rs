@@ -1,0 +1,143 @@
+//! Reads of the table that a step extends, as tests.
+//!
+//! In: a step of a fixpoint over the whole state. Out: the same rows from fewer sources. Where a source is the
+//! table itself, and all that is read of it equals columns of one other source, it only tests that source:
+//!
+//! ```text
+//! itself t1 ⋈ itself t2 ⋈ gate t3 where t3.1 = t1.0, t3.2 = t2.0
+//!   ─▶   gate t3 where exists (itself t1 where t3.1 = t1.0), exists (itself t2 where t3.2 = t2.0)
+//! ```
+//!
+//! The database hashes the table for a test, or starts from it by an index. Of the joins it does not know
+//! that they are tests, nor how large the table is, and may pair the table with itself first.
+
+use super::at::ITSELF;
+use crate::algebra::{Condition, Expr, From, Select};
+use crate::ir::CompareOp;
+
+/// A step whose sources test each other where they can.
+pub(super) fn semi_joined(step: &Select) -> Select {
+    let mut step = step.clone();
+    let own: Vec<From> = step.from.iter().filter(|from| from.kind == ITSELF).copied().collect();
+    for from in own {
+        let others: Vec<usize> =
+            step.from.iter().filter(|other| other.kind != ITSELF).map(|other| other.alias).collect();
+        if let Some(known) = others.into_iter().find_map(|other| known_by(&step, from.alias, other)) {
+            test(&mut step, from, &known);
+        }
+    }
+    step
+}
+
+/// What the columns that are read of a source equal, if all are columns of one other source or the same for
+/// every row.
+fn known_by(step: &Select, own: usize, other: usize) -> Option<Vec<(Expr, Expr)>> {
+    let mut read: Vec<Expr> = Vec::new();
+    step.for_each_expr(&mut |expr| {
+        if expr.alias() == Some(own) && !read.contains(&expr) {
+            read.push(expr);
+        }
+    });
+    let equal = |column: Expr| {
+        step.filter.iter().find_map(|condition| {
+            let value = equal_to(condition, column)?;
+            (value.is_static() || value.alias() == Some(other)).then_some((column, value))
+        })
+    };
+    read.into_iter().map(equal).collect()
+}
+
+/// The value that a condition makes equal to a column.
+fn equal_to(condition: &Condition, column: Expr) -> Option<Expr> {
+    match condition {
+        Condition::Compare { op: CompareOp::Equal, left, right } if *left == column => Some(*right),
+        Condition::Compare { op: CompareOp::Equal, left, right } if *right == column => Some(*left),
+        Condition::Compare { .. }
+        | Condition::OneOf { .. }
+        | Condition::In { .. }
+        | Condition::Any(_)
+        | Condition::None(_) => None,
+    }
+}
+
+/// Makes a test of a source, whose columns equal known values.
+fn test(step: &mut Select, from: From, known: &[(Expr, Expr)]) {
+    step.from.retain(|other| other.alias != from.alias);
+    step.for_each_expr_mut(&mut |expr| {
+        if let Some((_, value)) = known.iter().find(|(column, _)| column == expr) {
+            *expr = *value;
+        }
+    });
+    let is_trivial = |condition: &Condition| match condition {
+        Condition::Compare { op: CompareOp::Equal, left, right } => left == right,
+        _ => false,
+    };
+    step.filter.retain(|condition| !is_trivial(condition));
+    let equal = |(column, value): &(Expr, Expr)| {
+        let op = CompareOp::Equal;
+        Condition::Compare { op, left: *value, right: *column }
+    };
+    let filter = known.iter().map(equal).collect();
+    step.filter.push(Condition::Any(vec![Select { from: vec![from], filter, output: Vec::new() }]));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::algebra::FromKind;
+
+    const fn column(alias: usize, column: usize) -> Expr {
+        Expr::Column { alias, column }
+    }
+
+    const fn equal(left: Expr, right: Expr) -> Condition {
+        Condition::Compare { op: CompareOp::Equal, left, right }
+    }
+
+    const fn from(alias: usize, kind: FromKind) -> From {
+        From { alias, kind }
+    }
+
+    /// A step over the table itself, twice, and a relation.
+    fn step(filter: Vec<Condition>, output: Expr) -> Select {
+        let from = vec![from(1, ITSELF), from(2, ITSELF), from(3, FromKind::Source(0))];
+        Select { from, filter, output: vec![output] }
+    }
+
+    #[test]
+    fn what_only_tests_another_source_is_a_test() {
+        let before = step(
+            vec![
+                equal(column(1, 0), Expr::Tag(1)),
+                equal(column(3, 1), column(1, 1)),
+                equal(column(3, 2), column(2, 1)),
+            ],
+            column(2, 1),
+        );
+        let test = |alias, filter| {
+            Condition::Any(vec![Select { from: vec![from(alias, ITSELF)], filter, output: Vec::new() }])
+        };
+        let after = Select {
+            from: vec![from(3, FromKind::Source(0))],
+            filter: vec![
+                test(1, vec![equal(Expr::Tag(1), column(1, 0)), equal(column(3, 1), column(1, 1))]),
+                test(2, vec![equal(column(3, 2), column(2, 1))]),
+            ],
+            output: vec![column(3, 2)],
+        };
+        assert_eq!(semi_joined(&before), after);
+    }
+
+    /// The second reading ties the first to the relation, or has a value that nothing else has.
+    #[test]
+    fn what_joins_others_stays_a_source() {
+        for filter in [
+            vec![equal(column(1, 1), column(2, 0)), equal(column(3, 0), column(2, 1))],
+            vec![equal(column(3, 0), column(2, 0))],
+        ] {
+            let before = step(filter, column(2, 1));
+            let after = semi_joined(&before);
+            assert!(after.from.contains(&from(2, ITSELF)), "{after:?}");
+        }
+    }
+}
