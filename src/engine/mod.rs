@@ -35,6 +35,7 @@ mod policy_tests;
 mod questions;
 mod report;
 mod settings;
+mod subjects;
 #[cfg(test)]
 mod tests;
 mod versions;
@@ -56,6 +57,7 @@ pub use portcullis_compiler::refusal::Refusal;
 pub use questions::check_predicates;
 pub use report::{RefusedAssertion, TestOutcome, TestReport};
 pub use settings::EngineSettings;
+pub use subjects::{SubjectList, SubjectsPage, SubjectsQuestion};
 pub use view::unix_time;
 
 use crate::share::{Account, Turns};

@@ -6,8 +6,9 @@
 //! |---|---|
 //! | `facts` | `/batch`, `/bulk`, `/bulk_load`, `/bulk_delete`, `/facts`, `/clear_data` |
 //! | `checks` | `/authorize`, `/authorize_resources`, `/list`, `/actions`, `/bulk_actions` |
+//! | `subjects` | `/list_subjects` |
 //! | `queries` | `/query`, `/evaluate_query` |
-//! | `local` | `/authorize_query`, `/list_query`, `/actions_query`, `/evaluate_query_local`, `/explain_query` |
+//! | `local` | `/authorize_query`, `/list_query`, `/list_subjects_query`, `/actions_query`, `/evaluate_query_local`, `/explain_query` |
 //! | `parity` | `/expect` |
 //! | `policy` | `/policy`, `/policy_metadata` |
 //! | `status` | `/stats`, `/healthcheck`, and `/health`, `/ready` outside the prefix |
@@ -47,6 +48,7 @@ mod seats;
 mod serve;
 mod status;
 mod stream;
+mod subjects;
 mod timed_stream;
 mod tls;
 mod traces;
@@ -185,6 +187,7 @@ fn routes() -> OpenApiRouter<Arc<AppState>> {
     let api = OpenApiRouter::new()
         .merge(facts::router())
         .merge(checks::router())
+        .merge(subjects::router())
         .merge(queries::router())
         .merge(local::router())
         .merge(parity::router())

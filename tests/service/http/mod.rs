@@ -28,5 +28,6 @@ mod rates;
 mod raw;
 mod status;
 mod streams;
+mod subjects;
 mod tls;
 mod uploads;

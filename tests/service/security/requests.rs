@@ -100,6 +100,8 @@ pub(crate) fn every(user: &str, doc: &str, text: &str) -> Vec<Request> {
         ),
         post("list", list(user, "read")),
         post("list", with(list(user, "read"), "page_size", json!(10_000))),
+        post("list_subjects", check(user, "read", doc)),
+        post("list_subjects", with(check(user, "read", doc), "actor_types", json!(["User", text]))),
         post("actions", check(user, "read", doc)),
         post("bulk_actions", json!([check(user, "read", doc), check(text, "read", doc)])),
         post(
@@ -113,6 +115,14 @@ pub(crate) fn every(user: &str, doc: &str, text: &str) -> Vec<Request> {
         post("evaluate_query", conjunction(user, &context)),
         post("authorize_query", local(check(user, "read", doc))),
         post("list_query", with(local(list(user, "read")), "column", json!("docs.id"))),
+        post(
+            "list_subjects_query",
+            with(
+                local(with(check(user, "read", doc), "actor_type", json!("Doc"))),
+                "column",
+                json!("docs.id"),
+            ),
+        ),
         post("actions_query", local(check(user, "read", doc))),
         post("evaluate_query_local", with(local(conjunction(user, &context)), "mode", select)),
         post("evaluate_query_local", with(local(conjunction(user, &context)), "mode", filter)),
@@ -154,6 +164,8 @@ pub(crate) fn mistaken(user: &str, doc: &str, text: &str) -> Vec<Request> {
             "list",
             json!({ "actor_type": "User", "actor_id": user, "action": text, "resource_type": format!("{text}\0") }),
         ),
+        post("list_subjects", with(check(user, "read", doc), "page_token", json!(text))),
+        post("list_subjects", with(check(user, text, doc), "actor_types", json!([format!("{text}\0")]))),
         post("actions", json!({ "actor_type": text })),
         post("bulk_actions", json!([text])),
         post("query", json!({ "fact": { "predicate": text, "args": [value(text, doc), text] } })),
