@@ -14,6 +14,7 @@
 //! take the same path, but over their own facts only.
 
 mod answers;
+mod attributes;
 mod candidates;
 mod catalog;
 mod checks;
@@ -42,6 +43,7 @@ mod versions;
 mod view;
 
 pub use crate::store::{ArgPattern, Change, Fact, FactPattern, FactReading, Usage, Value};
+pub use attributes::{Attribute, AttributeOwner};
 pub use checks::ActionsQuestion;
 pub use counters::{Counters, Decided, Lookups};
 pub use environments::{check_name as check_environment_name, environment_names, open_environments};
@@ -87,6 +89,8 @@ pub struct Engine {
     store: Store,
     /// The account of the current request; `None` for the service itself.
     account: Option<Arc<Account>>,
+    /// What comes with the questions besides their context facts.
+    attributes: Arc<[Attribute]>,
 }
 
 #[derive(Debug)]
@@ -148,7 +152,7 @@ impl Engine {
             counted: Arc::default(),
             ending: watch::Sender::default(),
         };
-        let engine = Self { shared: Arc::new(shared), store, account: None };
+        let engine = Self { shared: Arc::new(shared), store, account: None, attributes: Arc::default() };
         if let Some(policy) = stored {
             let active = view::off_the_workers(move || Active::of(&policy)).await??;
             engine.activate(Some(Arc::new(active)));
@@ -161,7 +165,14 @@ impl Engine {
     #[must_use]
     pub fn on_account(&self, account: Arc<Account>) -> Self {
         let store = self.store.asked_by(account.asker());
-        Self { shared: Arc::clone(&self.shared), store, account: Some(account) }
+        let attributes = Arc::clone(&self.attributes);
+        Self { shared: Arc::clone(&self.shared), store, account: Some(account), attributes }
+    }
+
+    /// The same engine for questions with these attributes. Those that the policy reads are context facts.
+    #[must_use]
+    pub fn with_attributes(&self, attributes: Vec<Attribute>) -> Self {
+        Self { attributes: attributes.into(), ..self.clone() }
     }
 
     /// The turns of its long work.

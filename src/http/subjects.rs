@@ -1,7 +1,7 @@
 //! `/list_subjects`: who may do this to a resource.
 //!
-//! The counterpart of `/list`, with the actor left open. A grant to everyone is an entry with the id `*`, so it
-//! is neither expanded nor left out. Pages work as those of `/list`; a token contains the last actor.
+//! The counterpart of `/list`, with the actor left open. A grant to everyone is an entry with the id `*`, so
+//! it is neither expanded nor left out. Pages work as those of `/list`; a token contains the last actor.
 
 use super::AppState;
 use super::auth::ReadAccess;
@@ -64,8 +64,8 @@ enum SubjectsOut {
 
 /// List the actors that may do this to a resource
 ///
-/// The actors are in a fixed order, by type and then by id, numbers first. An entry with the id `*` stands for
-/// every actor of its type, and one whose type is `*` as well for every actor of any type; concrete actors
+/// The actors are in a fixed order, by type and then by id, numbers first. An entry with the id `*` stands
+/// for every actor of its type, and one whose type is `*` as well for every actor of any type; concrete actors
 /// may follow it. The list is complete. If it cannot be, because a rule grants to everyone *except* some, the
 /// question is refused with that rule.
 #[utoipa::path(
@@ -108,8 +108,8 @@ async fn list_subjects(
     }))
 }
 
-/// The texts that determine a question. The first, which no type can be, keeps its tokens and those of `/list`
-/// apart; the number of types separates these from the context facts.
+/// The texts that determine a question. The first, which no type can be, keeps its tokens and those of
+/// `/list` apart; the number of types separates these from the context facts.
 fn determined_by(question: &SubjectsQuestion) -> Vec<String> {
     let SubjectsQuestion { action, resource, types } = question;
     let n_types = types.as_ref().map_or("all".to_owned(), |types| types.len().to_string());

@@ -94,7 +94,7 @@ impl Hosted {
                     ids("String", in_order(engine.actions(stored(actor), stored(resource), context).await?)?)
                 }
                 Allow::Subjects(ty, action, resource) => {
-                    let list = engine.list_subjects(subjects(ty, action, resource), None, context);
+                    let list = engine.list_subjects(subjects(ty.as_deref(), action, resource), None, context);
                     who(&list.await?.subjects)?
                 }
             })
@@ -135,7 +135,7 @@ impl Hosted {
         let mut after = None;
         loop {
             let page = SubjectsPage { size, after };
-            let question = subjects(ty, action, resource);
+            let question = subjects(ty.as_deref(), action, resource);
             let list = self.engine.list_subjects(question, Some(page), stored_all(context));
             let page = RUNTIME.block_on(list).map_err(Told::from)?;
             sizes.push(page.subjects.len());
@@ -233,8 +233,8 @@ impl Hosted {
     }
 }
 
-fn subjects(ty: &Option<String>, action: &str, resource: &Value) -> SubjectsQuestion {
-    let types = ty.as_ref().map(|ty| BTreeSet::from([ty.clone()]));
+fn subjects(ty: Option<&str>, action: &str, resource: &Value) -> SubjectsQuestion {
+    let types = ty.map(|ty| BTreeSet::from([ty.to_owned()]));
     SubjectsQuestion { action: action.to_owned(), resource: stored(resource), types }
 }
 

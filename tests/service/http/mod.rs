@@ -9,6 +9,7 @@
     reason = "a test that cannot go on should stop where it is"
 )]
 
+mod authzen;
 mod checks;
 mod codes;
 mod connections;
