@@ -22,7 +22,7 @@ mod value;
 
 pub use error::ConfigError;
 pub use sources::{Flags, InForce, SettingOrigin, Settled};
-pub use value::{Form, HttpAddress, LogFormat, Secret};
+pub use value::{Form, HttpAddress, LogFormat, PublicUrl, Secret};
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::num::{NonZeroU32, NonZeroUsize};
@@ -121,6 +121,9 @@ settings! {
     tls_cert: Option<PathBuf> = None;
     /// The PEM file with the private key of that certificate.
     tls_key: Option<PathBuf> = None;
+    /// The address under which clients reach this service, like `https://pdp.example.com`; none, because only
+    /// its operator knows it. The AuthZEN metadata document exists only with it.
+    public_url: Option<PublicUrl> = None;
     /// The folder of the embedded store; a relative one, so that a first trial leaves nothing elsewhere.
     data: PathBuf = PathBuf::from("portcullis-data");
     /// Whether the well-known development key is accepted; off, because everyone knows that key.

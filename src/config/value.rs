@@ -241,6 +241,29 @@ impl SettingValue for HttpAddress {
     }
 }
 
+/// The address of this service for its clients, over TLS.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PublicUrl(pub String);
+
+impl SettingValue for PublicUrl {
+    const FORM: Form = Form::Text("URL");
+    const EXPECTED: &'static str = "an address like \"https://pdp.example.com\", without `?` and `#`";
+
+    fn parse(text: &str) -> Result<Self, &'static str> {
+        let is_part = |c: char| c.is_ascii_graphic() && !matches!(c, '?' | '#' | '"' | '\\' | '<' | '>');
+        match text.strip_prefix("https://") {
+            Some(rest) if !rest.starts_with('/') && !rest.is_empty() && rest.chars().all(is_part) => {
+                Ok(Self(text.trim_end_matches('/').to_owned()))
+            }
+            Some(_) | None => Err(Self::EXPECTED),
+        }
+    }
+
+    fn show(&self) -> Json {
+        json!(self.0)
+    }
+}
+
 impl<T: SettingValue> SettingValue for Option<T> {
     const FORM: Form = T::FORM;
     const EXPECTED: &'static str = T::EXPECTED;

@@ -131,6 +131,11 @@ fn row_bytes(row: &[Option<Cow<'_, str>>]) -> usize {
     row.iter().flatten().map(|value| value.len()).sum::<usize>() + ROW_BYTES + VALUE_BYTES * row.len()
 }
 
+/// Counts an answer towards the memory of its request.
+pub(super) fn charge(meter: &mut Meter, row: &[Option<Cow<'_, str>>]) -> Result<(), StoreError> {
+    meter.grow(row_bytes(row)).map_err(no_room)
+}
+
 /// An answer exceeds the limit of rows.
 pub(super) fn too_many_rows(most: usize) -> StoreError {
     StoreError::TooLarge(format!("the answer has more than {most} rows"))
@@ -218,16 +223,14 @@ impl Prepared {
     /// All distinct answers, with the columns [`Prepared::columns`]. Stops reading at the limit.
     pub(super) fn rows(&self, reader: &Reader) -> Result<Vec<Row>, Unanswered> {
         let mut rows = Vec::new();
-        let mut meter = Meter::new(self.account.as_ref());
-        self.enumerable(reader, |reader| {
-            reader.rows_until(&self.statement.sql, &self.params, |row| {
-                if rows.len() == self.max_rows {
-                    return Err(too_many_rows(self.max_rows));
-                }
-                meter.grow(row_bytes(row)).map_err(no_room)?;
-                rows.push(row.iter_mut().map(|value| value.take().map(Cow::into_owned)).collect());
-                Ok(ControlFlow::Continue(()))
-            })
+        let mut meter = self.meter();
+        self.each(reader, |row| {
+            if rows.len() == self.max_rows {
+                return Err(too_many_rows(self.max_rows));
+            }
+            charge(&mut meter, row)?;
+            rows.push(row.iter_mut().map(|value| value.take().map(Cow::into_owned)).collect());
+            Ok(ControlFlow::Continue(()))
         })?;
         Ok(rows)
     }
@@ -235,15 +238,28 @@ impl Prepared {
     /// The answers of a question with one wanted variable.
     pub(super) fn ids(&self, reader: &Reader) -> Result<Vec<Option<String>>, Unanswered> {
         let mut ids = Vec::new();
-        let mut meter = Meter::new(self.account.as_ref());
-        self.enumerable(reader, |reader| {
-            reader.rows_until(&self.statement.sql, &self.params, |row| {
-                meter.grow(row_bytes(row)).map_err(no_room)?;
-                ids.push(row.first_mut().and_then(Option::take).map(Cow::into_owned));
-                Ok(ControlFlow::Continue(()))
-            })
+        let mut meter = self.meter();
+        self.each(reader, |row| {
+            charge(&mut meter, row)?;
+            ids.push(row.first_mut().and_then(Option::take).map(Cow::into_owned));
+            Ok(ControlFlow::Continue(()))
         })?;
         Ok(ids)
+    }
+
+    /// Calls `body` with each answer in order, until it breaks or fails. The answers are complete, or the
+    /// question is refused before the first.
+    pub(super) fn each(
+        &self,
+        reader: &Reader,
+        body: impl FnMut(&mut [Option<Cow<'_, str>>]) -> Result<ControlFlow<()>, StoreError>,
+    ) -> Result<(), Unanswered> {
+        self.enumerable(reader, |reader| reader.rows_until(&self.statement.sql, &self.params, body))
+    }
+
+    /// A meter for the rows of an answer.
+    pub(super) fn meter(&self) -> Meter {
+        Meter::new(self.account.as_ref())
     }
 
     /// The meaning of a row's columns; empty for a decision.

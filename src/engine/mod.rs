@@ -14,6 +14,7 @@
 //! take the same path, but over their own facts only.
 
 mod answers;
+mod attributes;
 mod candidates;
 mod catalog;
 mod checks;
@@ -35,12 +36,14 @@ mod policy_tests;
 mod questions;
 mod report;
 mod settings;
+mod subjects;
 #[cfg(test)]
 mod tests;
 mod versions;
 mod view;
 
 pub use crate::store::{ArgPattern, Change, Fact, FactPattern, FactReading, Usage, Value};
+pub use attributes::{Attribute, AttributeOwner};
 pub use checks::ActionsQuestion;
 pub use counters::{Counters, Decided, Lookups};
 pub use environments::{check_name as check_environment_name, environment_names, open_environments};
@@ -59,6 +62,7 @@ pub use portcullis_compiler::refusal::Refusal;
 pub use questions::check_predicates;
 pub use report::{RefusedAssertion, TestOutcome, TestReport};
 pub use settings::EngineSettings;
+pub use subjects::{SubjectList, SubjectsPage, SubjectsQuestion};
 pub use view::unix_time;
 
 use crate::share::{Account, Turns};
@@ -88,6 +92,8 @@ pub struct Engine {
     store: Store,
     /// The account of the current request; `None` for the service itself.
     account: Option<Arc<Account>>,
+    /// What comes with the questions besides their context facts.
+    attributes: Arc<[Attribute]>,
 }
 
 #[derive(Debug)]
@@ -149,7 +155,7 @@ impl Engine {
             counted: Arc::default(),
             ending: watch::Sender::default(),
         };
-        let engine = Self { shared: Arc::new(shared), store, account: None };
+        let engine = Self { shared: Arc::new(shared), store, account: None, attributes: Arc::default() };
         if let Some(policy) = stored {
             let active = view::off_the_workers(move || Active::of(&policy)).await??;
             engine.activate(Some(Arc::new(active)));
@@ -162,7 +168,14 @@ impl Engine {
     #[must_use]
     pub fn on_account(&self, account: Arc<Account>) -> Self {
         let store = self.store.asked_by(account.asker());
-        Self { shared: Arc::clone(&self.shared), store, account: Some(account) }
+        let attributes = Arc::clone(&self.attributes);
+        Self { shared: Arc::clone(&self.shared), store, account: Some(account), attributes }
+    }
+
+    /// The same engine for questions with these attributes. Those that the policy reads are context facts.
+    #[must_use]
+    pub fn with_attributes(&self, attributes: Vec<Attribute>) -> Self {
+        Self { attributes: attributes.into(), ..self.clone() }
     }
 
     /// The turns of its long work.

@@ -12,11 +12,14 @@ use portcullis_compiler::question::{Domain, Question, QuestionVar};
 
 /// The question behind every check: `allow(actor, action, resource)`.
 fn allow(actor: &Value, action: QuestionVar, resource: QuestionVar) -> Option<Question> {
-    let types = [Some(&actor.ty), resource.ty.as_ref()];
+    of_entry_point(QuestionVar::given("actor", &actor.ty, &actor.id), action, resource)
+}
+
+fn of_entry_point(actor: QuestionVar, action: QuestionVar, resource: QuestionVar) -> Option<Question> {
+    let types = [&actor.ty, &resource.ty];
     if types.into_iter().flatten().any(|ty| is_abstract(ty)) {
         return None;
     }
-    let actor = QuestionVar::given("actor", &actor.ty, &actor.id);
     Some(Question::atom(ALLOW, vec![actor, action, resource]))
 }
 
@@ -39,6 +42,13 @@ pub(super) fn list(actor: &Value, action: &str, resource_type: &str, paged: bool
     let action = QuestionVar::given("action", STRING, action);
     let question = allow(actor, action, QuestionVar::wanted("resource", Some(resource_type)))?;
     Some(Question { paged, ..question })
+}
+
+/// Which actors of a type, or of any type, may do this to the resource?
+pub(super) fn subjects(actor_type: Option<&str>, action: &str, resource: &Value) -> Option<Question> {
+    let actor = QuestionVar::wanted("actor", actor_type);
+    let action = QuestionVar::given("action", STRING, action);
+    of_entry_point(actor, action, QuestionVar::given("resource", &resource.ty, &resource.id))
 }
 
 /// What may the actor do to the resource?
@@ -96,6 +106,8 @@ mod tests {
         assert!(authorize(&value("Actor", "alice"), "read", &repo).is_none());
         assert!(list(&alice, "read", "Resource", false).is_none());
         assert!(actions(&alice, &value("Resource", "r")).is_none());
+        assert!(subjects(Some("Actor"), "read", &repo).is_none());
+        assert!(subjects(None, "read", &repo).is_some());
     }
 
     #[test]

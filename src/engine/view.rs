@@ -7,11 +7,12 @@ use super::answers::{Prepared, SlotValues, Window};
 use super::catalog::Context;
 use super::counters::Counted;
 use super::plans::{PlanKey, Plans};
-use super::{Engine, EngineError, facts};
+use super::{Engine, EngineError, attributes, facts};
 use crate::share::{Account, Asker, Turns};
 use crate::store::{ConsistentRead, Fact};
 use portcullis_compiler::ir::Program;
 use portcullis_compiler::question::Question;
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -36,6 +37,12 @@ impl Engine {
         attempt: ConsistentRead<'_>,
         context: &[Fact],
     ) -> Result<Option<View>, EngineError> {
+        let plans = self.plans();
+        let program = plans.as_ref().map(|plans| &*plans.policy.program);
+        let mut context = Cow::Borrowed(context);
+        if let Some(program) = program.filter(|_| !self.attributes.is_empty()) {
+            context.to_mut().extend(attributes::facts(program, &self.attributes)?);
+        }
         let limit = self.settings().context_facts;
         if context.len() > limit {
             let n = context.len();
@@ -43,8 +50,6 @@ impl Engine {
                 "the request has {n} context facts, at most {limit} are allowed"
             )));
         }
-        let plans = self.plans();
-        let program = plans.as_ref().map(|plans| &*plans.policy.program);
         context.iter().try_for_each(|fact| facts::check_fact(program, fact))?;
         let max_rows = self.settings().answer_rows;
         let counted = Arc::clone(self.counted());
@@ -52,7 +57,7 @@ impl Engine {
             plans,
             counted,
             is_first: attempt.is_first(),
-            context: Context::of(context),
+            context: Context::of(&context),
             now: unix_time(),
             max_rows,
             account: self.account.clone(),

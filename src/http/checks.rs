@@ -9,7 +9,7 @@ use super::error::ApiError;
 use super::headers::RequestId;
 use super::json::{Json, Object, Results};
 use super::openapi::{ManyActions, Name, Text};
-use super::page::{Bound, PagePosition};
+use super::page::{Bound, MIN_PAGE, PagePosition};
 use super::values::{FactIn, FactsIn, ValueIn, ValueOut, facts};
 use crate::engine::{ActionsQuestion, Page, Value};
 use axum::extract::State;
@@ -182,21 +182,10 @@ async fn list(
 ) -> Result<Json<ListOut>, ApiError> {
     let actor = Value { ty: asked.actor_type, id: asked.actor_id };
     let context = facts(asked.context_facts);
-    let bound = Bound {
-        environment: &environment.name,
-        actor: &actor,
-        action: &asked.action,
-        resource_type: &asked.resource_type,
-        context: &context,
-    };
+    let question = [&*actor.ty, &*actor.id, &*asked.action, &*asked.resource_type];
+    let bound = Bound { environment: &environment.name, question: &question, context: &context };
     let secret = environment.engine.secret();
-    // Some clients send an empty token for none.
-    let token = asked.page_token.as_ref().filter(|token| !token.is_empty());
-    let place = match (token, asked.page_size) {
-        (Some(token), _) => Some(bound.open(secret, token)?),
-        (None, Some(size)) => Some(PagePosition::first(size)?),
-        (None, None) => None,
-    };
+    let place = bound.position(secret, asked.page_token.as_deref(), asked.page_size, MIN_PAGE)?;
     let page = place.as_ref().map(|place| Page { size: place.size, after: place.after.clone() });
     let (question_actor, action, resource_type) =
         (actor.clone(), asked.action.clone(), asked.resource_type.clone());

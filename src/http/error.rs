@@ -131,6 +131,16 @@ impl ApiError {
         }
     }
 
+    /// Whether the request is at fault, not the service.
+    pub(super) fn is_client_error(&self) -> bool {
+        self.code().status().is_client_error()
+    }
+
+    /// The status and the message, for an answer that contains several.
+    pub(super) fn into_parts(self) -> (StatusCode, String) {
+        (self.code().status(), self.into_message())
+    }
+
     /// Logs faults of the service.
     fn log(&self) {
         match self {
@@ -167,7 +177,9 @@ impl ApiError {
         };
         let code = self.code();
         let status = code.status();
-        let mut response = with_status(status, body(code, self.into_message()));
+        let message = self.into_message();
+        let mut response = with_status(status, body(code, message.clone()));
+        response.extensions_mut().insert(ErrorMessage(message));
         if let Some(seconds) = retry {
             response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
         }
@@ -177,6 +189,10 @@ impl ApiError {
         response
     }
 }
+
+/// The message of an error, kept with its answer for other forms of bodies.
+#[derive(Clone, Debug)]
+pub(super) struct ErrorMessage(pub(super) String);
 
 /// The body of an error.
 #[derive(Debug, Serialize)]

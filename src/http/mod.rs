@@ -6,11 +6,13 @@
 //! |---|---|
 //! | `facts` | `/batch`, `/bulk`, `/bulk_load`, `/bulk_delete`, `/facts`, `/clear_data` |
 //! | `checks` | `/authorize`, `/authorize_resources`, `/list`, `/actions`, `/bulk_actions` |
+//! | `subjects` | `/list_subjects` |
 //! | `queries` | `/query`, `/evaluate_query` |
-//! | `local` | `/authorize_query`, `/list_query`, `/actions_query`, `/evaluate_query_local`, `/explain_query` |
+//! | `local` | `/authorize_query`, `/list_query`, `/list_subjects_query`, `/actions_query`, `/evaluate_query_local`, `/explain_query` |
 //! | `parity` | `/expect` |
 //! | `policy` | `/policy`, `/policy_metadata` |
 //! | `status` | `/stats`, `/healthcheck`, and `/health`, `/ready` outside the prefix |
+//! | `authzen` | `/access/v1/…` and `/.well-known/authzen-configuration`, outside the prefix |
 //! | `openapi` | `/openapi.json`, `/docs` |
 //! | `metrics` | `/metrics`, outside the prefix |
 //!
@@ -25,6 +27,7 @@
 
 mod accept;
 mod auth;
+mod authzen;
 mod checks;
 mod code;
 mod error;
@@ -47,6 +50,7 @@ mod seats;
 mod serve;
 mod status;
 mod stream;
+mod subjects;
 mod timed_stream;
 mod tls;
 mod traces;
@@ -83,7 +87,7 @@ use tracing::Instrument;
 use tracing::field::Empty;
 use utoipa_axum::router::OpenApiRouter;
 
-/// The path prefix of every endpoint but the probes and metrics.
+/// The path prefix of every endpoint but the probes, metrics and those of AuthZEN.
 const PREFIX: &str = "/api";
 
 /// The environment that exists without any setup. It is that of the development key, so its content is still
@@ -185,13 +189,18 @@ fn routes() -> OpenApiRouter<Arc<AppState>> {
     let api = OpenApiRouter::new()
         .merge(facts::router())
         .merge(checks::router())
+        .merge(subjects::router())
         .merge(queries::router())
         .merge(local::router())
         .merge(parity::router())
         .merge(policy::router())
         .merge(status::router())
         .merge(openapi::router());
-    OpenApiRouter::new().nest(PREFIX, api).merge(status::probes()).merge(metrics::router())
+    OpenApiRouter::new()
+        .nest(PREFIX, api)
+        .merge(authzen::router())
+        .merge(status::probes())
+        .merge(metrics::router())
 }
 
 /// Every path with its handlers, wrapped in the layer.
@@ -225,6 +234,9 @@ async fn edge(State(app): State<Arc<AppState>>, mut request: Request, next: Next
     let mut response = outcome.unwrap_or_else(|error| {
         if is_upload { PolicyError::from(error).into_response() } else { error.into_response() }
     });
+    if path.as_ref().is_some_and(|path| path.as_str().starts_with(authzen::PREFIX)) {
+        response = authzen::as_text(response);
+    }
     let took = started.elapsed();
     span.in_scope(|| {
         let path = path.as_ref().map_or(UNKNOWN_PATH, MatchedPath::as_str);

@@ -7,13 +7,13 @@
 //! number, so writes between two pages neither repeat nor skip an id that stays allowed.
 
 use super::error::ApiError;
-use crate::engine::{Fact, Value};
+use crate::engine::Fact;
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 
-/// The smallest page size that may be requested.
+/// The smallest page size of a list.
 pub(super) const MIN_PAGE: usize = 10_000;
 
 /// The largest page; a request for more gets this many ids and a token.
@@ -33,10 +33,10 @@ pub(super) struct PagePosition {
 }
 
 impl PagePosition {
-    /// The first page of this size.
-    pub(super) fn first(size: usize) -> Result<Self, ApiError> {
-        if size < MIN_PAGE {
-            return Err(ApiError::BadRequest(format!("`page_size`: {size} is less than {MIN_PAGE}")));
+    /// The first page of this size, which must be at least `least`.
+    fn first(size: usize, least: usize) -> Result<Self, ApiError> {
+        if size < least {
+            return Err(ApiError::BadRequest(format!("`page_size`: {size} is less than {least}")));
         }
         Ok(Self { size: size.min(MAX_PAGE), after: None })
     }
@@ -46,13 +46,28 @@ impl PagePosition {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bound<'a> {
     pub(super) environment: &'a str,
-    pub(super) actor: &'a Value,
-    pub(super) action: &'a str,
-    pub(super) resource_type: &'a str,
+    /// What is asked, in an order that determines it.
+    pub(super) question: &'a [&'a str],
     pub(super) context: &'a [Fact],
 }
 
 impl Bound<'_> {
+    /// Where a request's page starts; `None` if it asks for no pages. A token determines the size as well.
+    pub(super) fn position(
+        &self,
+        secret: &[u8],
+        token: Option<&str>,
+        size: Option<usize>,
+        least: usize,
+    ) -> Result<Option<PagePosition>, ApiError> {
+        // Some clients send an empty token for none.
+        match (token.filter(|token| !token.is_empty()), size) {
+            (Some(token), _) => self.open(secret, token).map(Some),
+            (None, Some(size)) => PagePosition::first(size, least).map(Some),
+            (None, None) => Ok(None),
+        }
+    }
+
     /// The token of the page after `after`.
     pub(super) fn token(&self, secret: &[u8], size: usize, after: &str) -> String {
         let mut token = vec![VERSION];
@@ -64,10 +79,8 @@ impl Bound<'_> {
     }
 
     /// The position in a token.
-    pub(super) fn open(&self, secret: &[u8], token: &str) -> Result<PagePosition, ApiError> {
-        self.verified(secret, token).ok_or_else(|| {
-            ApiError::BadRequest("`page_token` is damaged or belongs to another question".to_owned())
-        })
+    fn open(&self, secret: &[u8], token: &str) -> Result<PagePosition, ApiError> {
+        self.verified(secret, token).ok_or_else(bad_token)
     }
 
     fn verified(&self, secret: &[u8], token: &str) -> Option<PagePosition> {
@@ -90,9 +103,8 @@ impl Bound<'_> {
             mac.update(bytes);
         };
         part(signed);
-        for text in [self.environment, &self.actor.ty, &self.actor.id, self.action, self.resource_type] {
-            part(text.as_bytes());
-        }
+        part(self.environment.as_bytes());
+        self.question.iter().for_each(|text| part(text.as_bytes()));
         for fact in sorted(self.context) {
             part(fact.predicate.as_bytes());
             part(&(fact.args.len() as u64).to_be_bytes());
@@ -103,6 +115,11 @@ impl Bound<'_> {
         }
         mac
     }
+}
+
+/// The error for a token that does not belong to its question.
+pub(super) fn bad_token() -> ApiError {
+    ApiError::BadRequest("`page_token` is damaged or belongs to another question".to_owned())
 }
 
 /// The context facts in a fixed order, so that clients may send them in any.
@@ -119,77 +136,74 @@ fn sorted(context: &[Fact]) -> Vec<&Fact> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::Value;
 
     const SECRET: &[u8] = b"a secret of the store";
 
-    fn value(ty: &str, id: &str) -> Value {
-        Value { ty: ty.into(), id: id.into() }
-    }
+    const ADA: &[&str] = &["User", "ada", "read", "Doc"];
 
     fn fact(id: &str) -> Fact {
-        Fact { predicate: "is_public".into(), args: vec![value("Doc", id)] }
+        Fact { predicate: "is_public".into(), args: vec![Value { ty: "Doc".into(), id: id.into() }] }
     }
 
-    fn bound<'a>(actor: &'a Value, context: &'a [Fact]) -> Bound<'a> {
-        Bound { environment: "0123456789", actor, action: "read", resource_type: "Doc", context }
+    fn bound<'a>(question: &'a [&'a str], context: &'a [Fact]) -> Bound<'a> {
+        Bound { environment: "0123456789", question, context }
     }
 
     #[test]
     fn a_token_leads_back_to_its_place() {
-        let ada = value("User", "ada");
         for after in ["", "doc-7", "ümläut", "'; DROP TABLE facts; --"] {
-            let token = bound(&ada, &[]).token(SECRET, 12_345, after);
-            let place = bound(&ada, &[]).open(SECRET, &token).unwrap();
+            let token = bound(ADA, &[]).token(SECRET, 12_345, after);
+            let place = bound(ADA, &[]).open(SECRET, &token).unwrap();
             assert_eq!(place, PagePosition { size: 12_345, after: Some(after.into()) });
         }
     }
 
     #[test]
     fn a_token_of_anything_else_is_refused() {
-        let (ada, bob) = (value("User", "ada"), value("User", "bob"));
         let context = [fact("x")];
-        let token = bound(&ada, &[]).token(SECRET, 10_000, "doc-7");
+        let token = bound(ADA, &[]).token(SECRET, 10_000, "doc-7");
         let others = [
-            bound(&bob, &[]),
-            Bound { environment: "1", ..bound(&ada, &[]) },
-            Bound { action: "write", ..bound(&ada, &[]) },
-            Bound { resource_type: "Folder", ..bound(&ada, &[]) },
-            bound(&ada, &context),
+            bound(&["User", "bob", "read", "Doc"], &[]),
+            Bound { environment: "1", ..bound(ADA, &[]) },
+            bound(&["User", "ada", "write", "Doc"], &[]),
+            bound(&["User", "ada", "read", "Folder"], &[]),
+            bound(&["User", "ada", "readDoc"], &[]),
+            bound(ADA, &context),
         ];
         for other in others {
             assert!(other.open(SECRET, &token).is_err(), "{other:?}");
         }
-        assert!(bound(&ada, &[]).open(b"another secret", &token).is_err());
+        assert!(bound(ADA, &[]).open(b"another secret", &token).is_err());
     }
 
     #[test]
     fn every_damaged_byte_is_noticed() {
-        let ada = value("User", "ada");
-        let token = bound(&ada, &[]).token(SECRET, 10_000, "doc-7");
+        let token = bound(ADA, &[]).token(SECRET, 10_000, "doc-7");
         for index in 0..token.len() {
             let mut damaged = token.clone().into_bytes();
             damaged[index] = if damaged[index] == b'A' { b'B' } else { b'A' };
             let damaged = String::from_utf8(damaged).unwrap();
-            assert!(bound(&ada, &[]).open(SECRET, &damaged).is_err(), "{index}");
+            assert!(bound(ADA, &[]).open(SECRET, &damaged).is_err(), "{index}");
         }
         let n = token.len();
         let cut = [token.chars().skip(1).collect(), token.chars().take(n - 1).collect()];
         for broken in ["", "A", "!!"].map(String::from).into_iter().chain(cut) {
-            assert!(bound(&ada, &[]).open(SECRET, &broken).is_err(), "{broken}");
+            assert!(bound(ADA, &[]).open(SECRET, &broken).is_err(), "{broken}");
         }
     }
 
     #[test]
     fn the_order_of_the_context_does_not_matter() {
-        let ada = value("User", "ada");
-        let token = bound(&ada, &[fact("a"), fact("b")]).token(SECRET, 10_000, "doc-7");
-        assert!(bound(&ada, &[fact("b"), fact("a")]).open(SECRET, &token).is_ok());
+        let token = bound(ADA, &[fact("a"), fact("b")]).token(SECRET, 10_000, "doc-7");
+        assert!(bound(ADA, &[fact("b"), fact("a")]).open(SECRET, &token).is_ok());
     }
 
     #[test]
     fn a_page_has_a_least_size() {
-        assert!(PagePosition::first(9_999).is_err());
-        assert_eq!(PagePosition::first(10_000).unwrap().size, 10_000);
-        assert_eq!(PagePosition::first(usize::MAX).unwrap().size, MAX_PAGE);
+        let first = |size| PagePosition::first(size, MIN_PAGE);
+        assert!(first(9_999).is_err());
+        assert_eq!(first(10_000).unwrap().size, 10_000);
+        assert_eq!(first(usize::MAX).unwrap().size, MAX_PAGE);
     }
 }

@@ -173,7 +173,7 @@ impl<'c> Run<'c> {
         }
     }
 
-    /// A check, a filter, a list and the actions say the same of one actor, action and resource.
+    /// A check, a filter, a list, the actions and the actors say the same of one actor, action and resource.
     fn cross(&mut self, program: &Program, hosted: &Hosted) {
         let context = &self.case.context;
         // On the wire an id that is a star cannot be told from a wildcard.
@@ -194,12 +194,17 @@ impl<'c> Run<'c> {
                 let twice = [resource.clone(), resource.clone()];
                 let passed = hosted.filter(&actor, &action, &twice, context);
                 let passes = Ok(if allowed { twice.to_vec() } else { Vec::new() });
+                let who =
+                    |ty| hosted.ask_allow(&Allow::Subjects(ty, action.clone(), resource.clone()), context);
+                let (subjects, of_type) = (who(None), who(Some(actor.ty.clone())));
                 if !says(&list, &resource, allowed)
+                    || !says(&subjects, &actor, allowed)
+                    || !says(&of_type, &actor, allowed)
                     || !says(&actions, &Value::new("String", &action), allowed)
                     || passed != passes
                 {
                     let found = format!(
-                        "allow({actor}, {action:?}, {resource}) is {allowed}, the list {list}, the actions {actions}, the filter {passed:?}"
+                        "allow({actor}, {action:?}, {resource}) is {allowed}, the list {list}, the actions {actions}, the actors {subjects} and {of_type}, the filter {passed:?}"
                     );
                     self.complain("engine", text, answer, &found);
                 }
@@ -224,6 +229,11 @@ impl<'c> Run<'c> {
                 let texts =
                     literals.filter(|literal| literal.ty == TypeId::STRING && !literal.text.is_empty());
                 texts.map(|literal| (actor.clone(), literal.text.clone(), resource.clone())).collect()
+            }
+            Allow::Subjects(ty, action, resource) => {
+                let actors: BTreeSet<Value> =
+                    known.filter(|value| ty.as_ref().is_none_or(|ty| value.ty == *ty)).collect();
+                actors.into_iter().map(|actor| (actor, action.clone(), resource.clone())).collect()
             }
         }
     }

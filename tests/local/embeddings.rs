@@ -68,7 +68,7 @@ const QUERIES: &[Place] = &[
         "documents",
         "SELECT documents.id FROM documents WHERE FILTER UNION ALL SELECT 0 ORDER BY 1 LIMIT 100",
     ),
-    place("documents", "SELECT array_agg(documents.id ORDER BY documents.id) filter (WHERE FILTER) FROM documents"),
+    place("documents", "SELECT CAST(array_agg(documents.id ORDER BY documents.id) filter (WHERE FILTER) AS TEXT) FROM documents"),
 ];
 
 /// Statements that change rows; those that are changed get the size -1.

@@ -48,7 +48,7 @@ impl Known<'_> {
         Ok(hosted)
     }
 
-    /// The checks that a list or a list of actions is made of: each with the value that it is about.
+    /// The checks that a list of resources, actions or actors is made of: each with the value that it is about.
     fn checks(&self, allow: &Allow) -> Vec<(Value, Allow)> {
         let known = self.facts.iter().flat_map(|fact| &fact.args).cloned();
         let known: BTreeSet<Value> =
@@ -72,6 +72,11 @@ impl Known<'_> {
                     })
                     .collect()
             }
+            Allow::Subjects(ty, action, resource) => known
+                .into_iter()
+                .filter(|value| ty.as_ref().is_none_or(|ty| value.ty == *ty))
+                .map(|value| (value.clone(), Allow::Authorize(value, action.clone(), resource.clone())))
+                .collect(),
         }
     }
 }
@@ -291,6 +296,13 @@ fn a_list_holds_what_checks_allow() {
 fn actions_are_what_checks_allow() {
     try_policies((24, 4), 1_000, all, |known, compared| {
         enumerations_hold_what_checks_allow(known, compared, |allow| matches!(allow, Allow::Actions(..)))
+    });
+}
+
+#[test]
+fn the_listed_actors_are_those_that_checks_allow() {
+    try_policies((24, 6), 500, all, |known, compared| {
+        enumerations_hold_what_checks_allow(known, compared, |allow| matches!(allow, Allow::Subjects(..)))
     });
 }
 

@@ -16,6 +16,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use portcullis::config::{Config, PublicUrl};
 use portcullis::http::DEVELOPMENT_KEY;
 use serde_json::Value as Json;
 
@@ -73,7 +74,8 @@ fn try_out(server: &Server, document: &Json, id: &str) -> Answer {
 
 /// A server that holds the policy and the facts of the examples.
 fn exemplary() -> (Server, Json) {
-    let server = Server::empty();
+    let public_url = Some(PublicUrl("https://pdp.example.com".to_owned()));
+    let server = Server::with(Config { public_url, ..Config::default() });
     let document = document(&server);
     for id in ["post_policy", "batch"] {
         let answer = try_out(&server, &document, id);

@@ -5,14 +5,14 @@
 //! a conjunction. [`Hosted::ask_every_way`] asks all that apply, and they must agree.
 
 use super::fixture::Answer;
-use super::id_order::in_order;
+use super::id_order::{in_order, is_in_order};
 use super::local::ways::twin;
 use super::notation::{Cell, Fact, Value};
 use super::outcome::{Allow, Outcome, given, ids, is_wanted};
 use super::refusal::Told;
 use portcullis::engine::{
     Engine, EngineError, EngineSettings, EvaluateQuery, EvaluateVar, LocalExplanation, LocalQuestion,
-    LocalRequest, Page, PolicyOptions,
+    LocalRequest, Page, PolicyOptions, SubjectsPage, SubjectsQuestion,
 };
 use portcullis::store::{self, ArgPattern, Change, FactPattern};
 use portcullis_compiler::question::{Domain, Question, QuestionVar};
@@ -93,6 +93,10 @@ impl Hosted {
                 Allow::Actions(actor, resource) => {
                     ids("String", in_order(engine.actions(stored(actor), stored(resource), context).await?)?)
                 }
+                Allow::Subjects(ty, action, resource) => {
+                    let list = engine.list_subjects(subjects(ty.as_deref(), action, resource), None, context);
+                    who(&list.await?.subjects)?
+                }
             })
         }))
     }
@@ -114,6 +118,30 @@ impl Hosted {
             pages.push(page.ids);
             if page.next_after.is_none() {
                 return Ok(pages);
+            }
+            after = page.next_after;
+        }
+    }
+
+    /// A list of actors, read in pages of this size to its end.
+    pub fn ask_subject_pages(
+        &self,
+        (ty, action, resource): (&Option<String>, &str, &Value),
+        size: usize,
+        context: &[Fact],
+    ) -> Result<(Vec<usize>, Answer), Told> {
+        let mut sizes = Vec::new();
+        let mut all = Vec::new();
+        let mut after = None;
+        loop {
+            let page = SubjectsPage { size, after };
+            let question = subjects(ty.as_deref(), action, resource);
+            let list = self.engine.list_subjects(question, Some(page), stored_all(context));
+            let page = RUNTIME.block_on(list).map_err(Told::from)?;
+            sizes.push(page.subjects.len());
+            all.extend(page.subjects);
+            if page.next_after.is_none() {
+                return Ok((sizes, who(&all).map_err(Told::from)?));
             }
             after = page.next_after;
         }
@@ -203,6 +231,39 @@ impl Hosted {
             Answer::Rows(rows.collect::<BTreeSet<_>>())
         }))
     }
+}
+
+fn subjects(ty: Option<&str>, action: &str, resource: &Value) -> SubjectsQuestion {
+    let types = ty.map(|ty| BTreeSet::from([ty.to_owned()]));
+    SubjectsQuestion { action: action.to_owned(), resource: stored(resource), types }
+}
+
+/// Actors as an answer, or a fault if they are out of order or one stands there twice.
+fn who(subjects: &[ArgPattern]) -> Result<Answer, EngineError> {
+    let key = |subject: &ArgPattern| match subject {
+        ArgPattern::Any => (None, None),
+        ArgPattern::Typed(ty) => (Some(ty.clone()), None),
+        ArgPattern::Exact(value) => (Some(value.ty.clone()), Some(value.id.clone())),
+    };
+    let keys: Vec<_> = subjects.iter().map(key).collect();
+    let follows = |((ty, id), (next_ty, next_id)): (&(_, Option<String>), &(_, Option<String>))| {
+        ty < next_ty
+            || ty == next_ty
+                && match (id, next_id) {
+                    (None, next) => next.is_some(),
+                    (Some(_), None) => false,
+                    (Some(id), Some(next)) => is_in_order(&[id.clone(), next.clone()]),
+                }
+    };
+    if !keys.iter().zip(keys.iter().skip(1)).all(follows) {
+        return Err(EngineError::Bug(format!("out of order: {subjects:?}")));
+    }
+    let cell = |subject: &ArgPattern| match subject {
+        ArgPattern::Any => Cell::Any,
+        ArgPattern::Typed(ty) => Cell::AnyOf(ty.clone()),
+        ArgPattern::Exact(value) => Cell::Value(Value::new(&value.ty, &value.id)),
+    };
+    Ok(Answer::Rows(subjects.iter().map(|subject| vec![cell(subject)]).collect()))
 }
 
 /// A question of one predicate as a pattern, if none of its variables stands twice or is one of several.

@@ -33,7 +33,7 @@ impl fmt::Display for Outcome {
     }
 }
 
-/// A question of the entry point with three arguments, by what it wants.
+/// A question of the entry point with three arguments, by what it asks for.
 pub enum Allow {
     /// Actor, action, resource: may it?
     Authorize(Value, String, Value),
@@ -41,17 +41,23 @@ pub enum Allow {
     List(Value, String, String),
     /// Actor and resource: what?
     Actions(Value, Value),
+    /// Action, resource, and the actor's type unless it may be any: who?
+    Subjects(Option<String>, String, Value),
 }
 
 impl Allow {
-    /// Reads a question as one of the three, if it is one.
+    /// Reads a question as one of the four, if it is one.
     pub fn of(question: &Question) -> Option<Self> {
         let [atom] = question.atoms.as_slice() else { return None };
         let (true, [actor, action, resource]) = (atom.predicate == "allow", atom.args.as_slice()) else {
             return None;
         };
         let [actor, action, resource] = [actor, action, resource].map(|&var| &question.vars[var]);
-        let actor = given(actor)?;
+        let Some(actor) = given(actor) else {
+            let (action, resource) = (given(action)?, given(resource)?);
+            let is_subjects = is_wanted(actor) && action.ty == "String";
+            return is_subjects.then(|| Self::Subjects(actor.ty.clone(), action.id, resource));
+        };
         match (given(action), given(resource)) {
             (Some(action), Some(resource)) if action.ty == "String" => {
                 Some(Self::Authorize(actor, action.id, resource))

@@ -2,7 +2,7 @@
 
 use super::fixture::Answer;
 use super::hosted::FAULT;
-use super::notation::{Fact, Value};
+use super::notation::{Cell, Fact, Value};
 use super::outcome::{Allow, Outcome, ids};
 use super::server::Server;
 use serde_json::{Value as Json, json};
@@ -27,6 +27,7 @@ impl OverHttp {
             Allow::Authorize(actor, action, resource) => self.decide(actor, action, resource, context),
             Allow::List(actor, action, ty) => self.list(actor, action, ty, context),
             Allow::Actions(actor, resource) => self.actions(actor, resource, context),
+            Allow::Subjects(ty, action, resource) => self.subjects(ty.as_deref(), action, resource, context),
         };
         answered.map_or_else(|message| Outcome::Refused(message.into()), Outcome::Is)
     }
@@ -62,6 +63,29 @@ impl OverHttp {
             "resource_type": resource.ty, "resource_id": resource.id, "context_facts": wire_facts(context),
         });
         Ok(ids("String", results(&self.post("actions", &body)?)))
+    }
+
+    fn subjects(
+        &self,
+        ty: Option<&str>,
+        action: &str,
+        resource: &Value,
+        context: &[Fact],
+    ) -> Result<Answer, String> {
+        let body = json!({
+            "action": action, "resource_type": resource.ty, "resource_id": resource.id,
+            "actor_types": ty.map(|ty| [ty]), "page_size": 10_000, "context_facts": wire_facts(context),
+        });
+        let response = self.post("list_subjects", &body)?;
+        assert_eq!(response["next_page_token"], Json::Null, "one page holds all");
+        let cell =
+            |subject: &Json| match [&subject["type"], &subject["id"]].map(|text| text.as_str().unwrap()) {
+                ["*", "*"] => Cell::Any,
+                [ty, "*"] => Cell::AnyOf(ty.to_owned()),
+                [ty, id] => Cell::Value(Value::new(ty, id)),
+            };
+        let subjects = response["results"].as_array().unwrap();
+        Ok(Answer::Rows(subjects.iter().map(|subject| vec![cell(subject)]).collect()))
     }
 
     /// The body of a success, or the message of a refusal; a fault of the server's says that it is one.

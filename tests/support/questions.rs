@@ -24,6 +24,11 @@ const WHOLE_TYPES: usize = 1;
 const PATTERNS: &[&str] = &[
     "allow(User:?, \"p0\", Doc:?)",
     "allow(User:?, \"p1\", Doc:a)",
+    "allow(?, \"p0\", Doc:a)",
+    "allow(?, \"p1\", Doc:b)",
+    "allow(?, \"p2\", Org:a)",
+    "allow(Group:?, \"p0\", Doc:a)",
+    "allow(Bot:?, \"p0\", Doc:zz)",
     "allow(Group:?, String:?, Org:?)",
     "allow(User:a, \"q0\")",
     "allow(Group:a, \"q0\")",
@@ -75,6 +80,8 @@ const PATTERNS: &[&str] = &[
 const GENERAL: &[&str] = &[
     "allow(User:?, \"p0\", R0:?)",
     "allow(User:?, \"p1\", R1:a)",
+    "allow(?, \"p0\", R0:a)",
+    "allow(?, \"p1\", R1:a)",
     "allow(Group:?, String:?, R0:?)",
     "allow(User:?, String:?, R1:?)",
     "allow(User:a, \"q0\")",

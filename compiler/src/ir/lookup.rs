@@ -90,15 +90,34 @@ impl Program {
     /// # Errors
     /// The text for the client, which describes the fact and gives the remedy.
     pub fn accepts(&self, predicate: &str, args: &[(&str, &str)]) -> Result<(), String> {
-        let bucket =
-            self.predicate_id(predicate, args.len()).and_then(|pred| self.index.signatures.get(pred.index()));
-        let types: Vec<Option<TypeId>> = args.iter().map(|(ty, _)| self.type_id(ty)).collect();
-        let usable =
-            bucket.into_iter().flatten().filter_map(|&at| self.signatures.get(at)).any(|signature| {
-                let given = types.iter().zip(args);
-                signature.args.iter().zip(given).all(|(arg, (&ty, (_, id)))| self.admits(arg, ty, id))
-            });
+        let usable = self.admitting(predicate, args.len(), args).next().is_some();
         if usable { Ok(()) } else { Err(not_used(predicate, args)) }
+    }
+
+    /// What the last argument of a fact may be whose other arguments are these; nothing if the policy can use
+    /// no such fact.
+    pub fn accepted_after(
+        &self,
+        predicate: &str,
+        first: &[(&str, &str)],
+    ) -> impl Iterator<Item = &SignatureArg> {
+        self.admitting(predicate, first.len() + 1, first).filter_map(|signature| signature.args.last())
+    }
+
+    /// The signatures with so many arguments, of which the first admit these.
+    fn admitting(
+        &self,
+        predicate: &str,
+        arity: usize,
+        first: &[(&str, &str)],
+    ) -> impl Iterator<Item = &Signature> {
+        let bucket =
+            self.predicate_id(predicate, arity).and_then(|pred| self.index.signatures.get(pred.index()));
+        let given: Vec<(Option<TypeId>, &str)> =
+            first.iter().map(|(ty, id)| (self.type_id(ty), *id)).collect();
+        bucket.into_iter().flatten().filter_map(|&at| self.signatures.get(at)).filter(move |signature| {
+            signature.args.iter().zip(&given).all(|(arg, &(ty, id))| self.admits(arg, ty, id))
+        })
     }
 
     fn admits(&self, arg: &SignatureArg, ty: Option<TypeId>, id: &str) -> bool {

@@ -56,6 +56,17 @@ pub enum LocalQuestion {
         /// The column, an expression in SQL.
         column: String,
     },
+    /// A boolean expression over a column with the ids of actors.
+    Subjects {
+        /// The actors' type.
+        actor_type: String,
+        /// What they would do.
+        action: String,
+        /// On what.
+        resource: Value,
+        /// The column, an expression in SQL.
+        column: String,
+    },
     /// Distinct text in a column `actions`, sorted.
     Actions {
         /// Who would act.

@@ -6,7 +6,7 @@
 
 use super::{Document, LocalMode, LocalQuestion};
 use crate::engine::evaluate::EvaluateQuery;
-use crate::engine::{EngineError, facts, questions};
+use crate::engine::{EngineError, facts, questions, subjects};
 use crate::store::Value;
 use portcullis_compiler::bindings::{ColumnExpr, output_name};
 use portcullis_compiler::local::Form;
@@ -52,11 +52,16 @@ impl LocalQuestion {
                 facts::check_action(action)?;
                 facts::check_type("resource_type", resource_type)?;
                 let question = questions::list(actor, action, resource_type, false);
-                let is_wanted = |var: &QuestionVar| var.domain == Domain::Wanted;
-                let var = question.iter().find_map(|question| question.vars.iter().position(is_wanted));
-                let form = Form::Filter { var: var.unwrap_or(0), column: checked(column, document)? };
-                let vars = || vec![QuestionVar::wanted("resource", Some(resource_type))];
-                Ok(Wanted::of(question, vars, form))
+                let wanted = QuestionVar::wanted("resource", Some(resource_type));
+                filter(question, wanted, column, document)
+            }
+            Self::Subjects { actor_type, action, resource, column } => {
+                subjects::check_actor_type(actor_type)?;
+                facts::check_action(action)?;
+                facts::check_entity("resource", resource)?;
+                let question = questions::subjects(Some(actor_type), action, resource);
+                let wanted = QuestionVar::wanted("actor", Some(actor_type));
+                filter(question, wanted, column, document)
             }
             Self::Actions { actor, resource } => {
                 check(actor, resource)?;
@@ -67,6 +72,19 @@ impl LocalQuestion {
             Self::Evaluate { query, mode } => evaluate(query, mode, document, max_atoms),
         }
     }
+}
+
+/// A condition over a column with the values of the wanted variable.
+fn filter(
+    question: Option<Question>,
+    wanted: QuestionVar,
+    column: &str,
+    document: &Document,
+) -> Result<Wanted, EngineError> {
+    let is_wanted = |var: &QuestionVar| var.domain == Domain::Wanted;
+    let var = question.iter().find_map(|question| question.vars.iter().position(is_wanted));
+    let form = Form::Filter { var: var.unwrap_or(0), column: checked(column, document)? };
+    Ok(Wanted::of(question, || vec![wanted], form))
 }
 
 fn check(actor: &Value, resource: &Value) -> Result<(), EngineError> {

@@ -1,10 +1,11 @@
 //! `/explain_query`: the SQL of any local check, with an explanation.
 //!
 //! The body is that of one of the other endpoints, recognized by its fields: a conjunction has predicates, a
-//! list has a column, and of the other two only a decision has an action. If the distinguishing field is
-//! missing, another one decides, so that the message names the missing field.
+//! list has a column, a list of actors names a resource and no actor, and of the other two only a decision
+//! has an action. If the distinguishing field is missing, another one decides, so that the message names the
+//! missing field.
 
-use super::{ActionsLocal, AuthorizeLocal, EvaluateLocal, ListLocal};
+use super::{ActionsLocal, AuthorizeLocal, EvaluateLocal, ListLocal, SubjectsLocal};
 use crate::engine::{
     LocalEmbedded, LocalEnd, LocalExplanation, LocalProbe, LocalRequest, LocalRule, LocalSet, LocalSlow,
 };
@@ -178,6 +179,8 @@ fn request(body: Map<String, Value>) -> Result<LocalRequest, ApiError> {
     let asks = |field: &str| body.get("query").is_some_and(|query| query.get(field).is_some());
     if body.contains_key("mode") || asks("predicate") {
         decode_fields::<EvaluateLocal>(body).map(LocalRequest::from)
+    } else if body.contains_key("column") && asks("resource_id") && !asks("actor_id") {
+        decode_fields::<SubjectsLocal>(body).map(LocalRequest::from)
     } else if body.contains_key("column") || asks("action") && !asks("resource_id") {
         decode_fields::<ListLocal>(body).map(LocalRequest::from)
     } else if asks("action") {
@@ -202,7 +205,7 @@ mod tests {
         }
     }
 
-    /// A body for any of the first three, with every field that one of them has.
+    /// A body for a decision, with every field that a list or the actions have.
     fn query() -> Value {
         json!({
             "actor_type": "User", "actor_id": "ada", "action": "read",
@@ -216,6 +219,10 @@ mod tests {
         assert!(matches!(decision, Ok(LocalQuestion::Authorize { .. })), "{decision:?}");
         let list = read(json!({ "query": query(), "column": "id" }));
         assert!(matches!(list, Ok(LocalQuestion::List { .. })), "{list:?}");
+        let mut who = query();
+        who.as_object_mut().unwrap().remove("actor_id");
+        let subjects = read(json!({ "query": who, "column": "id" }));
+        assert!(matches!(subjects, Ok(LocalQuestion::Subjects { .. })), "{subjects:?}");
         let mut open = query();
         open.as_object_mut().unwrap().remove("action");
         let actions = read(json!({ "query": open, "data_bindings": null }));

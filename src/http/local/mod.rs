@@ -2,12 +2,13 @@
 //!
 //! Each takes a question like its hosted counterpart, in the field `query`, and the data bindings that say
 //! where the caller's facts are. The answer is SQL for that database. `/explain_query` takes the body of any
-//! of the other four and explains its SQL.
+//! of the others and explains its SQL.
 //!
 //! | endpoint | in addition to `query` and `data_bindings` | the SQL |
 //! |---|---|---|
 //! | `/authorize_query` | nothing | one row, a boolean column `allowed` |
 //! | `/list_query` | `column` | a condition over the column |
+//! | `/list_subjects_query` | `column` | a condition over the column |
 //! | `/actions_query` | nothing | a column `actions` |
 //! | `/evaluate_query_local` | `mode` | rows with the columns that the mode names, or a condition |
 //!
@@ -37,6 +38,7 @@ pub(super) fn router() -> OpenApiRouter<Arc<AppState>> {
     OpenApiRouter::new()
         .routes(routes!(authorize))
         .routes(routes!(list))
+        .routes(routes!(list_subjects))
         .routes(routes!(actions))
         .routes(routes!(evaluate))
         .routes(routes!(explain::explain))
@@ -86,6 +88,36 @@ struct ListLocal {
     data_bindings: Option<String>,
 }
 
+/// A list of actors of a type, as a condition.
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = ListSubjectsQuestion)]
+struct SubjectsQuestionIn {
+    /// Not `Actor` or `Resource`.
+    #[schema(value_type = Name)]
+    actor_type: String,
+    #[schema(value_type = Text)]
+    action: String,
+    #[schema(value_type = Name)]
+    resource_type: String,
+    #[schema(value_type = Name)]
+    resource_id: String,
+    /// Facts that count for this request alone.
+    #[schema(value_type = Option<Vec<FactIn>>)]
+    context_facts: FactsIn,
+}
+
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = ListSubjectsQueryRequest)]
+struct SubjectsLocal {
+    #[schema(value_type = SubjectsQuestionIn)]
+    query: Object<SubjectsQuestionIn>,
+    /// The column of the condition, such as `users.id`.
+    #[schema(value_type = Text)]
+    column: String,
+    /// The document that says which of the caller's queries hold which facts; none if empty or null.
+    data_bindings: Option<String>,
+}
+
 #[derive(Debug, Deserialize, ToSchema)]
 #[schema(as = ActionsQueryRequest)]
 struct ActionsLocal {
@@ -123,6 +155,18 @@ impl From<ListLocal> for LocalRequest {
             actor: Value { ty: asked.actor_type, id: asked.actor_id },
             action: asked.action,
             resource_type: asked.resource_type,
+            column,
+        };
+        request(question, data_bindings, asked.context_facts)
+    }
+}
+
+impl From<SubjectsLocal> for LocalRequest {
+    fn from(SubjectsLocal { query: Object(asked), column, data_bindings }: SubjectsLocal) -> Self {
+        let question = LocalQuestion::Subjects {
+            actor_type: asked.actor_type,
+            action: asked.action,
+            resource: Value { ty: asked.resource_type, id: asked.resource_id },
             column,
         };
         request(question, data_bindings, asked.context_facts)
@@ -204,6 +248,29 @@ async fn authorize(
 async fn list(
     ReadAccess(environment): ReadAccess,
     Json(Object(asked)): Json<Object<ListLocal>>,
+) -> Result<Json<Sql>, ApiError> {
+    answer(&environment, asked).await
+}
+
+/// Make the SQL condition that keeps the actors that may do this to a resource
+#[utoipa::path(
+    post,
+    path = "/list_subjects_query",
+    operation_id = "list_subjects_query",
+    tag = "Local checks",
+    request_body(content = SubjectsLocal, example = json!({
+        "query": {
+            "actor_type": "User", "action": "read", "resource_type": "Repository", "resource_id": "docs",
+            "context_facts": [],
+        },
+        "column": "users.id",
+        "data_bindings": "facts:\n  is_public(Repository:_):\n    query: SELECT id FROM repositories WHERE public\n",
+    })),
+    responses((status = 200, description = "The condition", body = Sql)),
+)]
+async fn list_subjects(
+    ReadAccess(environment): ReadAccess,
+    Json(Object(asked)): Json<Object<SubjectsLocal>>,
 ) -> Result<Json<Sql>, ApiError> {
     answer(&environment, asked).await
 }

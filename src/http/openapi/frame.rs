@@ -6,6 +6,7 @@
 //! its kind, operations with a replacement are deprecated, and schemas that only answers use allow no unknown
 //! fields.
 
+use crate::http::authzen;
 use crate::http::code::ErrorCode;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
@@ -93,7 +94,8 @@ const ELSEWHERE: &[ErrorExample] = &[
 ];
 
 const ABOUT: &str = "Portcullis compiles an authorization policy to SQL and answers with it: on its own store of \
-facts, or as SQL for the caller's own database.\n\nEvery error is JSON with a text `message` for people and a `code` for programs; a path that is not here \
+facts, or as SQL for the caller's own database.\n\nEvery error is JSON with a text `message` for people and a `code` for programs, except that errors of the AuthZEN \
+endpoints are a JSON string, the message; a path that is not here \
 is answered with 404, a method that a path does not have with 405. Fields of a body and parameters that are not known \
 are ignored. Every answer carries `X-Request-ID` and `Server-Timing`.";
 
@@ -137,6 +139,7 @@ fn tags() -> Value {
         { "name": "Policy", "description": "The rules" },
         { "name": "Queries", "description": "Any predicate of the policy" },
         { "name": "Local checks", "description": "SQL for the caller's own database" },
+        { "name": authzen::TAG, "description": "The OpenID AuthZEN Authorization API 1.0: properties and context that the policy reads are facts of the request" },
         { "name": "Service", "description": "How the service is" },
     ])
 }
@@ -146,6 +149,7 @@ fn frame(operation: &mut Map<String, Value>) {
     let public = operation.contains_key("security");
     let changes = operation.get("x-access").is_some();
     let body = operation.contains_key("requestBody");
+    let as_text = !public && operation.get("tags") == Some(&json!([authzen::TAG]));
     if public {
         operation.insert("security".into(), json!([]));
     } else if !changes {
@@ -168,8 +172,10 @@ fn frame(operation: &mut Map<String, Value>) {
                 response.insert("headers".into(), headers(if written { &["OsoOffset"] } else { &[] }));
             }
         }
+        let failures = failures.filter(|failure| !as_text || is_of_authzen(failure));
         for (status, name, ..) in failures {
-            let common = json!({ "$ref": format!("#/components/responses/{name}") });
+            let kind = if as_text { "Authzen" } else { "" };
+            let common = json!({ "$ref": format!("#/components/responses/{kind}{name}") });
             responses.entry(*status).or_insert(common);
         }
     }
@@ -198,6 +204,10 @@ fn shared() -> Map<String, Value> {
     let failures = [WITH_KEY, WITH_CHANGE, WITH_BODY, ALWAYS, ELSEWHERE];
     let responses: Map<String, Value> =
         failures.into_iter().flatten().map(|failure| (failure.1.to_owned(), response(failure))).collect();
+    let of_authzen =
+        [WITH_KEY, WITH_BODY, ALWAYS].into_iter().flatten().filter(|failure| is_of_authzen(failure));
+    let of_authzen = of_authzen.map(|failure| (format!("Authzen{}", failure.1), text_response(failure)));
+    let responses: Map<String, Value> = responses.into_iter().chain(of_authzen).collect();
     let all = json!({
         "securitySchemes": { "key": {
             "type": "http",
@@ -236,6 +246,21 @@ fn response((status, _, description, (code, message)): &ErrorExample) -> Value {
     let example = json!({ "message": message, "code": code });
     let content = json!({ "schema": { "$ref": "#/components/schemas/Error" }, "example": example });
     json!({ "description": description, "headers": headers(others), "content": { "application/json": content } })
+}
+
+/// Whether the AuthZEN endpoints have an error; a body of another type is a bad request to them.
+fn is_of_authzen((status, ..): &ErrorExample) -> bool {
+    *status != "415"
+}
+
+/// The response of an AuthZEN endpoint for an error.
+fn text_response(failure: &ErrorExample) -> Value {
+    let mut response = response(failure);
+    let content = json!({ "schema": { "type": "string" }, "example": failure.3.1 });
+    if let Some(place) = response.pointer_mut("/content/application~1json") {
+        *place = content;
+    }
+    response
 }
 
 /// The schemas, of which those that only successful answers use allow no further fields.

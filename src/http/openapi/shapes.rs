@@ -91,6 +91,7 @@ shapes! {
         .description(Some("The body of any endpoint that answers with SQL, recognized by its fields"))
         .item(Ref::from_schema_name("AuthorizeQueryRequest"))
         .item(Ref::from_schema_name("ListQueryRequest"))
+        .item(Ref::from_schema_name("ListSubjectsQueryRequest"))
         .item(Ref::from_schema_name("ActionsQueryRequest"))
         .item(Ref::from_schema_name("EvaluateQueryLocalRequest"));
 

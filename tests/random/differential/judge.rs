@@ -190,8 +190,8 @@ impl<'c> Case<'c> {
             context: &[],
         };
         let ways = ways(question);
-        let turn_of = |n: usize| turn.map(|turn| turn % n);
-        let chosen = turn_of(ways.len());
+        // Local SQL has no form for values of any type.
+        let chosen = turn.and_then(|turn| turn.checked_rem(ways.len()));
         for (_, &way) in ways.iter().enumerate().filter(|(at, _)| chosen.is_none_or(|chosen| chosen == *at)) {
             let is_place = |at, n| turn.is_none_or(|turn| turn / ways.len() % n == at);
             for asked in self.local.ask(question, way, is_place) {

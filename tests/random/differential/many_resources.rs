@@ -97,7 +97,16 @@ impl<'c> ManyResources<'c> {
     /// Asks about a list of the copied type in pages, and about resources that are on it or not. A turn
     /// chooses how; without one it is asked in many ways.
     pub(crate) fn ask(&self, question: &Question, turn: Option<usize>, tally: &Tally) -> Result<(), Wrong> {
-        let Some(Allow::List(actor, action, ty)) = Allow::of(question) else { return Ok(()) };
+        let (actor, action, ty) = match Allow::of(question) {
+            Some(Allow::List(actor, action, ty)) => (actor, action, ty),
+            Some(Allow::Subjects(ty, action, resource)) => {
+                let size = 1 + turn.unwrap_or(0) % MOST_PAGE;
+                return self
+                    .ask_subject_pages(question, (&ty, &action, &resource), size, tally)
+                    .map_err(|found| (answer(&self.oracle, question), format!("pages of {size}: {found}")));
+            }
+            Some(Allow::Authorize(..) | Allow::Actions(..)) | None => return Ok(()),
+        };
         // Lists of other types are short, and their pages are few.
         if ty != self.ty && turn.is_some_and(|turn| !turn.is_multiple_of(OTHER_TYPES)) {
             return Ok(());
@@ -146,6 +155,33 @@ impl<'c> ManyResources<'c> {
         let is_list =
             matches!(ids(list.2, all.clone()), Answer::Rows(rows) if self.oracle.agrees(question, &rows));
         if is_cut_well && is_in_order(&all) && is_list { Ok(()) } else { Err(format!("{pages:?}")) }
+    }
+
+    /// The same of the actors that may act on a resource.
+    fn ask_subject_pages(
+        &self,
+        question: &Question,
+        list: (&Option<String>, &str, &Value),
+        size: usize,
+        tally: &Tally,
+    ) -> Result<(), String> {
+        let (sizes, all) = match self.hosted.ask_subject_pages(list, size, &self.context) {
+            Ok(pages) => pages,
+            Err(message) => {
+                count(&tally.refused_pages);
+                let (ty, action, resource) = list;
+                let whole = Allow::Subjects(ty.clone(), action.to_owned(), resource.clone());
+                let whole = self.hosted.ask_allow(&whole, &self.context);
+                let is_refused = matches!(whole, Expected::Refused(_)) && !message.starts_with(FAULT);
+                return if is_refused { Ok(()) } else { Err(format!("{message}, and the whole is {whole}")) };
+            }
+        };
+        tally.note_subject_pages(sizes.len());
+        let (last, others) = sizes.split_last().ok_or("no page at all")?;
+        let is_cut_well =
+            others.iter().all(|n| *n == size) && *last <= size && (others.is_empty() || *last > 0);
+        let is_list = matches!(&all, Answer::Rows(rows) if self.oracle.agrees(question, rows));
+        if is_cut_well && is_list { Ok(()) } else { Err(format!("{sizes:?} {all}")) }
     }
 
     /// Those of the resources pass that the oracle lets pass: in their order, as often as they are named.

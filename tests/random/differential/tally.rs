@@ -99,6 +99,8 @@ pub(crate) struct Tally {
     /// In the order of [`DIALECTS`].
     local: [OnDatabase; DIALECTS.len()],
     paged: Paged,
+    /// Lists of actors that were read in pages, and those of more than one page.
+    subject_pages: [Counter<usize>; 2],
     bulks: Bulks,
     decisions: Counter<usize>,
     granted: Counter<usize>,
@@ -177,6 +179,15 @@ impl Tally {
             if has_star {
                 count(&self.paged.starred);
             }
+        }
+    }
+
+    /// Counts a list of actors that was read in pages.
+    pub(crate) fn note_subject_pages(&self, n_pages: usize) {
+        let [all, turned] = &self.subject_pages;
+        count(all);
+        if n_pages > 1 {
+            count(turned);
         }
     }
 
@@ -306,6 +317,8 @@ impl fmt::Display for Tally {
             paged.starred.get(),
             self.refused_pages.get(),
         )?;
+        let [all, turned] = &self.subject_pages;
+        write!(f, "{} lists of actors in pages ({} of several), ", all.get(), turned.get())?;
         write!(
             f,
             "{} bulks ({} pass in part, {} of several types, {} with repetitions, {} with unknown types, {} refused), {} too large",

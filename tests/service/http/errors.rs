@@ -22,12 +22,14 @@ const PATHS: &[(&str, &[&str])] = &[
     ("/api/authorize", &["POST"]),
     ("/api/authorize_resources", &["POST"]),
     ("/api/list", &["POST"]),
+    ("/api/list_subjects", &["POST"]),
     ("/api/actions", &["POST"]),
     ("/api/bulk_actions", &["POST"]),
     ("/api/query", &["POST"]),
     ("/api/evaluate_query", &["POST"]),
     ("/api/authorize_query", &["POST"]),
     ("/api/list_query", &["POST"]),
+    ("/api/list_subjects_query", &["POST"]),
     ("/api/actions_query", &["POST"]),
     ("/api/evaluate_query_local", &["POST"]),
     ("/api/explain_query", &["POST"]),
@@ -36,6 +38,12 @@ const PATHS: &[(&str, &[&str])] = &[
     ("/api/policy_metadata", &["GET"]),
     ("/api/stats", &["GET"]),
     ("/api/healthcheck", &["GET"]),
+    ("/access/v1/evaluation", &["POST"]),
+    ("/access/v1/evaluations", &["POST"]),
+    ("/access/v1/search/subject", &["POST"]),
+    ("/access/v1/search/resource", &["POST"]),
+    ("/access/v1/search/action", &["POST"]),
+    ("/.well-known/authzen-configuration", &["GET"]),
     ("/health", &["GET"]),
     ("/ready", &["GET"]),
     ("/metrics", &["GET"]),
@@ -102,13 +110,16 @@ fn another_method_is_405() {
 }
 
 #[test]
-fn a_body_of_another_type_is_415() {
+fn a_body_of_another_type_is_415_or_400_to_authzen() {
     let server = Server::empty();
     for (path, method) in with_body() {
+        let status = if path.starts_with("/access/") { 400 } else { 415 };
         let none = server.send(method, path, &[&bearer(DEVELOPMENT_KEY)], b"{}");
-        none.fails(415, "application/json");
+        none.fails(status, "application/json");
         let form = "Content-Type: application/x-www-form-urlencoded";
-        server.send(method, path, &[&bearer(DEVELOPMENT_KEY), form], b"a=b").fails(415, "application/json");
+        server
+            .send(method, path, &[&bearer(DEVELOPMENT_KEY), form], b"a=b")
+            .fails(status, "application/json");
     }
 }
 

@@ -107,10 +107,19 @@ fn a_read_only_key_asks_and_changes_nothing() {
         server.send(method, path, &headers, b"[]").fails(403, "read-only");
     }
     // A question that lacks what its endpoint needs, which is looked at once the key has passed.
-    for path in ["authorize_query", "list_query", "actions_query", "evaluate_query_local", "explain_query"] {
+    for path in [
+        "authorize_query",
+        "list_query",
+        "list_subjects_query",
+        "actions_query",
+        "evaluate_query_local",
+        "explain_query",
+    ] {
         assert_eq!(status(&server, &bearer(&text), &format!("/api/{path}")), 400, "{path}");
         assert_eq!(status(&server, &bearer("wrong"), &format!("/api/{path}")), 401, "{path}");
     }
+    assert_eq!(status(&server, &bearer(&text), "/api/list_subjects"), 200);
+    assert_eq!(status(&server, &bearer("wrong"), "/api/list_subjects"), 401);
     assert_eq!(status(&server, &bearer(&text), "/api/expect"), 400);
     for path in ["/api/policy", "/api/facts", "/api/stats", "/api/policy_metadata"] {
         assert_eq!(server.send("GET", path, &[&bearer(&text)], b"").status, 200, "{path}");

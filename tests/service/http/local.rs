@@ -65,6 +65,11 @@ fn filtered(application: &Connection, condition: &str) -> Vec<String> {
     rows.into_iter().flatten().collect()
 }
 
+/// The actors of a list.
+fn who() -> Json {
+    json!({ "actor_type": "User", "action": "read", "resource_type": "Repo", "resource_id": "2" })
+}
+
 /// A list as the clients send it.
 fn list() -> Json {
     json!({
@@ -100,6 +105,8 @@ fn a_wrong_shape_names_its_field() {
         ("authorize_query", json!({ "query": decision, "data_bindings": {} }), "`data_bindings`"),
         ("list_query", json!({ "query": list() }), "missing field `column`"),
         ("list_query", json!({ "query": list(), "column": null }), "`column`"),
+        ("list_subjects_query", json!({ "query": who() }), "missing field `column`"),
+        ("list_subjects_query", json!({ "query": list(), "column": "id" }), "missing field `resource_id`"),
         ("actions_query", json!({ "query": list() }), "missing field `resource_id`"),
         ("evaluate_query_local", json!({ "query": conjunction() }), "missing field `mode`"),
         ("evaluate_query_local", json!({ "query": conjunction(), "mode": "select" }), "`mode`"),
@@ -122,7 +129,8 @@ fn a_wrong_shape_names_its_field() {
     ];
     for (path, body, part) in refused {
         server.post(&format!("/api/{path}"), &body).fails(400, part);
-        if path != "actions_query" {
+        // Without what distinguishes them, these are taken for others.
+        if !matches!(path, "actions_query" | "list_subjects_query") {
             server.post("/api/explain_query", &body).fails(400, part);
         }
     }
@@ -158,6 +166,20 @@ fn a_list_is_a_condition_whatever_page_is_asked_for() {
         assert_eq!(filtered(&application, &condition), ["1", "2", "3"]);
         assert_eq!(filtered(&application, &format!("NOT {condition} AND r.id > 0")), ["4"]);
     }
+}
+
+#[test]
+fn the_actors_are_a_condition() {
+    let (server, application) = populated();
+    let body = json!({ "query": who(), "column": "who", "data_bindings": BINDINGS });
+    let condition = sql(&server.post("/api/list_subjects_query", &body));
+    let users = "SELECT who FROM (SELECT 'ada' AS who UNION SELECT 'bob' UNION SELECT 'eve')";
+    let (_, rows) = run(&application, &format!("{users} WHERE {condition} ORDER BY 1"));
+    assert_eq!(rows.concat(), ["ada"]);
+    assert_eq!(server.post("/api/explain_query", &body).json()["sql"], condition);
+    let mut abstract_type = body;
+    abstract_type["query"]["actor_type"] = json!("Actor");
+    server.post("/api/list_subjects_query", &abstract_type).fails(400, "no actor has the type `Actor`");
 }
 
 #[test]

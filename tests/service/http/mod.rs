@@ -9,6 +9,7 @@
     reason = "a test that cannot go on should stop where it is"
 )]
 
+mod authzen;
 mod checks;
 mod codes;
 mod connections;
@@ -28,5 +29,6 @@ mod rates;
 mod raw;
 mod status;
 mod streams;
+mod subjects;
 mod tls;
 mod uploads;

@@ -27,7 +27,7 @@ fn load(caller: &Caller, key: &str, comment: &str, facts: &[Json]) {
 /// A service with an environment `b`, and its key there.
 fn serve(folder: &Path) -> (Service, String) {
     let key = key(folder, "b");
-    let service = Service::start(folder, &[]);
+    let service = Service::start(folder, &["--public-url", "https://pdp.example.com"]);
     load(&service.caller, &key, "first", &[]);
     load(&service.caller, &key, "second", &[role("bob", "memo")]);
     (service, key)

@@ -89,6 +89,8 @@ fn an_id_equals_only_itself() {
         );
         assert_eq!(world.ask("list", &list(text, "read")), results(&[text]), "{text:?}");
         assert_eq!(world.ask("actions", &check(text, "read", text)), results(&["read"]), "{text:?}");
+        let who = world.ask("list_subjects", &check(text, "read", text));
+        assert_eq!(who, json!({ "results": [value("User", text)] }), "{text:?}");
         let found = world.ask("evaluate_query", &conjunction(text, &[]));
         assert_eq!(found["results"], json!([{ "actor": text, "action": "read", "doc": text }]), "{found}");
         let pattern =
@@ -102,6 +104,7 @@ fn an_id_equals_only_itself() {
                 assert_eq!(world.ask("authorize", &asked), json!({ "allowed": false }), "{text:?} {other:?}");
             }
             assert_eq!(world.ask("list", &list(&other, "read")), results(&[]), "{text:?} {other:?}");
+            assert_eq!(world.ask("list_subjects", &check(text, "read", &other)), results(&[]), "{other:?}");
             // Facts of the request count, for their own text.
             let context = [role("eve", &other)];
             assert_eq!(world.ask("list", &with_context(list("eve", "read"), &context)), results(&[&other]));

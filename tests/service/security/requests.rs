@@ -80,6 +80,16 @@ pub(crate) fn every(user: &str, doc: &str, text: &str) -> Vec<Request> {
     let select = json!({ "mode": "select", "query_vars_to_output_column_names": { "doc": text } });
     let filter = json!({ "mode": "filter", "query_var": "doc", "output_column_name": "docs.id" });
     let local = |query: Json| json!({ "query": query, "data_bindings": BINDINGS });
+    let entity = |ty: &str, id: &str| {
+        with(value(ty, id), "properties", json!({ "label": text, "has_role": ["reader", doc] }))
+    };
+    let read = |subject: Json, resource: Json| {
+        json!({
+            "subject": subject, "action": { "name": "read" }, "resource": resource, "context": { "note": text },
+        })
+    };
+    let authzen = |path: &str, body: Json| (format!("POST /access/v1/{path}"), Some(body));
+    let one = || read(entity("User", user), entity("Doc", doc));
     let by_user = format!("/api/facts?predicate=has_role&args.0.type=User&args.0.id={}", encoded(user));
     vec![
         get("/health"),
@@ -100,6 +110,14 @@ pub(crate) fn every(user: &str, doc: &str, text: &str) -> Vec<Request> {
         ),
         post("list", list(user, "read")),
         post("list", with(list(user, "read"), "page_size", json!(10_000))),
+        post("list_subjects", check(user, "read", doc)),
+        post("list_subjects", with(check(user, "read", doc), "actor_types", json!(["User", text]))),
+        authzen("evaluation", one()),
+        authzen("evaluations", with(one(), "evaluations", json!([{}, { "subject": value("User", text) }]))),
+        authzen("search/subject", read(json!({ "type": "User" }), entity("Doc", doc))),
+        authzen("search/resource", read(entity("User", user), json!({ "type": "Doc" }))),
+        authzen("search/action", one()),
+        get("/.well-known/authzen-configuration"),
         post("actions", check(user, "read", doc)),
         post("bulk_actions", json!([check(user, "read", doc), check(text, "read", doc)])),
         post(
@@ -113,6 +131,14 @@ pub(crate) fn every(user: &str, doc: &str, text: &str) -> Vec<Request> {
         post("evaluate_query", conjunction(user, &context)),
         post("authorize_query", local(check(user, "read", doc))),
         post("list_query", with(local(list(user, "read")), "column", json!("docs.id"))),
+        post(
+            "list_subjects_query",
+            with(
+                local(with(check(user, "read", doc), "actor_type", json!("Doc"))),
+                "column",
+                json!("docs.id"),
+            ),
+        ),
         post("actions_query", local(check(user, "read", doc))),
         post("evaluate_query_local", with(local(conjunction(user, &context)), "mode", select)),
         post("evaluate_query_local", with(local(conjunction(user, &context)), "mode", filter)),
@@ -154,6 +180,14 @@ pub(crate) fn mistaken(user: &str, doc: &str, text: &str) -> Vec<Request> {
             "list",
             json!({ "actor_type": "User", "actor_id": user, "action": text, "resource_type": format!("{text}\0") }),
         ),
+        post("list_subjects", with(check(user, "read", doc), "page_token", json!(text))),
+        ("POST /access/v1/evaluation".to_owned(), Some(json!({ "subject": text }))),
+        ("POST /access/v1/evaluation".to_owned(), Some(check(user, "read", doc))),
+        (
+            "POST /access/v1/search/action".to_owned(),
+            Some(json!({ "subject": value("User", text), "page": text })),
+        ),
+        post("list_subjects", with(check(user, text, doc), "actor_types", json!([format!("{text}\0")]))),
         post("actions", json!({ "actor_type": text })),
         post("bulk_actions", json!([text])),
         post("query", json!({ "fact": { "predicate": text, "args": [value(text, doc), text] } })),

@@ -67,7 +67,7 @@ fn document(text: &str, column: &str) {
 }
 
 /// Every form of SQL, and whether it is a condition.
-fn questions(column: &str) -> [(LocalQuestion, bool); 5] {
+fn questions(column: &str) -> [(LocalQuestion, bool); 6] {
     let actor = || Value::new("User", "ada");
     let resource = || Value::new("Folder", "7");
     let var = |ty: &str| EvaluateVar { ty: ty.to_owned(), ids: None };
@@ -84,13 +84,22 @@ fn questions(column: &str) -> [(LocalQuestion, bool); 5] {
         (
             LocalQuestion::List {
                 actor: actor(),
-                action,
+                action: action.clone(),
                 resource_type: "Folder".to_owned(),
                 column: column.clone(),
             },
             true,
         ),
         (LocalQuestion::Actions { actor: actor(), resource: resource() }, false),
+        (
+            LocalQuestion::Subjects {
+                actor_type: "User".to_owned(),
+                action,
+                resource: resource(),
+                column: column.clone(),
+            },
+            true,
+        ),
         (LocalQuestion::Evaluate { query: query(), mode: LocalMode::Select(shown) }, false),
         (
             LocalQuestion::Evaluate {

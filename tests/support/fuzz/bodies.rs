@@ -2,7 +2,7 @@
 //!
 //! An input is a request as text: `POST /api/list`, lines with headers, an empty line, the body. The key and
 //! the type of the body are added unless a header says otherwise. Every answer must be one that the service's
-//! own OpenAPI document has for that endpoint, with an id, and every error JSON with a message. A single
+//! own OpenAPI document has for that endpoint, with an id, and every error JSON with a message or a message itself. A single
 //! request is never a reason to be busy.
 
 use super::world::{RUNTIME, furnished};
@@ -97,7 +97,7 @@ async fn answer(service: Router, request: Request<Body>) -> (StatusCode, bool) {
         return (status, true);
     }
     let json: Json = serde_json::from_slice(&body).expect("JSON");
-    let message = json.get("message").and_then(Json::as_str);
+    let message = json.get("message").unwrap_or(&json).as_str();
     (status, status.is_success() || message.is_some_and(|message| !message.is_empty()))
 }
 

@@ -191,6 +191,7 @@ fn local(text: &str) {
             assert!(strange.is_empty(), "{strange:?} in\n{sql}");
             let query = match question {
                 LocalQuestion::List { .. } => format!("SELECT what FROM roles WHERE {sql}"),
+                LocalQuestion::Subjects { .. } => format!("SELECT who FROM roles WHERE {sql}"),
                 LocalQuestion::Authorize { .. }
                 | LocalQuestion::Actions { .. }
                 | LocalQuestion::Evaluate { .. } => sql.clone(),
@@ -240,7 +241,18 @@ fn questions(text: &str) -> Vec<LocalQuestion> {
     let (action, column) = ("read".to_owned(), "what".to_owned());
     vec![
         LocalQuestion::Authorize { actor: user(text), action: action.clone(), resource: folder(text) },
-        LocalQuestion::List { actor: user(text), action, resource_type: "Folder".to_owned(), column },
+        LocalQuestion::List {
+            actor: user(text),
+            action: action.clone(),
+            resource_type: "Folder".to_owned(),
+            column,
+        },
+        LocalQuestion::Subjects {
+            actor_type: "User".to_owned(),
+            action,
+            resource: folder(text),
+            column: "who".to_owned(),
+        },
         LocalQuestion::Actions { actor: user(text), resource: folder(text) },
         LocalQuestion::Evaluate { query, mode },
     ]
@@ -253,6 +265,11 @@ fn is_answer(database: &Connection, text: &str, question: &LocalQuestion, sql: &
         LocalQuestion::Actions { .. } => assert_eq!(rows(database, sql), ["read"], "{sql}"),
         LocalQuestion::List { .. } => {
             let list = format!("SELECT DISTINCT what FROM roles WHERE {sql} ORDER BY what");
+            assert_eq!(rows(database, &list), [text, &*other(text)], "{list}");
+        }
+        LocalQuestion::Subjects { .. } => {
+            // The folder is public in the request.
+            let list = format!("SELECT DISTINCT who FROM roles WHERE {sql} ORDER BY who");
             assert_eq!(rows(database, &list), [text, &*other(text)], "{list}");
         }
         LocalQuestion::Evaluate { .. } => {

@@ -324,7 +324,7 @@ impl Local {
             Way::Actions => vec!["actions".into()],
             Way::Select if vars.is_empty() => vec!["result".into()],
             Way::Select => vars.iter().map(|&var| ways::output(question, var)).collect(),
-            Way::List | Way::Filter(_) => return Err("a filter has no rows".into()),
+            Way::List | Way::Subjects | Way::Filter(_) => return Err("a filter has no rows".into()),
         };
         let is_decision = way == Way::Authorize || way == Way::Select && vars.is_empty();
         let found: Vec<&String> = returned.columns.iter().map(|(name, _)| name).collect();

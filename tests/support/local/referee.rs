@@ -107,7 +107,7 @@ impl Referee<'_> {
                 return Answer::Decision(self.oracle.decision(self.question)).to_string();
             }
             (_, Some((_, var))) => self.passing(local, var),
-            (Way::List | Way::Actions | Way::Select | Way::Filter(_), None) => {
+            (Way::List | Way::Actions | Way::Subjects | Way::Select | Way::Filter(_), None) => {
                 if asked(self.question).next().is_none() {
                     return Answer::Decision(self.oracle.decision(self.question)).to_string();
                 }

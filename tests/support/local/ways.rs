@@ -1,6 +1,6 @@
 //! The questions of a page as questions of a local check, and what their answers must be.
 //!
-//! A question of the entry point is a check, a list or the actions; a conjunction is rows, and for each of
+//! A question of the entry point is a check, a list, the actions or the actors; a conjunction is rows, and for each of
 //! its variables a filter. A filter's answer is the set of candidates that pass it.
 
 use crate::notation::{Cell, Value};
@@ -18,6 +18,8 @@ pub enum Way {
     List,
     /// Rows `actions`.
     Actions,
+    /// A filter for the actors.
+    Subjects,
     /// Rows of every variable that is asked for.
     Select,
     /// A filter for the values of one variable.
@@ -31,6 +33,8 @@ pub fn ways(question: &Question) -> Vec<Way> {
         Some(Allow::Authorize(..)) => ways.push(Way::Authorize),
         Some(Allow::List(..)) => ways.push(Way::List),
         Some(Allow::Actions(..)) => ways.push(Way::Actions),
+        Some(Allow::Subjects(Some(_), ..)) => ways.push(Way::Subjects),
+        Some(Allow::Subjects(None, ..)) => {}
         None => {}
     }
     if question.vars.iter().all(|var| var.ty.is_some()) {
@@ -49,7 +53,7 @@ pub fn asked(question: &Question) -> impl Iterator<Item = usize> {
 /// The type of the values that a filter chooses among, and its variable.
 pub fn filtered(question: &Question, way: Way) -> Option<(String, usize)> {
     let var = match way {
-        Way::List => asked(question).next()?,
+        Way::List | Way::Subjects => asked(question).next()?,
         Way::Filter(var) => var,
         Way::Authorize | Way::Actions | Way::Select => return None,
     };
@@ -68,6 +72,14 @@ pub fn local(question: &Question, way: Way, column: &str) -> LocalQuestion {
         (Way::Actions, Some(Allow::Actions(actor, resource))) => {
             LocalQuestion::Actions { actor: stored(&actor), resource: stored(&resource) }
         }
+        (Way::Subjects, Some(Allow::Subjects(Some(actor_type), action, resource))) => {
+            LocalQuestion::Subjects {
+                actor_type,
+                action,
+                resource: stored(&resource),
+                column: column.to_owned(),
+            }
+        }
         (Way::Select, _) => {
             let names = asked(question).map(|var| (question.vars[var].name.clone(), output(question, var)));
             LocalQuestion::Evaluate { query: conjunction(question), mode: LocalMode::Select(names.collect()) }
@@ -76,7 +88,9 @@ pub fn local(question: &Question, way: Way, column: &str) -> LocalQuestion {
             query: conjunction(question),
             mode: LocalMode::Filter { var: question.vars[var].name.clone(), column: column.to_owned() },
         },
-        (Way::Authorize | Way::List | Way::Actions, _) => panic!("{way:?} does not fit {question:?}"),
+        (Way::Authorize | Way::List | Way::Actions | Way::Subjects, _) => {
+            panic!("{way:?} does not fit {question:?}")
+        }
     }
 }
 
@@ -101,6 +115,9 @@ pub fn twin(question: &LocalQuestion) -> LocalQuestion {
         }
         LocalQuestion::Actions { actor, resource } => {
             LocalQuestion::Actions { actor: other(&actor), resource: other(&resource) }
+        }
+        LocalQuestion::Subjects { actor_type, action, resource, column } => {
+            LocalQuestion::Subjects { actor_type, action, resource: other(&resource), column }
         }
         LocalQuestion::Evaluate { mut query, mode } => {
             let vars = query.vars.values_mut().filter(|var| !is_primitive(&var.ty));
