@@ -70,7 +70,7 @@ fn probed_column(condition: &Condition, rows: &[From]) -> Option<Expr> {
     (is_probe && !is_nested && found.len() == 1).then(|| found.pop()).flatten()
 }
 
-/// Whether what a probe reads starts from a given value, whatever the row.
+/// Whether what a probe reads starts from a given value, for any row.
 fn starts_from_actor(probe: &Condition, rows: &[From], anchors: &Anchors<'_>) -> bool {
     let of_row = |condition: &Condition| {
         let mut found = false;
