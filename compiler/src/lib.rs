@@ -122,6 +122,10 @@ pub fn compile_text(
             Some(Domain::Given(_) | Domain::Wanted | Domain::Ignored) | None => Literal::Texts(Vec::new()),
         },
         Slot::Context(_) => Literal::Texts(Vec::new()),
+        Slot::TypeOf(var) => {
+            let ty = question.vars.get(var).and_then(|var| var.ty.clone());
+            Literal::Text(ty.unwrap_or_default())
+        }
         Slot::Now => Literal::Integer(now),
         Slot::PageAfter => Literal::Text(String::new()),
         Slot::PageLimit => Literal::Integer(i64::MAX),

@@ -71,6 +71,14 @@ impl Question {
         let atom = QuestionAtom { predicate: predicate.into(), args: (0..vars.len()).collect() };
         Self { atoms: vec![atom], vars, paged: false }
     }
+
+    /// The type of this name: the policy's, or one of this question alone.
+    pub(crate) fn type_id(&self, program: &Program, name: &str) -> TypeId {
+        program.type_id(name).unwrap_or_else(|| {
+            let first = self.vars.iter().position(|var| var.ty.as_deref() == Some(name));
+            first.map_or(TypeId::FOREIGN, TypeId::of_unmentioned)
+        })
+    }
 }
 
 /// A question without the names and values that do not change its statement: the key of a plan cache.
@@ -87,7 +95,7 @@ pub struct Shape {
 /// A variable of a shape.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ShapeVar {
-    /// Its concrete type ([`TypeId::FOREIGN`] if the policy does not mention it); `None` for any type.
+    /// Its concrete type ([`TypeId::of_unmentioned`] if the policy does not mention it); `None` for any type.
     pub ty: Option<TypeId>,
     /// What is known or asked.
     pub domain: ShapeDomain,
@@ -112,7 +120,7 @@ impl Shape {
     /// The shape of a question under a policy.
     pub fn of(program: &Program, question: &Question) -> Self {
         let vars = question.vars.iter().map(|var| {
-            let ty = var.ty.as_deref().map(|name| program.type_id(name).unwrap_or(TypeId::FOREIGN));
+            let ty = var.ty.as_deref().map(|name| question.type_id(program, name));
             let domain = match &var.domain {
                 Domain::Given(text) if ty == Some(TypeId::STRING) => {
                     program.string_literal(text).map_or(ShapeDomain::Given, ShapeDomain::Literal)
@@ -138,6 +146,8 @@ pub enum Slot {
     OneOf(usize),
     /// The rows of a [`RelationSource::Context`](crate::catalog::RelationSource::Context), as JSON.
     Context(usize),
+    /// The name of the type of a variable, as text; for types that the policy does not mention.
+    TypeOf(usize),
     /// Seconds since the epoch, an integer.
     Now,
     /// The last answer of the previous page; the empty text for the first page.

@@ -107,6 +107,7 @@ impl SlotValues<'_> {
                 Domain::Given(_) | Domain::Wanted | Domain::Ignored => return None,
             },
             Slot::Context(slot) => Param::Json(self.context.rows(slot)?.to_owned()),
+            Slot::TypeOf(var) => Param::Value(question.vars.get(var)?.ty.clone()?),
             Slot::Now => Param::Integer(self.now),
             Slot::PageAfter => {
                 self.window?.after.map_or(Param::Least, |after| Param::Value(after.to_owned()))

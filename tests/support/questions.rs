@@ -74,6 +74,10 @@ const PATTERNS: &[&str] = &[
     "d5(Doc:?d, Integer:?) and d1(Doc:?d, Doc:_)",
     "allow(User:[a, zz], \"p1\", Doc:[a, b, zz])",
     "allow(User:[b, zz], \"p0\", Doc:?)",
+    "allow(Ghost:a, \"p0\", Castle:a)",
+    "allow(Ghost:a, String:?, Castle:a)",
+    "allow(Ghost:a, \"p1\", Castle:?)",
+    "allow(Ghost:a, \"p0\", ?)",
 ];
 
 /// Such questions with any words.
@@ -94,6 +98,10 @@ const GENERAL: &[&str] = &[
     "allow(User:?u, \"p0\", R0:a) and allow(User:?u, \"p1\", R0:a)",
     "allow(User:[a, zz], \"p1\", R1:[a, b, zz])",
     "allow(User:[b, zz], \"p0\", R2:?)",
+    "allow(Ghost:a, \"p0\", Castle:a)",
+    "allow(Ghost:a, String:?, Castle:a)",
+    "allow(Ghost:a, \"p1\", Castle:?)",
+    "allow(Ghost:a, \"p0\", ?)",
 ];
 
 /// Every question that the policy can be asked, with its text.

@@ -97,9 +97,10 @@ impl Names<'_> {
             Expr::Given(var) => format!("given#{var}"),
             Expr::Now => "@current_unix_time".to_owned(),
             Expr::Tag(tag) => format!("tag#{tag}"),
-            Expr::TypeName(ty) => {
-                self.program.types.get(ty.index()).map_or("_".to_owned(), |ty| ty.name.clone())
-            }
+            Expr::TypeName(ty) => match ty.unmentioned_var() {
+                Some(var) => format!("type of given#{var}"),
+                None => self.program.types.get(ty.index()).map_or("_".to_owned(), |ty| ty.name.clone()),
+            },
             Expr::Unconstrained => "*".to_owned(),
         }
     }

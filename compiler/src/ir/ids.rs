@@ -60,6 +60,21 @@ impl TypeId {
     pub const ACTOR: Self = Self(3);
     /// `Resource`
     pub const RESOURCE: Self = Self(4);
-    /// Every type that the policy does not mention.
+    /// Stands for the types that the policy does not mention.
     pub const FOREIGN: Self = Self(5);
+
+    /// The type of a question's variable that the policy does not mention; `var` is the question's first
+    /// variable of the type, so that two such types differ.
+    pub fn of_unmentioned(var: usize) -> Self {
+        Self(u32::try_from(var).map_or(Self::LEAST_UNMENTIONED, |var| u32::MAX.saturating_sub(var)))
+    }
+
+    /// The first variable of the question with this type, if the policy does not mention the type.
+    pub fn unmentioned_var(self) -> Option<usize> {
+        (self.0 >= Self::LEAST_UNMENTIONED).then(|| (u32::MAX - self.0) as usize)
+    }
+
+    /// The ids from here belong to no [`TypeDef`](super::TypeDef): a policy has fewer types, and a question
+    /// fewer variables, than this leaves to each.
+    const LEAST_UNMENTIONED: u32 = u32::MAX / 2;
 }

@@ -82,7 +82,13 @@ impl Types<'_> {
                     }
                     Some(FromKind::Values(Slot::OneOf(var) | Slot::Given(var))) => Said::of(self.of_var(var)),
                     Some(
-                        FromKind::Values(Slot::Context(_) | Slot::Now | Slot::PageAfter | Slot::PageLimit)
+                        FromKind::Values(
+                            Slot::Context(_)
+                            | Slot::TypeOf(_)
+                            | Slot::Now
+                            | Slot::PageAfter
+                            | Slot::PageLimit,
+                        )
                         | FromKind::Embedded(_)
                         | FromKind::Row { .. }
                         | FromKind::Again { .. },

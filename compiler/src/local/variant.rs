@@ -98,7 +98,7 @@ impl Variant {
         let mut constants = self.constants.clone();
         let mut plan = self.residual.plan.clone();
         put::put_values(&mut plan, asked.question, asked.now, self.column, |ty, text| {
-            let ty = asked.program.type_id(ty).unwrap_or(TypeId::FOREIGN);
+            let ty = asked.question.type_id(asked.program, ty);
             intern(asked.program, &mut constants, Constant { ty, text: text.to_owned() })
         });
         let mut part = |part: usize| match self.statements.get(part) {

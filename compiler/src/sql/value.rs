@@ -23,10 +23,11 @@ where
                 Ok(if self.inputs.features.compact_values { now } else { build::cast(now, "TEXT") })
             }
             Expr::Tag(tag) => Ok(build::lit(&tag.to_string())),
-            Expr::TypeName(ty) => {
-                let ty = self.inputs.program.types.get(ty.index());
-                Ok(build::lit(ty.map_or("", |ty| ty.name.as_str())))
-            }
+            Expr::TypeName(ty) => match (ty.unmentioned_var(), self.inputs.program.types.get(ty.index())) {
+                (Some(var), _) => self.value(Slot::TypeOf(var)),
+                (None, Some(ty)) if !ty.name.is_empty() => Ok(build::lit(&ty.name)),
+                (None, _) => Err(CompileError::Bug("an answer of a type without a name".into())),
+            },
             Expr::Unconstrained => Ok(build::null()),
         }
     }
