@@ -204,7 +204,7 @@ impl Asked {
     }
 }
 
-/// Where an actor stands in the list: in the order of the statement, in which NULL comes first.
+/// The sort key of an actor: the list is in the order of the statement, which puts NULL first.
 type Place<'a> = (Option<Compact<'a>>, Option<Compact<'a>>);
 
 fn place(subject: &ArgPattern) -> Place<'_> {

@@ -167,7 +167,7 @@ fn statements_change_the_rows_that_an_expert_changes() {
 #[test]
 fn policies_of_row_level_security_show_the_rows_that_an_expert_shows() {
     let caller = database();
-    let tables = "documents, folders, tenants, folder_roles, blocks, limits, quotas";
+    let tables = "documents, folders, tenants, folder_roles, blocks, limits, quotas, deputies";
     caller
         .script(&format!(
             "CREATE ROLE reader_of_documents;

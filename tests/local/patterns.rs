@@ -29,6 +29,8 @@ CREATE TEMPORARY TABLE blocks (document_id INTEGER, user_id INTEGER);
 INSERT INTO blocks VALUES (1, 1), (9, 2), (NULL, 1), (3, NULL);
 CREATE TEMPORARY TABLE quotas (user_id INTEGER, folder_id INTEGER, kind TEXT, most INTEGER);
 INSERT INTO quotas VALUES (1, 10, 'edit', 100), (2, 10, 'view', 100), (2, 11, 'edit', 100), (3, 12, 'edit', 1);
+CREATE TEMPORARY TABLE deputies (user_id INTEGER, deputy_id INTEGER, active INTEGER);
+INSERT INTO deputies VALUES (1, 2, 1), (2, 3, 1), (3, 1, 0), (2, 4, 1), (NULL, 4, 1), (2, NULL, 1);
 CREATE TEMPORARY TABLE limits (user_id INTEGER, most INTEGER);
 INSERT INTO limits VALUES (1, 10), (2, 20), (2, NULL), (3, 0);
 ";
@@ -57,6 +59,8 @@ facts:
     query: SELECT document_id, user_id FROM blocks
   quota(User:_, Folder:_, String:_, Integer:_):
     query: SELECT user_id, folder_id, kind, most FROM quotas
+  deputy(User:_, User:_):
+    query: SELECT user_id, deputy_id FROM deputies WHERE active = 1
   has_role(User:_, String:_, Folder:_):
     query: SELECT user_id, role, folder_id FROM folder_roles
 sql_types:
@@ -90,6 +94,7 @@ declare status(Document, String);
 declare size(Document, Integer);
 declare limit(User, Integer);
 declare quota(User, Folder, String, Integer);
+declare deputy(User, User);
 declare archived(Folder);
 declare suspended(Tenant);
 declare blocked(Document, User);
@@ -112,7 +117,7 @@ impl Pattern {
 
     /// What an expert asks of a row of the table that is called `name`, for this user.
     pub(crate) fn expert(&self, user: &str, name: &str) -> String {
-        let condition = self.expert.replace("VIEWED", VIEWED).replace('?', user);
+        let condition = self.expert.replace("VIEWED", VIEWED).replace("DEPUTY", DEPUTY).replace('?', user);
         format!("({}) AND {name}.id IS NOT NULL", condition.replace("d.", &format!("{name}.")))
     }
 }
@@ -120,6 +125,18 @@ impl Pattern {
 const OWN_OR_VIEWED: &str = r#""read" if "owner"; "read" if "read" on "folder";"#;
 const VIEWED: &str =
     "d.folder_id IN (SELECT folder_id FROM folder_roles WHERE user_id = ? AND role = 'viewer')";
+
+const QUOTA_OF_DEPUTY: &str = r#"
+acts_for(u: User, v: User) if deputy(v, u);
+acts_for(u: User, u: User);
+has_permission(u: User, "read", d: Document) if acts_for(u, v) and has_relation(d, "folder", f) and size(d, s)
+  and quota(v, f, "edit", most) and s <= most and has_relation(d, "owner", o) and o != v
+  and not blocked(d, u) and not blocked(d, v);"#;
+const DEPUTY: &str = "EXISTS (
+  SELECT 1 FROM quotas q
+  WHERE q.kind = 'edit' AND q.folder_id = d.folder_id AND d.size <= q.most AND d.owner_id <> q.user_id
+    AND (q.user_id = ? OR q.user_id IN (SELECT user_id FROM deputies WHERE deputy_id = ? AND active = 1))
+    AND NOT EXISTS (SELECT 1 FROM blocks b WHERE b.document_id = d.id AND b.user_id IN (?, q.user_id)))";
 
 pub(crate) const PATTERNS: &[Pattern] = &[
     Pattern {
@@ -197,6 +214,19 @@ has_permission(u: User, \"read\", d: Document) if has_relation(d, \"folder\", f)
                    SELECT 1 FROM folder_roles r JOIN quotas q ON q.user_id = r.user_id AND q.folder_id = r.folder_id
                    WHERE r.user_id = ? AND r.folder_id = d.folder_id AND d.size <= q.most
                      AND (r.role = 'viewer' AND q.kind = 'view' OR r.role = 'editor' AND q.kind = 'edit'))",
+    },
+    // The one who acts and those acted for differ only in where they come from.
+    Pattern {
+        shape: "pattern-quota-of-a-deputy",
+        shorthand: "",
+        rule: QUOTA_OF_DEPUTY,
+        expert: "DEPUTY",
+    },
+    Pattern {
+        shape: "pattern-own-or-quota-of-a-deputy",
+        shorthand: r#""read" if "owner";"#,
+        rule: QUOTA_OF_DEPUTY,
+        expert: "(d.owner_id = ? OR DEPUTY)",
     },
     Pattern {
         shape: "pattern-four-eyes",

@@ -132,18 +132,19 @@ pub(crate) enum FromKind {
     Table(TableRef),
     /// The values of a parameter, one column.
     Values(Slot),
-    /// Rows of values that stand in the statement itself; only in what is left of a plan once stored facts
+    /// Rows of literals; only in what is left of a plan once stored facts
     /// are known.
     Embedded(usize),
-    /// The current row of the caller's query, seen through a bound query of the same table. It is not read again.
+    /// The current row of the caller's query, with the columns of a bound query of the same table. It is not read
+    /// again.
     Row {
         /// The bound query.
         source: usize,
         /// Its column with the table's unique key, which is the filter's column.
         key: usize,
     },
-    /// A row that another source of this select or an enclosing one reads, seen through a different bound query
-    /// of the same table. It is not read again.
+    /// A row that another source of this select or an enclosing one reads, with the columns of a different bound
+    /// query of the same table. It is not read again.
     Again {
         /// The other bound query.
         source: usize,

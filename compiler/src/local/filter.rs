@@ -111,8 +111,8 @@ pub(super) fn print(
     Ok((statement.filter(plan, &filter, var, &text, &representation)?, outline))
 }
 
-/// Sorts conditions on the row of which the caller's column has the key: those that need a row of the table are
-/// asked of the table.
+/// Sorts the conditions of a filter over another column with the table's keys: those that need a row of the table
+/// become a look-up in the table.
 fn looked_up(
     selects: &[Select],
     table: &RowTable,

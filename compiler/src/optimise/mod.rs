@@ -172,7 +172,7 @@ pub(crate) const PASSES: &[Pass] = &[
     },
     Pass {
         name: "show-row",
-        does: "uses the caller's row instead of looking it up, and inlines tables that return such rows",
+        does: "replaces look-ups of the caller's row with the row itself, and inlines tables that return such rows",
         applies: |setting| setting.row.is_some(),
         keeps: None,
         run: |draft, setting| {
@@ -193,6 +193,13 @@ pub(crate) const PASSES: &[Pass] = &[
         },
     },
     READ_ONCE,
+    Pass {
+        name: "merge-instances",
+        does: "makes one alternative of two that differ only in where a value comes from",
+        applies: |setting| setting.row.is_some(),
+        keeps: Some(Keeps::Selects),
+        run: |draft, setting| row::instances::merge(&mut draft.plan, setting.prefix),
+    },
     Pass {
         name: "row-sets",
         does: "makes sets of what starts from the actor, and probes of everything else that a filter asks",
@@ -220,6 +227,13 @@ pub(crate) const PASSES: &[Pass] = &[
         applies: |setting| setting.row.is_some(),
         keeps: Some(Keeps::Equals),
         run: |draft, setting| row::guards::move_into_sets(&mut draft.plan, setting.catalog),
+    },
+    Pass {
+        name: "probe-denials",
+        does: "asks denials inside the probe that stands with them in one of several alternatives",
+        applies: |setting| setting.row.is_some(),
+        keeps: Some(Keeps::Atoms),
+        run: |draft, _| row::denials::move_into_probes(&mut draft.plan),
     },
     READ_ONCE,
     Pass {

@@ -22,6 +22,8 @@ pub(super) struct At<'p> {
     pub(super) itself: Itself<'p>,
     /// Whether each query brings the tables that it reads in a `WITH` of its own, as those of a filter do.
     pub(super) brings_tables: bool,
+    /// The tables that stand as subqueries where they are read.
+    pub(super) derived: &'p [usize],
     /// Whether sets are to be hashed: in a filter that looks at every row anyway, but not inside its sets and
     /// tables.
     pub(super) hashes_sets: bool,
@@ -67,6 +69,7 @@ impl<'p> At<'p> {
             output: Output::Values(&Representation::Text),
             itself: Itself::Absent,
             brings_tables: false,
+            derived: &[],
             hashes_sets: false,
         }
     }

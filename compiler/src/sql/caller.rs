@@ -24,7 +24,7 @@ pub(crate) fn free_prefix<'w>(words: impl Iterator<Item = &'w str>) -> String {
             rest.strip_prefix(start).is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
         };
         matches!(rest, "w" | "x" | "r" | "a" | "u" | "s" | "l" | "st" | "e" | "q" | "given")
-            || ["pc", "pb", "pk", "t"].into_iter().any(numbered)
+            || ["pc", "pb", "pk", "pe", "t"].into_iter().any(numbered)
     };
     let mut prefix = String::new();
     while words.iter().any(|word| word.strip_prefix(prefix.as_str()).is_some_and(is_ours)) {

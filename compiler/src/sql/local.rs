@@ -8,6 +8,7 @@ use super::at::{At, Output};
 use super::build;
 use super::lower::Lowering;
 use super::representation::Representation;
+use super::sets::read_once;
 use super::target::Target;
 use super::template::{Spelling, mark};
 use crate::algebra::{Expr, FromKind, Plan, Select};
@@ -201,7 +202,9 @@ impl Target for Lowering<'_, Local<'_>> {
     }
 
     fn test(&mut self, at: At<'_>, select: &Select) -> Result<Query, CompileError> {
-        self.in_own_scope(at.in_test(), std::slice::from_ref(select), |this, at| {
+        // PostgreSQL makes no join of a test that has a `WITH`.
+        let derived = if at.brings_tables { read_once(at.tables, select) } else { Vec::new() };
+        self.in_own_scope(at.in_test(), std::slice::from_ref(select), &derived, |this, at| {
             Ok(build::query(this.select(at, select, None, false)?))
         })
     }

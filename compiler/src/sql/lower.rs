@@ -198,7 +198,15 @@ where
             (FromKind::Table(TableRef::Table(index)), _) => {
                 let table = at.tables.get(index);
                 let table = table.ok_or_else(|| CompileError::Bug("a table without an entry".into()))?;
-                Ok(build::table(build::ident(&table.name), &alias))
+                match &table.body {
+                    TableBody::Union(selects) if at.derived.contains(&index) => {
+                        let rows = self.arms(at.in_table(index), selects, table.n_columns, false)?;
+                        Ok(build::derived(build::query(rows), &alias))
+                    }
+                    TableBody::Union(_) | TableBody::Recursive { .. } | TableBody::WholeState { .. } => {
+                        Ok(build::table(build::ident(&table.name), &alias))
+                    }
+                }
             }
             (FromKind::Values(slot), _) => self.json_rows(slot, &alias),
             (

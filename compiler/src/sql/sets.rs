@@ -63,7 +63,7 @@ impl Lowering<'_, Local<'_>> {
     ) -> Result<Sql, CompileError> {
         let selects: Vec<Select> = selects.iter().map(|select| (*select).clone()).collect();
         let inside = At { output: Output::Values(wanted), hashes_sets: false, ..at };
-        let query = self.in_own_scope(inside, &selects, |this, at| {
+        let query = self.in_own_scope(inside, &selects, &[], |this, at| {
             Ok(build::query(this.arms(at, &selects, 1, false)?))
         })?;
         let features = self.inputs.features;
@@ -147,8 +147,8 @@ impl Lowering<'_, Local<'_>> {
         }
         let sets = [set];
         let inside = At { output: Output::Values(&representation), hashes_sets: false, ..at };
-        let query =
-            self.in_own_scope(inside, &sets, |this, at| Ok(build::query(this.arms(at, &sets, 1, false)?)))?;
+        let query = self
+            .in_own_scope(inside, &sets, &[], |this, at| Ok(build::query(this.arms(at, &sets, 1, false)?)))?;
         let value = self.integer(at, value)?;
         Ok(Some(build::any_of(value, build::operator(op), build::array_of(query))))
     }
@@ -180,11 +180,12 @@ impl Lowering<'_, Local<'_>> {
     }
 
     /// The query that `print` makes of these selects; where queries bring their tables, with those that it
-    /// reads.
+    /// reads, but for the `derived` ones.
     pub(super) fn in_own_scope(
         &mut self,
         at: At<'_>,
         selects: &[Select],
+        derived: &[usize],
         print: impl FnOnce(&mut Self, At<'_>) -> Result<Query, CompileError>,
     ) -> Result<Query, CompileError> {
         if !at.brings_tables {
@@ -193,15 +194,35 @@ impl Lowering<'_, Local<'_>> {
         let mut ctes: Vec<Cte> = Vec::new();
         let mut recursive = false;
         let needed = needed(at.tables, selects);
-        for (index, table) in at.tables.iter().enumerate().filter(|(index, _)| needed.contains(index)) {
+        let is_named = |index: &usize| needed.contains(index) && !derived.contains(index);
+        for (index, table) in at.tables.iter().enumerate().filter(|(index, _)| is_named(index)) {
             recursive |= !matches!(table.body, TableBody::Union(_));
             ctes.extend(self.table(at.in_table(index), table, false)?);
         }
-        let query = print(self, At { brings_tables: false, ..at })?;
+        let query = print(self, At { brings_tables: false, derived, ..at })?;
         let mut all = self.read_queries()?;
         all.extend(ctes);
         Ok(build::with(query, recursive, all))
     }
+}
+
+/// The tables that are no fixpoints and that a select reads once, and no other table that it needs.
+pub(super) fn read_once(tables: &[Table], select: &Select) -> Vec<usize> {
+    let needed = needed(tables, std::slice::from_ref(select));
+    let is_once = |index: &usize| {
+        let kind = FromKind::Table(TableRef::Table(*index));
+        let n_readings = |select: &Select| {
+            let mut n_readings = 0;
+            select.for_each_source(&mut |from| n_readings += usize::from(from.kind == kind));
+            n_readings
+        };
+        let others = needed.iter().filter_map(|other| tables.get(*other));
+        let is_union = tables.get(*index).is_some_and(|table| matches!(table.body, TableBody::Union(_)));
+        is_union
+            && n_readings(select) == 1
+            && others.flat_map(|other| other.body.selects()).map(n_readings).sum::<usize>() == 0
+    };
+    needed.iter().copied().filter(is_once).collect()
 }
 
 /// The tables that selects read, directly or through others.

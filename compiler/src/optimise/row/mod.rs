@@ -2,17 +2,19 @@
 //!
 //! A filter tests the rows of a table one by one. If the bindings read a fact about the row from the same table
 //! by the same key, the fact is a column of the row. So each alternative becomes a condition on the row, as an
-//! expert would write it, in six passes:
+//! expert would write it, in eight passes:
 //!
 //! 1. [`ask`] equates what an alternative returns with the caller's column;
 //! 2. [`ask`] also uses [the row itself](crate::algebra::FromKind::Row) instead of looking it up by its key, and
 //!    inlines tables that return such rows, so that `(a or b) and c` stays a condition on the row;
-//! 3. [`sets`] splits the rest by its connection with the row. Sources that start from the actor become a set, in
+//! 3. [`instances`] makes one alternative of two that differ only in where a value comes from;
+//! 4. [`sets`] splits the rest by its connection with the row. Sources that start from the actor become a set, in
 //!    which the row's column is looked up; all others become a probe. [`share`] builds one set for several
 //!    alternatives;
-//! 4. [`common`] asks once what all alternatives ask of the row;
-//! 5. [`arms`] reads the alternatives of a table where a set reads nothing but the table;
-//! 6. [`guards`] moves a probe that depends on one column into the sets of that column, which have few values.
+//! 5. [`common`] asks once what all alternatives ask of the row;
+//! 6. [`arms`] reads the alternatives of a table where a set reads nothing but the table;
+//! 7. [`guards`] moves a probe that depends on one column into the sets of that column, which have few values;
+//! 8. [`denials`] moves denials into the probes that stand with them in an alternative.
 //!
 //! ```text
 //! documents(d, f) ⋈ roles(u, f) ⋈ not archived(f)
@@ -24,13 +26,15 @@
 pub(super) mod arms;
 pub(super) mod ask;
 pub(super) mod common;
+pub(super) mod denials;
 pub(super) mod guards;
+pub(super) mod instances;
 pub(super) mod sets;
 mod share;
 
 use crate::algebra::{Expr, From, FromKind};
 
-/// Whether a value belongs to the caller's row: its key, or a column of a source that stands for the row.
+/// Whether a value belongs to the caller's row: its key, or a column of a source that shows the row.
 fn is_of_row(expr: Expr, rows: &[From]) -> bool {
     match expr {
         Expr::Given(_) => true,

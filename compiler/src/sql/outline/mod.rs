@@ -58,7 +58,7 @@ pub enum SetKind {
 /// What bounds a set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Start {
-    /// The question's own values, or values that stand in the text.
+    /// The question's own values, or literals in the text.
     Values,
     /// A row of the query around it: it is made again for each.
     Row,
@@ -73,7 +73,7 @@ pub struct Reads {
     pub bindings: Vec<usize>,
     /// The text's own tables.
     pub tables: Vec<String>,
-    /// Whether it reads values that stand in the text.
+    /// Whether it reads rows of literals.
     pub has_values: bool,
 }
 

@@ -37,7 +37,7 @@ fn slow(text: &str, statement: &str) -> Option<Slow> {
     is_sort.then(|| Slow { what: "sorts all rows".to_owned(), help: None })
 }
 
-/// The caller's table that a name of the plan stands for; `None` if the statement makes it.
+/// The caller's table behind a name in the plan; `None` if the statement itself defines the name.
 fn table<'s>(statement: &'s str, name: &'s str) -> Option<&'s str> {
     let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '"');
     let alias = format!(" AS {name}");

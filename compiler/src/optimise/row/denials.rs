@@ -1,0 +1,58 @@
+//! Asks denials inside the probe that stands with them in one of several alternatives.
+//!
+//! ```text
+//! a or (row.dept in s and not blocked(row) and probe(row))
+//!     ─▶   a or (row.dept in s and probe(row, not blocked(row)))
+//! ```
+//!
+//! PostgreSQL takes each such test inside an alternative for true of half the rows. Of two tests it expects a quarter,
+//! so that it reads a page by an expensive plan, and compiles it before it runs. Outside of alternatives a denial is an
+//! anti-join, whose rows it counts better: there it stays.
+
+use super::{is_of_row, rows_of};
+use crate::algebra::{Condition, From, Plan, Select};
+
+/// Moves the denials of all alternatives of a filter.
+pub(in super::super) fn move_into_probes(plan: &mut Plan) {
+    in_alternatives(plan.answer.selects_mut(), &[]);
+}
+
+/// Moves the denials of alternatives; `outside` show the row around them.
+fn in_alternatives(selects: &mut [Select], outside: &[From]) {
+    let is_one_of_several = selects.len() > 1;
+    for select in selects {
+        let rows: Vec<From> = outside.iter().copied().chain(rows_of(&select.from)).collect();
+        if is_one_of_several && select.filter.iter().any(is_probe) {
+            move_in(select, &rows);
+        }
+        for condition in &mut select.filter {
+            if let Condition::Any(branches) = condition
+                && branches.iter().all(Select::reads_nothing)
+            {
+                in_alternatives(branches, &rows);
+            }
+        }
+    }
+}
+
+fn move_in(select: &mut Select, rows: &[From]) {
+    let filter = std::mem::take(&mut select.filter);
+    let (denials, others) = filter.into_iter().partition(|condition| is_denial(condition, rows));
+    select.filter = others;
+    let probe = select.filter.iter_mut().filter(|condition| is_probe(condition));
+    if let Some(probe) = probe.flat_map(Condition::branches_mut).next() {
+        probe.filter.extend::<Vec<Condition>>(denials);
+    }
+}
+
+fn is_probe(condition: &Condition) -> bool {
+    matches!(condition, Condition::Any(branches) if matches!(branches.as_slice(), [only] if !only.reads_nothing()))
+}
+
+/// Whether a condition looks up what denies the row. What asks nothing of the row is asked once, before the filter.
+fn is_denial(condition: &Condition, rows: &[From]) -> bool {
+    let Condition::None(branches) = condition else { return false };
+    let mut asks_row = false;
+    condition.for_each_expr(&mut |expr| asks_row |= is_of_row(expr, rows));
+    asks_row && branches.iter().any(|branch| !branch.reads_nothing())
+}

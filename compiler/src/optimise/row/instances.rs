@@ -1,0 +1,202 @@
+//! Makes one alternative of a filter out of two that differ only in where a value comes from.
+//!
+//! ```text
+//! delegations(u, f) ⋈ limits(f, row.dept, m) ⋈ row.amount <= m
+//! or                  limits(u, row.dept, m) ⋈ row.amount <= m
+//!     ─▶   t(f) ⋈ limits(f, row.dept, m) ⋈ row.amount <= m   with   t = delegations(u, f) ∪ {u}
+//! ```
+//!
+//! The second alternative is an instance of the first: one source and its own conditions give way to a literal. Both
+//! would be probes, as several columns of the row decide them. PostgreSQL turns one probe into a join from the side
+//! with fewer rows, but asks two that `OR` connects of every row. What one column decides becomes a set anyway, and
+//! sets are shared without this: see [`super::sets`].
+
+use super::{is_of_row, rows_of};
+use crate::algebra::aliases::{free_aliases, renumber_inside};
+use crate::algebra::groups::around;
+use crate::algebra::{Condition, Expr, From, FromKind, Plan, Select, Table, TableBody, TableRef};
+use indexmap::IndexSet;
+
+/// How many literals of an alternative may be the value in which it differs.
+const MOST_VALUES: usize = 8;
+
+/// An alternative and its instance.
+#[derive(Clone, Copy, Debug)]
+struct Pair {
+    /// The place of the alternative that gets the value from a source.
+    general: usize,
+    /// The place of the one that has a literal instead.
+    instance: usize,
+    /// The source.
+    from: From,
+    /// Its column with the value.
+    column: usize,
+    /// The literal.
+    value: Expr,
+}
+
+/// Merges the instances among the alternatives of a filter; the names of new tables begin with `prefix`.
+pub(in super::super) fn merge(plan: &mut Plan, prefix: &str) {
+    let Plan { tables, answer, .. } = plan;
+    merge_in(answer.selects_mut(), &[], tables, prefix);
+}
+
+/// Merges the instances among alternatives and inside them; `outside` show the row around them.
+fn merge_in(selects: &mut Vec<Select>, outside: &[From], tables: &mut Vec<Table>, prefix: &str) {
+    for select in selects.iter_mut() {
+        let rows: Vec<From> = outside.iter().copied().chain(rows_of(&select.from)).collect();
+        for condition in &mut select.filter {
+            if let Condition::Any(branches) = condition {
+                merge_in(branches, &rows, tables, prefix);
+            }
+        }
+    }
+    while let Some(pair) = pair(selects, outside) {
+        let Some(general) = selects.get_mut(pair.general) else { return };
+        let table = TableRef::Table(tables.len());
+        let name = format!("{prefix}pe{}", tables.len() + 1);
+        tables.push(values(general, pair, name));
+        read(general, pair, table);
+        selects.remove(pair.instance);
+    }
+}
+
+/// Two alternatives of which one is an instance of the other.
+fn pair(selects: &[Select], outside: &[From]) -> Option<Pair> {
+    for (general, select) in selects.iter().enumerate() {
+        for (instance, other) in selects.iter().enumerate() {
+            if other.from.len() + 1 != select.from.len() {
+                continue;
+            }
+            let sources = select.from.iter().filter(|from| matches!(from.kind, FromKind::Source(_)));
+            for from in sources.filter(|from| is_probed(select, **from, outside)) {
+                if let Some((column, value)) = difference(select, other, *from) {
+                    return Some(Pair { general, instance, from: *from, column, value });
+                }
+            }
+        }
+    }
+    None
+}
+
+/// Whether more than one value of the row decides what is read together with a source.
+fn is_probed(select: &Select, from: From, outside: &[From]) -> bool {
+    let rows: Vec<From> = outside.iter().copied().chain(rows_of(&select.from)).collect();
+    let groups = around(select, &|expr| is_of_row(expr, &rows)).groups;
+    let group = groups.into_iter().find(|group| group.from.iter().any(|own| own.alias == from.alias));
+    let mut asked = IndexSet::new();
+    for link in group.iter().flat_map(|group| &group.links) {
+        link.for_each_expr(&mut |expr| {
+            if is_of_row(expr, &rows) {
+                asked.insert(expr);
+            }
+        });
+    }
+    asked.len() > 1
+}
+
+/// The column of a source and the literal in its place that make the one alternative the other.
+fn difference(general: &Select, instance: &Select, from: From) -> Option<(usize, Expr)> {
+    let is_again = |other: &From| matches!(other.kind, FromKind::Again { row, .. } if row == from.alias);
+    let mut sees_row = false;
+    general.for_each_source(&mut |other| sees_row |= is_again(other));
+    let (_, rest) = apart(general, from.alias);
+    if sees_row {
+        return None;
+    }
+    let mut columns = IndexSet::new();
+    rest.for_each_expr(&mut |expr| {
+        if let Expr::Column { alias, column } = expr
+            && alias == from.alias
+        {
+            columns.insert(column);
+        }
+    });
+    let column = columns.pop().filter(|_| columns.is_empty())?;
+    let mut values = IndexSet::new();
+    instance.for_each_expr(&mut |expr| {
+        if matches!(expr, Expr::Const(_)) {
+            values.insert(expr);
+        }
+    });
+    let wanted = normal(instance);
+    let value = values.into_iter().take(MOST_VALUES).find(|value| {
+        let mut placed = rest.clone();
+        place(&mut placed, from.alias, *value);
+        normal(&placed) == wanted
+    });
+    value.map(|value| (column, value))
+}
+
+/// A source with the conditions that are its own, and the rest of a select.
+fn apart(select: &Select, alias: usize) -> (Select, Select) {
+    let (own, others): (Vec<From>, Vec<From>) = select.from.iter().partition(|from| from.alias == alias);
+    let (inner, rest): (Vec<Condition>, Vec<Condition>) =
+        select.filter.iter().cloned().partition(|condition| is_own(condition, alias));
+    (
+        Select { from: own, filter: inner, output: Vec::new() },
+        Select { from: others, filter: rest, output: select.output.clone() },
+    )
+}
+
+/// Whether a condition is about a source alone, and not about the filter's column.
+fn is_own(condition: &Condition, alias: usize) -> bool {
+    let mut asks_key = false;
+    condition.for_each_expr(&mut |expr| asks_key |= matches!(expr, Expr::Given(_)));
+    !asks_key && free_aliases(condition) == [alias]
+}
+
+/// Puts a value in the place of the columns of a source.
+fn place(select: &mut Select, alias: usize, value: Expr) {
+    select.for_each_expr_mut(&mut |expr| {
+        if expr.alias() == Some(alias) {
+            *expr = value;
+        }
+    });
+}
+
+/// The table of a pair's values.
+fn values(general: &Select, pair: Pair, name: String) -> Table {
+    let Pair { from, column, value, .. } = pair;
+    let (mut own, _) = apart(general, from.alias);
+    own.output.push(Expr::Column { alias: from.alias, column });
+    let literal = Select { output: vec![value], ..Select::default() };
+    Table {
+        name,
+        comment: "a value, and those that a fact relates to it".into(),
+        n_columns: 1,
+        body: TableBody::Union(vec![own, literal]),
+    }
+}
+
+/// Reads the table of a pair's values in place of the source.
+fn read(general: &mut Select, pair: Pair, table: TableRef) {
+    let alias = pair.from.alias;
+    general.filter.retain(|condition| !is_own(condition, alias));
+    for from in general.from.iter_mut().filter(|from| from.alias == alias) {
+        from.kind = FromKind::Table(table);
+    }
+    place(general, alias, Expr::Column { alias, column: 0 });
+}
+
+/// What a select reads, asks and shows, whatever the numbers of its sources and the order of its conditions.
+fn normal(select: &Select) -> (Vec<FromKind>, IndexSet<Condition>, Vec<Expr>) {
+    let mut select = select.clone();
+    for condition in &mut select.filter {
+        let mut first = INSIDE;
+        renumber_inside(condition, &mut first);
+    }
+    let own: Vec<usize> = select.from.iter().map(|from| from.alias).collect();
+    select.for_each_alias_mut(&mut |alias| {
+        if let Some(place) = own.iter().position(|own| own == alias) {
+            *alias = OWN + place;
+        }
+    });
+    let kinds = select.from.iter().map(|from| from.kind).collect();
+    (kinds, select.filter.into_iter().collect(), select.output)
+}
+
+/// The first number of a select's sources in its normal form, and of those inside a condition: beyond all numbers
+/// of sources.
+const OWN: usize = usize::MAX / 2;
+const INSIDE: usize = OWN / 2 * 3;
