@@ -1,5 +1,6 @@
 //! Rules of one permission that each have a role and a quota over the same thing that the resource lies in: a
-//! filter has several sets over one column then, and none may serve for another.
+//! filter has several sets over one column then, and none may serve for another. Or the quota is of the user or of
+//! one that a fact relates to the user.
 
 use super::generate::Choices;
 use super::vocabulary::{Block, Predicate, Vocabulary};
@@ -11,11 +12,16 @@ pub fn rules(words: &Vocabulary, choices: &mut Choices<'_>) -> Vec<String> {
         return Vec::new();
     }
     let permission = choices.of(&from.permissions);
+    if choices.below(2) == 0
+        && let Some(rules) = of_two_users(words, from, relation, to, permission, choices)
+    {
+        return rules;
+    }
     let numbers = [choices.below(to.roles.len()), choices.below(2), choices.below(2)];
     let rule = |at: usize, choices: &mut Choices<'_>| {
         let role = to.roles[(numbers[0] + at) % to.roles.len()];
         let kept = to.roles[(numbers[0] + at * numbers[1]) % to.roles.len()];
-        let quota = quota(words, from, to, kept, choices)?;
+        let quota = quota(words, from, to, kept, "u", choices)?;
         let there = format!("has_relation(x, {relation:?}, y) and has_role(u, {role:?}, y)");
         let again = format!("has_relation(x, {relation:?}, z) and {quota}");
         let body = if numbers[2] == 0 { [there, again] } else { [again, there] };
@@ -24,27 +30,53 @@ pub fn rules(words: &Vocabulary, choices: &mut Choices<'_>) -> Vec<String> {
     (0..2).filter_map(|at| rule(at, choices)).collect()
 }
 
-/// A condition on the user `u`, the resource `x` and what it lies in, `z`, that is more than one equality.
+/// Two rules that differ only in whose role and quota they ask for: the user's, or that of a user whom a fact relates
+/// to the user. `None` if no predicate relates two users.
+fn of_two_users(
+    words: &Vocabulary,
+    from: &Block,
+    relation: &str,
+    to: &Block,
+    permission: &str,
+    choices: &mut Choices<'_>,
+) -> Option<Vec<String>> {
+    let stored = &words.predicates[..words.n_stored];
+    let acts_for = stored.iter().find_map(|predicate| call(predicate, &[("User", "v"), ("User", "u")]))?;
+    let role = choices.of(&to.roles);
+    let denial = choices.of(&["", " and not has_role(u, \"g0\")", " and not has_role(v, \"g0\")"]);
+    let of_other = quota(words, from, to, role, "v", choices)?;
+    let there =
+        format!("has_relation(x, {relation:?}, z) and has_role(v, {role:?}, z) and {of_other}{denial}");
+    let rule = |user: &str, body: &str| {
+        format!("has_permission({user}: User, {permission:?}, x: {}) if {body};", from.name)
+    };
+    // With both named `v`, the second rule is the first about the user.
+    let own = there.replace("has_role(u,", "has_role(v,");
+    Some(vec![rule("u", &format!("{acts_for} and {there}")), rule("v", &own)])
+}
+
+/// A condition on the user `user`, the resource `x` and what it lies in, `z`, that is more than one equality.
 fn quota(
     words: &Vocabulary,
     from: &Block,
     to: &Block,
     role: &str,
+    user: &str,
     choices: &mut Choices<'_>,
 ) -> Option<String> {
     let stored = &words.predicates[..words.n_stored];
-    let held = format!("has_role(u, {role:?}, z)");
+    let held = format!("has_role({user}, {role:?}, z)");
     let number_of = |ty: &str| {
         let is_number = |predicate: &&Predicate| predicate.types == [ty, "Integer"];
         stored.iter().find(is_number).map(|predicate| predicate.name)
     };
     let mut quotas = Vec::new();
     for predicate in stored {
-        if let Some(call) = call(predicate, &[(to.name, "z"), (from.name, "x"), ("User", "u")]) {
+        if let Some(call) = call(predicate, &[(to.name, "z"), (from.name, "x"), ("User", user)]) {
             let has_user = predicate.types.contains(&"User");
             quotas.push(if has_user { call } else { format!("{held} and {call}") });
         }
-        let limit = call(predicate, &[(to.name, "z"), ("Integer", "most"), ("User", "u")]);
+        let limit = call(predicate, &[(to.name, "z"), ("Integer", "most"), ("User", user)]);
         if let Some((limit, size)) = limit.zip(number_of(from.name)) {
             let has_user = predicate.types.contains(&"User");
             let limit = if has_user { limit } else { format!("{held} and {limit}") };

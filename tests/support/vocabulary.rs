@@ -103,7 +103,7 @@ const STORED_SHAPES: [&[&str]; 9] = [
     &["uabc", "aabb", "uaab", "abcs", "aaai"],
     &["uabca", "aabbc", "ugabc", "aaaaa", "uabsi"],
     &["ai", "bi", "as"],
-    &["a", "ab", "us", "ba"],
+    &["a", "ab", "us", "uu", "uu"],
 ];
 const DERIVED_SHAPES: [&[&str]; 7] = [
     &["a", "b"],
