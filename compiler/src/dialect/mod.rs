@@ -58,6 +58,8 @@ pub(crate) struct Features {
     /// `x IN (query)` that is a condition by itself is turned into a join, and the query is then sorted or
     /// hashed for each row of the select around it. `(x IN (query)) IS TRUE` stays a test.
     pub(crate) joins_sets: bool,
+    /// `EXISTS (query)` that is a condition by itself is turned into a join, which starts from the cheaper side.
+    pub(crate) joins_tests: bool,
     /// A recursive table is taken for ten times the rows that it starts from, and whole tables are scanned to
     /// be joined with it. A set made of it is taken for small.
     pub(crate) overestimates_recursion: bool,
@@ -163,6 +165,7 @@ const SQLITE: Features = Features {
     literals_are_untyped: false,
     arrays_are_looked_up: false,
     joins_sets: false,
+    joins_tests: false,
     overestimates_recursion: false,
     tries_join_orders: false,
     counts_sets_per_row: false,
@@ -196,6 +199,7 @@ const POSTGRESQL: Features = Features {
     literals_are_untyped: true,
     arrays_are_looked_up: true,
     joins_sets: true,
+    joins_tests: true,
     overestimates_recursion: true,
     tries_join_orders: true,
     counts_sets_per_row: true,

@@ -22,7 +22,7 @@ use crate::ir::{ConstId, Constant, Program};
 use crate::limits;
 use crate::question::CompileError;
 use indexmap::IndexSet;
-use sqlparser::ast::{Expr as Sql, Query};
+use sqlparser::ast::{BinaryOperator, Expr as Sql, Query};
 
 /// What is printed for a caller's database.
 #[derive(Clone, Copy)]
@@ -189,9 +189,12 @@ impl LocalStatement<'_> {
             of_column.push(lowering.value_in_set(at, exact, representation, &filter.set)?);
         }
         if let Some(looked_up) = filter.looked_up.as_ref().filter(|looked_up| !looked_up.rows.is_empty()) {
-            let keys = self.keys(plan, looked_up, var, representation)?;
-            of_column
-                .push(lowering.is_in(representation.exact(column.clone(), self.dialect.features()), keys));
+            let exact = representation.exact(column.clone(), self.dialect.features());
+            of_column.push(if self.dialect.features().joins_tests && of_column.is_empty() {
+                build::exists(self.row_of(plan, looked_up, var, representation, Some(exact))?, false)
+            } else {
+                lowering.is_in(exact, self.row_of(plan, looked_up, var, representation, None)?)
+            });
         }
         of_column.retain(|condition| *condition != build::boolean(false));
         let mut any = Vec::new();
@@ -219,26 +222,31 @@ impl LocalStatement<'_> {
         lowering.printed(&condition, limits::CURSORS_OF_CALLER)
     }
 
-    /// The keys of the rows of a table that pass a filter.
-    fn keys(
+    /// The keys of the rows of a table that pass a filter, or of the one with this `key`.
+    fn row_of(
         self,
         plan: &Plan,
         looked_up: &LookedUp,
         var: usize,
         representation: &Representation,
+        key: Option<Sql>,
     ) -> Result<Query, CompileError> {
         let LookedUp { table, rows, hashes } = looked_up;
         let name = format!("{}given", self.prefix);
-        let key = build::raw(&format!("{name}.{}", table.column));
-        let given = GivenColumn { var, representation: representation.clone(), name: key.clone() };
+        let own = build::raw(&format!("{name}.{}", table.column));
+        let given = GivenColumn { var, representation: representation.clone(), name: own.clone() };
         let row = Some((name.clone(), table.column.clone()));
         let mut lowering = self.lowering(plan, Some(given), row);
         let at = At { brings_tables: true, hashes_sets: *hashes, ..At::top(&plan.tables) };
         let rows = rows.iter().map(|row| lowering.branch(at, row, false));
         let holds = build::any(rows.collect::<Result<Vec<_>, _>>()?);
         let from = build::joined(vec![build::raw_table(&Name::path(&table.table), &name, &[])]);
-        let key = build::item(representation.exact(key, self.dialect.features()), None);
-        Ok(build::query(build::select(false, vec![key], from, vec![holds])))
+        let own = representation.exact(own, self.dialect.features());
+        let (shown, filter) = match key {
+            Some(key) => (build::number(1), vec![build::binary(own, BinaryOperator::Eq, key), holds]),
+            None => (own, vec![holds]),
+        };
+        Ok(build::query(build::select(false, vec![build::item(shown, None)], from, filter)))
     }
 
     /// A condition over the caller's column that is decided row by row: the plan takes the value of `var` as
