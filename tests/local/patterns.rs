@@ -321,11 +321,20 @@ fn a_column_may_name_things_without_a_row() {
         let caller = Caller::new(dialect).unwrap();
         caller.script(SCHEMA).unwrap();
         caller.script("INSERT INTO blocks VALUES (99, 5), (98, 5), (8, 5), (4, 5);").unwrap();
-        for (user, expected) in [("1", "1 3 8 9 99"), ("2", "3 4 9"), ("4", "")] {
+        for (user, expected) in [("1", "1 3 8 9 99"), ("2", "3 4 9"), ("3", "8"), ("4", "")] {
             let question = format!("allow(User:{user}, \"read\", Document:?)");
             let filter = service.sql_for(dialect, &question, Way::List, "blocks.document_id");
             let sql = format!("SELECT DISTINCT document_id FROM blocks WHERE {filter} ORDER BY document_id");
             assert_eq!(column(&caller, &sql), expected, "{sql}");
+            // A column that does not name its table means no other one inside the filter's queries.
+            caller.script("CREATE TEMPORARY TABLE listed AS SELECT document_id AS id FROM blocks;").unwrap();
+            for name in ["id", "listed.id", "l.id"] {
+                let filter = service.sql_for(dialect, &question, Way::List, name);
+                let alias = name.split_once('.').map_or("l", |(alias, _)| alias);
+                let sql = format!("SELECT DISTINCT id FROM listed AS {alias} WHERE {filter} ORDER BY id");
+                assert_eq!(column(&caller, &sql), expected, "{sql}");
+            }
+            caller.script("DROP TABLE listed;").unwrap();
         }
     }
 }

@@ -89,7 +89,8 @@ pub(super) fn print(
     }
     let mut filter = match (&plan.answer, setting.row) {
         (PlanAnswer::Decision(selects), Some(row)) if row.is_looked_up => {
-            looked_up(selects, row.promised, setting, plan)?
+            let is_qualified = column.name.as_ref().is_some_and(|name| name.len() > 1);
+            looked_up(selects, row.promised, is_qualified, setting, plan)?
         }
         (PlanAnswer::Decision(selects), _) => {
             let mut filter = of_row(selects);
@@ -116,6 +117,7 @@ pub(super) fn print(
 fn looked_up(
     selects: &[Select],
     table: &RowTable,
+    is_qualified: bool,
     setting: &Setting<'_>,
     plan: &Plan,
 ) -> Result<Filter, CompileError> {
@@ -136,7 +138,7 @@ fn looked_up(
     }
     let mut filter = of_row(&others);
     arrange(&mut filter, setting, plan);
-    let looked_up = LookedUp { table: table.clone(), rows: keys.rows, hashes: keys.hashes };
+    let looked_up = LookedUp { table: table.clone(), rows: keys.rows, hashes: keys.hashes, is_qualified };
     Ok(Filter { common, looked_up: Some(looked_up), ..filter })
 }
 

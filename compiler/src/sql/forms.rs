@@ -2,7 +2,8 @@
 //!
 //! In: a folded plan. Out: one text. A decision and rows are whole statements. A filter is a condition that
 //! stands wherever the caller puts it: each query in it brings the tables that it reads, its names are none
-//! of the caller's, the caller's column stands outside of all its queries, and it is never NULL.
+//! of the caller's, the caller's column stands outside of all its queries unless it names its table, and it is never
+//! NULL.
 
 use super::analysis::{Caller, GivenColumn};
 use super::at::At;
@@ -79,6 +80,8 @@ pub(crate) struct LookedUp {
     pub(crate) rows: Vec<Select>,
     /// Whether each row is tested anyway.
     pub(crate) hashes: bool,
+    /// Whether the caller's column names its table. Otherwise it would mean another column inside a query.
+    pub(crate) is_qualified: bool,
 }
 
 impl Filter {
@@ -190,7 +193,8 @@ impl LocalStatement<'_> {
         }
         if let Some(looked_up) = filter.looked_up.as_ref().filter(|looked_up| !looked_up.rows.is_empty()) {
             let exact = representation.exact(column.clone(), self.dialect.features());
-            of_column.push(if self.dialect.features().joins_tests && of_column.is_empty() {
+            let joins = self.dialect.features().joins_tests && looked_up.is_qualified;
+            of_column.push(if joins && of_column.is_empty() {
                 build::exists(self.row_of(plan, looked_up, var, representation, Some(exact))?, false)
             } else {
                 lowering.is_in(exact, self.row_of(plan, looked_up, var, representation, None)?)
@@ -231,7 +235,7 @@ impl LocalStatement<'_> {
         representation: &Representation,
         key: Option<Sql>,
     ) -> Result<Query, CompileError> {
-        let LookedUp { table, rows, hashes } = looked_up;
+        let LookedUp { table, rows, hashes, .. } = looked_up;
         let name = format!("{}given", self.prefix);
         let own = build::raw(&format!("{name}.{}", table.column));
         let given = GivenColumn { var, representation: representation.clone(), name: own.clone() };
