@@ -42,7 +42,8 @@ pub struct WhyOut {
     pub proof: Vec<usize>,
     /// What holds: facts, and what rules derive from them.
     pub steps: Vec<StepOut>,
-    /// If not allowed, what does not hold; the first is what was asked.
+    /// If not allowed, what does not hold; the first is what was asked. Empty if the explanation ended at its
+    /// limit before everything that might hold was looked at.
     pub failures: Vec<FailureOut>,
     /// If not allowed, up to five of the smallest sets of facts with each of which it would be, found by
     /// asking again with them as context facts.

@@ -11,7 +11,7 @@ use portcullis::engine::{FactOrigin, Verdict, Why, WhyAtom, WhyBy, WhyCondition,
 use portcullis_compiler::ir::{
     CompareOp, ConstId, Literal, LiteralKind, Polarity, Program, Rule, Term, TypeId, VarType,
 };
-use portcullis_compiler::question::Question;
+use portcullis_compiler::question::{Domain, Question};
 
 /// What explanations are held against.
 pub struct Judge<'j> {
@@ -44,7 +44,7 @@ impl Judge<'_> {
             Verdict::Unknown if why.explanation.truncated => Ok(()),
             Verdict::Unknown => Err("nothing is known, and nothing was cut".to_owned()),
             Verdict::Holds => proof(question, why, height),
-            Verdict::Fails => self.failure(why),
+            Verdict::Fails => self.failure(question, why),
         }
     }
 
@@ -199,21 +199,25 @@ impl Judge<'_> {
     }
 
     /// What is missing is missing, and what is met holds.
-    fn failure(&self, why: &Why) -> Result<(), String> {
-        // Where something is open, it is only so for the values that came through to there.
-        let is_open = |atom: &WhyAtom| atom.args.iter().any(|arg| arg.id.is_none());
-        let fails = |atom: &WhyAtom| {
-            if !is_open(atom) && self.holds(atom) { Err(format!("{atom} holds")) } else { Ok(()) }
-        };
+    fn failure(&self, question: &Question, why: &Why) -> Result<(), String> {
         let failures = &why.explanation.failures;
-        for goal in failures {
-            goal.atom.iter().try_for_each(fails)?;
+        for (at, goal) in failures.iter().enumerate() {
+            // The question itself may ask for some of several values, or for one value twice.
+            let is_narrower = at == 0 && narrows(question);
+            if let Some(atom) = goal.atom.as_ref().filter(|atom| !is_narrower && self.holds(atom)) {
+                return Err(format!("{atom} holds"));
+            }
             for attempt in &goal.attempts {
                 for met in &attempt.met {
-                    if let WhyCondition::Holds(atom) = met
-                        && !self.holds(atom)
-                    {
-                        return Err(format!("{atom} does not hold"));
+                    match met {
+                        WhyCondition::Holds(atom) if !self.holds(atom) => {
+                            return Err(format!("{atom} does not hold"));
+                        }
+                        WhyCondition::Absent(atom) if !is_open(atom) && self.holds(atom) => {
+                            return Err(format!("{atom} is not absent"));
+                        }
+                        WhyCondition::Step(_) => return Err("a step of what fails".into()),
+                        WhyCondition::Holds(_) | WhyCondition::Absent(_) | WhyCondition::Test(_) => {}
                     }
                 }
                 match &attempt.lacks {
@@ -277,6 +281,20 @@ impl Judge<'_> {
             }
         }
     }
+}
+
+/// Whether any value may stand at some place of an atom.
+fn is_open(atom: &WhyAtom) -> bool {
+    atom.args.iter().any(|arg| arg.id.is_none())
+}
+
+/// Whether less fails than the atom of a question of one predicate says.
+fn narrows(question: &Question) -> bool {
+    let is_list = |var: &usize| matches!(question.vars[*var].domain, Domain::GivenOneOf(_));
+    question.atoms.iter().any(|atom| {
+        let repeats = (1..atom.args.len()).any(|at| atom.args[..at].contains(&atom.args[at]));
+        repeats || atom.args.iter().any(is_list)
+    })
 }
 
 /// A proof of each predicate that is asked, of the least height.

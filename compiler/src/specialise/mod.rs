@@ -73,8 +73,14 @@ enum Answerer {
 /// A relation of the catalog that answers a call, and what it answers with.
 type DirectAnswer = (usize, Vec<Adornment>);
 
-/// A relation with clauses of some form: predicate, adornments, clauses.
-type Emitted<C> = (PredId, Vec<Adornment>, Vec<C>);
+/// A relation with clauses of some form.
+struct Emitted<C> {
+    pred: PredId,
+    /// The table that it is one form of.
+    table: usize,
+    adornments: Vec<Adornment>,
+    clauses: Vec<C>,
+}
 
 /// How one positive atom of a rule copy is answered.
 #[derive(Clone, Copy, Debug)]
@@ -118,7 +124,8 @@ pub(crate) fn specialise(
     work.answer_all(&question)?;
     let roots = question.roots(&mut work)?;
     let relations = work.relations(emit::clause)?.into_iter();
-    let relations = relations.map(|(pred, adornments, clauses)| Relation { pred, adornments, clauses });
+    let relations =
+        relations.map(|Emitted { pred, adornments, clauses, .. }| Relation { pred, adornments, clauses });
     Ok(Specialised { relations: relations.collect(), roots, extra_constants: work.sources.extra_constants })
 }
 
@@ -254,7 +261,7 @@ impl<'p> Specialiser<'p> {
     ) -> Result<Vec<Emitted<C>>, CompileError> {
         let numbering = emit::Numbering::new(self);
         let mut relations = Vec::new();
-        for table in &self.tables {
+        for (at, table) in self.tables.iter().enumerate() {
             let mut clauses: Vec<OrderedSet<C>> = Vec::new();
             clauses.resize_with(table.forms.len(), OrderedSet::default);
             for solution in &table.solutions {
@@ -269,8 +276,11 @@ impl<'p> Specialiser<'p> {
                 }
             }
             let with_clauses = table.forms.iter().zip(clauses);
-            relations.extend(with_clauses.map(|(adornments, clauses)| {
-                (table.pattern.pred, adornments.clone(), clauses.into_iter().collect())
+            relations.extend(with_clauses.map(|(adornments, clauses)| Emitted {
+                pred: table.pattern.pred,
+                table: at,
+                adornments: adornments.clone(),
+                clauses: clauses.into_iter().collect(),
             }));
         }
         Ok(relations)

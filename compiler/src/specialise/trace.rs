@@ -4,10 +4,10 @@
 //! for each one of its rule that nothing replaced, and says which condition of the rule each of its goals
 //! comes from.
 
-use super::Specialiser;
 use super::asked::QuestionRule;
 use super::emit;
 use super::index::Sources;
+use super::{Emitted, Specialiser};
 use crate::catalog::Catalog;
 use crate::datalog::{Adornment, Clause, RelId, Term};
 use crate::id_vec::IdVec;
@@ -32,6 +32,8 @@ pub(crate) struct TracedClause {
 pub(crate) struct TracedRelation {
     /// The predicate it specialises.
     pub(crate) pred: PredId,
+    /// The call that it answers. What the relations of one call answer together is all that there is.
+    pub(crate) call: usize,
     /// One entry a position of the predicate.
     pub(crate) adornments: Vec<Adornment>,
     /// Its alternatives.
@@ -62,6 +64,11 @@ pub(crate) fn trace(program: &Program, catalog: &Catalog, shape: &Shape) -> Resu
     work.answer_all(&question)?;
     let roots = question.traced_roots(&mut work)?;
     let relations = work.relations(emit::traced)?.into_iter();
-    let relations = relations.map(|(pred, adornments, clauses)| TracedRelation { pred, adornments, clauses });
+    let relations = relations.map(|Emitted { pred, table, adornments, clauses }| TracedRelation {
+        pred,
+        call: table,
+        adornments,
+        clauses,
+    });
     Ok(Traced { relations: relations.collect(), roots, extra_constants: work.sources.extra_constants })
 }

@@ -6,7 +6,7 @@ use super::state::{AnswerId, FrameId, State};
 use super::values::Value;
 use super::world::World;
 use crate::catalog::RelationArg;
-use crate::datalog::{Adornment, RelId};
+use crate::datalog::Adornment;
 use crate::ir::{CompareOp, Literal, LiteralKind, Polarity, PredId, Program, Rule, Term, TypeId};
 use crate::specialise::TracedClause;
 
@@ -20,15 +20,25 @@ pub(super) struct Attempted<'s> {
 
 impl<'s> Attempted<'s> {
     /// The clause and the values of an attempt.
-    pub(super) fn of<R: Rows>(
-        world: &World<'s, R>,
+    pub(super) fn of<'w: 's, R: Rows>(
+        world: &World<'w, R>,
         state: &'s State,
         frame: FrameId,
+    ) -> Option<Attempted<'s>> {
+        Self::with(world, state, frame, &state.frames[frame].env)
+    }
+
+    /// The clause of an attempt, with these values.
+    pub(super) fn with<'w: 's, R: Rows>(
+        world: &World<'w, R>,
+        state: &State,
+        frame: FrameId,
+        env: &'s [Option<Value>],
     ) -> Option<Attempted<'s>> {
         let frame = &state.frames[frame];
         let traced = world.clauses(state.tables[frame.table].key.0).get(frame.clause)?;
         let rule = traced.clause.rule.and_then(|rule| world.program.rules.get(rule.index()));
-        Some(Attempted { traced, rule, env: &frame.env })
+        Some(Attempted { traced, rule, env })
     }
 
     /// The values of its variables, with those of a goal where the rule holds of every value.
@@ -163,9 +173,12 @@ fn variable<R: Rows>(world: &mut World<'_, R>, attempted: &Attempted<'_>, var: u
     Arg { ty: asked.or(found.ty), id: found.id }
 }
 
-/// A value with the name of its type. A type that the policy does not know is known by the question.
+/// A value with the name of its type. A type that the policy does not mention is known by the question.
 fn arg<R: Rows>(world: &World<'_, R>, ty: Option<TypeId>, value: Option<Value>) -> Arg {
     let id = value.map(|value| world.values.text(value).to_owned());
+    if let Some(var) = ty.and_then(TypeId::unmentioned_var) {
+        return Arg { ty: world.question.vars.get(var).and_then(|var| var.ty.clone()), id };
+    }
     let named = ty.and_then(|ty| world.program.types.get(ty.index())).filter(|ty| !ty.name.is_empty());
     let asked = || {
         let value = value?;
@@ -173,12 +186,6 @@ fn arg<R: Rows>(world: &World<'_, R>, ty: Option<TypeId>, value: Option<Value>) 
         world.question.vars.get(var)?.ty.clone()
     };
     Arg { ty: named.map(|ty| ty.name.clone()).or_else(asked), id }
-}
-
-/// Whether a relation is of the predicate with this name.
-pub(super) fn is_of<R: Rows>(world: &World<'_, R>, rel: RelId, name: &str) -> bool {
-    let pred = world.rules.traced.relations[rel].pred;
-    world.program.predicates.get_index(pred.index()).is_some_and(|pred| pred.name == name)
 }
 
 fn predicate(program: &Program, pred: PredId) -> String {

@@ -20,7 +20,8 @@ pub struct Explanation {
     pub steps: Vec<Step>,
     /// If the question holds, the step of each of its atoms, in their order.
     pub proof: Vec<usize>,
-    /// If it does not hold: what fails, each goal once. The first is the question.
+    /// If it does not hold: what fails, each goal once. The first is the question. Nothing is said to fail
+    /// that was not looked for to the end.
     pub failures: Vec<FailedGoal>,
 }
 

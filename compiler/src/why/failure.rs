@@ -1,20 +1,25 @@
 //! Why something does not hold: for each goal what each rule lacks, from the question downwards.
 //!
 //! In: a run that found no proof. Of each rule the attempts that came furthest are shown, with the conditions
-//! that they satisfied and the first one that they did not. Goals that a rule lacks are explained in turn,
-//! each once.
+//! that they satisfied and the first one that they did not. Nothing is said to fail unless it fails in
+//! [every form](super::claim). Goals that a rule lacks are explained in turn, each once.
 
 use super::atoms::{self, Attempted};
+use super::claim::{Claim, Sought};
 use super::explanation::{Atom, Attempt, Condition, FailedGoal, Lack, Step};
 use super::proof::Steps;
 use super::rows::Rows;
+use super::run::Run;
 use super::state::{FrameId, State, TableId, Via};
 use super::step;
 use super::world::{Fault, World};
 use crate::datalog::{Goal, Term};
 use crate::ir::{LiteralKind, Polarity, RuleId};
 use crate::ordered::OrderedSet;
+use crate::specialise::TracedClause;
 use indexmap::IndexMap;
+use rustc_hash::FxHashMap;
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 /// How many attempts of a rule are shown.
@@ -32,9 +37,8 @@ pub(super) struct Failures {
     goals: Vec<FailedGoal>,
     /// The place of each goal, and the tables that it stands for: one for each form of its predicate.
     by_atom: IndexMap<Option<Atom>, (usize, OrderedSet<TableId>)>,
-    pub(super) steps: Steps,
-    /// Whether a goal in which something is open holds all the same.
-    open: IndexMap<Atom, bool>,
+    steps: Steps,
+    claims: FxHashMap<Sought, Claim>,
     /// Whether there are more than are shown.
     pub(super) is_cut: bool,
 }
@@ -42,36 +46,31 @@ pub(super) struct Failures {
 /// The failed goals and the steps.
 pub(super) type Explained = (Vec<FailedGoal>, Vec<Step>);
 
-/// The furthest attempts of one rule.
-#[derive(Debug, Default)]
-struct Furthest {
-    n_done: usize,
-    frames: Vec<FrameId>,
-}
+/// How far an attempt came: whether it lacks a condition of its rule, not a value that only its clause
+/// wants, and how many conditions it satisfied.
+type Reach = (bool, usize);
+
+/// The attempts of each rule that did not continue, the furthest first.
+type DeadEnds = BTreeMap<Option<RuleId>, BTreeMap<Reverse<Reach>, Vec<FrameId>>>;
 
 impl Failures {
     /// Explains why the question fails.
     pub(super) fn explain<R: Rows>(
         &mut self,
-        world: &mut World<'_, R>,
-        state: &State,
+        run: &mut Run<'_, '_, R>,
         root: TableId,
     ) -> Result<(), Fault<R::Error>> {
         // A question of one predicate is the goal itself.
-        let is_one = world.question.atoms.len() == 1;
-        let asked = is_one.then(|| atoms::asked(world)).flatten();
-        let place = self.goal(asked, None);
-        for furthest in furthest(world, state, [root]).into_values() {
-            for frame in furthest.frames {
-                let Some(attempt) = self.attempt(world, state, None, frame)? else { continue };
-                if let Some(goal) = self.goals.get_mut(place) {
-                    match attempt.lacks {
-                        Lack::Fact(_) if is_one => goal.may_be_fact = true,
-                        Lack::Goal(same) if is_one && same == place => {}
-                        Lack::Fact(_) | Lack::Goal(_) | Lack::Refuted(_) | Lack::Test(_) => {
-                            add(goal, attempt);
-                        }
-                    }
+        let is_one = run.world.question.atoms.len() == 1;
+        let asked = is_one.then(|| atoms::asked(run.world)).flatten();
+        let place = self.goal(asked, &[]);
+        for ends in dead_ends(run.world, &run.state, [root]).into_values() {
+            for attempt in self.furthest(run, None, ends)? {
+                let Some(goal) = self.goals.get_mut(place) else { continue };
+                match attempt.lacks {
+                    Lack::Fact(_) if is_one => goal.may_be_fact = true,
+                    Lack::Goal(same) if is_one && same == place => {}
+                    Lack::Fact(_) | Lack::Goal(_) | Lack::Refuted(_) | Lack::Test(_) => add(goal, attempt),
                 }
             }
         }
@@ -82,51 +81,63 @@ impl Failures {
                 return Ok(());
             }
             let (place, tables) = (*place, tables.clone());
-            self.expand(world, state, place, tables)?;
+            self.expand(run, place, tables)?;
             at += 1;
         }
         Ok(())
     }
 
     /// The failed goals and the steps.
-    pub(super) fn finish<R: Rows>(
-        self,
-        world: &mut World<'_, R>,
-        state: &State,
-    ) -> Result<Explained, Fault<R::Error>> {
-        Ok((self.goals, self.steps.finish(world, state)?))
+    pub(super) fn finish<R: Rows>(self, run: &mut Run<'_, '_, R>) -> Result<Explained, Fault<R::Error>> {
+        Ok((self.goals, self.steps.finish(run.world, &run.state)?))
     }
 
     fn expand<R: Rows>(
         &mut self,
-        world: &mut World<'_, R>,
-        state: &State,
+        run: &mut Run<'_, '_, R>,
         place: usize,
         tables: OrderedSet<TableId>,
     ) -> Result<(), Fault<R::Error>> {
         let atom = self.goals.get(place).and_then(|goal| goal.atom.clone());
-        for (rule, furthest) in furthest(world, state, tables) {
-            for frame in furthest.frames {
-                if rule.is_none() {
-                    if let Some(goal) = self.goals.get_mut(place) {
-                        goal.may_be_fact = true;
-                    }
-                } else if let Some(attempt) = self.attempt(world, state, atom.as_ref(), frame)?
-                    && let Some(goal) = self.goals.get_mut(place)
-                {
-                    add(goal, attempt);
-                }
-            }
+        for (rule, ends) in dead_ends(run.world, &run.state, tables) {
+            let attempts = match rule {
+                None => Vec::new(),
+                Some(_) => self.furthest(run, atom.as_ref(), ends)?,
+            };
+            let Some(goal) = self.goals.get_mut(place) else { continue };
+            goal.may_be_fact |= rule.is_none();
+            attempts.into_iter().for_each(|attempt| add(goal, attempt));
         }
         Ok(())
     }
 
-    /// The place of a goal, which also stands for this table.
-    fn goal(&mut self, atom: Option<Atom>, table: Option<TableId>) -> usize {
+    /// The attempts of a rule that came furthest, of those that lack what fails in every form.
+    fn furthest<R: Rows>(
+        &mut self,
+        run: &mut Run<'_, '_, R>,
+        goal: Option<&Atom>,
+        ends: BTreeMap<Reverse<Reach>, Vec<FrameId>>,
+    ) -> Result<Vec<Attempt>, Fault<R::Error>> {
+        for frames in ends.into_values() {
+            let mut attempts = Vec::new();
+            for frame in frames {
+                run.world.work(1)?;
+                attempts.extend(self.attempt(run, goal, frame)?);
+            }
+            if !attempts.is_empty() {
+                return Ok(attempts);
+            }
+        }
+        self.is_cut = true;
+        Ok(Vec::new())
+    }
+
+    /// The place of a goal, which also stands for these tables.
+    fn goal(&mut self, atom: Option<Atom>, tables: &[TableId]) -> usize {
         let place = self.goals.len();
-        let (known, tables) =
+        let (known, stands_for) =
             self.by_atom.entry(atom.clone()).or_insert_with(|| (place, OrderedSet::default()));
-        tables.extend(table);
+        stands_for.extend(tables.iter().copied());
         let known = *known;
         if known == place {
             self.goals.push(FailedGoal { atom, ..FailedGoal::default() });
@@ -134,112 +145,126 @@ impl Failures {
         known
     }
 
-    /// Whether the run has an answer of a goal, for some values of what is open in it.
-    fn holds<R: Rows>(
-        &mut self,
-        world: &mut World<'_, R>,
-        state: &State,
-        goal: &Atom,
-    ) -> Result<bool, Fault<R::Error>> {
-        if goal.args.iter().all(|arg| arg.id.is_some()) {
-            return Ok(false);
-        }
-        if let Some(known) = self.open.get(goal) {
-            return Ok(*known);
-        }
-        let mut holds = false;
-        for answer in state.answers.ids() {
-            let key = &state.tables[state.answers[answer].table].key;
-            if key.0.is_some_and(|rel| atoms::is_of(world, rel, &goal.predicate)) {
-                world.work(1)?;
-                holds |= atoms::answered(world, state, answer).is_some_and(|atom| covers(goal, &atom));
-            }
-        }
-        self.open.insert(goal.clone(), holds);
-        Ok(holds)
-    }
-
-    /// What an attempt at a goal satisfied and lacks.
+    /// What an attempt at a goal satisfied and lacks; `None` if what it lacks is there in another form, where
+    /// another attempt came further.
     fn attempt<R: Rows>(
         &mut self,
-        world: &mut World<'_, R>,
-        state: &State,
+        run: &mut Run<'_, '_, R>,
         goal: Option<&Atom>,
         frame: FrameId,
     ) -> Result<Option<Attempt>, Fault<R::Error>> {
-        let Some(attempted) = Attempted::of(world, state, frame) else { return Ok(None) };
-        let env = goal.map(|goal| attempted.asked_for(world, goal));
-        let attempted = Attempted { env: env.as_deref().unwrap_or(attempted.env), ..attempted };
-        let goals = &attempted.traced.clause.goals;
-        let (Some(next), called) = (state.frames[frame].next, state.frames[frame].called) else {
+        let Some(attempted) = Attempted::of(run.world, &run.state, frame) else { return Ok(None) };
+        let env = goal.map(|goal| attempted.asked_for(run.world, goal));
+        let env = env.unwrap_or_else(|| attempted.env.into());
+        let Some(attempted) = Attempted::with(run.world, &run.state, frame, &env) else { return Ok(None) };
+        let (Some(next), called) = (run.state.frames[frame].next, run.state.frames[frame].called) else {
             return Ok(None);
         };
-        let literal_of = |goal: usize| attempted.traced.literals.get(goal).copied().flatten();
-        let mut met: Vec<Condition> = Vec::new();
-        for (goal, via) in state.conditions(frame) {
-            let Some(literal) = literal_of(goal) else { continue };
-            let condition = match (via, atoms::literal_atom(world, &attempted, literal)) {
-                (Via::Test, None) => {
-                    let written = attempted.rule.and_then(|rule| rule.body.get(literal));
-                    let Some(written) = written else { continue };
-                    Condition::Test(atoms::test(world, &attempted, written))
-                }
-                (Via::Test, Some(atom)) => Condition::Absent(atom),
-                (Via::Row(_) | Via::Answer(_) | Via::Assumed, Some(atom)) => Condition::Holds(atom),
-                (Via::Row(_) | Via::Answer(_) | Via::Assumed, None) => continue,
-            };
-            if !met.contains(&condition) {
-                met.push(condition);
-            }
-        }
-        let atom = literal_of(next).and_then(|literal| atoms::literal_atom(world, &attempted, literal));
-        let lacks = match (goals.get(next), atom) {
-            (Some(Goal::Scan { polarity: Polarity::Positive, .. }), Some(atom)) => Lack::Fact(atom),
-            (Some(Goal::Call { polarity: Polarity::Positive, .. }), Some(atom)) => {
-                // One form of the predicate has no answer, but another one has: another attempt came further.
-                if self.holds(world, state, &atom)? {
-                    return Ok(None);
-                }
-                Lack::Goal(self.goal(Some(atom), called))
-            }
-            (Some(Goal::Scan { polarity: Polarity::Negated, source, args, .. }), _) => {
+        let met = met(run.world, &run.state, &attempted, frame);
+        let literal = attempted.traced.literals.get(next).copied().flatten();
+        let lacks = match attempted.traced.clause.goals.get(next) {
+            Some(
+                wanted @ (Goal::Scan { polarity: Polarity::Positive, .. }
+                | Goal::Call { polarity: Polarity::Positive, .. }),
+            ) => match literal {
+                Some(literal) => self.missing(run, &attempted, literal, wanted)?,
+                None => None,
+            },
+            Some(Goal::Scan { polarity: Polarity::Negated, source, args, .. }) => {
                 let columns: Vec<Term> = args.iter().filter_map(step::plain).collect();
-                let probe = (*source, step::terms(world, &columns, attempted.env));
-                let rows = world.fetch_all(&probe)?.rows;
-                let Some(row) = rows.iter().find(|row| step::is_same(&columns, row)) else { return Ok(None) };
-                let row: Vec<_> = row.iter().copied().map(Some).collect();
-                let Some(fact) = atoms::fact(world, *source, &row) else { return Ok(None) };
-                Lack::Refuted(self.steps.fact(fact, &world.rules.catalog, *source))
+                let probe = (*source, step::terms(run.world, &columns, attempted.env));
+                let rows = run.world.fetch_all(&probe)?.rows;
+                let row = rows.iter().find(|row| step::is_same(&columns, row));
+                let row: Option<Vec<_>> = row.map(|row| row.iter().copied().map(Some).collect());
+                let fact = row.and_then(|row| atoms::fact(run.world, *source, &row));
+                fact.map(|fact| Lack::Refuted(self.steps.fact(fact, &run.world.rules.catalog, *source)))
             }
-            (Some(Goal::Call { polarity: Polarity::Negated, args, .. }), _) => {
-                let refutation = called.and_then(|table| step::refutation(state, table, args));
-                let Some(answer) = refutation else { return Ok(None) };
-                Lack::Refuted(self.steps.answer(answer))
+            Some(Goal::Call { polarity: Polarity::Negated, args, .. }) => {
+                let refutation = called.and_then(|table| step::refutation(&run.state, table, args));
+                refutation.map(|answer| Lack::Refuted(self.steps.answer(answer)))
             }
-            (Some(Goal::Compare { op, left, right }), _) => {
-                let written = literal_of(next).zip(attempted.rule);
+            Some(Goal::Compare { op, left, right }) => {
+                let written = literal.zip(attempted.rule);
                 let written = written.and_then(|(literal, rule)| rule.body.get(literal));
-                Lack::Test(match written {
+                Some(Lack::Test(match written {
                     Some(literal) if !matches!(literal.kind, LiteralKind::Atom { .. }) => {
-                        atoms::test(world, &attempted, literal)
+                        atoms::test(run.world, &attempted, literal)
                     }
-                    _ => atoms::comparison(world, &attempted, *op, *left, *right),
-                })
+                    _ => atoms::comparison(run.world, &attempted, *op, *left, *right),
+                }))
             }
-            (Some(Goal::Values { .. } | Goal::Scan { .. } | Goal::Call { .. }) | None, _) => return Ok(None),
+            Some(Goal::Values { .. }) | None => None,
         };
-        Ok(Some(Attempt { rule: attempted.traced.clause.rule, met, lacks }))
+        Ok(lacks.map(|lacks| Attempt { rule: attempted.traced.clause.rule, met, lacks }))
+    }
+
+    /// A condition that nothing answers.
+    fn missing<R: Rows>(
+        &mut self,
+        run: &mut Run<'_, '_, R>,
+        attempted: &Attempted<'_>,
+        literal: usize,
+        goal: &Goal,
+    ) -> Result<Option<Lack>, Fault<R::Error>> {
+        let sought = Sought::of(run.world, attempted, literal, goal);
+        let atom = atoms::literal_atom(run.world, attempted, literal);
+        let (Some(sought), Some(atom)) = (sought, atom) else { return Ok(None) };
+        let claim = match self.claims.get(&sought) {
+            Some(known) => known.clone(),
+            None => sought.claim(run)?,
+        };
+        let lacks = match &claim {
+            Claim::Fails(tables) => match goal {
+                Goal::Scan { .. } => Some(Lack::Fact(atom)),
+                Goal::Call { .. } | Goal::Compare { .. } | Goal::Values { .. } => {
+                    Some(Lack::Goal(self.goal(Some(atom), tables)))
+                }
+            },
+            Claim::Differs => Some(Lack::Test(format!("{atom} with values that are equal"))),
+            Claim::Holds | Claim::Open => None,
+        };
+        self.claims.insert(sought, claim);
+        Ok(lacks)
     }
 }
 
-/// Whether an answer is one of a goal; what is open may be anything on either side.
-fn covers(goal: &Atom, answer: &Atom) -> bool {
-    let is_same = |(one, other): (&Option<String>, &Option<String>)| match (one, other) {
-        (Some(one), Some(other)) => one == other,
-        (None, _) | (_, None) => true,
-    };
-    let args = || goal.args.iter().zip(&answer.args);
-    args().all(|(one, other)| is_same((&one.ty, &other.ty)) && is_same((&one.id, &other.id)))
+/// The conditions that an attempt satisfied.
+fn met<R: Rows>(
+    world: &mut World<'_, R>,
+    state: &State,
+    attempted: &Attempted<'_>,
+    frame: FrameId,
+) -> Vec<Condition> {
+    let satisfied = satisfied(state, attempted.traced, frame);
+    let mut met: Vec<Condition> = Vec::new();
+    for (goal, via) in state.conditions(frame) {
+        let literal = attempted.traced.literals.get(goal).copied().flatten();
+        let Some(literal) = literal.filter(|literal| satisfied.contains(literal)) else { continue };
+        let condition = match (via, atoms::literal_atom(world, attempted, literal)) {
+            (Via::Test, None) => {
+                let written = attempted.rule.and_then(|rule| rule.body.get(literal));
+                let Some(written) = written else { continue };
+                Condition::Test(atoms::test(world, attempted, written))
+            }
+            (Via::Test, Some(atom)) => Condition::Absent(atom),
+            (Via::Row(_) | Via::Answer(_) | Via::Assumed, Some(atom)) => Condition::Holds(atom),
+            (Via::Row(_) | Via::Answer(_) | Via::Assumed, None) => continue,
+        };
+        if !met.contains(&condition) {
+            met.push(condition);
+        }
+    }
+    met
+}
+
+/// The conditions of the rule that an attempt satisfied. A negation has a goal for each form of its
+/// predicate, and is satisfied once all are.
+fn satisfied(state: &State, traced: &TracedClause, frame: FrameId) -> OrderedSet<usize> {
+    let frame = &state.frames[frame];
+    let goals = || traced.literals.iter().enumerate();
+    let left: OrderedSet<usize> =
+        goals().filter(|(goal, _)| !frame.is_done(*goal)).filter_map(|(_, literal)| *literal).collect();
+    goals().filter_map(|(_, literal)| *literal).filter(|literal| !left.contains(literal)).collect()
 }
 
 /// Notes an attempt, unless another one says the same or there are many already.
@@ -255,28 +280,25 @@ fn add(goal: &mut FailedGoal, attempt: Attempt) {
     }
 }
 
-/// The attempts of each rule that satisfied the most conditions and did not continue.
-fn furthest<R: Rows>(
+/// The attempts at some goals that did not continue.
+fn dead_ends<R: Rows>(
     world: &World<'_, R>,
     state: &State,
     tables: impl IntoIterator<Item = TableId>,
-) -> BTreeMap<Option<RuleId>, Furthest> {
-    let mut found: BTreeMap<Option<RuleId>, Furthest> = BTreeMap::new();
+) -> DeadEnds {
+    let mut found = DeadEnds::new();
     for table in tables {
+        let clauses = world.clauses(state.tables[table].key.0);
         for &frame in &state.tables[table].frames {
             let attempt = &state.frames[frame];
-            if attempt.continued || attempt.next.is_none() {
+            let (Some(traced), Some(next)) = (clauses.get(attempt.clause), attempt.next) else { continue };
+            if attempt.continued {
                 continue;
             }
-            let clause = world.clauses(state.tables[table].key.0).get(attempt.clause);
-            let furthest = found.entry(clause.and_then(|traced| traced.clause.rule)).or_default();
-            if attempt.n_done > furthest.n_done {
-                furthest.n_done = attempt.n_done;
-                furthest.frames.clear();
-            }
-            if attempt.n_done == furthest.n_done {
-                furthest.frames.push(frame);
-            }
+            let is_condition = traced.literals.get(next).is_some_and(Option::is_some);
+            let reach = (is_condition, satisfied(state, traced, frame).len());
+            let of_rule = found.entry(traced.clause.rule).or_default();
+            of_rule.entry(Reverse(reach)).or_default().push(frame);
         }
     }
     found

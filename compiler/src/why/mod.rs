@@ -9,6 +9,7 @@
 //! [`Budget`].
 
 mod atoms;
+mod claim;
 mod explanation;
 mod failure;
 mod height;
@@ -154,40 +155,36 @@ impl Rules {
     ) -> Result<Explanation, WhyError<R::Error>> {
         let mut run = Run::new(world, 0);
         let is_spent = ended(run.question())?;
-        let Run { mut state, root, is_open, .. } = run;
         if is_spent {
-            height::compute(&mut state, world, 0);
+            height::compute(&mut run.state, run.world, 0);
         }
-        let Some(root) = root else {
-            return Ok(Explanation { truncated: true, ..Explanation::default() });
-        };
+        let cut = Explanation { truncated: true, ..Explanation::default() };
+        let Some(root) = run.root else { return Ok(cut) };
+        let Run { world, state, is_open, .. } = &mut run;
         let answers = state.tables[root].answers.iter();
         if let Some((_, frame)) = answers.filter_map(|answer| state.answers[*answer].best).min() {
             let mut steps = Steps::default();
-            let mut proof = steps.conditions(world, &state, frame);
+            let mut proof = steps.conditions(world, state, frame);
             proof.sort_unstable();
             let proof = proof.into_iter().map(|(_, step)| step).collect();
-            let steps = shown(steps.finish(world, &state))?;
-            let verdict = Verdict::Holds;
-            return Ok(Explanation {
-                verdict,
-                truncated: is_spent || is_open,
-                steps,
-                proof,
-                failures: Vec::new(),
-            });
+            let steps = shown(steps.finish(world, state))?;
+            let (verdict, truncated) = (Verdict::Holds, is_spent || *is_open);
+            return Ok(Explanation { verdict, truncated, steps, proof, failures: Vec::new() });
         }
-        if is_open {
+        if *is_open {
             return Err(WhyError::Open);
         }
+        if is_spent {
+            // What was not looked for to the end may hold.
+            return Ok(cut);
+        }
         let mut failures = Failures::default();
-        // Only rows that were read already are read again.
-        world.allow(budget);
-        let is_cut = ended(failures.explain(world, &state, root))?;
-        let truncated = is_spent || is_cut || failures.is_cut || self.is_cut;
-        let verdict = if is_spent { Verdict::Unknown } else { Verdict::Fails };
-        let (failures, steps) = shown(failures.finish(world, &state))?;
-        Ok(Explanation { verdict, truncated, steps, proof: Vec::new(), failures })
+        run.world.allow(budget);
+        let is_cut = ended(failures.explain(&mut run, root))?;
+        let truncated = is_cut || failures.is_cut || self.is_cut;
+        let (failures, steps) = shown(failures.finish(&mut run))?;
+        let (verdict, proof) = (Verdict::Fails, Vec::new());
+        Ok(Explanation { verdict, truncated, steps, proof, failures })
     }
 }
 

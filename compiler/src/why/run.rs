@@ -83,6 +83,21 @@ impl<'r, 'w, R: Rows> Run<'r, 'w, R> {
     pub(super) fn question(&mut self) -> Result<(), Fault<R::Error>> {
         let root = self.open((None, Box::default()), None, true)?;
         self.root = Some(root);
+        self.finish()
+    }
+
+    /// A goal with its answers, with all of them unless any will do.
+    pub(super) fn settle(&mut self, key: Key, any_answer: bool) -> Result<TableId, Fault<R::Error>> {
+        if let Some(settled) = self.settled(&key, any_answer) {
+            return Ok(settled);
+        }
+        let table = self.open(key, None, any_answer)?;
+        self.finish()?;
+        Ok(table)
+    }
+
+    /// Evaluates until every level is closed.
+    fn finish(&mut self) -> Result<(), Fault<R::Error>> {
         while let Some(level) = self.levels.last_mut() {
             let next = level.agenda.peek().map(|Reverse((depth, ..))| *depth);
             let is_new_depth = next.is_some_and(|depth| depth > level.checked);
@@ -188,7 +203,7 @@ impl<'r, 'w, R: Rows> Run<'r, 'w, R> {
         self.table(key, depth)
     }
 
-    /// The goal of a negation, if it is settled.
+    /// A goal, if it is settled.
     pub(super) fn settled(&self, key: &Key, any_answer: bool) -> Option<TableId> {
         let refuted = || self.refuted.get(key).filter(|_| any_answer);
         self.finished.get(key).or_else(refuted).copied()

@@ -125,7 +125,8 @@ impl<'w> Tree<'w> {
             (_, Some((false, goal))) => {
                 let Some(goal) = self.why.failures.get(goal) else { return Vec::new() };
                 let no_fact = goal.may_be_fact.then_some(Item::NoFact);
-                let no_rule = (no_fact.is_none() && goal.attempts.is_empty()).then_some(Item::NoRule);
+                let is_bare = no_fact.is_none() && goal.attempts.is_empty();
+                let no_rule = (is_bare && !self.why.truncated).then_some(Item::NoRule);
                 let others = (goal.n_others > 0).then_some(Item::Others(goal.n_others));
                 let attempts = goal.attempts.iter().map(Item::Attempt);
                 no_fact.into_iter().chain(no_rule).chain(attempts).chain(others).collect()

@@ -214,3 +214,66 @@ fn a_short_proof_needs_no_look_at_everything() {
     assert_eq!(reasons.explanation.verdict, Verdict::Holds);
     assert!(n_reads < 60, "{n_reads} reads");
 }
+
+#[test]
+fn what_another_form_of_a_predicate_answers_does_not_fail() {
+    // A permission on `Doc:a` alone is another form than one on any document.
+    let policy = "actor User {}\nresource Doc { roles = [\"reader\"]; permissions = [\"read\"]; }\n\
+        has_permission(u: User, \"read\", d: Doc) if has_role(u, \"reader\", d);\n\
+        has_permission(_: User, \"read\", Doc{\"a\"}) if is_open(Doc{\"a\"});\n\
+        allow(u: User, action: String, d: Doc) if has_permission(u, action, d) and not is_banned(u);\n\
+        declare is_open(Doc); declare is_banned(User);";
+    let bench = Bench::new(policy, "has_role(User:ada, \"reader\", Doc:a)\nis_banned(User:ada)");
+    let blocked =
+        "has [has_permission(User:ada, \"read\", Doc:a)], lacks refuted by is_banned(User:ada) fact";
+    for action in ["\"read\"", "String:?"] {
+        let why = bench.why(&format!("allow(User:ada, {action}, Doc:a)"));
+        assert!(why.contains(blocked) && !why.contains(": has_permission"), "{why}");
+    }
+}
+
+#[test]
+fn every_form_of_a_predicate_that_fails_is_explained() {
+    let policy = "actor User {}\nresource Doc {}\n\
+        p(u: User, d: Doc) if is_member(u) and q(u, d);\n\
+        q(u: User, d: Doc) if owns(u, d);\n\
+        q(_: User, Doc{\"a\"}) if is_open(Doc{\"a\"});\n\
+        declare is_member(User); declare owns(User, Doc); declare is_open(Doc);";
+    says(
+        &Bench::new(policy, "is_member(User:ada)"),
+        "p(User:ada, Doc:a)",
+        r"
+0: p(User:ada, Doc:a), no fact
+   line 3: has [is_member(User:ada)], lacks goal 1
+1: q(User:ada, Doc:a), no fact
+   line 4: has [], lacks owns(User:ada, Doc:a)
+   line 5: has [], lacks is_open(Doc:a)
+with p(User:ada, Doc:a)
+with is_open(Doc:a)
+with q(User:ada, Doc:a)
+with owns(User:ada, Doc:a)",
+    );
+}
+
+#[test]
+fn values_that_must_be_equal_are_no_missing_fact() {
+    let policy = "actor User {}\np(u: User) if likes(x, x) and x matches User and is_member(u);\n\
+        declare likes(User, User); declare is_member(User);";
+    says(
+        &Bench::new(policy, "likes(User:a, User:b)\nis_member(User:ada)"),
+        "p(User:ada)",
+        r"
+0: p(User:ada), no fact
+   line 2: has [is_member(User:ada)], lacks likes(User:_, User:_) with values that are equal
+with p(User:ada)",
+    );
+}
+
+#[test]
+fn types_that_the_policy_does_not_mention_are_named_and_differ() {
+    let policy = "actor User {}\nsame(x, y) if x = y;\npair(x, y) if x != y;";
+    let bench = Bench::new(policy, "");
+    says(&bench, "same(Foo:1, Foo:1)", "same(Foo:1, Foo:1) line 2, height 1\n  Foo:1 = Foo:1");
+    says(&bench, "same(Foo:1, Bar:1)", "0: same(Foo:1, Bar:1)");
+    says(&bench, "pair(Foo:1, Bar:1)", "pair(Foo:1, Bar:1) line 3, height 1\n  Foo:1 != Bar:1");
+}
