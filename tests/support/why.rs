@@ -51,10 +51,12 @@ impl Judge<'_> {
     /// A fact that exists, or an instance of a rule.
     fn step(&self, why: &Why, step: usize) -> Result<(), String> {
         let WhyStep { atom, height, by } = &why.explanation.steps[step];
-        for found in self.oracle.heights_of(&atom.predicate, &cells(atom)) {
-            if found.is_none_or(|found| found > *height) {
-                return Err(format!("{atom} has height {found:?}, not {height}"));
-            }
+        let (n_atoms, heights) = self.oracle.heights_of(&atom.predicate, &cells(atom));
+        if heights.len() < n_atoms {
+            return Err(format!("{atom} does not hold of every value"));
+        }
+        if let Some(found) = heights.iter().find(|found| *found > height) {
+            return Err(format!("{atom} has height {found}, not {height}"));
         }
         match by {
             WhyBy::Fact(origin) => {
@@ -169,14 +171,14 @@ impl Judge<'_> {
                 let is_new = args.iter().any(|arg| open(arg) && n_uses(rule, *arg) > 1);
                 let looked: Vec<Cell> =
                     args.iter().map(|arg| self.value(env, *arg).unwrap_or(Cell::Any)).collect();
-                let heights = self.oracle.heights_of(&self.name(pred.index()), &looked);
+                let (_, heights) = self.oracle.heights_of(&self.name(pred.index()), &looked);
                 let shown = cells(atom)
                     .iter()
                     .zip(&looked)
                     .all(|(shown, looked)| shown.covers(looked) || looked.covers(shown));
                 // `p(_, _)` with one variable twice asks for less.
                 let repeats = args.iter().enumerate().any(|(at, arg)| open(arg) && args[..at].contains(arg));
-                shown && (is_new || repeats || heights.iter().all(Option::is_none))
+                shown && (is_new || repeats || heights.is_empty())
             }
             LiteralKind::Compare { op, left, right } => {
                 match (self.value(env, *left), self.value(env, *right)) {
@@ -249,7 +251,7 @@ impl Judge<'_> {
 
     /// Whether some values of the wildcards make it hold.
     fn holds(&self, atom: &WhyAtom) -> bool {
-        self.oracle.heights_of(&atom.predicate, &cells(atom)).iter().any(Option::is_some)
+        !self.oracle.heights_of(&atom.predicate, &cells(atom)).1.is_empty()
     }
 
     fn name(&self, pred: usize) -> String {

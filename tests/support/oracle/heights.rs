@@ -25,11 +25,14 @@ impl Oracle<'_> {
         lowest
     }
 
-    /// The heights of all atoms that some values of these cells make; `None` where one does not hold.
-    pub fn heights_of(&self, predicate: &str, cells: &[Cell]) -> Vec<Option<usize>> {
-        let Some(number) = self.number_of(predicate, cells.len()) else { return vec![None] };
-        let tuples = self.domain.expand(&[cells.to_vec()].into());
-        tuples.into_iter().map(|tuple| self.heights().get(&(number, tuple)).copied()).collect()
+    /// How many atoms some values of these cells make, and the heights of those that hold.
+    pub fn heights_of(&self, predicate: &str, cells: &[Cell]) -> (usize, Vec<usize>) {
+        let Some(pred) = self.number_of(predicate, cells.len()) else { return (1, Vec::new()) };
+        let covered: Vec<Vec<bool>> = cells.iter().map(|cell| self.domain.covered(cell)).collect();
+        let n_values = covered.iter().map(|covered| covered.iter().filter(|is_covered| **is_covered).count());
+        let is_one = |tuple: &Tuple| tuple.iter().zip(&covered).all(|(number, covered)| covered[*number]);
+        let heights = self.heights().iter().filter(|((of, tuple), _)| *of == pred && is_one(tuple));
+        (n_values.product(), heights.map(|(_, height)| *height).collect())
     }
 
     fn heights(&self) -> &Heights {
