@@ -251,7 +251,7 @@ impl Tally {
         for (name, n) in &*self.kinds.borrow() {
             assert!(n * KINDS_PER >= self.cases.get(), "too few cases with {name}");
         }
-        assert!(holds(&self.proved, 20, &self.cases, 1), "too few proofs");
+        assert!(holds(&self.proved, 40, &self.cases, 1), "too few proofs");
         assert!(holds(&self.disproved, 20, &self.cases, 1), "too few noes are explained");
         assert!(holds(&self.suggested, 20, &self.cases, 1), "too few facts are suggested");
         assert!(!holds(&self.unexplained, 20, &self.cases, 1), "too few questions can be explained");
