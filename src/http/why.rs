@@ -45,8 +45,8 @@ pub struct WhyOut {
     /// If not allowed, what does not hold; the first is what was asked. Empty if the explanation ended at its
     /// limit before everything that might hold was looked at.
     pub failures: Vec<FailureOut>,
-    /// If not allowed, up to five of the smallest sets of facts with each of which it would be, found by
-    /// asking again with them as context facts.
+    /// If not allowed, up to five small sets of facts with each of which it would be, found by asking again
+    /// with them as context facts. The search for them has a limit of its own: there may be others.
     pub suggestions: Vec<Vec<AtomOut>>,
 }
 

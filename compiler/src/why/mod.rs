@@ -84,7 +84,7 @@ pub struct Reasons {
     /// The explanation.
     pub explanation: Explanation,
     /// If the question does not hold: sets of facts with which it may, the smallest first. Each must be
-    /// tried.
+    /// tried. The search for them has a limit of its own, so there may be others.
     pub suggestions: Vec<Suggestion>,
 }
 
@@ -140,10 +140,8 @@ impl Rules {
         let explanation = self.explanation(&mut world, budget)?;
         let mut reasons = Reasons { explanation, suggestions: Vec::new() };
         if reasons.explanation.verdict == Verdict::Fails && suggestions > 0 {
-            let (found, is_cut) =
-                suggest::suggest(&mut world, budget, suggestions).map_err(WhyError::Rows)?;
-            reasons.suggestions = found;
-            reasons.explanation.truncated |= is_cut;
+            let found = suggest::suggest(&mut world, budget, suggestions);
+            reasons.suggestions = found.map_err(WhyError::Rows)?;
         }
         Ok(reasons)
     }

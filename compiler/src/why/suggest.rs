@@ -15,13 +15,20 @@ use super::world::{Fault, World};
 /// How many facts a suggestion has at most.
 const MOST_FACTS: usize = 3;
 
-/// The smallest sets of facts with which the question may hold, nearest first, at most `most`; and whether
-/// the budget ended the search.
+/// The parts of an explanation's budget that each number of facts may take: of the goals, and of the work.
+/// Near goals come first, and so do the suggestions that a person would think of; a search to the end takes
+/// several times as long as all the rest.
+const PARTS: (usize, usize) = (10, 5);
+
+/// Small sets of facts with which the question may hold, nearest first, at most `most`. There may be others:
+/// the search has a limit of its own.
 pub(super) fn suggest<R: Rows>(
     world: &mut World<'_, R>,
     budget: Budget,
     most: usize,
-) -> Result<(Vec<Suggestion>, bool), R::Error> {
+) -> Result<Vec<Suggestion>, R::Error> {
+    let (goals, work) = PARTS;
+    let budget = Budget { goals: budget.goals.div_ceil(goals), work: budget.work.div_ceil(work) };
     let mut is_cut = false;
     for n_facts in 1..=MOST_FACTS {
         world.allow(budget);
@@ -45,13 +52,13 @@ pub(super) fn suggest<R: Rows>(
         }
         if !smallest.is_empty() {
             smallest.truncate(most);
-            return Ok((smallest.into_iter().map(|set| facts(&state, set)).collect(), is_cut));
+            return Ok(smallest.into_iter().map(|set| facts(&state, set)).collect());
         }
         if is_cut {
             break;
         }
     }
-    Ok((Vec::new(), is_cut))
+    Ok(Vec::new())
 }
 
 fn facts(state: &State, set: &Assumed) -> Suggestion {
