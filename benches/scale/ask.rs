@@ -57,6 +57,34 @@ pub(crate) fn one_client(address: SocketAddr, questions: &[Question], rounds: us
     Times::of((0..rounds).flat_map(|_| &requests).map(|request| request.send(&mut client)).collect())
 }
 
+/// Decisions with their explanations, one client: yes and no, and of how many the explanation was cut.
+pub(crate) fn explained(address: SocketAddr, questions: &[Question]) -> [(String, Times); 2] {
+    let mut client = Client::new(address);
+    let mut times: [Vec<Duration>; 2] = Default::default();
+    let mut n_cut = 0;
+    for (number, question) in questions.iter().enumerate() {
+        let (_, body) = question.request();
+        let body = body.to_string();
+        let start = Instant::now();
+        let answer = client.post("/explain", &body);
+        let took = start.elapsed();
+        let answer: Json = serde_json::from_slice(answer).unwrap();
+        let Answer::Decision(allowed) = question.answer else { continue };
+        let (is_cut, is_proved) =
+            (answer["truncated"] == true, !answer["proof"].as_array().unwrap().is_empty());
+        if answer["allowed"] != allowed || (is_proved != allowed && !is_cut) {
+            wrong(question, &answer);
+        }
+        n_cut += usize::from(is_cut);
+        if number >= WARM {
+            times[usize::from(allowed)].push(took);
+        }
+    }
+    let [no, yes] = times.map(Times::of);
+    eprintln!("          {n_cut} of {} explanations are cut", questions.len());
+    [("explain a yes, HTTP".to_owned(), yes), ("explain a no, HTTP".to_owned(), no)]
+}
+
 /// Several clients, each with questions of its own until it sent so many.
 pub(crate) fn clients(address: SocketAddr, questions: &[Question], n_clients: usize, each: usize) -> Times {
     let requests = &Request::all(questions);

@@ -68,6 +68,8 @@ pub(crate) enum Part {
     Actions,
     /// Which of a hundred issues
     Resources,
+    /// Why single decisions are what they are
+    Explain,
     /// Checks beside batches of facts
     Batches,
     /// Checks beside new policies

@@ -56,6 +56,9 @@ struct Asked {
 /// Single decisions that are drawn.
 const DECISIONS: usize = 20_000;
 
+/// How many of them are explained.
+const EXPLAINED: usize = 4_000;
+
 /// Checks of each of eight clients.
 const EACH: usize = 6_000;
 
@@ -86,6 +89,11 @@ pub(crate) fn run(scale: f64, options: &Options, runtime: &tokio::runtime::Runti
     over_http(service.address, &asked, options, &mut timed);
     disturbed(service.address, &asked, &host, options, time, &mut timed);
     let memory = watch.end();
+    if options.asks(Part::Explain) {
+        options.say("explanations");
+        let questions = asked.decisions.get(..EXPLAINED).unwrap();
+        timed.extend(ask::explained(service.address, questions));
+    }
     let running = folder.bytes();
     service.stop();
     let bytes = Bytes { running, closed: folder.bytes() };

@@ -143,6 +143,30 @@ pub(crate) const TARGETS: &[Target] = &[
         measured: |run| millis(run, "authorize_resources of 100, HTTP", 500),
     },
     Target {
+        what: "explain a yes, HTTP, p50",
+        limit: Limit::AtMost(5.0),
+        unit: Unit::Milliseconds,
+        measured: |run| millis(run, "explain a yes, HTTP", 500),
+    },
+    Target {
+        what: "explain a yes, HTTP, p99",
+        limit: Limit::AtMost(50.0),
+        unit: Unit::Milliseconds,
+        measured: |run| millis(run, "explain a yes, HTTP", 990),
+    },
+    Target {
+        what: "explain a no, HTTP, p50",
+        limit: Limit::AtMost(5.0),
+        unit: Unit::Milliseconds,
+        measured: |run| millis(run, "explain a no, HTTP", 500),
+    },
+    Target {
+        what: "explain a no, HTTP, p99",
+        limit: Limit::AtMost(50.0),
+        unit: Unit::Milliseconds,
+        measured: |run| millis(run, "explain a no, HTTP", 990),
+    },
+    Target {
         what: "load in batches of 10,000, facts",
         limit: Limit::AtLeast(150_000.0),
         unit: Unit::PerSecond,

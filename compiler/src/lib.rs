@@ -30,6 +30,7 @@ mod specialise;
 mod sql;
 pub mod strata;
 pub mod syntax;
+pub mod why;
 
 use catalog::Catalog;
 use compile::Target;

@@ -119,14 +119,16 @@ fn allow(question: &Question, filter: Option<&str>) -> Option<LocalQuestion> {
     }
 }
 
-fn given(var: &QuestionVar) -> Option<Value> {
+/// The value of a variable that has one.
+pub(super) fn given(var: &QuestionVar) -> Option<Value> {
     match (&var.ty, &var.domain) {
         (Some(ty), Domain::Given(id)) => Some(Value { ty: ty.clone(), id: id.clone() }),
         (_, Domain::Given(_) | Domain::GivenOneOf(_) | Domain::Wanted | Domain::Ignored) => None,
     }
 }
 
-fn conjunction(question: &Question) -> Result<EvaluateQuery, String> {
+/// The question as a conjunction over typed variables, or why it is none.
+pub(super) fn conjunction(question: &Question) -> Result<EvaluateQuery, String> {
     let mut vars = BTreeMap::new();
     for var in &question.vars {
         let ids = match &var.domain {

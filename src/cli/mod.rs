@@ -29,6 +29,7 @@ mod tables;
 mod telemetry;
 mod test;
 mod validate;
+mod why;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -48,6 +49,7 @@ enum Command {
     Serve(serve::Args),
     Compile(compile::Args),
     Explain(explain::Args),
+    Why(why::Args),
     Test(test::Args),
     Validate(validate::Args),
     Bindings(bindings::Args),
@@ -75,6 +77,7 @@ pub fn run() -> ExitCode {
         Command::Serve(args) => serve::run(args),
         Command::Compile(args) => compile::run(&args),
         Command::Explain(args) => explain::run(&args),
+        Command::Why(args) => why::run(args),
         Command::Test(args) => test::run(&args),
         Command::Validate(args) => validate::run(&args),
         Command::Bindings(args) => bindings::run(&args),

@@ -41,6 +41,7 @@ mod subjects;
 mod tests;
 mod versions;
 mod view;
+mod why;
 
 pub use crate::store::{ArgPattern, Change, Fact, FactPattern, FactReading, Usage, Value};
 pub use attributes::{Attribute, AttributeOwner};
@@ -64,6 +65,10 @@ pub use report::{RefusedAssertion, TestOutcome, TestReport};
 pub use settings::EngineSettings;
 pub use subjects::{SubjectList, SubjectsPage, SubjectsQuestion};
 pub use view::unix_time;
+pub use why::{
+    Explanation, FactOrigin, FailedGoal, Suggestion, Verdict, Why, WhyAtom, WhyAttempt, WhyBy, WhyCondition,
+    WhyLack, WhyQuestion, WhyRule, WhyStep,
+};
 
 use crate::share::{Account, Turns};
 use crate::store::{Access, Key, NewKey, Stats, Store, StoreOptions};

@@ -19,6 +19,7 @@ use portcullis_compiler::catalog::{Catalog, Relation};
 use portcullis_compiler::compile_for_store;
 use portcullis_compiler::local::{self, Form, LocalPlan, Template};
 use portcullis_compiler::question::{CompileError, Question, Shape, Statement};
+use portcullis_compiler::why::Rules;
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 use std::hash::Hash;
@@ -26,6 +27,9 @@ use std::sync::Arc;
 
 /// A compiled question, or why the compiler refused it.
 pub(super) type Compiled = Result<Arc<Statement>, CompileError>;
+
+/// The rules of a question for explanations, or why the compiler refused it.
+pub(super) type Traced = Result<Arc<Rules>, CompileError>;
 
 /// A question's plan for a caller's database, or why the compiler refused it.
 pub(super) type PlannedLocal = Result<Arc<KeptPlan>, CompileError>;
@@ -39,6 +43,7 @@ pub(super) struct Plans {
     relations: Arc<Relations>,
     stored: Vec<Relation>,
     cache: Cache<PlanKey, Compiled, Bytes>,
+    why: Cache<PlanKey, Traced, Bytes>,
     local: LocalPlans,
 }
 
@@ -92,8 +97,20 @@ impl Plans {
             texts: cache(bytes / 4, 4 << 10),
         };
         // Statements of typical policies are 1 to 4 KiB long.
-        let cache = cache(bytes, 2 << 10);
-        Self { policy, relations, stored, cache, local }
+        let (why, cache) = (cache(bytes / 8, 32 << 10), cache(bytes, 2 << 10));
+        Self { policy, relations, stored, cache, why, local }
+    }
+
+    /// The rules of this shape for explanations, if they are cached.
+    pub(super) fn known_rules(&self, key: &PlanKey) -> Option<Traced> {
+        self.why.get(key)
+    }
+
+    /// Finds the rules of a shape for explanations and caches them, or the refusal.
+    pub(super) fn rules(&self, key: PlanKey) -> Traced {
+        let catalog = catalog::catalog(&self.stored, &key.context);
+        let rules = Rules::new(&self.policy.program, &catalog, &key.shape);
+        keep(&self.why, key, rules.map(Arc::new))
     }
 
     /// The plan for a caller's database, if it is cached.
@@ -192,6 +209,13 @@ impl Weighter<PlanKey, Compiled> for Bytes {
         let of_statement = |statement: &Arc<Statement>| statement.sql.len() + 16 * statement.slots.len();
         let compiled = compiled.as_ref().map_or_else(of_refusal, of_statement);
         bytes(of_shape(&key.shape) + of_context(&key.context) + compiled)
+    }
+}
+
+impl Weighter<PlanKey, Traced> for Bytes {
+    fn weight(&self, key: &PlanKey, traced: &Traced) -> u64 {
+        let traced = traced.as_ref().map_or_else(of_refusal, |rules| rules.n_bytes());
+        bytes(of_shape(&key.shape) + of_context(&key.context) + traced)
     }
 }
 

@@ -12,6 +12,7 @@ use crate::share::{Account, Asker, Turns};
 use crate::store::{ConsistentRead, Fact};
 use portcullis_compiler::ir::Program;
 use portcullis_compiler::question::Question;
+use portcullis_compiler::why::Rules;
 use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -106,6 +107,18 @@ impl View {
     /// Compiles a question, or takes it from the cache, and fills its values in.
     pub(super) async fn prepare(&self, question: &Question) -> Result<Prepared, EngineError> {
         self.prepare_window(question, None).await
+    }
+
+    /// The rules of a question for explanations, from the cache if they are there.
+    pub(super) async fn rules(&self, question: &Question) -> Result<Arc<Rules>, EngineError> {
+        let key = PlanKey::of(&self.plans, question, &self.context);
+        let rules = if let Some(known) = self.plans.known_rules(&key) {
+            known
+        } else {
+            let plans = Arc::clone(&self.plans);
+            in_turn(&self.compiling, self.account.as_deref(), move || plans.rules(key)).await?
+        };
+        rules.map_err(|error| EngineError::uncompiled(error, question))
     }
 
     /// [`View::prepare`] for a paged question.

@@ -7,6 +7,7 @@
 //! | `facts` | `/batch`, `/bulk`, `/bulk_load`, `/bulk_delete`, `/facts`, `/clear_data` |
 //! | `checks` | `/authorize`, `/authorize_resources`, `/list`, `/actions`, `/bulk_actions` |
 //! | `subjects` | `/list_subjects` |
+//! | `why` | `/explain` |
 //! | `queries` | `/query`, `/evaluate_query` |
 //! | `local` | `/authorize_query`, `/list_query`, `/list_subjects_query`, `/actions_query`, `/evaluate_query_local`, `/explain_query` |
 //! | `parity` | `/expect` |
@@ -55,11 +56,15 @@ mod timed_stream;
 mod tls;
 mod traces;
 mod values;
+mod why;
 
 pub use auth::DEVELOPMENT_KEY;
 pub use code::ErrorCode;
 pub use serve::{serve, serve_metrics};
 pub use tls::{Tls, TlsError};
+pub use why::{
+    ArgOut, AtomOut, AttemptOut, ConditionOut, FailureOut, LackOut, RuleOut, SourceOut, StepOut, WhyOut,
+};
 
 use crate::config::{Config, Secret};
 use crate::engine::Engine;
@@ -191,6 +196,7 @@ fn routes() -> OpenApiRouter<Arc<AppState>> {
         .merge(checks::router())
         .merge(subjects::router())
         .merge(queries::router())
+        .merge(why::router())
         .merge(local::router())
         .merge(parity::router())
         .merge(policy::router())

@@ -32,6 +32,10 @@ const COMPILER: &[(&str, &[&str])] = &[
         &["limits", "id_vec", "ordered", "source", "catalog", "ir", "refusal", "question", "datalog"],
     ),
     ("strata", &["source", "diagnostic", "ir", "ordered", "question", "datalog", "specialise"]),
+    (
+        "why",
+        &["id_vec", "ordered", "builtin", "catalog", "primitive", "ir", "question", "datalog", "specialise"],
+    ),
     ("rewrite", &["limits", "id_vec", "ordered", "catalog", "ir", "refusal", "datalog"]),
     ("algebra", &["catalog", "ir", "question", "datalog"]),
     ("plan", &["limits", "id_vec", "catalog", "ir", "refusal", "question", "datalog", "rewrite", "algebra"]),

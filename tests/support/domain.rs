@@ -114,14 +114,19 @@ impl ActiveDomain {
         }
     }
 
+    /// For each number, whether a cell covers its value.
+    pub fn covered(&self, cell: &Cell) -> Vec<bool> {
+        self.values.iter().map(|value| cell.covers(&Cell::Value(value.clone()))).collect()
+    }
+
     /// Every tuple of the domain that some row covers.
     pub fn expand(&self, rows: &BTreeSet<Vec<Cell>>) -> BTreeSet<Vec<usize>> {
         let mut all = BTreeSet::new();
         for row in rows {
             let mut tuples = vec![Vec::new()];
             for cell in row {
-                let covered = |&number: &usize| cell.covers(&Cell::Value(self.values[number].clone()));
-                let covered: Vec<usize> = (0..self.values.len()).filter(covered).collect();
+                let covered = self.covered(cell);
+                let covered: Vec<usize> = (0..covered.len()).filter(|number| covered[*number]).collect();
                 let longer = |tuple: &Vec<usize>| {
                     covered.iter().map(|&number| [tuple.as_slice(), &[number]].concat()).collect::<Vec<_>>()
                 };

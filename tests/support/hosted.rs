@@ -12,7 +12,7 @@ use super::outcome::{Allow, Outcome, given, ids, is_wanted};
 use super::refusal::Told;
 use portcullis::engine::{
     Engine, EngineError, EngineSettings, EvaluateQuery, EvaluateVar, LocalExplanation, LocalQuestion,
-    LocalRequest, Page, PolicyOptions, SubjectsPage, SubjectsQuestion,
+    LocalRequest, Page, PolicyOptions, SubjectsPage, SubjectsQuestion, Why, WhyQuestion,
 };
 use portcullis::store::{self, ArgPattern, Change, FactPattern};
 use portcullis_compiler::question::{Domain, Question, QuestionVar};
@@ -99,6 +99,20 @@ impl Hosted {
                 }
             })
         }))
+    }
+
+    /// The explanation of a question whose variables have types.
+    pub fn why(&self, question: &Question, context: &[Fact]) -> Option<Result<Why, Told>> {
+        let asked = match Allow::of(question) {
+            Some(Allow::Authorize(actor, action, resource)) => {
+                WhyQuestion::Authorize { actor: stored(&actor), action, resource: stored(&resource) }
+            }
+            Some(Allow::List(..) | Allow::Actions(..) | Allow::Subjects(..)) | None => {
+                WhyQuestion::Evaluate(conjunction(question)?)
+            }
+        };
+        let why = self.engine.explain(asked, stored_all(context));
+        Some(RUNTIME.block_on(why).map_err(Told::from))
     }
 
     /// A list of the entry point, read in pages of this size to its end.

@@ -7,6 +7,7 @@
 //! | read a page of `fixtures/conformance` | [`fixture`] and [`notation`]; [`pages`] makes a trial of each heading |
 //! | make random policies, facts and questions | [`generate`] and [`questions`] |
 //! | ask the engine in every way that fits | [`hosted`] |
+//! | judge an explanation | [`why`] |
 //! | run printed statements on SQLite and PostgreSQL | [`statements`]; for a caller's own tables [`local`] |
 //! | have a PostgreSQL | [`postgres`]: one server a process; [`cluster`] starts others |
 //! | run `portcullis`, or start `portcullis serve` | [`program`] |
@@ -62,6 +63,7 @@ pub mod spelling;
 pub mod sql_limits;
 pub mod statements;
 pub mod vocabulary;
+pub mod why;
 pub mod wire;
 
 use std::path::Path;

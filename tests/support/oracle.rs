@@ -11,13 +11,15 @@
 //!
 //! Nothing of the compiler's stages after the resolver is used here.
 
+mod heights;
+
 use super::domain::ActiveDomain;
 use super::model::{Model, Tuple};
 use super::notation::{Cell, Fact, Value};
 use super::positive_body::PositiveBody;
 use portcullis_compiler::ir::{Constant, LiteralKind, Polarity, Program, Term, VarId, VarType};
 use portcullis_compiler::question::{Domain, Question};
-use std::cell::Cell as Counter;
+use std::cell::{Cell as Counter, OnceCell};
 use std::collections::BTreeSet;
 
 type Env = Vec<Option<usize>>;
@@ -32,6 +34,8 @@ pub struct Oracle<'p> {
     literals: Vec<usize>,
     now: usize,
     model: Model,
+    /// In which round each atom was derived first.
+    heights: OnceCell<heights::Heights>,
     /// How many more assignments may be tried.
     patience: Counter<u64>,
 }
@@ -66,7 +70,8 @@ impl<'p> Oracle<'p> {
         };
         let literals = program.constants.iter().map(number).collect();
         let model = Model::default();
-        let mut oracle = Self { program, predicates, facts, domain, literals, now, model, patience };
+        let heights = OnceCell::new();
+        let mut oracle = Self { program, predicates, facts, domain, literals, now, model, heights, patience };
         oracle.model = oracle.alternating_fixpoint();
         let is_done = oracle.patience.replace(u64::MAX) > 0;
         is_done.then_some(oracle)
@@ -113,10 +118,21 @@ impl<'p> Oracle<'p> {
     /// The values of the wanted and the one-of variables.
     fn ground(&self, question: &Question) -> BTreeSet<Tuple> {
         let mut answers = BTreeSet::new();
+        let is_asked = |var: &Domain| matches!(var, Domain::Wanted | Domain::GivenOneOf(_));
+        self.assignments(question, &mut |env| {
+            let values = question.vars.iter().zip(env.iter().flatten().copied());
+            answers
+                .insert(values.filter(|(var, _)| is_asked(&var.domain)).map(|(_, number)| number).collect());
+        });
+        answers
+    }
+
+    /// Every assignment to the question's variables under which it holds.
+    fn assignments(&self, question: &Question, found: &mut dyn FnMut(&Env)) {
         let terms = |args: &[usize]| args.iter().map(|&var| Term::Var(VarId::from_index(var))).collect();
         let args: Vec<Vec<Term>> = question.atoms.iter().map(|atom| terms(&atom.args)).collect();
         let preds = question.atoms.iter().map(|atom| self.number_of(&atom.predicate, atom.args.len()));
-        let Some(preds) = preds.collect::<Option<Vec<usize>>>() else { return answers };
+        let Some(preds) = preds.collect::<Option<Vec<usize>>>() else { return };
         let join = PositiveBody {
             vars: vec![VarType::Any; question.vars.len()],
             atoms: preds.into_iter().zip(args.iter().map(Vec::as_slice)).collect(),
@@ -129,8 +145,8 @@ impl<'p> Oracle<'p> {
             Domain::GivenOneOf(_) | Domain::Wanted | Domain::Ignored => None,
         });
         self.solve(&join, 0, &mut given.collect(), &self.model, &mut |env| {
-            let values = || question.vars.iter().zip(env.iter().flatten().copied());
-            let is_admitted = values().all(|(var, number)| {
+            let mut values = question.vars.iter().zip(env.iter().flatten().copied());
+            let is_admitted = values.all(|(var, number)| {
                 let value = self.domain.value(number);
                 let is_listed = match &var.domain {
                     Domain::GivenOneOf(ids) => ids.contains(&value.id),
@@ -139,13 +155,9 @@ impl<'p> Oracle<'p> {
                 is_listed && var.ty.as_ref().is_none_or(|ty| *ty == value.ty)
             });
             if is_admitted {
-                let is_asked = |var: &Domain| matches!(var, Domain::Wanted | Domain::GivenOneOf(_));
-                answers.insert(
-                    values().filter(|(var, _)| is_asked(&var.domain)).map(|(_, number)| number).collect(),
-                );
+                found(env);
             }
         });
-        answers
     }
 
     fn alternating_fixpoint(&self) -> Model {
@@ -163,11 +175,19 @@ impl<'p> Oracle<'p> {
 
     /// All that follows if exactly the atoms of `denied` make a negation fail.
     fn least_fixpoint(&self, denied: &Model) -> Model {
+        self.rounds(denied, &mut |_, _, _| {})
+    }
+
+    /// The same; `note` is called with each atom and the round of its first derivation, 0 for a fact.
+    fn rounds(&self, denied: &Model, note: &mut dyn FnMut(usize, &Tuple, usize)) -> Model {
         let mut model = Model::default();
         for fact in &self.facts {
             let pred = self.number_of(&fact.predicate, fact.args.len()).unwrap();
-            model.insert(pred, fact.args.iter().map(|arg| self.domain.number(arg)).collect());
+            let tuple = fact.args.iter().map(|arg| self.domain.number(arg)).collect();
+            note(pred, &tuple, 0);
+            model.insert(pred, tuple);
         }
+        let mut round = 0;
         let rules: Vec<_> = self.program.rules.iter().map(|rule| (rule, PositiveBody::of(rule))).collect();
         loop {
             let mut derived = Vec::new();
@@ -179,8 +199,11 @@ impl<'p> Oracle<'p> {
                 });
             }
             let before = model.present.len();
+            round += 1;
             for (pred, tuple) in derived {
-                model.insert(pred.index(), tuple.into_iter().flatten().collect());
+                let tuple: Tuple = tuple.into_iter().flatten().collect();
+                note(pred.index(), &tuple, round);
+                model.insert(pred.index(), tuple);
             }
             if model.present.len() == before {
                 return model;

@@ -4,6 +4,7 @@ use super::Specialiser;
 use super::emit;
 use super::frame::{Frame, Impossible, Value};
 use super::solve::{Answered, Body};
+use super::trace::TracedClause;
 use crate::datalog::visit::ignore_singletons;
 use crate::datalog::{Clause, Goal, Output, Root};
 use crate::ir::{Literal, LiteralKind, Polarity, Program, Term, TypeId, VarId, VarType, Variable};
@@ -72,7 +73,7 @@ impl QuestionRule {
         let mut roots: Vec<Root> = Vec::new();
         for (frame, choices) in self.answered(work)? {
             let emitter = emit::Emitter::new(work, &numbering, &body, &frame, &choices);
-            let Some(mut goals) = emitter.goals()? else { continue };
+            let Some(emit::Goals { mut goals, .. }) = emitter.goals()? else { continue };
             let mut outputs = Vec::new();
             for (index, (domain, _)) in self.domains.iter().enumerate() {
                 let var = VarId::from_index(index);
@@ -91,6 +92,34 @@ impl QuestionRule {
             let keep: Vec<_> = outputs.iter().filter_map(Output::term).collect();
             let root = Root { clause: ignore_singletons(clause, &keep), outputs };
             if !roots.iter().any(|other| other.outputs == root.outputs && other.clause == root.clause) {
+                roots.push(root);
+            }
+        }
+        Ok(roots)
+    }
+
+    /// The question's alternatives with the question's own variables, once all tables are complete.
+    pub(super) fn traced_roots<'q>(
+        &'q self,
+        work: &mut Specialiser<'q>,
+    ) -> Result<Vec<TracedClause>, CompileError> {
+        let numbering = emit::Numbering::new(work);
+        let body = Body { params: &[], literals: &self.literals, locals: &[], rule: None };
+        let mut roots: Vec<TracedClause> = Vec::new();
+        for (frame, choices) in self.answered(work)? {
+            let emitter = emit::Emitter::new(work, &numbering, &body, &frame, &choices);
+            let Some(emit::Goals { mut goals, mut literals }) = emitter.goals()? else { continue };
+            for (index, (domain, _)) in self.domains.iter().enumerate() {
+                if *domain == ShapeDomain::GivenOneOf {
+                    let term = emitter.term(Term::Var(VarId::from_index(index)));
+                    goals.insert(0, Goal::Values { slot: Slot::OneOf(index), term });
+                    literals.insert(0, None);
+                }
+            }
+            let var_names = (0..self.vars.len()).map(VarName::Asked).collect();
+            let clause = Clause { rule: None, head: Vec::new(), goals, var_names };
+            let root = TracedClause { clause, vars: emitter.variables(self.vars.len()), literals };
+            if !roots.contains(&root) {
                 roots.push(root);
             }
         }

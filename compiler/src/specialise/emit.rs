@@ -6,6 +6,7 @@
 use super::frame::{Frame, Value};
 use super::index::SourceArg;
 use super::solve::{Body, Origin, Solution};
+use super::trace::TracedClause;
 use super::{Choice, Specialiser};
 use crate::datalog::visit::ignore_singletons;
 use crate::datalog::{Adornment, Clause, Goal, Output, RelId, ScanArg, Term};
@@ -41,20 +42,36 @@ pub(super) fn clause(
     numbering: &Numbering,
     solution: &Solution<'_>,
 ) -> Result<Option<Clause>, CompileError> {
+    let traced = traced(work, numbering, solution)?;
+    Ok(traced.map(|traced| ignore_singletons(traced.clause, &[])))
+}
+
+/// The clause of a solution with the variables of its rule; `None` if a test proved it impossible.
+pub(super) fn traced(
+    work: &Specialiser<'_>,
+    numbering: &Numbering,
+    solution: &Solution<'_>,
+) -> Result<Option<TracedClause>, CompileError> {
     match &solution.origin {
         Origin::Rule { rule, frame, choices } => {
             let Some(written) = work.program.rules.get(rule.index()) else { return Ok(None) };
             let locals = work.program.index.rules.locals(*rule);
             let body = Body { params: &written.params, literals: &written.body, locals, rule: Some(*rule) };
             let emitter = Emitter::new(work, numbering, &body, frame, choices);
-            let Some(goals) = emitter.goals()? else { return Ok(None) };
+            let Some(Goals { goals, literals }) = emitter.goals()? else { return Ok(None) };
             let with_column =
                 written.params.iter().zip(&solution.adornments).filter(|(_, form)| form.has_column());
             let head = with_column.map(|(param, _)| emitter.term(*param)).collect();
             let var_names = written.vars.iter().map(|var| VarName::Written(var.name.clone())).collect();
-            Ok(Some(ignore_singletons(Clause { rule: Some(*rule), head, goals, var_names }, &[])))
+            let clause = Clause { rule: Some(*rule), head, goals, var_names };
+            let vars = emitter.variables(written.vars.len());
+            Ok(Some(TracedClause { clause, vars, literals }))
         }
-        Origin::Source(index) => Ok(source_clause(work, *index, &solution.adornments)),
+        Origin::Source(index) => {
+            let clause = source_clause(work, *index, &solution.adornments);
+            let traced = |clause| TracedClause { clause, vars: Vec::new(), literals: vec![None] };
+            Ok(clause.map(traced))
+        }
     }
 }
 
@@ -83,6 +100,14 @@ fn source_clause(work: &Specialiser<'_>, index: usize, adornments: &[Adornment])
     }
     let goal = Goal::Scan { polarity: Polarity::Positive, source: index, args, guards: Vec::new() };
     Some(Clause { rule: None, head, goals: vec![goal], var_names })
+}
+
+/// The goals of a body.
+#[derive(Debug)]
+pub(super) struct Goals {
+    pub(super) goals: Vec<Goal>,
+    /// For each goal the literal of the body that it comes from; `None` for an equality of two values.
+    pub(super) literals: Vec<Option<usize>>,
 }
 
 /// Emits the goals of one solved body.
@@ -123,9 +148,16 @@ impl<'e, 'p> Emitter<'e, 'p> {
         }
     }
 
+    /// What each of the rule's variables became, and its type, if it has one.
+    pub(super) fn variables(&self, n_vars: usize) -> Vec<(Term, Option<TypeId>)> {
+        let vars = (0..n_vars).map(VarId::from_index);
+        vars.map(|var| (self.term(ir::Term::Var(var)), self.frame.only_type(var))).collect()
+    }
+
     /// All goals; `None` if a test can never hold.
-    pub(super) fn goals(&self) -> Result<Option<Vec<Goal>>, CompileError> {
+    pub(super) fn goals(&self) -> Result<Option<Goals>, CompileError> {
         let mut goals = Vec::new();
+        let mut literals = Vec::new();
         for (left, right) in &self.frame.equal {
             goals.push(Goal::Compare {
                 op: CompareOp::Equal,
@@ -133,6 +165,7 @@ impl<'e, 'p> Emitter<'e, 'p> {
                 right: value_term(*right),
             });
         }
+        literals.resize(goals.len(), None);
         for (literal_idx, literal) in self.body.literals.iter().enumerate() {
             let possible = match &literal.kind {
                 LiteralKind::Atom { polarity: Polarity::Positive, args, .. } => {
@@ -166,8 +199,9 @@ impl<'e, 'p> Emitter<'e, 'p> {
             if !possible {
                 return Ok(None);
             }
+            literals.resize(goals.len(), Some(literal_idx));
         }
-        Ok(Some(goals))
+        Ok(Some(Goals { goals, literals }))
     }
 
     fn positive(&self, literal_idx: usize, args: &[ir::Term]) -> Option<Goal> {

@@ -24,14 +24,16 @@ mod index;
 mod negated;
 mod pattern;
 mod solve;
+mod trace;
 mod unify;
 
 pub(crate) use dependencies::{Dependencies, Dependency, dependencies};
+pub(crate) use trace::{Traced, TracedClause, trace};
 
 use crate::catalog::Catalog;
-use crate::datalog::{Adornment, Clause, Relation, Root, Specialised};
+use crate::datalog::{Adornment, Relation, Specialised};
 use crate::id_vec::IdVec;
-use crate::ir::{Candidates, Program, RuleId};
+use crate::ir::{Candidates, PredId, Program, RuleId};
 use crate::limits;
 use crate::ordered::OrderedSet;
 use crate::question::{CompileError, Shape};
@@ -43,6 +45,7 @@ use pattern::Pattern;
 use rustc_hash::FxHashMap;
 use solve::{Origin, Solution};
 use std::collections::VecDeque;
+use std::hash::Hash;
 
 /// A predicate called in one way, with what it answers.
 #[derive(Debug)]
@@ -69,6 +72,15 @@ enum Answerer {
 
 /// A relation of the catalog that answers a call, and what it answers with.
 type DirectAnswer = (usize, Vec<Adornment>);
+
+/// A relation with clauses of some form.
+struct Emitted<C> {
+    pred: PredId,
+    /// The table that it is one form of.
+    table: usize,
+    adornments: Vec<Adornment>,
+    clauses: Vec<C>,
+}
 
 /// How one positive atom of a rule copy is answered.
 #[derive(Clone, Copy, Debug)]
@@ -109,19 +121,12 @@ pub(crate) fn specialise(
         });
     };
     let mut work = Specialiser::new(program, Sources::new(program, catalog));
-    // The question's own solutions depend on the tables it reads: run it until no table grows.
-    question.run(&mut work)?;
-    work.fixpoint()?;
-    loop {
-        let before = work.size();
-        question.run(&mut work)?;
-        work.fixpoint()?;
-        if work.size() == before {
-            break;
-        }
-    }
+    work.answer_all(&question)?;
     let roots = question.roots(&mut work)?;
-    work.into_specialised(roots)
+    let relations = work.relations(emit::clause)?.into_iter();
+    let relations =
+        relations.map(|Emitted { pred, adornments, clauses, .. }| Relation { pred, adornments, clauses });
+    Ok(Specialised { relations: relations.collect(), roots, extra_constants: work.sources.extra_constants })
 }
 
 impl<'p> Specialiser<'p> {
@@ -234,30 +239,50 @@ impl<'p> Specialiser<'p> {
         Ok(())
     }
 
+    /// Answers the question and everything that it reads.
+    fn answer_all(&mut self, question: &'p asked::QuestionRule) -> Result<(), CompileError> {
+        // The question's own solutions depend on the tables it reads: run it until no table grows.
+        question.run(self)?;
+        self.fixpoint()?;
+        loop {
+            let before = self.size();
+            question.run(self)?;
+            self.fixpoint()?;
+            if self.size() == before {
+                return Ok(());
+            }
+        }
+    }
+
     /// Turns tables into relations with clauses.
-    fn into_specialised(self, roots: Vec<Root>) -> Result<Specialised, CompileError> {
-        let numbering = emit::Numbering::new(&self);
-        let mut relations: Vec<Relation> = Vec::new();
-        for table in &self.tables {
-            let mut clauses: Vec<OrderedSet<Clause>> = vec![OrderedSet::default(); table.forms.len()];
+    fn relations<C: Eq + Hash>(
+        &self,
+        emit: impl Fn(&Self, &emit::Numbering, &Solution<'_>) -> Result<Option<C>, CompileError>,
+    ) -> Result<Vec<Emitted<C>>, CompileError> {
+        let numbering = emit::Numbering::new(self);
+        let mut relations = Vec::new();
+        for (at, table) in self.tables.iter().enumerate() {
+            let mut clauses: Vec<OrderedSet<C>> = Vec::new();
+            clauses.resize_with(table.forms.len(), OrderedSet::default);
             for solution in &table.solutions {
                 let Some(form) = table.forms.get_index_of(&solution.adornments) else {
                     return Err(CompileError::Bug(
                         "a table has a solution that it does not answer with".into(),
                     ));
                 };
-                let clause = emit::clause(&self, &numbering, solution)?;
+                let clause = emit(self, &numbering, solution)?;
                 if let (Some(clause), Some(clauses)) = (clause, clauses.get_mut(form)) {
                     clauses.insert(clause);
                 }
             }
-            relations.extend(table.forms.iter().zip(clauses).map(|(adornments, clauses)| Relation {
+            let with_clauses = table.forms.iter().zip(clauses);
+            relations.extend(with_clauses.map(|(adornments, clauses)| Emitted {
                 pred: table.pattern.pred,
+                table: at,
                 adornments: adornments.clone(),
                 clauses: clauses.into_iter().collect(),
             }));
         }
-        let extra_constants = self.sources.extra_constants;
-        Ok(Specialised { relations: relations.into_iter().collect(), roots, extra_constants })
+        Ok(relations)
     }
 }

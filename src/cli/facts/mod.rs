@@ -26,7 +26,7 @@ use crate::config::{Config, Flags, Secret};
 use crate::engine::check_environment_name;
 use crate::http::DEFAULT_ENVIRONMENT;
 use clap::{Subcommand, ValueEnum};
-use service::Service;
+pub(super) use service::Service;
 use std::path::{Path, PathBuf};
 
 /// Import and export the facts of an environment
@@ -100,15 +100,17 @@ impl FactStore {
         }
         let config = Config::load(self.config, Flags::new())?.config;
         let url = self.url.unwrap_or_else(|| format!("{}://{}", config.scheme(), config.listen));
-        let key = match self.key_file {
-            Some(file) => {
-                let text = std::fs::read_to_string(&file).map_err(|error| CliError::file(&file, error))?;
-                Secret(text.trim().to_owned())
-            }
-            None => config.api_key.ok_or_else(|| {
-                CliError::Refused("no key: set PORTCULLIS_API_KEY, or give --key-file".to_owned())
-            })?,
-        };
+        let key = key(self.key_file, config.api_key)?;
         Ok(Found::Service(Service::new(&url, key)?))
     }
+}
+
+/// The key in a file, or else that of the settings.
+pub(super) fn key(file: Option<PathBuf>, configured: Option<Secret>) -> Result<Secret, CliError> {
+    let Some(file) = file else {
+        let missing = "no key: set PORTCULLIS_API_KEY, or give --key-file";
+        return configured.ok_or_else(|| CliError::Refused(missing.to_owned()));
+    };
+    let text = std::fs::read_to_string(&file).map_err(|error| CliError::file(&file, error))?;
+    Ok(Secret(text.trim().to_owned()))
 }

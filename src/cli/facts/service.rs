@@ -10,7 +10,7 @@ use crate::cli::facts_file::FactJson;
 use crate::cli::progress::ProgressLine;
 use crate::config::Secret;
 use crate::engine::Fact;
-use serde::de::{Deserializer as _, SeqAccess, Visitor};
+use serde::de::{DeserializeOwned, Deserializer as _, SeqAccess, Visitor};
 use serde_json::{Deserializer, Value as Json};
 use std::io::BufReader;
 use std::ops::ControlFlow;
@@ -29,7 +29,7 @@ const RETRY_TIME: Duration = Duration::from_mins(5);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
 /// An environment of a service.
-pub(super) struct Service {
+pub(in crate::cli) struct Service {
     agent: Agent,
     base: String,
     key: Secret,
@@ -37,7 +37,7 @@ pub(super) struct Service {
 
 impl Service {
     /// The service at an address that may end with `/api`.
-    pub(super) fn new(url: &str, key: Secret) -> Result<Self, CliError> {
+    pub(in crate::cli) fn new(url: &str, key: Secret) -> Result<Self, CliError> {
         if !url.starts_with("http://") && !url.starts_with("https://") {
             return Err(CliError::Refused(format!("`{url}` is not an address: write http://… or https://…")));
         }
@@ -107,6 +107,17 @@ impl Service {
         let mut json = Deserializer::from_reader(BufReader::new(response.into_body().into_reader()));
         let read = json.deserialize_seq(Each(each)).and_then(|whole| if whole { json.end() } else { Ok(()) });
         read.map_err(|error| CliError::Refused(format!("the answer of the service cannot be read: {error}")))
+    }
+
+    /// The answer of an endpoint that changes nothing.
+    pub(in crate::cli) fn ask<T: DeserializeOwned>(&self, path: &str, body: &Json) -> Result<T, CliError> {
+        let request = self.agent.post(format!("{}/{path}", self.base)).header("Authorization", self.bearer());
+        let mut response = request.send_json(body).map_err(|error| lost(&error))?;
+        if !response.status().is_success() {
+            return Err(CliError::Refused(refusal(response)));
+        }
+        let limit = 64 << 20;
+        response.body_mut().with_config().limit(limit).read_json().map_err(|error| lost(&error))
     }
 
     fn get(&self, path: &str) -> Result<Response<Body>, CliError> {

@@ -10,7 +10,8 @@ mod page;
 mod shapes;
 
 pub(super) use shapes::{
-    AnsweredValue, BatchItem, Call, Error, ExplainRequest, ManyActions, Name, Text, ValuePattern,
+    AnsweredValue, BatchItem, Call, Error, ExplainDecisionRequest, ExplainRequest, ManyActions, Name, Text,
+    ValuePattern,
 };
 
 use super::AppState;

@@ -95,6 +95,12 @@ shapes! {
         .item(Ref::from_schema_name("ActionsQueryRequest"))
         .item(Ref::from_schema_name("EvaluateQueryLocalRequest"));
 
+    /// The body of a check or of a conjunction.
+    ExplainDecisionRequest = AnyOfBuilder::new()
+        .description(Some("The body of `/authorize` or of `/evaluate_query`, recognized by its fields"))
+        .item(Ref::from_schema_name("AuthorizeRequest"))
+        .item(Ref::from_schema_name("EvaluateQueryRequest"));
+
     /// Actions on several resources.
     ManyActions = ArrayBuilder::new().items(Ref::from_schema_name("Results_String"));
 

@@ -9,6 +9,7 @@ use super::many_resources::ManyResources;
 use super::next;
 use super::page::{answer, page};
 use super::tally::{Tally, count};
+use portcullis::engine::WhyAtom;
 use portcullis_compiler::ir::Program;
 use portcullis_compiler::question::Question;
 use portcullis_testkit::fixture::{Answer, Expected};
@@ -25,6 +26,7 @@ use portcullis_testkit::policy;
 use portcullis_testkit::questions::questions;
 use portcullis_testkit::refusal::Kind;
 use portcullis_testkit::statements::Statements;
+use portcullis_testkit::why::Judge;
 
 /// Of a policy's lists of actions one in so many is asked: each asks about all of them.
 const STEP_OF_ACTIONS: u64 = 2;
@@ -34,6 +36,12 @@ const EVERY_WAY: usize = 7;
 
 /// Of every so many-th policy the statements run on the databases, and of its questions one in so many.
 const STATEMENTS: usize = 6;
+
+/// One question in so many is explained.
+const EXPLAINED: usize = 2;
+
+/// What the engine says where a rule only tests a value.
+const UNEXPLAINED: &str = "the question cannot be explained";
 
 /// One local text in so many is compared with what is printed for its question alone.
 const ALONE: usize = 20;
@@ -117,6 +125,14 @@ pub(crate) fn judge(sample: &Sample, tally: &Tally, only: Option<&str>) -> Resul
     Ok(())
 }
 
+/// A suggested fact.
+fn granted(atom: &WhyAtom) -> Fact {
+    let value =
+        |ty: &Option<String>, id: &Option<String>| Value::new(ty.as_ref().unwrap(), id.as_ref().unwrap());
+    let args = atom.args.iter().map(|arg| value(&arg.ty, &arg.id)).collect();
+    Fact { predicate: atom.predicate.clone(), args }
+}
+
 fn no_question(sample: &Sample, message: &str) -> Found {
     Found { question: String::new(), page: format!("{message}\n\n{}", sample.policy) }
 }
@@ -174,6 +190,7 @@ impl<'c> Case<'c> {
             has_answers &= matches!(found, Expected::Is(_));
             self.check(question, is_check, way, &found)?;
         }
+        self.explain(question, turn, tally)?;
         if let Some(returned) = &self.returned
             && turn.is_none_or(|turn| turn.is_multiple_of(STATEMENTS))
         {
@@ -227,6 +244,52 @@ impl<'c> Case<'c> {
                 asked
             }
         }
+    }
+
+    /// Lets the engine explain a share of the questions, and judges what it says.
+    fn explain(&self, question: &Question, turn: Option<usize>, tally: &Tally) -> Result<(), Wrong> {
+        if turn.is_some_and(|turn| !turn.is_multiple_of(EXPLAINED)) {
+            return Ok(());
+        }
+        let context = self.split.request.as_slice();
+        let stored: Vec<Fact> = self.split.stored.iter().chain(&self.split.local).cloned().collect();
+        let wrong = |found: String| (answer(self.oracle, question), found);
+        let why = match self.parted.why(question, context) {
+            None => return Ok(()),
+            Some(Err(told)) if told.kind.is_some_and(may_be_refused) || told.contains(UNEXPLAINED) => {
+                count(&tally.unexplained);
+                return Ok(());
+            }
+            Some(Err(told)) => return Err(wrong(format!("the explanation: {told}"))),
+            Some(Ok(why)) => why,
+        };
+        let judge = Judge {
+            program: self.program,
+            oracle: self.oracle,
+            stored: &stored,
+            context,
+            now: portcullis::engine::unix_time(),
+        };
+        let judged = judge.judge(question, &why);
+        judged.map_err(|found| wrong(format!("the explanation: {found}\n{why:#?}")))?;
+        for suggestion in &why.suggestions {
+            count(&tally.suggested);
+            let facts = suggestion.iter().map(granted).collect::<Vec<Fact>>();
+            let context: Vec<Fact> = context.iter().cloned().chain(facts).collect();
+            let holds = |found: &Outcome| match found {
+                Expected::Is(Answer::Decision(decision)) => *decision,
+                Expected::Is(Answer::Rows(rows)) => !rows.is_empty(),
+                // *Some value* may exist where not all can be listed.
+                Expected::Refused(told) => told.kind.is_some_and(may_be_refused),
+            };
+            for (way, found) in self.parted.ask_every_way(question, &context) {
+                if !holds(&found) {
+                    return Err(wrong(format!("{way}: {found}, even with {suggestion:?}")));
+                }
+            }
+        }
+        count(if why.allowed { &tally.proved } else { &tally.disproved });
+        Ok(())
     }
 
     fn check(&self, question: &Question, is_check: bool, way: &str, found: &Outcome) -> Result<(), Wrong> {

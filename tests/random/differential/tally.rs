@@ -94,6 +94,13 @@ pub(crate) struct Tally {
     pub(crate) mistaken: Counter<usize>,
     /// Answers of the statements themselves.
     pub(crate) statements: Counter<usize>,
+    /// Questions with a proof, and with reasons for a no.
+    pub(crate) proved: Counter<usize>,
+    pub(crate) disproved: Counter<usize>,
+    /// Sets of facts that would change a no.
+    pub(crate) suggested: Counter<usize>,
+    /// Questions that cannot be explained: a rule only tests a value.
+    pub(crate) unexplained: Counter<usize>,
     /// Cases by what is special about their policies and schemas.
     kinds: RefCell<BTreeMap<&'static str, usize>>,
     /// In the order of [`DIALECTS`].
@@ -244,6 +251,10 @@ impl Tally {
         for (name, n) in &*self.kinds.borrow() {
             assert!(n * KINDS_PER >= self.cases.get(), "too few cases with {name}");
         }
+        assert!(holds(&self.proved, 40, &self.cases, 1), "too few proofs");
+        assert!(holds(&self.disproved, 20, &self.cases, 1), "too few noes are explained");
+        assert!(holds(&self.suggested, 20, &self.cases, 1), "too few facts are suggested");
+        assert!(!holds(&self.unexplained, 20, &self.cases, 1), "too few questions can be explained");
         let Paged { all, turned, starred } = &self.paged;
         assert!(holds(all, 20, &self.cases, 1), "too few lists are read in pages");
         assert!(!holds(&self.refused_pages, 10, all, 1), "too many lists are refused in pages");
@@ -308,7 +319,15 @@ impl fmt::Display for Tally {
             wildcards.get(),
             refused.get(),
         )?;
-        let Self { paged, bulks, too_large, .. } = self;
+        let Self { proved, disproved, suggested, unexplained, paged, bulks, too_large, .. } = self;
+        write!(
+            f,
+            "{} proofs, {} noes with reasons, {} suggestions, {} without explanation; ",
+            proved.get(),
+            disproved.get(),
+            suggested.get(),
+            unexplained.get(),
+        )?;
         write!(
             f,
             "{} lists in pages ({} of several, {} of them with wildcards, {} refused), ",

@@ -48,7 +48,7 @@ fn wrong_arguments_exit_with_2_and_help_shows_examples() {
     assert_eq!(run(&["compile", "good.polar"]).0, 2);
     assert_eq!(run(&["compile", "good.polar", "allow(User:a", "--dialect", "sqlite"]).0, 2);
     assert_eq!(run(&["compile", "good.polar", "p()", "--dialect", "db2"]).0, 2);
-    let commands = ["serve", "compile", "explain", "test", "validate", "keys", "bindings check"];
+    let commands = ["serve", "compile", "explain", "why", "test", "validate", "keys", "bindings check"];
     let keys = ["keys create", "keys list", "keys revoke", "config show"];
     let more = ["facts import", "facts export", "backup", "restore"];
     for command in commands.into_iter().chain(keys).chain(more) {

@@ -4,3 +4,4 @@ mod bindings_check;
 mod bindings_explain;
 mod bindings_fix;
 mod exit_codes;
+mod why;

@@ -27,6 +27,7 @@ const PATHS: &[(&str, &[&str])] = &[
     ("/api/bulk_actions", &["POST"]),
     ("/api/query", &["POST"]),
     ("/api/evaluate_query", &["POST"]),
+    ("/api/explain", &["POST"]),
     ("/api/authorize_query", &["POST"]),
     ("/api/list_query", &["POST"]),
     ("/api/list_subjects_query", &["POST"]),

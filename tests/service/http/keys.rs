@@ -118,8 +118,10 @@ fn a_read_only_key_asks_and_changes_nothing() {
         assert_eq!(status(&server, &bearer(&text), &format!("/api/{path}")), 400, "{path}");
         assert_eq!(status(&server, &bearer("wrong"), &format!("/api/{path}")), 401, "{path}");
     }
-    assert_eq!(status(&server, &bearer(&text), "/api/list_subjects"), 200);
-    assert_eq!(status(&server, &bearer("wrong"), "/api/list_subjects"), 401);
+    for path in ["list_subjects", "explain"] {
+        assert_eq!(status(&server, &bearer(&text), &format!("/api/{path}")), 200, "{path}");
+        assert_eq!(status(&server, &bearer("wrong"), &format!("/api/{path}")), 401, "{path}");
+    }
     assert_eq!(status(&server, &bearer(&text), "/api/expect"), 400);
     for path in ["/api/policy", "/api/facts", "/api/stats", "/api/policy_metadata"] {
         assert_eq!(server.send("GET", path, &[&bearer(&text)], b"").status, 200, "{path}");

@@ -32,3 +32,4 @@ mod streams;
 mod subjects;
 mod tls;
 mod uploads;
+mod why;

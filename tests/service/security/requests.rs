@@ -129,6 +129,8 @@ pub(crate) fn every(user: &str, doc: &str, text: &str) -> Vec<Request> {
             json!({ "fact": { "predicate": "note", "args": [value("User", user), null] }, "context_facts": [note(user, text)] }),
         ),
         post("evaluate_query", conjunction(user, &context)),
+        post("explain", with(check(user, "read", text), "context_facts", json!(context))),
+        post("explain", conjunction(user, &context)),
         post("authorize_query", local(check(user, "read", doc))),
         post("list_query", with(local(list(user, "read")), "column", json!("docs.id"))),
         post(

@@ -1,0 +1,232 @@
+//! Rules and goals with their values, as people write them.
+
+use super::explanation::{Arg, Atom};
+use super::rows::Rows;
+use super::state::{AnswerId, FrameId, State};
+use super::values::Value;
+use super::world::World;
+use crate::catalog::RelationArg;
+use crate::datalog::Adornment;
+use crate::ir::{CompareOp, Literal, LiteralKind, Polarity, PredId, Program, Rule, Term, TypeId};
+use crate::specialise::TracedClause;
+
+/// One attempt: its clause, its rule if it has one, and the values of its variables.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Attempted<'s> {
+    pub(super) traced: &'s TracedClause,
+    pub(super) rule: Option<&'s Rule>,
+    pub(super) env: &'s [Option<Value>],
+}
+
+impl<'s> Attempted<'s> {
+    /// The clause and the values of an attempt.
+    pub(super) fn of<'w: 's, R: Rows>(
+        world: &World<'w, R>,
+        state: &'s State,
+        frame: FrameId,
+    ) -> Option<Attempted<'s>> {
+        Self::with(world, state, frame, &state.frames[frame].env)
+    }
+
+    /// The clause of an attempt, with these values.
+    pub(super) fn with<'w: 's, R: Rows>(
+        world: &World<'w, R>,
+        state: &State,
+        frame: FrameId,
+        env: &'s [Option<Value>],
+    ) -> Option<Attempted<'s>> {
+        let frame = &state.frames[frame];
+        let traced = world.clauses(state.tables[frame.table].key.0).get(frame.clause)?;
+        let rule = traced.clause.rule.and_then(|rule| world.program.rules.get(rule.index()));
+        Some(Attempted { traced, rule, env })
+    }
+
+    /// The values of its variables, with those of a goal where the rule holds of every value.
+    pub(super) fn asked_for<R: Rows>(&self, world: &mut World<'_, R>, goal: &Atom) -> Box<[Option<Value>]> {
+        let mut env: Box<[Option<Value>]> = self.env.into();
+        let params = self.rule.map_or(&[][..], |rule| rule.params.as_slice());
+        for (param, arg) in params.iter().zip(&goal.args) {
+            let (Term::Var(var), Some(id)) = (param, &arg.id) else { continue };
+            if let Some((crate::datalog::Term::Var(root), _)) = self.traced.vars.get(var.index())
+                && let Some(open @ None) = env.get_mut(root.index())
+            {
+                *open = Some(world.values.of(id));
+            }
+        }
+        env
+    }
+}
+
+/// What an answer says.
+pub(super) fn answered<R: Rows>(world: &mut World<'_, R>, state: &State, answer: AnswerId) -> Option<Atom> {
+    let answer = &state.answers[answer];
+    let relation = &world.rules.traced.relations[state.tables[answer.table].key.0?];
+    let mut tuple = answer.tuple.iter().copied();
+    let mut args = Vec::with_capacity(relation.adornments.len());
+    for form in &relation.adornments {
+        args.push(match *form {
+            Adornment::Literal(literal) => {
+                let value = world.constant(literal);
+                let held =
+                    crate::datalog::constant(world.program, &world.rules.traced.extra_constants, literal);
+                arg(world, held.map(|held| held.ty), Some(value))
+            }
+            Adornment::Column(ty) => arg(world, Some(ty), tuple.next()),
+            Adornment::Tested(ty) => arg(world, ty, tuple.next()),
+            Adornment::Unconstrained(ty) => arg(world, ty, None),
+        });
+    }
+    Some(Atom { predicate: predicate(world.program, relation.pred), args })
+}
+
+/// A condition that is a predicate, or the question's atom, with the values of an attempt.
+pub(super) fn literal_atom<R: Rows>(
+    world: &mut World<'_, R>,
+    attempted: &Attempted<'_>,
+    literal: usize,
+) -> Option<Atom> {
+    let Some(rule) = attempted.rule else {
+        let asked = world.question.atoms.get(literal)?;
+        let args = asked.args.iter().map(|var| variable(world, attempted, *var)).collect();
+        return Some(Atom { predicate: asked.predicate.clone(), args });
+    };
+    match &rule.body.get(literal)?.kind {
+        LiteralKind::Atom { pred, args, .. } => {
+            let args = args.iter().map(|term| rule_arg(world, attempted, *term)).collect();
+            Some(Atom { predicate: predicate(world.program, *pred), args })
+        }
+        LiteralKind::Compare { .. }
+        | LiteralKind::OneOf { .. }
+        | LiteralKind::NotOfType { .. }
+        | LiteralKind::False => None,
+    }
+}
+
+/// A condition that is no predicate, with the values of an attempt.
+pub(super) fn test<R: Rows>(
+    world: &mut World<'_, R>,
+    attempted: &Attempted<'_>,
+    literal: &Literal,
+) -> String {
+    match &literal.kind {
+        LiteralKind::Compare { op, left, right } => {
+            let [left, right] = [left, right].map(|term| rule_arg(world, attempted, *term));
+            format!("{left} {} {right}", operator(*op))
+        }
+        LiteralKind::OneOf { polarity, term, values } => {
+            let term = rule_arg(world, attempted, *term);
+            let not = match polarity {
+                Polarity::Positive => "",
+                Polarity::Negated => "not ",
+            };
+            let values = values.iter().map(|value| crate::ir::print::constant(world.program, *value));
+            format!("{term} {not}in [{}]", values.collect::<Vec<_>>().join(", "))
+        }
+        LiteralKind::NotOfType { var, types } => {
+            let value = rule_arg(world, attempted, Term::Var(*var));
+            let types = types.iter().filter_map(|ty| world.program.types.get(ty.index()));
+            let types: Vec<&str> = types.map(|ty| ty.name.as_str()).collect();
+            format!("{value} is no {}", types.join(", no "))
+        }
+        LiteralKind::False => "false".to_owned(),
+        LiteralKind::Atom { .. } => world.program.source.snippet(literal.span).to_owned(),
+    }
+}
+
+/// The fact in a relation of the catalog with these values.
+pub(super) fn fact<R: Rows>(world: &World<'_, R>, source: usize, values: &[Option<Value>]) -> Option<Atom> {
+    let relation = world.rules.catalog.relations.get(source)?;
+    let mut values = values.iter().copied();
+    let args = relation.args.iter().map(|arg| match arg {
+        RelationArg::Column { ty, .. } => {
+            let value = values.next().flatten();
+            Arg { ty: Some(ty.clone()), id: value.map(|value| world.values.text(value).to_owned()) }
+        }
+        RelationArg::Constant { ty, text } => Arg { ty: Some(ty.clone()), id: Some(text.clone()) },
+    });
+    Some(Atom { predicate: relation.predicate.clone(), args: args.collect() })
+}
+
+fn rule_arg<R: Rows>(world: &mut World<'_, R>, attempted: &Attempted<'_>, term: Term) -> Arg {
+    match term {
+        Term::Var(var) => variable(world, attempted, var.index()),
+        Term::Const(literal) => {
+            let ty = world.program.constants.get_index(literal.index()).map(|held| held.ty);
+            let value = world.constant(literal);
+            arg(world, ty, Some(value))
+        }
+        Term::Now => {
+            let value = world.term(crate::datalog::Term::Now, &[]);
+            arg(world, Some(TypeId::INTEGER), value)
+        }
+    }
+}
+
+/// A variable of the rule or of the question.
+fn variable<R: Rows>(world: &mut World<'_, R>, attempted: &Attempted<'_>, var: usize) -> Arg {
+    let Some(&(term, ty)) = attempted.traced.vars.get(var) else { return Arg { ty: None, id: None } };
+    let value = world.term(term, attempted.env);
+    let found = arg(world, ty, value);
+    // The question says the type of its own variables, also one that the policy does not know.
+    let asked = world.question.vars.get(var).filter(|_| attempted.rule.is_none());
+    let asked = asked.and_then(|var| var.ty.clone());
+    Arg { ty: asked.or(found.ty), id: found.id }
+}
+
+/// A value with the name of its type. A type that the policy does not mention is known by the question.
+fn arg<R: Rows>(world: &World<'_, R>, ty: Option<TypeId>, value: Option<Value>) -> Arg {
+    let id = value.map(|value| world.values.text(value).to_owned());
+    if let Some(var) = ty.and_then(TypeId::unmentioned_var) {
+        return Arg { ty: world.question.vars.get(var).and_then(|var| var.ty.clone()), id };
+    }
+    let named = ty.and_then(|ty| world.program.types.get(ty.index())).filter(|ty| !ty.name.is_empty());
+    let asked = || {
+        let value = value?;
+        let var = (0..world.question.vars.len()).find(|var| world.given(*var).contains(&value))?;
+        world.question.vars.get(var)?.ty.clone()
+    };
+    Arg { ty: named.map(|ty| ty.name.clone()).or_else(asked), id }
+}
+
+fn predicate(program: &Program, pred: PredId) -> String {
+    program.predicates.get_index(pred.index()).map_or_else(String::new, |pred| pred.name.clone())
+}
+
+fn operator(op: CompareOp) -> &'static str {
+    match op {
+        CompareOp::Equal => "=",
+        CompareOp::NotEqual => "!=",
+        CompareOp::Less => "<",
+        CompareOp::LessOrEqual => "<=",
+        CompareOp::Greater => ">",
+        CompareOp::GreaterOrEqual => ">=",
+    }
+}
+
+/// The question's only predicate, with the values that it gives.
+pub(super) fn asked<R: Rows>(world: &World<'_, R>) -> Option<Atom> {
+    let [atom] = world.question.atoms.as_slice() else { return None };
+    let arg = |var: &usize| {
+        let only = match world.given(*var).as_slice() {
+            [only] => Some(world.values.text(*only).to_owned()),
+            _ => None,
+        };
+        Arg { ty: world.question.vars.get(*var).and_then(|var| var.ty.clone()), id: only }
+    };
+    Some(Atom { predicate: atom.predicate.clone(), args: atom.args.iter().map(arg).collect() })
+}
+
+/// A comparison that no condition of the rule says: two arguments must be equal.
+pub(super) fn comparison<R: Rows>(
+    world: &mut World<'_, R>,
+    attempted: &Attempted<'_>,
+    op: CompareOp,
+    left: crate::datalog::Term,
+    right: crate::datalog::Term,
+) -> String {
+    let [left, right] = [left, right].map(|term| {
+        let value = world.term(term, attempted.env);
+        value.map_or_else(|| "_".to_owned(), |value| format!("{:?}", world.values.text(value)))
+    });
+    format!("{left} {} {right}", operator(op))
+}

@@ -1,0 +1,237 @@
+//! Whether what an attempt lacks is really not there.
+//!
+//! An attempt is one at a clause, and a clause reads one form of each predicate that its rule reads: the
+//! predicate may hold in another form, which another clause of the rule reads. So before a condition is
+//! said to fail, all forms are asked, also those that the question did not need.
+
+use super::atoms::Attempted;
+use super::rows::Rows;
+use super::run::Run;
+use super::state::TableId;
+use super::values::Value;
+use super::world::{Fault, World};
+use crate::catalog::RelationArg;
+use crate::datalog::{Adornment, Goal, RelId, Term};
+use crate::ir::{self, LiteralKind, TypeId, VarId};
+
+/// A condition with the values of an attempt.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Sought {
+    place: Place,
+    args: Vec<Arg>,
+}
+
+/// What answers a condition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Place {
+    /// The relations of a call.
+    Call(usize),
+    /// The relations of the catalog with the predicate of this one.
+    Facts(usize),
+}
+
+/// What is known of an argument.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Arg {
+    ty: Option<TypeId>,
+    value: Option<Value>,
+    /// The variable, if it has no value.
+    open: Option<VarId>,
+}
+
+/// A value of an answer, with its type; `None` for any.
+type Cell = (Option<TypeId>, Option<Value>);
+
+/// What was found of a condition.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Claim {
+    /// Nothing answers it. These goals say so.
+    Fails(Vec<TableId>),
+    /// Only values that differ where they must be equal would answer it.
+    Differs,
+    /// Something answers it.
+    Holds,
+    /// It only tests a value that nothing gives.
+    Open,
+}
+
+impl Sought {
+    /// The condition of a goal.
+    pub(super) fn of<R: Rows>(
+        world: &mut World<'_, R>,
+        attempted: &Attempted<'_>,
+        literal: usize,
+        goal: &Goal,
+    ) -> Option<Self> {
+        let place = match goal {
+            Goal::Call { rel, .. } => Place::Call(world.rules.traced.relations[*rel].call),
+            Goal::Scan { source, .. } => Place::Facts(*source),
+            Goal::Compare { .. } | Goal::Values { .. } => return None,
+        };
+        let args = match attempted.rule {
+            None => {
+                let vars = &world.question.atoms.get(literal)?.args;
+                vars.iter().map(|var| variable(world, attempted, *var)).collect()
+            }
+            Some(rule) => match &rule.body.get(literal)?.kind {
+                LiteralKind::Atom { args, .. } => {
+                    args.iter().map(|term| argument(world, attempted, *term)).collect()
+                }
+                LiteralKind::Compare { .. }
+                | LiteralKind::OneOf { .. }
+                | LiteralKind::NotOfType { .. }
+                | LiteralKind::False => return None,
+            },
+        };
+        Some(Self { place, args })
+    }
+
+    /// Asks for it in every form.
+    pub(super) fn claim<R: Rows>(&self, run: &mut Run<'_, '_, R>) -> Result<Claim, Fault<R::Error>> {
+        match self.place {
+            Place::Call(call) => self.called(run, call),
+            Place::Facts(source) => self.stored(run.world, source),
+        }
+    }
+
+    fn called<R: Rows>(&self, run: &mut Run<'_, '_, R>, call: usize) -> Result<Claim, Fault<R::Error>> {
+        let relations = &run.world.rules.traced.relations;
+        let forms: Vec<RelId> = relations.ids().filter(|rel| relations[*rel].call == call).collect();
+        let (mut tables, mut differs, mut is_open) = (Vec::new(), false, false);
+        for rel in forms {
+            run.world.work(1)?;
+            let adornments = &relations[rel].adornments;
+            let fixed: Vec<Cell> = adornments.iter().map(|form| fixed(run.world, *form)).collect();
+            if !self.admits(&fixed) {
+                continue;
+            }
+            let columns = || self.args.iter().zip(adornments).filter(|(_, form)| form.has_column());
+            if columns().any(|(arg, form)| arg.value.is_none() && matches!(form, Adornment::Tested(_))) {
+                is_open = true;
+                continue;
+            }
+            let key = columns().map(|(arg, _)| arg.value).collect();
+            let table = run.settle((Some(rel), key), !self.repeats())?;
+            tables.push(table);
+            for answer in &run.state.tables[table].answers {
+                let mut values = run.state.answers[*answer].tuple.iter().copied();
+                let value = |(form, (ty, value)): (&Adornment, &Cell)| {
+                    (*ty, if form.has_column() { values.next() } else { *value })
+                };
+                let cells: Vec<Cell> = adornments.iter().zip(&fixed).map(value).collect();
+                if self.is_equal(&cells) {
+                    return Ok(Claim::Holds);
+                }
+                differs = true;
+            }
+        }
+        Ok(match (is_open, differs) {
+            (true, _) => Claim::Open,
+            (false, true) => Claim::Differs,
+            (false, false) => Claim::Fails(tables),
+        })
+    }
+
+    fn stored<R: Rows>(&self, world: &mut World<'_, R>, source: usize) -> Result<Claim, Fault<R::Error>> {
+        let (program, rules) = (world.program, world.rules);
+        let Some(wanted) = rules.catalog.relations.get(source) else { return Ok(Claim::Open) };
+        let mut differs = false;
+        for (source, relation) in rules.catalog.relations.iter().enumerate().take(rules.n_stored) {
+            if relation.predicate != wanted.predicate || relation.args.len() != self.args.len() {
+                continue;
+            }
+            // Rules match no value of a type that the policy does not mention in a fact.
+            let fixed = relation.args.iter().map(|arg| match arg {
+                RelationArg::Column { ty, .. } => Some((Some(program.type_id(ty)?), None)),
+                RelationArg::Constant { ty, text } => {
+                    Some((Some(program.type_id(ty)?), Some(world.values.of(text))))
+                }
+            });
+            let fixed: Option<Vec<Cell>> = fixed.collect();
+            let Some(fixed) = fixed.filter(|fixed| self.admits(fixed)) else { continue };
+            let is_column = |arg: &RelationArg| matches!(arg, RelationArg::Column { .. });
+            let columns = self.args.iter().zip(&relation.args).filter(|(_, arg)| is_column(arg));
+            let probe = (source, columns.map(|(arg, _)| arg.value).collect());
+            for row in world.fetch_all(&probe)?.rows.iter() {
+                let mut values = row.iter().copied();
+                let value = |(arg, (ty, value)): (&RelationArg, &Cell)| {
+                    (*ty, if is_column(arg) { values.next() } else { *value })
+                };
+                let cells: Vec<Cell> = relation.args.iter().zip(&fixed).map(value).collect();
+                if self.is_equal(&cells) {
+                    return Ok(Claim::Holds);
+                }
+                differs = true;
+            }
+        }
+        Ok(if differs { Claim::Differs } else { Claim::Fails(Vec::new()) })
+    }
+
+    /// Whether answers of this form may be the ones that are sought.
+    fn admits(&self, fixed: &[Cell]) -> bool {
+        self.args.iter().zip(fixed).all(|(arg, cell)| is_one((arg.ty, arg.value), *cell))
+    }
+
+    /// Whether a variable without a value stands in it twice.
+    fn repeats(&self) -> bool {
+        self.pairs().next().is_some()
+    }
+
+    /// Whether an answer has equal values where it must.
+    fn is_equal(&self, cells: &[Cell]) -> bool {
+        self.pairs().all(|(one, other)| match (cells.get(one), cells.get(other)) {
+            (Some(one), Some(other)) => is_one(*one, *other),
+            (None, _) | (_, None) => false,
+        })
+    }
+
+    /// The places of arguments that must be equal.
+    fn pairs(&self) -> impl Iterator<Item = (usize, usize)> {
+        let open = || self.args.iter().enumerate().filter_map(|(at, arg)| Some((at, arg.open?)));
+        open().flat_map(move |(at, var)| {
+            let later = open().filter(move |(other, same)| *other > at && *same == var);
+            later.map(move |(other, _)| (at, other))
+        })
+    }
+}
+
+/// Whether two things may be the same value.
+fn is_one(one: Cell, other: Cell) -> bool {
+    let types = one.0.zip(other.0).is_none_or(|(one, other)| one == other);
+    types && one.1.zip(other.1).is_none_or(|(one, other)| one == other)
+}
+
+/// What every answer of a form has at a position.
+fn fixed<R: Rows>(world: &mut World<'_, R>, form: Adornment) -> Cell {
+    match form {
+        Adornment::Literal(literal) => {
+            let held = crate::datalog::constant(world.program, &world.rules.traced.extra_constants, literal);
+            (held.map(|held| held.ty), Some(world.constant(literal)))
+        }
+        Adornment::Column(ty) => (Some(ty), None),
+        Adornment::Tested(ty) | Adornment::Unconstrained(ty) => (ty, None),
+    }
+}
+
+fn argument<R: Rows>(world: &mut World<'_, R>, attempted: &Attempted<'_>, term: ir::Term) -> Arg {
+    match term {
+        ir::Term::Var(var) => variable(world, attempted, var.index()),
+        ir::Term::Const(literal) => {
+            let ty = world.program.constants.get_index(literal.index()).map(|held| held.ty);
+            Arg { ty, value: Some(world.constant(literal)), open: None }
+        }
+        ir::Term::Now => Arg { ty: Some(TypeId::INTEGER), value: world.term(Term::Now, &[]), open: None },
+    }
+}
+
+fn variable<R: Rows>(world: &mut World<'_, R>, attempted: &Attempted<'_>, var: usize) -> Arg {
+    let Some(&(term, ty)) = attempted.traced.vars.get(var) else {
+        return Arg { ty: None, value: None, open: None };
+    };
+    let value = world.term(term, attempted.env);
+    let open = match term {
+        Term::Var(var) if value.is_none() => Some(var),
+        Term::Var(_) | Term::Const(_) | Term::Given(_) | Term::Now | Term::Local(_) | Term::Ignored => None,
+    };
+    Arg { ty, value, open }
+}

@@ -1,0 +1,305 @@
+//! Why something does not hold: for each goal what each rule lacks, from the question downwards.
+//!
+//! In: a run that found no proof. Of each rule the attempts that came furthest are shown, with the conditions
+//! that they satisfied and the first one that they did not. Nothing is said to fail unless it fails in
+//! [every form](super::claim). Goals that a rule lacks are explained in turn, each once.
+
+use super::atoms::{self, Attempted};
+use super::claim::{Claim, Sought};
+use super::explanation::{Atom, Attempt, Condition, FailedGoal, Lack, Step};
+use super::proof::Steps;
+use super::rows::Rows;
+use super::run::Run;
+use super::state::{FrameId, State, TableId, Via};
+use super::step;
+use super::world::{Fault, World};
+use crate::datalog::{Goal, Term};
+use crate::ir::{LiteralKind, Polarity, RuleId};
+use crate::ordered::OrderedSet;
+use crate::specialise::TracedClause;
+use indexmap::IndexMap;
+use rustc_hash::FxHashMap;
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+/// How many attempts of a rule are shown.
+const SHOWN: usize = 3;
+
+/// How many goals are explained.
+const GOALS: usize = 500;
+
+/// How many attempts of a goal are shown, of all its rules.
+const ATTEMPTS: usize = 100;
+
+/// The failed goals so far.
+#[derive(Debug, Default)]
+pub(super) struct Failures {
+    goals: Vec<FailedGoal>,
+    /// The place of each goal, and the tables that it stands for: one for each form of its predicate.
+    by_atom: IndexMap<Option<Atom>, (usize, OrderedSet<TableId>)>,
+    steps: Steps,
+    claims: FxHashMap<Sought, Claim>,
+    /// Whether there are more than are shown.
+    pub(super) is_cut: bool,
+}
+
+/// The failed goals and the steps.
+pub(super) type Explained = (Vec<FailedGoal>, Vec<Step>);
+
+/// How far an attempt came: whether it lacks a condition of its rule, not a value that only its clause
+/// wants, and how many conditions it satisfied.
+type Reach = (bool, usize);
+
+/// The attempts of each rule that did not continue, the furthest first.
+type DeadEnds = BTreeMap<Option<RuleId>, BTreeMap<Reverse<Reach>, Vec<FrameId>>>;
+
+impl Failures {
+    /// Explains why the question fails.
+    pub(super) fn explain<R: Rows>(
+        &mut self,
+        run: &mut Run<'_, '_, R>,
+        root: TableId,
+    ) -> Result<(), Fault<R::Error>> {
+        // A question of one predicate is the goal itself.
+        let is_one = run.world.question.atoms.len() == 1;
+        let asked = is_one.then(|| atoms::asked(run.world)).flatten();
+        let place = self.goal(asked, &[]);
+        for ends in dead_ends(run.world, &run.state, [root]).into_values() {
+            for attempt in self.furthest(run, None, ends)? {
+                let Some(goal) = self.goals.get_mut(place) else { continue };
+                match attempt.lacks {
+                    Lack::Fact(_) if is_one => goal.may_be_fact = true,
+                    Lack::Goal(same) if is_one && same == place => {}
+                    Lack::Fact(_) | Lack::Goal(_) | Lack::Refuted(_) | Lack::Test(_) => add(goal, attempt),
+                }
+            }
+        }
+        let mut at = usize::from(!is_one);
+        while let Some((_, (place, tables))) = self.by_atom.get_index(at) {
+            if at == GOALS {
+                self.is_cut = true;
+                return Ok(());
+            }
+            let (place, tables) = (*place, tables.clone());
+            self.expand(run, place, tables)?;
+            at += 1;
+        }
+        Ok(())
+    }
+
+    /// The failed goals and the steps.
+    pub(super) fn finish<R: Rows>(self, run: &mut Run<'_, '_, R>) -> Result<Explained, Fault<R::Error>> {
+        Ok((self.goals, self.steps.finish(run.world, &run.state)?))
+    }
+
+    fn expand<R: Rows>(
+        &mut self,
+        run: &mut Run<'_, '_, R>,
+        place: usize,
+        tables: OrderedSet<TableId>,
+    ) -> Result<(), Fault<R::Error>> {
+        let atom = self.goals.get(place).and_then(|goal| goal.atom.clone());
+        for (rule, ends) in dead_ends(run.world, &run.state, tables) {
+            let attempts = match rule {
+                None => Vec::new(),
+                Some(_) => self.furthest(run, atom.as_ref(), ends)?,
+            };
+            let Some(goal) = self.goals.get_mut(place) else { continue };
+            goal.may_be_fact |= rule.is_none();
+            attempts.into_iter().for_each(|attempt| add(goal, attempt));
+        }
+        Ok(())
+    }
+
+    /// The attempts of a rule that came furthest, of those that lack what fails in every form.
+    fn furthest<R: Rows>(
+        &mut self,
+        run: &mut Run<'_, '_, R>,
+        goal: Option<&Atom>,
+        ends: BTreeMap<Reverse<Reach>, Vec<FrameId>>,
+    ) -> Result<Vec<Attempt>, Fault<R::Error>> {
+        for frames in ends.into_values() {
+            let mut attempts = Vec::new();
+            for frame in frames {
+                run.world.work(1)?;
+                attempts.extend(self.attempt(run, goal, frame)?);
+            }
+            if !attempts.is_empty() {
+                return Ok(attempts);
+            }
+        }
+        self.is_cut = true;
+        Ok(Vec::new())
+    }
+
+    /// The place of a goal, which also stands for these tables.
+    fn goal(&mut self, atom: Option<Atom>, tables: &[TableId]) -> usize {
+        let place = self.goals.len();
+        let (known, stands_for) =
+            self.by_atom.entry(atom.clone()).or_insert_with(|| (place, OrderedSet::default()));
+        stands_for.extend(tables.iter().copied());
+        let known = *known;
+        if known == place {
+            self.goals.push(FailedGoal { atom, ..FailedGoal::default() });
+        }
+        known
+    }
+
+    /// What an attempt at a goal satisfied and lacks; `None` if what it lacks is there in another form, where
+    /// another attempt came further.
+    fn attempt<R: Rows>(
+        &mut self,
+        run: &mut Run<'_, '_, R>,
+        goal: Option<&Atom>,
+        frame: FrameId,
+    ) -> Result<Option<Attempt>, Fault<R::Error>> {
+        let Some(attempted) = Attempted::of(run.world, &run.state, frame) else { return Ok(None) };
+        let env = goal.map(|goal| attempted.asked_for(run.world, goal));
+        let env = env.unwrap_or_else(|| attempted.env.into());
+        let Some(attempted) = Attempted::with(run.world, &run.state, frame, &env) else { return Ok(None) };
+        let (Some(next), called) = (run.state.frames[frame].next, run.state.frames[frame].called) else {
+            return Ok(None);
+        };
+        let met = met(run.world, &run.state, &attempted, frame);
+        let literal = attempted.traced.literals.get(next).copied().flatten();
+        let lacks = match attempted.traced.clause.goals.get(next) {
+            Some(
+                wanted @ (Goal::Scan { polarity: Polarity::Positive, .. }
+                | Goal::Call { polarity: Polarity::Positive, .. }),
+            ) => match literal {
+                Some(literal) => self.missing(run, &attempted, literal, wanted)?,
+                None => None,
+            },
+            Some(Goal::Scan { polarity: Polarity::Negated, source, args, .. }) => {
+                let columns: Vec<Term> = args.iter().filter_map(step::plain).collect();
+                let probe = (*source, step::terms(run.world, &columns, attempted.env));
+                let rows = run.world.fetch_all(&probe)?.rows;
+                let row = rows.iter().find(|row| step::is_same(&columns, row));
+                let row: Option<Vec<_>> = row.map(|row| row.iter().copied().map(Some).collect());
+                let fact = row.and_then(|row| atoms::fact(run.world, *source, &row));
+                fact.map(|fact| Lack::Refuted(self.steps.fact(fact, &run.world.rules.catalog, *source)))
+            }
+            Some(Goal::Call { polarity: Polarity::Negated, args, .. }) => {
+                let refutation = called.and_then(|table| step::refutation(&run.state, table, args));
+                refutation.map(|answer| Lack::Refuted(self.steps.answer(answer)))
+            }
+            Some(Goal::Compare { op, left, right }) => {
+                let written = literal.zip(attempted.rule);
+                let written = written.and_then(|(literal, rule)| rule.body.get(literal));
+                Some(Lack::Test(match written {
+                    Some(literal) if !matches!(literal.kind, LiteralKind::Atom { .. }) => {
+                        atoms::test(run.world, &attempted, literal)
+                    }
+                    _ => atoms::comparison(run.world, &attempted, *op, *left, *right),
+                }))
+            }
+            Some(Goal::Values { .. }) | None => None,
+        };
+        Ok(lacks.map(|lacks| Attempt { rule: attempted.traced.clause.rule, met, lacks }))
+    }
+
+    /// A condition that nothing answers.
+    fn missing<R: Rows>(
+        &mut self,
+        run: &mut Run<'_, '_, R>,
+        attempted: &Attempted<'_>,
+        literal: usize,
+        goal: &Goal,
+    ) -> Result<Option<Lack>, Fault<R::Error>> {
+        let sought = Sought::of(run.world, attempted, literal, goal);
+        let atom = atoms::literal_atom(run.world, attempted, literal);
+        let (Some(sought), Some(atom)) = (sought, atom) else { return Ok(None) };
+        let claim = match self.claims.get(&sought) {
+            Some(known) => known.clone(),
+            None => sought.claim(run)?,
+        };
+        let lacks = match &claim {
+            Claim::Fails(tables) => match goal {
+                Goal::Scan { .. } => Some(Lack::Fact(atom)),
+                Goal::Call { .. } | Goal::Compare { .. } | Goal::Values { .. } => {
+                    Some(Lack::Goal(self.goal(Some(atom), tables)))
+                }
+            },
+            Claim::Differs => Some(Lack::Test(format!("{atom} with values that are equal"))),
+            Claim::Holds | Claim::Open => None,
+        };
+        self.claims.insert(sought, claim);
+        Ok(lacks)
+    }
+}
+
+/// The conditions that an attempt satisfied.
+fn met<R: Rows>(
+    world: &mut World<'_, R>,
+    state: &State,
+    attempted: &Attempted<'_>,
+    frame: FrameId,
+) -> Vec<Condition> {
+    let satisfied = satisfied(state, attempted.traced, frame);
+    let mut met: Vec<Condition> = Vec::new();
+    for (goal, via) in state.conditions(frame) {
+        let literal = attempted.traced.literals.get(goal).copied().flatten();
+        let Some(literal) = literal.filter(|literal| satisfied.contains(literal)) else { continue };
+        let condition = match (via, atoms::literal_atom(world, attempted, literal)) {
+            (Via::Test, None) => {
+                let written = attempted.rule.and_then(|rule| rule.body.get(literal));
+                let Some(written) = written else { continue };
+                Condition::Test(atoms::test(world, attempted, written))
+            }
+            (Via::Test, Some(atom)) => Condition::Absent(atom),
+            (Via::Row(_) | Via::Answer(_) | Via::Assumed, Some(atom)) => Condition::Holds(atom),
+            (Via::Row(_) | Via::Answer(_) | Via::Assumed, None) => continue,
+        };
+        if !met.contains(&condition) {
+            met.push(condition);
+        }
+    }
+    met
+}
+
+/// The conditions of the rule that an attempt satisfied. A negation has a goal for each form of its
+/// predicate, and is satisfied once all are.
+fn satisfied(state: &State, traced: &TracedClause, frame: FrameId) -> OrderedSet<usize> {
+    let frame = &state.frames[frame];
+    let goals = || traced.literals.iter().enumerate();
+    let left: OrderedSet<usize> =
+        goals().filter(|(goal, _)| !frame.is_done(*goal)).filter_map(|(_, literal)| *literal).collect();
+    goals().filter_map(|(_, literal)| *literal).filter(|literal| !left.contains(literal)).collect()
+}
+
+/// Notes an attempt, unless another one says the same or there are many already.
+fn add(goal: &mut FailedGoal, attempt: Attempt) {
+    let is_same = |other: &&Attempt| other.rule == attempt.rule;
+    if goal.attempts.iter().filter(is_same).any(|other| other.lacks == attempt.lacks) {
+        return;
+    }
+    if goal.attempts.iter().filter(is_same).count() < SHOWN && goal.attempts.len() < ATTEMPTS {
+        goal.attempts.push(attempt);
+    } else {
+        goal.n_others += 1;
+    }
+}
+
+/// The attempts at some goals that did not continue.
+fn dead_ends<R: Rows>(
+    world: &World<'_, R>,
+    state: &State,
+    tables: impl IntoIterator<Item = TableId>,
+) -> DeadEnds {
+    let mut found = DeadEnds::new();
+    for table in tables {
+        let clauses = world.clauses(state.tables[table].key.0);
+        for &frame in &state.tables[table].frames {
+            let attempt = &state.frames[frame];
+            let (Some(traced), Some(next)) = (clauses.get(attempt.clause), attempt.next) else { continue };
+            if attempt.continued {
+                continue;
+            }
+            let is_condition = traced.literals.get(next).is_some_and(Option::is_some);
+            let reach = (is_condition, satisfied(state, traced, frame).len());
+            let of_rule = found.entry(traced.clause.rule).or_default();
+            of_rule.entry(Reverse(reach)).or_default().push(frame);
+        }
+    }
+    found
+}

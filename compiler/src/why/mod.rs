@@ -1,0 +1,200 @@
+//! Why a question holds, why it does not, and what would make it hold.
+//!
+//! In: a program, a question, and the facts, read through [`Rows`] alone. Out: an [`Explanation`]. Nothing is
+//! recorded while questions are answered; an explanation derives the answer anew, from the
+//! [traced](crate::specialise::trace) program, whose clauses are still the policy's rules. It is another
+//! evaluator than the statements that answer, so a caller must compare its [`Verdict`] with the answer.
+//!
+//! A proof has the least height: no other needs fewer rules on top of each other. All work is within a
+//! [`Budget`].
+
+mod atoms;
+mod claim;
+mod explanation;
+mod failure;
+mod height;
+mod possible;
+mod proof;
+mod rows;
+mod run;
+mod state;
+mod step;
+mod suggest;
+#[cfg(test)]
+mod tests;
+mod values;
+mod world;
+
+pub use explanation::{
+    Arg, Atom, Attempt, By, Condition, Explanation, FactOrigin, FailedGoal, Instance, Lack, Step, Suggestion,
+    Verdict,
+};
+pub use rows::{Budget, Rows};
+
+use crate::builtin::{ALLOW, HAS_PERMISSION};
+use crate::catalog::Catalog;
+use crate::ir::Program;
+use crate::ordered::OrderedSet;
+use crate::question::{CompileError, Question, Shape};
+use crate::specialise::{self, Traced};
+use failure::Failures;
+use proof::Steps;
+use run::Run;
+use world::{Fault, World};
+
+/// What explanations of all questions of one shape share.
+#[derive(Debug)]
+pub struct Rules {
+    /// The caller's relations, then an empty one for each kind of fact that they lack.
+    catalog: Catalog,
+    n_stored: usize,
+    traced: Traced,
+    /// Predicates whose facts are no suggestion.
+    derived: OrderedSet<String>,
+    /// Whether rules that read kinds of fact of which there are none are missing.
+    is_cut: bool,
+}
+
+/// Why there is no explanation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum WhyError<E> {
+    /// Rows could not be read.
+    Rows(E),
+    /// A rule that the question needs only tests a value that nothing gives.
+    Open,
+    /// An internal invariant did not hold.
+    Lost,
+}
+
+impl<E> WhyError<E> {
+    /// What ended a run; `None` if its budget did.
+    fn of(fault: Fault<E>) -> Option<Self> {
+        match fault {
+            Fault::Spent => None,
+            Fault::Open => Some(Self::Open),
+            Fault::Lost => Some(Self::Lost),
+            Fault::Rows(error) => Some(Self::Rows(error)),
+        }
+    }
+}
+
+/// An explanation, and what would make the question hold.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Reasons {
+    /// The explanation.
+    pub explanation: Explanation,
+    /// If the question does not hold: sets of facts with which it may, the smallest first. Each must be
+    /// tried. The search for them has a limit of its own, so there may be others.
+    pub suggestions: Vec<Suggestion>,
+}
+
+impl Rules {
+    /// The rules of a question's shape over the relations of a catalog.
+    ///
+    /// # Errors
+    /// [`CompileError::Refused`] if the policy would be copied too often, or a type is missing.
+    pub fn new(program: &Program, catalog: &Catalog, shape: &Shape) -> Result<Self, CompileError> {
+        let n_stored = catalog.relations.len();
+        let (extended, is_cut) = possible::with_possible(program, catalog);
+        let (catalog, traced, is_cut) = match specialise::trace(program, &extended, shape) {
+            Ok(traced) => (extended, traced, is_cut),
+            // More kinds of fact mean more copies of rules.
+            Err(CompileError::Refused(_)) => {
+                (catalog.clone(), specialise::trace(program, catalog, shape)?, true)
+            }
+            Err(error @ CompileError::Bug(_)) => return Err(error),
+        };
+        let heads = program.rules.iter().filter_map(|rule| program.predicates.get_index(rule.head.index()));
+        let heads = heads.map(|predicate| predicate.name.clone());
+        let derived = heads.filter(|name| name == ALLOW || name == HAS_PERMISSION).collect();
+        Ok(Self { catalog, n_stored, traced, derived, is_cut })
+    }
+
+    /// About how many bytes it takes.
+    pub fn n_bytes(&self) -> usize {
+        let clause = |traced: &specialise::TracedClause| {
+            let terms = traced.vars.len() + traced.clause.goals.len();
+            256 + 64 * terms
+        };
+        let relations = self.traced.relations.iter().flat_map(|relation| &relation.clauses);
+        let clauses: usize = relations.chain(&self.traced.roots).map(clause).sum();
+        clauses + 256 * self.catalog.relations.len()
+    }
+
+    /// Explains a question of the shape; `now` is the value of `@current_unix_time`, and at most
+    /// `suggestions` are made.
+    ///
+    /// # Errors
+    /// [`WhyError::Rows`] if rows cannot be read, [`WhyError::Open`] if no explanation is possible.
+    pub fn explain<R: Rows>(
+        &self,
+        program: &Program,
+        question: &Question,
+        now: i64,
+        rows: &mut R,
+        budget: Budget,
+        suggestions: usize,
+    ) -> Result<Reasons, WhyError<R::Error>> {
+        let mut world = World::new(program, self, question, now, rows);
+        world.allow(budget);
+        let explanation = self.explanation(&mut world, budget)?;
+        let mut reasons = Reasons { explanation, suggestions: Vec::new() };
+        if reasons.explanation.verdict == Verdict::Fails && suggestions > 0 {
+            let found = suggest::suggest(&mut world, budget, suggestions);
+            reasons.suggestions = found.map_err(WhyError::Rows)?;
+        }
+        Ok(reasons)
+    }
+
+    fn explanation<R: Rows>(
+        &self,
+        world: &mut World<'_, R>,
+        budget: Budget,
+    ) -> Result<Explanation, WhyError<R::Error>> {
+        let mut run = Run::new(world, 0);
+        let is_spent = ended(run.question())?;
+        if is_spent {
+            height::compute(&mut run.state, run.world, 0);
+        }
+        let cut = Explanation { truncated: true, ..Explanation::default() };
+        let Some(root) = run.root else { return Ok(cut) };
+        let Run { world, state, is_open, .. } = &mut run;
+        let answers = state.tables[root].answers.iter();
+        if let Some((_, frame)) = answers.filter_map(|answer| state.answers[*answer].best).min() {
+            let mut steps = Steps::default();
+            let mut proof = steps.conditions(world, state, frame);
+            proof.sort_unstable();
+            let proof = proof.into_iter().map(|(_, step)| step).collect();
+            let steps = shown(steps.finish(world, state))?;
+            let (verdict, truncated) = (Verdict::Holds, is_spent || *is_open);
+            return Ok(Explanation { verdict, truncated, steps, proof, failures: Vec::new() });
+        }
+        if *is_open {
+            return Err(WhyError::Open);
+        }
+        if is_spent {
+            // What was not looked for to the end may hold.
+            return Ok(cut);
+        }
+        let mut failures = Failures::default();
+        run.world.allow(budget);
+        let is_cut = ended(failures.explain(&mut run, root))?;
+        let truncated = is_cut || failures.is_cut || self.is_cut;
+        let (failures, steps) = shown(failures.finish(&mut run))?;
+        let (verdict, proof) = (Verdict::Fails, Vec::new());
+        Ok(Explanation { verdict, truncated, steps, proof, failures })
+    }
+}
+
+/// Whether the budget ended a run.
+fn ended<E>(outcome: Result<(), Fault<E>>) -> Result<bool, WhyError<E>> {
+    match outcome {
+        Ok(()) => Ok(false),
+        Err(fault) => WhyError::of(fault).map_or(Ok(true), Err),
+    }
+}
+
+/// What is shown of a run, which takes no budget.
+fn shown<T, E>(made: Result<T, Fault<E>>) -> Result<T, WhyError<E>> {
+    made.map_err(|fault| WhyError::of(fault).unwrap_or(WhyError::Lost))
+}

@@ -1,0 +1,133 @@
+//! Proofs: each fact and each derivation that an answer of a run needs, once.
+
+use super::atoms::{self, Attempted};
+use super::explanation::{Atom, By, Condition, FactOrigin, Instance, Step};
+use super::rows::Rows;
+use super::state::{AnswerId, FrameId, State, Via};
+use super::world::{Fault, World};
+use crate::catalog::{Catalog, RelationSource};
+use crate::ir::{LiteralKind, Polarity};
+use indexmap::IndexMap;
+use rustc_hash::FxHashMap;
+
+/// The steps that are needed so far.
+#[derive(Debug, Default)]
+pub(super) struct Steps {
+    places: Vec<Option<Step>>,
+    by_answer: FxHashMap<AnswerId, usize>,
+    by_fact: IndexMap<(Atom, FactOrigin), usize>,
+    open: Vec<AnswerId>,
+}
+
+impl Steps {
+    /// The step of an answer; its own steps follow in [`Steps::finish`].
+    pub(super) fn answer(&mut self, answer: AnswerId) -> usize {
+        let place = self.places.len();
+        let known = *self.by_answer.entry(answer).or_insert(place);
+        if known == place {
+            self.places.push(None);
+            self.open.push(answer);
+        }
+        known
+    }
+
+    /// The step of a fact.
+    pub(super) fn fact(&mut self, atom: Atom, catalog: &Catalog, source: usize) -> usize {
+        let origin = origin(catalog, source);
+        let place = self.places.len();
+        let known = *self.by_fact.entry((atom.clone(), origin)).or_insert(place);
+        if known == place {
+            self.places.push(Some(Step { atom, height: 0, by: By::Fact(origin) }));
+        }
+        known
+    }
+
+    /// The steps of the conditions that an attempt satisfied, with the literal of each.
+    pub(super) fn conditions<R: Rows>(
+        &mut self,
+        world: &mut World<'_, R>,
+        state: &State,
+        frame: FrameId,
+    ) -> Vec<(usize, usize)> {
+        let mut found = Vec::new();
+        for (goal, via) in state.conditions(frame) {
+            // The values of all conditions, also of those that were not known then.
+            let Some(attempted) = Attempted::of(world, state, frame) else { continue };
+            let Some(literal) = attempted.traced.literals.get(goal).copied().flatten() else { continue };
+            match via {
+                Via::Row(source) => {
+                    let Some(atom) = atoms::literal_atom(world, &attempted, literal) else { continue };
+                    found.push((literal, self.fact(atom, &world.rules.catalog, source)));
+                }
+                Via::Answer(answer) => found.push((literal, self.answer(answer))),
+                Via::Assumed | Via::Test => {}
+            }
+        }
+        found
+    }
+
+    /// All steps, those that the known ones need included.
+    ///
+    /// # Errors
+    /// [`Fault::Lost`] if the run does not have an attempt of each.
+    pub(super) fn finish<R: Rows>(
+        mut self,
+        world: &mut World<'_, R>,
+        state: &State,
+    ) -> Result<Vec<Step>, Fault<R::Error>> {
+        while let Some(answer) = self.open.pop() {
+            let step = self.expanded(world, state, answer);
+            if let Some(place) = self.by_answer.get(&answer).and_then(|place| self.places.get_mut(*place)) {
+                *place = step;
+            }
+        }
+        self.places.into_iter().collect::<Option<_>>().ok_or(Fault::Lost)
+    }
+
+    fn expanded<R: Rows>(
+        &mut self,
+        world: &mut World<'_, R>,
+        state: &State,
+        answer: AnswerId,
+    ) -> Option<Step> {
+        let atom = atoms::answered(world, state, answer)?;
+        let found = &state.answers[answer];
+        let (height, frame) = found.best.or_else(|| Some((0, *found.derivations.first()?)))?;
+        let attempted = Attempted::of(world, state, frame)?;
+        let (Some(id), Some(rule)) = (attempted.traced.clause.rule, attempted.rule) else {
+            let source = state.conditions(frame).into_iter().find_map(|(_, via)| match via {
+                Via::Row(source) => Some(source),
+                Via::Answer(_) | Via::Assumed | Via::Test => None,
+            });
+            let origin = origin(&world.rules.catalog, source?);
+            return Some(Step { atom, height, by: By::Fact(origin) });
+        };
+        let steps: FxHashMap<usize, usize> = self.conditions(world, state, frame).into_iter().collect();
+        let mut conditions = Vec::with_capacity(rule.body.len());
+        for (at, literal) in rule.body.iter().enumerate() {
+            conditions.push(match &literal.kind {
+                LiteralKind::Atom { polarity, .. } => {
+                    let atom = atoms::literal_atom(world, &attempted, at)?;
+                    match (polarity, steps.get(&at)) {
+                        (Polarity::Negated, _) => Condition::Absent(atom),
+                        (Polarity::Positive, Some(step)) => Condition::Step(*step),
+                        (Polarity::Positive, None) => Condition::Holds(atom),
+                    }
+                }
+                LiteralKind::Compare { .. }
+                | LiteralKind::OneOf { .. }
+                | LiteralKind::NotOfType { .. }
+                | LiteralKind::False => Condition::Test(atoms::test(world, &attempted, literal)),
+            });
+        }
+        Some(Step { atom, height, by: By::Rule(Instance { rule: id, conditions }) })
+    }
+}
+
+fn origin(catalog: &Catalog, source: usize) -> FactOrigin {
+    match catalog.relations.get(source).map(|relation| &relation.source) {
+        Some(RelationSource::Context { .. }) => FactOrigin::Context,
+        Some(RelationSource::Bound { binding }) => FactOrigin::Bound(*binding),
+        Some(RelationSource::Table { .. }) | None => FactOrigin::Stored,
+    }
+}

@@ -1,0 +1,390 @@
+//! One evaluation of a question: tabled, on demand, nearest goals first.
+//!
+//! In: the [`World`]. Out: a [`State`] with every goal that the question needs, its answers, and the attempts
+//! that failed. A goal is solved once, however often it is asked, so cycles end. Goals are taken up in the
+//! order of their distance from the question, and the run ends once no goal that is left can give a lower
+//! proof: a goal at distance
+//! *d* only takes part in proofs of height *d* and more.
+//!
+//! A negation needs its goal finished. So it opens a *level* with this goal alone, which runs until nothing
+//! is left, or until it is clear that the negation fails; its goals are then known to all. Negation is
+//! stratified, so a level never needs a goal of an outer one. Neither levels nor goals take space on Rust's
+//! stack.
+
+use super::rows::Rows;
+use super::state::{Answer, Assumed, FactId, Frame, FrameId, Key, State, Table, TableId, Via};
+use super::values::Value;
+use super::world::{Fault, World};
+use super::{height, step};
+use crate::datalog::Goal;
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+/// A goal that is evaluated until it is settled.
+#[derive(Debug)]
+struct Level {
+    goal: TableId,
+    /// Goals with waiting attempts: distance, turn.
+    agenda: BinaryHeap<Reverse<(usize, usize, TableId)>>,
+    known: FxHashMap<Key, TableId>,
+    /// The first answer that was not known before.
+    first_answer: usize,
+    /// Up to which distance the height of the answer was compared.
+    checked: usize,
+    /// The attempt that needs it.
+    reader: Option<FrameId>,
+    /// Whether any answer will do.
+    any_answer: bool,
+}
+
+/// An attempt: goal, clause, values, satisfied conditions, and what it assumes.
+type Made = (TableId, usize, Box<[Option<Value>]>, Box<[u64]>, Assumed);
+
+/// One evaluation.
+#[derive(Debug)]
+pub(super) struct Run<'r, 'w, R> {
+    pub(super) world: &'r mut World<'w, R>,
+    pub(super) state: State,
+    levels: Vec<Level>,
+    /// Finished goals.
+    finished: FxHashMap<Key, TableId>,
+    /// Goals of negations that hold.
+    refuted: FxHashMap<Key, TableId>,
+    /// How many facts an answer may assume.
+    pub(super) most_assumed: usize,
+    /// Attempts that were made, where several ways lead to the same.
+    made: FxHashSet<Made>,
+    turn: usize,
+    /// Whether an attempt could not go on, as a rule only tests a value that nothing gives.
+    pub(super) is_open: bool,
+    /// The goal of the question.
+    pub(super) root: Option<TableId>,
+}
+
+impl<'r, 'w, R: Rows> Run<'r, 'w, R> {
+    /// A run whose answers may assume so many facts.
+    pub(super) fn new(world: &'r mut World<'w, R>, most_assumed: usize) -> Self {
+        Self {
+            world,
+            state: State::new(),
+            levels: Vec::new(),
+            finished: FxHashMap::default(),
+            refuted: FxHashMap::default(),
+            most_assumed,
+            made: FxHashSet::default(),
+            turn: 0,
+            is_open: false,
+            root: None,
+        }
+    }
+
+    /// Evaluates the question.
+    pub(super) fn question(&mut self) -> Result<(), Fault<R::Error>> {
+        let root = self.open((None, Box::default()), None, true)?;
+        self.root = Some(root);
+        self.finish()
+    }
+
+    /// A goal with its answers, with all of them unless any will do.
+    pub(super) fn settle(&mut self, key: Key, any_answer: bool) -> Result<TableId, Fault<R::Error>> {
+        if let Some(settled) = self.settled(&key, any_answer) {
+            return Ok(settled);
+        }
+        let table = self.open(key, None, any_answer)?;
+        self.finish()?;
+        Ok(table)
+    }
+
+    /// Evaluates until every level is closed.
+    fn finish(&mut self) -> Result<(), Fault<R::Error>> {
+        while let Some(level) = self.levels.last_mut() {
+            let next = level.agenda.peek().map(|Reverse((depth, ..))| *depth);
+            let is_new_depth = next.is_some_and(|depth| depth > level.checked);
+            if let Some(depth) = next.filter(|_| is_new_depth) {
+                level.checked = depth;
+            }
+            match next {
+                Some(depth) if !(is_new_depth && self.is_settled(depth)) => self.turn()?,
+                _ => self.close(next.is_none()),
+            }
+        }
+        Ok(())
+    }
+
+    /// What may be assumed where the run is: nothing below a negation.
+    fn may_assume(&self) -> usize {
+        if self.levels.len() > 1 { 0 } else { self.most_assumed }
+    }
+
+    /// Gives up an attempt that cannot go on. A negation must know all answers of its goal, so below one
+    /// nothing can.
+    pub(super) fn give_up(&mut self) -> Result<(), Fault<R::Error>> {
+        self.is_open = true;
+        if self.levels.len() > 1 { Err(Fault::Open) } else { Ok(()) }
+    }
+
+    /// Whether the goal of the level has a proof that nothing at this distance can shorten.
+    fn is_settled(&mut self, depth: usize) -> bool {
+        let assumes = self.may_assume() > 0;
+        let Some(level) = self.levels.last().filter(|level| level.any_answer && !assumes) else {
+            return false;
+        };
+        let (goal, first) = (level.goal, level.first_answer);
+        if self.state.tables[goal].answers.is_empty() {
+            return false;
+        }
+        height::compute(&mut self.state, self.world, first);
+        let answers = self.state.tables[goal].answers.iter();
+        let heights = answers.filter_map(|answer| self.state.answers[*answer].best);
+        heights.map(|(height, _)| height).min().is_some_and(|height| depth > height)
+    }
+
+    /// Ends the level.
+    fn close(&mut self, is_finished: bool) {
+        let Some(level) = self.levels.pop() else { return };
+        height::compute(&mut self.state, self.world, level.first_answer);
+        if is_finished {
+            self.finished.extend(level.known);
+        } else {
+            let key = self.state.tables[level.goal].key.clone();
+            self.refuted.insert(key, level.goal);
+        }
+        if let Some(reader) = level.reader {
+            let table = self.state.frames[reader].table;
+            self.state.tables[table].pending.push_front(reader);
+            self.queue(table);
+        }
+    }
+
+    /// Continues the next attempt.
+    fn turn(&mut self) -> Result<(), Fault<R::Error>> {
+        let Some(level) = self.levels.last_mut() else { return Ok(()) };
+        let Some(Reverse((depth, _, table))) = level.agenda.pop() else { return Ok(()) };
+        let entry = &mut self.state.tables[table];
+        if depth != entry.depth {
+            // It came nearer, and was queued again.
+            return Ok(());
+        }
+        let Some(frame) = entry.pending.pop_front() else { return Ok(()) };
+        if !entry.pending.is_empty() {
+            self.queue(table);
+        }
+        self.world.work(1)?;
+        step::step(self, frame)
+    }
+
+    fn queue(&mut self, table: TableId) {
+        self.turn += 1;
+        let depth = self.state.tables[table].depth;
+        if let Some(level) = self.levels.last_mut() {
+            level.agenda.push(Reverse((depth, self.turn, table)));
+        }
+    }
+
+    /// Begins a level with one goal.
+    pub(super) fn open(
+        &mut self,
+        key: Key,
+        reader: Option<FrameId>,
+        any_answer: bool,
+    ) -> Result<TableId, Fault<R::Error>> {
+        let level = Level {
+            goal: TableId::from_index(self.state.tables.len()),
+            agenda: BinaryHeap::new(),
+            known: FxHashMap::default(),
+            first_answer: self.state.answers.len(),
+            checked: 0,
+            reader,
+            any_answer,
+        };
+        self.levels.push(level);
+        let depth = usize::from(key.0.is_some());
+        self.table(key, depth)
+    }
+
+    /// A goal, if it is settled.
+    pub(super) fn settled(&self, key: &Key, any_answer: bool) -> Option<TableId> {
+        let refuted = || self.refuted.get(key).filter(|_| any_answer);
+        self.finished.get(key).or_else(refuted).copied()
+    }
+
+    /// The goal of a condition of an attempt at `reader`.
+    pub(super) fn call(&mut self, key: Key, reader: TableId) -> Result<TableId, Fault<R::Error>> {
+        if self.may_assume() == 0
+            && let Some(finished) = self.finished.get(&key)
+        {
+            return Ok(*finished);
+        }
+        let depth = self.state.tables[reader].depth + 1;
+        let known = self.levels.last().and_then(|level| level.known.get(&key)).copied();
+        let table = match known {
+            None => self.table(key, depth)?,
+            Some(table) => {
+                self.nearer(table, depth);
+                table
+            }
+        };
+        self.state.tables[reader].calls.insert(table);
+        Ok(table)
+    }
+
+    /// Notes that a goal, and so what it reads, is at most so far away.
+    fn nearer(&mut self, table: TableId, depth: usize) {
+        let mut open = vec![(table, depth)];
+        while let Some((table, depth)) = open.pop() {
+            let entry = &mut self.state.tables[table];
+            if entry.depth <= depth {
+                continue;
+            }
+            entry.depth = depth;
+            open.extend(entry.calls.iter().map(|called| (*called, depth + 1)));
+            if !entry.pending.is_empty() {
+                self.queue(table);
+            }
+        }
+    }
+
+    /// A new goal, with an attempt for each clause that may answer it.
+    fn table(&mut self, key: Key, depth: usize) -> Result<TableId, Fault<R::Error>> {
+        self.world.goal()?;
+        let clauses = self.world.clauses(key.0);
+        let table = self.state.tables.push(Table {
+            key: key.clone(),
+            depth,
+            pending: VecDeque::new(),
+            frames: Vec::new(),
+            answers: Vec::new(),
+            by_tuple: FxHashMap::default(),
+            readers: Vec::new(),
+            calls: crate::ordered::OrderedSet::default(),
+        });
+        for (clause_idx, traced) in clauses.iter().enumerate() {
+            let n_vars = traced.vars.len().max(traced.clause.var_names.len());
+            let env = vec![None; n_vars].into_boxed_slice();
+            let Some(env) = step::bound(self.world, &traced.clause.head, &key.1, env) else { continue };
+            let done = vec![0; traced.clause.goals.len().div_ceil(64)].into_boxed_slice();
+            let frame = Frame {
+                table,
+                clause: clause_idx,
+                env,
+                done,
+                n_done: 0,
+                from: None,
+                next: None,
+                called: None,
+                continued: false,
+                assumed: Assumed::default(),
+            };
+            self.work_of(traced.clause.goals.len())?;
+            self.push(frame);
+        }
+        if let Some(level) = self.levels.last_mut() {
+            level.known.insert(key, table);
+        }
+        Ok(table)
+    }
+
+    /// Counts the work of looking at so many conditions.
+    fn work_of(&mut self, n_goals: usize) -> Result<(), Fault<R::Error>> {
+        self.world.work(1 + n_goals / 16)
+    }
+
+    fn push(&mut self, frame: Frame) {
+        let table = frame.table;
+        let id = self.state.frames.push(frame);
+        let entry = &mut self.state.tables[table];
+        entry.frames.push(id);
+        entry.pending.push_back(id);
+        if entry.pending.len() == 1 {
+            self.queue(table);
+        }
+    }
+
+    /// An attempt continues: one more condition is satisfied.
+    pub(super) fn advance(
+        &mut self,
+        from: FrameId,
+        goal: usize,
+        env: Box<[Option<Value>]>,
+        via: Via,
+        assumed: Assumed,
+    ) -> Result<(), Fault<R::Error>> {
+        let last = &self.state.frames[from];
+        let (table, clause) = (last.table, last.clause);
+        let mut done = last.done.clone();
+        if let Some(word) = done.get_mut(goal / 64) {
+            *word |= 1 << (goal % 64);
+        }
+        let n_done = last.n_done + 1;
+        self.state.frames[from].continued = true;
+        if self.most_assumed > 0
+            && !self.made.insert((table, clause, env.clone(), done.clone(), assumed.clone()))
+        {
+            return Ok(());
+        }
+        self.work_of(done.len() * 64)?;
+        let from = Some((from, goal, via));
+        let (next, called, continued) = (None, None, false);
+        self.push(Frame { table, clause, env, done, n_done, from, next, called, continued, assumed });
+        Ok(())
+    }
+
+    /// The conditions of an attempt's clause.
+    pub(super) fn goals(&self, frame: FrameId) -> &'w [Goal] {
+        let Frame { table, clause, .. } = self.state.frames[frame];
+        let clauses = self.world.clauses(self.state.tables[table].key.0);
+        clauses.get(clause).map_or(&[], |traced| traced.clause.goals.as_slice())
+    }
+
+    /// Notes an answer, and continues all that wait for it.
+    pub(super) fn answer(
+        &mut self,
+        frame: FrameId,
+        tuple: Box<[Value]>,
+        assumed: Assumed,
+    ) -> Result<(), Fault<R::Error>> {
+        self.state.frames[frame].continued = true;
+        let table = self.state.frames[frame].table;
+        let entry = &self.state.tables[table];
+        for answer in entry.by_tuple.get(&tuple).into_iter().flatten() {
+            let known = &mut self.state.answers[*answer];
+            if known.assumed == assumed {
+                known.derivations.push(frame);
+                return Ok(());
+            }
+            if known.assumed.iter().all(|fact| assumed.contains(fact)) {
+                return Ok(());
+            }
+        }
+        let derivations = vec![frame];
+        let answer =
+            self.state.answers.push(Answer { table, tuple: tuple.clone(), assumed, derivations, best: None });
+        let entry = &mut self.state.tables[table];
+        entry.answers.push(answer);
+        entry.by_tuple.entry(tuple).or_default().push(answer);
+        let readers = entry.readers.clone();
+        for (reader, goal) in readers {
+            step::resume(self, reader, goal, answer)?;
+        }
+        Ok(())
+    }
+
+    /// What two attempts assume together, if it is not too much.
+    pub(super) fn union(&self, one: &[FactId], other: &[FactId]) -> Option<Assumed> {
+        let mut both: Vec<FactId> = one.iter().chain(other).copied().collect();
+        both.sort_unstable();
+        both.dedup();
+        (both.len() <= self.most_assumed).then(|| both.into())
+    }
+
+    /// The fact with these values that is assumed, with what an attempt assumes already.
+    pub(super) fn assume(&mut self, frame: FrameId, source: usize, row: &[Value]) -> Option<Assumed> {
+        if self.may_assume() == 0 || !self.world.rules.may_assume(source) {
+            return None;
+        }
+        let fact = self.world.fact(source, row)?;
+        let (index, _) = self.state.assumed.insert_full(fact);
+        self.union(&self.state.frames[frame].assumed, &[FactId::from_index(index)])
+    }
+}

@@ -1,0 +1,141 @@
+//! What a run knows: goals with their answers, and the attempts that led to them. Data types only.
+
+use super::values::Value;
+use crate::datalog::RelId;
+use crate::id_vec::IdVec;
+use crate::ir::ids::id;
+use crate::ordered::OrderedSet;
+use indexmap::IndexSet;
+use rustc_hash::FxHashMap;
+use std::collections::VecDeque;
+
+id!(/// A goal.
+    pub(super) TableId, "table");
+id!(/// An attempt.
+    pub(super) FrameId, "frame");
+id!(/// An answer.
+    pub(super) AnswerId, "answer");
+id!(/// A fact that is assumed, see [`State::assumed`].
+    pub(super) FactId, "fact");
+
+/// What a goal asks: a relation, `None` for the question itself, with the values of some of its columns.
+pub(super) type Key = (Option<RelId>, Box<[Option<Value>]>);
+
+/// A goal with its answers.
+#[derive(Debug)]
+pub(super) struct Table {
+    /// What it asks.
+    pub(super) key: Key,
+    /// How far it is from the goal of its level.
+    pub(super) depth: usize,
+    /// Attempts that wait for their turn.
+    pub(super) pending: VecDeque<FrameId>,
+    /// All attempts.
+    pub(super) frames: Vec<FrameId>,
+    /// Its answers, in the order in which they were found.
+    pub(super) answers: Vec<AnswerId>,
+    /// The same by their values.
+    pub(super) by_tuple: FxHashMap<Box<[Value]>, Vec<AnswerId>>,
+    /// Attempts that read it, each with the condition that does.
+    pub(super) readers: Vec<(FrameId, usize)>,
+    /// The goals that it reads.
+    pub(super) calls: OrderedSet<TableId>,
+}
+
+/// Facts that are assumed to exist: few, ascending.
+pub(super) type Assumed = Box<[FactId]>;
+
+/// A clause with some of its conditions satisfied.
+#[derive(Debug)]
+pub(super) struct Frame {
+    /// The goal that it would answer.
+    pub(super) table: TableId,
+    /// The clause of the goal's relation.
+    pub(super) clause: usize,
+    /// The values of the clause's variables.
+    pub(super) env: Box<[Option<Value>]>,
+    /// The conditions that are satisfied, one bit each.
+    pub(super) done: Box<[u64]>,
+    /// How many they are.
+    pub(super) n_done: usize,
+    /// The attempt from which it continues, and what satisfied one more condition.
+    pub(super) from: Option<(FrameId, usize, Via)>,
+    /// The condition that it tries.
+    pub(super) next: Option<usize>,
+    /// The goal of that condition, if it has one.
+    pub(super) called: Option<TableId>,
+    /// Whether an attempt continues from it, or it is an answer.
+    pub(super) continued: bool,
+    /// What it assumes.
+    pub(super) assumed: Assumed,
+}
+
+impl Frame {
+    /// Whether a condition is satisfied.
+    pub(super) fn is_done(&self, goal: usize) -> bool {
+        self.done.get(goal / 64).is_some_and(|word| word >> (goal % 64) & 1 == 1)
+    }
+}
+
+/// What satisfied a condition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Via {
+    /// A row of a relation of the catalog.
+    Row(usize),
+    /// An answer of a goal.
+    Answer(AnswerId),
+    /// A fact that is only assumed.
+    Assumed,
+    /// A test: a comparison, or a negation.
+    Test,
+}
+
+/// An answer of a goal.
+#[derive(Debug)]
+pub(super) struct Answer {
+    /// The goal.
+    pub(super) table: TableId,
+    /// One value a column.
+    pub(super) tuple: Box<[Value]>,
+    /// What it assumes.
+    pub(super) assumed: Assumed,
+    /// The attempts that end with it.
+    pub(super) derivations: Vec<FrameId>,
+    /// The least height of its proofs, and the last attempt of one; `None` until heights were computed.
+    pub(super) best: Option<(usize, FrameId)>,
+}
+
+/// Everything that a run found.
+#[derive(Debug)]
+pub(super) struct State {
+    /// The goals.
+    pub(super) tables: IdVec<TableId, Table>,
+    /// The attempts.
+    pub(super) frames: IdVec<FrameId, Frame>,
+    /// The answers.
+    pub(super) answers: IdVec<AnswerId, Answer>,
+    /// The facts that are assumed.
+    pub(super) assumed: IndexSet<Missing>,
+}
+
+/// A fact that does not exist: its predicate, and the types and texts of its arguments.
+pub(super) type Missing = (String, Vec<(String, String)>);
+
+impl State {
+    /// Nothing is known.
+    pub(super) fn new() -> Self {
+        Self { tables: IdVec::new(), frames: IdVec::new(), answers: IdVec::new(), assumed: IndexSet::new() }
+    }
+
+    /// The attempts from the first to this one, with the conditions that they satisfied.
+    pub(super) fn conditions(&self, last: FrameId) -> Vec<(usize, Via)> {
+        let mut found = Vec::new();
+        let mut at = last;
+        while let Some((from, goal, via)) = self.frames[at].from {
+            found.push((goal, via));
+            at = from;
+        }
+        found.reverse();
+        found
+    }
+}

@@ -1,0 +1,72 @@
+//! Which facts would make a question hold: the fewest that do.
+//!
+//! In: a question without a proof. The run is repeated, and may now assume one fact that does not exist, then
+//! two, then three: the lightest derivation (Knuth 1977) where a missing fact costs 1, found by cost. Only
+//! facts whose values are all known are assumed; those that the policy derives anyway, permissions, are not.
+//! Whether a negation holds is decided without what is assumed, so each suggestion must be asked of the real
+//! engine before it is shown.
+
+use super::explanation::{Arg, Atom, Suggestion};
+use super::rows::{Budget, Rows};
+use super::run::Run;
+use super::state::{Assumed, State};
+use super::world::{Fault, World};
+
+/// How many facts a suggestion has at most.
+const MOST_FACTS: usize = 3;
+
+/// The parts of an explanation's budget that each number of facts may take: of the goals, and of the work.
+/// Near goals come first, and so do the suggestions that a person would think of; a search to the end takes
+/// several times as long as all the rest.
+const PARTS: (usize, usize) = (10, 5);
+
+/// Small sets of facts with which the question may hold, nearest first, at most `most`. There may be others:
+/// the search has a limit of its own.
+pub(super) fn suggest<R: Rows>(
+    world: &mut World<'_, R>,
+    budget: Budget,
+    most: usize,
+) -> Result<Vec<Suggestion>, R::Error> {
+    let (goals, work) = PARTS;
+    let budget = Budget { goals: budget.goals.div_ceil(goals), work: budget.work.div_ceil(work) };
+    let mut is_cut = false;
+    for n_facts in 1..=MOST_FACTS {
+        world.allow(budget);
+        let mut run = Run::new(world, n_facts);
+        match run.question() {
+            Ok(()) => {}
+            Err(Fault::Spent | Fault::Open | Fault::Lost) => is_cut = true,
+            Err(Fault::Rows(error)) => return Err(error),
+        }
+        let Run { state, root, .. } = run;
+        let answers = root.map_or(&[][..], |root| state.tables[root].answers.as_slice());
+        let mut sets: Vec<&Assumed> = answers.iter().map(|answer| &state.answers[*answer].assumed).collect();
+        sets.retain(|set| !set.is_empty());
+        sets.sort_by_key(|set| set.len());
+        let mut smallest: Vec<&Assumed> = Vec::new();
+        for set in sets {
+            let is_wider = |known: &&Assumed| known.iter().all(|fact| set.contains(fact));
+            if !smallest.iter().any(is_wider) {
+                smallest.push(set);
+            }
+        }
+        if !smallest.is_empty() {
+            smallest.truncate(most);
+            return Ok(smallest.into_iter().map(|set| facts(&state, set)).collect());
+        }
+        if is_cut {
+            break;
+        }
+    }
+    Ok(Vec::new())
+}
+
+fn facts(state: &State, set: &Assumed) -> Suggestion {
+    let facts = set.iter().filter_map(|fact| state.assumed.get_index(fact.index()));
+    let arg = |(ty, id): &(String, String)| Arg { ty: Some(ty.clone()), id: Some(id.clone()) };
+    let atom = |(predicate, args): &(String, Vec<(String, String)>)| Atom {
+        predicate: predicate.clone(),
+        args: args.iter().map(arg).collect(),
+    };
+    facts.map(atom).collect()
+}

@@ -1,0 +1,183 @@
+//! What every run over one question shares: its rules and values, the rows that were read, and the work left.
+
+use super::Rules;
+use super::rows::{Budget, Rows};
+use super::state::Missing;
+use super::values::{Value, Values};
+use crate::catalog::RelationArg;
+use crate::datalog::{RelId, Term, constant};
+use crate::ir::{ConstId, Program};
+use crate::question::{Domain, Question};
+use crate::specialise::TracedClause;
+use rustc_hash::FxHashMap;
+use std::rc::Rc;
+
+/// How much work passes between two looks at the clock.
+const LOOK: usize = 256;
+
+/// Why a run ended early.
+#[derive(Debug)]
+pub(super) enum Fault<E> {
+    /// Rows could not be read.
+    Rows(E),
+    /// The budget is used up.
+    Spent,
+    /// A rule only tests a value that nothing gives.
+    Open,
+    /// Something that the run found is not there.
+    Lost,
+}
+
+/// Rows of a relation.
+#[derive(Clone, Debug)]
+pub(super) struct Fetched {
+    /// One value a column.
+    pub(super) rows: Rc<[Box<[Value]>]>,
+    /// Whether there are no others.
+    pub(super) whole: bool,
+}
+
+/// The rows that a condition asks for: a relation of the catalog, with the values of some columns.
+pub(super) type Probe = (usize, Box<[Option<Value>]>);
+
+/// What every run over one question shares.
+#[derive(Debug)]
+pub(super) struct World<'w, R> {
+    pub(super) program: &'w Program,
+    pub(super) rules: &'w Rules,
+    pub(super) question: &'w Question,
+    pub(super) values: Values,
+    /// The values of the question's variables.
+    given: Vec<Vec<Value>>,
+    now: Value,
+    constants: FxHashMap<ConstId, Value>,
+    rows: &'w mut R,
+    fetched: FxHashMap<Probe, Fetched>,
+    goals_left: usize,
+    work_left: usize,
+}
+
+impl<'w, R: Rows> World<'w, R> {
+    /// Nothing was read yet.
+    pub(super) fn new(
+        program: &'w Program,
+        rules: &'w Rules,
+        question: &'w Question,
+        now: i64,
+        rows: &'w mut R,
+    ) -> Self {
+        let mut values = Values::default();
+        let given = question.vars.iter().map(|var| match &var.domain {
+            Domain::Given(text) => vec![values.of(text)],
+            Domain::GivenOneOf(texts) => texts.iter().map(|text| values.of(text)).collect(),
+            Domain::Wanted | Domain::Ignored => Vec::new(),
+        });
+        let given = given.collect();
+        let now = values.of(&now.to_string());
+        let (constants, fetched) = (FxHashMap::default(), FxHashMap::default());
+        let (goals_left, work_left) = (0, 0);
+        Self { program, rules, question, values, given, now, constants, rows, fetched, goals_left, work_left }
+    }
+
+    /// Allows this much from now on.
+    pub(super) fn allow(&mut self, budget: Budget) {
+        (self.goals_left, self.work_left) = (budget.goals, budget.work);
+    }
+
+    /// Counts a goal.
+    pub(super) fn goal(&mut self) -> Result<(), Fault<R::Error>> {
+        self.goals_left = self.goals_left.checked_sub(1).ok_or(Fault::Spent)?;
+        Ok(())
+    }
+
+    /// Counts work.
+    pub(super) fn work(&mut self, amount: usize) -> Result<(), Fault<R::Error>> {
+        let before = self.work_left;
+        self.work_left = before.checked_sub(amount).ok_or(Fault::Spent)?;
+        let is_late = before / LOOK != self.work_left / LOOK && self.rows.is_late();
+        if is_late { Err(Fault::Spent) } else { Ok(()) }
+    }
+
+    /// The clauses of a relation, or of the question itself.
+    pub(super) fn clauses(&self, rel: Option<RelId>) -> &'w [TracedClause] {
+        match rel {
+            Some(rel) => &self.rules.traced.relations[rel].clauses,
+            None => &self.rules.traced.roots,
+        }
+    }
+
+    /// The values of a question's variable.
+    pub(super) fn given(&self, var: usize) -> Vec<Value> {
+        self.given.get(var).cloned().unwrap_or_default()
+    }
+
+    /// The value of a literal.
+    pub(super) fn constant(&mut self, id: ConstId) -> Value {
+        if let Some(known) = self.constants.get(&id) {
+            return *known;
+        }
+        let held = constant(self.program, &self.rules.traced.extra_constants, id);
+        let value = self.values.of(held.map_or("", |held| &held.text));
+        self.constants.insert(id, value);
+        value
+    }
+
+    /// The value of a term, if it has one.
+    pub(super) fn term(&mut self, term: Term, env: &[Option<Value>]) -> Option<Value> {
+        match term {
+            Term::Var(var) => env.get(var.index()).copied().flatten(),
+            Term::Const(id) => Some(self.constant(id)),
+            Term::Given(var) => self.given.get(var)?.first().copied(),
+            Term::Now => Some(self.now),
+            Term::Local(_) | Term::Ignored => None,
+        }
+    }
+
+    /// Rows of a relation, all of them or at least `most`.
+    pub(super) fn fetch(&mut self, probe: &Probe, most: usize) -> Result<Fetched, Fault<R::Error>> {
+        if let Some(known) = self.fetched.get(probe)
+            && (known.whole || known.rows.len() >= most)
+        {
+            return Ok(known.clone());
+        }
+        let (source, bound) = probe;
+        let catalog = &self.rules.catalog;
+        let is_known = *source < self.rules.n_stored;
+        let read = match catalog.relations.get(*source).filter(|_| is_known) {
+            None => Vec::new(),
+            Some(relation) => {
+                self.work(1)?;
+                let bound: Vec<Option<&str>> =
+                    bound.iter().map(|value| value.map(|value| self.values.text(value))).collect();
+                self.rows.rows(*source, relation, &bound, most).map_err(Fault::Rows)?
+            }
+        };
+        self.work(read.len())?;
+        let whole = read.len() < most;
+        let mut rows: Vec<Box<[Value]>> = Vec::with_capacity(read.len());
+        for row in read {
+            rows.push(row.iter().map(|text| self.values.of(text)).collect());
+        }
+        let fetched = Fetched { rows: rows.into(), whole };
+        self.fetched.insert(probe.clone(), fetched.clone());
+        Ok(fetched)
+    }
+
+    /// All rows of a relation, as long as the budget lasts.
+    pub(super) fn fetch_all(&mut self, probe: &Probe) -> Result<Fetched, Fault<R::Error>> {
+        let most = self.work_left.max(1);
+        let fetched = self.fetch(probe, most)?;
+        if fetched.whole { Ok(fetched) } else { Err(Fault::Spent) }
+    }
+
+    /// The fact that a row with these values would be.
+    pub(super) fn fact(&self, source: usize, row: &[Value]) -> Option<Missing> {
+        let relation = self.rules.catalog.relations.get(source)?;
+        let mut row = row.iter();
+        let args = relation.args.iter().map(|arg| match arg {
+            RelationArg::Column { ty, .. } => Some((ty.clone(), self.values.text(*row.next()?).to_owned())),
+            RelationArg::Constant { ty, text } => Some((ty.clone(), text.clone())),
+        });
+        Some((relation.predicate.clone(), args.collect::<Option<_>>()?))
+    }
+}

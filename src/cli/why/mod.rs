@@ -1,0 +1,141 @@
+//! `portcullis why`: why a question is answered as it is.
+//!
+//! In: a policy and facts in files, or a running service. Out: what `POST /explain` answers, as a tree for
+//! people or as that JSON. With files, an engine in memory answers.
+
+mod tree;
+
+use super::error::CliError;
+use super::facts::{self, Service};
+use super::output::{self, Format};
+use super::{Verdict, compile, facts_file, local, policy_file, serve};
+use crate::config::{Config, Flags};
+use crate::engine::{Change, Engine, EngineSettings, EvaluateQuery, PolicyOptions, WhyQuestion, builtin};
+use crate::http::WhyOut;
+use portcullis_compiler::question::{Question, QuestionAtom};
+use serde_json::{Value, json};
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+
+/// Say why a question is answered yes or no
+#[derive(Debug, clap::Args)]
+#[command(
+    allow_missing_positional = true,
+    after_help = "A yes is shown as a proof: each rule with its line, and the facts that it uses. A no is shown as what each
+rule lacks, and as the facts that would make it a yes. A question that asks for values, with Repo:? or Repo:_,
+holds if there are any.
+
+Examples:
+  portcullis why policy.polar 'allow(User:alice, \"read\", Repo:anvils)' --facts facts.txt
+  portcullis why 'allow(User:alice, \"read\", Repo:anvils)' --url https://authz.example.com --key-file key.txt
+  portcullis why policy.polar 'has_role(User:alice, \"owner\", Repo:_)' --facts facts.txt --format json"
+)]
+pub(super) struct Args {
+    /// The policy file; a service has its own
+    #[arg(required_unless_present = "url", conflicts_with = "url")]
+    policy: Option<PathBuf>,
+    /// The question, for example 'allow(User:alice, "read", Repo:anvils)'
+    question: String,
+    /// The facts: one per line, in the notation of questions or as JSON
+    #[arg(long, value_name = "FILE", conflicts_with = "url")]
+    facts: Option<PathBuf>,
+    /// Ask this service instead, about its own policy and facts
+    #[arg(long, value_name = "URL")]
+    url: Option<String>,
+    /// A file that contains the key; by default the key in the settings, for example in `PORTCULLIS_API_KEY`
+    #[arg(long, value_name = "FILE", conflicts_with = "policy")]
+    key_file: Option<PathBuf>,
+    /// The settings file; by default that of `PORTCULLIS_CONFIG`
+    #[arg(long, value_name = "FILE", conflicts_with = "policy")]
+    config: Option<PathBuf>,
+    /// How to write the explanation
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
+    let asked = question(&args.question)?;
+    let why = match (args.url, &args.policy) {
+        (Some(url), _) => {
+            let config = Config::load(args.config, Flags::new())?.config;
+            let service = Service::new(&url, facts::key(args.key_file, config.api_key)?)?;
+            service.ask("explain", &body(&asked))?
+        }
+        (None, Some(policy)) => in_memory(policy, args.facts.as_deref(), asked)?,
+        (None, None) => return Err(CliError::Refused("there is neither a policy nor a service".to_owned())),
+    };
+    let text = match args.format {
+        Format::Text => tree::text(&args.question, &why, std::io::stdout().is_terminal()),
+        Format::Json => format!("{:#}", json!(why)),
+    };
+    output::to_stdout(&text)?;
+    Ok(Verdict::Good)
+}
+
+/// The question in an argument: a check, or a conjunction.
+fn question(text: &str) -> Result<WhyQuestion, CliError> {
+    let question = compile::question(text)?;
+    if let Some(check) = check(&question) {
+        return Ok(check);
+    }
+    let query = local::conjunction(&question);
+    let refused = |reason| CliError::Refused(format!("cannot explain `{text}`: {reason}"));
+    query.map(WhyQuestion::Evaluate).map_err(refused)
+}
+
+fn check(question: &Question) -> Option<WhyQuestion> {
+    let [QuestionAtom { predicate, args }] = question.atoms.as_slice() else { return None };
+    let value = |place: usize| local::given(question.vars.get(*args.get(place)?)?);
+    if predicate != builtin::ALLOW || args.len() != 3 {
+        return None;
+    }
+    let action = value(1).filter(|action| action.ty == portcullis_compiler::primitive::STRING)?;
+    Some(WhyQuestion::Authorize { actor: value(0)?, action: action.id, resource: value(2)? })
+}
+
+/// The answer of an engine that holds the files.
+fn in_memory(policy: &Path, facts: Option<&Path>, asked: WhyQuestion) -> Result<WhyOut, CliError> {
+    serve::runtime()?.block_on(async {
+        let engine = Engine::in_memory(EngineSettings::default()).await?;
+        // Its tests are for `portcullis test`.
+        let options = PolicyOptions { force: true, ..PolicyOptions::default() };
+        engine.set_policy(policy_file::read(policy)?, policy.display().to_string(), options).await?;
+        if let Some(facts) = facts {
+            engine.apply(vec![Change::Insert(facts_file::read(facts)?)]).await?;
+        }
+        Ok(WhyOut::from(&engine.explain(asked, Vec::new()).await?))
+    })
+}
+
+/// The body of the request to a service.
+fn body(asked: &WhyQuestion) -> Value {
+    match asked {
+        WhyQuestion::Authorize { actor, action, resource } => json!({
+            "actor_type": actor.ty, "actor_id": actor.id, "action": action,
+            "resource_type": resource.ty, "resource_id": resource.id,
+        }),
+        WhyQuestion::Evaluate(EvaluateQuery { atoms, vars }) => {
+            let constraint = |var: &crate::engine::EvaluateVar| json!({ "type": var.ty, "ids": var.ids });
+            let constraints: serde_json::Map<String, Value> =
+                vars.iter().map(|(name, var)| (name.clone(), constraint(var))).collect();
+            let (first, others) =
+                atoms.split_first().map_or((json!(null), &[][..]), |(first, others)| (json!(first), others));
+            json!({ "predicate": first, "calls": others, "constraints": constraints })
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_check_and_a_conjunction_are_asked_as_their_endpoints_ask() {
+        let check = question(r#"allow(User:ada, "read", Repo:x)"#).unwrap();
+        assert_eq!(body(&check)["resource_id"], json!("x"));
+        let open = question(r#"allow(User:ada, "read", Repo:_) and is_public(Repo:y)"#).unwrap();
+        let sent = body(&open);
+        assert_eq!((&sent["predicate"][0], &sent["calls"][0][0]), (&json!("allow"), &json!("is_public")));
+        assert!(question("p(_)").unwrap_err().to_string().contains("needs a type"));
+    }
+}

@@ -1,0 +1,263 @@
+//! Why a question is answered as it is.
+//!
+//! In: a question and its context facts. Out: the engine's answer with an explanation of it, both of one
+//! moment. The explanation comes from another evaluator (`portcullis_compiler::why`), so the two are
+//! compared, and if they disagree the request fails: an explanation never says anything else than the answer.
+//! Each suggested set of facts was asked of the engine as context facts.
+
+mod rows;
+
+use super::answers::{Prepared, Unanswered, read};
+use super::evaluate::EvaluateQuery;
+use super::view::View;
+use super::{Engine, EngineError, facts, questions};
+use crate::store::{ConsistentRead, Fact, Reader, Value};
+pub use portcullis_compiler::why::{
+    Atom as WhyAtom, Attempt as WhyAttempt, By as WhyBy, Condition as WhyCondition, Explanation, FactOrigin,
+    FailedGoal, Lack as WhyLack, Step as WhyStep, Suggestion, Verdict,
+};
+
+use portcullis_compiler::ir::{Program, RuleId};
+use portcullis_compiler::question::{Domain, Question};
+use portcullis_compiler::why::{Budget, Reasons, WhyError};
+use rows::StoredRows;
+use std::sync::Arc;
+
+/// How many sets of facts are suggested at most.
+const SUGGESTIONS: usize = 5;
+
+/// How many are tried for them.
+const CANDIDATES: usize = 10;
+
+/// A question to explain.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum WhyQuestion {
+    /// May the actor do this to the resource?
+    Authorize {
+        /// The actor.
+        actor: Value,
+        /// The action.
+        action: String,
+        /// The resource.
+        resource: Value,
+    },
+    /// Are there values for which all predicates hold?
+    Evaluate(EvaluateQuery),
+}
+
+/// An answer and why it is so.
+#[derive(Clone, Debug, Default)]
+pub struct Why {
+    /// Whether the question holds.
+    pub allowed: bool,
+    /// Why.
+    pub explanation: Explanation,
+    /// If it does not hold: sets of facts with each of which it would.
+    pub suggestions: Vec<Suggestion>,
+    /// The policy; `None` before the first one.
+    policy: Option<Arc<Program>>,
+}
+
+/// A rule as the policy writes it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WhyRule {
+    /// Its line; `None` for a rule that every policy has.
+    pub line: Option<usize>,
+    /// Its text on one line.
+    pub text: String,
+}
+
+/// What one look at the facts found.
+struct Found {
+    allowed: bool,
+    reasons: Result<Reasons, Inexplicable>,
+}
+
+/// Why there is no explanation of an answer.
+enum Inexplicable {
+    /// A rule only tests a value that nothing gives.
+    Open,
+    /// A fault of the evaluator.
+    Lost,
+}
+
+impl Why {
+    /// The policy's file name.
+    pub fn file(&self) -> Option<&str> {
+        self.policy.as_ref().map(|policy| policy.source.name())
+    }
+
+    /// A rule of the explanation.
+    pub fn rule(&self, rule: RuleId) -> WhyRule {
+        let nothing = WhyRule { line: None, text: String::new() };
+        let Some(policy) = &self.policy else { return nothing };
+        let Some(rule) = policy.rules.get(rule.index()) else { return nothing };
+        let written = policy.source.snippet(rule.span);
+        if written.is_empty() {
+            return WhyRule { line: None, text: portcullis_compiler::ir::print::rule(policy, rule) };
+        }
+        let text = written.split_whitespace().collect::<Vec<_>>().join(" ");
+        WhyRule { line: Some(policy.source.locate(rule.span).line), text }
+    }
+}
+
+impl Engine {
+    /// Answers a question and says why.
+    pub async fn explain(&self, asked: WhyQuestion, context: Vec<Fact>) -> Result<Why, EngineError> {
+        let Some(question) = self.why_question(asked)? else { return Ok(Why::default()) };
+        self.store().consistently(|attempt| self.reasoned(attempt, &question, &context)).await
+    }
+
+    /// The question, with *some value* for each that it asks for; `None` if nothing could answer it.
+    fn why_question(&self, asked: WhyQuestion) -> Result<Option<Question>, EngineError> {
+        let question = match asked {
+            WhyQuestion::Authorize { actor, action, resource } => {
+                facts::check_entity("actor", &actor)?;
+                facts::check_action(&action)?;
+                facts::check_entity("resource", &resource)?;
+                questions::authorize(&actor, &action, &resource)
+            }
+            WhyQuestion::Evaluate(query) => {
+                query.check(self.settings().question_atoms)?;
+                let is_empty = query.vars.values().any(|var| var.ids.as_ref().is_some_and(Vec::is_empty));
+                (!is_empty).then(|| query.question().1)
+            }
+        };
+        Ok(question.map(|mut question| {
+            for var in &mut question.vars {
+                if var.domain == Domain::Wanted {
+                    var.domain = Domain::Ignored;
+                }
+            }
+            question
+        }))
+    }
+
+    async fn reasoned(
+        &self,
+        attempt: ConsistentRead<'_>,
+        question: &Question,
+        context: &[Fact],
+    ) -> Result<Why, EngineError> {
+        let Some(view) = self.view(attempt, context)? else { return Ok(Why::default()) };
+        questions::check_predicates(view.program(), question)?;
+        let Found { allowed, reasons } = self.found(attempt, &view, question, context).await?;
+        let Reasons { explanation, suggestions } = match reasons {
+            Ok(reasons) => reasons,
+            Err(Inexplicable::Open) => {
+                let text = "the question cannot be explained: a rule only tests a value that nothing gives";
+                return Err(EngineError::BadRequest(text.to_owned()));
+            }
+            Err(Inexplicable::Lost) => {
+                return Err(EngineError::Bug("an explanation lost what it had found".to_owned()));
+            }
+        };
+        agree(allowed, explanation.verdict)?;
+        let mut confirmed = Vec::new();
+        for suggestion in suggestions {
+            if confirmed.len() < SUGGESTIONS
+                && self.would_hold(attempt, question, context, &suggestion).await?
+            {
+                confirmed.push(suggestion);
+            }
+        }
+        let policy = Some(Arc::clone(&view.plans().policy.program));
+        Ok(Why { allowed, explanation, suggestions: confirmed, policy })
+    }
+
+    /// The answer and its reasons, of one moment.
+    async fn found(
+        &self,
+        attempt: ConsistentRead<'_>,
+        view: &View,
+        question: &Question,
+        context: &[Fact],
+    ) -> Result<Found, EngineError> {
+        let prepared = view.prepare(question).await?;
+        let rules = view.rules(question).await?;
+        let (plans, now, account) = (view.plans(), view.now(), self.account.clone());
+        let (question, context) = (question.clone(), context.to_vec());
+        let is_heavy = prepared.is_heavy();
+        let find = move |reader: &Reader| {
+            reader.snapshot(|reader| {
+                let allowed = prepared.has_answers(reader)?;
+                let mut rows = StoredRows::new(reader, &context, account.as_ref());
+                let program = &plans.policy.program;
+                let reasons =
+                    rules.explain(program, &question, now, &mut rows, Budget::default(), CANDIDATES);
+                let reasons = match reasons {
+                    Ok(reasons) => Ok(reasons),
+                    Err(WhyError::Rows(error)) => return Err(Unanswered::Store(error)),
+                    Err(WhyError::Open) => Err(Inexplicable::Open),
+                    Err(WhyError::Lost) => Err(Inexplicable::Lost),
+                };
+                Ok(Found { allowed, reasons })
+            })
+        };
+        read(attempt, is_heavy, find).await
+    }
+
+    /// Whether the question holds with further context facts. A set of facts that cannot be asked about is
+    /// none that can be suggested.
+    async fn would_hold(
+        &self,
+        attempt: ConsistentRead<'_>,
+        question: &Question,
+        context: &[Fact],
+        suggestion: &Suggestion,
+    ) -> Result<bool, EngineError> {
+        let Some(facts) = suggestion.iter().map(fact).collect::<Option<Vec<Fact>>>() else {
+            return Ok(false);
+        };
+        let context: Vec<Fact> = context.iter().cloned().chain(facts).collect();
+        let asked = async {
+            let Some(view) = self.view(attempt, &context)? else { return Ok(false) };
+            let prepared: Prepared = view.prepare(question).await?;
+            let is_heavy = prepared.is_heavy();
+            read(attempt, is_heavy, move |reader| Ok(prepared.has_answers(reader)?)).await
+        };
+        match asked.await {
+            Err(
+                EngineError::BadRequest(_)
+                | EngineError::Refused(_)
+                | EngineError::TooDeep
+                | EngineError::TooLarge(_)
+                | EngineError::Timeout(_),
+            ) => Ok(false),
+            answered => answered,
+        }
+    }
+}
+
+/// Fails if an explanation does not say what the engine answers.
+fn agree(allowed: bool, verdict: Verdict) -> Result<(), EngineError> {
+    match (allowed, verdict) {
+        (true, Verdict::Holds) | (false, Verdict::Fails) | (_, Verdict::Unknown) => Ok(()),
+        (true, Verdict::Fails) => {
+            Err(EngineError::Bug("the engine allows what the explanation does not derive".to_owned()))
+        }
+        (false, Verdict::Holds) => {
+            Err(EngineError::Bug("the explanation derives what the engine does not allow".to_owned()))
+        }
+    }
+}
+
+/// A fact of a suggestion.
+fn fact(atom: &WhyAtom) -> Option<Fact> {
+    let arg = |arg: &portcullis_compiler::why::Arg| Some(Value { ty: arg.ty.clone()?, id: arg.id.clone()? });
+    Some(Fact { predicate: atom.predicate.clone(), args: atom.args.iter().map(arg).collect::<Option<_>>()? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_explanation_that_contradicts_the_answer_is_an_internal_error() {
+        for (allowed, verdict) in [(true, Verdict::Holds), (false, Verdict::Fails)] {
+            assert!(agree(allowed, verdict).is_ok());
+            assert!(agree(allowed, Verdict::Unknown).is_ok());
+            assert!(matches!(agree(!allowed, verdict), Err(EngineError::Bug(_))));
+        }
+    }
+}

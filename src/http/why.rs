@@ -1,0 +1,279 @@
+//! `/explain`: the answer to a question, with the reasons for it.
+//!
+//! The body is that of `/authorize` or of `/evaluate_query`, recognized by its fields. Proofs and failures
+//! are lists whose entries refer to each other by their places, counted from 0: what is needed twice is there
+//! once.
+
+use super::AppState;
+use super::auth::ReadAccess;
+use super::checks::AuthorizeIn;
+use super::error::ApiError;
+use super::json::{Json, Object, decode_fields};
+use super::openapi::{AnsweredValue, ExplainDecisionRequest};
+use super::queries::EvaluateIn;
+use super::values::facts;
+use crate::engine::{
+    Fact, FactOrigin, FailedGoal, Value, Why, WhyAtom, WhyAttempt, WhyBy, WhyCondition, WhyLack, WhyQuestion,
+    WhyRule, WhyStep,
+};
+use serde::{Deserialize, Serialize};
+use serde_json::Map;
+use std::sync::Arc;
+use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+pub(super) fn router() -> OpenApiRouter<Arc<AppState>> {
+    OpenApiRouter::new().routes(routes!(explain))
+}
+
+/// An answer and why it is so.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(as = DecisionExplanation)]
+pub struct WhyOut {
+    /// The answer, the same as that of `/authorize`. For a conjunction: whether it has any answer.
+    pub allowed: bool,
+    /// Whether the explanation ended at its limit: a proof is right, but perhaps not the shortest, and
+    /// reasons for a no are not all there are.
+    pub truncated: bool,
+    /// The policy's file name.
+    pub policy: Option<String>,
+    /// If allowed, the places in `steps` of what was asked.
+    pub proof: Vec<usize>,
+    /// What holds: facts, and what rules derive from them.
+    pub steps: Vec<StepOut>,
+    /// If not allowed, what does not hold; the first is what was asked. Empty if the explanation ended at its
+    /// limit before everything that might hold was looked at.
+    pub failures: Vec<FailureOut>,
+    /// If not allowed, up to five small sets of facts with each of which it would be, found by asking again
+    /// with them as context facts. The search for them has a limit of its own: there may be others.
+    pub suggestions: Vec<Vec<AtomOut>>,
+}
+
+/// A fact, or what a rule derives.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(as = ProofStep)]
+pub struct StepOut {
+    /// What holds; a wildcard stands for every value.
+    pub fact: AtomOut,
+    /// 0 for a fact, otherwise one more than the height of the highest step used.
+    pub height: usize,
+    /// Where the fact is; null if a rule derives it.
+    pub source: Option<SourceOut>,
+    /// The rule that derives it; null for a fact.
+    pub rule: Option<RuleOut>,
+    /// The rule's conditions, in its order.
+    pub conditions: Vec<ConditionOut>,
+}
+
+/// Where a fact is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+#[schema(as = FactSource)]
+pub enum SourceOut {
+    /// In the store
+    Stored,
+    /// In the request
+    Context,
+}
+
+/// A rule of the policy.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(as = ExplainedRule)]
+pub struct RuleOut {
+    /// Its line; null for a rule that every policy has.
+    pub line: Option<usize>,
+    /// Its text on one line.
+    pub text: String,
+}
+
+/// A condition that holds.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+#[schema(as = MetCondition)]
+pub enum ConditionOut {
+    /// It holds by the step at this place
+    Step(usize),
+    /// It holds; its steps are not shown
+    Holds(AtomOut),
+    /// Nothing like this holds
+    Absent(AtomOut),
+    /// A comparison
+    Test(String),
+}
+
+/// Something that does not hold.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(as = FailedGoal)]
+pub struct FailureOut {
+    /// What does not hold, of any value where it has a wildcard; null for a conjunction.
+    pub goal: Option<AtomOut>,
+    /// Whether it could be stored as a fact, and is not.
+    pub may_be_fact: bool,
+    /// The rules that could derive it, each with the first condition that does not hold.
+    pub attempts: Vec<AttemptOut>,
+    /// How many other ways to use these rules came as far.
+    pub n_others: usize,
+}
+
+/// A rule that does not apply.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(as = RuleAttempt)]
+pub struct AttemptOut {
+    /// The rule; null for the conjunction itself.
+    pub rule: Option<RuleOut>,
+    /// Its conditions that hold.
+    pub met: Vec<ConditionOut>,
+    /// The first that does not.
+    pub lacks: LackOut,
+}
+
+/// A condition that does not hold.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+#[schema(as = LackedCondition)]
+pub enum LackOut {
+    /// There is no such fact
+    Fact(AtomOut),
+    /// The goal at this place in `failures` does not hold
+    Goal(usize),
+    /// It is negated, and the step at this place shows that it holds
+    Refuted(usize),
+    /// A comparison
+    Test(String),
+}
+
+/// A predicate with its arguments; encoded like every fact of an answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(as = ExplainedFact)]
+pub struct AtomOut {
+    /// The predicate's name.
+    pub predicate: String,
+    /// Its arguments.
+    #[schema(value_type = Vec<AnsweredValue>)]
+    pub args: Vec<ArgOut>,
+}
+
+/// An argument. A wildcard has its type, if it has one, and no id.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ArgOut {
+    /// The type.
+    #[serde(rename = "type")]
+    pub ty: Option<String>,
+    /// The id.
+    pub id: Option<String>,
+}
+
+/// Explain a decision
+///
+/// The body is that of `/authorize`, or of `/evaluate_query`, and then the explanation is of one answer or of
+/// there being none. Answer and explanation are of the same moment. A proof has the least height.
+#[utoipa::path(
+    post,
+    path = "/explain",
+    operation_id = "explain",
+    tag = "Checks",
+    request_body(content = ExplainDecisionRequest, example = json!({
+        "actor_type": "User", "actor_id": "alice", "action": "read",
+        "resource_type": "Repository", "resource_id": "docs",
+    })),
+    responses((status = 200, description = "The answer, and why it is so", body = WhyOut)),
+)]
+async fn explain(
+    ReadAccess(environment): ReadAccess,
+    Json(Object(body)): Json<Object<Map<String, serde_json::Value>>>,
+) -> Result<Json<WhyOut>, ApiError> {
+    let (question, context) = asked(body)?;
+    Ok(Json(WhyOut::from(&environment.engine.explain(question, context).await?)))
+}
+
+/// The question of the endpoint that the body matches, and its context facts.
+fn asked(body: Map<String, serde_json::Value>) -> Result<(WhyQuestion, Vec<Fact>), ApiError> {
+    if body.contains_key("predicate") {
+        let mut asked: EvaluateIn = decode_fields(body)?;
+        let context = facts(asked.context_facts.take());
+        return Ok((WhyQuestion::Evaluate(asked.query()), context));
+    }
+    let asked: AuthorizeIn = decode_fields(body)?;
+    let actor = Value { ty: asked.actor_type, id: asked.actor_id };
+    let resource = Value { ty: asked.resource_type, id: asked.resource_id };
+    let context = facts(asked.context_facts);
+    Ok((WhyQuestion::Authorize { actor, action: asked.action, resource }, context))
+}
+
+impl From<&Why> for WhyOut {
+    fn from(why: &Why) -> Self {
+        let explanation = &why.explanation;
+        let set = |facts: &Vec<WhyAtom>| facts.iter().map(AtomOut::from).collect();
+        Self {
+            allowed: why.allowed,
+            truncated: explanation.truncated,
+            policy: why.file().map(str::to_owned),
+            proof: explanation.proof.clone(),
+            steps: explanation.steps.iter().map(|step| StepOut::of(why, step)).collect(),
+            failures: explanation.failures.iter().map(|failure| FailureOut::of(why, failure)).collect(),
+            suggestions: why.suggestions.iter().map(set).collect(),
+        }
+    }
+}
+
+impl StepOut {
+    fn of(why: &Why, step: &WhyStep) -> Self {
+        let (source, rule, conditions) = match &step.by {
+            WhyBy::Fact(FactOrigin::Context) => (Some(SourceOut::Context), None, Vec::new()),
+            WhyBy::Fact(FactOrigin::Stored | FactOrigin::Bound(_)) => {
+                (Some(SourceOut::Stored), None, Vec::new())
+            }
+            WhyBy::Rule(instance) => {
+                let conditions = instance.conditions.iter().map(ConditionOut::from).collect();
+                (None, Some(why.rule(instance.rule).into()), conditions)
+            }
+        };
+        Self { fact: (&step.atom).into(), height: step.height, source, rule, conditions }
+    }
+}
+
+impl FailureOut {
+    fn of(why: &Why, failure: &FailedGoal) -> Self {
+        let attempt = |attempt: &WhyAttempt| AttemptOut {
+            rule: attempt.rule.map(|rule| why.rule(rule).into()),
+            met: attempt.met.iter().map(ConditionOut::from).collect(),
+            lacks: match &attempt.lacks {
+                WhyLack::Fact(atom) => LackOut::Fact(atom.into()),
+                WhyLack::Goal(place) => LackOut::Goal(*place),
+                WhyLack::Refuted(step) => LackOut::Refuted(*step),
+                WhyLack::Test(test) => LackOut::Test(test.clone()),
+            },
+        };
+        Self {
+            goal: failure.atom.as_ref().map(AtomOut::from),
+            may_be_fact: failure.may_be_fact,
+            attempts: failure.attempts.iter().map(attempt).collect(),
+            n_others: failure.n_others,
+        }
+    }
+}
+
+impl From<WhyRule> for RuleOut {
+    fn from(WhyRule { line, text }: WhyRule) -> Self {
+        Self { line, text }
+    }
+}
+
+impl From<&WhyCondition> for ConditionOut {
+    fn from(condition: &WhyCondition) -> Self {
+        match condition {
+            WhyCondition::Step(step) => Self::Step(*step),
+            WhyCondition::Holds(atom) => Self::Holds(atom.into()),
+            WhyCondition::Absent(atom) => Self::Absent(atom.into()),
+            WhyCondition::Test(test) => Self::Test(test.clone()),
+        }
+    }
+}
+
+impl From<&WhyAtom> for AtomOut {
+    fn from(atom: &WhyAtom) -> Self {
+        let args = atom.args.iter().map(|arg| ArgOut { ty: arg.ty.clone(), id: arg.id.clone() });
+        Self { predicate: atom.predicate.clone(), args: args.collect() }
+    }
+}

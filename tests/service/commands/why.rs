@@ -1,0 +1,97 @@
+//! `portcullis why`: the tree that a person reads, from files and from a service.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot start its program has failed")]
+
+use portcullis_testkit::program::portcullis;
+use portcullis_testkit::server::{POLICY, Server};
+use serde_json::Value as Json;
+use std::fs;
+use std::path::Path;
+use tempfile::TempDir;
+
+const FACTS: &str = "has_role(User:ada, \"member\", Org:o)\nhas_relation(Repo:a, \"org\", Org:o)\n";
+
+fn folder() -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("policy.polar"), POLICY).unwrap();
+    fs::write(folder.path().join("facts.txt"), FACTS).unwrap();
+    folder
+}
+
+/// Exit code, standard output, standard error.
+fn run(folder: &Path, args: &[&str]) -> (i32, String, String) {
+    let output = portcullis(folder).arg("why").args(args).output().unwrap();
+    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+    (output.status.code().unwrap(), text(&output.stdout), text(&output.stderr))
+}
+
+#[test]
+fn a_proof_is_a_tree() {
+    let folder = folder();
+    let question = r#"allow(User:ada, "read", Repo:a)"#;
+    let (code, out, err) = run(folder.path(), &["policy.polar", question, "--facts", "facts.txt"]);
+    let expected = r#"yes: allow(User:ada, "read", Repo:a)
+
+allow(User:ada, "read", Repo:a)  always: allow(actor, action: String, resource) :- has_permission(actor, action, resource)
+└─ has_permission(User:ada, "read", Repo:a)  line 22: "read" if "reader";
+   └─ has_role(User:ada, "reader", Repo:a)  line 21: "reader" if "member" on "org";
+      ├─ has_relation(Repo:a, "org", Org:o)  stored
+      └─ has_role(User:ada, "member", Org:o)  stored
+"#;
+    assert_eq!((code, out.as_str(), err.as_str()), (0, expected, ""));
+}
+
+#[test]
+fn a_no_is_a_tree_of_what_is_missing() {
+    let folder = folder();
+    let question = r#"allow(User:bob, "write", Repo:a)"#;
+    let (code, out, err) = run(folder.path(), &["policy.polar", question, "--facts", "facts.txt"]);
+    let expected = r#"no: allow(User:bob, "write", Repo:a)
+
+allow(User:bob, "write", Repo:a)
+├─ no such fact
+└─ always: allow(actor, action: String, resource) :- has_permission(actor, action, resource)
+   └─ ✗ has_permission(User:bob, "write", Repo:a)
+      ├─ no such fact
+      └─ line 23: "write" if "writer";
+         └─ ✗ has_role(User:bob, "writer", Repo:a)  no such fact
+
+It would be yes with
+  has_role(User:bob, "writer", Repo:a)
+"#;
+    assert_eq!((code, out.as_str(), err.as_str()), (0, expected, ""));
+}
+
+#[test]
+fn a_service_is_asked_and_gives_the_same() {
+    let folder = folder();
+    let server = Server::start();
+    server.add(&[
+        &["has_role", "User:ada", "String:member", "Org:o"],
+        &["has_relation", "Repo:a", "String:org", "Org:o"],
+    ]);
+    fs::write(folder.path().join("key"), portcullis::http::DEVELOPMENT_KEY).unwrap();
+    let url = format!("http://{}", server.address);
+    let place = ["--url", url.as_str(), "--key-file", "key", "--format", "json"];
+    for question in [r#"allow(User:ada, "read", Repo:a)"#, r#"has_role(User:ada, "reader", Repo:_)"#] {
+        let asked: Vec<&str> = [question].into_iter().chain(place).collect();
+        let (code, out, err) = run(folder.path(), &asked);
+        assert_eq!((code, err.as_str()), (0, ""));
+        let files = ["policy.polar", question, "--facts", "facts.txt", "--format", "json"];
+        let json = |text: &str| serde_json::from_str::<Json>(text).unwrap();
+        assert_eq!(json(&out), json(&run(folder.path(), &files).1));
+    }
+    let asked: Vec<&str> = ["p(User:a)"].into_iter().chain(place).collect();
+    let (code, _, err) = run(folder.path(), &asked);
+    assert!(code == 1 && err.contains("no predicate `p`"), "{err}");
+}
+
+#[test]
+fn wrong_arguments_are_refused() {
+    let folder = folder();
+    assert_eq!(run(folder.path(), &["policy.polar"]).0, 2);
+    assert_eq!(run(folder.path(), &["policy.polar", "p()", "--url", "http://x"]).0, 2);
+    assert_eq!(run(folder.path(), &["policy.polar", "p()", "--key-file", "key"]).0, 2);
+    let (code, _, err) = run(folder.path(), &["policy.polar", "p(_)"]);
+    assert!(code == 1 && err.contains("needs a type"), "{err}");
+}

@@ -1,0 +1,136 @@
+//! Why a question is answered as it is.
+
+use portcullis::http::WhyOut;
+use serde_json::{Value as Json, json};
+
+use portcullis_testkit::server::Server;
+use portcullis_testkit::wire::{fact_json, question, value_json};
+
+fn populated() -> Server {
+    let server = Server::start();
+    server.add(&[
+        &["has_role", "User:ada", "String:member", "Org:o"],
+        &["has_relation", "Repo:a", "String:org", "Org:o"],
+        &["is_public", "Repo:c"],
+    ]);
+    server
+}
+
+fn explained(server: &Server, body: &Json) -> WhyOut {
+    let answer = server.post("/api/explain", body);
+    assert_eq!(answer.status, 200, "{}", answer.text);
+    serde_json::from_value(answer.json()).unwrap()
+}
+
+/// The facts of a list of lists, as they are sent.
+fn facts(suggestions: &Json) -> Vec<Json> {
+    suggestions.as_array().unwrap().iter().map(|set| set[0].clone()).collect()
+}
+
+#[test]
+fn a_yes_has_a_proof() {
+    let server = populated();
+    let answer = server.post("/api/explain", &question("ada", "read", "a")).json();
+    assert_eq!((&answer["allowed"], &answer["truncated"]), (&json!(true), &json!(false)));
+    assert_eq!((&answer["policy"], &answer["failures"]), (&json!("policy.polar"), &json!([])));
+    let step = |place: &Json| &answer["steps"][usize::try_from(place.as_u64().unwrap()).unwrap()];
+    let allow = step(&answer["proof"][0]);
+    assert_eq!(allow["fact"], fact_json(&["allow", "User:ada", "String:read", "Repo:a"]));
+    assert_eq!((&allow["height"], &allow["rule"]["line"]), (&json!(3), &json!(null)));
+    let permission = step(&allow["conditions"][0]["step"]);
+    assert_eq!(permission["rule"], json!({ "line": 22, "text": "\"read\" if \"reader\";" }));
+    let role = step(&permission["conditions"][0]["step"]);
+    assert_eq!((&role["rule"]["line"], &role["height"]), (&json!(21), &json!(1)));
+    let leaves: Vec<&Json> =
+        role["conditions"].as_array().unwrap().iter().map(|condition| step(&condition["step"])).collect();
+    assert!(leaves.iter().all(|leaf| leaf["source"] == "stored" && leaf["height"] == 0), "{leaves:?}");
+}
+
+#[test]
+fn what_holds_for_everybody_has_a_wildcard() {
+    let server = populated();
+    let answer = server.post("/api/explain", &question("nobody", "read", "c")).json();
+    let place = usize::try_from(answer["proof"][0].as_u64().unwrap()).unwrap();
+    assert_eq!(answer["steps"][place]["fact"]["args"][0]["id"], json!(null));
+}
+
+#[test]
+fn a_no_has_reasons_and_what_would_change_it() {
+    let server = populated();
+    let answer = server.post("/api/explain", &question("bob", "write", "a")).json();
+    assert_eq!((&answer["allowed"], &answer["proof"]), (&json!(false), &json!([])));
+    let first = &answer["failures"][0];
+    assert_eq!(first["goal"], fact_json(&["allow", "User:bob", "String:write", "Repo:a"]));
+    assert_eq!(first["attempts"][0]["lacks"], json!({ "goal": 1 }));
+    let writer = fact_json(&["has_role", "User:bob", "String:writer", "Repo:a"]);
+    assert_eq!(facts(&answer["suggestions"]), [writer]);
+    let read = server.post("/api/explain", &question("bob", "read", "a")).json();
+    for fact in facts(&read["suggestions"]) {
+        let mut body = question("bob", "read", "a");
+        assert!(!server.may("bob", "read", "a"));
+        body["context_facts"] = json!([fact]);
+        server.post("/api/authorize", &body).is(200, &json!({ "allowed": true }));
+    }
+    assert_eq!(read["suggestions"].as_array().unwrap().len(), 4, "{read}");
+}
+
+#[test]
+fn context_facts_are_part_of_the_explanation() {
+    let server = populated();
+    let mut body = question("bob", "write", "a");
+    body["context_facts"] = json!([fact_json(&["has_role", "User:bob", "String:writer", "Repo:a"])]);
+    let answer = server.post("/api/explain", &body).json();
+    let steps = answer["steps"].as_array().unwrap();
+    assert!(answer["allowed"] == true && steps.iter().any(|step| step["source"] == "context"), "{answer}");
+    assert!(!explained(&server, &question("bob", "write", "a")).allowed);
+}
+
+#[test]
+fn any_predicate_can_be_explained() {
+    let server = populated();
+    let repo = |name: &str| json!({ "type": name, "ids": null });
+    let body = json!({
+        "predicate": ["has_role", ["user", "role", "repo"]],
+        "calls": [["is_public", ["open"]]],
+        "constraints": {
+            "user": { "type": "User", "ids": ["ada"] },
+            "role": { "type": "String", "ids": ["reader"] },
+            "repo": repo("Repo"),
+            "open": repo("Repo"),
+        },
+    });
+    let why = explained(&server, &body);
+    let found: Vec<String> =
+        why.proof.iter().map(|step| why.steps[*step].fact.args.last().unwrap().id.clone().unwrap()).collect();
+    assert_eq!((why.allowed, found), (true, vec!["a".to_owned(), "c".to_owned()]));
+    let mut none = body.clone();
+    none["constraints"]["role"]["ids"] = json!(["writer"]);
+    let why = explained(&server, &none);
+    assert!(!why.allowed && why.failures[0].goal.is_none(), "{why:?}");
+    none["constraints"]["role"]["ids"] = json!([]);
+    assert!(!explained(&server, &none).allowed);
+    let unknown =
+        json!({ "predicate": ["likes", ["u"]], "constraints": { "u": { "type": "User", "ids": ["a"] } } });
+    server.post("/api/explain", &unknown).fails(400, "no predicate `likes`");
+}
+
+#[test]
+fn a_request_that_is_wrong_is_refused_like_a_check() {
+    let server = populated();
+    let mut body = question("ada", "read", "a");
+    body.as_object_mut().unwrap().remove("action");
+    server.post("/api/explain", &body).fails(400, "missing field `action`");
+    let mut body = question("ada", "read", "a");
+    body["context_facts"] = json!([fact_json(&["unheard_of", "Repo:a"])]);
+    server.post("/api/explain", &body).fails(400, "not used in policy");
+    assert!(!explained(&Server::empty(), &question("ada", "read", "a")).allowed);
+}
+
+#[test]
+fn types_that_the_policy_does_not_know_are_named_as_in_the_question() {
+    let server = populated();
+    let strange = json!({ "actor_type": "Martian", "actor_id": "x", "action": "read", "resource_type": "Crater", "resource_id": "y" });
+    let why = server.post("/api/explain", &strange).json();
+    assert_eq!(why["allowed"], json!(false));
+    assert_eq!(why["failures"][0]["goal"]["args"][2], value_json("Crater:y"));
+}

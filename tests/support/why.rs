@@ -1,0 +1,371 @@
+//! The judge of explanations, which knows the policy, the facts and the oracle, and nothing of how they were
+//! found.
+//!
+//! Of a yes: every leaf is a fact that exists, every other step an instance of its rule, every negation true,
+//! and the height is the least one. Of a no: what is said to be missing is missing, what is said to hold
+//! holds, and a refutation is a proof.
+
+use super::notation::{Cell, Fact, Value};
+use super::oracle::Oracle;
+use portcullis::engine::{FactOrigin, Verdict, Why, WhyAtom, WhyBy, WhyCondition, WhyLack, WhyStep};
+use portcullis_compiler::ir::{
+    CompareOp, ConstId, Literal, LiteralKind, Polarity, Program, Rule, Term, TypeId, VarType,
+};
+use portcullis_compiler::question::{Domain, Question};
+
+/// What explanations are held against.
+pub struct Judge<'j> {
+    /// The policy.
+    pub program: &'j Program,
+    /// What holds under it.
+    pub oracle: &'j Oracle<'j>,
+    /// The stored facts.
+    pub stored: &'j [Fact],
+    /// Those of the request.
+    pub context: &'j [Fact],
+    /// The time of the oracle, which may have gone on since.
+    pub now: i64,
+}
+
+/// The values of a rule's variables, as far as they are known.
+type Env = Vec<Option<Cell>>;
+
+impl Judge<'_> {
+    /// Fails with what is wrong with an explanation.
+    pub fn judge(&self, question: &Question, why: &Why) -> Result<(), String> {
+        let height = self.oracle.height(question);
+        if why.allowed != height.is_some() {
+            return Err(format!("allowed: {}", why.allowed));
+        }
+        for step in 0..why.explanation.steps.len() {
+            self.step(why, step).map_err(|wrong| format!("step {step}: {wrong}"))?;
+        }
+        match why.explanation.verdict {
+            Verdict::Unknown if why.explanation.truncated => Ok(()),
+            Verdict::Unknown => Err("nothing is known, and nothing was cut".to_owned()),
+            Verdict::Holds => proof(question, why, height),
+            Verdict::Fails => self.failure(question, why),
+        }
+    }
+
+    /// A fact that exists, or an instance of a rule.
+    fn step(&self, why: &Why, step: usize) -> Result<(), String> {
+        let WhyStep { atom, height, by } = &why.explanation.steps[step];
+        let (n_atoms, heights) = self.oracle.heights_of(&atom.predicate, &cells(atom));
+        if heights.len() < n_atoms {
+            return Err(format!("{atom} does not hold of every value"));
+        }
+        if let Some(found) = heights.iter().find(|found| *found > height) {
+            return Err(format!("{atom} has height {found}, not {height}"));
+        }
+        match by {
+            WhyBy::Fact(origin) => {
+                let facts = match origin {
+                    FactOrigin::Stored => self.stored,
+                    FactOrigin::Context => self.context,
+                    FactOrigin::Bound(_) => return Err("a bound query in a hosted check".to_owned()),
+                };
+                let is_it = |fact: &Fact| {
+                    let values: Vec<Cell> = fact.args.iter().cloned().map(Cell::Value).collect();
+                    fact.predicate == atom.predicate && values == cells(atom)
+                };
+                if *height == 0 && facts.iter().any(is_it) {
+                    Ok(())
+                } else {
+                    Err(format!("{atom} is no such fact"))
+                }
+            }
+            WhyBy::Rule(instance) => {
+                let rule = &self.program.rules[instance.rule.index()];
+                let used = self.instance(why, rule, atom, &instance.conditions)?;
+                if *height == 1 + used { Ok(()) } else { Err(format!("height {height} over {used}")) }
+            }
+        }
+    }
+
+    /// Checks that conditions are those of a rule with the values of its head; returns the height of the
+    /// highest.
+    fn instance(
+        &self,
+        why: &Why,
+        rule: &Rule,
+        head: &WhyAtom,
+        conditions: &[WhyCondition],
+    ) -> Result<usize, String> {
+        let mut env: Env = vec![None; rule.vars.len()];
+        if self.name(rule.head.index()) != head.predicate || conditions.len() != rule.body.len() {
+            return Err(format!("{head} is not derived by this rule"));
+        }
+        self.unify(rule, &mut env, &rule.params, &cells(head))?;
+        let mut highest = 0;
+        let pairs = || rule.body.iter().zip(conditions);
+        for (literal, condition) in pairs() {
+            if let LiteralKind::Atom { polarity: Polarity::Positive, pred, args } = &literal.kind {
+                let WhyCondition::Step(used) = condition else {
+                    return Err("a condition without a step".into());
+                };
+                let used = &why.explanation.steps[*used];
+                if self.name(pred.index()) != used.atom.predicate {
+                    return Err(format!("{} is not {}", used.atom, self.name(pred.index())));
+                }
+                self.unify(rule, &mut env, args, &cells(&used.atom))?;
+                highest = highest.max(used.height);
+            }
+        }
+        while self.equate(rule, &mut env) {}
+        for (literal, condition) in pairs() {
+            self.test(rule, &env, literal, condition)?;
+        }
+        Ok(highest)
+    }
+
+    /// Gives the variables the values of an atom, which must agree. A wildcard says nothing but its type.
+    fn unify(&self, rule: &Rule, env: &mut Env, terms: &[Term], cells: &[Cell]) -> Result<(), String> {
+        for (term, cell) in terms.iter().zip(cells) {
+            let known = self.value(env, *term);
+            match (term, known) {
+                (_, Some(known)) if cell.covers(&known) => {}
+                (_, Some(known)) => return Err(format!("{known:?} became {cell:?}")),
+                (Term::Var(var), None) if matches!(cell, Cell::Value(_)) => {
+                    if !self.admits(&rule.vars[var.index()].ty, cell) {
+                        return Err(format!("{cell:?} is not of the variable's type"));
+                    }
+                    env[var.index()] = Some(cell.clone());
+                }
+                (_, None) => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Lets `=` give a value to a variable that has none; whether one got one.
+    fn equate(&self, rule: &Rule, env: &mut Env) -> bool {
+        for literal in &rule.body {
+            let LiteralKind::Compare { op: CompareOp::Equal, left, right } = &literal.kind else { continue };
+            match (*left, self.value(env, *left), *right, self.value(env, *right)) {
+                (Term::Var(var), None, _, Some(value)) | (_, Some(value), Term::Var(var), None) => {
+                    env[var.index()] = Some(value);
+                    return true;
+                }
+                _ => {}
+            }
+        }
+        false
+    }
+
+    fn test(
+        &self,
+        rule: &Rule,
+        env: &Env,
+        literal: &Literal,
+        condition: &WhyCondition,
+    ) -> Result<(), String> {
+        let is_true = match &literal.kind {
+            LiteralKind::Atom { polarity: Polarity::Positive, .. } => true,
+            LiteralKind::Atom { polarity: Polarity::Negated, pred, args } => {
+                let WhyCondition::Absent(atom) = condition else {
+                    return Err("a negation that is none".into());
+                };
+                let open = |term: &Term| matches!(term, Term::Var(_)) && self.value(env, *term).is_none();
+                // A value that several conditions test, and nothing gives, is any new one.
+                let is_new = args.iter().any(|arg| open(arg) && n_uses(rule, *arg) > 1);
+                let looked: Vec<Cell> =
+                    args.iter().map(|arg| self.value(env, *arg).unwrap_or(Cell::Any)).collect();
+                let (_, heights) = self.oracle.heights_of(&self.name(pred.index()), &looked);
+                let shown = cells(atom)
+                    .iter()
+                    .zip(&looked)
+                    .all(|(shown, looked)| shown.covers(looked) || looked.covers(shown));
+                // `p(_, _)` with one variable twice asks for less.
+                let repeats = args.iter().enumerate().any(|(at, arg)| open(arg) && args[..at].contains(arg));
+                shown && (is_new || repeats || heights.is_empty())
+            }
+            LiteralKind::Compare { op, left, right } => {
+                match (self.value(env, *left), self.value(env, *right)) {
+                    (Some(left), Some(right)) => compare(*op, &left, &right),
+                    (None, _) | (_, None) => true,
+                }
+            }
+            LiteralKind::OneOf { polarity, term, values } => {
+                let listed = |value: &Cell| values.iter().any(|known| self.constant(*known) == *value);
+                let value = self.value(env, *term);
+                value.is_none_or(|value| listed(&value) == (*polarity == Polarity::Positive))
+            }
+            LiteralKind::NotOfType { var, types } => {
+                let excluded = VarType::OneOf(types.clone());
+                env[var.index()].as_ref().is_none_or(|value| !self.admits(&excluded, value))
+            }
+            LiteralKind::False => false,
+        };
+        if is_true { Ok(()) } else { Err(format!("a condition does not hold: {condition:?}")) }
+    }
+
+    /// What is missing is missing, and what is met holds.
+    fn failure(&self, question: &Question, why: &Why) -> Result<(), String> {
+        let failures = &why.explanation.failures;
+        for (at, goal) in failures.iter().enumerate() {
+            // The question itself may ask for some of several values, or for one value twice.
+            let is_narrower = at == 0 && narrows(question);
+            if let Some(atom) = goal.atom.as_ref().filter(|atom| !is_narrower && self.holds(atom)) {
+                return Err(format!("{atom} holds"));
+            }
+            for attempt in &goal.attempts {
+                for met in &attempt.met {
+                    match met {
+                        WhyCondition::Holds(atom) if !self.holds(atom) => {
+                            return Err(format!("{atom} does not hold"));
+                        }
+                        WhyCondition::Absent(atom) if !is_open(atom) && self.holds(atom) => {
+                            return Err(format!("{atom} is not absent"));
+                        }
+                        WhyCondition::Step(_) => return Err("a step of what fails".into()),
+                        WhyCondition::Holds(_) | WhyCondition::Absent(_) | WhyCondition::Test(_) => {}
+                    }
+                }
+                match &attempt.lacks {
+                    WhyLack::Fact(atom) => {
+                        let is_it = |fact: &&Fact| {
+                            let values = fact.args.iter().cloned().map(Cell::Value);
+                            let matching =
+                                cells(atom).iter().zip(values).all(|(cell, value)| cell.covers(&value));
+                            fact.predicate == atom.predicate && fact.args.len() == atom.args.len() && matching
+                        };
+                        if let Some(fact) = self.stored.iter().chain(self.context).find(is_it) {
+                            return Err(format!("{fact} is a fact"));
+                        }
+                    }
+                    WhyLack::Goal(goal) if *goal < failures.len() => {}
+                    WhyLack::Goal(goal) => return Err(format!("there is no goal {goal}")),
+                    WhyLack::Refuted(step) if *step < why.explanation.steps.len() => {}
+                    WhyLack::Refuted(step) => return Err(format!("there is no step {step}")),
+                    WhyLack::Test(_) => {}
+                }
+            }
+        }
+        if failures.is_empty() && !why.explanation.truncated {
+            Err("a no without a reason".into())
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Whether some values of the wildcards make it hold.
+    fn holds(&self, atom: &WhyAtom) -> bool {
+        !self.oracle.heights_of(&atom.predicate, &cells(atom)).1.is_empty()
+    }
+
+    fn name(&self, pred: usize) -> String {
+        self.program.predicates[pred].name.clone()
+    }
+
+    fn value(&self, env: &Env, term: Term) -> Option<Cell> {
+        match term {
+            Term::Var(var) => env[var.index()].clone(),
+            Term::Const(literal) => Some(self.constant(literal)),
+            Term::Now => Some(Cell::Value(Value::new("Integer", &self.now.to_string()))),
+        }
+    }
+
+    fn constant(&self, literal: ConstId) -> Cell {
+        let held = &self.program.constants[literal.index()];
+        Cell::Value(Value::new(self.type_name(held.ty), &held.text))
+    }
+
+    fn type_name(&self, ty: TypeId) -> &str {
+        &self.program.types[ty.index()].name
+    }
+
+    fn admits(&self, ty: &VarType, cell: &Cell) -> bool {
+        match (ty, cell) {
+            (VarType::Any, _) | (_, Cell::Any | Cell::AnyOf(_)) => true,
+            (VarType::OneOf(types), Cell::Value(value)) => {
+                types.iter().any(|ty| self.type_name(*ty) == value.ty)
+            }
+        }
+    }
+}
+
+/// Whether any value may stand at some place of an atom.
+fn is_open(atom: &WhyAtom) -> bool {
+    atom.args.iter().any(|arg| arg.id.is_none())
+}
+
+/// Whether less fails than the atom of a question of one predicate says.
+fn narrows(question: &Question) -> bool {
+    let is_list = |var: &usize| matches!(question.vars[*var].domain, Domain::GivenOneOf(_));
+    question.atoms.iter().any(|atom| {
+        let repeats = (1..atom.args.len()).any(|at| atom.args[..at].contains(&atom.args[at]));
+        repeats || atom.args.iter().any(is_list)
+    })
+}
+
+/// A proof of each predicate that is asked, of the least height.
+fn proof(question: &Question, why: &Why, least: Option<usize>) -> Result<(), String> {
+    let steps: Vec<&WhyStep> =
+        why.explanation.proof.iter().map(|&step| &why.explanation.steps[step]).collect();
+    if steps.len() != question.atoms.len() {
+        return Err(format!("{} proofs of {} predicates", steps.len(), question.atoms.len()));
+    }
+    for (atom, step) in question.atoms.iter().zip(&steps) {
+        let asked: Vec<Cell> = atom.args.iter().map(|&var| asked(question, var)).collect();
+        let is_it = cells(&step.atom)
+            .iter()
+            .zip(&asked)
+            .all(|(cell, asked)| cell.covers(asked) || asked.covers(cell));
+        if step.atom.predicate != atom.predicate || !is_it {
+            return Err(format!("{} is proved instead of {}", step.atom, atom.predicate));
+        }
+    }
+    let height = steps.iter().map(|step| step.height).max();
+    if why.explanation.truncated || height == least {
+        return Ok(());
+    }
+    Err(format!("the height is {height:?}, the least one {least:?}"))
+}
+
+fn cells(atom: &WhyAtom) -> Vec<Cell> {
+    let cell = |(ty, id): (&Option<String>, &Option<String>)| match (ty, id) {
+        (Some(ty), Some(id)) => Cell::Value(Value::new(ty, id)),
+        (Some(ty), None) => Cell::AnyOf(ty.clone()),
+        (None, _) => Cell::Any,
+    };
+    atom.args.iter().map(|arg| cell((&arg.ty, &arg.id))).collect()
+}
+
+/// What the question says of a variable.
+fn asked(question: &Question, var: usize) -> Cell {
+    let var = &question.vars[var];
+    match (super::outcome::given(var), &var.ty) {
+        (Some(value), _) => Cell::Value(value),
+        (None, Some(ty)) => Cell::AnyOf(ty.clone()),
+        (None, None) => Cell::Any,
+    }
+}
+
+/// In how many of a rule's conditions and parameters a term stands.
+fn n_uses(rule: &Rule, term: Term) -> usize {
+    let stands = |literal: &&Literal| match &literal.kind {
+        LiteralKind::Atom { args, .. } => args.contains(&term),
+        LiteralKind::Compare { left, right, .. } => [*left, *right].contains(&term),
+        LiteralKind::OneOf { term: tested, .. } => *tested == term,
+        LiteralKind::NotOfType { var, .. } => Term::Var(*var) == term,
+        LiteralKind::False => false,
+    };
+    rule.body.iter().filter(stands).count() + usize::from(rule.params.contains(&term))
+}
+
+fn compare(op: CompareOp, left: &Cell, right: &Cell) -> bool {
+    let number = |cell: &Cell| match cell {
+        Cell::Value(value) => value.integer(),
+        Cell::AnyOf(_) | Cell::Any => None,
+    };
+    let numbers = number(left).zip(number(right));
+    match op {
+        CompareOp::Equal => left == right,
+        CompareOp::NotEqual => left != right,
+        CompareOp::Less => numbers.is_some_and(|(left, right)| left < right),
+        CompareOp::LessOrEqual => numbers.is_some_and(|(left, right)| left <= right),
+        CompareOp::Greater => numbers.is_some_and(|(left, right)| left > right),
+        CompareOp::GreaterOrEqual => numbers.is_some_and(|(left, right)| left >= right),
+    }
+}
