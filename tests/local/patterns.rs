@@ -215,7 +215,7 @@ has_permission(u: User, \"read\", d: Document) if has_relation(d, \"folder\", f)
                    WHERE r.user_id = ? AND r.folder_id = d.folder_id AND d.size <= q.most
                      AND (r.role = 'viewer' AND q.kind = 'view' OR r.role = 'editor' AND q.kind = 'edit'))",
     },
-    // The one who acts and those acted for differ only in where they come from.
+    // Two alternatives that differ only in whose quota counts.
     Pattern {
         shape: "pattern-quota-of-a-deputy",
         shorthand: "",

@@ -1,6 +1,6 @@
 //! Rules of one permission that each have a role and a quota over the same thing that the resource lies in: a
-//! filter has several sets over one column then, and none may serve for another. Or the quota is of the user or of
-//! one that a fact relates to the user.
+//! filter has several sets over one column then, and none may serve for another. Or two rules take the
+//! quota from the user and from another user, whom a fact names.
 
 use super::generate::Choices;
 use super::vocabulary::{Block, Predicate, Vocabulary};

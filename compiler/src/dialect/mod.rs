@@ -58,7 +58,7 @@ pub(crate) struct Features {
     /// `x IN (query)` that is a condition by itself is turned into a join, and the query is then sorted or
     /// hashed for each row of the select around it. `(x IN (query)) IS TRUE` stays a test.
     pub(crate) joins_sets: bool,
-    /// `EXISTS (query)` that is a condition by itself is turned into a join, which starts from the cheaper side.
+    /// `EXISTS (query)` as a whole condition is turned into a join, which starts from the cheaper side.
     pub(crate) joins_tests: bool,
     /// A recursive table is taken for ten times the rows that it starts from, and whole tables are scanned to
     /// be joined with it. A set made of it is taken for small.

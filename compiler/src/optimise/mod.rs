@@ -230,7 +230,7 @@ pub(crate) const PASSES: &[Pass] = &[
     },
     Pass {
         name: "probe-denials",
-        does: "asks denials inside the probe that stands with them in one of several alternatives",
+        does: "moves denials into the probe next to them, inside one of several alternatives",
         applies: |setting| setting.row.is_some(),
         keeps: Some(Keeps::Atoms),
         run: |draft, _| row::denials::move_into_probes(&mut draft.plan),

@@ -172,7 +172,7 @@ impl Sought {
         self.args.iter().zip(fixed).all(|(arg, cell)| is_one((arg.ty, arg.value), *cell))
     }
 
-    /// Whether a variable without a value stands in it twice.
+    /// Whether it has a variable without a value in two places.
     fn repeats(&self) -> bool {
         self.pairs().next().is_some()
     }

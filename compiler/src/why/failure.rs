@@ -35,7 +35,7 @@ const ATTEMPTS: usize = 100;
 #[derive(Debug, Default)]
 pub(super) struct Failures {
     goals: Vec<FailedGoal>,
-    /// The place of each goal, and the tables that it stands for: one for each form of its predicate.
+    /// The place of each goal, with its tables: one for each form of its predicate.
     by_atom: IndexMap<Option<Atom>, (usize, OrderedSet<TableId>)>,
     steps: Steps,
     claims: FxHashMap<Sought, Claim>,
@@ -132,7 +132,7 @@ impl Failures {
         Ok(Vec::new())
     }
 
-    /// The place of a goal, which also stands for these tables.
+    /// The place of the goal with these tables.
     fn goal(&mut self, atom: Option<Atom>, tables: &[TableId]) -> usize {
         let place = self.goals.len();
         let (known, stands_for) =

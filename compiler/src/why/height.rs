@@ -1,7 +1,7 @@
 //! The least height of each answer's proofs.
 //!
 //! A stored fact has height 0, and what a rule derives is one higher than the highest answer that it uses.
-//! Heights are found as by naive evaluation: whatever follows in round *k* from answers of earlier rounds has
+//! Heights are found as by naive evaluation: what follows in round *k* from answers of earlier rounds has
 //! height *k*.
 
 use super::rows::Rows;

@@ -63,7 +63,7 @@ pub(super) struct Run<'r, 'w, R> {
 }
 
 impl<'r, 'w, R: Rows> Run<'r, 'w, R> {
-    /// A run whose answers may assume so many facts.
+    /// A run whose answers may assume up to this many facts.
     pub(super) fn new(world: &'r mut World<'w, R>, most_assumed: usize) -> Self {
         Self {
             world,
@@ -285,7 +285,7 @@ impl<'r, 'w, R: Rows> Run<'r, 'w, R> {
         Ok(table)
     }
 
-    /// Counts the work of looking at so many conditions.
+    /// Counts the work of looking at this many conditions.
     fn work_of(&mut self, n_goals: usize) -> Result<(), Fault<R::Error>> {
         self.world.work(1 + n_goals / 16)
     }

@@ -1,13 +1,13 @@
-//! Asks denials inside the probe that stands with them in one of several alternatives.
+//! Moves denials into the probe next to them, inside one of several alternatives.
 //!
 //! ```text
 //! a or (row.dept in s and not blocked(row) and probe(row))
 //!     ─▶   a or (row.dept in s and probe(row, not blocked(row)))
 //! ```
 //!
-//! PostgreSQL takes each such test inside an alternative for true of half the rows. Of two tests it expects a quarter,
-//! so that it reads a page by an expensive plan, and compiles it before it runs. Outside of alternatives a denial is an
-//! anti-join, whose rows it counts better: there it stays.
+//! PostgreSQL assumes that a subquery under an `OR` holds for half of the rows, and that two of them hold for a quarter.
+//! With so few rows, a page looks expensive enough to be compiled before it runs. A denial outside of alternatives
+//! stays where it is: it becomes an anti-join, which PostgreSQL estimates well.
 
 use super::{is_of_row, rows_of};
 use crate::algebra::{Condition, From, Plan, Select};

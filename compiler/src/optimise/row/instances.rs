@@ -6,10 +6,10 @@
 //!     ─▶   t(f) ⋈ limits(f, row.dept, m) ⋈ row.amount <= m   with   t = delegations(u, f) ∪ {u}
 //! ```
 //!
-//! The second alternative is an instance of the first: one source and its own conditions give way to a literal. Both
-//! would be probes, as several columns of the row decide them. PostgreSQL turns one probe into a join from the side
-//! with fewer rows, but asks two that `OR` connects of every row. What one column decides becomes a set anyway, and
-//! sets are shared without this: see [`super::sets`].
+//! The second alternative is an instance of the first, with a literal in place of one source and the conditions on that
+//! source. Each would become a probe, because it tests several columns of the row. PostgreSQL can turn a single probe
+//! into a join that starts from the smaller side, but it runs two probes under an `OR` for every row. Alternatives that
+//! test one column become sets, which [`super::sets`] merges without this pass.
 
 use super::{is_of_row, rows_of};
 use crate::algebra::aliases::{free_aliases, renumber_inside};
@@ -179,7 +179,8 @@ fn read(general: &mut Select, pair: Pair, table: TableRef) {
     place(general, alias, Expr::Column { alias, column: 0 });
 }
 
-/// What a select reads, asks and shows, whatever the numbers of its sources and the order of its conditions.
+/// A normal form in which selects are equal that differ only in the numbers of their sources and the order of their
+/// conditions.
 fn normal(select: &Select) -> (Vec<FromKind>, IndexSet<Condition>, Vec<Expr>) {
     let mut select = select.clone();
     for condition in &mut select.filter {

@@ -14,7 +14,7 @@
 //! 5. [`common`] asks once what all alternatives ask of the row;
 //! 6. [`arms`] reads the alternatives of a table where a set reads nothing but the table;
 //! 7. [`guards`] moves a probe that depends on one column into the sets of that column, which have few values;
-//! 8. [`denials`] moves denials into the probes that stand with them in an alternative.
+//! 8. [`denials`] moves denials into the probes next to them.
 //!
 //! ```text
 //! documents(d, f) ⋈ roles(u, f) ⋈ not archived(f)
