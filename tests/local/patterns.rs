@@ -45,6 +45,8 @@ facts:
     query: SELECT id FROM documents WHERE deleted = 1
   status(Document:_, String:_):
     query: SELECT id, status FROM documents
+  flag(Document:_, Integer:_):
+    query: SELECT id, deleted FROM documents
   size(Document:_, Integer:_):
     query: SELECT id, size FROM documents
   limit(User:_, Integer:_):
@@ -92,6 +94,7 @@ resource Document {
 declare deleted(Document);
 declare status(Document, String);
 declare size(Document, Integer);
+declare flag(Document, Integer);
 declare limit(User, Integer);
 declare quota(User, Folder, String, Integer);
 declare deputy(User, User);
@@ -188,6 +191,13 @@ pub(crate) const PATTERNS: &[Pattern] = &[
         shorthand: r#""read" if "owner"; "read" if "read" on "folder" and status(resource, "final");"#,
         rule: "",
         expert: "(d.owner_id = ? OR VIEWED AND d.status = 'final')",
+    },
+    // Conditions on two columns differ, although they ask for the same value.
+    Pattern {
+        shape: "pattern-two-attributes-of-one-value",
+        shorthand: r#""read" if size(resource, 1) and flag(resource, 1);"#,
+        rule: "",
+        expert: "d.size = 1 AND d.deleted = 1",
     },
     Pattern {
         shape: "pattern-attribute-alone",

@@ -74,7 +74,7 @@ fn ask_once(select: &mut Select) {
     let mut known = Vec::new();
     let rows: Vec<From> = rows_of(&select.from).collect();
     select.filter.retain(|condition| {
-        let normal = normal(condition, &rows).1;
+        let normal = normal(condition, &rows);
         let is_new = !known.contains(&normal);
         known.push(normal);
         is_new
