@@ -1,7 +1,7 @@
 //! Plans as text, for `explain` and snapshots. Deterministic.
 
 use super::{Condition, Expr, FromKind, Plan, PlanAnswer, Select, TableBody, TableRef};
-use crate::datalog::print::{Names, operator};
+use crate::datalog::print::Names;
 use std::fmt::Write;
 
 impl Names<'_> {
@@ -58,13 +58,8 @@ impl Names<'_> {
         for condition in &select.filter {
             match condition {
                 Condition::Compare { op, left, right } => {
-                    let _ = writeln!(
-                        text,
-                        "{indent}    where {} {} {}",
-                        self.expr(*left),
-                        operator(*op),
-                        self.expr(*right)
-                    );
+                    let (left, right) = (self.expr(*left), self.expr(*right));
+                    let _ = writeln!(text, "{indent}    where {left} {op} {right}");
                 }
                 Condition::OneOf { expr, literals } => {
                     let literals: Vec<String> =

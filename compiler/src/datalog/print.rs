@@ -3,7 +3,7 @@
 use super::graph::Component;
 use super::{Adornment, Clause, Goal, Output, RelId, Relation, ScanArg, Specialised, Term, constant};
 use crate::catalog::{Catalog, RelationSource};
-use crate::ir::{CompareOp, ConstId, Constant, Polarity, PredId, Program, TypeId};
+use crate::ir::{ConstId, Constant, Polarity, PredId, Program, TypeId};
 use crate::question::{QuestionVar, Slot};
 use crate::refusal::VarName;
 use indexmap::IndexSet;
@@ -122,7 +122,7 @@ impl Names<'_> {
             }
             Goal::Values { slot, term } => format!("{} in {slot:?}", self.term(clause, *term)),
             Goal::Compare { op, left, right } => {
-                format!("{} {} {}", self.term(clause, *left), operator(*op), self.term(clause, *right))
+                format!("{} {op} {}", self.term(clause, *left), self.term(clause, *right))
             }
         }
     }
@@ -158,16 +158,5 @@ impl Names<'_> {
             Some(RelationSource::Bound { binding }) => format!("binding#{binding}"),
             None => "_".to_owned(),
         }
-    }
-}
-
-pub(crate) fn operator(op: CompareOp) -> &'static str {
-    match op {
-        CompareOp::Equal => "=",
-        CompareOp::NotEqual => "!=",
-        CompareOp::Less => "<",
-        CompareOp::LessOrEqual => "<=",
-        CompareOp::Greater => ">",
-        CompareOp::GreaterOrEqual => ">=",
     }
 }

@@ -227,6 +227,19 @@ impl CompareOp {
     }
 }
 
+impl std::fmt::Display for CompareOp {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Equal => "=",
+            Self::NotEqual => "!=",
+            Self::Less => "<",
+            Self::LessOrEqual => "<=",
+            Self::Greater => ">",
+            Self::GreaterOrEqual => ">=",
+        })
+    }
+}
+
 /// Facts that the policy can use: every combination of values that the arguments admit.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Signature {

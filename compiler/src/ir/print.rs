@@ -9,8 +9,8 @@
 //! ```
 
 use super::{
-    CompareOp, ConstId, Literal, LiteralKind, Polarity, PredId, Program, Rule, Signature, SignatureArg, Term,
-    TypeId, VarId, VarType,
+    ConstId, Literal, LiteralKind, Polarity, PredId, Program, Rule, Signature, SignatureArg, Term, TypeId,
+    VarId, VarType,
 };
 use std::fmt::Write as _;
 
@@ -115,14 +115,6 @@ impl Printer<'_> {
                 format!("not {}", self.atom(*pred, args))
             }
             LiteralKind::Compare { op, left, right } => {
-                let op = match op {
-                    CompareOp::Equal => "=",
-                    CompareOp::NotEqual => "!=",
-                    CompareOp::Less => "<",
-                    CompareOp::LessOrEqual => "<=",
-                    CompareOp::Greater => ">",
-                    CompareOp::GreaterOrEqual => ">=",
-                };
                 format!("{} {op} {}", self.term(*left), self.term(*right))
             }
             LiteralKind::OneOf { polarity, term, values } => {

@@ -111,7 +111,7 @@ pub(super) fn test<R: Rows>(
     match &literal.kind {
         LiteralKind::Compare { op, left, right } => {
             let [left, right] = [left, right].map(|term| rule_arg(world, attempted, *term));
-            format!("{left} {} {right}", operator(*op))
+            format!("{left} {op} {right}")
         }
         LiteralKind::OneOf { polarity, term, values } => {
             let term = rule_arg(world, attempted, *term);
@@ -192,17 +192,6 @@ fn predicate(program: &Program, pred: PredId) -> String {
     program.predicates.get_index(pred.index()).map_or_else(String::new, |pred| pred.name.clone())
 }
 
-fn operator(op: CompareOp) -> &'static str {
-    match op {
-        CompareOp::Equal => "=",
-        CompareOp::NotEqual => "!=",
-        CompareOp::Less => "<",
-        CompareOp::LessOrEqual => "<=",
-        CompareOp::Greater => ">",
-        CompareOp::GreaterOrEqual => ">=",
-    }
-}
-
 /// The question's only predicate, with the values that it gives.
 pub(super) fn asked<R: Rows>(world: &World<'_, R>) -> Option<Atom> {
     let [atom] = world.question.atoms.as_slice() else { return None };
@@ -228,5 +217,5 @@ pub(super) fn comparison<R: Rows>(
         let value = world.term(term, attempted.env);
         value.map_or_else(|| "_".to_owned(), |value| format!("{:?}", world.values.text(value)))
     });
-    format!("{left} {} {right}", operator(op))
+    format!("{left} {op} {right}")
 }

@@ -31,13 +31,13 @@ use portcullis_testkit::why::Judge;
 /// Of a policy's lists of actions one in so many is asked: each asks about all of them.
 const STEP_OF_ACTIONS: u64 = 2;
 
-/// Every how many questions one is put to the engine in every way.
+/// One in this many questions is put to the engine in every way.
 const EVERY_WAY: usize = 7;
 
 /// Of every so many-th policy the statements run on the databases, and of its questions one in so many.
 const STATEMENTS: usize = 6;
 
-/// Every how many questions one is explained.
+/// One in this many questions is explained.
 const EXPLAINED: usize = 2;
 
 /// What the engine says where a rule only tests a value.
