@@ -2,7 +2,7 @@
 //!
 //! In: a program, a question, and the facts, read through [`Rows`] alone. Out: an [`Explanation`]. Nothing is
 //! recorded while questions are answered; an explanation derives the answer anew, from the
-//! [traced](crate::specialise::trace) program, whose clauses are still the policy's rules. It is another
+//! traced program (`specialise::trace`), whose clauses are still the policy's rules. It is another
 //! evaluator than the statements that answer, so a caller must compare its [`Verdict`] with the answer.
 //!
 //! A proof has the least height: no other needs fewer rules on top of each other. All work is within a
