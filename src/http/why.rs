@@ -166,8 +166,9 @@ pub struct ArgOut {
 
 /// Explain a decision
 ///
-/// The body is that of `/authorize` or of `/evaluate_query`; of the latter, one answer is explained, or why there is
-/// none. The answer and its explanation belong to the same state of the store. A proof has the least height.
+/// The body is that of `/authorize` or of `/evaluate_query`; of the latter, one answer is explained, or why
+/// there is none. The answer and its explanation belong to the same state of the store. A proof has the least
+/// height.
 #[utoipa::path(
     post,
     path = "/explain",

@@ -30,8 +30,8 @@ pub fn rules(words: &Vocabulary, choices: &mut Choices<'_>) -> Vec<String> {
     (0..2).filter_map(|at| rule(at, choices)).collect()
 }
 
-/// Two rules that differ only in whose role and quota they ask for: the user's, or that of a user whom a fact relates
-/// to the user. `None` if no predicate relates two users.
+/// Two rules that differ only in whose role and quota they ask for: the user's, or that of a user whom a fact
+/// relates to the user. `None` if no predicate relates two users.
 fn of_two_users(
     words: &Vocabulary,
     from: &Block,

@@ -1,10 +1,10 @@
 //! The relational algebra of one statement: which tables, in which order, joined how. No rules are left here.
 //!
-//! Data types first, then what several rooms ask of a plan: [`visit`] its parts, number its [`aliases`], see where it is [`anchor`]ed,
-//! [`prune`] what nothing reads, [`print`] it, [`verify`] it between passes. A [`Plan`] is a list of common
-//! table expressions, dependencies first, and one answer over them. Every select joins its sources in the
-//! order in which it lists them; a condition stands where all its columns are known. `sql::lower` prints it
-//! for one dialect.
+//! Data types first, then what several rooms ask of a plan: [`visit`] its parts, number its [`aliases`], see
+//! where it is [`anchor`]ed, [`prune`] what nothing reads, [`print`] it, [`verify`] it between passes. A
+//! [`Plan`] is a list of common table expressions, dependencies first, and one answer over them. Every select
+//! joins its sources in the order in which it lists them; a condition stands where all its columns are known.
+//! `sql::lower` prints it for one dialect.
 
 pub(crate) mod aliases;
 pub(crate) mod anchor;
@@ -135,16 +135,16 @@ pub(crate) enum FromKind {
     /// Rows of literals; only in what is left of a plan once stored facts
     /// are known.
     Embedded(usize),
-    /// The current row of the caller's query, with the columns of a bound query of the same table. It is not read
-    /// again.
+    /// The current row of the caller's query, with the columns of a bound query of the same table. It is not
+    /// read again.
     Row {
         /// The bound query.
         source: usize,
         /// Its column with the table's unique key, which is the filter's column.
         key: usize,
     },
-    /// A row that another source of this select or an enclosing one reads, with the columns of a different bound
-    /// query of the same table. It is not read again.
+    /// A row that another source of this select or an enclosing one reads, with the columns of a different
+    /// bound query of the same table. It is not read again.
     Again {
         /// The other bound query.
         source: usize,

@@ -2,9 +2,9 @@
 //!
 //! In: an optimised plan. Where the bindings promise that the column is the key of a table, its alternatives
 //! are conditions on the caller's row, see [`crate::optimise`]; otherwise they answer with the column's
-//! values. Out: literals, sets, tests of the row, and guards that let every row pass. If the column only has the
-//! key's values, as that of an alias, then the conditions that need a row of the table are asked of the table,
-//! and the column is looked up among the keys of the rows that pass.
+//! values. Out: literals, sets, tests of the row, and guards that let every row pass. If the column only has
+//! the key's values, as that of an alias, then the conditions that need a row of the table are asked of the
+//! table, and the column is looked up among the keys of the rows that pass.
 //!
 //! Where each alternative has a condition that an index can serve, the sets of the others are arrays, which
 //! indexes serve, too; where one has not, every row is read anyway, and sets are hashed.
@@ -112,8 +112,8 @@ pub(super) fn print(
     Ok((statement.filter(plan, &filter, var, &text, &representation)?, outline))
 }
 
-/// Sorts the conditions of a filter over another column with the table's keys: those that need a row of the table
-/// become a look-up in the table.
+/// Sorts the conditions of a filter over another column with the table's keys: those that need a row of the
+/// table become a look-up in the table.
 fn looked_up(
     selects: &[Select],
     table: &RowTable,

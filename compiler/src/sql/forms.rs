@@ -2,8 +2,8 @@
 //!
 //! In: a folded plan. Out: one text. A decision and rows are whole statements. A filter is a condition that
 //! stands wherever the caller puts it: each query in it brings the tables that it reads, its names are none
-//! of the caller's, the caller's column stands outside of all its queries unless it names its table, and it is never
-//! NULL.
+//! of the caller's, the caller's column stands outside of all its queries unless it names its table, and it
+//! is never NULL.
 
 use super::analysis::{Caller, GivenColumn};
 use super::at::At;

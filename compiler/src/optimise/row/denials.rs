@@ -5,9 +5,9 @@
 //!     ─▶   a or (row.dept in s and probe(row, not blocked(row)))
 //! ```
 //!
-//! PostgreSQL assumes that a subquery under an `OR` holds for half of the rows, and that two of them hold for a quarter.
-//! With so few rows, a page looks expensive enough to be compiled before it runs. A denial outside of alternatives
-//! stays where it is: it becomes an anti-join, which PostgreSQL estimates well.
+//! PostgreSQL assumes that a subquery under an `OR` holds for half of the rows, and that two of them hold for
+//! a quarter. With so few rows, a page looks expensive enough to be compiled before it runs. A denial outside
+//! of alternatives stays where it is: it becomes an anti-join, which PostgreSQL estimates well.
 
 use super::{is_of_row, rows_of};
 use crate::algebra::{Condition, From, Plan, Select};
@@ -49,7 +49,8 @@ fn is_probe(condition: &Condition) -> bool {
     matches!(condition, Condition::Any(branches) if matches!(branches.as_slice(), [only] if !only.reads_nothing()))
 }
 
-/// Whether a condition looks up what denies the row. What asks nothing of the row is asked once, before the filter.
+/// Whether a condition looks up what denies the row. What asks nothing of the row is asked once, before the
+/// filter.
 fn is_denial(condition: &Condition, rows: &[From]) -> bool {
     let Condition::None(branches) = condition else { return false };
     let mut asks_row = false;

@@ -6,10 +6,11 @@
 //!     ─▶   t(f) ⋈ limits(f, row.dept, m) ⋈ row.amount <= m   with   t = delegations(u, f) ∪ {u}
 //! ```
 //!
-//! The second alternative is an instance of the first, with a literal in place of one source and the conditions on that
-//! source. Each would become a probe, because it tests several columns of the row. PostgreSQL can turn a single probe
-//! into a join that starts from the smaller side, but it runs two probes under an `OR` for every row. Alternatives that
-//! test one column become sets, which [`super::sets`] merges without this pass.
+//! The second alternative is an instance of the first, with a literal in place of one source and the
+//! conditions on that source. Each would become a probe, because it tests several columns of the row.
+//! PostgreSQL can turn a single probe into a join that starts from the smaller side, but it runs two probes
+//! under an `OR` for every row. Alternatives that test one column become sets, which [`super::sets`] merges
+//! without this pass.
 
 use super::{is_of_row, rows_of};
 use crate::algebra::aliases::{free_aliases, renumber_inside};
@@ -179,8 +180,8 @@ fn read(general: &mut Select, pair: Pair, table: TableRef) {
     place(general, alias, Expr::Column { alias, column: 0 });
 }
 
-/// A normal form in which selects are equal that differ only in the numbers of their sources and the order of their
-/// conditions.
+/// A normal form in which selects are equal that differ only in the numbers of their sources and the order of
+/// their conditions.
 fn normal(select: &Select) -> (Vec<FromKind>, IndexSet<Condition>, Vec<Expr>) {
     let mut select = select.clone();
     for condition in &mut select.filter {
@@ -197,7 +198,7 @@ fn normal(select: &Select) -> (Vec<FromKind>, IndexSet<Condition>, Vec<Expr>) {
     (kinds, select.filter.into_iter().collect(), select.output)
 }
 
-/// The first number of a select's sources in its normal form, and of those inside a condition: beyond all numbers
-/// of sources.
+/// The first number of a select's sources in its normal form, and of those inside a condition: beyond all
+/// numbers of sources.
 const OWN: usize = usize::MAX / 2;
 const INSIDE: usize = OWN / 2 * 3;
