@@ -53,7 +53,9 @@ fn merge(select: &mut Select, around: &mut Vec<From>, keys: &Keys<'_>) {
     let equalities = Equalities::of(select);
     for at in 0..select.from.len() {
         let Some(from) = select.from.get(at).copied() else { continue };
-        if let Some((kind, same)) = seen(from, around, &equalities, keys) {
+        if let Some((kind, same)) = seen(from, around, &equalities, keys)
+            && !(matches!(kind, FromKind::Again { .. }) && is_seen(select, from.alias))
+        {
             if let Some(slot) = select.from.get_mut(at) {
                 slot.kind = kind;
             }
@@ -65,6 +67,15 @@ fn merge(select: &mut Select, around: &mut Vec<From>, keys: &Keys<'_>) {
         condition.branches_mut().iter_mut().for_each(|branch| merge(branch, around, keys));
     }
     around.truncate(outside);
+}
+
+/// Whether another source sees the row that a source reads. Then the source goes on reading it.
+fn is_seen(select: &Select, alias: usize) -> bool {
+    let mut found = false;
+    select.for_each_source(&mut |from| {
+        found |= matches!(from.kind, FromKind::Again { row, .. } if row == alias);
+    });
+    found
 }
 
 /// If a source reads a row that is read already: as what it sees it, and the keys that are equal.
