@@ -285,7 +285,7 @@ impl Judge<'_> {
     }
 }
 
-/// Whether any value may stand at some place of an atom.
+/// Whether an argument of an atom is a wildcard.
 fn is_open(atom: &WhyAtom) -> bool {
     atom.args.iter().any(|arg| arg.id.is_none())
 }

@@ -135,8 +135,8 @@ pub(crate) enum FromKind {
     /// Rows of literals; only in what is left of a plan once stored facts
     /// are known.
     Embedded(usize),
-    /// The current row of the caller's query, with the columns of a bound query of the same table. It is not
-    /// read again.
+    /// The current row of the caller's query. Its columns are those that a bound query of the same table
+    /// selects; the table is not read again.
     Row {
         /// The bound query.
         source: usize,

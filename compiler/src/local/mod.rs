@@ -68,7 +68,7 @@ pub enum Form {
         /// The column's name.
         name: String,
     },
-    /// A condition on a column of the caller's: that its value is one of a wanted variable's.
+    /// A condition on the caller's column, true for the values of the wanted variable.
     Filter {
         /// The variable.
         var: usize,

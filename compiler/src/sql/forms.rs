@@ -1,9 +1,9 @@
 //! The forms of SQL that a caller gets: a decision, rows, or a filter.
 //!
 //! In: a folded plan. Out: one text. A decision and rows are whole statements. A filter is a condition that
-//! stands wherever the caller puts it: each query in it brings the tables that it reads, its names are none
-//! of the caller's, the caller's column stands outside of all its queries unless it names its table, and it
-//! is never NULL.
+//! the caller may put anywhere: each subquery brings the tables that it reads, no name that the compiler makes
+//! up is one of the caller's, and the condition is never NULL. Its subqueries use the caller's column only if
+//! the column is qualified by its table.
 
 use super::analysis::{Caller, GivenColumn};
 use super::at::At;

@@ -18,8 +18,8 @@ pub(crate) struct Row<'b> {
     pub(crate) var: usize,
     /// The table that the bindings promise the row to be of.
     pub(crate) promised: &'b RowTable,
-    /// Whether the caller's column only has the values of the table's unique column, like the column of an
-    /// alias or a foreign key, so that the row must be looked up.
+    /// Whether the row must be looked up, because the caller's column is not the table's unique column itself:
+    /// an alias's column, or a foreign key.
     pub(crate) is_looked_up: bool,
 }
 
