@@ -14,7 +14,7 @@
 use super::notation::{Fact, Value};
 use super::spelling::Spelling;
 use super::vocabulary::{Predicate, Vocabulary};
-use super::{entry_points, longhand, patterns, quotas, recursion, shorthand};
+use super::{cycles, entry_points, longhand, patterns, quotas, recursion, shorthand};
 use portcullis_compiler::ir::{Program, Signature, SignatureArg, TypeId};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
@@ -216,6 +216,7 @@ impl Frame<'_> {
                 7..11 => outside.push(patterns::rule(words, style, &mut choices)),
                 11 => outside.extend(recursion::rules(words, style, &mut choices)),
                 12 => outside.extend(quotas::rules(words, &mut choices)),
+                13 => outside.extend(cycles::rules(words, &mut choices)),
                 _ => outside.push(longhand::rule(words, style, &mut choices)),
             }
         }

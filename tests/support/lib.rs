@@ -27,6 +27,7 @@
 
 pub mod assertions;
 pub mod cluster;
+pub mod cycles;
 pub mod domain;
 pub mod entry_points;
 pub mod desugar;

@@ -5,12 +5,22 @@
 use super::generate::Choices;
 use super::vocabulary::{Block, Predicate, Vocabulary};
 
+/// How many pairs of types are tried.
+const TRIES: usize = 4;
+
+/// The kinds of quota that the rules ask for, where a predicate has a text.
+const KINDS: [&str; 2] = ["\"r0\"", "\"r1\""];
+
 /// Two such rules, which differ in the role or in the quota.
 pub fn rules(words: &Vocabulary, choices: &mut Choices<'_>) -> Vec<String> {
-    let Some((from, relation, to)) = words.edge(choices) else { return Vec::new() };
-    if from.permissions.is_empty() || to.roles.is_empty() {
-        return Vec::new();
-    }
+    // Chance alone seldom finds two types that a quota speaks of.
+    let has_quota = |(from, _, to): &(&Block, &str, &Block)| {
+        !from.permissions.is_empty()
+            && !to.roles.is_empty()
+            && !quotas(words, [from, to], ["_"; 2], "u").is_empty()
+    };
+    let edge = (0..TRIES).find_map(|_| words.edge(choices).filter(has_quota));
+    let Some((from, relation, to)) = edge else { return Vec::new() };
     let permission = choices.of(&from.permissions);
     if choices.below(2) == 0
         && let Some(rules) = of_two_users(words, from, relation, to, permission, choices)
@@ -21,7 +31,7 @@ pub fn rules(words: &Vocabulary, choices: &mut Choices<'_>) -> Vec<String> {
     let rule = |at: usize, choices: &mut Choices<'_>| {
         let role = to.roles[(numbers[0] + at) % to.roles.len()];
         let kept = to.roles[(numbers[0] + at * numbers[1]) % to.roles.len()];
-        let quota = quota(words, from, to, kept, "u", choices)?;
+        let quota = quota(words, [from, to], [kept, KINDS[at]], "u", choices)?;
         let there = format!("has_relation(x, {relation:?}, y) and has_role(u, {role:?}, y)");
         let again = format!("has_relation(x, {relation:?}, z) and {quota}");
         let body = if numbers[2] == 0 { [there, again] } else { [again, there] };
@@ -41,10 +51,11 @@ fn of_two_users(
     choices: &mut Choices<'_>,
 ) -> Option<Vec<String>> {
     let stored = &words.predicates[..words.n_stored];
-    let acts_for = stored.iter().find_map(|predicate| call(predicate, &[("User", "v"), ("User", "u")]))?;
+    let acts_for =
+        stored.iter().find_map(|predicate| call(predicate, &[("User", "v"), ("User", "u")], "_"))?;
     let role = choices.of(&to.roles);
     let denial = choices.of(&["", " and not has_role(u, \"g0\")", " and not has_role(v, \"g0\")"]);
-    let of_other = quota(words, from, to, role, "v", choices)?;
+    let of_other = quota(words, [from, to], [role, "_"], "v", choices)?;
     let there =
         format!("has_relation(x, {relation:?}, z) and has_role(v, {role:?}, z) and {of_other}{denial}");
     let rule = |user: &str, body: &str| {
@@ -55,15 +66,21 @@ fn of_two_users(
     Some(vec![rule("u", &format!("{acts_for} and {there}")), rule("v", &own)])
 }
 
-/// A condition on the user `user`, the resource `x` and what it lies in, `z`, that is more than one equality.
+/// One of the quotas.
 fn quota(
     words: &Vocabulary,
-    from: &Block,
-    to: &Block,
-    role: &str,
+    blocks: [&Block; 2],
+    [role, kind]: [&str; 2],
     user: &str,
     choices: &mut Choices<'_>,
 ) -> Option<String> {
+    let quotas = quotas(words, blocks, [role, kind], user);
+    (!quotas.is_empty()).then(|| quotas[choices.below(quotas.len())].clone())
+}
+
+/// Conditions on the user `user`, the resource `x` and what it lies in, `z`, that are more than one equality.
+/// `kind` is what they ask of a text.
+fn quotas(words: &Vocabulary, [from, to]: [&Block; 2], [role, kind]: [&str; 2], user: &str) -> Vec<String> {
     let stored = &words.predicates[..words.n_stored];
     let held = format!("has_role({user}, {role:?}, z)");
     let number_of = |ty: &str| {
@@ -72,29 +89,30 @@ fn quota(
     };
     let mut quotas = Vec::new();
     for predicate in stored {
-        if let Some(call) = call(predicate, &[(to.name, "z"), (from.name, "x"), ("User", user)]) {
+        if let Some(call) = call(predicate, &[(to.name, "z"), (from.name, "x"), ("User", user)], kind) {
             let has_user = predicate.types.contains(&"User");
             quotas.push(if has_user { call } else { format!("{held} and {call}") });
         }
-        let limit = call(predicate, &[(to.name, "z"), ("Integer", "most"), ("User", user)]);
+        let limit = call(predicate, &[(to.name, "z"), ("Integer", "most"), ("User", user)], kind);
         if let Some((limit, size)) = limit.zip(number_of(from.name)) {
             let has_user = predicate.types.contains(&"User");
             let limit = if has_user { limit } else { format!("{held} and {limit}") };
             quotas.push(format!("{limit} and {size}(x, size) and size <= most"));
         }
     }
-    let quotas: Vec<&str> = quotas.iter().map(String::as_str).collect();
-    (!quotas.is_empty()).then(|| choices.of(&quotas).to_owned())
+    quotas
 }
 
-/// A call of a predicate with variables of these types, of which it must have the first two.
-fn call(predicate: &Predicate, vars: &[(&str, &str)]) -> Option<String> {
+/// A call of a predicate with variables of these types, of which it must have the first two. `kind` is the
+/// text of the predicate's other arguments.
+fn call(predicate: &Predicate, vars: &[(&str, &str)], kind: &str) -> Option<String> {
     let mut left = vars.to_vec();
     let args: Vec<&str> = predicate
         .types
         .iter()
         .map(|ty| match left.iter().position(|(of, _)| of == ty) {
             Some(place) => left.remove(place).1,
+            None if *ty == "String" => kind,
             None => "_",
         })
         .collect();

@@ -100,7 +100,7 @@ const STORED_SHAPES: [&[&str]; 9] = [
     &["ua", "ub"],
     &["aa", "ab", "bb"],
     &["aab", "uab", "gab", "aaa", "abc", "uai", "ubi"],
-    &["uabc", "aabb", "uaab", "abcs", "aaai"],
+    &["uabc", "aabb", "uaab", "uabs", "abcs", "aaai"],
     &["uabca", "aabbc", "ugabc", "aaaaa", "uabsi"],
     &["ai", "bi", "as"],
     &["a", "ab", "us", "uu", "uu"],
