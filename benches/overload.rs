@@ -12,9 +12,13 @@
 //! read, the other may not. The attackers are other holders of keys, some read-only, some of another
 //! environment, and clients without a key.
 //!
-//! For each attack a row tells what the probe felt, the most memory that the service took, and how the
-//! attackers were answered. The run fails at a wrong answer, at a 5xx that is not 503, and where a target is
-//! missed. Attackers, probe and service share the machine, so figures count on an otherwise idle one.
+//! Meanwhile a watcher repeats questions about who may see what, with the keys of an environment without
+//! attackers, with a revoked key, without one, and with one that may only read. Their answers must stay as they
+//! were before.
+//!
+//! For each attack a row shows what the probe felt, how many of the watcher's answers were the same, the most
+//! memory that the service took, and how the attackers were answered. The run fails at a wrong or changed
+//! answer, at a 5xx that is not 503, and where a target is missed. Attackers, probe and service share the machine, so figures count on an otherwise idle one.
 
 #![expect(
     clippy::unwrap_used,
@@ -27,6 +31,8 @@
 mod attacks;
 #[path = "overload/client.rs"]
 mod client;
+#[path = "overload/isolation.rs"]
+mod isolation;
 #[path = "overload/probe.rs"]
 mod probe;
 #[expect(dead_code, reason = "other measurements read the mapped memory and stop the service themselves")]
@@ -97,16 +103,17 @@ fn main() {
 fn run(stage: &Arc<Stage>, attack: &Attack, time: Duration) -> Row {
     let stop = Arc::new(AtomicBool::new(false));
     let watched = stage.watch_memory(&stop);
+    let asked = stage.apart.watch(&stop);
     let statuses = Arc::new(Statuses::default());
     let attackers = attack.start(stage, &stop, &statuses);
     // The attackers first get where they want to be.
     std::thread::sleep(Duration::from_secs(1));
     let felt = Felt::of(stage.address, time);
     stop.store(true, Ordering::Relaxed);
-    let memory = watched.join().unwrap();
+    let (memory, isolation) = (watched.join().unwrap(), asked.join().unwrap());
     attackers.into_iter().for_each(|attacker| attacker.join().unwrap());
     stage.rest();
-    Row { felt, memory, statuses: statuses.take() }
+    Row { felt, isolation, memory, statuses: statuses.take() }
 }
 
 /// All attacks in turn beside a policy swap each second; how many rows missed a target, and the memory of the

@@ -1,6 +1,7 @@
 //! The service that is attacked, with what the probe and the attackers ask about.
 
 use super::client::{ask, request};
+use super::isolation::{Apart, Keys};
 use super::service::{Memory, Service};
 use portcullis::http::DEVELOPMENT_KEY;
 use portcullis_testkit::program::portcullis;
@@ -33,6 +34,12 @@ declare large(Item);
 pair(x: Item, y: Item) if left(x) and right(y);
 "#;
 
+/// What an environment without attackers says.
+const POLICY_APART: &str = r#"
+actor User {}
+resource Doc { roles = ["reader"]; permissions = ["read"]; "read" if "reader"; }
+"#;
+
 /// The running service, and the keys of those who attack it.
 pub(crate) struct Stage {
     pub(crate) address: SocketAddr,
@@ -42,6 +49,8 @@ pub(crate) struct Stage {
     pub(crate) stranger: String,
     /// A key that may write in that other environment.
     pub(crate) writer: String,
+    /// An environment that no attacker has a key for.
+    pub(crate) apart: Arc<Apart>,
     service: Service,
     _folder: tempfile::TempDir,
 }
@@ -53,34 +62,28 @@ impl Stage {
         let service = Service::start(folder.path());
         let data = folder.path();
         let other = ["--environment", "other"];
-        let stage = Self {
-            address: service.address,
-            reader: key(data, &["--read-only"]),
-            writer: key(data, &other),
-            stranger: key(data, &[&other[..], &["--read-only"]].concat()),
-            service,
-            _folder: folder,
-        };
-        for key in [DEVELOPMENT_KEY, &stage.writer] {
-            stage.done("/policy?force=true", key, &json!({ "src": POLICY }));
+        let address = service.address;
+        let (reader, writer) = (key(data, &["--read-only"]), key(data, &other));
+        let (of_apart, revoked) = (key(data, &["--environment", "apart"]), revoked_key(data));
+        let loads = [
+            (DEVELOPMENT_KEY, POLICY, role(PROBE_ALLOWED)),
+            (&writer, POLICY, role("eve")),
+            (&of_apart, POLICY_APART, role(PROBE_DENIED)),
+        ];
+        for (key, policy, role) in loads {
+            done(address, "/policy?force=true", key, &json!({ "src": policy }));
+            done(address, "/bulk_load", key, &json!([role]));
         }
-        let role = json!({ "predicate": "has_role", "args": [value("User", PROBE_ALLOWED),
-            value("String", "reader"), value("Doc", "probed")] });
-        stage.done("/bulk_load", DEVELOPMENT_KEY, &json!([role]));
+        let apart = Apart::of(address, Keys { apart: &of_apart, reader: &reader, revoked: &revoked });
         for (predicate, n) in [("left", SIDE), ("right", SIDE), ("large", n_facts)] {
             for first in (0..n).step_by(LOADED) {
                 let facts: Vec<Json> =
                     (first..n.min(first + LOADED)).map(|n| fact(predicate, &n.to_string())).collect();
-                stage.done("/bulk_load", DEVELOPMENT_KEY, &Json::from(facts));
+                done(address, "/bulk_load", DEVELOPMENT_KEY, &Json::from(facts));
             }
         }
-        stage
-    }
-
-    /// A request that must succeed.
-    fn done(&self, path: &str, key: &str, body: &Json) {
-        let (status, answer) = ask(self.address, &request("POST", path, key, &body.to_string())).unwrap();
-        assert_eq!(status, 200, "{path}: {}", String::from_utf8_lossy(&answer));
+        let stranger = key(data, &[&other[..], &["--read-only"]].concat());
+        Self { address, reader, stranger, writer, apart: Arc::new(apart), service, _folder: folder }
     }
 
     /// Samples the service's memory until `stop` is set. Returns the peak, in MB.
@@ -125,14 +128,40 @@ impl Stage {
     }
 }
 
+/// A request that must succeed.
+fn done(address: SocketAddr, path: &str, key: &str, body: &Json) {
+    let (status, answer) = ask(address, &request("POST", path, key, &body.to_string())).unwrap();
+    assert_eq!(status, 200, "{path}: {}", String::from_utf8_lossy(&answer));
+}
+
 /// Makes a key as an operator does.
 fn key(data: &Path, args: &[&str]) -> String {
+    let made = keys(data, &[&["create"], args].concat());
+    made.split_whitespace().find(|word| word.starts_with("e_")).unwrap().to_owned()
+}
+
+/// A key that was valid once.
+fn revoked_key(data: &Path) -> String {
+    let key = key(data, &["--name", "revoked"]);
+    let listed = keys(data, &["list"]);
+    let id = listed.lines().find(|line| line.contains("revoked")).unwrap().split_whitespace().next();
+    keys(data, &["revoke", id.unwrap()]);
+    key
+}
+
+/// What a command about keys prints.
+fn keys(data: &Path, args: &[&str]) -> String {
     let mut command = portcullis(data);
-    command.args(["keys", "create", "--data"]).arg(data).args(args);
-    let made = command.output().unwrap();
-    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
-    let told = String::from_utf8(made.stdout).unwrap();
-    told.split_whitespace().find(|word| word.starts_with("e_")).unwrap().to_owned()
+    command.arg("keys").args(args).arg("--data").arg(data);
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// A role on the document that the probe asks about.
+fn role(user: &str) -> Json {
+    json!({ "predicate": "has_role", "args": [value("User", user), value("String", "reader"),
+        value("Doc", "probed")] })
 }
 
 fn value(ty: &str, id: &str) -> Json {

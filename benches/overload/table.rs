@@ -1,6 +1,7 @@
 //! The table that a run prints, and whether a row meets its targets.
 
 use super::attacks::Attack;
+use super::isolation::Isolation;
 use super::probe::Felt;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -15,6 +16,7 @@ const MEMORY: f64 = 1_024.0;
 #[derive(Debug)]
 pub(crate) struct Row {
     pub(crate) felt: Felt,
+    pub(crate) isolation: Isolation,
     /// The most that the service took, in MB.
     pub(crate) memory: f64,
     /// How the attackers were answered; 0 is a connection that was cut or never served.
@@ -22,8 +24,10 @@ pub(crate) struct Row {
 }
 
 pub(crate) fn head() {
-    println!("| attack | checks | p50 | p99 | longest | memory | the attackers were answered | |");
-    println!("| --- | --- | --- | --- | --- | --- | --- | --- |");
+    println!(
+        "| attack | checks | p50 | p99 | longest | isolation | memory | the attackers were answered | |"
+    );
+    println!("| --- | --- | --- | --- | --- | --- | --- | --- | --- |");
 }
 
 impl Row {
@@ -32,12 +36,13 @@ impl Row {
         let faults = self.faults(attack);
         let felt = &self.felt;
         println!(
-            "| {} | {} | {:.1?} | {:.1?} | {:.1?} | {:.0} MB | {} | {} |",
+            "| {} | {} | {:.1?} | {:.1?} | {:.1?} | {} same | {:.0} MB | {} | {} |",
             attack.name,
             felt.times.len(),
             felt.quantile(500),
             felt.quantile(990),
             felt.quantile(1_000),
+            self.isolation.same,
             self.memory,
             told(&self.statuses),
             if faults.is_empty() { "met".to_owned() } else { faults.join("; ") },
@@ -49,6 +54,12 @@ impl Row {
         let mut faults = Vec::new();
         if self.felt.wrong > 0 {
             faults.push(format!("{} WRONG ANSWERS", self.felt.wrong));
+        }
+        if !self.isolation.changed.is_empty() {
+            faults.push(format!("CHANGED ANSWERS: {}", self.isolation.changed.join(", ")));
+        }
+        if self.isolation.same == 0 {
+            faults.push("no answer shows that environments are apart".to_owned());
         }
         if !self.felt.refused.is_empty() {
             faults.push(format!("checks refused: {}", told(&self.felt.refused)));
