@@ -63,6 +63,14 @@ pub const TEST_FACTS: usize = 100_000;
 /// table of its own.
 pub const SPLITS: usize = 16;
 
+/// Sources and goals of a body. What a longer one found so far becomes a table before it goes on: relations that
+/// call several others each, inlined into each other, make a join whose duplicates grow exponentially with its
+/// length.
+pub const BODY: usize = 10;
+
+/// Sources of a join whose rows are made distinct if it is a table of its own; a shorter one repeats few.
+pub const LONG_JOIN: usize = 5;
+
 /// Sources of one plan for a caller's database, those of a table counted wherever it is read. Beyond it
 /// another plan comes first, as the text that is counted is made only once the stored facts are known.
 pub const TABLE_READINGS: usize = 960;

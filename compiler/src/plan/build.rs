@@ -106,6 +106,32 @@ impl Build {
         }
     }
 
+    /// The values of rows that a goal or the output still needs.
+    pub(super) fn needed(&self) -> Vec<Expr> {
+        let mut needed = Vec::new();
+        let mut note = |term: Term| {
+            let expr = self.expr(term).filter(|expr| expr.alias().is_some());
+            needed.extend(expr.filter(|expr| !needed.contains(expr)));
+        };
+        self.output.iter().for_each(|term| note(*term));
+        self.goals.iter().for_each(|goal| goal.for_each_term(&mut note));
+        needed
+    }
+
+    /// Goes on from a source whose columns are the values `needed`, and forgets all other values of rows.
+    pub(super) fn go_on_from(&mut self, from: From, needed: &[Expr]) {
+        self.select = Select { from: vec![from], ..Select::default() };
+        for value in &mut self.env {
+            *value = value.and_then(|expr| match expr.alias() {
+                None => Some(expr),
+                Some(_) => {
+                    let column = needed.iter().position(|kept| *kept == expr)?;
+                    Some(Expr::Column { alias: from.alias, column })
+                }
+            });
+        }
+    }
+
     /// Adds a clause's goals, with the clause's head met with the caller's terms.
     pub(super) fn inline(&mut self, clause: &Clause, args: &[Term]) {
         let mut names: Vec<Option<Term>> = vec![None; clause.var_names.len()];

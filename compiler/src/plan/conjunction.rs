@@ -94,10 +94,14 @@ impl Planner<'_> {
                 .goals
                 .iter()
                 .enumerate()
-                .filter_map(|(at, goal)| Some((self.step_of(&build, at, goal)?, at)));
+                .filter_map(|(at, goal)| Some((self.step_of(scope, &build, at, goal)?, at)));
             let Some((step, at)) = next.min() else {
                 return Ok(finish(build));
             };
+            if step == Step::Cut {
+                self.cut(&mut build, at);
+                continue;
+            }
             let goal = build.goals.remove(at);
             match goal {
                 Goal::Scan { source, args, .. } => {
@@ -156,6 +160,7 @@ impl Planner<'_> {
                 return Ok(Called::Tested);
             }
             Step::Test => !is_alone,
+            Step::Enumerate if alternatives == 1 => false,
             Step::Produce | Step::Enumerate => !may_split,
             Step::Distribute => shares_all && alternatives > 1 && !is_alone || n_split > limits::SPLITS * 4,
             Step::Probe
@@ -163,6 +168,7 @@ impl Planner<'_> {
             | Step::Small
             | Step::Lookup
             | Step::Holders
+            | Step::Cut
             | Step::Again
             | Step::Set
             | Step::Filtered

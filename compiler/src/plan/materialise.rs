@@ -5,7 +5,7 @@ use super::build::Build;
 use super::planner::{Asked, PlanError, Planner};
 use super::scope::Scope;
 use super::step::is_wanted;
-use crate::algebra::{Expr, Select, TableBody};
+use crate::algebra::{Expr, From, FromKind, Select, TableBody};
 use crate::datalog::RelId;
 
 impl Planner<'_> {
@@ -122,5 +122,20 @@ impl Planner<'_> {
         let n_columns = inner.output.len();
         let table = self.add_table(rel, "for the rows that lead to it", n_columns, TableBody::Union(selects));
         Ok(Goal::Rows { table, args: outer_args })
+    }
+
+    /// Turns what a body found so far into a table of the values that the rest of it needs, of which the goal
+    /// at `next` is the next to plan (a supplementary relation, too). Each combination of values goes on once.
+    pub(super) fn cut(&mut self, build: &mut Build, next: usize) {
+        let Some(Goal::Call { rel, .. }) = build.goals.get(next) else { return };
+        let rel = *rel;
+        let needed = build.needed();
+        // A table needs a column, also where only the existence of a row counts.
+        let output = if needed.is_empty() { vec![Expr::Tag(0)] } else { needed.clone() };
+        let n_columns = output.len();
+        let select = Select { output, ..std::mem::take(&mut build.select) };
+        let table = self.add_table(rel, "what leads to it", n_columns, TableBody::Union(vec![select]));
+        let from = From { alias: self.alias(), kind: FromKind::Table(table) };
+        build.go_on_from(from, &needed);
     }
 }

@@ -20,6 +20,11 @@ impl Scope<'_> {
     /// The scope of a fixpoint's step.
     pub(super) const STEP: Scope<'static> = Scope { outer: None, select: None, in_step: true };
 
+    /// Whether the select is part of no other.
+    pub(super) fn is_top(&self) -> bool {
+        self.outer.is_none() && !self.in_step
+    }
+
     /// Whether any enclosing select is a fixpoint's step.
     pub(super) fn is_in_step(&self) -> bool {
         self.in_step || self.outer.is_some_and(Scope::is_in_step)

@@ -3,9 +3,11 @@
 use super::body::{Goal, ScanArg, Term};
 use super::build::Build;
 use super::planner::Planner;
+use super::scope::Scope;
 use crate::algebra::{Expr, FromKind, TableRef};
 use crate::datalog::RelId;
 use crate::ir::{CompareOp, Polarity};
+use crate::limits;
 
 /// What to do with a positive goal, cheapest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -18,6 +20,8 @@ pub(super) enum Step {
     Small,
     /// A source with an indexed column known.
     Lookup,
+    /// A call by a body that is so long that what it found so far becomes a table first.
+    Cut,
     /// A call whose values no other goal needs.
     Test,
     /// A call that binds, with a value known for the whole statement.
@@ -40,7 +44,7 @@ pub(super) enum Step {
 
 impl Planner<'_> {
     /// What planning a positive goal next would be; `None` if it must wait.
-    pub(super) fn step_of(&self, build: &Build, at: usize, goal: &Goal) -> Option<Step> {
+    pub(super) fn step_of(&self, scope: &Scope<'_>, build: &Build, at: usize, goal: &Goal) -> Option<Step> {
         match goal {
             Goal::Scan { polarity: Polarity::Positive, source, args, .. } => {
                 let known: Vec<bool> = args.iter().map(|arg| scan_known(build, arg)).collect();
@@ -66,8 +70,12 @@ impl Planner<'_> {
                 if !self.tested_known(build, *rel, args) {
                     return None;
                 }
+                let is_long = scope.is_top() && is_long(build);
+                if is_long && build.select.from.len() >= limits::LONG_JOIN {
+                    return Some(Step::Cut);
+                }
                 if self.clauses(*rel).len() == 1 && !self.is_recursive(*rel) {
-                    return Some(Step::Inline);
+                    return Some(if is_long { Step::Enumerate } else { Step::Inline });
                 }
                 let wanted = args.iter().any(|arg| is_wanted(build, Some(at), args, *arg));
                 let exprs = || args.iter().filter_map(|arg| build.expr(*arg));
@@ -137,6 +145,11 @@ pub(super) fn is_ready(build: &Build, goal: &Goal) -> bool {
         ready &= build.expr(term).is_some() || matches!(term, Term::Local(_) | Term::Ignored);
     });
     ready
+}
+
+/// Whether a body is so long that it is not to become one join.
+fn is_long(build: &Build) -> bool {
+    build.select.from.len() + build.goals.len() > limits::BODY
 }
 
 /// Whether a step that reads its table several times should find out first what it reads here: the table is

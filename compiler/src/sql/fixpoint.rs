@@ -9,6 +9,7 @@ use super::lower::{Lowering, column_names};
 use super::target::Target;
 use crate::algebra::{Select, Table, TableBody};
 use crate::dialect::State;
+use crate::limits;
 use crate::question::CompileError;
 use sqlparser::ast::{Cte, SetExpr};
 
@@ -31,8 +32,11 @@ where
         };
         match &table.body {
             TableBody::Union(selects) => {
+                let is_long = |select: &Select| select.from.len() >= limits::LONG_JOIN;
+                let is_long_join = !repeats && matches!(selects.as_slice(), [only] if is_long(only));
                 let arms = arms(self, selects)?;
                 let all = build::union(arms, repeats).unwrap_or_else(|| self.no_rows(table.n_columns));
+                let all = if is_long_join { build::distinct(all) } else { all };
                 Ok(vec![build::cte(&table.name, &columns, build::query(all), false)])
             }
             TableBody::Recursive { base, .. } | TableBody::WholeState { base, .. } if base.is_empty() => {

@@ -177,6 +177,14 @@ pub(in crate::sql) fn select(
     }))
 }
 
+/// `SELECT DISTINCT …` for `SELECT …`; anything else as it is.
+pub(in crate::sql) fn distinct(mut arm: SetExpr) -> SetExpr {
+    if let SetExpr::Select(select) = &mut arm {
+        select.distinct = Some(Distinct::Distinct);
+    }
+    arm
+}
+
 /// `a UNION [ALL] b …`
 pub(in crate::sql) fn union(arms: Vec<SetExpr>, all: bool) -> Option<SetExpr> {
     let set_quantifier = if all { SetQuantifier::All } else { SetQuantifier::None };
