@@ -214,7 +214,7 @@ fn of_values(
     statement: &LocalStatement<'_>,
     setting: &Setting<'_>,
 ) -> Result<Filter, CompileError> {
-    let before = cfg!(debug_assertions).then(|| plan.clone());
+    let before = plan.clone();
     let mut filter = Filter::default();
     let Plan { tables, answer, .. } = &mut plan;
     let anchors = Anchors { catalog: setting.catalog, tables };
@@ -245,9 +245,7 @@ fn of_values(
     filter.literals.sort_unstable();
     filter.literals.dedup();
     filter.common = take_common(&mut filter);
-    if let Some(before) = before {
-        statement.verifier.account("filter", Keeps::Once, &before, &filter.plan(&plan.tables), &[])?;
-    }
+    statement.verifier.account("filter", Keeps::Once, &before, &filter.plan(&plan.tables), &[])?;
     Ok(filter)
 }
 

@@ -54,17 +54,14 @@ impl Variant {
         most_rows: usize,
     ) -> Result<Self, CompileError> {
         let constants = planned.extra_constants;
-        let before = cfg!(debug_assertions).then(|| planned.plan.clone());
+        let before = planned.plan.clone();
         let residual = split::split(planned.plan, catalog, column, most_rows);
-        if let Some(before) = before {
-            let verifier = Verifier::of(program, catalog, &constants, &shape.vars);
-            let parts: Vec<&Plan> = residual.parts.iter().map(|part| &part.plan).collect();
-            parts.iter().try_for_each(|part| verifier.check("split", part))?;
-            let embedded: Vec<Option<usize>> =
-                parts.iter().map(|part| Some(part.answer.n_columns())).collect();
-            let verifier = Verifier { embedded: &embedded, ..verifier };
-            verifier.account("split", Keeps::Equals, &before, &residual.plan, &parts)?;
-        }
+        let parts: Vec<&Plan> = residual.parts.iter().map(|part| &part.plan).collect();
+        let verifier = Verifier::of(program, catalog, &constants, &shape.vars);
+        parts.iter().try_for_each(|part| verifier.check("split", part))?;
+        let embedded: Vec<Option<usize>> = parts.iter().map(|part| Some(part.answer.n_columns())).collect();
+        let verifier = Verifier { embedded: &embedded, ..verifier };
+        verifier.account("split", Keeps::Equals, &before, &residual.plan, &parts)?;
         let types = Types { program, catalog, constants: &constants, shape }.of_parts(&residual);
         let mut statements = Vec::new();
         for part in &residual.parts {
@@ -116,16 +113,14 @@ impl Variant {
                 .map(|part| Embedded { rows: None, part: Some(part) })
                 .collect(),
         };
-        let before = cfg!(debug_assertions).then(|| plan.clone());
+        let before = plan.clone();
         let folded = folder.fold(plan).map_err(LocalError::Fetch)?;
         self.check_size(&folded, asked).map_err(LocalError::Compile)?;
-        if let Some(before) = before {
-            let embedded = widths(&folded.embedded);
-            let verifier = self.verifier(asked, &constants, &embedded);
-            verifier
-                .account("fold", Keeps::Relations, &before, &folded.plan, &[])
-                .map_err(LocalError::Compile)?;
-        }
+        let embedded = widths(&folded.embedded);
+        let verifier = self.verifier(asked, &constants, &embedded);
+        verifier
+            .account("fold", Keeps::Relations, &before, &folded.plan, &[])
+            .map_err(LocalError::Compile)?;
         Ok((folded, constants))
     }
 
