@@ -1,8 +1,9 @@
 //! `portcullis config`: the settings in force.
 
+use super::Verdict;
 use super::error::CliError;
 use super::flags::SettingFlags;
-use super::{Verdict, output};
+use super::output::{self, Format};
 use crate::config::{Config, InForce, SettingOrigin};
 use serde_json::{Map, Value as Json, json};
 use std::fmt::Write;
@@ -35,6 +36,14 @@ struct Show {
     json: bool,
     #[command(flatten)]
     settings: SettingFlags,
+}
+
+impl Args {
+    /// The format of the output.
+    pub(super) fn format(&self) -> Format {
+        let Action::Show(Show { json, .. }) = &self.action;
+        if *json { Format::Json } else { Format::Text }
+    }
 }
 
 pub(super) fn run(args: Args) -> Result<Verdict, CliError> {

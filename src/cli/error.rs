@@ -1,11 +1,12 @@
 //! The errors of commands.
 
-use super::output;
+use super::output::{self, Format};
 use crate::config::ConfigError;
 use crate::engine::EngineError;
 use crate::engine::notation::NotationError;
-use crate::http::TlsError;
+use crate::http::{ErrorCode, TlsError};
 use crate::store::StoreError;
+use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -139,30 +140,43 @@ impl CliError {
         Self::Io { what: format!("`{}`", path.display()), error }
     }
 
-    /// Reports the error on the standard error.
-    pub(super) fn report(&self) -> ExitCode {
-        match self {
-            Self::OutputClosed => {}
+    /// Reports the error: as text on the standard error, or as JSON on the standard output. Returns the exit code.
+    pub(super) fn report(self, format: Format) -> ExitCode {
+        let wrong_arguments = matches!(self, Self::Notation { .. } | Self::Unfit { .. } | Self::Address);
+        let message = self.to_string();
+        match (self, format) {
+            (Self::OutputClosed, _) => {}
             // Each finding in the text starts with its own `error`.
-            Self::Policy(text) | Self::Bindings(text) => output::to_stderr(text),
-            Self::Notation { .. } | Self::Unfit { .. } | Self::Address => {
-                output::to_stderr(&format!("error: {self}"));
-                return ExitCode::from(2);
+            (Self::Policy(_) | Self::Bindings(_), Format::Text) => output::to_stderr(&message),
+            (_, Format::Text) => output::to_stderr(&format!("error: {message}")),
+            (error, Format::Json) => {
+                let document = json!({ "message": message, "code": error.code() });
+                // If the standard output cannot be written, the exit code still says that it failed.
+                let _ = output::to_stdout(&format!("{document:#}"));
             }
-            Self::Io { .. }
-            | Self::TooLong { .. }
-            | Self::TooManyTables { .. }
+        }
+        if wrong_arguments { ExitCode::from(2) } else { ExitCode::FAILURE }
+    }
+
+    /// What kind of error it is, for programs: see `docs/errors.md`.
+    fn code(self) -> &'static str {
+        let code = match self {
+            Self::Io { .. } | Self::OutputClosed => return "file_error",
+            Self::Database(_) => return "database_error",
+            Self::Config(_) | Self::Tls(_) | Self::Traces(_) => return "invalid_settings",
+            Self::TooLong { .. } => ErrorCode::LimitExceeded,
+            Self::TooManyTables { .. } => ErrorCode::QuestionTooLarge,
+            Self::Policy(_) => ErrorCode::InvalidPolicy,
+            Self::Bindings(_) | Self::OtherDatabase { .. } => ErrorCode::InvalidBindings,
+            Self::Notation { .. }
+            | Self::Unfit { .. }
             | Self::Fact { .. }
             | Self::Input { .. }
-            | Self::OtherDatabase { .. }
-            | Self::Database(_)
-            | Self::Engine(_)
-            | Self::Store(_)
-            | Self::Config(_)
-            | Self::Tls(_)
-            | Self::Traces(_)
-            | Self::Refused(_) => output::to_stderr(&format!("error: {self}")),
-        }
-        ExitCode::FAILURE
+            | Self::Address
+            | Self::Refused(_) => ErrorCode::InvalidRequest,
+            Self::Engine(error) => ErrorCode::from(error),
+            Self::Store(error) => ErrorCode::from(EngineError::Store(error)),
+        };
+        code.as_str()
     }
 }

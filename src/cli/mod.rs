@@ -32,6 +32,7 @@ mod validate;
 mod why;
 
 use clap::{Parser, Subcommand};
+use output::Format;
 use std::process::ExitCode;
 
 /// An authorization service that compiles policies to SQL
@@ -73,6 +74,7 @@ enum Verdict {
 /// Runs the program with the arguments of the process.
 pub fn run() -> ExitCode {
     let Cli { command } = Cli::parse();
+    let format = command.format();
     let outcome = match command {
         Command::Serve(args) => serve::run(args),
         Command::Compile(args) => compile::run(&args),
@@ -91,7 +93,28 @@ pub fn run() -> ExitCode {
     match outcome {
         Ok(Verdict::Good) => ExitCode::SUCCESS,
         Ok(Verdict::Bad) => ExitCode::FAILURE,
-        Err(error) => error.report(),
+        Err(error) => error.report(format),
+    }
+}
+
+impl Command {
+    /// The format of its output, in which its failure is reported, too.
+    fn format(&self) -> Format {
+        match self {
+            Self::Why(args) => args.format,
+            Self::Test(args) => args.format,
+            Self::Validate(args) => args.format,
+            Self::Bindings(args) => args.format(),
+            Self::Config(args) => args.format(),
+            Self::Serve(_)
+            | Self::Compile(_)
+            | Self::Explain(_)
+            | Self::Keys(_)
+            | Self::Facts(_)
+            | Self::Backup(_)
+            | Self::Restore(_)
+            | Self::AcceptLoss(_) => Format::Text,
+        }
     }
 }
 

@@ -30,7 +30,7 @@ pub(super) struct Args {
     fail_fast: bool,
     /// How to write the results
     #[arg(long, value_enum, default_value_t)]
-    format: Format,
+    pub(super) format: Format,
 }
 
 /// The results of a file's tests.

@@ -22,7 +22,7 @@ pub(super) struct Args {
     files: Vec<PathBuf>,
     /// How to write the findings
     #[arg(long, value_enum, default_value_t)]
-    format: Format,
+    pub(super) format: Format,
 }
 
 pub(super) fn run(args: &Args) -> Result<Verdict, CliError> {

@@ -242,6 +242,12 @@ impl From<EngineError> for ApiError {
     }
 }
 
+impl From<EngineError> for ErrorCode {
+    fn from(error: EngineError) -> Self {
+        ApiError::from(error).code()
+    }
+}
+
 impl From<StoreError> for ApiError {
     fn from(error: StoreError) -> Self {
         match error {

@@ -7,7 +7,8 @@
 //! ```
 //!
 //! A body is charged for what has arrived, not for its declared length, so a client that sends nothing uses
-//! nothing. The size of the decoded value is estimated in advance ([`decoded_bytes`]) and remains charged
+//! nothing. But a body whose declared length has no room is not read: it waits for a moment, and is refused if there
+//! is still none. Clients that try again at once then cost no time to receive what is refused. The size of the decoded value is estimated in advance ([`decoded_bytes`]) and remains charged
 //! until the answer has been sent.
 
 use super::AppState;
@@ -23,6 +24,7 @@ use std::io::{self, Write};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
 
 /// How many bytes of a large answer are handed to the connection at once; little more waits to be sent.
 const PART: usize = 64 * 1024;
@@ -30,12 +32,21 @@ const PART: usize = 64 * 1024;
 /// About how many bytes a JSON value takes once it is decoded, in addition to its text.
 const VALUE_BYTES: usize = 48;
 
+/// How long a large body waits for room before it is read.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// How often it looks whether there is room.
+const LOOK: Duration = Duration::from_millis(20);
+
 /// Receives a body. Beyond [`SMALL`] bytes the account is charged as memory is reserved.
 pub(super) async fn received(mut body: Body, limit: usize, account: &Account) -> Result<Vec<u8>, ApiError> {
     let too_large = || ApiError::TooLarge(format!("the body is larger than the limit of {limit} bytes"));
     let least = body.size_hint().lower();
     if least > limit as u64 {
         return Err(too_large());
+    }
+    if least > SMALL as u64 {
+        has_room(usize::try_from(least).unwrap_or(limit), account).await?;
     }
     // If the head has a length, this is it.
     let most = body.size_hint().upper().map_or(limit, |upper| usize::try_from(upper).unwrap_or(limit));
@@ -57,6 +68,17 @@ pub(super) async fn received(mut body: Body, limit: usize, account: &Account) ->
         bytes.extend_from_slice(&part);
     }
     Ok(bytes)
+}
+
+/// Waits until there is room for so many bytes, without taking any.
+async fn has_room(length: usize, account: &Account) -> Result<(), ApiError> {
+    let until = Instant::now() + PATIENCE;
+    loop {
+        match account.has_room(length) {
+            Err(NoRoom::Now) if Instant::now() < until => tokio::time::sleep(LOOK).await,
+            outcome => return Ok(outcome?),
+        }
+    }
 }
 
 /// Decodes a large body in its turn.
@@ -216,5 +238,34 @@ impl HttpBody for Sending {
 
     fn size_hint(&self) -> SizeHint {
         SizeHint::with_exact(self.text.len() as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::share::{Asker, Budget};
+
+    fn account(budget: &Arc<Budget>) -> Account {
+        let account = Account::new(budget);
+        account.belongs_to(Asker::new("environment", "key"));
+        account
+    }
+
+    #[tokio::test]
+    async fn a_large_body_waits_for_room_but_not_for_long() {
+        let budget = Arc::new(Budget::new(16 * SMALL));
+        let (first, second) = (account(&budget), account(&budget));
+        first.hold(7 * SMALL).unwrap();
+        let body = || Body::from(vec![b' '; 2 * SMALL]);
+        let begun = Instant::now();
+        assert!(matches!(received(body(), 4 * SMALL, &second).await, Err(ApiError::Unavailable(_))));
+        assert!(begun.elapsed() >= PATIENCE && second.bytes() == 0);
+        let later = async {
+            tokio::time::sleep(2 * LOOK).await;
+            drop(first);
+        };
+        let (bytes, ()) = tokio::join!(received(body(), 4 * SMALL, &second), later);
+        assert_eq!(bytes.unwrap().len(), 2 * SMALL);
     }
 }

@@ -62,6 +62,13 @@ impl Budget {
     }
 }
 
+/// How many bytes a request, its asker and all requests use.
+struct Use {
+    own: usize,
+    of_asker: usize,
+    all: usize,
+}
+
 /// The part of a [`Budget`] that one request uses.
 #[derive(Debug)]
 pub struct Account {
@@ -97,26 +104,36 @@ impl Account {
     /// # Errors
     /// They do not fit into the budget.
     pub fn hold(&self, more: usize) -> Result<(), NoRoom> {
-        let asker = self.asker();
         let mut held = self.budget.held.lock();
-        let own = self.bytes().saturating_add(more);
-        let of_asker = held.by_asker.get(&asker).copied().unwrap_or_default().saturating_add(more);
-        let all = held.all.saturating_add(more);
-        let refusal = if own > self.budget.most() {
-            Some(NoRoom::Ever(self.budget.most()))
-        } else if of_asker > self.budget.total.saturating_sub(all) {
-            Some(NoRoom::Now)
-        } else {
-            None
-        };
-        if let Some(refusal) = refusal {
+        let next = self.after(&held, more).inspect_err(|_| {
             self.budget.refused.fetch_add(1, Ordering::Relaxed);
-            return Err(refusal);
-        }
-        held.all = all;
-        held.by_asker.insert(asker, of_asker);
-        self.bytes.store(own, Ordering::Relaxed);
+        })?;
+        held.all = next.all;
+        held.by_asker.insert(self.asker(), next.of_asker);
+        self.bytes.store(next.own, Ordering::Relaxed);
         Ok(())
+    }
+
+    /// Whether it could take `more` bytes now.
+    ///
+    /// # Errors
+    /// They do not fit into the budget.
+    pub fn has_room(&self, more: usize) -> Result<(), NoRoom> {
+        self.after(&self.budget.held.lock(), more).map(|_| ())
+    }
+
+    /// What is in use once it has taken `more` bytes.
+    fn after(&self, held: &HeldBytes, more: usize) -> Result<Use, NoRoom> {
+        let own = self.bytes().saturating_add(more);
+        let of_asker = held.by_asker.get(&self.asker()).copied().unwrap_or_default().saturating_add(more);
+        let all = held.all.saturating_add(more);
+        if own > self.budget.most() {
+            Err(NoRoom::Ever(self.budget.most()))
+        } else if of_asker > self.budget.total.saturating_sub(all) {
+            Err(NoRoom::Now)
+        } else {
+            Ok(Use { own, of_asker, all })
+        }
     }
 
     /// Reduces the use to at most `bytes`.
@@ -167,6 +184,7 @@ mod tests {
         assert_eq!(same.hold(101), Err(NoRoom::Now));
         assert_eq!(same.hold(100), Ok(()));
         assert_eq!(one.hold(1), Err(NoRoom::Now));
+        assert_eq!((other.has_room(251), other.has_room(250)), (Err(NoRoom::Now), Ok(())));
         assert_eq!(other.hold(251), Err(NoRoom::Now));
         assert_eq!(other.hold(250), Ok(()));
         assert_eq!(third.hold(125), Ok(()));

@@ -27,8 +27,9 @@ mod sqlite;
 mod write;
 
 use super::error::CliError;
+use super::output::{self, Format};
 use super::policy_file::PolicyFile;
-use super::{Verdict, local, output, policy_file, serve};
+use super::{Verdict, local, policy_file, serve};
 use database::Database;
 use explain::{Explanations, Subject};
 use fix::Outcome;
@@ -109,6 +110,14 @@ struct CheckArgs {
     /// Write one JSON document
     #[arg(long)]
     json: bool,
+}
+
+impl Args {
+    /// The format of the output.
+    pub(super) fn format(&self) -> Format {
+        let Action::Check(CheckArgs { json, .. }) = &self.action;
+        if *json { Format::Json } else { Format::Text }
+    }
 }
 
 pub(super) fn run(args: &Args) -> Result<Verdict, CliError> {

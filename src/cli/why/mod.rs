@@ -50,7 +50,7 @@ pub(super) struct Args {
     config: Option<PathBuf>,
     /// How to write the explanation
     #[arg(long, value_enum, default_value_t)]
-    format: Format,
+    pub(super) format: Format,
 }
 
 pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
