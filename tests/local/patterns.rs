@@ -348,3 +348,45 @@ fn a_column_may_name_things_without_a_row() {
         }
     }
 }
+
+/// A row that is looked up twice is read once also where a row that it leads to was replaced by it before: the
+/// same folder comes from the document's own condition and from what the document inherits.
+#[test]
+fn a_row_that_another_source_sees_is_still_read() {
+    let policy = r#"
+        actor User {}
+        actor Team { roles = ["reader"]; "reader" if member(User{"2"}, resource) and not member(actor, resource); }
+        resource Folder { roles = ["reader"]; relations = { team: Team }; "reader" if "reader" on "team"; }
+        resource Document {
+          roles = ["reader"];
+          permissions = ["write"];
+          relations = { folder: Folder };
+          "write" if role on "folder" and "reader";
+          role if role on "folder";
+        }"#;
+    let document = "
+facts:
+  member(User:_, Team:_):
+    query: SELECT user_id, team_id FROM members
+  has_relation(Document:_, folder, Folder:_):
+    query: SELECT id, folder_id FROM documents
+  has_relation(Folder:_, team, Team:_):
+    query: SELECT id, tenant_id FROM folders
+tables:
+  Document: documents.id
+  Folder: folders.id
+";
+    let service = Service::new(policy, "", document);
+    for dialect in DIALECTS {
+        let caller = Caller::new(dialect).unwrap();
+        caller.script(SCHEMA).unwrap();
+        caller.script("CREATE TEMPORARY TABLE members (user_id INTEGER, team_id INTEGER);").unwrap();
+        caller.script("INSERT INTO members VALUES (2, 100), (1, 100), (2, 101), (3, NULL);").unwrap();
+        for (user, expected) in [("1", "8"), ("2", ""), ("3", "1 2 3 4 5 8 9")] {
+            let question = format!("allow(User:{user}, \"write\", Document:?)");
+            let filter = service.sql_for(dialect, &question, Way::List, "documents.id");
+            let sql = format!("SELECT id FROM documents WHERE {filter} ORDER BY id");
+            assert_eq!(column(&caller, &sql), expected, "{sql}");
+        }
+    }
+}
