@@ -23,8 +23,8 @@ enum Action {
 /// Print every setting in force, and where its value comes from
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "A flag takes precedence over a variable, a variable over the file, the file over the default. Secrets are not
-shown.
+    after_help = "A flag takes precedence over a variable, a variable over the file, the file over the default.
+Secrets are not shown.
 
 Examples:
   portcullis config show

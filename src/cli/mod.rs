@@ -37,11 +37,14 @@ use std::process::ExitCode;
 
 /// An authorization service that compiles policies to SQL
 #[derive(Debug, Parser)]
-#[command(name = "portcullis", version, max_term_width = 100, after_help = EXIT_CODES)]
+#[command(name = "portcullis", version, max_term_width = HELP_WIDTH, after_help = EXIT_CODES)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
 }
+
+/// The width of help texts.
+const HELP_WIDTH: usize = 100;
 
 const EXIT_CODES: &str = "Exit codes: 0 done, 1 refused or failed, 2 wrong arguments";
 
@@ -120,11 +123,23 @@ impl Command {
 
 #[cfg(test)]
 mod tests {
-    use super::Cli;
+    use super::{Cli, HELP_WIDTH};
     use clap::CommandFactory;
 
     #[test]
     fn the_commands_are_well_formed() {
         Cli::command().debug_assert();
+    }
+
+    /// The text below the options is wrapped by hand; clap would break its lines once more.
+    #[test]
+    fn the_lines_of_help_fit() {
+        fn check(command: &clap::Command) {
+            let text = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            let widest = text.lines().max_by_key(|line| line.chars().count()).unwrap_or_default();
+            assert!(widest.chars().count() <= HELP_WIDTH, "{}: {widest}", command.get_name());
+            command.get_subcommands().for_each(check);
+        }
+        check(&Cli::command());
     }
 }

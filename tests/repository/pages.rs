@@ -9,7 +9,7 @@
 //!
 //! With `UPDATE_FIXTURES=1 cargo test --test repository -- pages::` the blocks are written anew; a person
 //! reads them. The policies of all pages pass their own tests, and the files that pages name or link to
-//! exist.
+//! exist, with the names that pages find in them.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a page that cannot be read fails the test")]
 
@@ -153,6 +153,30 @@ fn the_files_that_pages_name_exist() {
         missing
             .extend(files.filter(|name| !root().join(name).exists()).map(|name| format!("{page}: {name}")));
     }
+    assert!(missing.is_empty(), "{}", missing.join("\n"));
+}
+
+/// A page says where something is as `` `name` in `file.rs` ``.
+#[test]
+fn the_names_that_pages_find_in_files_are_there() {
+    let (mut missing, mut n_names) = (Vec::new(), 0);
+    for (page, text) in pages() {
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let text = words.join(" ");
+        let parts: Vec<&str> = text.split('`').collect();
+        for named in parts.windows(3).filter(|parts| parts[1] == " in " && parts[2].ends_with(".rs")) {
+            let [name, _, file] = named else { unreachable!() };
+            let Ok(source) = fs::read_to_string(root().join(file)) else { continue };
+            let last = name.rsplit("::").next().unwrap();
+            let part_of_name = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
+            let is_named = source.split(|c| !part_of_name(c)).any(|word| word == last);
+            n_names += 1;
+            if !is_named {
+                missing.push(format!("{page}: `{name}` in `{file}`"));
+            }
+        }
+    }
+    assert!(n_names > 40, "{n_names} names");
     assert!(missing.is_empty(), "{}", missing.join("\n"));
 }
 

@@ -54,34 +54,37 @@ enum Action {
 
 /// Check data bindings against the database that they describe
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Every bound query is prepared, but not run, in a read-only transaction.
-Errors are queries that the database refuses, columns that do not fit the key, types other than
-`sql_types` says, and tables whose column is not unique. Warnings are about indexes that cannot
-be used. Exit code 1 if there is an error, but not for warnings alone.
+#[command(
+    after_help = "Every bound query is prepared, but not run, in a read-only transaction. Errors are queries that
+the database refuses, columns that do not fit the key, types other than `sql_types` says, and
+tables whose column is not unique. Warnings are about indexes that cannot be used. Exit code 1
+if there is an error, but not for warnings alone.
 
---fix works out what the document lacks: the types under `sql_types`, unique columns under `tables`, and casts
-of single columns whose type differs from the others of their Polar type. It shows the difference; --write
-also changes the file. Comments and the order of entries stay. The report is then about the corrected
-document, and the exit code about the document in the file.
+--fix works out what the document lacks: the types under `sql_types`, unique columns under
+`tables`, and casts of single columns whose type differs from the others of their Polar type. It
+shows the difference; --write also changes the file. Comments and the order of entries stay. The
+report is then about the corrected document, and the exit code about the document in the file.
 
---explain prints, for each permission of the policy, the check and the list that the service would return, with the
-database's plan of each: EXPLAIN does not run the statement. The ids are the first that the database has, which takes
-a query for each type. Steps that read or sort many rows, comparisons through a cast, and statements that PostgreSQL
-would compile are marked, each with what would help. --analyze also runs the statements.
+--explain prints, for each permission of the policy, the check and the list that the service
+would return, with the database's plan of each: EXPLAIN does not run the statement. The ids are
+the first that the database has, which takes a query for each type. Steps that read or sort many
+rows, comparisons through a cast, and statements that PostgreSQL would compile are marked, each
+with what would help. --analyze also runs the statements.
 
-Missing parts of a PostgreSQL address are completed as psql does, from PGHOST, PGPORT, PGUSER, PGDATABASE,
-PGPASSWORD and ~/.pgpass, or else with this machine's socket and your user name.
-The connection is not encrypted: use a tunnel for a database on another machine.
+Missing parts of a PostgreSQL address are completed as psql does, from PGHOST, PGPORT, PGUSER,
+PGDATABASE, PGPASSWORD and ~/.pgpass, or else with this machine's socket and your user name. The
+connection is not encrypted: use a tunnel for a database on another machine.
 
 Examples:
-  portcullis bindings check bindings.yaml --database postgresql:///app           # the socket of this machine
+  portcullis bindings check bindings.yaml --database postgresql:///app
   portcullis bindings check bindings.yaml --database 'postgresql:///app?host=/run/elsewhere'
   portcullis bindings check bindings.yaml --database postgresql://app@localhost/app
   portcullis bindings check bindings.yaml --database sqlite:app.db --policy policy.polar
   portcullis bindings check bindings.yaml --database postgresql://app@localhost/app --json
-  portcullis bindings check bindings.yaml --database postgresql:///app --fix            # shows the corrections
-  portcullis bindings check bindings.yaml --database postgresql:///app --fix --write    # and makes them
-  portcullis bindings check bindings.yaml --database postgresql:///app --policy policy.polar --explain")]
+  portcullis bindings check bindings.yaml --database postgresql:///app --fix
+  portcullis bindings check bindings.yaml --database postgresql:///app --fix --write
+  portcullis bindings check bindings.yaml --database sqlite:app.db --policy policy.polar --explain"
+)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 struct CheckArgs {
     /// The data bindings

@@ -21,14 +21,14 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, clap::Args)]
 #[command(
     allow_missing_positional = true,
-    after_help = "A yes is shown as a proof: each rule with its line, and the facts that it uses. A no is shown as what each
-rule lacks, and as the facts that would make it a yes. A question that asks for values, with Repo:? or Repo:_,
-holds if there are any.
+    after_help = "A yes is shown as a proof: each rule with its line, and the facts that it uses. A no is shown as
+what each rule lacks, and as the facts that would make it a yes. A question that asks for
+values, with Repo:? or Repo:_, holds if there are any.
 
 Examples:
   portcullis why policy.polar 'allow(User:alice, \"read\", Repo:anvils)' --facts facts.txt
-  portcullis why 'allow(User:alice, \"read\", Repo:anvils)' --url https://authz.example.com --key-file key.txt
-  portcullis why policy.polar 'has_role(User:alice, \"owner\", Repo:_)' --facts facts.txt --format json"
+  portcullis why 'allow(User:alice, \"read\", Repo:anvils)' --url https://authz.example.com
+  portcullis why policy.polar 'has_role(User:alice, \"owner\", Repo:_)' --format json"
 )]
 pub(super) struct Args {
     /// The policy file; a service has its own
