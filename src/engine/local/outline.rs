@@ -130,7 +130,7 @@ impl Words<'_> {
             }
             CastReason::Opaque { declared } => {
                 let help = "store the ids as integers, uuids or text, and declare that type".to_owned();
-                (what(&format!("values of `{declared}` are not compared as themselves")), Some(help))
+                (what(&format!("values of `{declared}` have no comparison of their own")), Some(help))
             }
             CastReason::Mixed => {
                 let help = format!("give all columns with ids of {ty} one type");
