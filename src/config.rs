@@ -174,7 +174,7 @@ settings! {
     /// closed.
     max_connections: usize = 900;
     /// The maximum number of concurrent requests; beyond it an immediate 503 serves clients better than a
-    /// queue in which requests time out.
+    /// queue in which requests time out. One key gets at most as many as it leaves free, so half of them.
     max_requests: usize = 512;
     /// The number of readers for brief questions, mainly single checks, in each environment; by default as
     /// many as processors, but at least four. Nothing else uses them.

@@ -17,6 +17,9 @@ use std::time::Duration;
 /// The size of a large body: a little less than what the service takes by default.
 const LARGE_BODY: usize = 9_600_000;
 
+/// The size of a small body.
+const SMALL_BODY: usize = 500;
+
 /// The tests of a policy that takes its time, in bytes.
 const TESTS: usize = 248_000;
 
@@ -43,6 +46,8 @@ enum What {
     Upload,
     /// Sends all but the end of a large body.
     Unfinished,
+    /// Sends the beginning of a small body, with a key of another environment.
+    Begun,
     /// Reads all facts back.
     ReadBack,
     /// Stores large batches in another environment.
@@ -66,6 +71,7 @@ pub(crate) const ALL: &[Attack] = &[
     attack("rule-products-64", What::Rule, 64, false),
     attack("uploads-4", What::Upload, 4, false),
     attack("unfinished-bodies-300", What::Unfinished, 300, false),
+    attack("begun-bodies-600", What::Begun, 600, false),
     attack("facts-32", What::ReadBack, 32, true),
     attack("batches-8", What::Batches, 8, true),
     attack("batches-60", What::Batches, 60, true),
@@ -97,7 +103,7 @@ impl Attack {
         stop: &Arc<AtomicBool>,
         statuses: &Arc<Statuses>,
     ) -> Vec<JoinHandle<()>> {
-        if matches!(self.what, What::Silent | What::Unfinished) {
+        if matches!(self.what, What::Silent | What::Unfinished | What::Begun) {
             // One thread holds all their connections.
             let (stage, stop, held) = (Arc::clone(stage), Arc::clone(stop), (self.what, self.n_attackers));
             return vec![std::thread::spawn(move || hold(&stage, held, &stop))];
@@ -124,16 +130,20 @@ impl Attack {
 /// Holds connections on which nothing, or only a part of a request, was sent.
 fn hold(stage: &Stage, (what, n): (What, usize), stop: &AtomicBool) {
     let mut held = Vec::new();
-    let body = vec![b' '; LARGE_BODY];
-    let unfinished = request("POST", "/batch", DEVELOPMENT_KEY, &String::from_utf8(body).unwrap());
+    let (key, length, kept) = match what {
+        What::Begun => (stage.stranger.as_str(), SMALL_BODY, SMALL_BODY - 1),
+        _ => (DEVELOPMENT_KEY, LARGE_BODY, 1),
+    };
+    let mut unfinished = request("POST", "/authorize", key, &" ".repeat(length));
+    unfinished.truncate(unfinished.len() - kept);
     while !stop.load(Ordering::Relaxed) {
         if held.len() < n
             && let Ok(mut stream) = TcpStream::connect_timeout(&stage.address, Duration::from_millis(200))
         {
             let _ = stream.set_write_timeout(Some(Duration::from_millis(200)));
-            if what == What::Unfinished {
+            if what != What::Silent {
                 // A refused write fails, which is fine.
-                let _ = stream.write_all(&unfinished[..unfinished.len() - 1]);
+                let _ = stream.write_all(&unfinished);
             }
             held.push(stream);
         } else {
@@ -157,7 +167,7 @@ impl Attacker {
         let Stage { address, reader, stranger, .. } = &*self.stage;
         let post = |path: &str, key: &str, body: &str| request("POST", path, key, body);
         let request = match self.what {
-            What::Nothing | What::Silent | What::Unfinished => return 0,
+            What::Nothing | What::Silent | What::Unfinished | What::Begun => return 0,
             What::Conjunction => {
                 post("/evaluate_query", reader, &product("left", &["x"], &json!([["right", ["y"]]])))
             }

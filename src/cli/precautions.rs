@@ -12,6 +12,9 @@ const BITS: f64 = 128.0;
 /// A secret with fewer different characters is a pattern, whatever its length.
 const DIFFERENT: usize = 8;
 
+/// The shortest repetition or sequence that counts as a pattern. A random text has a shorter one now and then.
+const PATTERN: usize = 6;
+
 /// The placeholder for the secret in the sample of the settings.
 const PLACEHOLDER: &str = "replace-me";
 
@@ -52,9 +55,11 @@ fn check_key(key: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// The maximum entropy of a text, if its characters were chosen at random from the kinds in it.
+/// The maximum entropy of a text, if its characters were chosen at random from the kinds in it. Patterns
+/// count once.
 fn bits(secret: &str) -> f64 {
-    let different: BTreeSet<char> = secret.chars().collect();
+    let secret = without_patterns(secret);
+    let different: BTreeSet<char> = secret.iter().copied().collect();
     if different.len() < DIFFERENT {
         return 0.0;
     }
@@ -69,7 +74,32 @@ fn bits(secret: &str) -> f64 {
         n_digits + letters(char::is_ascii_lowercase) + letters(char::is_ascii_uppercase) + n_others
     };
     let number = |n: usize| f64::from(u32::try_from(n).unwrap_or(u32::MAX));
-    number(secret.chars().count()) * number(alphabet).log2()
+    number(secret.len()) * number(alphabet).log2()
+}
+
+/// The characters outside of patterns: of a part that the text had before, none counts, and of a sequence such as
+/// `abcdef` or `000000` the first.
+fn without_patterns(secret: &str) -> Vec<char> {
+    let text: Vec<char> = secret.chars().collect();
+    let mut counts = vec![true; text.len()];
+    for (at, part) in text.windows(PATTERN).enumerate() {
+        let steps: BTreeSet<i64> = part.windows(2).map(step).collect();
+        let is_sequence = steps.len() == 1 && steps.iter().all(|step| step.abs() <= 1);
+        let is_repeated = text.windows(PATTERN).take(at).any(|before| before == part);
+        let skipped = usize::from(is_sequence && !is_repeated);
+        if is_sequence || is_repeated {
+            counts.iter_mut().skip(at + skipped).take(PATTERN - skipped).for_each(|counts| *counts = false);
+        }
+    }
+    text.into_iter().zip(counts).filter(|(_, counts)| *counts).map(|(c, _)| c).collect()
+}
+
+/// From one character to the next.
+fn step(pair: &[char]) -> i64 {
+    match pair {
+        [from, to] => i64::from(u32::from(*to)) - i64::from(u32::from(*from)),
+        _ => i64::MAX,
+    }
 }
 
 /// Warns of files with secrets that every user of the machine can read.
@@ -115,7 +145,9 @@ mod tests {
             ("e_0123456789_1_replace-me", "placeholder"),
             ("e_0123456789_1_hush", "at most 0 bits"),
             ("e_0123456789_1_correcthorsebattery", "at most 89 bits"),
-            ("e_0123456789_1_0123456789012345678901234567", "at most 112 bits"),
+            ("e_0123456789_1_0123456789012345678901234567", "at most 0 bits"),
+            ("e_0123456789_1_passwordpasswordpasswordpassword1", "at most 47 bits"),
+            ("e_0123456789_1_0123456789abcdef0123456789abcdef", "at most 0 bits"),
             ("e_0123456789_1_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "at most 0 bits"),
             ("secret", "at most 0 bits"),
             (DEVELOPMENT_KEY, "everyone knows"),

@@ -11,7 +11,7 @@
 //! limit, it is enforced here too (429).
 
 use super::error::ApiError;
-use super::{AppState, Environment};
+use super::{AppState, Environment, RequestShare};
 use crate::share::{Account, Asker};
 use crate::store::{Access, KeyDigest};
 use axum::extract::FromRequestParts;
@@ -85,8 +85,12 @@ fn authenticate(head: &Parts, app: &AppState) -> Result<(Arc<Environment>, Acces
         rates.count(&KeyDigest::of(key).into_map_key())?;
     }
     let (environment, access) = found;
+    let asker = Asker::new(&environment.name, key);
+    if let Some(share) = head.extensions.get::<RequestShare>() {
+        share.take(app, asker)?;
+    }
     let account = account(&head.extensions, app);
-    account.belongs_to(Asker::new(&environment.name, key));
+    account.belongs_to(asker);
     let engine = environment.engine.on_account(account);
     Ok((Arc::new(Environment { name: environment.name.clone(), engine }), access))
 }

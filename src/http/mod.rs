@@ -68,7 +68,7 @@ pub use why::{
 
 use crate::config::{Config, Secret};
 use crate::engine::Engine;
-use crate::share::{Account, Budget, Turns};
+use crate::share::{Account, Asker, Budget, Turns};
 use auth::FixedKey;
 use axum::Router;
 use axum::extract::{MatchedPath, Request, State};
@@ -119,6 +119,8 @@ pub struct AppState {
     environments: RwLock<FxHashMap<String, Arc<Environment>>>,
     fixed_keys: Vec<FixedKey>,
     seats: Semaphore,
+    /// The requests in progress, by key. However many one key has begun, others still find room.
+    requests: Arc<Budget>,
     budget: Arc<Budget>,
     /// The budget of answers that are read from the store while they are sent. One key may have as many as it
     /// leaves to others.
@@ -148,6 +150,8 @@ impl AppState {
             .flat_map(|first| keys.clone().map(|key| FixedKey::new(key, Arc::clone(first))))
             .collect();
         let seats = Semaphore::new(config.max_requests.min(Semaphore::MAX_PERMITS));
+        // One more, so that half of it is a request where a single one is allowed.
+        let requests = Arc::new(Budget::new(config.max_requests.saturating_add(1)));
         let environments = environments.into_iter().map(|each| (each.name.clone(), each)).collect();
         let environments = RwLock::new(environments);
         let rates = config.rate_limit.map(|each_second| Rates::new(each_second, config.rate_burst));
@@ -157,6 +161,7 @@ impl AppState {
             environments,
             fixed_keys,
             seats,
+            requests,
             budget,
             streams,
             turns,
@@ -261,6 +266,22 @@ async fn edge(State(app): State<Arc<AppState>>, mut request: Request, next: Next
     response
 }
 
+/// The share of a request in those of its key, from the head on until it is answered.
+#[derive(Clone, Debug)]
+struct RequestShare(Arc<Account>);
+
+impl RequestShare {
+    /// Counts the request as one of this asker's.
+    fn take(&self, app: &AppState, asker: Asker) -> Result<(), ApiError> {
+        let Self(account) = self;
+        account.belongs_to(asker);
+        account.hold(1).map_err(|_| {
+            app.metrics.refused(Refused::Concurrency);
+            ApiError::Unavailable("too many requests of this key at once".to_owned())
+        })
+    }
+}
+
 /// The handler's answer, or that of an exceeded limit or a panic.
 async fn within_limits(app: &AppState, mut request: Request, next: Next) -> Result<Response, ApiError> {
     let Ok(_seat) = app.seats.try_acquire() else {
@@ -269,6 +290,8 @@ async fn within_limits(app: &AppState, mut request: Request, next: Next) -> Resu
     };
     let account = Arc::new(Account::new(&app.budget));
     request.extensions_mut().insert(Arc::clone(&account));
+    let share = RequestShare(Arc::new(Account::new(&app.requests)));
+    request.extensions_mut().insert(share.clone());
     let mut handler = pin!(async { large::encoded(next.run(request).await, app, account).await });
     let guarded = std::future::poll_fn(|context| {
         // A handler that panicked is never polled again, so its inconsistent state is never seen.
@@ -277,7 +300,9 @@ async fn within_limits(app: &AppState, mut request: Request, next: Next) -> Resu
             Err(_) => Poll::Ready(Err(ApiError::Internal("a handler panicked".to_owned()))),
         }
     });
-    tokio::time::timeout(app.config.request_time, guarded).await.unwrap_or_else(|_| {
+    let answered = tokio::time::timeout(app.config.request_time, guarded).await;
+    drop(share);
+    answered.unwrap_or_else(|_| {
         app.metrics.refused(Refused::Time);
         Err(ApiError::Unavailable("the request timed out".to_owned()))
     })

@@ -127,7 +127,7 @@ pub enum StoreError {
     #[error("`{0}` is not a name for an environment: use 1 to {MAX_ENVIRONMENT} letters, digits and `-`")]
     EnvironmentName(String),
     /// A key cannot have this name.
-    #[error("the name of a key must be one line of at most {MAX_NAME} characters")]
+    #[error("the name of a key must be one line of at most {MAX_NAME} visible characters")]
     KeyName,
     /// A fact without arguments.
     #[error("a fact of `{0}` has no arguments")]

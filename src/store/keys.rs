@@ -232,6 +232,14 @@ fn save_uses(conn: &Connection, uses: &[(String, i64)]) -> Result<(), StoreError
     Ok(transaction.commit()?)
 }
 
+/// Whether a list of names does not show a character, or shows others in another order for it: control characters,
+/// and those that direct, join or separate text without a form of their own.
+fn is_hidden(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}')
+        || matches!(c, '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+}
+
 /// Creates a key.
 pub(super) fn create(
     conn: &Connection,
@@ -244,7 +252,7 @@ pub(super) fn create(
     if environment.is_empty() || environment.len() > MAX_ENVIRONMENT || !fits {
         return Err(StoreError::EnvironmentName(environment.into()));
     }
-    if name.chars().count() > MAX_NAME || name.chars().any(char::is_control) {
+    if name.chars().count() > MAX_NAME || name.chars().any(is_hidden) {
         return Err(StoreError::KeyName);
     }
     let id = hex(&random::<8>()?);

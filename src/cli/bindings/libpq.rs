@@ -109,6 +109,25 @@ fn is_private(file: &Path) -> bool {
     file.is_file()
 }
 
+/// The address with the port of `PGPORT` at each host that has none: the reader of addresses would take the default
+/// port for one that is written there.
+pub(super) fn with_port(address: &str, variable: impl Fn(&str) -> Option<String>) -> String {
+    let port = variable("PGPORT").filter(|port| !port.is_empty() && port.bytes().all(|b| b.is_ascii_digit()));
+    let (Some(port), Some((scheme, rest))) = (port, address.split_once("://")) else {
+        return address.to_owned();
+    };
+    let (place, path) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
+    let (user, hosts) = place.split_at(place.rfind('@').map_or(0, |at| at + 1));
+    // The colons of an IPv6 address are within brackets.
+    let has_port = |host: &str| host.rsplit(']').next().is_some_and(|end| end.contains(':'));
+    let with_port = |host: &str| if has_port(host) { host.to_owned() } else { format!("{host}:{port}") };
+    if hosts.is_empty() || path.contains("port=") {
+        return address.to_owned();
+    }
+    let hosts: Vec<String> = hosts.split(',').map(with_port).collect();
+    format!("{scheme}://{user}{}{path}", hosts.join(","))
+}
+
 /// A variable of this process.
 pub(super) fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok()
@@ -117,6 +136,24 @@ pub(super) fn variable(name: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_host_without_a_port_has_that_of_the_variable() {
+        let of = |address: &str| with_port(address, |name| (name == "PGPORT").then(|| "6543".to_owned()));
+        for (address, expected) in [
+            ("postgresql://db/app", "postgresql://db:6543/app"),
+            ("postgresql://ada:p:w@db?sslmode=disable", "postgresql://ada:p:w@db:6543?sslmode=disable"),
+            ("postgresql://%2Frun%2Fpg/app", "postgresql://%2Frun%2Fpg:6543/app"),
+            ("postgresql://[::1],two:1/app", "postgresql://[::1]:6543,two:1/app"),
+            ("postgresql://[::1]:2/app", "postgresql://[::1]:2/app"),
+            ("postgresql://db/app?port=7", "postgresql://db/app?port=7"),
+            ("postgresql:///app", "postgresql:///app"),
+            ("postgresql://ada@/app", "postgresql://ada@/app"),
+        ] {
+            assert_eq!(of(address), expected);
+        }
+        assert_eq!(with_port("postgresql://db/app", |_| None), "postgresql://db/app");
+    }
 
     fn completed(given: Connection, variables: &[(&str, &str)]) -> Connection {
         let find =

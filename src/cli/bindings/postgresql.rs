@@ -54,6 +54,7 @@ pub(super) struct Postgresql {
 impl Postgresql {
     /// Connects. Missing parts of the address are completed as PostgreSQL's own programs do.
     pub(super) async fn open(url: &str) -> Result<Self, CliError> {
+        let url = libpq::with_port(url, libpq::variable);
         let config = completed(url.parse().map_err(failed)?).map_err(CliError::Database)?;
         let connected = config.connect(NoTls).await;
         let (client, connection) = connected.map_err(|error| match failed(error) {

@@ -5,8 +5,11 @@
 //! (`tests/repository/layers.rs`).
 
 use portcullis_testkit::program::portcullis;
-use portcullis_testkit::program::{Program, key};
+use portcullis_testkit::program::{Program, Service, key};
 use std::fs;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::time::Duration;
 
 /// Neither kind of key is kept as it is.
 #[test]
@@ -62,5 +65,40 @@ fn what_is_nearly_a_key_is_no_key() {
         }
         assert_eq!(status(whole).0, 200);
     }
+    service.stop();
+}
+
+/// One key begins more requests than there are places, and never ends them. Another key is still answered.
+#[test]
+fn a_key_leaves_places_to_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let (held, free) = (key(folder.path(), "held"), key(folder.path(), "free"));
+    let service = Service::start(folder.path(), &["--max-requests", "16"]);
+    let address = service.caller.url.strip_prefix("http://").unwrap();
+    let head = format!(
+        "POST /api/batch HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {held}\r\nContent-Type: application/json\r\n\
+         Content-Length: 500\r\n\r\n["
+    );
+    let begun: Vec<TcpStream> = (0..40)
+        .map(|_| {
+            let mut stream = TcpStream::connect(address).unwrap();
+            stream.write_all(head.as_bytes()).unwrap();
+            stream
+        })
+        .collect();
+    // The service refuses those beyond the share of the key, and the others wait for their bodies.
+    let refused = |mut stream: &TcpStream| {
+        stream.set_read_timeout(Some(Duration::from_millis(500))).unwrap();
+        let mut answer = [0; 12];
+        stream.read_exact(&mut answer).is_ok() && answer.ends_with(b"503")
+    };
+    let n_refused = begun.iter().filter(|stream| refused(stream)).count();
+    assert_eq!(n_refused, 32);
+    assert_eq!(service.caller.get(&held, "facts").0, 503);
+    for _ in 0..20 {
+        let (status, answer) = service.caller.get(&free, "facts");
+        assert_eq!(status, 200, "{answer}");
+    }
+    drop(begun);
     service.stop();
 }
