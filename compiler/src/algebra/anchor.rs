@@ -4,6 +4,7 @@
 //! repository" is not; whether a value is in it is tested for each row, and a filter with such a test is no
 //! longer answered by indexes, so that its other sets are hashed instead.
 
+use super::aliases::Alias;
 use super::{Condition, Expr, From, FromKind, Select, Table, TableBody, TableRef};
 use crate::catalog::Catalog;
 use crate::ir::CompareOp;
@@ -30,13 +31,13 @@ impl Anchors<'_> {
     }
 
     /// The sources of a select that equalities with given values lead to.
-    fn reached(&self, select: &Select) -> IndexSet<usize> {
+    fn reached(&self, select: &Select) -> IndexSet<Alias> {
         let starts = |from: &&From| match from.kind {
             FromKind::Embedded(_) | FromKind::Values(_) | FromKind::Row { .. } => true,
             FromKind::Table(TableRef::Table(table)) => self.is_anchored_table(table),
             FromKind::Table(TableRef::Itself) | FromKind::Source(_) | FromKind::Again { .. } => false,
         };
-        let mut reached: IndexSet<usize> = select.from.iter().filter(starts).map(|from| from.alias).collect();
+        let mut reached: IndexSet<Alias> = select.from.iter().filter(starts).map(|from| from.alias).collect();
         loop {
             let before = reached.len();
             for condition in &select.filter {
@@ -132,7 +133,7 @@ impl Anchors<'_> {
 }
 
 /// Whether a value is a literal, of a source that is reached, or of a select around this one.
-fn is_known(expr: Expr, select: &Select, reached: &IndexSet<usize>) -> bool {
+fn is_known(expr: Expr, select: &Select, reached: &IndexSet<Alias>) -> bool {
     match expr.alias() {
         Some(alias) => reached.contains(&alias) || !select.from.iter().any(|from| from.alias == alias),
         None => matches!(expr, Expr::Const(_)),

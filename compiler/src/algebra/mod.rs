@@ -18,6 +18,7 @@ mod visit;
 
 pub(crate) use prune::prune;
 
+use self::aliases::Alias;
 use crate::ir::{CompareOp, ConstId, TypeId};
 use crate::question::{AnswerColumn, Slot};
 
@@ -118,7 +119,7 @@ pub(crate) struct Select {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct From {
     /// Unique in the statement while planning, then numbered per table.
-    pub(crate) alias: usize,
+    pub(crate) alias: Alias,
     /// What it reads.
     pub(crate) kind: FromKind,
 }
@@ -151,7 +152,7 @@ pub(crate) enum FromKind {
         /// Its column with the table's unique key.
         key: usize,
         /// The source that reads the row.
-        row: usize,
+        row: Alias,
         /// That one's column with the key.
         row_key: usize,
     },
@@ -208,7 +209,7 @@ pub(crate) enum Expr {
     /// A column of a source.
     Column {
         /// The source's alias.
-        alias: usize,
+        alias: Alias,
         /// The column's index.
         column: usize,
     },

@@ -43,10 +43,10 @@ impl Names<'_> {
                 FromKind::Embedded(rows) => format!("embedded#{rows}"),
                 FromKind::Row { source, .. } => format!("the row of {}", self.source(source)),
                 FromKind::Again { source, row, .. } => {
-                    format!("the row t{row} of {}", self.source(source))
+                    format!("the row {row} of {}", self.source(source))
                 }
             };
-            format!("{name} t{}", from.alias)
+            format!("{name} {}", from.alias)
         });
         let from: Vec<String> = from.collect();
         let _ = writeln!(
@@ -87,7 +87,7 @@ impl Names<'_> {
 
     fn expr(&self, expr: Expr) -> String {
         match expr {
-            Expr::Column { alias, column } => format!("t{alias}.{column}"),
+            Expr::Column { alias, column } => format!("{alias}.{column}"),
             Expr::Const(literal) => self.literal(literal),
             Expr::Given(var) => format!("given#{var}"),
             Expr::Now => "@current_unix_time".to_owned(),

@@ -8,6 +8,7 @@
 //! Rows whose columns are needed together are embedded in the statement as a relation of literals.
 
 use crate::algebra::TableRef;
+use crate::algebra::aliases::Alias;
 use crate::algebra::prune;
 use crate::algebra::{Condition, Embedded, Expr, From, FromKind, Plan, PlanAnswer, Rows, Select, TableBody};
 use crate::datalog::intern;
@@ -160,7 +161,7 @@ impl<E> Folder<'_, E> {
         if !self.decide(&mut select) {
             return Ok(None);
         }
-        let mut sources: Vec<(usize, Embedded)> = Vec::new();
+        let mut sources: Vec<(Alias, Embedded)> = Vec::new();
         let mut left = Vec::new();
         for from in std::mem::take(&mut select.from) {
             let embedded = match from.kind {

@@ -19,7 +19,7 @@
 use super::component::{Anchors, Component, connected, is_column};
 use super::equal::Equals;
 use crate::algebra::TableRef;
-use crate::algebra::aliases::{free_aliases, number_aliases};
+use crate::algebra::aliases::{Alias, TakenAliases, free_aliases, number_aliases};
 use crate::algebra::prune;
 use crate::algebra::{Condition, Expr, From, FromKind, Plan, PlanAnswer, Range, Select, Table};
 use crate::catalog::{Catalog, RelationSource};
@@ -67,10 +67,6 @@ fn is_ordered_or_timed(plan: &Plan) -> bool {
 /// Separates a plan. `column` is the variable whose value is one of the caller's columns, if any; `most` is
 /// how many rows of a part are read.
 pub(crate) fn split(plan: Plan, catalog: &Catalog, column: Option<usize>, most: usize) -> Residual {
-    let mut next_alias = 0;
-    let mut plan = plan;
-    let mut highest = |alias: &mut usize| next_alias = next_alias.max(*alias);
-    plan.selects_mut().for_each(|select| select.for_each_alias_mut(&mut highest));
     let mut stored = Vec::new();
     for table in &plan.tables {
         let is_stored = table.body.selects().all(|select| is_stored_select(select, catalog, &stored, column));
@@ -84,7 +80,7 @@ pub(crate) fn split(plan: Plan, catalog: &Catalog, column: Option<usize>, most: 
         anchors: Anchors::new(&anchored, column),
         column,
         most,
-        next_alias,
+        aliases: TakenAliases::of(plan.selects()),
         parts: vec![],
     };
     let around = Around::default();
@@ -143,7 +139,7 @@ pub(super) struct Splitter<'s> {
     pub(super) anchors: Anchors<'s>,
     pub(super) column: Option<usize>,
     most: usize,
-    next_alias: usize,
+    aliases: TakenAliases,
     parts: Vec<Part>,
 }
 
@@ -193,7 +189,7 @@ impl Splitter<'_> {
                 && is_stored_kind(from.kind, self.catalog, self.stored)
         };
         let (stored, left): (Vec<From>, Vec<From>) = select.from.iter().partition(|from| is_stored(from));
-        let aliases: Vec<usize> = stored.iter().map(|from| from.alias).collect();
+        let aliases: Vec<Alias> = stored.iter().map(|from| from.alias).collect();
         let (pure, rest): (Vec<Condition>, Vec<Condition>) =
             std::mem::take(&mut select.filter).into_iter().partition(|condition| {
                 let outside = free_aliases(condition).into_iter().any(|alias| !aliases.contains(&alias));
@@ -246,9 +242,8 @@ impl Splitter<'_> {
         self.parts.len() - 1
     }
 
-    pub(super) fn alias(&mut self) -> usize {
-        self.next_alias += 1;
-        self.next_alias
+    pub(super) fn alias(&mut self) -> Alias {
+        self.aliases.take()
     }
 }
 

@@ -5,6 +5,7 @@
 //! the column in which it kept where it started, and with it the rows that differ only there.
 
 use crate::algebra::TableRef;
+use crate::algebra::aliases::Alias;
 use crate::algebra::{Expr, FromKind, Plan, Select, Table, TableBody};
 use indexmap::IndexSet;
 
@@ -62,7 +63,7 @@ fn keep(table: &mut Table, read: &IndexSet<usize>) {
 }
 
 /// Visits the selects that read a table, with the aliases under which they do.
-fn for_each_reader(plan: &mut Plan, index: usize, visit: &mut impl FnMut(&mut Select, &[usize])) {
+fn for_each_reader(plan: &mut Plan, index: usize, visit: &mut impl FnMut(&mut Select, &[Alias])) {
     let later = plan.tables.iter_mut().skip(index + 1).flat_map(|table| table.body.selects_mut());
     for select in later.chain([&mut plan.guard]).chain(plan.answer.selects_mut()) {
         let aliases = aliases_of(select, TableRef::Table(index));
@@ -73,7 +74,7 @@ fn for_each_reader(plan: &mut Plan, index: usize, visit: &mut impl FnMut(&mut Se
 }
 
 /// The aliases under which a select and its branches read a table.
-fn aliases_of(select: &Select, table: TableRef) -> Vec<usize> {
+fn aliases_of(select: &Select, table: TableRef) -> Vec<Alias> {
     let mut aliases = Vec::new();
     select.for_each_source(&mut |from| {
         if from.kind == FromKind::Table(table) {
@@ -83,7 +84,7 @@ fn aliases_of(select: &Select, table: TableRef) -> Vec<usize> {
     aliases
 }
 
-fn renumber(select: &mut Select, aliases: &[usize], read: &IndexSet<usize>) {
+fn renumber(select: &mut Select, aliases: &[Alias], read: &IndexSet<usize>) {
     for_each_column(select, aliases, &mut |column| {
         if let Some(kept) = read.get_index_of(column) {
             *column = kept;
@@ -91,7 +92,7 @@ fn renumber(select: &mut Select, aliases: &[usize], read: &IndexSet<usize>) {
     });
 }
 
-fn for_each_column(select: &mut Select, aliases: &[usize], visit: &mut impl FnMut(&mut usize)) {
+fn for_each_column(select: &mut Select, aliases: &[Alias], visit: &mut impl FnMut(&mut usize)) {
     select.for_each_expr_mut(&mut |expr| {
         if let Expr::Column { alias, column } = expr
             && aliases.contains(alias)
@@ -107,11 +108,11 @@ mod tests {
     use crate::algebra::{From, PlanAnswer};
 
     fn column(alias: usize, column: usize) -> Expr {
-        Expr::Column { alias, column }
+        Expr::Column { alias: Alias::of_number(alias), column }
     }
 
     fn reading(alias: usize, kind: FromKind, output: Vec<Expr>) -> Select {
-        Select { from: vec![From { alias, kind }], filter: Vec::new(), output }
+        Select { from: vec![From { alias: Alias::of_number(alias), kind }], filter: Vec::new(), output }
     }
 
     /// A table of pairs whose step turns them round, read for whether it has a row.

@@ -15,6 +15,7 @@
 
 use super::columns;
 use crate::algebra::TableRef;
+use crate::algebra::aliases::Alias;
 use crate::algebra::groups::{Group, groups};
 use crate::algebra::{Condition, Expr, From, FromKind, Plan, Select, Table, TableBody};
 use crate::ir::CompareOp;
@@ -116,7 +117,7 @@ struct LookUp<'g> {
 }
 
 impl<'g> LookUp<'g> {
-    fn of(group: &'g Group, main: usize) -> Option<Self> {
+    fn of(group: &'g Group, main: Alias) -> Option<Self> {
         let [Condition::Compare { op: CompareOp::Equal, left, right }] = group.links.as_slice() else {
             return None;
         };

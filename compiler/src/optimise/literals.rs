@@ -1,6 +1,6 @@
 //! Alternatives that answer with different literals for the same reason are one.
 
-use crate::algebra::aliases::number_aliases;
+use crate::algebra::aliases::{TakenAliases, number_aliases};
 use crate::algebra::{Condition, Embedded, Expr, From, FromKind, Select};
 use indexmap::IndexMap;
 
@@ -29,10 +29,7 @@ pub(super) fn merge_literals(selects: &mut Vec<Select>, embedded: &mut Vec<Embed
         };
         rows.sort_unstable();
         rows.dedup();
-        let mut highest = 0;
-        same.iter_mut()
-            .for_each(|select| select.for_each_alias_mut(&mut |alias| highest = highest.max(*alias)));
-        let alias = highest + 1;
+        let alias = TakenAliases::of(&same).take();
         let rows = Some(rows.into_iter().map(|literal| vec![literal]).collect());
         embedded.push(Embedded { rows, part: None });
         if let Some(mut select) = same.into_iter().next() {

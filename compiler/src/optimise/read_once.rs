@@ -13,6 +13,7 @@
 use super::Setting;
 use super::equalities::Equalities;
 use super::key::reads;
+use crate::algebra::aliases::Alias;
 use crate::algebra::{Condition, Expr, From, FromKind, Plan, Select, TableBody};
 use crate::bindings::{Bindings, RowTable};
 use crate::catalog::{Catalog, Relation};
@@ -70,7 +71,7 @@ fn merge(select: &mut Select, around: &mut Vec<From>, keys: &Keys<'_>) {
 }
 
 /// Whether another source sees the row that a source reads. Then the source goes on reading it.
-fn is_seen(select: &Select, alias: usize) -> bool {
+fn is_seen(select: &Select, alias: Alias) -> bool {
     let mut found = false;
     select.for_each_source(&mut |from| {
         found |= matches!(from.kind, FromKind::Again { row, .. } if row == alias);

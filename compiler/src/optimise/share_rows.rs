@@ -10,6 +10,7 @@
 use super::Setting;
 use super::key::is_key;
 use crate::algebra::TableRef;
+use crate::algebra::aliases::Alias;
 use crate::algebra::{Condition, Expr, From, FromKind, Plan, Select, Table, TableBody};
 use crate::bindings::Bindings;
 use crate::catalog::Catalog;
@@ -166,19 +167,20 @@ impl Finder<'_> {
         let LookUp { source, column, equals } = look_up;
         let relation = self.catalog.relations.get(source);
         let n_columns = relation.map_or(0, |relation| relation.columns().count());
-        let row = From { alias: 2, kind: FromKind::Source(source) };
+        let [leading, found] = [1, 2].map(Alias::of_number);
+        let row = From { alias: found, kind: FromKind::Source(source) };
         let (from, right) = match equals {
             Found::Const(literal) => (vec![row], Expr::Const(literal)),
             Found::Column { table, column } => {
-                let leads = From { alias: 1, kind: FromKind::Table(TableRef::Table(table)) };
-                (vec![leads, row], Expr::Column { alias: 1, column })
+                let leads = From { alias: leading, kind: FromKind::Table(TableRef::Table(table)) };
+                (vec![leads, row], Expr::Column { alias: leading, column })
             }
         };
-        let left = Expr::Column { alias: 2, column };
+        let left = Expr::Column { alias: found, column };
         let select = Select {
             from,
             filter: vec![Condition::Compare { op: CompareOp::Equal, left, right }],
-            output: (0..n_columns).map(|column| Expr::Column { alias: 2, column }).collect(),
+            output: (0..n_columns).map(|column| Expr::Column { alias: found, column }).collect(),
         };
         Table { name, comment: "shared look-up".into(), n_columns, body: TableBody::Union(vec![select]) }
     }

@@ -4,7 +4,7 @@ use super::Ends;
 use super::body::{Clause, Relation, Term};
 use super::build::Build;
 use super::scope::Scope;
-use crate::algebra::aliases::number_aliases;
+use crate::algebra::aliases::{Alias, TakenAliases, number_aliases};
 use crate::algebra::prune;
 use crate::algebra::{Expr, Plan, PlanAnswer, Range, Select, Table, TableBody, TableRef};
 use crate::catalog::Catalog;
@@ -81,7 +81,7 @@ pub(super) struct Planner<'p> {
     /// Tables of relations that do not recurse, by relation and what of each argument is asked: a chain of
     /// relations that each read the next one twice would otherwise be planned twice as often at each link.
     pub(super) produced: FxHashMap<(RelId, Vec<Asked>), TableRef>,
-    next_alias: usize,
+    aliases: TakenAliases,
     /// How many branches were planned so far.
     pub(super) n_branches: usize,
     /// How many bodies are being planned inside each other.
@@ -132,7 +132,7 @@ impl<'p> Planner<'p> {
             in_demand: false,
             tables: Vec::new(),
             produced: FxHashMap::default(),
-            next_alias: 0,
+            aliases: TakenAliases::default(),
             n_branches: 0,
             depth: 0,
             refused: None,
@@ -196,9 +196,8 @@ impl<'p> Planner<'p> {
     }
 
     /// An alias that no other source has.
-    pub(super) fn alias(&mut self) -> usize {
-        self.next_alias += 1;
-        self.next_alias
+    pub(super) fn alias(&mut self) -> Alias {
+        self.aliases.take()
     }
 
     /// Adds a table, or finds one with the same rows.

@@ -5,6 +5,7 @@
 
 use super::representation::Representation;
 use crate::algebra::TableRef;
+use crate::algebra::aliases::Alias;
 use crate::algebra::{From, FromKind, Select, Table};
 
 /// Where in a statement something is printed.
@@ -103,7 +104,7 @@ impl<'p> Scope<'p> {
     }
 
     /// What an alias stands for; an inner one hides an outer one.
-    pub(super) fn kind(&self, alias: usize) -> Option<FromKind> {
+    pub(super) fn kind(&self, alias: Alias) -> Option<FromKind> {
         let own = self.from.iter().rev().find(|from| from.alias == alias);
         own.map(|from| from.kind).or_else(|| self.outer?.kind(alias))
     }

@@ -7,7 +7,7 @@ use super::local::Local;
 use super::lower::Lowering;
 use super::representation::Representation;
 use crate::algebra::TableRef;
-use crate::algebra::aliases::free_aliases;
+use crate::algebra::aliases::{Alias, free_aliases};
 use crate::algebra::anchor::Anchors;
 use crate::algebra::{Condition, Expr, From, FromKind, Select, Table, TableBody};
 use crate::bindings::Family;
@@ -154,7 +154,7 @@ impl Lowering<'_, Local<'_>> {
     }
 
     /// Whether a condition is an equality of a source's unique column with a value from elsewhere.
-    fn finds_by_key(&self, condition: &Condition, alias: usize, source: usize) -> Result<bool, CompileError> {
+    fn finds_by_key(&self, condition: &Condition, alias: Alias, source: usize) -> Result<bool, CompileError> {
         let Condition::Compare { op: CompareOp::Equal, left, right } = condition else { return Ok(false) };
         match (*left, *right) {
             (Expr::Column { alias: own, column }, other) | (other, Expr::Column { alias: own, column })

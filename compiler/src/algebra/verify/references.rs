@@ -123,7 +123,7 @@ impl Walk<'_> {
         let outside = scope.len();
         for from in &select.from {
             if scope.iter().any(|known| known.alias == from.alias) {
-                return Err(format!("t{} is defined twice", from.alias));
+                return Err(format!("{} is defined twice", from.alias));
             }
             self.columns(from.kind, place)?;
             scope.push(*from);
@@ -182,10 +182,10 @@ impl Walk<'_> {
         match expr {
             Expr::Column { alias, column } => {
                 let from = scope.iter().find(|from| from.alias == alias);
-                let from = from.ok_or_else(|| format!("t{alias} is not in scope"))?;
+                let from = from.ok_or_else(|| format!("{alias} is not in scope"))?;
                 let columns = self.columns(from.kind, place)?;
                 let kind = columns.get(column).copied();
-                kind.ok_or_else(|| format!("t{alias} has {} columns, and no column {column}", columns.len()))
+                kind.ok_or_else(|| format!("{alias} has {} columns, and no column {column}", columns.len()))
             }
             Expr::Const(literal) => self.literal(literal),
             Expr::Given(var) => self.var(var),
@@ -254,8 +254,8 @@ fn is_read_again(from: From, scope: &[From]) -> Checked {
     let FromKind::Again { row, .. } = from.kind else { return Ok(()) };
     match scope.iter().find(|known| known.alias == row).map(|known| known.kind) {
         Some(FromKind::Source(_)) => Ok(()),
-        Some(kind) => Err(format!("t{} sees a row of {kind:?}", from.alias)),
-        None => Err(format!("t{} sees a row of t{row}, which is not in scope", from.alias)),
+        Some(kind) => Err(format!("{} sees a row of {kind:?}", from.alias)),
+        None => Err(format!("{} sees a row of {row}, which is not in scope", from.alias)),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Walks a plan for its sets, its look-ups for each row, and its comparisons.
 
 use super::{BoundColumn, FilterColumn, Outline, Probe, Reads, SetKind, SetMade, SlowPart, Start};
-use crate::algebra::aliases::free_aliases;
+use crate::algebra::aliases::{Alias, free_aliases};
 use crate::algebra::anchor::Anchors;
 use crate::algebra::{Condition, Expr, FromKind, Plan, Select, TableBody, TableRef};
 use crate::bindings::Family;
@@ -295,7 +295,7 @@ fn defines(select: &Select, expr: Expr) -> bool {
     expr.alias().is_some_and(|alias| reads_alias(select, alias))
 }
 
-fn reads_alias(select: &Select, alias: usize) -> bool {
+fn reads_alias(select: &Select, alias: Alias) -> bool {
     select.from.iter().any(|from| from.alias == alias && from.kind.is_read())
 }
 

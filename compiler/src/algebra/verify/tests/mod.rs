@@ -2,6 +2,7 @@
 
 use super::{Keeps, Open, Verifier};
 use crate::algebra::TableRef;
+use crate::algebra::aliases::Alias;
 use crate::algebra::{Condition, Expr, From, FromKind, Plan, PlanAnswer, Range, Select, Table, TableBody};
 use crate::catalog::{Catalog, Relation, RelationArg, RelationSource};
 use crate::check;
@@ -26,7 +27,7 @@ fn catalog() -> Catalog {
 }
 
 fn column(alias: usize, column: usize) -> Expr {
-    Expr::Column { alias, column }
+    Expr::Column { alias: Alias::of_number(alias), column }
 }
 
 fn equal(left: Expr, right: Expr) -> Condition {
@@ -34,7 +35,8 @@ fn equal(left: Expr, right: Expr) -> Condition {
 }
 
 fn read(kinds: &[(usize, FromKind)], filter: Vec<Condition>, output: Vec<Expr>) -> Select {
-    let from = kinds.iter().map(|(alias, kind)| From { alias: *alias, kind: *kind }).collect();
+    let from =
+        kinds.iter().map(|(alias, kind)| From { alias: Alias::of_number(*alias), kind: *kind }).collect();
     Select { from, filter, output }
 }
 
@@ -124,12 +126,12 @@ fn a_reference_to_something_else_is_found() {
     let wrong: [(&str, Change); 8] = [
         ("t4 is defined twice", |plan| {
             if let Some(Condition::None(branches)) = answer(plan).filter.first_mut() {
-                branches[0].from[0].alias = 4;
+                branches[0].from[0].alias = Alias::of_number(4);
             }
         }),
         ("is of another type", |plan| table(plan).0.filter = vec![equal(column(1, 1), Expr::Given(0))]),
         ("a table reads itself", |plan| answer(plan).from[0].kind = ITSELF),
-        ("not linear", |plan| table(plan).1.from.push(From { alias: 9, kind: ITSELF })),
+        ("not linear", |plan| table(plan).1.from.push(From { alias: Alias::of_number(9), kind: ITSELF })),
         ("not linear", |plan| {
             let step = table(plan).1;
             step.from.remove(0);
@@ -215,7 +217,7 @@ fn a_lost_alternative_is_found() {
 fn the_same_question_in_another_form_is_no_loss() {
     let joined = |plan: &mut Plan| {
         let select = answer(plan);
-        select.from.push(From { alias: 8, kind: OWNER });
+        select.from.push(From { alias: Alias::of_number(8), kind: OWNER });
         select.filter.push(equal(column(4, 0), column(8, 1)));
     };
     let tested = |plan: &mut Plan| {
@@ -244,7 +246,7 @@ fn what_is_read_again_inside_a_negation_is_no_loss() {
     let again = |plan: &mut Plan| {
         if let Some(Condition::None(branches)) = answer(plan).filter.first_mut() {
             let branch = &mut branches[0];
-            branch.from.push(From { alias: 9, ..branch.from[0] });
+            branch.from.push(From { alias: Alias::of_number(9), ..branch.from[0] });
             branch.filter.extend(branch.filter.clone());
         }
     };
