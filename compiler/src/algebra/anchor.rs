@@ -5,6 +5,7 @@
 //! longer answered by indexes, so that its other sets are hashed instead.
 
 use super::aliases::Alias;
+use super::tables::TableId;
 use super::{Condition, Expr, From, FromKind, Select, Table, TableBody, TableRef};
 use crate::catalog::Catalog;
 use crate::ir::CompareOp;
@@ -103,15 +104,15 @@ impl Anchors<'_> {
         row.filter.iter().any(has_set)
     }
 
-    fn is_anchored_table(&self, table: usize) -> bool {
+    fn is_anchored_table(&self, table: TableId) -> bool {
         // A table reads only those before it: the recursion ends.
-        self.tables.get(table).is_some_and(|table| match &table.body {
+        match &table.of(self.tables).body {
             TableBody::Union(selects)
             | TableBody::Recursive { base: selects, .. }
             | TableBody::WholeState { base: selects, .. } => {
                 selects.iter().all(|select| self.is_anchored(select))
             }
-        })
+        }
     }
 
     /// Whether few rows of a source have a given value here.

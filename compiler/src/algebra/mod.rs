@@ -13,12 +13,14 @@ pub(crate) mod groups;
 pub(crate) mod print;
 mod prune;
 mod repeats;
+pub(crate) mod tables;
 pub(crate) mod verify;
 mod visit;
 
 pub(crate) use prune::prune;
 
 use self::aliases::Alias;
+use self::tables::TableId;
 use crate::ir::{CompareOp, ConstId, TypeId};
 use crate::question::{AnswerColumn, Slot};
 
@@ -78,8 +80,8 @@ pub(crate) struct Table {
 pub(crate) enum TableRef {
     /// The one whose step this is.
     Itself,
-    /// Another, by its index in [`Plan::tables`].
-    Table(usize),
+    /// Another of the plan.
+    Table(TableId),
 }
 
 /// The rows of a common table expression.

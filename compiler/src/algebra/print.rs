@@ -36,9 +36,7 @@ impl Names<'_> {
             let name = match from.kind {
                 FromKind::Source(source) => self.source(source),
                 FromKind::Table(TableRef::Itself) => "itself".to_owned(),
-                FromKind::Table(TableRef::Table(table)) => {
-                    plan.tables.get(table).map_or("_".to_owned(), |table| table.name.clone())
-                }
+                FromKind::Table(TableRef::Table(table)) => table.of(&plan.tables).name.clone(),
                 FromKind::Values(slot) => format!("{slot:?}"),
                 FromKind::Embedded(rows) => format!("embedded#{rows}"),
                 FromKind::Row { source, .. } => format!("the row of {}", self.source(source)),

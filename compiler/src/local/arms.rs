@@ -15,12 +15,12 @@ pub(super) fn by_arms(row: &Select, tables: &[Table]) -> Vec<Select> {
                 [From { alias, kind: FromKind::Table(TableRef::Table(table)) }],
                 [],
                 [Expr::Column { alias: shown, column }],
-            ) if alias == shown => match tables.get(*table).map(|table| &table.body) {
-                Some(TableBody::Union(union)) => arms.extend(union.iter().map(|arm| {
+            ) if alias == shown => match &table.of(tables).body {
+                TableBody::Union(union) => arms.extend(union.iter().map(|arm| {
                     let output = arm.output.get(*column).copied().into_iter().collect();
                     Select { output, ..arm.clone() }
                 })),
-                _ => arms.push(select),
+                TableBody::Recursive { .. } | TableBody::WholeState { .. } => arms.push(select),
             },
             _ => arms.push(select),
         }

@@ -103,7 +103,7 @@ impl<'a> Anchors<'a> {
     fn hold(self, from: &[From], filter: &[Condition], output: &[Expr]) -> bool {
         let is_value = |expr: Expr| matches!(expr, Expr::Given(_)) && !is_column(expr, self.column);
         let reads = from.iter().any(|from| match from.kind {
-            FromKind::Table(TableRef::Table(table)) => self.tables.get(table).copied().unwrap_or(false),
+            FromKind::Table(TableRef::Table(table)) => *table.of(self.tables),
             FromKind::Values(_) => true,
             FromKind::Table(TableRef::Itself)
             | FromKind::Source(_)

@@ -166,9 +166,9 @@ impl<E> Folder<'_, E> {
         for from in std::mem::take(&mut select.from) {
             let embedded = match from.kind {
                 FromKind::Embedded(part) => Some(Embedded { rows: self.rows(part)?, part: Some(part) }),
-                FromKind::Table(TableRef::Table(table)) => match known.get(table) {
-                    Some(Known::Rows(rows)) => Some(Embedded { rows: Some(rows.clone()), part: None }),
-                    Some(Known::Open) | None => None,
+                FromKind::Table(TableRef::Table(table)) => match table.of(known) {
+                    Known::Rows(rows) => Some(Embedded { rows: Some(rows.clone()), part: None }),
+                    Known::Open => None,
                 },
                 FromKind::Table(TableRef::Itself)
                 | FromKind::Source(_)

@@ -105,7 +105,7 @@ fn is_stored_kind(kind: FromKind, catalog: &Catalog, stored: &[bool]) -> bool {
             Some(RelationSource::Bound { .. }) | None => false,
         },
         FromKind::Values(_) | FromKind::Table(TableRef::Itself) => true,
-        FromKind::Table(TableRef::Table(table)) => stored.get(table).copied().unwrap_or(false),
+        FromKind::Table(TableRef::Table(table)) => *table.of(stored),
         FromKind::Embedded(_) | FromKind::Row { .. } | FromKind::Again { .. } => false,
     }
 }

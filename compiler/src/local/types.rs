@@ -78,7 +78,7 @@ impl Types<'_> {
                 match from.map(|from| from.kind) {
                     Some(FromKind::Source(source)) => Said::of(self.of_source(source, column)),
                     Some(FromKind::Table(TableRef::Table(table))) => {
-                        Said::of(tables.get(table).and_then(|columns| columns.get(column).copied()).flatten())
+                        Said::of(table.of(tables).get(column).copied().flatten())
                     }
                     Some(FromKind::Values(Slot::OneOf(var) | Slot::Given(var))) => Said::of(self.of_var(var)),
                     Some(

@@ -6,18 +6,19 @@
 
 use crate::algebra::TableRef;
 use crate::algebra::aliases::Alias;
+use crate::algebra::tables::TableId;
 use crate::algebra::{Expr, FromKind, Plan, Select, Table, TableBody};
 use indexmap::IndexSet;
 
 /// Drops the unread columns of one table; one column stays, so that a reader can ask whether there is a row.
-pub(super) fn drop_unread(plan: &mut Plan, index: usize) {
+pub(super) fn drop_unread(plan: &mut Plan, id: TableId) {
     let mut read = IndexSet::new();
-    for_each_reader(plan, index, &mut |select, aliases| {
+    for_each_reader(plan, id, &mut |select, aliases| {
         for_each_column(select, aliases, &mut |column| {
             read.insert(*column);
         });
     });
-    let Some(table) = plan.tables.get_mut(index) else { return };
+    let table = id.of_mut(&mut plan.tables);
     if read.is_empty() {
         read.insert(0);
     }
@@ -29,7 +30,7 @@ pub(super) fn drop_unread(plan: &mut Plan, index: usize) {
     read.sort_unstable();
     if read.len() < table.n_columns {
         keep(table, &read);
-        for_each_reader(plan, index, &mut |select, aliases| renumber(select, aliases, &read));
+        for_each_reader(plan, id, &mut |select, aliases| renumber(select, aliases, &read));
     }
 }
 
@@ -63,10 +64,10 @@ fn keep(table: &mut Table, read: &IndexSet<usize>) {
 }
 
 /// Visits the selects that read a table, with the aliases under which they do.
-fn for_each_reader(plan: &mut Plan, index: usize, visit: &mut impl FnMut(&mut Select, &[Alias])) {
-    let later = plan.tables.iter_mut().skip(index + 1).flat_map(|table| table.body.selects_mut());
+fn for_each_reader(plan: &mut Plan, table: TableId, visit: &mut impl FnMut(&mut Select, &[Alias])) {
+    let later = plan.tables.iter_mut().skip(table.index() + 1).flat_map(|table| table.body.selects_mut());
     for select in later.chain([&mut plan.guard]).chain(plan.answer.selects_mut()) {
-        let aliases = aliases_of(select, TableRef::Table(index));
+        let aliases = aliases_of(select, TableRef::Table(table));
         if !aliases.is_empty() {
             visit(select, &aliases);
         }
@@ -126,10 +127,10 @@ mod tests {
             n_columns: 2,
             body: TableBody::Recursive { base, step },
         };
-        let reader = reading(3, FromKind::Table(TableRef::Table(0)), Vec::new());
+        let reader = reading(3, TableId(0).source(), Vec::new());
         let mut plan = Plan::new(vec![table], PlanAnswer::Decision(vec![reader]));
         let before = plan.clone();
-        drop_unread(&mut plan, 0);
+        drop_unread(&mut plan, TableId(0));
         assert_eq!(plan, before);
     }
 }

@@ -11,6 +11,7 @@ use super::Setting;
 use super::key::is_key;
 use crate::algebra::TableRef;
 use crate::algebra::aliases::Alias;
+use crate::algebra::tables::TableId;
 use crate::algebra::{Condition, Expr, From, FromKind, Plan, Select, Table, TableBody};
 use crate::bindings::Bindings;
 use crate::catalog::Catalog;
@@ -37,7 +38,7 @@ enum Found {
     /// A literal.
     Const(ConstId),
     /// A column of a table made here.
-    Column { table: usize, column: usize },
+    Column { table: TableId, column: usize },
 }
 
 /// Gives a plan tables of the rows that it looks up again and again.
@@ -61,7 +62,7 @@ pub(super) fn share(plan: &mut Plan, setting: &Setting<'_>, bindings: &Bindings)
         plan.selects_mut().for_each(|select| {
             finder.visit(select, &mut Vec::new(), &mut |from, look_up| {
                 if let Some(at) = look_ups.iter().position(|known| *known == look_up) {
-                    from.kind = FromKind::Table(TableRef::Table(n_made + at));
+                    from.kind = TableId::from_index(n_made + at).source();
                 }
             });
             drop_decided(select, &look_ups, n_made);
@@ -83,9 +84,9 @@ fn drop_decided(select: &mut Select, look_ups: &[LookUp], n_made: usize) {
             left: Expr::Column { alias, column },
             right: Expr::Const(literal),
         } => {
-            let table = from.iter().find(|from| from.alias == *alias).map(|from| from.kind);
-            let Some(FromKind::Table(TableRef::Table(table))) = table else { return true };
-            let look_up = table.checked_sub(n_made).and_then(|at| look_ups.get(at));
+            let from = from.iter().find(|from| from.alias == *alias);
+            let Some(table) = from.and_then(|from| from.kind.table()) else { return true };
+            let look_up = table.index().checked_sub(n_made).and_then(|at| look_ups.get(at));
             let equals = Found::Const(*literal);
             !look_up.is_some_and(|look_up| look_up.column == *column && look_up.equals == equals)
         }
@@ -102,9 +103,9 @@ fn shift_tables(plan: &mut Plan, n_made: usize, n: usize) {
     plan.selects_mut().for_each(|select| {
         select.for_each_source_mut(&mut |from| {
             if let FromKind::Table(TableRef::Table(table)) = &mut from.kind
-                && *table >= n_made
+                && table.index() >= n_made
             {
-                *table += n;
+                *table = TableId::from_index(table.index() + n);
             }
         });
     });
@@ -148,13 +149,9 @@ impl Finder<'_> {
             let equals = match other {
                 Expr::Const(literal) => Found::Const(literal),
                 Expr::Column { alias, column } => {
-                    let kind = around.iter().rev().find(|from| from.alias == alias).map(|from| from.kind);
-                    match kind {
-                        Some(FromKind::Table(TableRef::Table(table))) if table < self.n_made => {
-                            Found::Column { table, column }
-                        }
-                        _ => return None,
-                    }
+                    let from = around.iter().rev().find(|from| from.alias == alias)?;
+                    let table = from.kind.table().filter(|table| table.index() < self.n_made)?;
+                    Found::Column { table, column }
                 }
                 _ => return None,
             };
@@ -172,7 +169,7 @@ impl Finder<'_> {
         let (from, right) = match equals {
             Found::Const(literal) => (vec![row], Expr::Const(literal)),
             Found::Column { table, column } => {
-                let leads = From { alias: leading, kind: FromKind::Table(TableRef::Table(table)) };
+                let leads = From { alias: leading, kind: table.source() };
                 (vec![leads, row], Expr::Column { alias: leading, column })
             }
         };

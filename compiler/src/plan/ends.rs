@@ -56,8 +56,7 @@ impl Planner<'_> {
             // A step is of the table that it is in.
             FromKind::Values(_) | FromKind::Table(TableRef::Itself) => true,
             FromKind::Table(TableRef::Table(table)) => {
-                let table = self.tables.get(table);
-                table.is_some_and(|table| table.body.selects().all(|select| self.reads_stored(select)))
+                table.of(&self.tables).body.selects().all(|select| self.reads_stored(select))
             }
             FromKind::Embedded(_) | FromKind::Row { .. } | FromKind::Again { .. } => false,
         }

@@ -6,6 +6,7 @@ use super::build::Build;
 use super::scope::Scope;
 use crate::algebra::aliases::{Alias, TakenAliases, number_aliases};
 use crate::algebra::prune;
+use crate::algebra::tables::TableId;
 use crate::algebra::{Expr, Plan, PlanAnswer, Range, Select, Table, TableBody, TableRef};
 use crate::catalog::Catalog;
 use crate::datalog::print::heading;
@@ -192,7 +193,7 @@ impl<'p> Planner<'p> {
     pub(super) fn forget_tables(&mut self, first: usize) {
         self.tables.truncate(first);
         self.flat.clear();
-        self.produced.retain(|_, table| matches!(table, TableRef::Table(index) if *index < first));
+        self.produced.retain(|_, table| matches!(table, TableRef::Table(table) if table.index() < first));
     }
 
     /// An alias that no other source has.
@@ -209,9 +210,9 @@ impl<'p> Planner<'p> {
         mut body: TableBody,
     ) -> TableRef {
         number_aliases(body.selects_mut());
-        let known = self.tables.iter().position(|table| table.n_columns == n_columns && table.body == body);
-        if let Some(index) = known {
-            return TableRef::Table(index);
+        let is_same = |table: &Table| table.n_columns == n_columns && table.body == body;
+        if let Some(known) = self.tables.iter().position(is_same) {
+            return TableRef::Table(TableId::from_index(known));
         }
         let Relation { pred, adornments, .. } = &self.relations[rel];
         let predicate = self.program.predicates.get_index(pred.index());
@@ -221,8 +222,9 @@ impl<'p> Planner<'p> {
         let number = self.tables.len() + 1;
         let described = heading(self.program, *pred, adornments);
         let comment = if purpose.is_empty() { described } else { format!("{described}: {purpose}") };
+        let id = TableId::after(&self.tables);
         self.tables.push(Table { name: format!("pc{number}_{readable}"), comment, n_columns, body });
-        TableRef::Table(self.tables.len() - 1)
+        TableRef::Table(id)
     }
 
     /// Plans the question's alternatives over the relations.

@@ -8,6 +8,7 @@ use super::lower::Inputs;
 use super::representation::Representation;
 use super::template::Place;
 use crate::algebra::TableRef;
+use crate::algebra::tables::TableId;
 use crate::algebra::{Embedded, Expr, FromKind, Plan, Select, TableBody};
 use crate::bindings::{Bindings, Family, Fit, Name, SqlType};
 use crate::catalog::RelationSource;
@@ -53,7 +54,7 @@ impl Caller<'_> {
     pub(super) fn represent(
         &self,
         tables: &[Vec<Representation>],
-        itself: Option<usize>,
+        itself: Option<TableId>,
         scope: Scope<'_>,
         expr: Expr,
     ) -> Representation {
@@ -121,7 +122,7 @@ impl Caller<'_> {
     /// How the columns of each table are represented: natively if every value that goes into them is.
     pub(super) fn represent_tables(&self, plan: &Plan) -> Vec<Vec<Representation>> {
         let mut tables: Vec<Vec<Representation>> = Vec::new();
-        for (index, table) in plan.tables.iter().enumerate() {
+        for (id, table) in TableId::enumerate(&plan.tables) {
             let mut columns: Vec<Option<Representation>> = vec![None; table.n_columns];
             if matches!(table.body, TableBody::WholeState { .. }) && self.inputs.features.state == State::Json
             {
@@ -129,15 +130,15 @@ impl Caller<'_> {
             }
             // Each round may turn a column into text, and then it stays text.
             for _ in 0..=table.n_columns {
-                tables.truncate(index);
+                tables.truncate(id.index());
                 tables.push(
                     columns.iter().map(|known| known.clone().unwrap_or(Representation::Text)).collect(),
                 );
                 for select in table.body.selects() {
-                    self.represent_select(&tables, index, select, &mut columns);
+                    self.represent_select(&tables, id, select, &mut columns);
                 }
             }
-            tables.truncate(index);
+            tables.truncate(id.index());
             tables.push(columns.into_iter().map(|known| known.unwrap_or(Representation::Text)).collect());
         }
         tables
@@ -147,7 +148,7 @@ impl Caller<'_> {
     fn represent_select(
         &self,
         tables: &[Vec<Representation>],
-        table: usize,
+        table: TableId,
         select: &Select,
         columns: &mut [Option<Representation>],
     ) {
@@ -181,8 +182,7 @@ impl Caller<'_> {
     }
 }
 
-/// The representation of a table's column; text if it is not known yet.
-pub(super) fn of_column(tables: &[Vec<Representation>], table: usize, column: usize) -> Representation {
-    let column = tables.get(table).and_then(|columns| columns.get(column));
-    column.cloned().unwrap_or(Representation::Text)
+/// The representation of a table's column.
+pub(super) fn of_column(tables: &[Vec<Representation>], table: TableId, column: usize) -> Representation {
+    table.of(tables).get(column).cloned().unwrap_or(Representation::Text)
 }

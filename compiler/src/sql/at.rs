@@ -6,6 +6,7 @@
 use super::representation::Representation;
 use crate::algebra::TableRef;
 use crate::algebra::aliases::Alias;
+use crate::algebra::tables::TableId;
 use crate::algebra::{From, FromKind, Select, Table};
 
 /// Where in a statement something is printed.
@@ -24,7 +25,7 @@ pub(super) struct At<'p> {
     /// Whether each query brings the tables that it reads in a `WITH` of its own, as those of a filter do.
     pub(super) brings_tables: bool,
     /// The tables that stand as subqueries where they are read.
-    pub(super) derived: &'p [usize],
+    pub(super) derived: &'p [TableId],
     /// Whether sets are to be hashed: in a filter that looks at every row anyway, but not inside its sets and
     /// tables.
     pub(super) hashes_sets: bool,
@@ -40,8 +41,8 @@ pub(super) struct Scope<'p> {
 /// What the columns of a select become.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Output<'p> {
-    /// The columns of the table with this number.
-    Table(usize),
+    /// The columns of this table.
+    Table(TableId),
     /// Columns that are represented like this.
     Values(&'p Representation),
 }
@@ -86,7 +87,7 @@ impl<'p> At<'p> {
     }
 
     /// In the body of a table.
-    pub(super) fn in_table(self, table: usize) -> Self {
+    pub(super) fn in_table(self, table: TableId) -> Self {
         Self {
             scope: Scope::default(),
             output: Output::Table(table),

@@ -7,6 +7,7 @@ use super::at::{At, ITSELF, Itself};
 use super::build;
 use super::target::Target;
 use crate::algebra::TableRef;
+use crate::algebra::tables::TableId;
 use crate::algebra::{Condition, Expr, From, FromKind, Plan, Select, TableBody};
 use crate::catalog::{Catalog, Relation};
 use crate::datalog::constant;
@@ -67,8 +68,8 @@ where
     pub(super) fn tables(&mut self, plan: &Plan) -> Result<(Vec<Cte>, bool), CompileError> {
         let at = At::top(&plan.tables);
         let mut ctes = Vec::new();
-        for (index, table) in plan.tables.iter().enumerate() {
-            ctes.extend(self.table(at.in_table(index), table, plan.may_repeat(index))?);
+        for (id, table) in TableId::enumerate(&plan.tables) {
+            ctes.extend(self.table(at.in_table(id), table, plan.may_repeat(id))?);
         }
         let recursive = plan.tables.iter().any(|table| !matches!(table.body, TableBody::Union(_)));
         Ok((ctes, recursive))
@@ -195,12 +196,11 @@ where
             (ITSELF, Itself::Tuples) => Ok(Self::json_tuples(&alias)),
             (ITSELF, Itself::Absent) => Err(CompileError::Bug("a step outside of a fixpoint".into())),
             (ITSELF, Itself::Named(name)) => Ok(build::table(build::ident(name), &alias)),
-            (FromKind::Table(TableRef::Table(index)), _) => {
-                let table = at.tables.get(index);
-                let table = table.ok_or_else(|| CompileError::Bug("a table without an entry".into()))?;
+            (FromKind::Table(TableRef::Table(id)), _) => {
+                let table = id.of(at.tables);
                 match &table.body {
-                    TableBody::Union(selects) if at.derived.contains(&index) => {
-                        let rows = self.arms(at.in_table(index), selects, table.n_columns, false)?;
+                    TableBody::Union(selects) if at.derived.contains(&id) => {
+                        let rows = self.arms(at.in_table(id), selects, table.n_columns, false)?;
                         Ok(build::derived(build::query(rows), &alias))
                     }
                     TableBody::Union(_) | TableBody::Recursive { .. } | TableBody::WholeState { .. } => {

@@ -71,7 +71,8 @@ pub(super) enum Value {
 /// An alternative: its atoms, sorted.
 pub(super) type Alternative = Vec<Atom>;
 
-/// What a plan's tables and parts are, to find atoms behind them.
+/// What a plan's tables and parts are, to find atoms behind them. A plan may not be checked yet: a table or a
+/// part that is not there is one that nothing stands behind.
 #[derive(Clone, Copy)]
 pub(super) struct Atoms<'a> {
     pub(super) plan: &'a Plan,
@@ -250,7 +251,7 @@ impl<'a> Atoms<'a> {
             }
             FromKind::Table(TableRef::Itself) => Source::Itself,
             FromKind::Table(TableRef::Table(table)) => Source::Table(
-                self.plan.tables.get(table).map_or_else(String::new, |table| table.name.clone()),
+                self.plan.tables.get(table.index()).map_or_else(String::new, |table| table.name.clone()),
             ),
             FromKind::Values(slot) => Source::Values(slot),
             FromKind::Embedded(_) => Source::Rows,
@@ -272,7 +273,7 @@ impl<'a> Atoms<'a> {
             Inlines::Every => true,
         };
         let (selects, inner) = match kind {
-            FromKind::Table(TableRef::Table(table)) => match &self.plan.tables.get(table)?.body {
+            FromKind::Table(TableRef::Table(table)) => match &self.plan.tables.get(table.index())?.body {
                 TableBody::Union(selects) => (selects.as_slice(), self),
                 TableBody::Recursive { .. } | TableBody::WholeState { .. } => return None,
             },

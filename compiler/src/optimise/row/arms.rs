@@ -54,8 +54,8 @@ fn arms(set: Select, anchors: &Anchors<'_>, taken: &mut TakenAliases) -> Vec<Sel
     let [From { alias, kind: FromKind::Table(TableRef::Table(table)) }] = set.from.as_slice() else {
         return vec![set];
     };
-    match anchors.tables.get(*table).map(|table| &table.body) {
-        Some(TableBody::Union(arms)) if arms.len() <= MOST_ARMS && arms.iter().all(shows_columns) => {
+    match &table.of(anchors.tables).body {
+        TableBody::Union(arms) if arms.len() <= MOST_ARMS && arms.iter().all(shows_columns) => {
             let mut arms: Vec<Select> = arms.iter().map(|arm| of_arm(arm, *alias, &set, taken)).collect();
             for arm in &mut arms {
                 if let Some(main) = arm.output.first().copied().and_then(Expr::alias) {
@@ -64,9 +64,7 @@ fn arms(set: Select, anchors: &Anchors<'_>, taken: &mut TakenAliases) -> Vec<Sel
             }
             arms
         }
-        Some(TableBody::Union(_) | TableBody::Recursive { .. } | TableBody::WholeState { .. }) | None => {
-            vec![set]
-        }
+        TableBody::Union(_) | TableBody::Recursive { .. } | TableBody::WholeState { .. } => vec![set],
     }
 }
 

@@ -5,7 +5,7 @@ use super::super::equalities::Equalities;
 use super::super::key::reads;
 use super::rows_of;
 use crate::algebra::aliases::{Alias, TakenAliases};
-use crate::algebra::{Condition, Expr, From, FromKind, Plan, PlanAnswer, Select, Table, TableBody, TableRef};
+use crate::algebra::{Condition, Expr, From, FromKind, Plan, PlanAnswer, Select, Table, TableBody};
 use crate::bindings::{Bindings, RowTable};
 use crate::ir::CompareOp;
 
@@ -118,10 +118,8 @@ impl Asker<'_> {
     /// own values are asked.
     fn move_tables(&mut self, select: &mut Select, rows: &[From]) {
         for from in select.from.clone() {
-            let FromKind::Table(TableRef::Table(table)) = from.kind else { continue };
-            let Some(TableBody::Union(arms)) = self.tables.get(table).map(|table| &table.body) else {
-                continue;
-            };
+            let Some(table) = from.kind.table() else { continue };
+            let TableBody::Union(arms) = &table.of(self.tables).body else { continue };
             if arms.len() > self.left || !self.asks_row_alone(select, from.alias, rows) {
                 continue;
             }

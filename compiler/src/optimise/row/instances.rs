@@ -15,7 +15,8 @@
 use super::{is_of_row, rows_of};
 use crate::algebra::aliases::{Alias, TakenAliases, free_aliases, renumber_inside};
 use crate::algebra::groups::around;
-use crate::algebra::{Condition, Expr, From, FromKind, Plan, Select, Table, TableBody, TableRef};
+use crate::algebra::tables::TableId;
+use crate::algebra::{Condition, Expr, From, FromKind, Plan, Select, Table, TableBody};
 use indexmap::IndexSet;
 
 /// How many literals of an alternative may be the value in which it differs.
@@ -54,7 +55,7 @@ fn merge_in(selects: &mut Vec<Select>, outside: &[From], tables: &mut Vec<Table>
     }
     while let Some(pair) = pair(selects, outside) {
         let Some(general) = selects.get_mut(pair.general) else { return };
-        let table = TableRef::Table(tables.len());
+        let table = TableId::after(tables);
         let name = format!("{prefix}pe{}", tables.len() + 1);
         tables.push(values(general, pair, name));
         read(general, pair, table);
@@ -171,11 +172,11 @@ fn values(general: &Select, pair: Pair, name: String) -> Table {
 }
 
 /// Reads the table of a pair's values in place of the source.
-fn read(general: &mut Select, pair: Pair, table: TableRef) {
+fn read(general: &mut Select, pair: Pair, table: TableId) {
     let alias = pair.from.alias;
     general.filter.retain(|condition| !is_own(condition, alias));
     for from in general.from.iter_mut().filter(|from| from.alias == alias) {
-        from.kind = FromKind::Table(table);
+        from.kind = table.source();
     }
     place(general, alias, Expr::Column { alias, column: 0 });
 }

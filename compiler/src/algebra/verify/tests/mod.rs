@@ -3,6 +3,7 @@
 use super::{Keeps, Open, Verifier};
 use crate::algebra::TableRef;
 use crate::algebra::aliases::Alias;
+use crate::algebra::tables::TableId;
 use crate::algebra::{Condition, Expr, From, FromKind, Plan, PlanAnswer, Range, Select, Table, TableBody};
 use crate::catalog::{Catalog, Relation, RelationArg, RelationSource};
 use crate::check;
@@ -42,7 +43,7 @@ fn read(kinds: &[(usize, FromKind)], filter: Vec<Condition>, output: Vec<Expr>) 
 
 const OWNER: FromKind = FromKind::Source(0);
 const LOCKED: FromKind = FromKind::Source(1);
-const TABLE: FromKind = FromKind::Table(TableRef::Table(0));
+const TABLE: FromKind = FromKind::Table(TableRef::Table(TableId(0)));
 const ITSELF: FromKind = FromKind::Table(TableRef::Itself);
 
 /// The documents that the user of variable 0 owns and that are not locked, by way of a fixpoint.
@@ -104,7 +105,7 @@ fn a_reference_to_nothing_is_found() {
         ("t9 is not in scope", |plan| answer(plan).output = vec![column(9, 0)]),
         // The source of a branch is not one of the select around it.
         ("t5 is not in scope", |plan| answer(plan).output = vec![column(5, 0)]),
-        ("the table 3 is not made", |plan| answer(plan).from[0].kind = FromKind::Table(TableRef::Table(3))),
+        ("the table 3 is not made", |plan| answer(plan).from[0].kind = TableId(3).source()),
         ("the table 0 is not made", |plan| table(plan).0.from[0].kind = TABLE),
         ("no relation 7", |plan| table(plan).0.from[0].kind = FromKind::Source(7)),
         ("no rows 0", |plan| answer(plan).from[0].kind = FromKind::Embedded(0)),
