@@ -123,8 +123,7 @@ impl Anchors<'_> {
             Some(
                 FromKind::Source(source) | FromKind::Row { source, .. } | FromKind::Again { source, .. },
             ) => {
-                let relation = self.catalog.relations.get(source);
-                let column = relation.and_then(|relation| relation.columns().nth(column));
+                let column = self.catalog.relation(source).columns().nth(column);
                 column.is_some_and(|(ty, _)| !WIDE.contains(&ty))
             }
             Some(_) => true,

@@ -21,6 +21,7 @@ pub(crate) use prune::prune;
 
 use self::aliases::Alias;
 use self::tables::TableId;
+use crate::catalog::SourceId;
 use crate::ir::{CompareOp, ConstId, TypeId};
 use crate::question::{AnswerColumn, Slot};
 
@@ -129,8 +130,8 @@ pub(crate) struct From {
 /// What a source reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum FromKind {
-    /// A relation of the catalog, by index.
-    Source(usize),
+    /// A relation of the catalog.
+    Source(SourceId),
     /// A common table expression.
     Table(TableRef),
     /// The values of a parameter, one column.
@@ -142,7 +143,7 @@ pub(crate) enum FromKind {
     /// selects; the table is not read again.
     Row {
         /// The bound query.
-        source: usize,
+        source: SourceId,
         /// Its column with the table's unique key, which is the filter's column.
         key: usize,
     },
@@ -150,7 +151,7 @@ pub(crate) enum FromKind {
     /// bound query of the same table. It is not read again.
     Again {
         /// The other bound query.
-        source: usize,
+        source: SourceId,
         /// Its column with the table's unique key.
         key: usize,
         /// The source that reads the row.

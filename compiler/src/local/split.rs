@@ -22,7 +22,7 @@ use crate::algebra::TableRef;
 use crate::algebra::aliases::{Alias, TakenAliases, free_aliases, number_aliases};
 use crate::algebra::prune;
 use crate::algebra::{Condition, Expr, From, FromKind, Plan, PlanAnswer, Range, Select, Table};
-use crate::catalog::{Catalog, RelationSource};
+use crate::catalog::{Catalog, RelationSource, SourceId};
 use crate::ir::CompareOp;
 use crate::question::AnswerColumn;
 use indexmap::IndexMap;
@@ -33,7 +33,7 @@ pub(crate) struct Part {
     /// Rows of the columns that the residual needs; a decision if it needs none.
     pub(crate) plan: Plan,
     /// The catalog's relations that it reads, ascending.
-    pub(crate) sources: Vec<usize>,
+    pub(crate) sources: Vec<SourceId>,
 }
 
 /// What is left of a plan, and what it needs from the store.
@@ -66,7 +66,7 @@ fn is_ordered_or_timed(plan: &Plan) -> bool {
 
 /// Separates a plan. `column` is the variable whose value is one of the caller's columns, if any; `most` is
 /// how many rows of a part are read.
-pub(crate) fn split(plan: Plan, catalog: &Catalog, column: Option<usize>, most: usize) -> Residual {
+pub(crate) fn split(plan: &Plan, catalog: &Catalog, column: Option<usize>, most: usize) -> Residual {
     let mut stored = Vec::new();
     for table in &plan.tables {
         let is_stored = table.body.selects().all(|select| is_stored_select(select, catalog, &stored, column));
@@ -100,9 +100,9 @@ pub(crate) fn split(plan: Plan, catalog: &Catalog, column: Option<usize>, most: 
 
 fn is_stored_kind(kind: FromKind, catalog: &Catalog, stored: &[bool]) -> bool {
     match kind {
-        FromKind::Source(source) => match catalog.relations.get(source).map(|relation| &relation.source) {
-            Some(RelationSource::Table { .. } | RelationSource::Context { .. }) => true,
-            Some(RelationSource::Bound { .. }) | None => false,
+        FromKind::Source(source) => match catalog.relation(source).source {
+            RelationSource::Table { .. } | RelationSource::Context { .. } => true,
+            RelationSource::Bound { .. } => false,
         },
         FromKind::Values(_) | FromKind::Table(TableRef::Itself) => true,
         FromKind::Table(TableRef::Table(table)) => *table.of(stored),
@@ -248,7 +248,7 @@ impl Splitter<'_> {
 }
 
 /// The catalog's relations that a plan reads, ascending.
-pub(crate) fn sources(plan: &Plan) -> Vec<usize> {
+pub(crate) fn sources(plan: &Plan) -> Vec<SourceId> {
     let mut found = Vec::new();
     plan.for_each_source(&mut |from| {
         if let FromKind::Source(source) | FromKind::Row { source, .. } | FromKind::Again { source, .. } =

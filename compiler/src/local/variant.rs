@@ -54,8 +54,8 @@ impl Variant {
         most_rows: usize,
     ) -> Result<Self, CompileError> {
         let constants = planned.extra_constants;
-        let before = planned.plan.clone();
-        let residual = split::split(planned.plan, catalog, column, most_rows);
+        let before = planned.plan;
+        let residual = split::split(&before, catalog, column, most_rows);
         let parts: Vec<&Plan> = residual.parts.iter().map(|part| &part.plan).collect();
         let verifier = Verifier::of(program, catalog, &constants, &shape.vars);
         parts.iter().try_for_each(|part| verifier.check("split", part))?;
@@ -182,8 +182,8 @@ impl Variant {
     /// The predicates whose facts a part reads.
     pub(super) fn predicates(&self, part: usize, catalog: &Catalog) -> Vec<String> {
         let sources = self.residual.parts.get(part).map_or(&[][..], |part| part.sources.as_slice());
-        let names = sources.iter().filter_map(|source| catalog.relations.get(*source));
-        let names: IndexSet<String> = names.map(|relation| relation.predicate.clone()).collect();
+        let names = sources.iter().map(|source| catalog.relation(*source).predicate.clone());
+        let names: IndexSet<String> = names.collect();
         names.into_iter().collect()
     }
 }

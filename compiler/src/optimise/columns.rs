@@ -107,6 +107,7 @@ fn for_each_column(select: &mut Select, aliases: &[Alias], visit: &mut impl FnMu
 mod tests {
     use super::*;
     use crate::algebra::{From, PlanAnswer};
+    use crate::catalog::SourceId;
 
     fn column(alias: usize, column: usize) -> Expr {
         Expr::Column { alias: Alias::of_number(alias), column }
@@ -119,7 +120,8 @@ mod tests {
     /// A table of pairs whose step turns them round, read for whether it has a row.
     #[test]
     fn what_a_step_needs_for_the_column_that_stays_is_kept() {
-        let base = vec![reading(1, FromKind::Source(0), vec![column(1, 0), column(1, 1)])];
+        let base =
+            vec![reading(1, FromKind::Source(SourceId::from_index(0)), vec![column(1, 0), column(1, 1)])];
         let step = vec![reading(2, FromKind::Table(TableRef::Itself), vec![column(2, 1), column(2, 0)])];
         let table = Table {
             name: "pairs".into(),

@@ -14,7 +14,7 @@ use crate::algebra::aliases::Alias;
 use crate::algebra::tables::TableId;
 use crate::algebra::{Condition, Expr, From, FromKind, Plan, Select, Table, TableBody};
 use crate::bindings::Bindings;
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, SourceId};
 use crate::ir::{CompareOp, ConstId};
 use indexmap::IndexMap;
 
@@ -27,7 +27,7 @@ const LENGTH: usize = 3;
 /// A look-up by key: the relation, its column, and what the column equals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct LookUp {
-    source: usize,
+    source: SourceId,
     column: usize,
     equals: Found,
 }
@@ -162,8 +162,7 @@ impl Finder<'_> {
     /// The table of a look-up's rows, all columns.
     fn table(&self, look_up: LookUp, name: String) -> Table {
         let LookUp { source, column, equals } = look_up;
-        let relation = self.catalog.relations.get(source);
-        let n_columns = relation.map_or(0, |relation| relation.columns().count());
+        let n_columns = self.catalog.relation(source).columns().count();
         let [leading, found] = [1, 2].map(Alias::of_number);
         let row = From { alias: found, kind: FromKind::Source(source) };
         let (from, right) = match equals {

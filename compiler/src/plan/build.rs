@@ -123,12 +123,12 @@ impl Build {
     pub(super) fn go_on_from(&mut self, from: From, needed: &[Expr]) {
         self.select = Select { from: vec![from], ..Select::default() };
         for value in &mut self.env {
-            *value = value.and_then(|expr| match expr.alias() {
-                None => Some(expr),
-                Some(_) => {
-                    let column = needed.iter().position(|kept| *kept == expr)?;
-                    Some(Expr::Column { alias: from.alias, column })
+            *value = value.and_then(|expr| {
+                if expr.is_static() {
+                    return Some(expr);
                 }
+                let column = needed.iter().position(|kept| *kept == expr)?;
+                Some(Expr::Column { alias: from.alias, column })
             });
         }
     }

@@ -50,8 +50,7 @@ impl Planner<'_> {
     fn is_stored_source(&self, kind: FromKind) -> bool {
         match kind {
             FromKind::Source(source) => {
-                let relation = self.catalog.relations.get(source);
-                relation.is_some_and(|relation| !matches!(relation.source, RelationSource::Bound { .. }))
+                !matches!(self.catalog.relation(source).source, RelationSource::Bound { .. })
             }
             // A step is of the table that it is in.
             FromKind::Values(_) | FromKind::Table(TableRef::Itself) => true,

@@ -8,7 +8,7 @@ use crate::algebra::aliases::{Alias, TakenAliases, number_aliases};
 use crate::algebra::prune;
 use crate::algebra::tables::TableId;
 use crate::algebra::{Expr, Plan, PlanAnswer, Range, Select, Table, TableBody, TableRef};
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, SourceId};
 use crate::datalog::print::heading;
 use crate::datalog::recursion::{Recursion, take_apart};
 use crate::datalog::{self, Adornment, Output, RelId, Root, Specialised};
@@ -171,9 +171,8 @@ impl<'p> Planner<'p> {
     }
 
     /// Whether a relation of the catalog says who holds what on a resource, actor first.
-    pub(super) fn is_role(&self, source: usize) -> bool {
-        let relation = self.catalog.relations.get(source);
-        relation.is_some_and(|relation| matches!(relation.predicate.as_str(), "has_role" | "has_permission"))
+    pub(super) fn is_role(&self, source: SourceId) -> bool {
+        matches!(self.catalog.relation(source).predicate.as_str(), "has_role" | "has_permission")
     }
 
     /// For each column: do the clauses only test it?

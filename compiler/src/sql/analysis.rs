@@ -11,7 +11,7 @@ use crate::algebra::TableRef;
 use crate::algebra::tables::TableId;
 use crate::algebra::{Embedded, Expr, FromKind, Plan, Select, TableBody};
 use crate::bindings::{Bindings, Family, Fit, Name, SqlType};
-use crate::catalog::RelationSource;
+use crate::catalog::{RelationSource, SourceId};
 use crate::dialect::State;
 use crate::ir::{ConstId, TypeId};
 use sqlparser::ast::Expr as Sql;
@@ -80,7 +80,7 @@ impl Caller<'_> {
     }
 
     /// How a column of a relation is represented.
-    pub(super) fn of_source(&self, source: usize, column: usize) -> Representation {
+    pub(super) fn of_source(&self, source: SourceId, column: usize) -> Representation {
         match self.column_type(source, column) {
             Some(name) => self.of_type(self.inputs.program.type_id(name), name),
             None => Representation::Text,
@@ -88,8 +88,8 @@ impl Caller<'_> {
     }
 
     /// The type of a bound relation's column, by name.
-    fn column_type(&self, source: usize, column: usize) -> Option<&str> {
-        let relation = self.inputs.catalog.relations.get(source)?;
+    fn column_type(&self, source: SourceId, column: usize) -> Option<&str> {
+        let relation = self.inputs.catalog.relation(source);
         match relation.source {
             RelationSource::Bound { .. } => {}
             RelationSource::Table { .. } | RelationSource::Context { .. } => return None,

@@ -9,7 +9,7 @@ use super::target::Target;
 use crate::algebra::TableRef;
 use crate::algebra::tables::TableId;
 use crate::algebra::{Condition, Expr, From, FromKind, Plan, Select, TableBody};
-use crate::catalog::{Catalog, Relation};
+use crate::catalog::Catalog;
 use crate::datalog::constant;
 use crate::dialect::Features;
 use crate::ir::{ConstId, Constant, Program};
@@ -39,11 +39,6 @@ pub(super) struct Lowering<'l, T> {
 }
 
 impl<'l> Inputs<'l> {
-    pub(super) fn relation(self, index: usize) -> Result<&'l Relation, CompileError> {
-        let relation = self.catalog.relations.get(index);
-        relation.ok_or_else(|| CompileError::Bug("a source without a relation".into()))
-    }
-
     pub(super) fn constant(self, literal: ConstId) -> Option<&'l Constant> {
         constant(self.program, self.constants, literal)
     }

@@ -86,6 +86,7 @@ fn test(step: &mut Select, from: From, known: &[(Expr, Expr)]) {
 mod tests {
     use super::*;
     use crate::algebra::FromKind;
+    use crate::catalog::SourceId;
 
     const fn column(alias: usize, column: usize) -> Expr {
         Expr::Column { alias: Alias::of_number(alias), column }
@@ -101,7 +102,7 @@ mod tests {
 
     /// A step over the table itself, twice, and a relation.
     fn step(filter: Vec<Condition>, output: Expr) -> Select {
-        let from = vec![from(1, ITSELF), from(2, ITSELF), from(3, FromKind::Source(0))];
+        let from = vec![from(1, ITSELF), from(2, ITSELF), from(3, FromKind::Source(SourceId::from_index(0)))];
         Select { from, filter, output: vec![output] }
     }
 
@@ -119,7 +120,7 @@ mod tests {
             Condition::Any(vec![Select { from: vec![from(alias, ITSELF)], filter, output: Vec::new() }])
         };
         let after = Select {
-            from: vec![from(3, FromKind::Source(0))],
+            from: vec![from(3, FromKind::Source(SourceId::from_index(0)))],
             filter: vec![
                 test(1, vec![equal(Expr::Tag(1), column(1, 0)), equal(column(3, 1), column(1, 1))]),
                 test(2, vec![equal(column(3, 2), column(2, 1))]),

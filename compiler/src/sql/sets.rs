@@ -11,7 +11,7 @@ use crate::algebra::anchor::Anchors;
 use crate::algebra::tables::TableId;
 use crate::algebra::{Condition, Expr, From, FromKind, Select, Table, TableBody};
 use crate::bindings::Family;
-use crate::catalog::RelationSource;
+use crate::catalog::{RelationSource, SourceId};
 use crate::ir::CompareOp;
 use crate::question::CompileError;
 use indexmap::IndexSet;
@@ -101,10 +101,7 @@ impl Lowering<'_, Local<'_>> {
         let [Condition::In { expr, selects }] = sets.as_slice() else { return Ok(None) };
         let is_simple =
             |condition: &&Condition| matches!(condition, Condition::Compare { .. } | Condition::OneOf { .. });
-        let mut is_found = false;
-        for condition in &others {
-            is_found |= self.finds_by_key(condition, *alias, *source)?;
-        }
+        let is_found = others.iter().any(|condition| self.finds_by_key(condition, *alias, *source));
         if !is_found || !others.iter().all(is_simple) {
             return Ok(None);
         }
@@ -154,29 +151,29 @@ impl Lowering<'_, Local<'_>> {
     }
 
     /// Whether a condition is an equality of a source's unique column with a value from elsewhere.
-    fn finds_by_key(&self, condition: &Condition, alias: Alias, source: usize) -> Result<bool, CompileError> {
-        let Condition::Compare { op: CompareOp::Equal, left, right } = condition else { return Ok(false) };
+    fn finds_by_key(&self, condition: &Condition, alias: Alias, source: SourceId) -> bool {
+        let Condition::Compare { op: CompareOp::Equal, left, right } = condition else { return false };
         match (*left, *right) {
             (Expr::Column { alias: own, column }, other) | (other, Expr::Column { alias: own, column })
                 if own == alias && other.alias() != Some(alias) =>
             {
                 self.is_unique(source, column)
             }
-            _ => Ok(false),
+            _ => false,
         }
     }
 
     /// Whether a column of a bound query is the unique column of its type's table, as the bindings promise.
-    fn is_unique(&self, source: usize, column: usize) -> Result<bool, CompileError> {
-        let relation = self.inputs.relation(source)?;
+    fn is_unique(&self, source: SourceId, column: usize) -> bool {
+        let relation = self.inputs.catalog.relation(source);
         let bindings = self.target.caller.bindings;
         let promised = relation.columns().nth(column).and_then(|(ty, _)| bindings.tables.get(ty));
-        Ok(match relation.source {
+        match relation.source {
             RelationSource::Bound { binding } => {
                 promised.is_some_and(|promised| bindings.reads(binding, column, promised))
             }
             RelationSource::Table { .. } | RelationSource::Context { .. } => false,
-        })
+        }
     }
 
     /// The query that `print` makes of these selects; where queries bring their tables, with those that it

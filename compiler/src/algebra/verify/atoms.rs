@@ -8,6 +8,7 @@
 
 use crate::algebra::TableRef;
 use crate::algebra::{Condition, Expr, From, FromKind, Plan, Select, TableBody};
+use crate::catalog::SourceId;
 use crate::ir::{CompareOp, ConstId, TypeId};
 use crate::question::Slot;
 use std::rc::Rc;
@@ -36,7 +37,7 @@ pub(super) enum Atom {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Source {
     /// A relation of the catalog, or the current row of the caller's query.
-    Relation(usize),
+    Relation(SourceId),
     /// A table, by its name.
     Table(String),
     /// The table whose step this is.
@@ -51,7 +52,7 @@ pub(super) enum Source {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Value {
     /// A column of a relation.
-    Column(usize, usize),
+    Column(SourceId, usize),
     /// Some column of another source; which one is left out, as unread columns are dropped.
     Of(Source),
     /// A literal.

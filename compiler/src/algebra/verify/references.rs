@@ -217,8 +217,8 @@ impl Walk<'_> {
     fn columns(&self, kind: FromKind, place: Place) -> Checked<Vec<Kind>> {
         match kind {
             FromKind::Source(source) | FromKind::Row { source, .. } | FromKind::Again { source, .. } => {
-                let relation = self.verifier.catalog.relations.get(source);
-                let relation = relation.ok_or_else(|| format!("no relation {source}"))?;
+                let relation = self.verifier.catalog.relations.get(source.index());
+                let relation = relation.ok_or_else(|| format!("no relation {}", source.index()))?;
                 Ok(relation.columns().map(|(ty, _)| Kind::of(self.verifier.program.type_id(ty))).collect())
             }
             FromKind::Table(TableRef::Itself) => match place {

@@ -7,6 +7,7 @@ use super::rows_of;
 use crate::algebra::aliases::{Alias, TakenAliases};
 use crate::algebra::{Condition, Expr, From, FromKind, Plan, PlanAnswer, Select, Table, TableBody};
 use crate::bindings::{Bindings, RowTable};
+use crate::catalog::SourceId;
 use crate::ir::CompareOp;
 
 /// How many selects the tables that are moved into a condition may bring; more stay a set.
@@ -87,8 +88,8 @@ impl Asker<'_> {
     }
 
     /// The column of a relation that is the key of the caller's row.
-    fn key(&self, source: usize) -> Option<usize> {
-        let relation = self.setting.catalog.relations.get(source)?;
+    fn key(&self, source: SourceId) -> Option<usize> {
+        let relation = self.setting.catalog.relation(source);
         (0..relation.columns().count())
             .find(|column| reads(self.setting.catalog, self.bindings, source, *column, self.row.promised))
     }

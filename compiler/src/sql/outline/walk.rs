@@ -6,7 +6,7 @@ use crate::algebra::anchor::Anchors;
 use crate::algebra::tables::TableId;
 use crate::algebra::{Condition, Expr, FromKind, Plan, Select, TableBody, TableRef};
 use crate::bindings::Family;
-use crate::catalog::RelationSource;
+use crate::catalog::{RelationSource, SourceId};
 use crate::ir::CompareOp;
 use crate::sql::at::At;
 use crate::sql::forms::{Filter, LookedUp};
@@ -257,8 +257,8 @@ impl<'w, 'l> Walk<'w, 'l> {
         self.reads(&[select]).bindings.is_empty()
     }
 
-    pub(super) fn binding(&self, source: usize) -> Option<usize> {
-        match self.lowering.inputs.catalog.relations.get(source)?.source {
+    pub(super) fn binding(&self, source: SourceId) -> Option<usize> {
+        match self.lowering.inputs.catalog.relation(source).source {
             RelationSource::Bound { binding } => Some(binding),
             RelationSource::Table { .. } | RelationSource::Context { .. } => None,
         }

@@ -5,7 +5,7 @@ use crate::algebra::TableRef;
 use crate::algebra::aliases::Alias;
 use crate::algebra::tables::TableId;
 use crate::algebra::{Condition, Expr, From, FromKind, Plan, PlanAnswer, Range, Select, Table, TableBody};
-use crate::catalog::{Catalog, Relation, RelationArg, RelationSource};
+use crate::catalog::{Catalog, Relation, RelationArg, RelationSource, SourceId};
 use crate::check;
 use crate::ir::{CompareOp, ConstId, Constant, Program, TypeId};
 use crate::question::{AnswerColumn, CompileError, ShapeDomain, ShapeVar};
@@ -41,8 +41,8 @@ fn read(kinds: &[(usize, FromKind)], filter: Vec<Condition>, output: Vec<Expr>) 
     Select { from, filter, output }
 }
 
-const OWNER: FromKind = FromKind::Source(0);
-const LOCKED: FromKind = FromKind::Source(1);
+const OWNER: FromKind = FromKind::Source(SourceId::from_index(0));
+const LOCKED: FromKind = FromKind::Source(SourceId::from_index(1));
 const TABLE: FromKind = FromKind::Table(TableRef::Table(TableId(0)));
 const ITSELF: FromKind = FromKind::Table(TableRef::Itself);
 
@@ -107,7 +107,7 @@ fn a_reference_to_nothing_is_found() {
         ("t5 is not in scope", |plan| answer(plan).output = vec![column(5, 0)]),
         ("the table 3 is not made", |plan| answer(plan).from[0].kind = TableId(3).source()),
         ("the table 0 is not made", |plan| table(plan).0.from[0].kind = TABLE),
-        ("no relation 7", |plan| table(plan).0.from[0].kind = FromKind::Source(7)),
+        ("no relation 7", |plan| table(plan).0.from[0].kind = FromKind::Source(SourceId::from_index(7))),
         ("no rows 0", |plan| answer(plan).from[0].kind = FromKind::Embedded(0)),
         ("no variable 5", |plan| table(plan).0.filter = vec![equal(column(1, 0), Expr::Given(5))]),
         ("the variable 1 has no value", |plan| {
