@@ -8,6 +8,7 @@ use crate::algebra::aliases::{Alias, TakenAliases, number_aliases};
 use crate::algebra::prune;
 use crate::algebra::tables::TableId;
 use crate::algebra::{Expr, Plan, PlanAnswer, Range, Select, Table, TableBody, TableRef};
+use crate::builtin::{HAS_PERMISSION, HAS_ROLE};
 use crate::catalog::{Catalog, SourceId};
 use crate::datalog::print::heading;
 use crate::datalog::recursion::{Recursion, take_apart};
@@ -172,7 +173,7 @@ impl<'p> Planner<'p> {
 
     /// Whether a relation of the catalog says who holds what on a resource, actor first.
     pub(super) fn is_role(&self, source: SourceId) -> bool {
-        matches!(self.catalog.relation(source).predicate.as_str(), "has_role" | "has_permission")
+        matches!(self.catalog.relation(source).predicate.as_str(), HAS_ROLE | HAS_PERMISSION)
     }
 
     /// For each column: do the clauses only test it?

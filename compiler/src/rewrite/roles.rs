@@ -15,6 +15,7 @@
 //! coarsest partition of which that is true is found by refinement. A clause that no role decides stays where
 //! it is, and a relation that has one is not read as roles by others.
 
+use crate::builtin::HAS_ROLE;
 use crate::catalog::{Catalog, SourceId};
 use crate::datalog::{Adornment, Clause, Goal, RelId, Relation, ScanArg, Specialised, Term};
 use crate::ir::{ConstId, Polarity, PredId, Program, TypeId, VarId};
@@ -176,7 +177,7 @@ impl Finder<'_> {
     }
 
     fn is_role(&self, source: SourceId) -> bool {
-        self.catalog.relation(source).predicate == "has_role"
+        self.catalog.relation(source).predicate == HAS_ROLE
     }
 
     /// The String literals of a scan's argument, ascending.
