@@ -5,10 +5,18 @@
 //! [`Plan`] is a list of common table expressions, dependencies first, and one answer over them. Every select
 //! joins its sources in the order in which it lists them; a condition stands where all its columns are known.
 //! `sql::lower` prints it for one dialect.
+//!
+//! What a plan refers to has ids of one type each: an [`Alias`] names a source of a select, a [`TableId`] a table,
+//! a [`SourceId`] a relation of the catalog, an [`EmbeddedId`] rows of literals. The last three index what they
+//! name, and indexing is total: [`verify`] alone reads plans that may refer to nothing. A column is a plain number.
+//! It says something only next to its source, and is a place among the columns of a table, the output of a select
+//! and the cells of a row alike, which passes count and compare. A variable of the question is one too, since
+//! callers give and get it as the index that it is in [`crate::question`].
 
 pub(crate) mod aliases;
 pub(crate) mod anchor;
 mod cost;
+mod embedded;
 pub(crate) mod groups;
 pub(crate) mod print;
 mod prune;
@@ -17,6 +25,7 @@ pub(crate) mod tables;
 pub(crate) mod verify;
 mod visit;
 
+pub(crate) use embedded::{Embedded, EmbeddedId, Rows};
 pub(crate) use prune::prune;
 
 use self::aliases::Alias;
@@ -138,7 +147,7 @@ pub(crate) enum FromKind {
     Values(Slot),
     /// Rows of literals; only in what is left of a plan once stored facts
     /// are known.
-    Embedded(usize),
+    Embedded(EmbeddedId),
     /// The current row of the caller's query. Its columns are those that a bound query of the same table
     /// selects; the table is not read again.
     Row {
@@ -159,18 +168,6 @@ pub(crate) enum FromKind {
         /// That one's column with the key.
         row_key: usize,
     },
-}
-
-/// Rows of literals.
-pub(crate) type Rows = Vec<Vec<ConstId>>;
-
-/// Rows that stand in a statement.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Embedded {
-    /// The rows, each once; `None` if there are too many.
-    pub(crate) rows: Option<Rows>,
-    /// The part that they come from, if it is one.
-    pub(crate) part: Option<usize>,
 }
 
 /// A condition of a select.

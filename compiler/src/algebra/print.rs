@@ -38,7 +38,7 @@ impl Names<'_> {
                 FromKind::Table(TableRef::Itself) => "itself".to_owned(),
                 FromKind::Table(TableRef::Table(table)) => table.of(&plan.tables).name.clone(),
                 FromKind::Values(slot) => format!("{slot:?}"),
-                FromKind::Embedded(rows) => format!("embedded#{rows}"),
+                FromKind::Embedded(rows) => format!("{rows:?}"),
                 FromKind::Row { source, .. } => format!("the row of {}", self.source(source)),
                 FromKind::Again { source, row, .. } => {
                     format!("the row {row} of {}", self.source(source))

@@ -21,7 +21,7 @@ use super::equal::Equals;
 use crate::algebra::TableRef;
 use crate::algebra::aliases::{Alias, TakenAliases, free_aliases, number_aliases};
 use crate::algebra::prune;
-use crate::algebra::{Condition, Expr, From, FromKind, Plan, PlanAnswer, Range, Select, Table};
+use crate::algebra::{Condition, EmbeddedId, Expr, From, FromKind, Plan, PlanAnswer, Range, Select, Table};
 use crate::catalog::{Catalog, RelationSource, SourceId};
 use crate::ir::CompareOp;
 use crate::question::AnswerColumn;
@@ -218,7 +218,7 @@ impl Splitter<'_> {
     }
 
     /// The part of a component: a known one if it asks for the same.
-    fn part(&mut self, component: Component) -> usize {
+    fn part(&mut self, component: Component) -> EmbeddedId {
         let n_columns = component.wanted.len();
         let mut select = Select {
             from: component.from,
@@ -236,10 +236,9 @@ impl Splitter<'_> {
         let sources = sources(&plan);
         let part = Part { plan, sources };
         if let Some(known) = self.parts.iter().position(|known| *known == part) {
-            return known;
+            return EmbeddedId::from_index(known);
         }
-        self.parts.push(part);
-        self.parts.len() - 1
+        EmbeddedId::push(&mut self.parts, part)
     }
 
     pub(super) fn alias(&mut self) -> Alias {

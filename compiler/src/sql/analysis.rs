@@ -9,7 +9,7 @@ use super::representation::Representation;
 use super::template::Place;
 use crate::algebra::TableRef;
 use crate::algebra::tables::TableId;
-use crate::algebra::{Embedded, Expr, FromKind, Plan, Select, TableBody};
+use crate::algebra::{Embedded, EmbeddedId, Expr, FromKind, Plan, Select, TableBody};
 use crate::bindings::{Bindings, Family, Fit, Name, SqlType};
 use crate::catalog::{RelationSource, SourceId};
 use crate::dialect::State;
@@ -67,7 +67,7 @@ impl Caller<'_> {
                 Some(FromKind::Table(TableRef::Itself)) => {
                     itself.map_or(Representation::Text, |table| of_column(tables, table, column))
                 }
-                Some(FromKind::Embedded(index)) => self.of_embedded(index, column),
+                Some(FromKind::Embedded(rows)) => self.of_embedded(rows, column),
                 Some(FromKind::Values(_)) | None => Representation::Text,
             },
             Expr::Const(literal) => self.of_literal(literal),
@@ -112,8 +112,8 @@ impl Caller<'_> {
         }
     }
 
-    pub(super) fn of_embedded(&self, index: usize, column: usize) -> Representation {
-        let rows = self.embedded.get(index).and_then(|embedded| embedded.rows.as_deref()).unwrap_or_default();
+    pub(super) fn of_embedded(&self, rows: EmbeddedId, column: usize) -> Representation {
+        let rows = rows.of(self.embedded).rows.as_deref().unwrap_or_default();
         let values = rows.iter().filter_map(|row| row.get(column));
         let each = values.map(|literal| self.of_literal(*literal));
         each.reduce(Representation::join).unwrap_or(Representation::Text)

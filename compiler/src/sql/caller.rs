@@ -9,7 +9,7 @@ use super::local::Local;
 use super::lower::{Lowering, column_names};
 use super::representation::Representation;
 use super::target::Target;
-use crate::algebra::{Condition, Expr, FromKind, Select};
+use crate::algebra::{Condition, EmbeddedId, Expr, FromKind, Select};
 use crate::bindings::{BoundQuery, ConditionPart, Name, PlainQuery};
 use crate::catalog::{RelationSource, SourceId};
 use crate::ir::CompareOp;
@@ -111,13 +111,13 @@ impl<'l> Lowering<'_, Local<'l>> {
     }
 
     /// Rows of values as a source.
-    pub(super) fn embedded(&self, index: usize, alias: &str) -> Result<TableFactor, CompileError> {
+    pub(super) fn embedded(&self, id: EmbeddedId, alias: &str) -> Result<TableFactor, CompileError> {
         let caller = &self.target.caller;
-        let rows = caller.embedded.get(index).and_then(|embedded| embedded.rows.as_ref());
+        let rows = id.of(caller.embedded).rows.as_ref();
         let rows = rows.ok_or_else(|| CompileError::Bug("an embedded source without rows".into()))?;
         let n_columns = rows.first().map_or(0, Vec::len);
         let columns: Vec<Representation> =
-            (0..n_columns).map(|column| caller.of_embedded(index, column)).collect();
+            (0..n_columns).map(|column| caller.of_embedded(id, column)).collect();
         let mut values = Vec::new();
         for (at, row) in rows.iter().enumerate() {
             let mut cells = Vec::new();

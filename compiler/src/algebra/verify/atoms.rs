@@ -279,7 +279,7 @@ impl<'a> Atoms<'a> {
                 TableBody::Recursive { .. } | TableBody::WholeState { .. } => return None,
             },
             FromKind::Embedded(part) => {
-                let plan = *self.parts.get(part)?;
+                let plan = *self.parts.get(part.index())?;
                 (plan.answer.selects(), Atoms { plan, parts: &[], inlines: self.inlines })
             }
             FromKind::Source(_)

@@ -242,7 +242,8 @@ impl Walk<'_> {
                 Ok(vec![Kind::of(known.ty)])
             }
             FromKind::Values(_) => Ok(vec![Kind::Any]),
-            FromKind::Embedded(index) => {
+            FromKind::Embedded(rows) => {
+                let index = rows.index();
                 let width = self.verifier.embedded.get(index).ok_or_else(|| format!("no rows {index}"))?;
                 let width = width.ok_or_else(|| format!("the rows {index} are not known"))?;
                 Ok(vec![Kind::Any; width])

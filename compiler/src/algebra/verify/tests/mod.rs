@@ -4,7 +4,9 @@ use super::{Keeps, Open, Verifier};
 use crate::algebra::TableRef;
 use crate::algebra::aliases::Alias;
 use crate::algebra::tables::TableId;
-use crate::algebra::{Condition, Expr, From, FromKind, Plan, PlanAnswer, Range, Select, Table, TableBody};
+use crate::algebra::{
+    Condition, EmbeddedId, Expr, From, FromKind, Plan, PlanAnswer, Range, Select, Table, TableBody,
+};
 use crate::catalog::{Catalog, Relation, RelationArg, RelationSource, SourceId};
 use crate::check;
 use crate::ir::{CompareOp, ConstId, Constant, Program, TypeId};
@@ -108,7 +110,7 @@ fn a_reference_to_nothing_is_found() {
         ("the table 3 is not made", |plan| answer(plan).from[0].kind = TableId(3).source()),
         ("the table 0 is not made", |plan| table(plan).0.from[0].kind = TABLE),
         ("no relation 7", |plan| table(plan).0.from[0].kind = FromKind::Source(SourceId::from_index(7))),
-        ("no rows 0", |plan| answer(plan).from[0].kind = FromKind::Embedded(0)),
+        ("no rows 0", |plan| answer(plan).from[0].kind = FromKind::Embedded(EmbeddedId(0))),
         ("no variable 5", |plan| table(plan).0.filter = vec![equal(column(1, 0), Expr::Given(5))]),
         ("the variable 1 has no value", |plan| {
             table(plan).0.filter = vec![equal(column(1, 1), Expr::Given(1))];
