@@ -1,9 +1,9 @@
 //! The tables of a plan by their ids.
 //!
-//! The tables are a `Vec`, in which each stands after those that it reads. Passes insert some before others, go
-//! on from the first of them, and rewrite one over those before it, for which an `IdVec` has no room: it only
-//! grows. So an id is looked up by [`TableId::of`], in all tables of a plan or in as many of the first as the
-//! reader may read. The planner and the passes number all readers anew where they insert or remove tables.
+//! They are in a `Vec`, in which each stands after those that it reads. It is no `IdVec`, which only grows:
+//! passes insert tables before others, rewrite one over those before it, and drop some, and the planner gives
+//! up the last ones. They number all readers anew. So an id looks its table up by [`TableId::of`], among all
+//! tables of a plan or among those that the reader may read, which are the first.
 
 use super::{FromKind, Select, TableRef};
 use crate::ir::ids::id;
