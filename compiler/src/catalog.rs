@@ -11,6 +11,35 @@ pub struct Catalog {
     pub relations: Vec<Relation>,
 }
 
+/// A relation of a catalog, by its place. What is compiled over a catalog names only relations of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct SourceId(usize);
+
+impl SourceId {
+    /// The relation at a place.
+    pub(crate) const fn from_index(index: usize) -> Self {
+        Self(index)
+    }
+
+    /// The relation's place.
+    pub(crate) const fn index(self) -> usize {
+        self.0
+    }
+}
+
+impl Catalog {
+    /// The relation of an id, which is one of this catalog.
+    #[expect(clippy::indexing_slicing, reason = "ids come from the catalog that they index")]
+    pub(crate) fn relation(&self, source: SourceId) -> &Relation {
+        &self.relations[source.0]
+    }
+
+    /// The relations with their ids, in order.
+    pub(crate) fn enumerate(&self) -> impl Iterator<Item = (SourceId, &Relation)> {
+        (0..).map(SourceId).zip(&self.relations)
+    }
+}
+
 /// Rows that are facts of one predicate with fixed argument types.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Relation {

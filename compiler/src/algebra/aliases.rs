@@ -2,9 +2,67 @@
 
 use super::{Condition, FromKind, Select};
 use indexmap::IndexSet;
+use std::fmt;
+
+/// A source of a select, as its columns name it. It is no index: the source is one of those in scope.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Alias(usize);
+
+impl Alias {
+    /// The alias with this number.
+    pub(crate) const fn of_number(number: usize) -> Self {
+        Self(number)
+    }
+}
+
+impl fmt::Display for Alias {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "t{}", self.0)
+    }
+}
+
+impl fmt::Debug for Alias {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self}")
+    }
+}
+
+/// The aliases that are taken: all up to a number.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct TakenAliases(usize);
+
+impl TakenAliases {
+    /// All up to this number, which need not be that of a source.
+    pub(crate) const fn up_to(number: usize) -> Self {
+        Self(number)
+    }
+
+    /// Those of the sources of selects and their branches, and all below.
+    pub(crate) fn of<'s>(selects: impl IntoIterator<Item = &'s Select>) -> Self {
+        let mut taken = Self::default();
+        selects.into_iter().for_each(|select| taken.add(select));
+        taken
+    }
+
+    /// Adds those of a select and its branches, and all below.
+    pub(crate) fn add(&mut self, select: &Select) {
+        select.for_each_source(&mut |from| self.0 = self.0.max(from.alias.0));
+    }
+
+    /// Takes the first that is free.
+    pub(crate) fn take(&mut self) -> Alias {
+        self.0 += 1;
+        Alias(self.0)
+    }
+
+    /// Raises the aliases of a select and its branches above those that are taken.
+    pub(crate) fn raise(self, select: &mut Select) {
+        select.for_each_alias_mut(&mut |alias| alias.0 += self.0);
+    }
+}
 
 /// Every alias that a condition mentions, those of its branches' own sources included.
-pub(crate) fn mentioned(condition: &Condition) -> IndexSet<usize> {
+pub(crate) fn mentioned(condition: &Condition) -> IndexSet<Alias> {
     let mut aliases = IndexSet::new();
     condition.for_each_expr(&mut |expr| aliases.extend(expr.alias()));
     for branch in condition.branches() {
@@ -18,8 +76,8 @@ pub(crate) fn mentioned(condition: &Condition) -> IndexSet<usize> {
 }
 
 /// The aliases that a condition mentions and does not define.
-pub(crate) fn free_aliases(condition: &Condition) -> Vec<usize> {
-    let mut free: Vec<usize> = mentioned(condition).into_iter().collect();
+pub(crate) fn free_aliases(condition: &Condition) -> Vec<Alias> {
+    let mut free: Vec<Alias> = mentioned(condition).into_iter().collect();
     let mut defined = Vec::new();
     defined_in(condition.branches(), &mut defined);
     free.retain(|alias| !defined.contains(alias));
@@ -27,26 +85,25 @@ pub(crate) fn free_aliases(condition: &Condition) -> Vec<usize> {
     free
 }
 
-fn defined_in(branches: &[Select], defined: &mut Vec<usize>) {
+fn defined_in(branches: &[Select], defined: &mut Vec<Alias>) {
     for branch in branches {
         defined.extend(branch.from.iter().map(|from| from.alias));
         branch.filter.iter().for_each(|condition| defined_in(condition.branches(), defined));
     }
 }
 
-/// Gives the sources inside a condition numbers from `next` on, which grows.
-pub(crate) fn renumber_inside(condition: &mut Condition, next: &mut usize) {
+/// Gives the sources inside a condition aliases that are not taken yet.
+pub(crate) fn renumber_inside(condition: &mut Condition, taken: &mut TakenAliases) {
     let mut inside = Vec::new();
     defined_in(condition.branches(), &mut inside);
-    let first = *next;
-    *next += inside.len();
+    let fresh: Vec<Alias> = inside.iter().map(|_| taken.take()).collect();
     let mut select = Select {
         filter: vec![std::mem::replace(condition, Condition::Any(Vec::new()))],
         ..Select::default()
     };
     select.for_each_alias_mut(&mut |alias| {
-        if let Some(place) = inside.iter().position(|defined| defined == alias) {
-            *alias = first + place;
+        if let Some((_, fresh)) = inside.iter().zip(&fresh).find(|(defined, _)| *defined == alias) {
+            *alias = *fresh;
         }
     });
     if let Some(renumbered) = select.filter.pop() {
@@ -54,17 +111,10 @@ pub(crate) fn renumber_inside(condition: &mut Condition, next: &mut usize) {
     }
 }
 
-/// The highest number of a source in a select and its branches.
-pub(crate) fn highest(select: &Select) -> usize {
-    let mut highest = 0;
-    select.for_each_source(&mut |from| highest = highest.max(from.alias));
-    highest
-}
-
 /// Numbers the aliases of selects from one, in order of appearance, so that equal selects are equal.
 pub(crate) fn number_aliases<'s>(selects: impl IntoIterator<Item = &'s mut Select>) {
-    let mut numbers: IndexSet<usize> = IndexSet::new();
+    let mut numbers: IndexSet<Alias> = IndexSet::new();
     for select in selects {
-        select.for_each_alias_mut(&mut |alias| *alias = numbers.insert_full(*alias).0 + 1);
+        select.for_each_alias_mut(&mut |alias| *alias = Alias(numbers.insert_full(*alias).0 + 1));
     }
 }

@@ -4,6 +4,8 @@
 //! repository" is not; whether a value is in it is tested for each row, and a filter with such a test is no
 //! longer answered by indexes, so that its other sets are hashed instead.
 
+use super::aliases::Alias;
+use super::tables::TableId;
 use super::{Condition, Expr, From, FromKind, Select, Table, TableBody, TableRef};
 use crate::catalog::Catalog;
 use crate::ir::CompareOp;
@@ -30,13 +32,13 @@ impl Anchors<'_> {
     }
 
     /// The sources of a select that equalities with given values lead to.
-    fn reached(&self, select: &Select) -> IndexSet<usize> {
+    fn reached(&self, select: &Select) -> IndexSet<Alias> {
         let starts = |from: &&From| match from.kind {
             FromKind::Embedded(_) | FromKind::Values(_) | FromKind::Row { .. } => true,
             FromKind::Table(TableRef::Table(table)) => self.is_anchored_table(table),
             FromKind::Table(TableRef::Itself) | FromKind::Source(_) | FromKind::Again { .. } => false,
         };
-        let mut reached: IndexSet<usize> = select.from.iter().filter(starts).map(|from| from.alias).collect();
+        let mut reached: IndexSet<Alias> = select.from.iter().filter(starts).map(|from| from.alias).collect();
         loop {
             let before = reached.len();
             for condition in &select.filter {
@@ -102,15 +104,15 @@ impl Anchors<'_> {
         row.filter.iter().any(has_set)
     }
 
-    fn is_anchored_table(&self, table: usize) -> bool {
+    fn is_anchored_table(&self, table: TableId) -> bool {
         // A table reads only those before it: the recursion ends.
-        self.tables.get(table).is_some_and(|table| match &table.body {
+        match &table.of(self.tables).body {
             TableBody::Union(selects)
             | TableBody::Recursive { base: selects, .. }
             | TableBody::WholeState { base: selects, .. } => {
                 selects.iter().all(|select| self.is_anchored(select))
             }
-        })
+        }
     }
 
     /// Whether few rows of a source have a given value here.
@@ -121,8 +123,7 @@ impl Anchors<'_> {
             Some(
                 FromKind::Source(source) | FromKind::Row { source, .. } | FromKind::Again { source, .. },
             ) => {
-                let relation = self.catalog.relations.get(source);
-                let column = relation.and_then(|relation| relation.columns().nth(column));
+                let column = self.catalog.relation(source).columns().nth(column);
                 column.is_some_and(|(ty, _)| !WIDE.contains(&ty))
             }
             Some(_) => true,
@@ -132,7 +133,7 @@ impl Anchors<'_> {
 }
 
 /// Whether a value is a literal, of a source that is reached, or of a select around this one.
-fn is_known(expr: Expr, select: &Select, reached: &IndexSet<usize>) -> bool {
+fn is_known(expr: Expr, select: &Select, reached: &IndexSet<Alias>) -> bool {
     match expr.alias() {
         Some(alias) => reached.contains(&alias) || !select.from.iter().any(|from| from.alias == alias),
         None => matches!(expr, Expr::Const(_)),

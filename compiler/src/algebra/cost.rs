@@ -38,7 +38,7 @@ fn readings(selects: &[Select], of_table: &[usize]) -> usize {
     for select in selects {
         select.for_each_source(&mut |from| {
             let inside = match from.kind {
-                FromKind::Table(TableRef::Table(table)) => of_table.get(table).copied().unwrap_or(0),
+                FromKind::Table(TableRef::Table(table)) => *table.of(of_table),
                 FromKind::Table(TableRef::Itself)
                 | FromKind::Values(_)
                 | FromKind::Source(_)

@@ -1,6 +1,6 @@
 //! The sources of a select that conditions connect, seen from its main ones.
 
-use super::aliases::mentioned;
+use super::aliases::{Alias, mentioned};
 use super::{Condition, Expr, From, FromKind, Select};
 
 /// A select around its main sources.
@@ -26,14 +26,14 @@ pub(crate) struct Group {
 }
 
 /// The groups around the source `main` of a select.
-pub(crate) fn groups(select: &Select, main: usize) -> Around {
+pub(crate) fn groups(select: &Select, main: Alias) -> Around {
     around(select, &|expr| expr.alias() == Some(main))
 }
 
 /// The groups around all sources of a select whose columns are main values; other main values are those of
 /// sources around the select.
 pub(crate) fn around(select: &Select, is_main: &dyn Fn(Expr) -> bool) -> Around {
-    let is_main_source = |alias: usize| is_main(Expr::Column { alias, column: 0 });
+    let is_main_source = |alias: Alias| is_main(Expr::Column { alias, column: 0 });
     let (main, others): (Vec<From>, Vec<From>) =
         select.from.iter().partition(|from| is_main_source(root(**from)));
     let is_of_main = |expr: Expr| {
@@ -79,7 +79,7 @@ pub(crate) fn around(select: &Select, is_main: &dyn Fn(Expr) -> bool) -> Around 
 }
 
 /// The source that reads the row which a source of a select shows; it may be one of a select around this one.
-fn root(from: From) -> usize {
+fn root(from: From) -> Alias {
     match from.kind {
         FromKind::Again { row, .. } => row,
         FromKind::Source(_)

@@ -5,19 +5,32 @@
 //! [`Plan`] is a list of common table expressions, dependencies first, and one answer over them. Every select
 //! joins its sources in the order in which it lists them; a condition stands where all its columns are known.
 //! `sql::lower` prints it for one dialect.
+//!
+//! What a plan refers to has ids of one type each: an [`Alias`] names a source of a select, a [`TableId`] a
+//! table, a [`SourceId`] a relation of the catalog, an [`EmbeddedId`] rows of literals. The last three index
+//! what they name, and indexing is total: [`verify`] alone reads plans that may refer to nothing. A column is
+//! a plain number. It says something only next to its source, and is a place among the columns of a table,
+//! the output of a select and the cells of a row alike, which passes count and compare. A variable of the
+//! question is one too, since callers give and get it as the index that it is in [`crate::question`].
 
 pub(crate) mod aliases;
 pub(crate) mod anchor;
 mod cost;
+mod embedded;
 pub(crate) mod groups;
 pub(crate) mod print;
 mod prune;
 mod repeats;
+pub(crate) mod tables;
 pub(crate) mod verify;
 mod visit;
 
+pub(crate) use embedded::{Embedded, EmbeddedId, Rows};
 pub(crate) use prune::prune;
 
+use self::aliases::Alias;
+use self::tables::TableId;
+use crate::catalog::SourceId;
 use crate::ir::{CompareOp, ConstId, TypeId};
 use crate::question::{AnswerColumn, Slot};
 
@@ -77,8 +90,8 @@ pub(crate) struct Table {
 pub(crate) enum TableRef {
     /// The one whose step this is.
     Itself,
-    /// Another, by its index in [`Plan::tables`].
-    Table(usize),
+    /// Another of the plan.
+    Table(TableId),
 }
 
 /// The rows of a common table expression.
@@ -118,7 +131,7 @@ pub(crate) struct Select {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct From {
     /// Unique in the statement while planning, then numbered per table.
-    pub(crate) alias: usize,
+    pub(crate) alias: Alias,
     /// What it reads.
     pub(crate) kind: FromKind,
 }
@@ -126,20 +139,20 @@ pub(crate) struct From {
 /// What a source reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum FromKind {
-    /// A relation of the catalog, by index.
-    Source(usize),
+    /// A relation of the catalog.
+    Source(SourceId),
     /// A common table expression.
     Table(TableRef),
     /// The values of a parameter, one column.
     Values(Slot),
     /// Rows of literals; only in what is left of a plan once stored facts
     /// are known.
-    Embedded(usize),
+    Embedded(EmbeddedId),
     /// The current row of the caller's query. Its columns are those that a bound query of the same table
     /// selects; the table is not read again.
     Row {
         /// The bound query.
-        source: usize,
+        source: SourceId,
         /// Its column with the table's unique key, which is the filter's column.
         key: usize,
     },
@@ -147,26 +160,14 @@ pub(crate) enum FromKind {
     /// bound query of the same table. It is not read again.
     Again {
         /// The other bound query.
-        source: usize,
+        source: SourceId,
         /// Its column with the table's unique key.
         key: usize,
         /// The source that reads the row.
-        row: usize,
+        row: Alias,
         /// That one's column with the key.
         row_key: usize,
     },
-}
-
-/// Rows of literals.
-pub(crate) type Rows = Vec<Vec<ConstId>>;
-
-/// Rows that stand in a statement.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Embedded {
-    /// The rows, each once; `None` if there are too many.
-    pub(crate) rows: Option<Rows>,
-    /// The part that they come from, if it is one.
-    pub(crate) part: Option<usize>,
 }
 
 /// A condition of a select.
@@ -208,7 +209,7 @@ pub(crate) enum Expr {
     /// A column of a source.
     Column {
         /// The source's alias.
-        alias: usize,
+        alias: Alias,
         /// The column's index.
         column: usize,
     },

@@ -36,17 +36,15 @@ impl Names<'_> {
             let name = match from.kind {
                 FromKind::Source(source) => self.source(source),
                 FromKind::Table(TableRef::Itself) => "itself".to_owned(),
-                FromKind::Table(TableRef::Table(table)) => {
-                    plan.tables.get(table).map_or("_".to_owned(), |table| table.name.clone())
-                }
+                FromKind::Table(TableRef::Table(table)) => table.of(&plan.tables).name.clone(),
                 FromKind::Values(slot) => format!("{slot:?}"),
-                FromKind::Embedded(rows) => format!("embedded#{rows}"),
+                FromKind::Embedded(rows) => format!("{rows:?}"),
                 FromKind::Row { source, .. } => format!("the row of {}", self.source(source)),
                 FromKind::Again { source, row, .. } => {
-                    format!("the row t{row} of {}", self.source(source))
+                    format!("the row {row} of {}", self.source(source))
                 }
             };
-            format!("{name} t{}", from.alias)
+            format!("{name} {}", from.alias)
         });
         let from: Vec<String> = from.collect();
         let _ = writeln!(
@@ -87,7 +85,7 @@ impl Names<'_> {
 
     fn expr(&self, expr: Expr) -> String {
         match expr {
-            Expr::Column { alias, column } => format!("t{alias}.{column}"),
+            Expr::Column { alias, column } => format!("{alias}.{column}"),
             Expr::Const(literal) => self.literal(literal),
             Expr::Given(var) => format!("given#{var}"),
             Expr::Now => "@current_unix_time".to_owned(),

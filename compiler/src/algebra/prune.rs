@@ -1,5 +1,6 @@
 //! Removes tables that nothing reads, and numbers the others anew.
 
+use super::tables::TableId;
 use super::{From, FromKind, Plan, Select, Table, TableRef};
 
 /// The plan without the tables that nothing reads.
@@ -9,22 +10,20 @@ pub(crate) fn prune(plan: Plan) -> Plan {
     let mut queue = Vec::new();
     answer.selects().iter().chain([&guard]).for_each(|select| queue.extend(tables_of(select)));
     while let Some(next) = queue.pop() {
-        if let (Some(table), Some(slot @ false)) = (tables.get(next), needed.get_mut(next)) {
-            *slot = true;
-            table.body.selects().for_each(|select| queue.extend(tables_of(select)));
+        if !std::mem::replace(next.of_mut(&mut needed), true) {
+            next.of(&tables).body.selects().for_each(|select| queue.extend(tables_of(select)));
         }
     }
     let mut count = 0;
     let numbers = needed.iter().map(|needed| {
+        let number = TableId::from_index(count);
         count += usize::from(*needed);
-        count.saturating_sub(1)
+        number
     });
-    let numbers: Vec<usize> = numbers.collect();
+    let numbers: Vec<TableId> = numbers.collect();
     let renumber = |from: &mut From| {
-        if let FromKind::Table(TableRef::Table(table)) = &mut from.kind
-            && let Some(number) = numbers.get(*table)
-        {
-            *table = *number;
+        if let FromKind::Table(TableRef::Table(table)) = &mut from.kind {
+            *table = *table.of(&numbers);
         }
     };
     let readers = answer.selects_mut().iter_mut().chain([&mut guard]);
@@ -38,12 +37,8 @@ pub(crate) fn prune(plan: Plan) -> Plan {
 }
 
 /// The tables that a select and its branches read.
-fn tables_of(select: &Select) -> Vec<usize> {
+fn tables_of(select: &Select) -> Vec<TableId> {
     let mut tables = Vec::new();
-    select.for_each_source(&mut |from| {
-        if let FromKind::Table(TableRef::Table(table)) = from.kind {
-            tables.push(table);
-        }
-    });
+    select.for_each_source(&mut |from| tables.extend(from.kind.table()));
     tables
 }

@@ -1,5 +1,6 @@
 //! Visitors of a select's sources, conditions and values, those of its branches included.
 
+use super::aliases::Alias;
 use super::{Condition, Expr, From, FromKind, Plan, Select};
 
 impl Plan {
@@ -54,7 +55,7 @@ impl Select {
     }
 
     /// Visits every alias, definitions and uses alike: sources first, the output last.
-    pub(crate) fn for_each_alias_mut(&mut self, visit: &mut impl FnMut(&mut usize)) {
+    pub(crate) fn for_each_alias_mut(&mut self, visit: &mut impl FnMut(&mut Alias)) {
         for from in &mut self.from {
             visit(&mut from.alias);
             if let FromKind::Again { row, .. } = &mut from.kind {
@@ -103,7 +104,7 @@ impl Condition {
 
 impl Expr {
     /// The alias of the column that it is.
-    pub(crate) fn alias(self) -> Option<usize> {
+    pub(crate) fn alias(self) -> Option<Alias> {
         match self {
             Self::Column { alias, .. } => Some(alias),
             Self::Const(_)
@@ -115,7 +116,7 @@ impl Expr {
         }
     }
 
-    fn visit_alias_mut(&mut self, visit: &mut impl FnMut(&mut usize)) {
+    fn visit_alias_mut(&mut self, visit: &mut impl FnMut(&mut Alias)) {
         match self {
             Self::Column { alias, .. } => visit(alias),
             Self::Const(_)

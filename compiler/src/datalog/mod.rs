@@ -20,6 +20,7 @@ pub(crate) mod strata;
 pub(crate) mod unfold;
 pub(crate) mod visit;
 
+use crate::catalog::SourceId;
 use crate::id_vec::IdVec;
 use crate::ir::ids::id;
 use crate::ir::{CompareOp, ConstId, Constant, Polarity, PredId, Program, RuleId, TypeId, VarId};
@@ -115,8 +116,8 @@ pub(crate) enum Goal {
     Scan {
         /// Must a row exist, or none.
         polarity: Polarity,
-        /// Index into the catalog's relations.
-        source: usize,
+        /// The relation.
+        source: SourceId,
         /// One entry a column of the source.
         args: Vec<ScanArg>,
         /// Only if these hold as well; used under negation alone.

@@ -2,7 +2,7 @@
 
 use super::graph::Component;
 use super::{Adornment, Clause, Goal, Output, RelId, Relation, ScanArg, Specialised, Term, constant};
-use crate::catalog::{Catalog, RelationSource};
+use crate::catalog::{Catalog, RelationSource, SourceId};
 use crate::ir::{ConstId, Constant, Polarity, PredId, Program, TypeId};
 use crate::question::{QuestionVar, Slot};
 use crate::refusal::VarName;
@@ -151,12 +151,11 @@ impl Names<'_> {
             .map_or("_".to_owned(), |held| format!("{:?}", held.text))
     }
 
-    pub(crate) fn source(&self, source: usize) -> String {
-        match self.catalog.relations.get(source).map(|relation| &relation.source) {
-            Some(RelationSource::Table { name }) => name.clone(),
-            Some(RelationSource::Context { slot }) => format!("{:?}", Slot::Context(*slot)),
-            Some(RelationSource::Bound { binding }) => format!("binding#{binding}"),
-            None => "_".to_owned(),
+    pub(crate) fn source(&self, source: SourceId) -> String {
+        match &self.catalog.relation(source).source {
+            RelationSource::Table { name } => name.clone(),
+            RelationSource::Context { slot } => format!("{:?}", Slot::Context(*slot)),
+            RelationSource::Bound { binding } => format!("binding#{binding}"),
         }
     }
 }

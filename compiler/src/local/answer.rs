@@ -9,7 +9,7 @@ use super::ways::{Taken, Ways};
 use super::{Asked, Form, LocalError, LocalPlan, LocalSql, filter, split};
 use crate::algebra::verify::{Open, Verifier};
 use crate::algebra::{FromKind, Plan, PlanAnswer};
-use crate::catalog::{Catalog, RelationSource};
+use crate::catalog::{Catalog, RelationSource, SourceId};
 use crate::datalog::print::Names;
 use crate::optimise::{Draft, Purpose, Setting, optimise, widths};
 use crate::question::{AnswerColumn, CompileError, Statement};
@@ -31,6 +31,9 @@ impl LocalPlan {
         asked: &Asked<'_>,
         fetch: &mut dyn FnMut(&Statement, usize) -> Result<Fetched, E>,
     ) -> Result<LocalSql, LocalError<E>> {
+        if asked.catalog.relations.len() != self.n_relations {
+            return Err(LocalError::Compile(CompileError::Bug("a plan over another catalog".into())));
+        }
         let incomplete = match &self.refusal {
             None => None,
             Some((ways, refusal)) => {
@@ -169,7 +172,7 @@ fn purpose(form: &Form, given: Option<usize>) -> Purpose {
 
 /// The caller's queries that a plan reads.
 fn bindings(plan: &Plan, catalog: &Catalog) -> Vec<usize> {
-    let bound = |source: usize| match catalog.relations.get(source)?.source {
+    let bound = |source: SourceId| match catalog.relation(source).source {
         RelationSource::Bound { binding } => Some(binding),
         RelationSource::Table { .. } | RelationSource::Context { .. } => None,
     };

@@ -1,6 +1,6 @@
 //! Sets that alternatives of a filter look the same column of the row up in, as one set.
 
-use crate::algebra::aliases::highest;
+use crate::algebra::aliases::{Alias, TakenAliases};
 use crate::algebra::{Condition, Expr, From, FromKind, Select, Table, TableBody, TableRef};
 use crate::ir::CompareOp;
 
@@ -15,12 +15,12 @@ pub(super) fn by_arms(row: &Select, tables: &[Table]) -> Vec<Select> {
                 [From { alias, kind: FromKind::Table(TableRef::Table(table)) }],
                 [],
                 [Expr::Column { alias: shown, column }],
-            ) if alias == shown => match tables.get(*table).map(|table| &table.body) {
-                Some(TableBody::Union(union)) => arms.extend(union.iter().map(|arm| {
+            ) if alias == shown => match &table.of(tables).body {
+                TableBody::Union(union) => arms.extend(union.iter().map(|arm| {
                     let output = arm.output.get(*column).copied().into_iter().collect();
                     Select { output, ..arm.clone() }
                 })),
-                _ => arms.push(select),
+                TableBody::Recursive { .. } | TableBody::WholeState { .. } => arms.push(select),
             },
             _ => arms.push(select),
         }
@@ -38,19 +38,19 @@ pub(super) fn by_arms(row: &Select, tables: &[Table]) -> Vec<Select> {
 /// The tests of sets that are better not listed become look-ups of the row's own value in them.
 pub(super) fn probed(mut row: Select, is_better: &impl Fn(&Select) -> bool) -> Select {
     // The sources of a set get numbers that no other source of the row has.
-    let above = highest(&row);
-    probe(&mut row, above, is_better);
+    let taken = TakenAliases::of([&row]);
+    probe(&mut row, taken, is_better);
     row
 }
 
-fn probe(row: &mut Select, above: usize, is_better: &impl Fn(&Select) -> bool) {
+fn probe(row: &mut Select, taken: TakenAliases, is_better: &impl Fn(&Select) -> bool) {
     match row.filter.as_mut_slice() {
         [Condition::In { expr, selects }] => {
             let [set] = selects.as_mut_slice() else { return };
             if !is_better(set) {
                 return;
             }
-            set.for_each_alias_mut(&mut |alias| *alias += above);
+            taken.raise(set);
             let output = std::mem::take(&mut set.output);
             let equal = output.into_iter().map(|value| Condition::Compare {
                 op: CompareOp::Equal,
@@ -65,7 +65,7 @@ fn probe(row: &mut Select, above: usize, is_better: &impl Fn(&Select) -> bool) {
                 if let Condition::Any(branches) = condition
                     && branches.iter().all(Select::reads_nothing)
                 {
-                    branches.iter_mut().for_each(|branch| probe(branch, above, is_better));
+                    branches.iter_mut().for_each(|branch| probe(branch, taken, is_better));
                 }
             }
         }
@@ -94,7 +94,7 @@ enum Looked {
     /// A column of a bound query that shows the row.
     Column { kind: FromKind, column: usize },
     /// A column of a row that is shown around the test.
-    Outer { alias: usize, column: usize },
+    Outer { alias: Alias, column: usize },
 }
 
 /// The value that is looked up and the set, if the only condition of a select is a lookup in a set.

@@ -2,7 +2,7 @@
 
 use super::equal::Equals;
 use crate::algebra::TableRef;
-use crate::algebra::aliases::free_aliases;
+use crate::algebra::aliases::{Alias, free_aliases};
 use crate::algebra::{Condition, Expr, From, FromKind, Select, Table, TableBody};
 use crate::ir::CompareOp;
 use indexmap::IndexSet;
@@ -17,7 +17,7 @@ pub(super) struct Component {
 }
 
 impl Component {
-    pub(super) fn has(&self, alias: usize) -> bool {
+    pub(super) fn has(&self, alias: Alias) -> bool {
         self.from.iter().any(|from| from.alias == alias)
     }
 
@@ -103,7 +103,7 @@ impl<'a> Anchors<'a> {
     fn hold(self, from: &[From], filter: &[Condition], output: &[Expr]) -> bool {
         let is_value = |expr: Expr| matches!(expr, Expr::Given(_)) && !is_column(expr, self.column);
         let reads = from.iter().any(|from| match from.kind {
-            FromKind::Table(TableRef::Table(table)) => self.tables.get(table).copied().unwrap_or(false),
+            FromKind::Table(TableRef::Table(table)) => *table.of(self.tables),
             FromKind::Values(_) => true,
             FromKind::Table(TableRef::Itself)
             | FromKind::Source(_)
@@ -123,7 +123,7 @@ impl<'a> Anchors<'a> {
 /// The sources that conditions connect, each with its conditions. A condition that mentions no source is a
 /// component of its own.
 pub(super) fn connected(stored: Vec<From>, pure: Vec<Condition>) -> Vec<Component> {
-    let order: Vec<usize> = stored.iter().map(|from| from.alias).collect();
+    let order: Vec<Alias> = stored.iter().map(|from| from.alias).collect();
     let mut components: Vec<Component> =
         stored.into_iter().map(|from| Component { from: vec![from], ..Component::default() }).collect();
     for condition in pure {

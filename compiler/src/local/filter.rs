@@ -227,10 +227,9 @@ fn of_values(
             Some(Expr::Column { alias, column }) => {
                 let from = select.from.iter().find(|from| from.alias == alias).copied();
                 match from.map(|from| from.kind) {
-                    Some(FromKind::Embedded(index)) if select.from.len() == 1 && select.filter.is_empty() => {
-                        let embedded = statement.embedded.get(index);
-                        let rows = embedded.and_then(|embedded| embedded.rows.as_ref());
-                        let cells = rows.into_iter().flatten().filter_map(|row| row.get(column).copied());
+                    Some(FromKind::Embedded(rows)) if select.from.len() == 1 && select.filter.is_empty() => {
+                        let rows = rows.of(statement.embedded).rows.iter();
+                        let cells = rows.flatten().filter_map(|row| row.get(column).copied());
                         filter.literals.extend(cells);
                     }
                     _ => {

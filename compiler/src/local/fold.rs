@@ -8,8 +8,11 @@
 //! Rows whose columns are needed together are embedded in the statement as a relation of literals.
 
 use crate::algebra::TableRef;
+use crate::algebra::aliases::Alias;
 use crate::algebra::prune;
-use crate::algebra::{Condition, Embedded, Expr, From, FromKind, Plan, PlanAnswer, Rows, Select, TableBody};
+use crate::algebra::{
+    Condition, Embedded, EmbeddedId, Expr, From, FromKind, Plan, PlanAnswer, Rows, Select, TableBody,
+};
 use crate::datalog::intern;
 use crate::ir::{ConstId, Constant, Program, TypeId};
 use crate::question::Statement;
@@ -36,7 +39,7 @@ pub(crate) struct Folded {
     /// The rows of its [`FromKind::Embedded`] sources.
     pub(crate) embedded: Vec<Embedded>,
     /// The parts that had rows, and how many; what they decided is not in the plan any more.
-    pub(crate) read: Vec<(usize, usize)>,
+    pub(crate) read: Vec<(EmbeddedId, usize)>,
 }
 
 /// What a table of the residual turned out to hold.
@@ -56,9 +59,9 @@ pub(crate) struct Folder<'f, E> {
     /// The types of each part's columns.
     pub(crate) types: &'f [Vec<Option<TypeId>>],
     /// Asks the store for a part.
-    pub(crate) fetch: &'f mut dyn FnMut(usize) -> Result<Fetched, E>,
+    pub(crate) fetch: &'f mut dyn FnMut(EmbeddedId) -> Result<Fetched, E>,
     /// What was fetched, by part; `None` if there were too many rows.
-    pub(crate) fetched: BTreeMap<usize, Option<Rows>>,
+    pub(crate) fetched: BTreeMap<EmbeddedId, Option<Rows>>,
     /// The rows that stand in the statement: those of each part, then those that were made of them.
     pub(crate) embedded: Vec<Embedded>,
 }
@@ -95,7 +98,7 @@ impl<E> Folder<'_, E> {
             (PlanAnswer::Decision(_), Some(unit)) => vec![unit.clone()],
             _ => selects,
         };
-        let rows = |(part, rows): (&usize, &Option<Rows>)| {
+        let rows = |(part, rows): (&EmbeddedId, &Option<Rows>)| {
             let n_rows = rows.as_ref()?.len();
             (n_rows > 0).then_some((*part, n_rows))
         };
@@ -134,9 +137,7 @@ impl<E> Folder<'_, E> {
         for select in selects {
             let rows = match select.from.as_slice() {
                 [] => Some(vec![Vec::new()]),
-                [From { kind: FromKind::Embedded(index), .. }] => {
-                    self.embedded.get(*index).and_then(|embedded| embedded.rows.clone())
-                }
+                [From { kind: FromKind::Embedded(rows), .. }] => rows.of(&self.embedded).rows.clone(),
                 _ => None,
             };
             let Some(rows) = rows.filter(|_| select.filter.is_empty()) else { return Known::Open };
@@ -160,14 +161,14 @@ impl<E> Folder<'_, E> {
         if !self.decide(&mut select) {
             return Ok(None);
         }
-        let mut sources: Vec<(usize, Embedded)> = Vec::new();
+        let mut sources: Vec<(Alias, Embedded)> = Vec::new();
         let mut left = Vec::new();
         for from in std::mem::take(&mut select.from) {
             let embedded = match from.kind {
                 FromKind::Embedded(part) => Some(Embedded { rows: self.rows(part)?, part: Some(part) }),
-                FromKind::Table(TableRef::Table(table)) => match known.get(table) {
-                    Some(Known::Rows(rows)) => Some(Embedded { rows: Some(rows.clone()), part: None }),
-                    Some(Known::Open) | None => None,
+                FromKind::Table(TableRef::Table(table)) => match table.of(known) {
+                    Known::Rows(rows) => Some(Embedded { rows: Some(rows.clone()), part: None }),
+                    Known::Open => None,
                 },
                 FromKind::Table(TableRef::Itself)
                 | FromKind::Source(_)
@@ -191,11 +192,9 @@ impl<E> Folder<'_, E> {
         }
         let leading = sources.into_iter().map(|(alias, embedded)| {
             let known = self.embedded.iter().position(|known| *known == embedded);
-            let index = known.unwrap_or_else(|| {
-                self.embedded.push(embedded);
-                self.embedded.len() - 1
-            });
-            From { alias, kind: FromKind::Embedded(index) }
+            let rows =
+                known.map_or_else(|| EmbeddedId::push(&mut self.embedded, embedded), EmbeddedId::from_index);
+            From { alias, kind: FromKind::Embedded(rows) }
         });
         let leading: Vec<From> = leading.collect();
         select.from.splice(0..0, leading);
@@ -203,14 +202,14 @@ impl<E> Folder<'_, E> {
     }
 
     /// The rows of a part, asked for once.
-    fn rows(&mut self, part: usize) -> Result<Option<Rows>, E> {
+    fn rows(&mut self, part: EmbeddedId) -> Result<Option<Rows>, E> {
         if let Some(known) = self.fetched.get(&part) {
             return Ok(known.clone());
         }
         let rows = match (self.fetch)(part)? {
             Fetched::TooMany => None,
             Fetched::Rows(rows) => {
-                let types = self.types.get(part).map_or(&[][..], Vec::as_slice);
+                let types = part.of(self.types);
                 let mut interned: Rows = Vec::with_capacity(rows.len());
                 for row in rows {
                     let cells = row.into_iter().zip(types);
@@ -223,9 +222,7 @@ impl<E> Folder<'_, E> {
             }
         };
         self.fetched.insert(part, rows.clone());
-        if let Some(embedded) = self.embedded.get_mut(part) {
-            embedded.rows.clone_from(&rows);
-        }
+        part.of_mut(&mut self.embedded).rows.clone_from(&rows);
         Ok(rows)
     }
 

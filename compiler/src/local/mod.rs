@@ -86,6 +86,8 @@ pub struct LocalPlan {
     refusal: Option<(Ways, Refusal)>,
     /// For a filter: the question with the column's value given.
     row: Option<Ways>,
+    /// How many relations the catalog has over which it was made.
+    n_relations: usize,
 }
 
 /// SQL for a caller's database.
@@ -192,7 +194,8 @@ impl Maker<'_> {
             Ok((asked, refusal)) => (Ok(asked), refusal),
             Err(refusal) => (Err(refusal), None),
         };
-        let mut plan = LocalPlan { asked, refusal, row: None };
+        let n_relations = self.catalog.relations.len();
+        let mut plan = LocalPlan { asked, refusal, row: None, n_relations };
         let mut lacks_larger = plan.asked.as_ref().is_err_and(Refusal::another_plan_may_help);
         if let Some(var) = plan.lacks_row(shape, form) {
             let mut given = shape.clone();

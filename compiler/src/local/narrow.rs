@@ -15,7 +15,7 @@
 use super::component::{Component, is_column};
 use super::equal::Equals;
 use super::split::Splitter;
-use crate::algebra::aliases::free_aliases;
+use crate::algebra::aliases::{Alias, free_aliases};
 use crate::algebra::{Condition, Expr, Select};
 use crate::ir::CompareOp;
 use indexmap::{IndexMap, IndexSet};
@@ -147,7 +147,7 @@ impl Splitter<'_> {
 
     /// Moves what stored facts test into the branches whose parts it narrows.
     fn move_inwards(&mut self, components: &mut Vec<Component>, rest: &mut Vec<Condition>, equals: &Equals) {
-        let stored: IndexSet<usize> =
+        let stored: IndexSet<Alias> =
             components.iter().flat_map(|component| &component.from).map(|from| from.alias).collect();
         let column = self.column;
         let is_outside = |expr: Expr| {
@@ -237,7 +237,7 @@ impl Splitter<'_> {
     fn renamed(&mut self, condition: Condition) -> Condition {
         let free = free_aliases(&condition);
         let mut select = Select { filter: vec![condition.clone()], ..Select::default() };
-        let mut names: IndexMap<usize, usize> = IndexMap::new();
+        let mut names: IndexMap<Alias, Alias> = IndexMap::new();
         select.for_each_alias_mut(&mut |alias| {
             if !free.contains(alias) {
                 *alias = *names.entry(*alias).or_insert_with(|| self.alias());

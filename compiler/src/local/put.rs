@@ -5,6 +5,7 @@
 //! value becomes a test (`x in (…)`); rows whose columns are needed together stay.
 
 use super::fold::Folder;
+use crate::algebra::aliases::Alias;
 use crate::algebra::{Condition, Embedded, Expr, Plan, Rows, Select};
 use crate::datalog::constant;
 use crate::ir::{CompareOp, ConstId};
@@ -36,7 +37,7 @@ pub(crate) fn put_values(
 
 impl<E> Folder<'_, E> {
     /// Puts embedded rows into a select where they become literals or tests; false if nothing is left.
-    pub(super) fn put_in(&self, select: &mut Select, sources: &mut Vec<(usize, Embedded)>) -> bool {
+    pub(super) fn put_in(&self, select: &mut Select, sources: &mut Vec<(Alias, Embedded)>) -> bool {
         loop {
             let before = (select.filter.len(), sources.len());
             let mut at = 0;
@@ -86,7 +87,7 @@ impl<E> Folder<'_, E> {
     }
 
     /// Keeps the rows that agree with the conditions on this source alone, and drops those conditions.
-    fn keep_matching(&self, select: &mut Select, alias: usize, rows: &mut Rows) {
+    fn keep_matching(&self, select: &mut Select, alias: Alias, rows: &mut Rows) {
         select.filter.retain(|condition| {
             let of_row = |expr: &Expr, row: &[ConstId]| match *expr {
                 Expr::Column { alias: other, column } if other == alias => row.get(column).copied(),
@@ -150,7 +151,7 @@ impl<E> Folder<'_, E> {
 }
 
 /// The columns of a source that a select and its branches mention, ascending.
-fn used_columns(select: &mut Select, alias: usize) -> Vec<usize> {
+fn used_columns(select: &mut Select, alias: Alias) -> Vec<usize> {
     let mut used = Vec::new();
     select.for_each_expr_mut(&mut |expr| {
         if let Expr::Column { alias: other, column } = *expr
@@ -165,7 +166,7 @@ fn used_columns(select: &mut Select, alias: usize) -> Vec<usize> {
 }
 
 /// Keeps the used columns of the rows, each row once, and renames the columns in the select.
-fn project(select: &mut Select, alias: usize, used: &[usize], rows: &mut Rows) {
+fn project(select: &mut Select, alias: Alias, used: &[usize], rows: &mut Rows) {
     let kept: IndexSet<Vec<ConstId>> =
         rows.iter().map(|row| used.iter().filter_map(|column| row.get(*column).copied()).collect()).collect();
     *rows = kept.into_iter().collect();
@@ -175,7 +176,7 @@ fn project(select: &mut Select, alias: usize, used: &[usize], rows: &mut Rows) {
     });
 }
 
-fn substitute(select: &mut Select, alias: usize, by: impl Fn(usize) -> Option<Expr>) {
+fn substitute(select: &mut Select, alias: Alias, by: impl Fn(usize) -> Option<Expr>) {
     select.for_each_expr_mut(&mut |expr| {
         if let Expr::Column { alias: other, column } = *expr
             && other == alias
@@ -187,7 +188,7 @@ fn substitute(select: &mut Select, alias: usize, by: impl Fn(usize) -> Option<Ex
 }
 
 /// Turns the one column of a source that equals another value into a test of that value.
-fn becomes_test(select: &mut Select, alias: usize, literals: Vec<ConstId>) -> bool {
+fn becomes_test(select: &mut Select, alias: Alias, literals: Vec<ConstId>) -> bool {
     let equal = select.filter.iter().enumerate().find_map(|(at, condition)| match condition {
         Condition::Compare { op: CompareOp::Equal, left, right } => {
             let (left_is, right_is) = (left.alias() == Some(alias), right.alias() == Some(alias));

@@ -19,10 +19,10 @@
 use super::component::{Anchors, Component, connected, is_column};
 use super::equal::Equals;
 use crate::algebra::TableRef;
-use crate::algebra::aliases::{free_aliases, number_aliases};
+use crate::algebra::aliases::{Alias, TakenAliases, free_aliases, number_aliases};
 use crate::algebra::prune;
-use crate::algebra::{Condition, Expr, From, FromKind, Plan, PlanAnswer, Range, Select, Table};
-use crate::catalog::{Catalog, RelationSource};
+use crate::algebra::{Condition, EmbeddedId, Expr, From, FromKind, Plan, PlanAnswer, Range, Select, Table};
+use crate::catalog::{Catalog, RelationSource, SourceId};
 use crate::ir::CompareOp;
 use crate::question::AnswerColumn;
 use indexmap::IndexMap;
@@ -33,7 +33,7 @@ pub(crate) struct Part {
     /// Rows of the columns that the residual needs; a decision if it needs none.
     pub(crate) plan: Plan,
     /// The catalog's relations that it reads, ascending.
-    pub(crate) sources: Vec<usize>,
+    pub(crate) sources: Vec<SourceId>,
 }
 
 /// What is left of a plan, and what it needs from the store.
@@ -66,11 +66,7 @@ fn is_ordered_or_timed(plan: &Plan) -> bool {
 
 /// Separates a plan. `column` is the variable whose value is one of the caller's columns, if any; `most` is
 /// how many rows of a part are read.
-pub(crate) fn split(plan: Plan, catalog: &Catalog, column: Option<usize>, most: usize) -> Residual {
-    let mut next_alias = 0;
-    let mut plan = plan;
-    let mut highest = |alias: &mut usize| next_alias = next_alias.max(*alias);
-    plan.selects_mut().for_each(|select| select.for_each_alias_mut(&mut highest));
+pub(crate) fn split(plan: &Plan, catalog: &Catalog, column: Option<usize>, most: usize) -> Residual {
     let mut stored = Vec::new();
     for table in &plan.tables {
         let is_stored = table.body.selects().all(|select| is_stored_select(select, catalog, &stored, column));
@@ -84,7 +80,7 @@ pub(crate) fn split(plan: Plan, catalog: &Catalog, column: Option<usize>, most: 
         anchors: Anchors::new(&anchored, column),
         column,
         most,
-        next_alias,
+        aliases: TakenAliases::of(plan.selects()),
         parts: vec![],
     };
     let around = Around::default();
@@ -104,12 +100,12 @@ pub(crate) fn split(plan: Plan, catalog: &Catalog, column: Option<usize>, most: 
 
 fn is_stored_kind(kind: FromKind, catalog: &Catalog, stored: &[bool]) -> bool {
     match kind {
-        FromKind::Source(source) => match catalog.relations.get(source).map(|relation| &relation.source) {
-            Some(RelationSource::Table { .. } | RelationSource::Context { .. }) => true,
-            Some(RelationSource::Bound { .. }) | None => false,
+        FromKind::Source(source) => match catalog.relation(source).source {
+            RelationSource::Table { .. } | RelationSource::Context { .. } => true,
+            RelationSource::Bound { .. } => false,
         },
         FromKind::Values(_) | FromKind::Table(TableRef::Itself) => true,
-        FromKind::Table(TableRef::Table(table)) => stored.get(table).copied().unwrap_or(false),
+        FromKind::Table(TableRef::Table(table)) => *table.of(stored),
         FromKind::Embedded(_) | FromKind::Row { .. } | FromKind::Again { .. } => false,
     }
 }
@@ -143,7 +139,7 @@ pub(super) struct Splitter<'s> {
     pub(super) anchors: Anchors<'s>,
     pub(super) column: Option<usize>,
     most: usize,
-    next_alias: usize,
+    aliases: TakenAliases,
     parts: Vec<Part>,
 }
 
@@ -193,7 +189,7 @@ impl Splitter<'_> {
                 && is_stored_kind(from.kind, self.catalog, self.stored)
         };
         let (stored, left): (Vec<From>, Vec<From>) = select.from.iter().partition(|from| is_stored(from));
-        let aliases: Vec<usize> = stored.iter().map(|from| from.alias).collect();
+        let aliases: Vec<Alias> = stored.iter().map(|from| from.alias).collect();
         let (pure, rest): (Vec<Condition>, Vec<Condition>) =
             std::mem::take(&mut select.filter).into_iter().partition(|condition| {
                 let outside = free_aliases(condition).into_iter().any(|alias| !aliases.contains(&alias));
@@ -222,7 +218,7 @@ impl Splitter<'_> {
     }
 
     /// The part of a component: a known one if it asks for the same.
-    fn part(&mut self, component: Component) -> usize {
+    fn part(&mut self, component: Component) -> EmbeddedId {
         let n_columns = component.wanted.len();
         let mut select = Select {
             from: component.from,
@@ -240,20 +236,18 @@ impl Splitter<'_> {
         let sources = sources(&plan);
         let part = Part { plan, sources };
         if let Some(known) = self.parts.iter().position(|known| *known == part) {
-            return known;
+            return EmbeddedId::from_index(known);
         }
-        self.parts.push(part);
-        self.parts.len() - 1
+        EmbeddedId::push(&mut self.parts, part)
     }
 
-    pub(super) fn alias(&mut self) -> usize {
-        self.next_alias += 1;
-        self.next_alias
+    pub(super) fn alias(&mut self) -> Alias {
+        self.aliases.take()
     }
 }
 
 /// The catalog's relations that a plan reads, ascending.
-pub(crate) fn sources(plan: &Plan) -> Vec<usize> {
+pub(crate) fn sources(plan: &Plan) -> Vec<SourceId> {
     let mut found = Vec::new();
     plan.for_each_source(&mut |from| {
         if let FromKind::Source(source) | FromKind::Row { source, .. } | FromKind::Again { source, .. } =

@@ -3,7 +3,7 @@
 use super::split::Residual;
 use crate::algebra::TableRef;
 use crate::algebra::{Expr, FromKind, Plan, Select};
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, SourceId};
 use crate::datalog::constant;
 use crate::ir::{Constant, Program, TypeId};
 use crate::question::{Shape, Slot};
@@ -78,7 +78,7 @@ impl Types<'_> {
                 match from.map(|from| from.kind) {
                     Some(FromKind::Source(source)) => Said::of(self.of_source(source, column)),
                     Some(FromKind::Table(TableRef::Table(table))) => {
-                        Said::of(tables.get(table).and_then(|columns| columns.get(column).copied()).flatten())
+                        Said::of(table.of(tables).get(column).copied().flatten())
                     }
                     Some(FromKind::Values(Slot::OneOf(var) | Slot::Given(var))) => Said::of(self.of_var(var)),
                     Some(
@@ -105,8 +105,8 @@ impl Types<'_> {
         }
     }
 
-    fn of_source(&self, source: usize, column: usize) -> Option<TypeId> {
-        let (ty, _) = self.catalog.relations.get(source)?.columns().nth(column)?;
+    fn of_source(&self, source: SourceId, column: usize) -> Option<TypeId> {
+        let (ty, _) = self.catalog.relation(source).columns().nth(column)?;
         self.program.type_id(ty)
     }
 

@@ -4,13 +4,13 @@
 //! in, small enough for a text. A filter may have two of them: one enumerates the column's values, the other
 //! takes the value as given.
 
-use super::fold::{Fetch, Fetched, Folded, Folder};
+use super::fold::{Fetch, Folded, Folder};
 use super::put;
 use super::split::{self, Residual};
 use super::types::Types;
 use super::{Asked, LocalError};
 use crate::algebra::verify::{Keeps, Open, Verifier};
-use crate::algebra::{Condition, Embedded, FromKind, Plan};
+use crate::algebra::{Condition, Embedded, EmbeddedId, FromKind, Plan};
 use crate::catalog::Catalog;
 use crate::datalog::intern;
 use crate::datalog::print::Names;
@@ -54,8 +54,8 @@ impl Variant {
         most_rows: usize,
     ) -> Result<Self, CompileError> {
         let constants = planned.extra_constants;
-        let before = planned.plan.clone();
-        let residual = split::split(planned.plan, catalog, column, most_rows);
+        let before = planned.plan;
+        let residual = split::split(&before, catalog, column, most_rows);
         let parts: Vec<&Plan> = residual.parts.iter().map(|part| &part.plan).collect();
         let verifier = Verifier::of(program, catalog, &constants, &shape.vars);
         parts.iter().try_for_each(|part| verifier.check("split", part))?;
@@ -98,10 +98,7 @@ impl Variant {
             let ty = asked.question.type_id(asked.program, ty);
             intern(asked.program, &mut constants, Constant { ty, text: text.to_owned() })
         });
-        let mut part = |part: usize| match self.statements.get(part) {
-            Some(statement) => fetch(statement, asked.most_values),
-            None => Ok(Fetched::Rows(Vec::new())),
-        };
+        let mut part = |part: EmbeddedId| fetch(part.of(&self.statements), asked.most_values);
         let mut folder = Folder {
             program: asked.program,
             constants: &mut constants,
@@ -109,9 +106,7 @@ impl Variant {
             fetch: &mut part,
             fetched: BTreeMap::new(),
             // A part's rows keep its number.
-            embedded: (0..self.statements.len())
-                .map(|part| Embedded { rows: None, part: Some(part) })
-                .collect(),
+            embedded: self.part_ids().map(|part| Embedded { rows: None, part: Some(part) }).collect(),
         };
         let before = plan.clone();
         let folded = folder.fold(plan).map_err(LocalError::Fetch)?;
@@ -139,8 +134,8 @@ impl Variant {
     /// Refuses a plan that holds more values than may stand in a text.
     fn check_size(&self, folded: &Folded, asked: &Asked<'_>) -> Result<(), CompileError> {
         let used = embedded_sources(&folded.plan);
-        for index in used {
-            let Some(embedded) = folded.embedded.get(index) else { continue };
+        for rows in used {
+            let embedded = rows.of(&folded.embedded);
             let n_values = embedded.rows.as_ref().map(|rows| rows.iter().map(Vec::len).sum::<usize>());
             if n_values.is_none_or(|n_values| n_values > asked.most_values) {
                 return Err(self.too_many(embedded.part, asked.most_values, asked.catalog));
@@ -152,9 +147,8 @@ impl Variant {
         Ok(())
     }
 
-    fn too_many(&self, part: Option<usize>, most: usize, catalog: &Catalog) -> CompileError {
-        let parts: Vec<usize> =
-            part.map_or_else(|| (0..self.residual.parts.len()).collect(), |part| vec![part]);
+    fn too_many(&self, part: Option<EmbeddedId>, most: usize, catalog: &Catalog) -> CompileError {
+        let parts: Vec<EmbeddedId> = part.map_or_else(|| self.part_ids().collect(), |part| vec![part]);
         let names: IndexSet<String> =
             parts.into_iter().flat_map(|part| self.predicates(part, catalog)).collect();
         CompileError::Refused(Refusal::TooManyValues { predicates: names.into_iter().collect(), most })
@@ -164,8 +158,8 @@ impl Variant {
     pub(super) fn explained(&self, program: &Program, catalog: &Catalog) -> String {
         let names = Names { program, catalog, extra_constants: &self.constants, asked: &[] };
         let mut text = String::new();
-        for (number, part) in self.residual.parts.iter().enumerate() {
-            let _ = writeln!(text, "the store is asked for embedded#{number}");
+        for (id, part) in self.part_ids().zip(&self.residual.parts) {
+            let _ = writeln!(text, "the store is asked for {id:?}");
             let plan = names.plan(&part.plan);
             plan.lines().for_each(|line| {
                 let _ = writeln!(text, "    {line}");
@@ -179,21 +173,26 @@ impl Variant {
         text
     }
 
+    /// The parts, by the sources that stand for them.
+    fn part_ids(&self) -> impl Iterator<Item = EmbeddedId> + use<> {
+        (0..self.residual.parts.len()).map(EmbeddedId::from_index)
+    }
+
     /// The predicates whose facts a part reads.
-    pub(super) fn predicates(&self, part: usize, catalog: &Catalog) -> Vec<String> {
-        let sources = self.residual.parts.get(part).map_or(&[][..], |part| part.sources.as_slice());
-        let names = sources.iter().filter_map(|source| catalog.relations.get(*source));
-        let names: IndexSet<String> = names.map(|relation| relation.predicate.clone()).collect();
+    pub(super) fn predicates(&self, part: EmbeddedId, catalog: &Catalog) -> Vec<String> {
+        let sources = part.of(&self.residual.parts).sources.iter();
+        let names = sources.map(|source| catalog.relation(*source).predicate.clone());
+        let names: IndexSet<String> = names.collect();
         names.into_iter().collect()
     }
 }
 
 /// The embedded sources that a plan reads, ascending.
-fn embedded_sources(plan: &Plan) -> Vec<usize> {
+fn embedded_sources(plan: &Plan) -> Vec<EmbeddedId> {
     let mut found = Vec::new();
     plan.for_each_source(&mut |from| {
-        if let FromKind::Embedded(index) = from.kind {
-            found.push(index);
+        if let FromKind::Embedded(rows) = from.kind {
+            found.push(rows);
         }
     });
     found.sort_unstable();

@@ -101,8 +101,8 @@ impl Ways {
 fn n_values(folded: &Folded) -> usize {
     let mut count = 0_usize;
     folded.plan.for_each_source(&mut |from| {
-        if let FromKind::Embedded(index) = from.kind {
-            let rows = folded.embedded.get(index).and_then(|embedded| embedded.rows.as_ref());
+        if let FromKind::Embedded(rows) = from.kind {
+            let rows = rows.of(&folded.embedded).rows.as_ref();
             count += rows.map_or(0, |rows| rows.iter().map(Vec::len).sum());
         }
     });

@@ -9,20 +9,19 @@
 //! ```
 
 use crate::algebra::aliases::number_aliases;
+use crate::algebra::tables::TableId;
 use crate::algebra::{Expr, From, FromKind, Plan, PlanAnswer, Select, Table, TableBody, TableRef, prune};
 
 /// Replaces every closure of a closure.
 pub(super) fn merge(plan: &mut Plan) {
     let mut changed = false;
-    for index in 0..plan.tables.len() {
-        let Some(same) = plan.tables.get(index).and_then(|table| closed(table, &plan.tables)) else {
-            continue;
-        };
+    for table in TableId::all(&plan.tables) {
+        let Some(same) = closed(table.of(&plan.tables), &plan.tables) else { continue };
         changed = true;
         for select in plan.selects_mut() {
             select.for_each_source_mut(&mut |from| {
-                if from.kind == FromKind::Table(TableRef::Table(index)) {
-                    from.kind = FromKind::Table(TableRef::Table(same));
+                if from.kind == table.source() {
+                    from.kind = same.source();
                 }
             });
         }
@@ -36,11 +35,11 @@ pub(super) fn merge(plan: &mut Plan) {
 }
 
 /// The table whose closure a table is, if that one is closed under the same steps.
-fn closed(table: &Table, tables: &[Table]) -> Option<usize> {
+fn closed(table: &Table, tables: &[Table]) -> Option<TableId> {
     let TableBody::Recursive { base, step } = &table.body else { return None };
     let [Select { from, filter, output }] = base.as_slice() else { return None };
     let [From { alias, kind: FromKind::Table(TableRef::Table(read)) }] = from.as_slice() else { return None };
-    let of = tables.get(*read)?;
+    let of = read.of(tables);
     let TableBody::Recursive { step: steps, .. } = &of.body else { return None };
     let all = (0..of.n_columns).map(|column| Expr::Column { alias: *alias, column });
     let is_whole = filter.is_empty() && output.iter().copied().eq(all);

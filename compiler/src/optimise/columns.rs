@@ -5,18 +5,20 @@
 //! the column in which it kept where it started, and with it the rows that differ only there.
 
 use crate::algebra::TableRef;
+use crate::algebra::aliases::Alias;
+use crate::algebra::tables::TableId;
 use crate::algebra::{Expr, FromKind, Plan, Select, Table, TableBody};
 use indexmap::IndexSet;
 
 /// Drops the unread columns of one table; one column stays, so that a reader can ask whether there is a row.
-pub(super) fn drop_unread(plan: &mut Plan, index: usize) {
+pub(super) fn drop_unread(plan: &mut Plan, id: TableId) {
     let mut read = IndexSet::new();
-    for_each_reader(plan, index, &mut |select, aliases| {
+    for_each_reader(plan, id, &mut |select, aliases| {
         for_each_column(select, aliases, &mut |column| {
             read.insert(*column);
         });
     });
-    let Some(table) = plan.tables.get_mut(index) else { return };
+    let table = id.of_mut(&mut plan.tables);
     if read.is_empty() {
         read.insert(0);
     }
@@ -28,7 +30,7 @@ pub(super) fn drop_unread(plan: &mut Plan, index: usize) {
     read.sort_unstable();
     if read.len() < table.n_columns {
         keep(table, &read);
-        for_each_reader(plan, index, &mut |select, aliases| renumber(select, aliases, &read));
+        for_each_reader(plan, id, &mut |select, aliases| renumber(select, aliases, &read));
     }
 }
 
@@ -62,10 +64,10 @@ fn keep(table: &mut Table, read: &IndexSet<usize>) {
 }
 
 /// Visits the selects that read a table, with the aliases under which they do.
-fn for_each_reader(plan: &mut Plan, index: usize, visit: &mut impl FnMut(&mut Select, &[usize])) {
-    let later = plan.tables.iter_mut().skip(index + 1).flat_map(|table| table.body.selects_mut());
+fn for_each_reader(plan: &mut Plan, table: TableId, visit: &mut impl FnMut(&mut Select, &[Alias])) {
+    let later = plan.tables.iter_mut().skip(table.index() + 1).flat_map(|table| table.body.selects_mut());
     for select in later.chain([&mut plan.guard]).chain(plan.answer.selects_mut()) {
-        let aliases = aliases_of(select, TableRef::Table(index));
+        let aliases = aliases_of(select, TableRef::Table(table));
         if !aliases.is_empty() {
             visit(select, &aliases);
         }
@@ -73,7 +75,7 @@ fn for_each_reader(plan: &mut Plan, index: usize, visit: &mut impl FnMut(&mut Se
 }
 
 /// The aliases under which a select and its branches read a table.
-fn aliases_of(select: &Select, table: TableRef) -> Vec<usize> {
+fn aliases_of(select: &Select, table: TableRef) -> Vec<Alias> {
     let mut aliases = Vec::new();
     select.for_each_source(&mut |from| {
         if from.kind == FromKind::Table(table) {
@@ -83,7 +85,7 @@ fn aliases_of(select: &Select, table: TableRef) -> Vec<usize> {
     aliases
 }
 
-fn renumber(select: &mut Select, aliases: &[usize], read: &IndexSet<usize>) {
+fn renumber(select: &mut Select, aliases: &[Alias], read: &IndexSet<usize>) {
     for_each_column(select, aliases, &mut |column| {
         if let Some(kept) = read.get_index_of(column) {
             *column = kept;
@@ -91,7 +93,7 @@ fn renumber(select: &mut Select, aliases: &[usize], read: &IndexSet<usize>) {
     });
 }
 
-fn for_each_column(select: &mut Select, aliases: &[usize], visit: &mut impl FnMut(&mut usize)) {
+fn for_each_column(select: &mut Select, aliases: &[Alias], visit: &mut impl FnMut(&mut usize)) {
     select.for_each_expr_mut(&mut |expr| {
         if let Expr::Column { alias, column } = expr
             && aliases.contains(alias)
@@ -105,19 +107,21 @@ fn for_each_column(select: &mut Select, aliases: &[usize], visit: &mut impl FnMu
 mod tests {
     use super::*;
     use crate::algebra::{From, PlanAnswer};
+    use crate::catalog::SourceId;
 
     fn column(alias: usize, column: usize) -> Expr {
-        Expr::Column { alias, column }
+        Expr::Column { alias: Alias::of_number(alias), column }
     }
 
     fn reading(alias: usize, kind: FromKind, output: Vec<Expr>) -> Select {
-        Select { from: vec![From { alias, kind }], filter: Vec::new(), output }
+        Select { from: vec![From { alias: Alias::of_number(alias), kind }], filter: Vec::new(), output }
     }
 
     /// A table of pairs whose step turns them round, read for whether it has a row.
     #[test]
     fn what_a_step_needs_for_the_column_that_stays_is_kept() {
-        let base = vec![reading(1, FromKind::Source(0), vec![column(1, 0), column(1, 1)])];
+        let base =
+            vec![reading(1, FromKind::Source(SourceId::from_index(0)), vec![column(1, 0), column(1, 1)])];
         let step = vec![reading(2, FromKind::Table(TableRef::Itself), vec![column(2, 1), column(2, 0)])];
         let table = Table {
             name: "pairs".into(),
@@ -125,10 +129,10 @@ mod tests {
             n_columns: 2,
             body: TableBody::Recursive { base, step },
         };
-        let reader = reading(3, FromKind::Table(TableRef::Table(0)), Vec::new());
+        let reader = reading(3, TableId(0).source(), Vec::new());
         let mut plan = Plan::new(vec![table], PlanAnswer::Decision(vec![reader]));
         let before = plan.clone();
-        drop_unread(&mut plan, 0);
+        drop_unread(&mut plan, TableId(0));
         assert_eq!(plan, before);
     }
 }

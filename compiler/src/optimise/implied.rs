@@ -15,7 +15,9 @@
 
 use super::columns;
 use crate::algebra::TableRef;
+use crate::algebra::aliases::Alias;
 use crate::algebra::groups::{Group, groups};
+use crate::algebra::tables::TableId;
 use crate::algebra::{Condition, Expr, From, FromKind, Plan, Select, Table, TableBody};
 use crate::ir::CompareOp;
 
@@ -28,9 +30,9 @@ pub(super) fn drop_implied(plan: &mut Plan) {
     let selects = answer.selects_mut();
     *selects = std::mem::take(selects).into_iter().flat_map(|select| take_out(select, tables)).collect();
     // INVARIANT: a table is read by later ones only, and its rows are those of its planning until its turn.
-    for index in (0..plan.tables.len()).rev() {
-        columns::drop_unread(plan, index);
-        let (before, rest) = plan.tables.split_at_mut(index);
+    for table in TableId::all(&plan.tables).rev() {
+        columns::drop_unread(plan, table);
+        let (before, rest) = plan.tables.split_at_mut(table.index());
         if let Some(TableBody::Union(selects) | TableBody::Recursive { base: selects, .. }) =
             rest.first_mut().map(|table| &mut table.body)
         {
@@ -98,8 +100,7 @@ fn drop_in(select: &mut Select, tables: &[Table]) -> bool {
 fn implied(select: &Select, tables: &[Table]) -> Option<Group> {
     let is_shown = |from: &From| select.output.iter().any(|expr| expr.alias() == Some(from.alias));
     select.from.iter().find_map(|main| {
-        let FromKind::Table(TableRef::Table(index)) = main.kind else { return None };
-        let body = &tables.get(index)?.body;
+        let body = &main.kind.table()?.of(tables).body;
         groups(select, main.alias).groups.into_iter().find(|group| {
             !group.from.iter().any(is_shown)
                 && LookUp::of(group, main.alias).is_some_and(|look_up| look_up.is_implied(body))
@@ -116,7 +117,7 @@ struct LookUp<'g> {
 }
 
 impl<'g> LookUp<'g> {
-    fn of(group: &'g Group, main: usize) -> Option<Self> {
+    fn of(group: &'g Group, main: Alias) -> Option<Self> {
         let [Condition::Compare { op: CompareOp::Equal, left, right }] = group.links.as_slice() else {
             return None;
         };

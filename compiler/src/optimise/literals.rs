@@ -1,7 +1,7 @@
 //! Alternatives that answer with different literals for the same reason are one.
 
-use crate::algebra::aliases::number_aliases;
-use crate::algebra::{Condition, Embedded, Expr, From, FromKind, Select};
+use crate::algebra::aliases::{TakenAliases, number_aliases};
+use crate::algebra::{Condition, Embedded, EmbeddedId, Expr, From, FromKind, Select};
 use indexmap::IndexMap;
 
 /// Makes one select of those that answer with different literals under the same condition:
@@ -29,14 +29,11 @@ pub(super) fn merge_literals(selects: &mut Vec<Select>, embedded: &mut Vec<Embed
         };
         rows.sort_unstable();
         rows.dedup();
-        let mut highest = 0;
-        same.iter_mut()
-            .for_each(|select| select.for_each_alias_mut(&mut |alias| highest = highest.max(*alias)));
-        let alias = highest + 1;
+        let alias = TakenAliases::of(&same).take();
         let rows = Some(rows.into_iter().map(|literal| vec![literal]).collect());
-        embedded.push(Embedded { rows, part: None });
+        let rows = EmbeddedId::push(embedded, Embedded { rows, part: None });
         if let Some(mut select) = same.into_iter().next() {
-            select.from.insert(0, From { alias, kind: FromKind::Embedded(embedded.len() - 1) });
+            select.from.insert(0, From { alias, kind: FromKind::Embedded(rows) });
             select.output = vec![Expr::Column { alias, column: 0 }];
             selects.push(select);
         }

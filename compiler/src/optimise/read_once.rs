@@ -13,9 +13,10 @@
 use super::Setting;
 use super::equalities::Equalities;
 use super::key::reads;
+use crate::algebra::aliases::Alias;
 use crate::algebra::{Condition, Expr, From, FromKind, Plan, Select, TableBody};
 use crate::bindings::{Bindings, RowTable};
-use crate::catalog::{Catalog, Relation};
+use crate::catalog::{Catalog, SourceId};
 use crate::ir::CompareOp;
 
 /// Rewrites every select of a plan but those of a fixpoint on the whole state.
@@ -37,10 +38,9 @@ struct Keys<'k> {
 
 impl<'k> Keys<'k> {
     /// The columns of a source that are the unique column of their type's table.
-    fn of(&self, source: usize) -> impl Iterator<Item = (usize, &'k RowTable)> {
+    fn of(&self, source: SourceId) -> impl Iterator<Item = (usize, &'k RowTable)> {
         let (catalog, bindings) = (self.catalog, self.bindings);
-        let columns = catalog.relations.get(source).into_iter().flat_map(Relation::columns);
-        columns.enumerate().filter_map(move |(column, (ty, _))| {
+        catalog.relation(source).columns().enumerate().filter_map(move |(column, (ty, _))| {
             let promised = bindings.tables.get(ty)?;
             reads(catalog, bindings, source, column, promised).then_some((column, promised))
         })
@@ -70,7 +70,7 @@ fn merge(select: &mut Select, around: &mut Vec<From>, keys: &Keys<'_>) {
 }
 
 /// Whether another source sees the row that a source reads. Then the source goes on reading it.
-fn is_seen(select: &Select, alias: usize) -> bool {
+fn is_seen(select: &Select, alias: Alias) -> bool {
     let mut found = false;
     select.for_each_source(&mut |from| {
         found |= matches!(from.kind, FromKind::Again { row, .. } if row == alias);

@@ -9,6 +9,7 @@
 //! t1(r) ⋈ t2(r, f) ⋈ answer(f, i)   ─▶   answer.f in (t2.f where t2.r in (t1.r))
 //! ```
 
+use crate::algebra::aliases::Alias;
 use crate::algebra::anchor::Anchors;
 use crate::algebra::groups::{Around, Group, groups};
 use crate::algebra::{Condition, From, FromKind, Plan, Select, TableBody};
@@ -76,10 +77,10 @@ fn to_set(select: &mut Select, anchors: &Anchors<'_>) {
 }
 
 /// Rewrites the sources that only lead to `main`, which is the root of the row that it shows.
-pub(crate) fn set_tests(select: &mut Select, main: usize, anchors: &Anchors<'_>) {
+pub(crate) fn set_tests(select: &mut Select, main: Alias, anchors: &Anchors<'_>) {
     let main = root(select, main);
     let Around { main: kept, own, groups } = groups(select, main);
-    let is_kept = |alias: usize| kept.iter().any(|from| from.alias == alias);
+    let is_kept = |alias: Alias| kept.iter().any(|from| from.alias == alias);
     if select.output.iter().any(|expr| expr.alias().is_some_and(|alias| !is_kept(alias))) {
         return;
     }
@@ -91,7 +92,7 @@ pub(crate) fn set_tests(select: &mut Select, main: usize, anchors: &Anchors<'_>)
 }
 
 /// The source that reads the row which a source shows.
-fn root(select: &Select, alias: usize) -> usize {
+fn root(select: &Select, alias: Alias) -> Alias {
     let kind = select.from.iter().find(|from| from.alias == alias).map(|from| from.kind);
     if let Some(FromKind::Again { row, .. }) = kind { row } else { alias }
 }

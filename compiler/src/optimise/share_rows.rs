@@ -10,9 +10,11 @@
 use super::Setting;
 use super::key::is_key;
 use crate::algebra::TableRef;
+use crate::algebra::aliases::Alias;
+use crate::algebra::tables::TableId;
 use crate::algebra::{Condition, Expr, From, FromKind, Plan, Select, Table, TableBody};
 use crate::bindings::Bindings;
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, SourceId};
 use crate::ir::{CompareOp, ConstId};
 use indexmap::IndexMap;
 
@@ -25,7 +27,7 @@ const LENGTH: usize = 3;
 /// A look-up by key: the relation, its column, and what the column equals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct LookUp {
-    source: usize,
+    source: SourceId,
     column: usize,
     equals: Found,
 }
@@ -36,7 +38,7 @@ enum Found {
     /// A literal.
     Const(ConstId),
     /// A column of a table made here.
-    Column { table: usize, column: usize },
+    Column { table: TableId, column: usize },
 }
 
 /// Gives a plan tables of the rows that it looks up again and again.
@@ -60,7 +62,7 @@ pub(super) fn share(plan: &mut Plan, setting: &Setting<'_>, bindings: &Bindings)
         plan.selects_mut().for_each(|select| {
             finder.visit(select, &mut Vec::new(), &mut |from, look_up| {
                 if let Some(at) = look_ups.iter().position(|known| *known == look_up) {
-                    from.kind = FromKind::Table(TableRef::Table(n_made + at));
+                    from.kind = TableId::from_index(n_made + at).source();
                 }
             });
             drop_decided(select, &look_ups, n_made);
@@ -82,9 +84,9 @@ fn drop_decided(select: &mut Select, look_ups: &[LookUp], n_made: usize) {
             left: Expr::Column { alias, column },
             right: Expr::Const(literal),
         } => {
-            let table = from.iter().find(|from| from.alias == *alias).map(|from| from.kind);
-            let Some(FromKind::Table(TableRef::Table(table))) = table else { return true };
-            let look_up = table.checked_sub(n_made).and_then(|at| look_ups.get(at));
+            let from = from.iter().find(|from| from.alias == *alias);
+            let Some(table) = from.and_then(|from| from.kind.table()) else { return true };
+            let look_up = table.index().checked_sub(n_made).and_then(|at| look_ups.get(at));
             let equals = Found::Const(*literal);
             !look_up.is_some_and(|look_up| look_up.column == *column && look_up.equals == equals)
         }
@@ -101,9 +103,9 @@ fn shift_tables(plan: &mut Plan, n_made: usize, n: usize) {
     plan.selects_mut().for_each(|select| {
         select.for_each_source_mut(&mut |from| {
             if let FromKind::Table(TableRef::Table(table)) = &mut from.kind
-                && *table >= n_made
+                && table.index() >= n_made
             {
-                *table += n;
+                *table = TableId::from_index(table.index() + n);
             }
         });
     });
@@ -147,13 +149,9 @@ impl Finder<'_> {
             let equals = match other {
                 Expr::Const(literal) => Found::Const(literal),
                 Expr::Column { alias, column } => {
-                    let kind = around.iter().rev().find(|from| from.alias == alias).map(|from| from.kind);
-                    match kind {
-                        Some(FromKind::Table(TableRef::Table(table))) if table < self.n_made => {
-                            Found::Column { table, column }
-                        }
-                        _ => return None,
-                    }
+                    let from = around.iter().rev().find(|from| from.alias == alias)?;
+                    let table = from.kind.table().filter(|table| table.index() < self.n_made)?;
+                    Found::Column { table, column }
                 }
                 _ => return None,
             };
@@ -164,21 +162,21 @@ impl Finder<'_> {
     /// The table of a look-up's rows, all columns.
     fn table(&self, look_up: LookUp, name: String) -> Table {
         let LookUp { source, column, equals } = look_up;
-        let relation = self.catalog.relations.get(source);
-        let n_columns = relation.map_or(0, |relation| relation.columns().count());
-        let row = From { alias: 2, kind: FromKind::Source(source) };
+        let n_columns = self.catalog.relation(source).columns().count();
+        let [leading, found] = [1, 2].map(Alias::of_number);
+        let row = From { alias: found, kind: FromKind::Source(source) };
         let (from, right) = match equals {
             Found::Const(literal) => (vec![row], Expr::Const(literal)),
             Found::Column { table, column } => {
-                let leads = From { alias: 1, kind: FromKind::Table(TableRef::Table(table)) };
-                (vec![leads, row], Expr::Column { alias: 1, column })
+                let leads = From { alias: leading, kind: table.source() };
+                (vec![leads, row], Expr::Column { alias: leading, column })
             }
         };
-        let left = Expr::Column { alias: 2, column };
+        let left = Expr::Column { alias: found, column };
         let select = Select {
             from,
             filter: vec![Condition::Compare { op: CompareOp::Equal, left, right }],
-            output: (0..n_columns).map(|column| Expr::Column { alias: 2, column }).collect(),
+            output: (0..n_columns).map(|column| Expr::Column { alias: found, column }).collect(),
         };
         Table { name, comment: "shared look-up".into(), n_columns, body: TableBody::Union(vec![select]) }
     }

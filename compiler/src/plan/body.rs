@@ -5,6 +5,7 @@
 //! that says which. These types are those of [`crate::datalog`] with that added.
 
 use crate::algebra::TableRef;
+use crate::catalog::SourceId;
 use crate::datalog::{self, Adornment, RelId};
 use crate::ir::{CompareOp, ConstId, Polarity, PredId, RuleId, VarId};
 use crate::question::Slot;
@@ -52,7 +53,7 @@ pub(super) enum Term {
 pub(super) enum Goal {
     Scan {
         polarity: Polarity,
-        source: usize,
+        source: SourceId,
         args: Vec<ScanArg>,
         guards: Vec<(Term, ConstId)>,
     },

@@ -1,6 +1,7 @@
 //! One select in the making: goals still to plan, and what the sources so far bind.
 
 use super::body::{Clause, Goal, ScanArg, Term};
+use crate::algebra::aliases::Alias;
 use crate::algebra::{Condition, Expr, From, FromKind, Select};
 use crate::ir::{CompareOp, Polarity, RuleId, VarId};
 use crate::refusal::VarName;
@@ -93,7 +94,7 @@ impl Build {
     }
 
     /// Adds a source and meets its columns with the terms.
-    pub(super) fn join(&mut self, alias: usize, kind: FromKind, args: &[ScanArg]) {
+    pub(super) fn join(&mut self, alias: Alias, kind: FromKind, args: &[ScanArg]) {
         self.select.from.push(From { alias, kind });
         for (column, arg) in args.iter().enumerate() {
             let expr = Expr::Column { alias, column };
@@ -122,12 +123,12 @@ impl Build {
     pub(super) fn go_on_from(&mut self, from: From, needed: &[Expr]) {
         self.select = Select { from: vec![from], ..Select::default() };
         for value in &mut self.env {
-            *value = value.and_then(|expr| match expr.alias() {
-                None => Some(expr),
-                Some(_) => {
-                    let column = needed.iter().position(|kept| *kept == expr)?;
-                    Some(Expr::Column { alias: from.alias, column })
+            *value = value.and_then(|expr| {
+                if expr.is_static() {
+                    return Some(expr);
                 }
+                let column = needed.iter().position(|kept| *kept == expr)?;
+                Some(Expr::Column { alias: from.alias, column })
             });
         }
     }

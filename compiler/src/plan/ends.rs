@@ -50,14 +50,12 @@ impl Planner<'_> {
     fn is_stored_source(&self, kind: FromKind) -> bool {
         match kind {
             FromKind::Source(source) => {
-                let relation = self.catalog.relations.get(source);
-                relation.is_some_and(|relation| !matches!(relation.source, RelationSource::Bound { .. }))
+                !matches!(self.catalog.relation(source).source, RelationSource::Bound { .. })
             }
             // A step is of the table that it is in.
             FromKind::Values(_) | FromKind::Table(TableRef::Itself) => true,
             FromKind::Table(TableRef::Table(table)) => {
-                let table = self.tables.get(table);
-                table.is_some_and(|table| table.body.selects().all(|select| self.reads_stored(select)))
+                table.of(&self.tables).body.selects().all(|select| self.reads_stored(select))
             }
             FromKind::Embedded(_) | FromKind::Row { .. } | FromKind::Again { .. } => false,
         }

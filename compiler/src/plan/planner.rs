@@ -4,10 +4,12 @@ use super::Ends;
 use super::body::{Clause, Relation, Term};
 use super::build::Build;
 use super::scope::Scope;
-use crate::algebra::aliases::number_aliases;
+use crate::algebra::aliases::{Alias, TakenAliases, number_aliases};
 use crate::algebra::prune;
+use crate::algebra::tables::TableId;
 use crate::algebra::{Expr, Plan, PlanAnswer, Range, Select, Table, TableBody, TableRef};
-use crate::catalog::Catalog;
+use crate::builtin::{HAS_PERMISSION, HAS_ROLE};
+use crate::catalog::{Catalog, SourceId};
 use crate::datalog::print::heading;
 use crate::datalog::recursion::{Recursion, take_apart};
 use crate::datalog::{self, Adornment, Output, RelId, Root, Specialised};
@@ -81,7 +83,7 @@ pub(super) struct Planner<'p> {
     /// Tables of relations that do not recurse, by relation and what of each argument is asked: a chain of
     /// relations that each read the next one twice would otherwise be planned twice as often at each link.
     pub(super) produced: FxHashMap<(RelId, Vec<Asked>), TableRef>,
-    next_alias: usize,
+    aliases: TakenAliases,
     /// How many branches were planned so far.
     pub(super) n_branches: usize,
     /// How many bodies are being planned inside each other.
@@ -132,7 +134,7 @@ impl<'p> Planner<'p> {
             in_demand: false,
             tables: Vec::new(),
             produced: FxHashMap::default(),
-            next_alias: 0,
+            aliases: TakenAliases::default(),
             n_branches: 0,
             depth: 0,
             refused: None,
@@ -170,9 +172,8 @@ impl<'p> Planner<'p> {
     }
 
     /// Whether a relation of the catalog says who holds what on a resource, actor first.
-    pub(super) fn is_role(&self, source: usize) -> bool {
-        let relation = self.catalog.relations.get(source);
-        relation.is_some_and(|relation| matches!(relation.predicate.as_str(), "has_role" | "has_permission"))
+    pub(super) fn is_role(&self, source: SourceId) -> bool {
+        matches!(self.catalog.relation(source).predicate.as_str(), HAS_ROLE | HAS_PERMISSION)
     }
 
     /// For each column: do the clauses only test it?
@@ -192,13 +193,12 @@ impl<'p> Planner<'p> {
     pub(super) fn forget_tables(&mut self, first: usize) {
         self.tables.truncate(first);
         self.flat.clear();
-        self.produced.retain(|_, table| matches!(table, TableRef::Table(index) if *index < first));
+        self.produced.retain(|_, table| matches!(table, TableRef::Table(table) if table.index() < first));
     }
 
     /// An alias that no other source has.
-    pub(super) fn alias(&mut self) -> usize {
-        self.next_alias += 1;
-        self.next_alias
+    pub(super) fn alias(&mut self) -> Alias {
+        self.aliases.take()
     }
 
     /// Adds a table, or finds one with the same rows.
@@ -210,9 +210,9 @@ impl<'p> Planner<'p> {
         mut body: TableBody,
     ) -> TableRef {
         number_aliases(body.selects_mut());
-        let known = self.tables.iter().position(|table| table.n_columns == n_columns && table.body == body);
-        if let Some(index) = known {
-            return TableRef::Table(index);
+        let is_same = |table: &Table| table.n_columns == n_columns && table.body == body;
+        if let Some(known) = self.tables.iter().position(is_same) {
+            return TableRef::Table(TableId::from_index(known));
         }
         let Relation { pred, adornments, .. } = &self.relations[rel];
         let predicate = self.program.predicates.get_index(pred.index());
@@ -222,8 +222,9 @@ impl<'p> Planner<'p> {
         let number = self.tables.len() + 1;
         let described = heading(self.program, *pred, adornments);
         let comment = if purpose.is_empty() { described } else { format!("{described}: {purpose}") };
+        let id = TableId::after(&self.tables);
         self.tables.push(Table { name: format!("pc{number}_{readable}"), comment, n_columns, body });
-        TableRef::Table(self.tables.len() - 1)
+        TableRef::Table(id)
     }
 
     /// Plans the question's alternatives over the relations.

@@ -1,6 +1,6 @@
 //! What encloses a select: the sources that a demand may start from.
 
-use crate::algebra::aliases::mentioned;
+use crate::algebra::aliases::{Alias, mentioned};
 use crate::algebra::{Condition, Expr, From, Select};
 
 /// The selects around the one in the making, innermost first.
@@ -66,7 +66,7 @@ fn add(demand: &mut Select, select: &Select) {
 
 /// Keeps the sources that the output is connected to by conditions.
 fn drop_unrelated(demand: &mut Select) {
-    let mut related: Vec<usize> = demand.output.iter().filter_map(|expr| expr.alias()).collect();
+    let mut related: Vec<Alias> = demand.output.iter().filter_map(|expr| expr.alias()).collect();
     loop {
         let before = related.len();
         for condition in &demand.filter {

@@ -15,7 +15,8 @@
 //! coarsest partition of which that is true is found by refinement. A clause that no role decides stays where
 //! it is, and a relation that has one is not read as roles by others.
 
-use crate::catalog::Catalog;
+use crate::builtin::HAS_ROLE;
+use crate::catalog::{Catalog, SourceId};
 use crate::datalog::{Adornment, Clause, Goal, RelId, Relation, ScanArg, Specialised, Term};
 use crate::ir::{ConstId, Polarity, PredId, Program, TypeId, VarId};
 use crate::refusal::VarName;
@@ -175,8 +176,8 @@ impl Finder<'_> {
         found
     }
 
-    fn is_role(&self, source: usize) -> bool {
-        self.catalog.relations.get(source).is_some_and(|relation| relation.predicate == "has_role")
+    fn is_role(&self, source: SourceId) -> bool {
+        self.catalog.relation(source).predicate == HAS_ROLE
     }
 
     /// The String literals of a scan's argument, ascending.

@@ -38,7 +38,7 @@ impl<'p> Specialiser<'p> {
                 (PatternArg::Untyped, SourceArg::Open(_)) => Some(Adornment::Unconstrained(None)),
             };
             let adornments = pattern.args.iter().zip(&source.args).map(adornment).collect::<Option<Vec<_>>>();
-            found.extend(adornments.map(|adornments| (source.index, adornments)));
+            found.extend(adornments.map(|adornments| (source.id, adornments)));
         }
         found
     }

@@ -8,6 +8,7 @@ use super::index::SourceArg;
 use super::solve::{Body, Origin, Solution};
 use super::trace::TracedClause;
 use super::{Choice, Specialiser};
+use crate::catalog::SourceId;
 use crate::datalog::visit::ignore_singletons;
 use crate::datalog::{Adornment, Clause, Goal, Output, RelId, ScanArg, Term};
 use crate::ir::{self, CompareOp, LiteralKind, Polarity, TypeId, VarId};
@@ -67,8 +68,8 @@ pub(super) fn traced(
             let vars = emitter.variables(written.vars.len());
             Ok(Some(TracedClause { clause, vars, literals }))
         }
-        Origin::Source(index) => {
-            let clause = source_clause(work, *index, &solution.adornments);
+        Origin::Source(id) => {
+            let clause = source_clause(work, *id, &solution.adornments);
             let traced = |clause| TracedClause { clause, vars: Vec::new(), literals: vec![None] };
             Ok(clause.map(traced))
         }
@@ -76,8 +77,8 @@ pub(super) fn traced(
 }
 
 /// The clause `p(x, y) :- source(x, y)` of a predicate that has rules and stored facts.
-fn source_clause(work: &Specialiser<'_>, index: usize, adornments: &[Adornment]) -> Option<Clause> {
-    let source = work.sources.find(index)?;
+fn source_clause(work: &Specialiser<'_>, id: SourceId, adornments: &[Adornment]) -> Option<Clause> {
+    let source = work.sources.find(id)?;
     let mut head = Vec::new();
     let mut args = Vec::new();
     let mut var_names = Vec::new();
@@ -98,7 +99,7 @@ fn source_clause(work: &Specialiser<'_>, index: usize, adornments: &[Adornment])
             (_, SourceArg::Constant(_) | SourceArg::Open(_)) => {}
         }
     }
-    let goal = Goal::Scan { polarity: Polarity::Positive, source: index, args, guards: Vec::new() };
+    let goal = Goal::Scan { polarity: Polarity::Positive, source: id, args, guards: Vec::new() };
     Some(Clause { rule: None, head, goals: vec![goal], var_names })
 }
 

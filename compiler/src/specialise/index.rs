@@ -1,6 +1,6 @@
 //! The catalog's relations, resolved to the policy's predicates and types.
 
-use crate::catalog::{Catalog, RelationArg};
+use crate::catalog::{Catalog, RelationArg, SourceId};
 use crate::ir::{ConstId, Constant, PredId, Program, SignatureArg, TypeId};
 use indexmap::IndexSet;
 use rustc_hash::FxHashMap;
@@ -8,8 +8,8 @@ use rustc_hash::FxHashMap;
 /// A catalog relation with its names resolved.
 #[derive(Clone, Debug)]
 pub(super) struct Source {
-    /// Index into the catalog.
-    pub(super) index: usize,
+    /// Which one.
+    pub(super) id: SourceId,
     /// One entry an argument.
     pub(super) args: Vec<SourceArg>,
 }
@@ -31,7 +31,7 @@ pub(super) enum SourceArg {
 pub(super) struct Sources {
     by_predicate: FxHashMap<PredId, Vec<Source>>,
     /// The place of each relation of the catalog among those of its predicate.
-    places: FxHashMap<usize, (PredId, usize)>,
+    places: FxHashMap<SourceId, (PredId, usize)>,
     /// Literals that the policy does not have.
     pub(super) extra_constants: IndexSet<Constant>,
 }
@@ -40,11 +40,11 @@ impl Sources {
     /// Resolves a catalog; relations with an unknown predicate or type can match nothing and are left out.
     pub(super) fn new(program: &Program, catalog: &Catalog) -> Self {
         let mut sources = Self::default();
-        for (index, relation) in catalog.relations.iter().enumerate() {
+        for (id, relation) in catalog.enumerate() {
             let Some(pred) = program.predicate_id(&relation.predicate, relation.args.len()) else { continue };
             let args = relation.args.iter().map(|arg| sources.arg(program, arg)).collect::<Option<Vec<_>>>();
             if let Some(args) = args {
-                sources.add(pred, Source { index, args });
+                sources.add(pred, Source { id, args });
             }
         }
         sources
@@ -67,14 +67,14 @@ impl Sources {
                     .map_or(SourceArg::Column(TypeId::STRING), SourceArg::Constant),
                 SignatureArg::Any => SourceArg::Open(None),
             });
-            sources.add(pred, Source { index, args: args.collect() });
+            sources.add(pred, Source { id: SourceId::from_index(index), args: args.collect() });
         }
         sources
     }
 
     fn add(&mut self, pred: PredId, source: Source) {
         let fellows = self.by_predicate.entry(pred).or_default();
-        self.places.insert(source.index, (pred, fellows.len()));
+        self.places.insert(source.id, (pred, fellows.len()));
         fellows.push(source);
     }
 
@@ -92,9 +92,9 @@ impl Sources {
         }
     }
 
-    /// The relation of this index in the catalog.
-    pub(super) fn find(&self, index: usize) -> Option<&Source> {
-        let (pred, place) = self.places.get(&index)?;
+    /// A relation of the catalog, if the policy knows it.
+    pub(super) fn find(&self, id: SourceId) -> Option<&Source> {
+        let (pred, place) = self.places.get(&id)?;
         self.by_predicate.get(pred)?.get(*place)
     }
 

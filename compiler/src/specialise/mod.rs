@@ -30,7 +30,7 @@ mod unify;
 pub(crate) use dependencies::{Dependencies, Dependency, dependencies};
 pub(crate) use trace::{Traced, TracedClause, trace};
 
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, SourceId};
 use crate::datalog::{Adornment, Relation, Specialised};
 use crate::id_vec::IdVec;
 use crate::ir::{Candidates, PredId, Program, RuleId};
@@ -71,7 +71,7 @@ enum Answerer {
 }
 
 /// A relation of the catalog that answers a call, and what it answers with.
-type DirectAnswer = (usize, Vec<Adornment>);
+type DirectAnswer = (SourceId, Vec<Adornment>);
 
 /// A relation with clauses of some form.
 struct Emitted<C> {
@@ -86,7 +86,7 @@ struct Emitted<C> {
 #[derive(Clone, Copy, Debug)]
 enum Choice {
     /// By a relation of the catalog.
-    Source(usize),
+    Source(SourceId),
     /// By one adornment of a table.
     Form { table: usize, form: usize },
 }

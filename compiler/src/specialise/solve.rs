@@ -3,6 +3,7 @@
 use super::frame::{Frame, Impossible, Types};
 use super::pattern::Pattern;
 use super::{Choice, Specialiser};
+use crate::catalog::SourceId;
 use crate::datalog::Adornment;
 use crate::ir::{CompareOp, ConstId, Literal, LiteralKind, Polarity, PredId, RuleId, Term, TypeId, VarId};
 use crate::question::CompileError;
@@ -32,7 +33,7 @@ pub(super) enum Origin<'p> {
     /// A rule copy: its frame, and for each positive atom (by index in the body) what answers it.
     Rule { rule: RuleId, frame: Frame<'p>, choices: Vec<(usize, Choice)> },
     /// A relation of the catalog.
-    Source(usize),
+    Source(SourceId),
 }
 
 /// A positive atom: its index in the body, its predicate and its arguments.

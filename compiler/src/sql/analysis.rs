@@ -8,9 +8,10 @@ use super::lower::Inputs;
 use super::representation::Representation;
 use super::template::Place;
 use crate::algebra::TableRef;
-use crate::algebra::{Embedded, Expr, FromKind, Plan, Select, TableBody};
+use crate::algebra::tables::TableId;
+use crate::algebra::{Embedded, EmbeddedId, Expr, FromKind, Plan, Select, TableBody};
 use crate::bindings::{Bindings, Family, Fit, Name, SqlType};
-use crate::catalog::RelationSource;
+use crate::catalog::{RelationSource, SourceId};
 use crate::dialect::State;
 use crate::ir::{ConstId, TypeId};
 use sqlparser::ast::Expr as Sql;
@@ -53,7 +54,7 @@ impl Caller<'_> {
     pub(super) fn represent(
         &self,
         tables: &[Vec<Representation>],
-        itself: Option<usize>,
+        itself: Option<TableId>,
         scope: Scope<'_>,
         expr: Expr,
     ) -> Representation {
@@ -66,7 +67,7 @@ impl Caller<'_> {
                 Some(FromKind::Table(TableRef::Itself)) => {
                     itself.map_or(Representation::Text, |table| of_column(tables, table, column))
                 }
-                Some(FromKind::Embedded(index)) => self.of_embedded(index, column),
+                Some(FromKind::Embedded(rows)) => self.of_embedded(rows, column),
                 Some(FromKind::Values(_)) | None => Representation::Text,
             },
             Expr::Const(literal) => self.of_literal(literal),
@@ -79,7 +80,7 @@ impl Caller<'_> {
     }
 
     /// How a column of a relation is represented.
-    pub(super) fn of_source(&self, source: usize, column: usize) -> Representation {
+    pub(super) fn of_source(&self, source: SourceId, column: usize) -> Representation {
         match self.column_type(source, column) {
             Some(name) => self.of_type(self.inputs.program.type_id(name), name),
             None => Representation::Text,
@@ -87,8 +88,8 @@ impl Caller<'_> {
     }
 
     /// The type of a bound relation's column, by name.
-    fn column_type(&self, source: usize, column: usize) -> Option<&str> {
-        let relation = self.inputs.catalog.relations.get(source)?;
+    fn column_type(&self, source: SourceId, column: usize) -> Option<&str> {
+        let relation = self.inputs.catalog.relation(source);
         match relation.source {
             RelationSource::Bound { .. } => {}
             RelationSource::Table { .. } | RelationSource::Context { .. } => return None,
@@ -111,8 +112,8 @@ impl Caller<'_> {
         }
     }
 
-    pub(super) fn of_embedded(&self, index: usize, column: usize) -> Representation {
-        let rows = self.embedded.get(index).and_then(|embedded| embedded.rows.as_deref()).unwrap_or_default();
+    pub(super) fn of_embedded(&self, rows: EmbeddedId, column: usize) -> Representation {
+        let rows = rows.of(self.embedded).rows.as_deref().unwrap_or_default();
         let values = rows.iter().filter_map(|row| row.get(column));
         let each = values.map(|literal| self.of_literal(*literal));
         each.reduce(Representation::join).unwrap_or(Representation::Text)
@@ -121,7 +122,7 @@ impl Caller<'_> {
     /// How the columns of each table are represented: natively if every value that goes into them is.
     pub(super) fn represent_tables(&self, plan: &Plan) -> Vec<Vec<Representation>> {
         let mut tables: Vec<Vec<Representation>> = Vec::new();
-        for (index, table) in plan.tables.iter().enumerate() {
+        for (id, table) in TableId::enumerate(&plan.tables) {
             let mut columns: Vec<Option<Representation>> = vec![None; table.n_columns];
             if matches!(table.body, TableBody::WholeState { .. }) && self.inputs.features.state == State::Json
             {
@@ -129,15 +130,15 @@ impl Caller<'_> {
             }
             // Each round may turn a column into text, and then it stays text.
             for _ in 0..=table.n_columns {
-                tables.truncate(index);
+                tables.truncate(id.index());
                 tables.push(
                     columns.iter().map(|known| known.clone().unwrap_or(Representation::Text)).collect(),
                 );
                 for select in table.body.selects() {
-                    self.represent_select(&tables, index, select, &mut columns);
+                    self.represent_select(&tables, id, select, &mut columns);
                 }
             }
-            tables.truncate(index);
+            tables.truncate(id.index());
             tables.push(columns.into_iter().map(|known| known.unwrap_or(Representation::Text)).collect());
         }
         tables
@@ -147,7 +148,7 @@ impl Caller<'_> {
     fn represent_select(
         &self,
         tables: &[Vec<Representation>],
-        table: usize,
+        table: TableId,
         select: &Select,
         columns: &mut [Option<Representation>],
     ) {
@@ -181,8 +182,7 @@ impl Caller<'_> {
     }
 }
 
-/// The representation of a table's column; text if it is not known yet.
-pub(super) fn of_column(tables: &[Vec<Representation>], table: usize, column: usize) -> Representation {
-    let column = tables.get(table).and_then(|columns| columns.get(column));
-    column.cloned().unwrap_or(Representation::Text)
+/// The representation of a table's column.
+pub(super) fn of_column(tables: &[Vec<Representation>], table: TableId, column: usize) -> Representation {
+    table.of(tables).get(column).cloned().unwrap_or(Representation::Text)
 }

@@ -21,7 +21,8 @@ use super::build;
 use super::lower::{Lowering, column_names};
 use super::semi_join::semi_joined;
 use super::target::Target;
-use crate::algebra::{FromKind, Select, Table, TableBody, TableRef};
+use crate::algebra::tables::TableId;
+use crate::algebra::{Select, Table, TableBody};
 use crate::dialect::State;
 use crate::question::CompileError;
 use sqlparser::ast::{Cte, Expr as Sql, Query, SetExpr, TableFactor};
@@ -102,13 +103,8 @@ where
     fn read_as_few(&self, at: At<'_>, table: &Table) -> (Vec<Table>, Vec<Cte>) {
         let mut tables = at.tables.to_vec();
         let mut few = Vec::new();
-        for (index, read) in tables.iter_mut().enumerate() {
-            let mut is_read = false;
-            table.body.selects().for_each(|select| {
-                select.for_each_source(&mut |from| {
-                    is_read |= from.kind == FromKind::Table(TableRef::Table(index));
-                });
-            });
+        for (id, read) in TableId::all(at.tables).zip(&mut tables) {
+            let is_read = table.body.selects().any(|select| select.n_readings(id) > 0);
             let is_recursive = matches!(read.body, TableBody::Recursive { .. });
             let overestimates = self.inputs.features.overestimates_recursion;
             if is_read && is_recursive && overestimates && read.n_columns == 1 {
@@ -116,7 +112,7 @@ where
                 let array = build::array_of(build::query(reading(&read.name, &names)));
                 let columns: Vec<&str> = names.iter().map(String::as_str).collect();
                 let rows = selected("e", &names, vec![build::unnest(vec![array], "e", &columns)]);
-                read.name = format!("{}_few{index}", table.name);
+                read.name = format!("{}_few{}", table.name, id.index());
                 few.push(build::cte(&read.name, &columns, build::query(rows), true));
             }
         }

@@ -5,6 +5,8 @@
 
 use super::representation::Representation;
 use crate::algebra::TableRef;
+use crate::algebra::aliases::Alias;
+use crate::algebra::tables::TableId;
 use crate::algebra::{From, FromKind, Select, Table};
 
 /// Where in a statement something is printed.
@@ -23,7 +25,7 @@ pub(super) struct At<'p> {
     /// Whether each query brings the tables that it reads in a `WITH` of its own, as those of a filter do.
     pub(super) brings_tables: bool,
     /// The tables that stand as subqueries where they are read.
-    pub(super) derived: &'p [usize],
+    pub(super) derived: &'p [TableId],
     /// Whether sets are to be hashed: in a filter that looks at every row anyway, but not inside its sets and
     /// tables.
     pub(super) hashes_sets: bool,
@@ -39,8 +41,8 @@ pub(super) struct Scope<'p> {
 /// What the columns of a select become.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Output<'p> {
-    /// The columns of the table with this number.
-    Table(usize),
+    /// The columns of this table.
+    Table(TableId),
     /// Columns that are represented like this.
     Values(&'p Representation),
 }
@@ -85,7 +87,7 @@ impl<'p> At<'p> {
     }
 
     /// In the body of a table.
-    pub(super) fn in_table(self, table: usize) -> Self {
+    pub(super) fn in_table(self, table: TableId) -> Self {
         Self {
             scope: Scope::default(),
             output: Output::Table(table),
@@ -103,7 +105,7 @@ impl<'p> Scope<'p> {
     }
 
     /// What an alias stands for; an inner one hides an outer one.
-    pub(super) fn kind(&self, alias: usize) -> Option<FromKind> {
+    pub(super) fn kind(&self, alias: Alias) -> Option<FromKind> {
         let own = self.from.iter().rev().find(|from| from.alias == alias);
         own.map(|from| from.kind).or_else(|| self.outer?.kind(alias))
     }

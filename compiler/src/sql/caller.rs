@@ -9,9 +9,9 @@ use super::local::Local;
 use super::lower::{Lowering, column_names};
 use super::representation::Representation;
 use super::target::Target;
-use crate::algebra::{Condition, Expr, FromKind, Select};
+use crate::algebra::{Condition, EmbeddedId, Expr, FromKind, Select};
 use crate::bindings::{BoundQuery, ConditionPart, Name, PlainQuery};
-use crate::catalog::RelationSource;
+use crate::catalog::{RelationSource, SourceId};
 use crate::ir::CompareOp;
 use crate::question::CompileError;
 use sqlparser::ast::{Cte, Expr as Sql, TableFactor};
@@ -42,8 +42,8 @@ impl<'l> Lowering<'_, Local<'l>> {
     }
 
     /// The binding of a bound relation.
-    fn binding(&self, source: usize) -> Result<usize, CompileError> {
-        match self.inputs.relation(source)?.source {
+    fn binding(&self, source: SourceId) -> Result<usize, CompileError> {
+        match self.inputs.catalog.relation(source).source {
             RelationSource::Bound { binding } => Ok(binding),
             RelationSource::Table { .. } | RelationSource::Context { .. } => {
                 Err(CompileError::Bug("a stored relation in a caller's database".into()))
@@ -52,13 +52,13 @@ impl<'l> Lowering<'_, Local<'l>> {
     }
 
     /// A bound query as a source.
-    pub(super) fn bound(&mut self, source: usize, alias: &str) -> Result<TableFactor, CompileError> {
+    pub(super) fn bound(&mut self, source: SourceId, alias: &str) -> Result<TableFactor, CompileError> {
         let binding = self.binding(source)?;
         let query = self.query(binding)?;
         if let Some(plain) = &query.plain {
             return Ok(build::raw_table(&Name::path(&plain.table), alias, &[]));
         }
-        let n_columns = self.inputs.relation(source)?.columns().count();
+        let n_columns = self.inputs.catalog.relation(source).columns().count();
         if self.inputs.features.derived_columns {
             let names = column_names(n_columns);
             let names: Vec<&str> = names.iter().map(String::as_str).collect();
@@ -83,7 +83,7 @@ impl<'l> Lowering<'_, Local<'l>> {
     /// A column of a bound query.
     pub(super) fn bound_column(
         &self,
-        source: usize,
+        source: SourceId,
         alias: &str,
         column: usize,
     ) -> Result<Sql, CompileError> {
@@ -94,7 +94,7 @@ impl<'l> Lowering<'_, Local<'l>> {
     }
 
     /// A column of the row that the caller's own query looks at.
-    pub(super) fn row_column(&self, source: usize, column: usize) -> Result<Sql, CompileError> {
+    pub(super) fn row_column(&self, source: SourceId, column: usize) -> Result<Sql, CompileError> {
         match &self.query(self.binding(source)?)?.plain {
             Some(plain) => plain_column(plain, self.row_name(), column),
             None => Err(CompileError::Bug("a row of a query that is not plain".into())),
@@ -111,13 +111,13 @@ impl<'l> Lowering<'_, Local<'l>> {
     }
 
     /// Rows of values as a source.
-    pub(super) fn embedded(&self, index: usize, alias: &str) -> Result<TableFactor, CompileError> {
+    pub(super) fn embedded(&self, id: EmbeddedId, alias: &str) -> Result<TableFactor, CompileError> {
         let caller = &self.target.caller;
-        let rows = caller.embedded.get(index).and_then(|embedded| embedded.rows.as_ref());
+        let rows = id.of(caller.embedded).rows.as_ref();
         let rows = rows.ok_or_else(|| CompileError::Bug("an embedded source without rows".into()))?;
         let n_columns = rows.first().map_or(0, Vec::len);
         let columns: Vec<Representation> =
-            (0..n_columns).map(|column| caller.of_embedded(index, column)).collect();
+            (0..n_columns).map(|column| caller.of_embedded(id, column)).collect();
         let mut values = Vec::new();
         for (at, row) in rows.iter().enumerate() {
             let mut cells = Vec::new();
@@ -176,7 +176,7 @@ impl<'l> Lowering<'_, Local<'l>> {
                 let condition = build::raw(&format!("({})", condition.iter().map(text).collect::<String>()));
                 conditions.push(if is_never_null { build::is_true(condition) } else { condition });
             }
-            for column in 0..self.inputs.relation(source)?.columns().count() {
+            for column in 0..self.inputs.catalog.relation(source).columns().count() {
                 let expr = Expr::Column { alias: from.alias, column };
                 // The key is tested once: for all alternatives, or where the row is read.
                 let is_key = match from.kind {

@@ -114,7 +114,7 @@ impl<'l> Lowering<'l, Hosted<'_>> {
 
     fn stored(&self, kind: FromKind) -> Result<&'l Relation, CompileError> {
         match kind {
-            FromKind::Source(index) => self.inputs.relation(index),
+            FromKind::Source(source) => Ok(self.inputs.catalog.relation(source)),
             FromKind::Table(_)
             | FromKind::Values(_)
             | FromKind::Embedded(_)

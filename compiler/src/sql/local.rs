@@ -161,7 +161,7 @@ impl Target for Lowering<'_, Local<'_>> {
     fn source(&mut self, kind: FromKind, alias: &str) -> Result<TableFactor, CompileError> {
         match kind {
             FromKind::Source(source) => self.bound(source, alias),
-            FromKind::Embedded(index) => self.embedded(index, alias),
+            FromKind::Embedded(rows) => self.embedded(rows, alias),
             FromKind::Row { .. } | FromKind::Again { .. } | FromKind::Table(_) | FromKind::Values(_) => {
                 Err(CompileError::Bug("a source that is not read".into()))
             }

@@ -7,8 +7,9 @@ use super::at::{At, ITSELF, Itself};
 use super::build;
 use super::target::Target;
 use crate::algebra::TableRef;
+use crate::algebra::tables::TableId;
 use crate::algebra::{Condition, Expr, From, FromKind, Plan, Select, TableBody};
-use crate::catalog::{Catalog, Relation};
+use crate::catalog::Catalog;
 use crate::datalog::constant;
 use crate::dialect::Features;
 use crate::ir::{ConstId, Constant, Program};
@@ -38,11 +39,6 @@ pub(super) struct Lowering<'l, T> {
 }
 
 impl<'l> Inputs<'l> {
-    pub(super) fn relation(self, index: usize) -> Result<&'l Relation, CompileError> {
-        let relation = self.catalog.relations.get(index);
-        relation.ok_or_else(|| CompileError::Bug("a source without a relation".into()))
-    }
-
     pub(super) fn constant(self, literal: ConstId) -> Option<&'l Constant> {
         constant(self.program, self.constants, literal)
     }
@@ -67,8 +63,8 @@ where
     pub(super) fn tables(&mut self, plan: &Plan) -> Result<(Vec<Cte>, bool), CompileError> {
         let at = At::top(&plan.tables);
         let mut ctes = Vec::new();
-        for (index, table) in plan.tables.iter().enumerate() {
-            ctes.extend(self.table(at.in_table(index), table, plan.may_repeat(index))?);
+        for (id, table) in TableId::enumerate(&plan.tables) {
+            ctes.extend(self.table(at.in_table(id), table, plan.may_repeat(id))?);
         }
         let recursive = plan.tables.iter().any(|table| !matches!(table.body, TableBody::Union(_)));
         Ok((ctes, recursive))
@@ -195,12 +191,11 @@ where
             (ITSELF, Itself::Tuples) => Ok(Self::json_tuples(&alias)),
             (ITSELF, Itself::Absent) => Err(CompileError::Bug("a step outside of a fixpoint".into())),
             (ITSELF, Itself::Named(name)) => Ok(build::table(build::ident(name), &alias)),
-            (FromKind::Table(TableRef::Table(index)), _) => {
-                let table = at.tables.get(index);
-                let table = table.ok_or_else(|| CompileError::Bug("a table without an entry".into()))?;
+            (FromKind::Table(TableRef::Table(id)), _) => {
+                let table = id.of(at.tables);
                 match &table.body {
-                    TableBody::Union(selects) if at.derived.contains(&index) => {
-                        let rows = self.arms(at.in_table(index), selects, table.n_columns, false)?;
+                    TableBody::Union(selects) if at.derived.contains(&id) => {
+                        let rows = self.arms(at.in_table(id), selects, table.n_columns, false)?;
                         Ok(build::derived(build::query(rows), &alias))
                     }
                     TableBody::Union(_) | TableBody::Recursive { .. } | TableBody::WholeState { .. } => {

@@ -12,6 +12,7 @@
 //! that they are tests, nor how large the table is, and may pair the table with itself first.
 
 use super::at::ITSELF;
+use crate::algebra::aliases::Alias;
 use crate::algebra::{Condition, Expr, From, Select};
 use crate::ir::CompareOp;
 
@@ -20,7 +21,7 @@ pub(super) fn semi_joined(step: &Select) -> Select {
     let mut step = step.clone();
     let own: Vec<From> = step.from.iter().filter(|from| from.kind == ITSELF).copied().collect();
     for from in own {
-        let others: Vec<usize> =
+        let others: Vec<Alias> =
             step.from.iter().filter(|other| other.kind != ITSELF).map(|other| other.alias).collect();
         if let Some(known) = others.into_iter().find_map(|other| known_by(&step, from.alias, other)) {
             test(&mut step, from, &known);
@@ -31,7 +32,7 @@ pub(super) fn semi_joined(step: &Select) -> Select {
 
 /// What the columns that are read of a source equal, if all are columns of one other source or the same for
 /// every row.
-fn known_by(step: &Select, own: usize, other: usize) -> Option<Vec<(Expr, Expr)>> {
+fn known_by(step: &Select, own: Alias, other: Alias) -> Option<Vec<(Expr, Expr)>> {
     let mut read: Vec<Expr> = Vec::new();
     step.for_each_expr(&mut |expr| {
         if expr.alias() == Some(own) && !read.contains(&expr) {
@@ -85,9 +86,10 @@ fn test(step: &mut Select, from: From, known: &[(Expr, Expr)]) {
 mod tests {
     use super::*;
     use crate::algebra::FromKind;
+    use crate::catalog::SourceId;
 
     const fn column(alias: usize, column: usize) -> Expr {
-        Expr::Column { alias, column }
+        Expr::Column { alias: Alias::of_number(alias), column }
     }
 
     const fn equal(left: Expr, right: Expr) -> Condition {
@@ -95,12 +97,12 @@ mod tests {
     }
 
     const fn from(alias: usize, kind: FromKind) -> From {
-        From { alias, kind }
+        From { alias: Alias::of_number(alias), kind }
     }
 
     /// A step over the table itself, twice, and a relation.
     fn step(filter: Vec<Condition>, output: Expr) -> Select {
-        let from = vec![from(1, ITSELF), from(2, ITSELF), from(3, FromKind::Source(0))];
+        let from = vec![from(1, ITSELF), from(2, ITSELF), from(3, FromKind::Source(SourceId::from_index(0)))];
         Select { from, filter, output: vec![output] }
     }
 
@@ -118,7 +120,7 @@ mod tests {
             Condition::Any(vec![Select { from: vec![from(alias, ITSELF)], filter, output: Vec::new() }])
         };
         let after = Select {
-            from: vec![from(3, FromKind::Source(0))],
+            from: vec![from(3, FromKind::Source(SourceId::from_index(0)))],
             filter: vec![
                 test(1, vec![equal(Expr::Tag(1), column(1, 0)), equal(column(3, 1), column(1, 1))]),
                 test(2, vec![equal(column(3, 2), column(2, 1))]),

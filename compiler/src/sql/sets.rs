@@ -6,12 +6,12 @@ use super::build;
 use super::local::Local;
 use super::lower::Lowering;
 use super::representation::Representation;
-use crate::algebra::TableRef;
-use crate::algebra::aliases::free_aliases;
+use crate::algebra::aliases::{Alias, free_aliases};
 use crate::algebra::anchor::Anchors;
+use crate::algebra::tables::TableId;
 use crate::algebra::{Condition, Expr, From, FromKind, Select, Table, TableBody};
 use crate::bindings::Family;
-use crate::catalog::RelationSource;
+use crate::catalog::{RelationSource, SourceId};
 use crate::ir::CompareOp;
 use crate::question::CompileError;
 use indexmap::IndexSet;
@@ -101,10 +101,7 @@ impl Lowering<'_, Local<'_>> {
         let [Condition::In { expr, selects }] = sets.as_slice() else { return Ok(None) };
         let is_simple =
             |condition: &&Condition| matches!(condition, Condition::Compare { .. } | Condition::OneOf { .. });
-        let mut is_found = false;
-        for condition in &others {
-            is_found |= self.finds_by_key(condition, *alias, *source)?;
-        }
+        let is_found = others.iter().any(|condition| self.finds_by_key(condition, *alias, *source));
         if !is_found || !others.iter().all(is_simple) {
             return Ok(None);
         }
@@ -154,29 +151,29 @@ impl Lowering<'_, Local<'_>> {
     }
 
     /// Whether a condition is an equality of a source's unique column with a value from elsewhere.
-    fn finds_by_key(&self, condition: &Condition, alias: usize, source: usize) -> Result<bool, CompileError> {
-        let Condition::Compare { op: CompareOp::Equal, left, right } = condition else { return Ok(false) };
+    fn finds_by_key(&self, condition: &Condition, alias: Alias, source: SourceId) -> bool {
+        let Condition::Compare { op: CompareOp::Equal, left, right } = condition else { return false };
         match (*left, *right) {
             (Expr::Column { alias: own, column }, other) | (other, Expr::Column { alias: own, column })
                 if own == alias && other.alias() != Some(alias) =>
             {
                 self.is_unique(source, column)
             }
-            _ => Ok(false),
+            _ => false,
         }
     }
 
     /// Whether a column of a bound query is the unique column of its type's table, as the bindings promise.
-    fn is_unique(&self, source: usize, column: usize) -> Result<bool, CompileError> {
-        let relation = self.inputs.relation(source)?;
+    fn is_unique(&self, source: SourceId, column: usize) -> bool {
+        let relation = self.inputs.catalog.relation(source);
         let bindings = self.target.caller.bindings;
         let promised = relation.columns().nth(column).and_then(|(ty, _)| bindings.tables.get(ty));
-        Ok(match relation.source {
+        match relation.source {
             RelationSource::Bound { binding } => {
                 promised.is_some_and(|promised| bindings.reads(binding, column, promised))
             }
             RelationSource::Table { .. } | RelationSource::Context { .. } => false,
-        })
+        }
     }
 
     /// The query that `print` makes of these selects; where queries bring their tables, with those that it
@@ -185,7 +182,7 @@ impl Lowering<'_, Local<'_>> {
         &mut self,
         at: At<'_>,
         selects: &[Select],
-        derived: &[usize],
+        derived: &[TableId],
         print: impl FnOnce(&mut Self, At<'_>) -> Result<Query, CompileError>,
     ) -> Result<Query, CompileError> {
         if !at.brings_tables {
@@ -194,10 +191,10 @@ impl Lowering<'_, Local<'_>> {
         let mut ctes: Vec<Cte> = Vec::new();
         let mut recursive = false;
         let needed = needed(at.tables, selects);
-        let is_named = |index: &usize| needed.contains(index) && !derived.contains(index);
-        for (index, table) in at.tables.iter().enumerate().filter(|(index, _)| is_named(index)) {
+        let is_named = |id: &TableId| needed.contains(id) && !derived.contains(id);
+        for (id, table) in TableId::enumerate(at.tables).filter(|(id, _)| is_named(id)) {
             recursive |= !matches!(table.body, TableBody::Union(_));
-            ctes.extend(self.table(at.in_table(index), table, false)?);
+            ctes.extend(self.table(at.in_table(id), table, false)?);
         }
         let query = print(self, At { brings_tables: false, derived, ..at })?;
         let mut all = self.read_queries()?;
@@ -207,40 +204,27 @@ impl Lowering<'_, Local<'_>> {
 }
 
 /// The tables that are no fixpoints and that a select reads once, and no other table that it needs.
-pub(super) fn read_once(tables: &[Table], select: &Select) -> Vec<usize> {
+pub(super) fn read_once(tables: &[Table], select: &Select) -> Vec<TableId> {
     let needed = needed(tables, std::slice::from_ref(select));
-    let is_once = |index: &usize| {
-        let kind = FromKind::Table(TableRef::Table(*index));
-        let n_readings = |select: &Select| {
-            let mut n_readings = 0;
-            select.for_each_source(&mut |from| n_readings += usize::from(from.kind == kind));
-            n_readings
-        };
-        let others = needed.iter().filter_map(|other| tables.get(*other));
-        let is_union = tables.get(*index).is_some_and(|table| matches!(table.body, TableBody::Union(_)));
-        is_union
-            && n_readings(select) == 1
-            && others.flat_map(|other| other.body.selects()).map(n_readings).sum::<usize>() == 0
+    let is_once = |table: &TableId| {
+        let mut others = needed.iter().flat_map(|other| other.of(tables).body.selects());
+        matches!(table.of(tables).body, TableBody::Union(_))
+            && select.n_readings(*table) == 1
+            && others.all(|other| other.n_readings(*table) == 0)
     };
     needed.iter().copied().filter(is_once).collect()
 }
 
 /// The tables that selects read, directly or through others.
-pub(super) fn needed(tables: &[Table], selects: &[Select]) -> IndexSet<usize> {
-    fn collect(select: &Select, found: &mut IndexSet<usize>) {
-        for from in &select.from {
-            if let FromKind::Table(TableRef::Table(table)) = from.kind {
-                found.insert(table);
-            }
-        }
-        let branches = select.filter.iter().flat_map(Condition::branches);
-        branches.for_each(|branch| collect(branch, found));
+pub(super) fn needed(tables: &[Table], selects: &[Select]) -> IndexSet<TableId> {
+    fn collect(select: &Select, found: &mut IndexSet<TableId>) {
+        select.for_each_source(&mut |from| found.extend(from.kind.table()));
     }
     let mut found = IndexSet::new();
     selects.iter().for_each(|select| collect(select, &mut found));
     let mut at = 0;
-    while let Some(table) = found.get_index(at).and_then(|index| tables.get(*index)) {
-        table.body.selects().for_each(|select| collect(select, &mut found));
+    while let Some(table) = found.get_index(at).copied() {
+        table.of(tables).body.selects().for_each(|select| collect(select, &mut found));
         at += 1;
     }
     found

@@ -4,6 +4,7 @@ use super::at::{At, ITSELF, Itself};
 use super::build;
 use super::lower::Lowering;
 use super::target::Target;
+use crate::algebra::aliases::Alias;
 use crate::algebra::{Expr, FromKind};
 use crate::dialect::JsonRows;
 use crate::question::{CompileError, Slot};
@@ -32,9 +33,9 @@ where
         }
     }
 
-    fn column(&self, at: At<'_>, alias: usize, column: usize) -> Result<Sql, CompileError> {
+    fn column(&self, at: At<'_>, alias: Alias, column: usize) -> Result<Sql, CompileError> {
         let kind = at.scope.kind(alias);
-        let kind = kind.ok_or_else(|| CompileError::Bug(format!("t{alias} is not in scope")))?;
+        let kind = kind.ok_or_else(|| CompileError::Bug(format!("{alias} is not in scope")))?;
         let table = self.alias(alias);
         match kind {
             ITSELF if matches!(at.itself, Itself::Tuples) => Ok(build::element(&table, column)),
@@ -58,8 +59,8 @@ where
     }
 
     /// The name of a source in the statement.
-    pub(super) fn alias(&self, alias: usize) -> String {
-        self.named(&format!("t{alias}"))
+    pub(super) fn alias(&self, alias: Alias) -> String {
+        self.named(&alias.to_string())
     }
 
     /// A value without a column, as text.

@@ -5,7 +5,7 @@ use super::rows::Rows;
 use super::state::{AnswerId, FrameId, State};
 use super::values::Value;
 use super::world::World;
-use crate::catalog::RelationArg;
+use crate::catalog::{RelationArg, SourceId};
 use crate::datalog::Adornment;
 use crate::ir::{CompareOp, Literal, LiteralKind, Polarity, PredId, Program, Rule, Term, TypeId};
 use crate::specialise::TracedClause;
@@ -134,8 +134,8 @@ pub(super) fn test<R: Rows>(
 }
 
 /// The fact in a relation of the catalog with these values.
-pub(super) fn fact<R: Rows>(world: &World<'_, R>, source: usize, values: &[Option<Value>]) -> Option<Atom> {
-    let relation = world.rules.catalog.relations.get(source)?;
+pub(super) fn fact<R: Rows>(world: &World<'_, R>, source: SourceId, values: &[Option<Value>]) -> Atom {
+    let relation = world.rules.catalog.relation(source);
     let mut values = values.iter().copied();
     let args = relation.args.iter().map(|arg| match arg {
         RelationArg::Column { ty, .. } => {
@@ -144,7 +144,7 @@ pub(super) fn fact<R: Rows>(world: &World<'_, R>, source: usize, values: &[Optio
         }
         RelationArg::Constant { ty, text } => Arg { ty: Some(ty.clone()), id: Some(text.clone()) },
     });
-    Some(Atom { predicate: relation.predicate.clone(), args: args.collect() })
+    Atom { predicate: relation.predicate.clone(), args: args.collect() }
 }
 
 fn rule_arg<R: Rows>(world: &mut World<'_, R>, attempted: &Attempted<'_>, term: Term) -> Arg {

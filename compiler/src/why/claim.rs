@@ -10,7 +10,7 @@ use super::run::Run;
 use super::state::TableId;
 use super::values::Value;
 use super::world::{Fault, World};
-use crate::catalog::RelationArg;
+use crate::catalog::{RelationArg, SourceId};
 use crate::datalog::{Adornment, Goal, RelId, Term};
 use crate::ir::{self, LiteralKind, TypeId, VarId};
 
@@ -27,7 +27,7 @@ enum Place {
     /// The relations of a call.
     Call(usize),
     /// The relations of the catalog with the predicate of this one.
-    Facts(usize),
+    Facts(SourceId),
 }
 
 /// What is known of an argument.
@@ -132,11 +132,11 @@ impl Sought {
         })
     }
 
-    fn stored<R: Rows>(&self, world: &mut World<'_, R>, source: usize) -> Result<Claim, Fault<R::Error>> {
+    fn stored<R: Rows>(&self, world: &mut World<'_, R>, source: SourceId) -> Result<Claim, Fault<R::Error>> {
         let (program, rules) = (world.program, world.rules);
-        let Some(wanted) = rules.catalog.relations.get(source) else { return Ok(Claim::Open) };
+        let wanted = rules.catalog.relation(source);
         let mut differs = false;
-        for (source, relation) in rules.catalog.relations.iter().enumerate().take(rules.n_stored) {
+        for (source, relation) in rules.catalog.enumerate().take(rules.n_stored) {
             if relation.predicate != wanted.predicate || relation.args.len() != self.args.len() {
                 continue;
             }

@@ -176,7 +176,7 @@ impl Failures {
                 let rows = run.world.fetch_all(&probe)?.rows;
                 let row = rows.iter().find(|row| step::is_same(&columns, row));
                 let row: Option<Vec<_>> = row.map(|row| row.iter().copied().map(Some).collect());
-                let fact = row.and_then(|row| atoms::fact(run.world, *source, &row));
+                let fact = row.map(|row| atoms::fact(run.world, *source, &row));
                 fact.map(|fact| Lack::Refuted(self.steps.fact(fact, &run.world.rules.catalog, *source)))
             }
             Some(Goal::Call { polarity: Polarity::Negated, args, .. }) => {

@@ -5,7 +5,7 @@
 //! empty relation.
 
 use super::Rules;
-use crate::catalog::{Catalog, Relation, RelationArg, RelationSource};
+use crate::catalog::{Catalog, Relation, RelationArg, RelationSource, SourceId};
 use crate::ir::{Program, Signature, SignatureArg, TypeId, TypeKind};
 use std::collections::BTreeSet;
 
@@ -101,8 +101,7 @@ fn columns(program: &Program, types: impl Iterator<Item = TypeId>) -> Vec<Relati
 impl Rules {
     /// Whether a fact of this relation may be suggested: one that the policy derives all the same is no
     /// answer to what would grant it.
-    pub(super) fn may_assume(&self, source: usize) -> bool {
-        let relation = self.catalog.relations.get(source);
-        relation.is_some_and(|relation| !self.derived.contains(&relation.predicate))
+    pub(super) fn may_assume(&self, source: SourceId) -> bool {
+        !self.derived.contains(&self.catalog.relation(source).predicate)
     }
 }

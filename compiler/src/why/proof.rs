@@ -5,7 +5,7 @@ use super::explanation::{Atom, By, Condition, FactOrigin, Instance, Step};
 use super::rows::Rows;
 use super::state::{AnswerId, FrameId, State, Via};
 use super::world::{Fault, World};
-use crate::catalog::{Catalog, RelationSource};
+use crate::catalog::{Catalog, RelationSource, SourceId};
 use crate::ir::{LiteralKind, Polarity};
 use indexmap::IndexMap;
 use rustc_hash::FxHashMap;
@@ -32,7 +32,7 @@ impl Steps {
     }
 
     /// The step of a fact.
-    pub(super) fn fact(&mut self, atom: Atom, catalog: &Catalog, source: usize) -> usize {
+    pub(super) fn fact(&mut self, atom: Atom, catalog: &Catalog, source: SourceId) -> usize {
         let origin = origin(catalog, source);
         let place = self.places.len();
         let known = *self.by_fact.entry((atom.clone(), origin)).or_insert(place);
@@ -124,10 +124,10 @@ impl Steps {
     }
 }
 
-fn origin(catalog: &Catalog, source: usize) -> FactOrigin {
-    match catalog.relations.get(source).map(|relation| &relation.source) {
-        Some(RelationSource::Context { .. }) => FactOrigin::Context,
-        Some(RelationSource::Bound { binding }) => FactOrigin::Bound(*binding),
-        Some(RelationSource::Table { .. }) | None => FactOrigin::Stored,
+fn origin(catalog: &Catalog, source: SourceId) -> FactOrigin {
+    match catalog.relation(source).source {
+        RelationSource::Context { .. } => FactOrigin::Context,
+        RelationSource::Bound { binding } => FactOrigin::Bound(binding),
+        RelationSource::Table { .. } => FactOrigin::Stored,
     }
 }

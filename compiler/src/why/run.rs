@@ -16,6 +16,7 @@ use super::state::{Answer, Assumed, FactId, Frame, FrameId, Key, State, Table, T
 use super::values::Value;
 use super::world::{Fault, World};
 use super::{height, step};
+use crate::catalog::SourceId;
 use crate::datalog::Goal;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::cmp::Reverse;
@@ -379,7 +380,7 @@ impl<'r, 'w, R: Rows> Run<'r, 'w, R> {
     }
 
     /// The fact with these values that is assumed, with what an attempt assumes already.
-    pub(super) fn assume(&mut self, frame: FrameId, source: usize, row: &[Value]) -> Option<Assumed> {
+    pub(super) fn assume(&mut self, frame: FrameId, source: SourceId, row: &[Value]) -> Option<Assumed> {
         if self.may_assume() == 0 || !self.world.rules.may_assume(source) {
             return None;
         }

@@ -1,6 +1,7 @@
 //! What a run knows: goals with their answers, and the attempts that led to them. Data types only.
 
 use super::values::Value;
+use crate::catalog::SourceId;
 use crate::datalog::RelId;
 use crate::id_vec::IdVec;
 use crate::ir::ids::id;
@@ -81,7 +82,7 @@ impl Frame {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Via {
     /// A row of a relation of the catalog.
-    Row(usize),
+    Row(SourceId),
     /// An answer of a goal.
     Answer(AnswerId),
     /// A fact that is only assumed.

@@ -4,7 +4,7 @@ use super::Rules;
 use super::rows::{Budget, Rows};
 use super::state::Missing;
 use super::values::{Value, Values};
-use crate::catalog::RelationArg;
+use crate::catalog::{RelationArg, SourceId};
 use crate::datalog::{RelId, Term, constant};
 use crate::ir::{ConstId, Program};
 use crate::question::{Domain, Question};
@@ -38,7 +38,7 @@ pub(super) struct Fetched {
 }
 
 /// The rows that a condition asks for: a relation of the catalog, with the values of some columns.
-pub(super) type Probe = (usize, Box<[Option<Value>]>);
+pub(super) type Probe = (SourceId, Box<[Option<Value>]>);
 
 /// What every run over one question shares.
 #[derive(Debug)]
@@ -141,16 +141,14 @@ impl<'w, R: Rows> World<'w, R> {
             return Ok(known.clone());
         }
         let (source, bound) = probe;
-        let catalog = &self.rules.catalog;
-        let is_known = *source < self.rules.n_stored;
-        let read = match catalog.relations.get(*source).filter(|_| is_known) {
-            None => Vec::new(),
-            Some(relation) => {
-                self.work(1)?;
-                let bound: Vec<Option<&str>> =
-                    bound.iter().map(|value| value.map(|value| self.values.text(value))).collect();
-                self.rows.rows(*source, relation, &bound, most).map_err(Fault::Rows)?
-            }
+        let read = if source.index() < self.rules.n_stored {
+            self.work(1)?;
+            let relation = self.rules.catalog.relation(*source);
+            let bound: Vec<Option<&str>> =
+                bound.iter().map(|value| value.map(|value| self.values.text(value))).collect();
+            self.rows.rows(source.index(), relation, &bound, most).map_err(Fault::Rows)?
+        } else {
+            Vec::new()
         };
         self.work(read.len())?;
         let whole = read.len() < most;
@@ -171,8 +169,8 @@ impl<'w, R: Rows> World<'w, R> {
     }
 
     /// The fact that a row with these values would be.
-    pub(super) fn fact(&self, source: usize, row: &[Value]) -> Option<Missing> {
-        let relation = self.rules.catalog.relations.get(source)?;
+    pub(super) fn fact(&self, source: SourceId, row: &[Value]) -> Option<Missing> {
+        let relation = self.rules.catalog.relation(source);
         let mut row = row.iter();
         let args = relation.args.iter().map(|arg| match arg {
             RelationArg::Column { ty, .. } => Some((ty.clone(), self.values.text(*row.next()?).to_owned())),

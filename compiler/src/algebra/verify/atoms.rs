@@ -8,6 +8,7 @@
 
 use crate::algebra::TableRef;
 use crate::algebra::{Condition, Expr, From, FromKind, Plan, Select, TableBody};
+use crate::catalog::SourceId;
 use crate::ir::{CompareOp, ConstId, TypeId};
 use crate::question::Slot;
 use std::rc::Rc;
@@ -36,7 +37,7 @@ pub(super) enum Atom {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Source {
     /// A relation of the catalog, or the current row of the caller's query.
-    Relation(usize),
+    Relation(SourceId),
     /// A table, by its name.
     Table(String),
     /// The table whose step this is.
@@ -51,7 +52,7 @@ pub(super) enum Source {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Value {
     /// A column of a relation.
-    Column(usize, usize),
+    Column(SourceId, usize),
     /// Some column of another source; which one is left out, as unread columns are dropped.
     Of(Source),
     /// A literal.
@@ -71,7 +72,8 @@ pub(super) enum Value {
 /// An alternative: its atoms, sorted.
 pub(super) type Alternative = Vec<Atom>;
 
-/// What a plan's tables and parts are, to find atoms behind them.
+/// What a plan's tables and parts are, to find atoms behind them. A plan may not be checked yet: a table or a
+/// part that is not there is one that nothing stands behind.
 #[derive(Clone, Copy)]
 pub(super) struct Atoms<'a> {
     pub(super) plan: &'a Plan,
@@ -250,7 +252,7 @@ impl<'a> Atoms<'a> {
             }
             FromKind::Table(TableRef::Itself) => Source::Itself,
             FromKind::Table(TableRef::Table(table)) => Source::Table(
-                self.plan.tables.get(table).map_or_else(String::new, |table| table.name.clone()),
+                self.plan.tables.get(table.index()).map_or_else(String::new, |table| table.name.clone()),
             ),
             FromKind::Values(slot) => Source::Values(slot),
             FromKind::Embedded(_) => Source::Rows,
@@ -272,12 +274,12 @@ impl<'a> Atoms<'a> {
             Inlines::Every => true,
         };
         let (selects, inner) = match kind {
-            FromKind::Table(TableRef::Table(table)) => match &self.plan.tables.get(table)?.body {
+            FromKind::Table(TableRef::Table(table)) => match &self.plan.tables.get(table.index())?.body {
                 TableBody::Union(selects) => (selects.as_slice(), self),
                 TableBody::Recursive { .. } | TableBody::WholeState { .. } => return None,
             },
             FromKind::Embedded(part) => {
-                let plan = *self.parts.get(part)?;
+                let plan = *self.parts.get(part.index())?;
                 (plan.answer.selects(), Atoms { plan, parts: &[], inlines: self.inlines })
             }
             FromKind::Source(_)

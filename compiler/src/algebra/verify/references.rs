@@ -3,6 +3,7 @@
 
 use super::{Open, Verifier};
 use crate::algebra::TableRef;
+use crate::algebra::tables::TableId;
 use crate::algebra::{Condition, Expr, From, FromKind, Plan, PlanAnswer, Select, TableBody};
 use crate::datalog::constant;
 use crate::ir::{ConstId, TypeId};
@@ -45,7 +46,7 @@ impl Kind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
     /// In a table: which tables it may read are those before this one.
-    Table { index: usize, is_step: bool },
+    Table { table: TableId, is_step: bool },
     /// In the guard or the answer.
     Answer,
 }
@@ -55,9 +56,8 @@ type Checked<T = ()> = Result<T, String>;
 /// Checks every select of a plan.
 pub(super) fn check(verifier: &Verifier<'_>, plan: &Plan) -> Checked {
     let mut walk = Walk { verifier, tables: Vec::new(), itself: Vec::new() };
-    for (index, table) in plan.tables.iter().enumerate() {
-        walk.table(index, table.n_columns, &table.body)
-            .map_err(|fault| format!("{}: {fault}", table.name))?;
+    for (id, table) in TableId::enumerate(&plan.tables) {
+        walk.table(id, table.n_columns, &table.body).map_err(|fault| format!("{}: {fault}", table.name))?;
     }
     if !plan.guard.from.is_empty() || !plan.guard.output.is_empty() {
         return Err("the guard has sources or columns".into());
@@ -85,7 +85,7 @@ struct Walk<'w> {
 }
 
 impl Walk<'_> {
-    fn table(&mut self, index: usize, n_columns: usize, body: &TableBody) -> Checked {
+    fn table(&mut self, table: TableId, n_columns: usize, body: &TableBody) -> Checked {
         let (base, step): (&[Select], &[Select]) = match body {
             TableBody::Union(selects) => (selects, &[]),
             TableBody::Recursive { base, step } | TableBody::WholeState { base, step } => (base, step),
@@ -99,7 +99,7 @@ impl Walk<'_> {
             self.itself.clone_from(&columns);
             let base = base.iter().map(|select| (select, false));
             for (select, is_step) in base.chain(step.iter().map(|select| (select, true))) {
-                let kinds = self.select(select, Place::Table { index, is_step }, &mut Vec::new())?;
+                let kinds = self.select(select, Place::Table { table, is_step }, &mut Vec::new())?;
                 if kinds.len() != n_columns {
                     return Err(format!("{} columns in place of {n_columns}", kinds.len()));
                 }
@@ -123,7 +123,7 @@ impl Walk<'_> {
         let outside = scope.len();
         for from in &select.from {
             if scope.iter().any(|known| known.alias == from.alias) {
-                return Err(format!("t{} is defined twice", from.alias));
+                return Err(format!("{} is defined twice", from.alias));
             }
             self.columns(from.kind, place)?;
             scope.push(*from);
@@ -182,10 +182,10 @@ impl Walk<'_> {
         match expr {
             Expr::Column { alias, column } => {
                 let from = scope.iter().find(|from| from.alias == alias);
-                let from = from.ok_or_else(|| format!("t{alias} is not in scope"))?;
+                let from = from.ok_or_else(|| format!("{alias} is not in scope"))?;
                 let columns = self.columns(from.kind, place)?;
                 let kind = columns.get(column).copied();
-                kind.ok_or_else(|| format!("t{alias} has {} columns, and no column {column}", columns.len()))
+                kind.ok_or_else(|| format!("{alias} has {} columns, and no column {column}", columns.len()))
             }
             Expr::Const(literal) => self.literal(literal),
             Expr::Given(var) => self.var(var),
@@ -217,8 +217,8 @@ impl Walk<'_> {
     fn columns(&self, kind: FromKind, place: Place) -> Checked<Vec<Kind>> {
         match kind {
             FromKind::Source(source) | FromKind::Row { source, .. } | FromKind::Again { source, .. } => {
-                let relation = self.verifier.catalog.relations.get(source);
-                let relation = relation.ok_or_else(|| format!("no relation {source}"))?;
+                let relation = self.verifier.catalog.relations.get(source.index());
+                let relation = relation.ok_or_else(|| format!("no relation {}", source.index()))?;
                 Ok(relation.columns().map(|(ty, _)| Kind::of(self.verifier.program.type_id(ty))).collect())
             }
             FromKind::Table(TableRef::Itself) => match place {
@@ -229,18 +229,21 @@ impl Walk<'_> {
             },
             FromKind::Table(TableRef::Table(table)) => {
                 let is_made = match place {
-                    Place::Table { index, .. } => table < index,
+                    Place::Table { table: reader, .. } => table < reader,
                     Place::Answer => true,
                 };
-                let columns = self.tables.get(table).filter(|_| is_made);
-                columns.cloned().ok_or_else(|| format!("the table {table} is not made before it is read"))
+                let columns = self.tables.get(table.index()).filter(|_| is_made);
+                columns
+                    .cloned()
+                    .ok_or_else(|| format!("the table {} is not made before it is read", table.index()))
             }
             FromKind::Values(Slot::OneOf(var)) => {
                 let known = self.verifier.vars.get(var).ok_or_else(|| format!("no variable {var}"))?;
                 Ok(vec![Kind::of(known.ty)])
             }
             FromKind::Values(_) => Ok(vec![Kind::Any]),
-            FromKind::Embedded(index) => {
+            FromKind::Embedded(rows) => {
+                let index = rows.index();
                 let width = self.verifier.embedded.get(index).ok_or_else(|| format!("no rows {index}"))?;
                 let width = width.ok_or_else(|| format!("the rows {index} are not known"))?;
                 Ok(vec![Kind::Any; width])
@@ -254,8 +257,8 @@ fn is_read_again(from: From, scope: &[From]) -> Checked {
     let FromKind::Again { row, .. } = from.kind else { return Ok(()) };
     match scope.iter().find(|known| known.alias == row).map(|known| known.kind) {
         Some(FromKind::Source(_)) => Ok(()),
-        Some(kind) => Err(format!("t{} sees a row of {kind:?}", from.alias)),
-        None => Err(format!("t{} sees a row of t{row}, which is not in scope", from.alias)),
+        Some(kind) => Err(format!("{} sees a row of {kind:?}", from.alias)),
+        None => Err(format!("{} sees a row of {row}, which is not in scope", from.alias)),
     }
 }
 

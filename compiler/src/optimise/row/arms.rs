@@ -9,7 +9,7 @@
 //! reads anyway: see [`super::guards`] and [`super::super::read_once`].
 
 use super::super::sets::set_tests;
-use crate::algebra::aliases::{highest, renumber_inside};
+use crate::algebra::aliases::{Alias, TakenAliases, renumber_inside};
 use crate::algebra::anchor::Anchors;
 use crate::algebra::{Condition, Expr, From, FromKind, Plan, PlanAnswer, Select, TableBody, TableRef};
 use crate::catalog::Catalog;
@@ -21,28 +21,28 @@ const MOST_ARMS: usize = 8;
 pub(in super::super) fn take_apart(plan: &mut Plan, catalog: &Catalog) {
     let Plan { tables, answer, .. } = plan;
     let anchors = Anchors { catalog, tables };
-    let mut next = answer.selects().iter().map(highest).max().unwrap_or(0) + 1;
+    let mut taken = TakenAliases::of(answer.selects());
     match answer {
         PlanAnswer::Decision(conditions) => {
-            conditions.iter_mut().for_each(|select| in_select(select, &anchors, &mut next));
+            conditions.iter_mut().for_each(|select| in_select(select, &anchors, &mut taken));
         }
         // What a filter returns is one set, in which the caller's column is looked up.
         PlanAnswer::Rows { selects, .. } => {
             let sets = std::mem::take(selects).into_iter();
-            *selects = sets.flat_map(|set| arms(set, &anchors, &mut next)).collect();
+            *selects = sets.flat_map(|set| arms(set, &anchors, &mut taken)).collect();
         }
     }
 }
 
-fn in_select(select: &mut Select, anchors: &Anchors<'_>, next: &mut usize) {
+fn in_select(select: &mut Select, anchors: &Anchors<'_>, taken: &mut TakenAliases) {
     for condition in &mut select.filter {
         match condition {
             Condition::In { selects, .. } => {
                 let sets = std::mem::take(selects).into_iter();
-                *selects = sets.flat_map(|set| arms(set, anchors, next)).collect();
+                *selects = sets.flat_map(|set| arms(set, anchors, taken)).collect();
             }
             Condition::Any(branches) => {
-                branches.iter_mut().for_each(|branch| in_select(branch, anchors, next));
+                branches.iter_mut().for_each(|branch| in_select(branch, anchors, taken));
             }
             Condition::None(_) | Condition::Compare { .. } | Condition::OneOf { .. } => {}
         }
@@ -50,13 +50,13 @@ fn in_select(select: &mut Select, anchors: &Anchors<'_>, next: &mut usize) {
 }
 
 /// The alternatives of the table that a set is, if it is one.
-fn arms(set: Select, anchors: &Anchors<'_>, next: &mut usize) -> Vec<Select> {
+fn arms(set: Select, anchors: &Anchors<'_>, taken: &mut TakenAliases) -> Vec<Select> {
     let [From { alias, kind: FromKind::Table(TableRef::Table(table)) }] = set.from.as_slice() else {
         return vec![set];
     };
-    match anchors.tables.get(*table).map(|table| &table.body) {
-        Some(TableBody::Union(arms)) if arms.len() <= MOST_ARMS && arms.iter().all(shows_columns) => {
-            let mut arms: Vec<Select> = arms.iter().map(|arm| of_arm(arm, *alias, &set, next)).collect();
+    match &table.of(anchors.tables).body {
+        TableBody::Union(arms) if arms.len() <= MOST_ARMS && arms.iter().all(shows_columns) => {
+            let mut arms: Vec<Select> = arms.iter().map(|arm| of_arm(arm, *alias, &set, taken)).collect();
             for arm in &mut arms {
                 if let Some(main) = arm.output.first().copied().and_then(Expr::alias) {
                     set_tests(arm, main, anchors);
@@ -64,9 +64,7 @@ fn arms(set: Select, anchors: &Anchors<'_>, next: &mut usize) -> Vec<Select> {
             }
             arms
         }
-        Some(TableBody::Union(_) | TableBody::Recursive { .. } | TableBody::WholeState { .. }) | None => {
-            vec![set]
-        }
+        TableBody::Union(_) | TableBody::Recursive { .. } | TableBody::WholeState { .. } => vec![set],
     }
 }
 
@@ -76,9 +74,9 @@ fn shows_columns(arm: &Select) -> bool {
 }
 
 /// One alternative of a table, with what a set asks of the table's columns asked of what they show.
-fn of_arm(arm: &Select, table: usize, set: &Select, next: &mut usize) -> Select {
+fn of_arm(arm: &Select, table: Alias, set: &Select, taken: &mut TakenAliases) -> Select {
     let mut renumbered = Condition::Any(vec![arm.clone()]);
-    renumber_inside(&mut renumbered, next);
+    renumber_inside(&mut renumbered, taken);
     let mut arm = renumbered.branches_mut().iter_mut().map(std::mem::take).next().unwrap_or_default();
     let shown = std::mem::replace(&mut arm.output, set.output.clone());
     let asked = arm.filter.len();

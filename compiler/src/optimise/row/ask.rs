@@ -4,8 +4,10 @@ use super::super::Setting;
 use super::super::equalities::Equalities;
 use super::super::key::reads;
 use super::rows_of;
-use crate::algebra::{Condition, Expr, From, FromKind, Plan, PlanAnswer, Select, Table, TableBody, TableRef};
+use crate::algebra::aliases::{Alias, TakenAliases};
+use crate::algebra::{Condition, Expr, From, FromKind, Plan, PlanAnswer, Select, Table, TableBody};
 use crate::bindings::{Bindings, RowTable};
+use crate::catalog::SourceId;
 use crate::ir::CompareOp;
 
 /// How many selects the tables that are moved into a condition may bring; more stay a set.
@@ -42,13 +44,9 @@ fn is_row(value: Expr, row: Row<'_>) -> Condition {
 /// Replaces look-ups of the row by the row, and tables that answer with rows by their selects.
 pub(in super::super) fn show_row(plan: &mut Plan, setting: &Setting<'_>, bindings: &Bindings, row: Row<'_>) {
     let Plan { tables, answer, .. } = plan;
-    let mut next_alias = 0;
-    for select in
-        answer.selects_mut().iter_mut().chain(tables.iter_mut().flat_map(|table| table.body.selects_mut()))
-    {
-        select.for_each_alias_mut(&mut |alias| next_alias = next_alias.max(*alias));
-    }
-    let mut asker = Asker { setting, bindings, row, tables, next_alias, left: MOST_ARMS };
+    let of_tables = tables.iter().flat_map(|table| table.body.selects());
+    let aliases = TakenAliases::of(answer.selects().iter().chain(of_tables));
+    let mut asker = Asker { setting, bindings, row, tables, aliases, left: MOST_ARMS };
     answer.selects_mut().iter_mut().for_each(|select| asker.select(select, &[]));
 }
 
@@ -57,7 +55,7 @@ struct Asker<'a> {
     bindings: &'a Bindings,
     row: Row<'a>,
     tables: &'a [Table],
-    next_alias: usize,
+    aliases: TakenAliases,
     /// How many selects may still be moved.
     left: usize,
 }
@@ -90,8 +88,8 @@ impl Asker<'_> {
     }
 
     /// The column of a relation that is the key of the caller's row.
-    fn key(&self, source: usize) -> Option<usize> {
-        let relation = self.setting.catalog.relations.get(source)?;
+    fn key(&self, source: SourceId) -> Option<usize> {
+        let relation = self.setting.catalog.relation(source);
         (0..relation.columns().count())
             .find(|column| reads(self.setting.catalog, self.bindings, source, *column, self.row.promised))
     }
@@ -121,10 +119,8 @@ impl Asker<'_> {
     /// own values are asked.
     fn move_tables(&mut self, select: &mut Select, rows: &[From]) {
         for from in select.from.clone() {
-            let FromKind::Table(TableRef::Table(table)) = from.kind else { continue };
-            let Some(TableBody::Union(arms)) = self.tables.get(table).map(|table| &table.body) else {
-                continue;
-            };
+            let Some(table) = from.kind.table() else { continue };
+            let TableBody::Union(arms) = &table.of(self.tables).body else { continue };
             if arms.len() > self.left || !self.asks_row_alone(select, from.alias, rows) {
                 continue;
             }
@@ -144,7 +140,7 @@ impl Asker<'_> {
     }
 
     /// Whether every condition on a source compares it with values of the row, and one with its key.
-    fn asks_row_alone(&self, select: &Select, alias: usize, rows: &[From]) -> bool {
+    fn asks_row_alone(&self, select: &Select, alias: Alias, rows: &[From]) -> bool {
         let is_known = |expr: Expr| {
             expr.alias().is_none_or(|other| other == alias || rows.iter().any(|row| row.alias == other))
         };
@@ -165,13 +161,10 @@ impl Asker<'_> {
     }
 
     /// One select of a table, with what was asked of the table's columns asked of what it shows in them.
-    fn arm(&mut self, arm: &Select, alias: usize, conditions: &[Condition]) -> Select {
+    fn arm(&mut self, arm: &Select, alias: Alias, conditions: &[Condition]) -> Select {
         let mut arm = arm.clone();
-        let before = self.next_alias;
-        arm.for_each_alias_mut(&mut |alias| {
-            *alias += before;
-            self.next_alias = self.next_alias.max(*alias);
-        });
+        self.aliases.raise(&mut arm);
+        self.aliases.add(&arm);
         let output = std::mem::take(&mut arm.output);
         for condition in conditions {
             let mut condition = condition.clone();
@@ -190,7 +183,7 @@ impl Asker<'_> {
 }
 
 /// Whether a condition mentions a source.
-fn mentions(condition: &Condition, alias: usize) -> bool {
+fn mentions(condition: &Condition, alias: Alias) -> bool {
     let mut found = false;
     condition.for_each_expr(&mut |expr| found |= expr.alias() == Some(alias));
     found

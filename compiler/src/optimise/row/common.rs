@@ -9,15 +9,15 @@
 
 use super::rows_of;
 use super::sets::rank;
-use crate::algebra::aliases::{highest, mentioned, renumber_inside};
+use crate::algebra::aliases::{Alias, TakenAliases, mentioned, renumber_inside};
 use crate::algebra::{Condition, Expr, From, FromKind, Plan, Select};
 
 /// Takes what alternatives of a filter have in common out of them.
 pub(in super::super) fn take_out(plan: &mut Plan) {
     let answer = plan.answer.selects_mut();
-    let mut next = answer.iter().map(highest).max().unwrap_or(0) + 1;
+    let mut taken = TakenAliases::of(answer.iter());
     let mut all = Select { filter: vec![Condition::Any(std::mem::take(answer))], ..Select::default() };
-    in_select(&mut all, &[], &mut next);
+    in_select(&mut all, &[], &mut taken);
     *answer = match (all.from.as_slice(), all.filter.as_mut_slice()) {
         ([], [Condition::Any(alternatives)]) => std::mem::take(alternatives),
         _ => vec![all],
@@ -26,14 +26,14 @@ pub(in super::super) fn take_out(plan: &mut Plan) {
 
 /// Takes out of each test of several alternatives what they have in common; `outside` show the row around the
 /// select.
-fn in_select(select: &mut Select, outside: &[From], next: &mut usize) {
+fn in_select(select: &mut Select, outside: &[From], taken: &mut TakenAliases) {
     see_around(select, outside);
     ask_once(select);
     let rows: Vec<From> = outside.iter().copied().chain(rows_of(&select.from)).collect();
     let mut found = Vec::new();
     select.filter.retain_mut(|condition| match condition {
         Condition::Any(branches) if branches.iter().all(Select::reads_nothing) => {
-            branches.iter_mut().for_each(|branch| in_select(branch, &rows, next));
+            branches.iter_mut().for_each(|branch| in_select(branch, &rows, taken));
             found.extend(common(branches));
             // What is left of an alternative that asked nothing else always holds.
             !branches.iter().any(Select::is_unit)
@@ -44,7 +44,7 @@ fn in_select(select: &mut Select, outside: &[From], next: &mut usize) {
         return;
     }
     for (shown, condition) in found {
-        add(select, shown, condition, outside, next);
+        add(select, shown, condition, outside, taken);
     }
     ask_once(select);
     let rows: Vec<From> = outside.iter().copied().chain(rows_of(&select.from)).collect();
@@ -61,7 +61,7 @@ fn see_around(select: &mut Select, outside: &[From]) {
     }
 }
 
-fn rename(select: &mut Select, old: usize, new: usize) {
+fn rename(select: &mut Select, old: Alias, new: Alias) {
     select.for_each_alias_mut(&mut |alias| {
         if *alias == old {
             *alias = new;
@@ -95,8 +95,8 @@ fn common(branches: &mut [Select]) -> Vec<(Vec<From>, Condition)> {
     let others: Vec<_> = others.iter().map(of_branch).collect();
     let rows: Vec<From> = rows_of(&first.from).collect();
     let shared = |normal: &(Vec<FromKind>, Condition)| others.iter().all(|other| other.contains(normal));
-    let is_own = |alias: &usize| first.from.iter().any(|from| from.alias == *alias);
-    let is_row = |alias: &usize| rows.iter().any(|row| row.alias == *alias);
+    let is_own = |alias: &Alias| first.from.iter().any(|from| from.alias == *alias);
+    let is_row = |alias: &Alias| rows.iter().any(|row| row.alias == *alias);
     let mut found = Vec::new();
     let mut normals = Vec::new();
     for (condition, normal) in first.filter.iter().zip(of_branch(first)) {
@@ -123,14 +123,19 @@ fn asks_row(condition: &Condition) -> bool {
 }
 
 /// Adds a condition that alternatives had in common to the select around them, with the sources that it needs.
-fn add(select: &mut Select, shown: Vec<From>, mut condition: Condition, outside: &[From], next: &mut usize) {
-    renumber_inside(&mut condition, next);
+fn add(
+    select: &mut Select,
+    shown: Vec<From>,
+    mut condition: Condition,
+    outside: &[From],
+    taken: &mut TakenAliases,
+) {
+    renumber_inside(&mut condition, taken);
     for row in shown {
         let known = outside.iter().copied().chain(rows_of(&select.from)).find(|from| from.kind == row.kind);
         let alias = known.map_or_else(
             || {
-                let alias = *next;
-                *next += 1;
+                let alias = taken.take();
                 select.from.push(From { alias, kind: row.kind });
                 alias
             },
@@ -148,8 +153,7 @@ fn add(select: &mut Select, shown: Vec<From>, mut condition: Condition, outside:
 fn normal(condition: &Condition, rows: &[From]) -> (Vec<FromKind>, Condition) {
     let mut kinds = Vec::new();
     let mut condition = condition.clone();
-    let mut first = OWN;
-    renumber_inside(&mut condition, &mut first);
+    renumber_inside(&mut condition, &mut TakenAliases::up_to(OWN));
     let mut select = Select { filter: vec![condition], ..Select::default() };
     select.for_each_alias_mut(&mut |alias| {
         if let Some(row) = rows.iter().find(|row| row.alias == *alias) {
@@ -157,7 +161,7 @@ fn normal(condition: &Condition, rows: &[From]) -> (Vec<FromKind>, Condition) {
                 kinds.push(row.kind);
                 kinds.len() - 1
             });
-            *alias = SHOWN + place;
+            *alias = Alias::of_number(SHOWN + place);
         }
     });
     (kinds, select.filter.swap_remove(0))

@@ -9,7 +9,7 @@
 //! set itself: it stays one condition on the row if some alternative would only get a copy of it.
 
 use super::{is_of_row, rows_of};
-use crate::algebra::aliases::{highest, renumber_inside};
+use crate::algebra::aliases::{TakenAliases, renumber_inside};
 use crate::algebra::anchor::Anchors;
 use crate::algebra::{Condition, Expr, From, FromKind, Plan, Select};
 use crate::catalog::Catalog;
@@ -20,12 +20,12 @@ pub(in super::super) fn move_into_sets(plan: &mut Plan, catalog: &Catalog) {
     let Plan { tables, answer, .. } = plan;
     let anchors = Anchors { catalog, tables };
     for select in answer.selects_mut() {
-        let mut next = highest(select) + 1;
-        move_in(select, &[], &anchors, &mut next);
+        let mut taken = TakenAliases::of([&*select]);
+        move_in(select, &[], &anchors, &mut taken);
     }
 }
 
-fn move_in(select: &mut Select, outside: &[From], anchors: &Anchors<'_>, next: &mut usize) {
+fn move_in(select: &mut Select, outside: &[From], anchors: &Anchors<'_>, taken: &mut TakenAliases) {
     let rows: Vec<From> = outside.iter().copied().chain(rows_of(&select.from)).collect();
     let mut at = 0;
     while let Some(condition) = select.filter.get(at).cloned() {
@@ -33,7 +33,7 @@ fn move_in(select: &mut Select, outside: &[From], anchors: &Anchors<'_>, next: &
         if let Some(column) = column {
             select.filter.remove(at);
             let may_copy = !starts_from_actor(&condition, &rows, anchors);
-            if put(&condition, column, may_copy, select, next) {
+            if put(&condition, column, may_copy, select, taken) {
                 continue;
             }
             select.filter.insert(at, condition);
@@ -45,7 +45,7 @@ fn move_in(select: &mut Select, outside: &[From], anchors: &Anchors<'_>, next: &
             branches
                 .iter_mut()
                 .filter(|branch| branch.reads_nothing())
-                .for_each(|branch| move_in(branch, &rows, anchors, next));
+                .for_each(|branch| move_in(branch, &rows, anchors, taken));
         }
     }
 }
@@ -86,13 +86,19 @@ fn starts_from_actor(probe: &Condition, rows: &[From], anchors: &Anchors<'_>) ->
 
 /// Puts a probe into the sets of its column, or else into the alternatives of which all have such sets, or some
 /// if the others may get copies; says whether there were any.
-fn put(probe: &Condition, column: Expr, may_copy: bool, select: &mut Select, next: &mut usize) -> bool {
+fn put(
+    probe: &Condition,
+    column: Expr,
+    may_copy: bool,
+    select: &mut Select,
+    taken: &mut TakenAliases,
+) -> bool {
     for condition in &mut select.filter {
         if let Condition::In { expr, selects } = condition
             && *expr == column
             && selects.iter().all(|set| set.output.len() == 1)
         {
-            selects.iter_mut().for_each(|set| put_in_set(probe, column, set, next));
+            selects.iter_mut().for_each(|set| put_in_set(probe, column, set, taken));
             return true;
         }
     }
@@ -103,8 +109,8 @@ fn put(probe: &Condition, column: Expr, may_copy: bool, select: &mut Select, nex
             && (may_copy || branches.iter().all(|branch| has_set(column, branch)))
         {
             for branch in branches {
-                if !put(probe, column, may_copy, branch, next) {
-                    branch.filter.push(copy(probe, next));
+                if !put(probe, column, may_copy, branch, taken) {
+                    branch.filter.push(copy(probe, taken));
                 }
             }
             return true;
@@ -125,9 +131,9 @@ fn has_set(column: Expr, select: &Select) -> bool {
 }
 
 /// Asks a probe of what a set shows.
-fn put_in_set(probe: &Condition, column: Expr, set: &mut Select, next: &mut usize) {
+fn put_in_set(probe: &Condition, column: Expr, set: &mut Select, taken: &mut TakenAliases) {
     let Some(shown) = set.output.first().copied() else { return };
-    let mut probe = copy(probe, next);
+    let mut probe = copy(probe, taken);
     probe.for_each_expr_mut(&mut |expr| {
         if *expr == column {
             *expr = shown;
@@ -137,8 +143,8 @@ fn put_in_set(probe: &Condition, column: Expr, set: &mut Select, next: &mut usiz
 }
 
 /// The same probe over sources with numbers of their own.
-fn copy(probe: &Condition, next: &mut usize) -> Condition {
+fn copy(probe: &Condition, taken: &mut TakenAliases) -> Condition {
     let mut probe = probe.clone();
-    renumber_inside(&mut probe, next);
+    renumber_inside(&mut probe, taken);
     probe
 }

@@ -13,9 +13,10 @@
 //! without this pass.
 
 use super::{is_of_row, rows_of};
-use crate::algebra::aliases::{free_aliases, renumber_inside};
+use crate::algebra::aliases::{Alias, TakenAliases, free_aliases, renumber_inside};
 use crate::algebra::groups::around;
-use crate::algebra::{Condition, Expr, From, FromKind, Plan, Select, Table, TableBody, TableRef};
+use crate::algebra::tables::TableId;
+use crate::algebra::{Condition, Expr, From, FromKind, Plan, Select, Table, TableBody};
 use indexmap::IndexSet;
 
 /// How many literals of an alternative may be the value in which it differs.
@@ -54,7 +55,7 @@ fn merge_in(selects: &mut Vec<Select>, outside: &[From], tables: &mut Vec<Table>
     }
     while let Some(pair) = pair(selects, outside) {
         let Some(general) = selects.get_mut(pair.general) else { return };
-        let table = TableRef::Table(tables.len());
+        let table = TableId::after(tables);
         let name = format!("{prefix}pe{}", tables.len() + 1);
         tables.push(values(general, pair, name));
         read(general, pair, table);
@@ -130,7 +131,7 @@ fn difference(general: &Select, instance: &Select, from: From) -> Option<(usize,
 }
 
 /// A source with the conditions that are its own, and the rest of a select.
-fn apart(select: &Select, alias: usize) -> (Select, Select) {
+fn apart(select: &Select, alias: Alias) -> (Select, Select) {
     let (own, others): (Vec<From>, Vec<From>) = select.from.iter().partition(|from| from.alias == alias);
     let (inner, rest): (Vec<Condition>, Vec<Condition>) =
         select.filter.iter().cloned().partition(|condition| is_own(condition, alias));
@@ -141,14 +142,14 @@ fn apart(select: &Select, alias: usize) -> (Select, Select) {
 }
 
 /// Whether a condition is about a source alone, and not about the filter's column.
-fn is_own(condition: &Condition, alias: usize) -> bool {
+fn is_own(condition: &Condition, alias: Alias) -> bool {
     let mut asks_key = false;
     condition.for_each_expr(&mut |expr| asks_key |= matches!(expr, Expr::Given(_)));
     !asks_key && free_aliases(condition) == [alias]
 }
 
 /// Puts a value in the place of the columns of a source.
-fn place(select: &mut Select, alias: usize, value: Expr) {
+fn place(select: &mut Select, alias: Alias, value: Expr) {
     select.for_each_expr_mut(&mut |expr| {
         if expr.alias() == Some(alias) {
             *expr = value;
@@ -171,11 +172,11 @@ fn values(general: &Select, pair: Pair, name: String) -> Table {
 }
 
 /// Reads the table of a pair's values in place of the source.
-fn read(general: &mut Select, pair: Pair, table: TableRef) {
+fn read(general: &mut Select, pair: Pair, table: TableId) {
     let alias = pair.from.alias;
     general.filter.retain(|condition| !is_own(condition, alias));
     for from in general.from.iter_mut().filter(|from| from.alias == alias) {
-        from.kind = FromKind::Table(table);
+        from.kind = table.source();
     }
     place(general, alias, Expr::Column { alias, column: 0 });
 }
@@ -185,13 +186,12 @@ fn read(general: &mut Select, pair: Pair, table: TableRef) {
 fn normal(select: &Select) -> (Vec<FromKind>, IndexSet<Condition>, Vec<Expr>) {
     let mut select = select.clone();
     for condition in &mut select.filter {
-        let mut first = INSIDE;
-        renumber_inside(condition, &mut first);
+        renumber_inside(condition, &mut TakenAliases::up_to(INSIDE));
     }
-    let own: Vec<usize> = select.from.iter().map(|from| from.alias).collect();
+    let own: Vec<Alias> = select.from.iter().map(|from| from.alias).collect();
     select.for_each_alias_mut(&mut |alias| {
         if let Some(place) = own.iter().position(|own| own == alias) {
-            *alias = OWN + place;
+            *alias = Alias::of_number(OWN + place);
         }
     });
     let kinds = select.from.iter().map(|from| from.kind).collect();

@@ -8,7 +8,7 @@
 use super::super::sets::set_tests;
 use super::share::share_sets;
 use super::{is_of_row, rows_of};
-use crate::algebra::aliases::highest;
+use crate::algebra::aliases::TakenAliases;
 use crate::algebra::anchor::Anchors;
 use crate::algebra::groups::{Group, around};
 use crate::algebra::{Condition, Expr, From, Plan, Select};
@@ -19,23 +19,23 @@ use crate::ir::CompareOp;
 pub(in super::super) fn split(plan: &mut Plan, catalog: &Catalog) {
     let Plan { tables, answer, .. } = plan;
     let anchors = Anchors { catalog, tables };
-    let mut next = answer.selects().iter().map(highest).max().unwrap_or(0) + 1;
+    let mut taken = TakenAliases::of(answer.selects());
     for select in answer.selects_mut() {
-        split_select(select, &[], &anchors, &mut next);
+        split_select(select, &[], &anchors, &mut taken);
     }
-    share_sets(answer.selects_mut(), &mut next);
+    share_sets(answer.selects_mut(), &mut taken);
 }
 
 /// Splits a condition on the row; `outside` show the row in the selects around it.
-fn split_select(select: &mut Select, outside: &[From], anchors: &Anchors<'_>, next: &mut usize) {
+fn split_select(select: &mut Select, outside: &[From], anchors: &Anchors<'_>, taken: &mut TakenAliases) {
     let rows: Vec<From> = outside.iter().copied().chain(rows_of(&select.from)).collect();
     let parts = around(select, &|expr| is_of_row(expr, &rows));
     select.from = parts.main;
     select.filter = parts.own;
     for condition in &mut select.filter {
         if let Condition::Any(branches) = condition {
-            branches.iter_mut().for_each(|branch| split_select(branch, &rows, anchors, next));
-            share_sets(branches, next);
+            branches.iter_mut().for_each(|branch| split_select(branch, &rows, anchors, taken));
+            share_sets(branches, taken);
         }
     }
     for group in parts.groups {

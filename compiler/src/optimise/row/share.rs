@@ -9,6 +9,7 @@
 //! ```
 
 use super::rows_of;
+use crate::algebra::aliases::TakenAliases;
 use crate::algebra::{Condition, Expr, From, FromKind, Select};
 use crate::ir::CompareOp;
 
@@ -21,8 +22,8 @@ enum Value {
     Around(Expr),
 }
 
-/// Merges the implied sets of alternatives; `next` is the first free number of a source, and grows.
-pub(super) fn share_sets(alternatives: &mut Vec<Select>, next: &mut usize) {
+/// Merges the implied sets of alternatives; `taken` grows.
+pub(super) fn share_sets(alternatives: &mut Vec<Select>, taken: &mut TakenAliases) {
     let mut at = 0;
     while at < alternatives.len() {
         if let Some((value, _)) = alternatives.get(at).and_then(implied_set) {
@@ -31,7 +32,7 @@ pub(super) fn share_sets(alternatives: &mut Vec<Select>, next: &mut usize) {
                 let (same, others): (Vec<Select>, Vec<Select>) =
                     std::mem::take(alternatives).into_iter().partition(has_same);
                 *alternatives = others;
-                alternatives.insert(at, shared(value, same, next));
+                alternatives.insert(at, shared(value, same, taken));
             }
         }
         at += 1;
@@ -39,7 +40,7 @@ pub(super) fn share_sets(alternatives: &mut Vec<Select>, next: &mut usize) {
 }
 
 /// One alternative for several whose sets are of the same value.
-fn shared(value: Value, mut same: Vec<Select>, next: &mut usize) -> Select {
+fn shared(value: Value, mut same: Vec<Select>, taken: &mut TakenAliases) -> Select {
     let mut sets = Vec::new();
     for select in &mut same {
         if let Some((_, place)) = implied_set(select)
@@ -51,8 +52,7 @@ fn shared(value: Value, mut same: Vec<Select>, next: &mut usize) -> Select {
     let (from, expr) = match value {
         Value::Around(expr) => (Vec::new(), expr),
         Value::Shown(kind, column) => {
-            let alias = *next;
-            *next += 1;
+            let alias = taken.take();
             (vec![From { alias, kind }], Expr::Column { alias, column })
         }
     };

@@ -94,7 +94,7 @@ impl Walk<'_, '_> {
             }
             Expr::Column { alias, column } => match at.scope.kind(alias)? {
                 FromKind::Source(source) | FromKind::Row { source, .. } | FromKind::Again { source, .. } => {
-                    let relation = self.lowering.inputs.catalog.relations.get(source)?;
+                    let relation = self.lowering.inputs.catalog.relation(source);
                     let (ty, _) = relation.columns().nth(column)?;
                     (Some((self.binding(source)?, column)), ty.to_owned())
                 }

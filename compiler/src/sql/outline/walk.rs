@@ -1,11 +1,12 @@
 //! Walks a plan for its sets, its look-ups for each row, and its comparisons.
 
 use super::{BoundColumn, FilterColumn, Outline, Probe, Reads, SetKind, SetMade, SlowPart, Start};
-use crate::algebra::aliases::free_aliases;
+use crate::algebra::aliases::{Alias, free_aliases};
 use crate::algebra::anchor::Anchors;
+use crate::algebra::tables::TableId;
 use crate::algebra::{Condition, Expr, FromKind, Plan, Select, TableBody, TableRef};
 use crate::bindings::Family;
-use crate::catalog::RelationSource;
+use crate::catalog::{RelationSource, SourceId};
 use crate::ir::CompareOp;
 use crate::sql::at::At;
 use crate::sql::forms::{Filter, LookedUp};
@@ -41,13 +42,13 @@ impl<'w, 'l> Walk<'w, 'l> {
     pub(super) fn tables(&mut self, read: &[Select]) {
         let top = At::top(&self.plan.tables);
         let needed = needed(&self.plan.tables, read);
-        for (index, table) in self.plan.tables.iter().enumerate() {
-            if self.column.is_some() && !needed.contains(&index) {
+        for (id, table) in TableId::enumerate(&self.plan.tables) {
+            if self.column.is_some() && !needed.contains(&id) {
                 continue;
             }
             let (kind, starts): (SetKind, &[Select]) = match &table.body {
                 TableBody::Union(selects) => {
-                    (SetKind::Table { n_readings: self.n_readings(index, read) }, selects)
+                    (SetKind::Table { n_readings: self.n_readings(id, read) }, selects)
                 }
                 TableBody::Recursive { base, .. } => (SetKind::Recursion, base),
                 TableBody::WholeState { base, .. } => (SetKind::WholeState, base),
@@ -61,7 +62,7 @@ impl<'w, 'l> Walk<'w, 'l> {
             let start = self.start(starts, false);
             self.made(SetMade { name, kind, start, reads }, starts);
             for select in table.body.selects() {
-                self.conditions(top.in_table(index).inside(select), select, false, false);
+                self.conditions(top.in_table(id).inside(select), select, false, false);
             }
         }
     }
@@ -178,15 +179,9 @@ impl<'w, 'l> Walk<'w, 'l> {
     }
 
     /// In how many places a table is read.
-    fn n_readings(&self, table: usize, read: &[Select]) -> usize {
-        let mut n_readings = 0;
+    fn n_readings(&self, table: TableId, read: &[Select]) -> usize {
         let tables = self.plan.tables.iter().flat_map(|table| table.body.selects());
-        for select in tables.chain(read) {
-            select.for_each_source(&mut |from| {
-                n_readings += usize::from(from.kind == FromKind::Table(TableRef::Table(table)));
-            });
-        }
-        n_readings
+        tables.chain(read).map(|select| select.n_readings(table)).sum()
     }
 
     /// What bounds a set.
@@ -262,8 +257,8 @@ impl<'w, 'l> Walk<'w, 'l> {
         self.reads(&[select]).bindings.is_empty()
     }
 
-    pub(super) fn binding(&self, source: usize) -> Option<usize> {
-        match self.lowering.inputs.catalog.relations.get(source)?.source {
+    pub(super) fn binding(&self, source: SourceId) -> Option<usize> {
+        match self.lowering.inputs.catalog.relation(source).source {
             RelationSource::Bound { binding } => Some(binding),
             RelationSource::Table { .. } | RelationSource::Context { .. } => None,
         }
@@ -276,7 +271,7 @@ impl<'w, 'l> Walk<'w, 'l> {
             select.for_each_source(&mut |from| match from.kind {
                 FromKind::Source(source) => reads.bindings.extend(self.binding(source)),
                 FromKind::Table(TableRef::Table(table)) => {
-                    reads.tables.extend(self.plan.tables.get(table).map(|table| table.name.clone()));
+                    reads.tables.push(table.of(&self.plan.tables).name.clone());
                 }
                 FromKind::Embedded(_) | FromKind::Values(_) => reads.has_values = true,
                 FromKind::Table(TableRef::Itself) | FromKind::Row { .. } | FromKind::Again { .. } => {}
@@ -295,7 +290,7 @@ fn defines(select: &Select, expr: Expr) -> bool {
     expr.alias().is_some_and(|alias| reads_alias(select, alias))
 }
 
-fn reads_alias(select: &Select, alias: usize) -> bool {
+fn reads_alias(select: &Select, alias: Alias) -> bool {
     select.from.iter().any(|from| from.alias == alias && from.kind.is_read())
 }
 

@@ -2,8 +2,12 @@
 
 use super::{Keeps, Open, Verifier};
 use crate::algebra::TableRef;
-use crate::algebra::{Condition, Expr, From, FromKind, Plan, PlanAnswer, Range, Select, Table, TableBody};
-use crate::catalog::{Catalog, Relation, RelationArg, RelationSource};
+use crate::algebra::aliases::Alias;
+use crate::algebra::tables::TableId;
+use crate::algebra::{
+    Condition, EmbeddedId, Expr, From, FromKind, Plan, PlanAnswer, Range, Select, Table, TableBody,
+};
+use crate::catalog::{Catalog, Relation, RelationArg, RelationSource, SourceId};
 use crate::check;
 use crate::ir::{CompareOp, ConstId, Constant, Program, TypeId};
 use crate::question::{AnswerColumn, CompileError, ShapeDomain, ShapeVar};
@@ -26,7 +30,7 @@ fn catalog() -> Catalog {
 }
 
 fn column(alias: usize, column: usize) -> Expr {
-    Expr::Column { alias, column }
+    Expr::Column { alias: Alias::of_number(alias), column }
 }
 
 fn equal(left: Expr, right: Expr) -> Condition {
@@ -34,13 +38,14 @@ fn equal(left: Expr, right: Expr) -> Condition {
 }
 
 fn read(kinds: &[(usize, FromKind)], filter: Vec<Condition>, output: Vec<Expr>) -> Select {
-    let from = kinds.iter().map(|(alias, kind)| From { alias: *alias, kind: *kind }).collect();
+    let from =
+        kinds.iter().map(|(alias, kind)| From { alias: Alias::of_number(*alias), kind: *kind }).collect();
     Select { from, filter, output }
 }
 
-const OWNER: FromKind = FromKind::Source(0);
-const LOCKED: FromKind = FromKind::Source(1);
-const TABLE: FromKind = FromKind::Table(TableRef::Table(0));
+const OWNER: FromKind = FromKind::Source(SourceId::from_index(0));
+const LOCKED: FromKind = FromKind::Source(SourceId::from_index(1));
+const TABLE: FromKind = FromKind::Table(TableRef::Table(TableId(0)));
 const ITSELF: FromKind = FromKind::Table(TableRef::Itself);
 
 /// The documents that the user of variable 0 owns and that are not locked, by way of a fixpoint.
@@ -102,10 +107,10 @@ fn a_reference_to_nothing_is_found() {
         ("t9 is not in scope", |plan| answer(plan).output = vec![column(9, 0)]),
         // The source of a branch is not one of the select around it.
         ("t5 is not in scope", |plan| answer(plan).output = vec![column(5, 0)]),
-        ("the table 3 is not made", |plan| answer(plan).from[0].kind = FromKind::Table(TableRef::Table(3))),
+        ("the table 3 is not made", |plan| answer(plan).from[0].kind = TableId(3).source()),
         ("the table 0 is not made", |plan| table(plan).0.from[0].kind = TABLE),
-        ("no relation 7", |plan| table(plan).0.from[0].kind = FromKind::Source(7)),
-        ("no rows 0", |plan| answer(plan).from[0].kind = FromKind::Embedded(0)),
+        ("no relation 7", |plan| table(plan).0.from[0].kind = FromKind::Source(SourceId::from_index(7))),
+        ("no rows 0", |plan| answer(plan).from[0].kind = FromKind::Embedded(EmbeddedId(0))),
         ("no variable 5", |plan| table(plan).0.filter = vec![equal(column(1, 0), Expr::Given(5))]),
         ("the variable 1 has no value", |plan| {
             table(plan).0.filter = vec![equal(column(1, 1), Expr::Given(1))];
@@ -124,12 +129,12 @@ fn a_reference_to_something_else_is_found() {
     let wrong: [(&str, Change); 8] = [
         ("t4 is defined twice", |plan| {
             if let Some(Condition::None(branches)) = answer(plan).filter.first_mut() {
-                branches[0].from[0].alias = 4;
+                branches[0].from[0].alias = Alias::of_number(4);
             }
         }),
         ("is of another type", |plan| table(plan).0.filter = vec![equal(column(1, 1), Expr::Given(0))]),
         ("a table reads itself", |plan| answer(plan).from[0].kind = ITSELF),
-        ("not linear", |plan| table(plan).1.from.push(From { alias: 9, kind: ITSELF })),
+        ("not linear", |plan| table(plan).1.from.push(From { alias: Alias::of_number(9), kind: ITSELF })),
         ("not linear", |plan| {
             let step = table(plan).1;
             step.from.remove(0);
@@ -215,7 +220,7 @@ fn a_lost_alternative_is_found() {
 fn the_same_question_in_another_form_is_no_loss() {
     let joined = |plan: &mut Plan| {
         let select = answer(plan);
-        select.from.push(From { alias: 8, kind: OWNER });
+        select.from.push(From { alias: Alias::of_number(8), kind: OWNER });
         select.filter.push(equal(column(4, 0), column(8, 1)));
     };
     let tested = |plan: &mut Plan| {
@@ -244,7 +249,7 @@ fn what_is_read_again_inside_a_negation_is_no_loss() {
     let again = |plan: &mut Plan| {
         if let Some(Condition::None(branches)) = answer(plan).filter.first_mut() {
             let branch = &mut branches[0];
-            branch.from.push(From { alias: 9, ..branch.from[0] });
+            branch.from.push(From { alias: Alias::of_number(9), ..branch.from[0] });
             branch.filter.extend(branch.filter.clone());
         }
     };
