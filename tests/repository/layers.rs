@@ -36,9 +36,15 @@ const COMPILER: &[(&str, &[&str])] = &[
         "why",
         &["id_vec", "ordered", "builtin", "catalog", "primitive", "ir", "question", "datalog", "specialise"],
     ),
-    ("rewrite", &["limits", "id_vec", "ordered", "catalog", "ir", "refusal", "datalog"]),
+    ("rewrite", &["limits", "id_vec", "ordered", "builtin", "catalog", "ir", "refusal", "datalog"]),
     ("algebra", &["catalog", "ir", "question", "datalog"]),
-    ("plan", &["limits", "id_vec", "catalog", "ir", "refusal", "question", "datalog", "rewrite", "algebra"]),
+    (
+        "plan",
+        &[
+            "limits", "id_vec", "builtin", "catalog", "ir", "refusal", "question", "datalog", "rewrite",
+            "algebra",
+        ],
+    ),
     ("bindings", &["limits", "primitive", "dialect"]),
     ("optimise", &["limits", "catalog", "ir", "question", "algebra", "dialect", "bindings"]),
     (

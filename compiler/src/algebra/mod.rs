@@ -1,6 +1,6 @@
 //! The relational algebra of one statement: which tables, in which order, joined how. No rules are left here.
 //!
-//! Data types first, then what several rooms ask of a plan: [`visit`] its parts, number its [`aliases`], see
+//! Data types first, then what several folders need to do with a plan: [`visit`] its parts, number its [`aliases`], see
 //! where it is [`anchor`]ed, [`prune`] what nothing reads, [`print`] it, [`verify`] it between passes. A
 //! [`Plan`] is a list of common table expressions, dependencies first, and one answer over them. Every select
 //! joins its sources in the order in which it lists them; a condition stands where all its columns are known.
@@ -20,6 +20,7 @@ mod embedded;
 pub(crate) mod groups;
 pub(crate) mod print;
 mod prune;
+pub(crate) mod readers;
 mod repeats;
 pub(crate) mod tables;
 pub(crate) mod verify;

@@ -1,6 +1,6 @@
 //! The Datalog program of one question: relations with concrete types, and their clauses.
 //!
-//! Data types first, then what several rooms ask of such a program: [`visit`] its terms, its [`strata`], how
+//! Data types first, then what several folders need to do with such a program: [`visit`] its terms, its [`strata`], how
 //! its [`recursion`] moves, and [`print`] it. [`crate::specialise`] makes a program, [`crate::rewrite`] makes
 //! it smaller, [`crate::plan`] turns it into algebra.
 //!

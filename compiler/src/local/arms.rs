@@ -1,4 +1,4 @@
-//! Sets that alternatives of a filter look the same column of the row up in, as one set.
+//! Merges the sets of a filter's alternatives that test the same column of the row.
 
 use crate::algebra::aliases::{Alias, TakenAliases};
 use crate::algebra::{Condition, Expr, From, FromKind, Select, Table, TableBody, TableRef};

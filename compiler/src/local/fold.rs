@@ -1,7 +1,7 @@
-//! Decides what the rows of the store decide of a residual plan.
+//! Evaluates the stored parts of a residual plan.
 //!
 //! In: the plan of a `Residual`, and a way to ask the store for a part. Out: a plan in which every value is a
-//! literal. What the values decide is decided: a part without rows ends its select, one row
+//! literal, and without the conditions that the values decide: a part without rows ends its select, one row
 //! becomes literals, one column becomes a test (`x in (…)`), a branch that always holds disappears. A part is
 //! asked for only when nothing before it has ended its select.
 //!

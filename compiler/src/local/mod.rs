@@ -170,8 +170,7 @@ pub fn plan(
 /// The plans that were made within a bound.
 struct Bounded {
     plan: LocalPlan,
-    /// Whether nothing answers, or nothing tests a row that must be tested, for want of a plan that is too
-    /// large.
+    /// Whether only a plan that is too large would answer, or test a row that must be tested.
     lacks_larger: bool,
 }
 

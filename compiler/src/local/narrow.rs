@@ -1,4 +1,4 @@
-//! Lets stored facts decide of each other before any of them is asked for.
+//! Restricts parts by other stored facts before the store is asked for any of them.
 //!
 //! In: a select taken apart: its components, which are parts in the making, and its other conditions. Out:
 //! the same rows from smaller parts. A condition that reads stored facts only, of values that equal a

@@ -1,4 +1,4 @@
-//! About how much memory a plan takes, for those who keep many.
+//! An estimate of the memory that a plan takes, for a cache of plans.
 
 use super::LocalPlan;
 use super::variant::Variant;

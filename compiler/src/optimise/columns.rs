@@ -1,6 +1,6 @@
 //! Drops the columns of a table that nothing reads.
 //!
-//! In: a plan, and one of its tables whose readers are as they will be. Out: the same plan, in which the
+//! In: a plan, and one of its tables whose readers are final. Out: the same plan, in which the
 //! table has only columns that a reader asks for, or that a step needs to make one of those. A closure loses
 //! the column in which it kept where it started, and with it the rows that differ only there.
 

@@ -125,7 +125,7 @@ const READ_ONCE: Pass = Pass {
 pub(crate) const PASSES: &[Pass] = &[
     Pass {
         name: "common-guards",
-        does: "asks once, before all alternatives, what all of them ask of no row",
+        does: "evaluates once, before all alternatives, the conditions that all of them have and that concern no row",
         applies: |setting| matches!(setting.purpose, Purpose::List | Purpose::Rows),
         keeps: Some(Keeps::Once),
         run: |draft, _| draft.plan.guard.filter = take_common(draft.plan.answer.selects_mut()),
@@ -153,7 +153,7 @@ pub(crate) const PASSES: &[Pass] = &[
     },
     Pass {
         name: "merge-closures",
-        does: "reads a closure where it would be closed once more under the same steps",
+        does: "reads a closure instead of closing it again under the same steps",
         applies: |_| true,
         keeps: Some(Keeps::Relations),
         run: |draft, _| closures::merge(&mut draft.plan),
@@ -222,7 +222,7 @@ pub(crate) const PASSES: &[Pass] = &[
     },
     Pass {
         name: "guard-sets",
-        does: "asks the values of a set what a probe would ask of every row",
+        does: "tests the values of a set instead of every row",
         applies: |setting| setting.row.is_some(),
         keeps: Some(Keeps::Equals),
         run: |draft, setting| row::guards::move_into_sets(&mut draft.plan, setting.catalog),

@@ -4,7 +4,7 @@ use super::Specialiser;
 use super::emit;
 use super::frame::{Frame, Impossible, Value};
 use super::solve::{Answered, Body};
-use super::trace::TracedClause;
+use super::traced::TracedClause;
 use crate::datalog::visit::ignore_singletons;
 use crate::datalog::{Clause, Goal, Output, Root};
 use crate::ir::{Literal, LiteralKind, Polarity, Program, Term, TypeId, VarId, VarType, Variable};

@@ -79,7 +79,7 @@ impl<'p> Specialiser<'p> {
         answerer
     }
 
-    /// The answers of now.
+    /// The current answers.
     pub(super) fn choices(
         &self,
         answerer: Answerer,

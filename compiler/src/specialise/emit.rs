@@ -6,7 +6,7 @@
 use super::frame::{Frame, Value};
 use super::index::SourceArg;
 use super::solve::{Body, Origin, Solution};
-use super::trace::TracedClause;
+use super::traced::TracedClause;
 use super::{Choice, Specialiser};
 use crate::catalog::SourceId;
 use crate::datalog::visit::ignore_singletons;

@@ -25,10 +25,12 @@ mod negated;
 mod pattern;
 mod solve;
 mod trace;
+mod traced;
 mod unify;
 
 pub(crate) use dependencies::{Dependencies, Dependency, dependencies};
-pub(crate) use trace::{Traced, TracedClause, trace};
+pub(crate) use trace::trace;
+pub(crate) use traced::{Traced, TracedClause};
 
 use crate::catalog::{Catalog, SourceId};
 use crate::datalog::{Adornment, Relation, Specialised};

@@ -8,13 +8,13 @@ use super::lower::Lowering;
 use super::representation::Representation;
 use crate::algebra::aliases::{Alias, free_aliases};
 use crate::algebra::anchor::Anchors;
+use crate::algebra::readers::needed;
 use crate::algebra::tables::TableId;
-use crate::algebra::{Condition, Expr, From, FromKind, Select, Table, TableBody};
+use crate::algebra::{Condition, Expr, From, FromKind, Select, TableBody};
 use crate::bindings::Family;
 use crate::catalog::{RelationSource, SourceId};
 use crate::ir::CompareOp;
 use crate::question::CompileError;
-use indexmap::IndexSet;
 use sqlparser::ast::{BinaryOperator, Cte, Expr as Sql, Query};
 
 impl Lowering<'_, Local<'_>> {
@@ -201,31 +201,4 @@ impl Lowering<'_, Local<'_>> {
         all.extend(ctes);
         Ok(build::with(query, recursive, all))
     }
-}
-
-/// The tables that are no fixpoints and that a select reads once, and no other table that it needs.
-pub(super) fn read_once(tables: &[Table], select: &Select) -> Vec<TableId> {
-    let needed = needed(tables, std::slice::from_ref(select));
-    let is_once = |table: &TableId| {
-        let mut others = needed.iter().flat_map(|other| other.of(tables).body.selects());
-        matches!(table.of(tables).body, TableBody::Union(_))
-            && select.n_readings(*table) == 1
-            && others.all(|other| other.n_readings(*table) == 0)
-    };
-    needed.iter().copied().filter(is_once).collect()
-}
-
-/// The tables that selects read, directly or through others.
-pub(super) fn needed(tables: &[Table], selects: &[Select]) -> IndexSet<TableId> {
-    fn collect(select: &Select, found: &mut IndexSet<TableId>) {
-        select.for_each_source(&mut |from| found.extend(from.kind.table()));
-    }
-    let mut found = IndexSet::new();
-    selects.iter().for_each(|select| collect(select, &mut found));
-    let mut at = 0;
-    while let Some(table) = found.get_index(at).copied() {
-        table.of(tables).body.selects().for_each(|select| collect(select, &mut found));
-        at += 1;
-    }
-    found
 }

@@ -160,7 +160,7 @@ impl Asker<'_> {
         is_alone && asks_key
     }
 
-    /// One select of a table, with what was asked of the table's columns asked of what it shows in them.
+    /// One select of a table, with the conditions on the table's columns rewritten over the select's outputs.
     fn arm(&mut self, arm: &Select, alias: Alias, conditions: &[Condition]) -> Select {
         let mut arm = arm.clone();
         self.aliases.raise(&mut arm);

@@ -3,6 +3,7 @@
 use super::{BoundColumn, FilterColumn, Outline, Probe, Reads, SetKind, SetMade, SlowPart, Start};
 use crate::algebra::aliases::{Alias, free_aliases};
 use crate::algebra::anchor::Anchors;
+use crate::algebra::readers::needed;
 use crate::algebra::tables::TableId;
 use crate::algebra::{Condition, Expr, FromKind, Plan, Select, TableBody, TableRef};
 use crate::bindings::Family;
@@ -13,7 +14,6 @@ use crate::sql::forms::{Filter, LookedUp};
 use crate::sql::local::Local;
 use crate::sql::lower::Lowering;
 use crate::sql::representation::Representation;
-use crate::sql::sets::needed;
 
 /// A walk through one plan.
 pub(super) struct Walk<'w, 'l> {

@@ -1,0 +1,32 @@
+//! Which tables a select reads, and how often.
+
+use super::tables::TableId;
+use super::{Select, Table, TableBody};
+use indexmap::IndexSet;
+
+/// The tables that are no fixpoints and that a select reads once, and no other table that it needs.
+pub(crate) fn read_once(tables: &[Table], select: &Select) -> Vec<TableId> {
+    let needed = needed(tables, std::slice::from_ref(select));
+    let is_once = |table: &TableId| {
+        let mut others = needed.iter().flat_map(|other| other.of(tables).body.selects());
+        matches!(table.of(tables).body, TableBody::Union(_))
+            && select.n_readings(*table) == 1
+            && others.all(|other| other.n_readings(*table) == 0)
+    };
+    needed.iter().copied().filter(is_once).collect()
+}
+
+/// The tables that selects read, directly or through others.
+pub(crate) fn needed(tables: &[Table], selects: &[Select]) -> IndexSet<TableId> {
+    fn collect(select: &Select, found: &mut IndexSet<TableId>) {
+        select.for_each_source(&mut |from| found.extend(from.kind.table()));
+    }
+    let mut found = IndexSet::new();
+    selects.iter().for_each(|select| collect(select, &mut found));
+    let mut at = 0;
+    while let Some(table) = found.get_index(at).copied() {
+        table.of(tables).body.selects().for_each(|select| collect(select, &mut found));
+        at += 1;
+    }
+    found
+}
