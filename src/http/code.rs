@@ -87,7 +87,7 @@ codes! {
     Unavailable = "unavailable", SERVICE_UNAVAILABLE;
     /// Nothing can be stored: the disk is full or failing.
     CannotStore = "cannot_store", SERVICE_UNAVAILABLE;
-    /// Nothing can be stored: files of the store were removed or replaced.
+    /// Nothing can be stored: files of the store were removed, replaced or changed.
     FilesMoved = "files_moved", SERVICE_UNAVAILABLE;
     /// The request is not valid HTTP.
     InvalidHttp = "invalid_http", BAD_REQUEST;

@@ -125,7 +125,7 @@ impl ApiError {
                 .to_owned(),
             Self::FilesMoved(_) => {
                 "nothing can be stored until the service is started again: files of the store \
-                were removed or replaced; questions are still answered"
+                were removed or replaced, or changed by another program; questions are still answered"
                     .to_owned()
             }
         }

@@ -40,7 +40,7 @@ pub enum StoreError {
         /// What is wrong.
         loss: Loss,
     },
-    /// Files were removed or replaced while the store is open.
+    /// Files were removed, replaced or changed by another program while the store is open.
     #[error("the store does not accept writes: {0}")]
     Moved(String),
     /// The file belongs to another program.

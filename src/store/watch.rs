@@ -1,11 +1,17 @@
-//! Notices when files of an open store are removed or replaced.
+//! Notices when files of an open store are removed, replaced or changed by another program.
 //!
 //! An open file works on without its name: SQLite would keep writing to files that the next start does not
 //! find. So before and after each commit, and once a second when idle, each path is compared with the file
 //! that was there at the start. The files are identified by path only: opening and closing one of them would
 //! release SQLite's locks on it.
+//!
+//! A file may also be overwritten in its place, by a copy of an earlier state for example. Only the writer changes the
+//! file and its log, so between two of its writes the file keeps its size and its time, and the log never gets
+//! shorter.
 
+use std::fs::metadata;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 /// Identifies a file independently of its name: device and inode.
 type Identity = (u64, u64);
@@ -14,13 +20,55 @@ type Identity = (u64, u64);
 #[derive(Debug)]
 pub(super) struct Watch {
     files: Vec<(PathBuf, Identity)>,
+    /// The file of the facts, and its log.
+    written: [PathBuf; 2],
+    after_write: Option<Written>,
+}
+
+/// What the store's own last write left.
+#[derive(Debug, PartialEq, Eq)]
+struct Written {
+    /// The size of the file.
+    size: u64,
+    /// When it was changed.
+    time: SystemTime,
+    /// The size of the log.
+    log: u64,
 }
 
 impl Watch {
-    /// Watches those of the files that exist.
-    pub(super) fn new(files: impl IntoIterator<Item = PathBuf>) -> Self {
+    /// Watches those of the files that exist; the facts are in `file`.
+    pub(super) fn new(files: impl IntoIterator<Item = PathBuf>, file: &Path) -> Self {
         let found = |path: PathBuf| identity(&path).ok().flatten().map(|identity| (path, identity));
-        Self { files: files.into_iter().filter_map(found).collect() }
+        let mut log = file.as_os_str().to_owned();
+        log.push("-wal");
+        let written = [file.to_owned(), log.into()];
+        Self { files: files.into_iter().filter_map(found).collect(), written, after_write: None }
+    }
+
+    /// Notes what the store itself has written.
+    pub(super) fn note_write(&mut self) {
+        self.after_write = self.written();
+    }
+
+    /// What another program did to the content of the files since the store's own last write.
+    pub(super) fn changed(&self) -> Option<String> {
+        let ([file, log], before, now) = (&self.written, self.after_write.as_ref()?, self.written()?);
+        let (path, what) = if (now.size, now.time) != (before.size, before.time) {
+            (file, "changed")
+        } else if now.log < before.log {
+            (log, "cut")
+        } else {
+            return None;
+        };
+        Some(format!("`{}` was {what} by another program while the store is open", path.display()))
+    }
+
+    fn written(&self) -> Option<Written> {
+        let [file, log] = &self.written;
+        let found = metadata(file).ok()?;
+        let log = metadata(log).map_or(0, |found| found.len());
+        Some(Written { size: found.len(), time: found.modified().ok()?, log })
     }
 
     /// What happened to the first file that is no longer in its place.

@@ -146,7 +146,7 @@ impl WriterState {
         let directory = Directory::load(&conn)?;
         let mut state = Self {
             conn,
-            watch: Watch::new(place.files().into_iter().chain(place.notes())),
+            watch: Watch::new(place.files().into_iter().chain(place.notes()), place.path()),
             place,
             published,
             directory,
@@ -164,6 +164,7 @@ impl WriterState {
     }
 
     fn serve(&mut self, jobs: &flume::Receiver<Box<dyn Job>>) {
+        self.watch.note_write();
         while let Some(first) = self.next(jobs) {
             let mut weight = first.weight();
             let mut group = vec![first];
@@ -175,6 +176,7 @@ impl WriterState {
             }
             self.run_group(group);
             self.tidy();
+            self.watch.note_write();
         }
     }
 
@@ -185,11 +187,12 @@ impl WriterState {
                 Ok(job) => return Some(job),
                 Err(RecvTimeoutError::Disconnected) => return None,
                 Err(RecvTimeoutError::Timeout) => {
-                    if self.check_files().is_ok() {
+                    if self.check_content().is_ok() {
                         keys::note_uses(&self.conn, &self.published.keys.read().clone(), false);
                         if !self.log.is_empty() {
                             self.log.empty(&self.conn);
                         }
+                        self.watch.note_write();
                     }
                 }
             }
@@ -209,6 +212,16 @@ impl WriterState {
         }
     }
 
+    /// Stops accepting writes once another program changed the files, too. INVARIANT: the store has not written since
+    /// it noted its last write.
+    fn check_content(&mut self) -> Result<(), StoreError> {
+        self.check_files()?;
+        if let Some(reason) = self.watch.changed() {
+            self.stop_writes(Fault::Moved(reason));
+        }
+        self.check_files()
+    }
+
     fn stop_writes(&mut self, fault: Fault) {
         tracing::error!(reason = fault.reason(), "the store accepts no more writes until it is opened again");
         *self.published.fault.write() = Some(fault.clone());
@@ -218,14 +231,14 @@ impl WriterState {
     /// Shuts the store down cleanly.
     fn end(&mut self) {
         // A file that replaced the store's must not be changed.
-        if self.watch.is_in_place(self.place.path()) {
+        if self.watch.is_in_place(self.place.path()) && self.watch.changed().is_none() {
             keys::note_uses(&self.conn, &self.published.keys.read().clone(), true);
             self.tally.end(&self.conn);
         }
     }
 
     fn run_group(&mut self, mut group: Vec<Box<dyn Job>>) {
-        if self.check_files().is_err()
+        if self.check_content().is_err()
             && let Some(fault) = &self.broken
         {
             for job in group {

@@ -287,6 +287,41 @@ fn files_that_go_while_it_serves_are_noticed() {
     }
 }
 
+/// The file of an earlier state, copied over the one that is open, and a log that is emptied in its place: neither is
+/// written to, and neither passes for the store at the next start.
+#[test]
+fn files_that_are_overwritten_while_it_serves_are_noticed() {
+    for name in ["store.db", "store.db-wal"] {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path();
+        let mut writer = writer("ada", &key(folder, HERE));
+        let service = Service::start(folder, &[]);
+        assert_eq!(service.caller.post(&writer.key, "policy", &json!({ "src": policy(0) })).0, 200);
+        let (path, early) = (file(folder, HERE, name), folder.join("early"));
+        for _ in 0..5 {
+            assert_eq!(writer.try_step(&service.caller).unwrap().0, 200);
+        }
+        if name == "store.db" {
+            fs::copy(&path, &early).unwrap();
+            // The file is written when the log is copied into it, after a second without writes.
+            std::thread::sleep(Duration::from_millis(2_500));
+            assert_eq!(writer.try_step(&service.caller).unwrap().0, 200);
+            fs::copy(&early, &path).unwrap();
+        } else {
+            fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(0).unwrap();
+        }
+        let (status, answer) = writer.try_step(&service.caller).unwrap();
+        assert_eq!(status, 503, "{name}: {answer}");
+        assert_eq!(service.caller.get("", "healthcheck").0, 503, "{name}");
+        let log = service.stop();
+        assert!(log.contains("by another program while the store is open"), "{log}");
+        if let Ok(service) = Program::spawn(folder, "d", &[]).answering() {
+            held(&service.caller, &writer.key).is_all_of(&[&writer]);
+            service.stop();
+        }
+    }
+}
+
 /// It is noticed even if there are no writes.
 #[test]
 fn a_file_that_goes_while_nobody_writes_is_noticed_within_a_second() {
