@@ -40,11 +40,6 @@ impl Log {
         Ok(Self { pages })
     }
 
-    /// Whether there is nothing to copy.
-    pub(super) fn is_empty(&self) -> bool {
-        self.pages.load(Ordering::Relaxed) == 0
-    }
-
     /// Whether writes wait until readers release it.
     pub(super) fn is_full(&self) -> bool {
         self.pages.load(Ordering::Relaxed) >= LIMIT
@@ -62,6 +57,9 @@ impl Log {
 
     /// Truncates it, unless a reader needs it; then it is tried again later.
     pub(super) fn empty(&self, conn: &Connection) {
+        if self.pages.load(Ordering::Relaxed) == 0 {
+            return;
+        }
         if conn.busy_timeout(Duration::ZERO).is_ok() && checkpoint(conn, "TRUNCATE") {
             self.pages.store(0, Ordering::Relaxed);
         }

@@ -186,40 +186,31 @@ impl WriterState {
             match jobs.recv_timeout(IDLE) {
                 Ok(job) => return Some(job),
                 Err(RecvTimeoutError::Disconnected) => return None,
-                Err(RecvTimeoutError::Timeout) => {
-                    if self.check_content().is_ok() {
-                        keys::note_uses(&self.conn, &self.published.keys.read().clone(), false);
-                        if !self.log.is_empty() {
-                            self.log.empty(&self.conn);
-                        }
-                        self.watch.note_write();
-                    }
+                Err(RecvTimeoutError::Timeout) if self.check_content().is_ok() => {
+                    keys::note_uses(&self.conn, &self.published.keys.read().clone(), false);
+                    self.log.empty(&self.conn);
+                    self.watch.note_write();
                 }
+                Err(RecvTimeoutError::Timeout) => {}
             }
         }
     }
 
     /// Stops accepting writes once files were moved or removed.
     fn check_files(&mut self) -> Result<(), StoreError> {
-        if let Some(reason) = self.watch.missing()
-            && self.broken.is_none()
-        {
-            self.stop_writes(Fault::Moved(reason));
-        }
-        match &self.broken {
-            Some(fault) => Err(fault.clone().into()),
-            None => Ok(()),
-        }
+        self.stop_if(self.watch.missing())
     }
 
-    /// Stops accepting writes once another program changed the files, too. INVARIANT: the store has not written since
-    /// it noted its last write.
+    /// The same once another program changed them, too. INVARIANT: nothing was written since the last write was noted.
     fn check_content(&mut self) -> Result<(), StoreError> {
-        self.check_files()?;
-        if let Some(reason) = self.watch.changed() {
+        self.stop_if(self.watch.missing().or_else(|| self.watch.changed()))
+    }
+
+    fn stop_if(&mut self, moved: Option<String>) -> Result<(), StoreError> {
+        if let (Some(reason), None) = (moved, &self.broken) {
             self.stop_writes(Fault::Moved(reason));
         }
-        self.check_files()
+        self.broken.clone().map_or(Ok(()), |fault| Err(fault.into()))
     }
 
     fn stop_writes(&mut self, fault: Fault) {
