@@ -76,10 +76,16 @@ pub(super) async fn received(mut body: Body, limit: usize, account: &Account) ->
 /// Waits until there is room for a body of this length, without taking any.
 async fn has_room(length: usize, account: &Account) -> Result<(), ApiError> {
     let until = Instant::now() + PATIENCE;
+    let needed = length.saturating_mul(DECODED);
     loop {
-        match account.has_room(length.saturating_mul(DECODED)) {
+        match account.has_room(needed) {
             Err(NoRoom::Now) if Instant::now() < until => tokio::time::sleep(LOOK).await,
-            Err(refusal @ NoRoom::Now) => return Err(refusal.into()),
+            Err(NoRoom::Now) => {
+                // Asked for in earnest once, so that the refusal is counted.
+                account.hold(needed)?;
+                account.release(needed);
+                return Ok(());
+            }
             // It may hold long texts, and take less.
             Ok(()) | Err(NoRoom::Ever(_)) => return Ok(()),
         }

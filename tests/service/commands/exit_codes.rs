@@ -210,7 +210,7 @@ fn a_failure_is_json_where_json_is_wanted() {
         (&["why", "good.polar", "alow(User:a)", "--format", "json"], 1, "unknown_predicate"),
         (&["why", "invalid.polar", question, "--format", "json"], 1, "invalid_policy"),
         (&["config", "show", "--config", "missing.toml", "--json"], 1, "invalid_settings"),
-        (&["bindings", "check", "good.polar", "--database", "mysql://x", "--json"], 2, "invalid_request"),
+        (&["bindings", "check", "good.polar", "--database", "mysql://x", "--json"], 1, "invalid_bindings"),
     ];
     for (args, expected, error) in cases {
         let (code, out, err) = run(args);

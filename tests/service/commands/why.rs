@@ -82,8 +82,8 @@ fn a_service_is_asked_and_gives_the_same() {
         assert_eq!(json(&out), json(&run(folder.path(), &files).1));
     }
     let asked: Vec<&str> = ["p(User:a)"].into_iter().chain(place).collect();
-    let (code, _, err) = run(folder.path(), &asked);
-    assert!(code == 1 && err.contains("no predicate `p`"), "{err}");
+    let (code, out, err) = run(folder.path(), &asked);
+    assert!(code == 1 && out.contains("no predicate `p`") && err.is_empty(), "{out} {err}");
 }
 
 #[test]
