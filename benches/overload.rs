@@ -13,12 +13,13 @@
 //! environment, and clients without a key.
 //!
 //! Meanwhile a watcher repeats questions about who may see what, with the keys of an environment without
-//! attackers, with a revoked key, without one, and with one that may only read. Their answers must stay as they
-//! were before.
+//! attackers, with a revoked key, without one, and with one that may only read. Their answers must stay as
+//! they were before.
 //!
 //! For each attack a row shows what the probe felt, how many of the watcher's answers were the same, the most
 //! memory that the service took, and how the attackers were answered. The run fails at a wrong or changed
-//! answer, at a 5xx that is not 503, and where a target is missed. Attackers, probe and service share the machine, so figures count on an otherwise idle one.
+//! answer, at a 5xx that is not 503, and where a target is missed. Attackers, probe and service share the
+//! machine, so figures count on an otherwise idle one.
 
 #![expect(
     clippy::unwrap_used,

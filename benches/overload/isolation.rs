@@ -1,6 +1,6 @@
-//! An environment that no attacker has a key for. It has the same users and documents as the environment of the
-//! probe, and the roles the other way round. Whatever the attackers do, each question about it has the answer
-//! that it had before, and keys that may not ask or write still may not.
+//! An environment that no attacker has a key for. It has the same users and documents as the environment of
+//! the probe, and the roles the other way round. During every attack, each question about it has the
+//! answer that it had before, and keys that may not ask or write still may not.
 
 use super::client::{ask, request};
 use super::stage::{PROBE_ALLOWED, PROBE_DENIED};

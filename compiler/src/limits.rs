@@ -63,9 +63,9 @@ pub const TEST_FACTS: usize = 100_000;
 /// table of its own.
 pub const SPLITS: usize = 16;
 
-/// Sources and goals of a body. What a longer one found so far becomes a table before it goes on: relations that
-/// call several others each, inlined into each other, make a join whose duplicates grow exponentially with its
-/// length.
+/// Sources and goals of a body. What a longer one found so far becomes a table before it goes on: relations
+/// that call several others each, inlined into each other, make a join whose duplicates grow exponentially
+/// with its length.
 pub const BODY: usize = 10;
 
 /// Sources of a join whose rows are made distinct if it is a table of its own; a shorter one repeats few.

@@ -140,7 +140,8 @@ impl CliError {
         Self::Io { what: format!("`{}`", path.display()), error }
     }
 
-    /// Reports the error: as text on the standard error, or as JSON on the standard output. Returns the exit code.
+    /// Reports the error: as text on the standard error, or as JSON on the standard output. Returns the exit
+    /// code.
     pub(super) fn report(self, format: Format) -> ExitCode {
         let wrong_arguments = matches!(self, Self::Notation { .. } | Self::Unfit { .. } | Self::Address);
         let message = self.to_string();

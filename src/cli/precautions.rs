@@ -12,7 +12,8 @@ const BITS: f64 = 128.0;
 /// A secret with fewer different characters is a pattern, whatever its length.
 const DIFFERENT: usize = 8;
 
-/// The shortest repetition or sequence that counts as a pattern. A random text has a shorter one now and then.
+/// The shortest repetition or sequence that counts as a pattern. A random text has a shorter one now and
+/// then.
 const PATTERN: usize = 6;
 
 /// The placeholder for the secret in the sample of the settings.
@@ -77,8 +78,8 @@ fn bits(secret: &str) -> f64 {
     number(secret.len()) * number(alphabet).log2()
 }
 
-/// The characters outside of patterns: of a part that the text had before, none counts, and of a sequence such as
-/// `abcdef` or `000000` the first.
+/// The text without its patterns: nothing of a repeated part is left, and only the first character of a
+/// sequence such as `abcdef` or `000000`.
 fn without_patterns(secret: &str) -> Vec<char> {
     let text: Vec<char> = secret.chars().collect();
     let mut counts = vec![true; text.len()];

@@ -7,9 +7,10 @@
 //! ```
 //!
 //! A body is charged for what has arrived, not for its declared length, so a client that sends nothing uses
-//! nothing. But a body whose declared length shows that it would have no room is not read: it waits for a moment, and
-//! is refused if there is still none. Clients that try again at once then cost little time. The size of the decoded value is estimated in advance ([`decoded_bytes`]) and remains charged
-//! until the answer has been sent.
+//! nothing. But a body whose declared length shows that it would have no room is not read: it waits for a
+//! moment, and is refused if there is still none. So clients that retry at once cost little time. The size of
+//! the decoded value is estimated in advance ([`decoded_bytes`]) and remains charged until the answer has
+//! been sent.
 
 use super::AppState;
 use super::error::ApiError;
@@ -81,7 +82,7 @@ async fn has_room(length: usize, account: &Account) -> Result<(), ApiError> {
         match account.has_room(needed) {
             Err(NoRoom::Now) if Instant::now() < until => tokio::time::sleep(LOOK).await,
             Err(NoRoom::Now) => {
-                // Asked for in earnest once, so that the refusal is counted.
+                // `has_room` does not count refusals; `hold` does.
                 account.hold(needed)?;
                 account.release(needed);
                 return Ok(());

@@ -232,8 +232,8 @@ fn save_uses(conn: &Connection, uses: &[(String, i64)]) -> Result<(), StoreError
     Ok(transaction.commit()?)
 }
 
-/// Whether a list of names does not show a character, or shows others in another order for it: control characters,
-/// and those that direct, join or separate text without a form of their own.
+/// Whether a character is invisible in a list of names, or reorders the text around it: control characters,
+/// and the format characters of Unicode.
 fn is_hidden(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}')

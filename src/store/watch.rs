@@ -5,9 +5,9 @@
 //! that was there at the start. The files are identified by path only: opening and closing one of them would
 //! release SQLite's locks on it.
 //!
-//! A file may also be overwritten in its place, by a copy of an earlier state for example. Only the writer changes the
-//! file and its log, so between two of its writes the file keeps its size and its time, and the log never gets
-//! shorter.
+//! A file may also be overwritten in its place, by a copy of an earlier state for example. Only the writer
+//! changes the file and its log, so between two of its writes the file keeps its size and its time, and the
+//! log never gets shorter.
 
 use std::fs::metadata;
 use std::path::{Path, PathBuf};

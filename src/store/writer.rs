@@ -201,7 +201,7 @@ impl WriterState {
         self.stop_if(self.watch.missing())
     }
 
-    /// The same once another program changed them, too. INVARIANT: nothing was written since the last write was noted.
+    /// The same, and once another program changed them. INVARIANT: the last own write was noted.
     fn check_content(&mut self) -> Result<(), StoreError> {
         self.stop_if(self.watch.missing().or_else(|| self.watch.changed()))
     }

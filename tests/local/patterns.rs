@@ -104,7 +104,8 @@ declare blocked(Document, User);
 RULE
 "#;
 
-/// One kind of rule: its snapshot, shorthand of documents, a rule, and what an expert asks of a row for the user `?`.
+/// One kind of rule: its snapshot, shorthand of documents, a rule, and what an expert asks of a row for the
+/// user `?`.
 pub(crate) struct Pattern {
     pub(crate) shape: &'static str,
     shorthand: &'static str,
@@ -349,8 +350,8 @@ fn a_column_may_name_things_without_a_row() {
     }
 }
 
-/// A row that is looked up twice is read once also where a row that it leads to was replaced by it before: the
-/// same folder comes from the document's own condition and from what the document inherits.
+/// A row that is looked up twice is read once also where a row that it leads to was replaced by it before:
+/// the same folder comes from the document's own condition and from what the document inherits.
 #[test]
 fn a_row_that_another_source_sees_is_still_read() {
     let policy = r#"

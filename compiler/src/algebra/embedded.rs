@@ -1,4 +1,4 @@
-//! Rows of literals that stand in a statement.
+//! Literal rows inside a statement.
 
 use crate::ir::ConstId;
 use crate::ir::ids::id;
@@ -30,7 +30,7 @@ impl EmbeddedId {
 /// Rows of literals.
 pub(crate) type Rows = Vec<Vec<ConstId>>;
 
-/// Rows that stand in a statement.
+/// Literal rows inside a statement, and where they come from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Embedded {
     /// The rows, each once; `None` if there are too many.

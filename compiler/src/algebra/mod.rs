@@ -1,10 +1,10 @@
 //! The relational algebra of one statement: which tables, in which order, joined how. No rules are left here.
 //!
-//! Data types first, then what several folders need to do with a plan: [`visit`] its parts, number its [`aliases`], see
-//! where it is [`anchor`]ed, [`prune`] what nothing reads, [`print`] it, [`verify`] it between passes. A
-//! [`Plan`] is a list of common table expressions, dependencies first, and one answer over them. Every select
-//! joins its sources in the order in which it lists them; a condition stands where all its columns are known.
-//! `sql::lower` prints it for one dialect.
+//! Data types first, then what several folders need to do with a plan: [`visit`] its parts, number its
+//! [`aliases`], see where it is [`anchor`]ed, [`prune`] what nothing reads, [`print`] it, [`verify`] it
+//! between passes. A [`Plan`] is a list of common table expressions, dependencies first, and one answer over
+//! them. Every select joins its sources in the order in which it lists them; a condition stands where all its
+//! columns are known. `sql::lower` prints it for one dialect.
 //!
 //! What a plan refers to has ids of one type each: an [`Alias`] names a source of a select, a [`TableId`] a
 //! table, a [`SourceId`] a relation of the catalog, an [`EmbeddedId`] rows of literals. The last three index
@@ -149,7 +149,7 @@ pub(crate) enum FromKind {
     /// Rows of literals; only in what is left of a plan once stored facts
     /// are known.
     Embedded(EmbeddedId),
-    /// The current row of the caller's query. Its columns are those that a bound query of the same table
+    /// The row of the caller's query that is tested. Its columns are those that a bound query of the same table
     /// selects; the table is not read again.
     Row {
         /// The bound query.

@@ -1,8 +1,8 @@
 //! The Datalog program of one question: relations with concrete types, and their clauses.
 //!
-//! Data types first, then what several folders need to do with such a program: [`visit`] its terms, its [`strata`], how
-//! its [`recursion`] moves, and [`print`] it. [`crate::specialise`] makes a program, [`crate::rewrite`] makes
-//! it smaller, [`crate::plan`] turns it into algebra.
+//! Data types first, then what several folders need to do with such a program: [`visit`] its terms, its
+//! [`strata`], how its [`recursion`] moves, and [`print`] it. [`crate::specialise`] makes a program,
+//! [`crate::rewrite`] makes it smaller, [`crate::plan`] turns it into algebra.
 //!
 //! INVARIANT: each position of a relation is either a literal, unconstrained, or a column of one concrete
 //! type; literals and unconstrained positions have no column; no clause tests a type.

@@ -68,7 +68,7 @@ pub enum Form {
         /// The column's name.
         name: String,
     },
-    /// A condition on the caller's column, true for the values of the wanted variable.
+    /// A condition that is true if the caller's column holds a value of the wanted variable.
     Filter {
         /// The variable.
         var: usize,

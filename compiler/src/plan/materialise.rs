@@ -125,7 +125,8 @@ impl Planner<'_> {
     }
 
     /// Turns what a body found so far into a table of the values that the rest of it needs, of which the goal
-    /// at `next` is the next to plan (a supplementary relation, too). Each combination of values goes on once.
+    /// at `next` is the next to plan (a supplementary relation, too). Each combination of values goes on
+    /// once.
     pub(super) fn cut(&mut self, build: &mut Build, next: usize) {
         let Some(Goal::Call { rel, .. }) = build.goals.get(next) else { return };
         let rel = *rel;

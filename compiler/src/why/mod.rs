@@ -45,7 +45,7 @@ use world::{Fault, World};
 /// What explanations of all questions of one shape share.
 #[derive(Debug)]
 pub struct Rules {
-    /// The caller's relations, followed by an empty relation for each kind of fact that has none.
+    /// The caller's relations, plus an empty one for each kind of fact without a relation.
     catalog: Catalog,
     n_stored: usize,
     traced: Traced,

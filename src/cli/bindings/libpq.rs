@@ -1,8 +1,8 @@
 //! Completes an address as PostgreSQL's own programs do: from environment variables, the password file and
 //! the sockets of this machine.
 //!
-//! So `postgresql:///codehost` means here what it means to `psql`. See "Environment Variables" and "The Password File"
-//! in the manual of libpq.
+//! So `postgresql:///codehost` means here what it means to `psql`. See "Environment Variables" and "The
+//! Password File" in the manual of libpq.
 
 use std::path::{Path, PathBuf};
 
@@ -109,8 +109,8 @@ fn is_private(file: &Path) -> bool {
     file.is_file()
 }
 
-/// The address with the port of `PGPORT` at each host that has none: the reader of addresses would take the default
-/// port for one that is written there.
+/// The address with `PGPORT` added to each host without a port. The parser of addresses fills in the default
+/// port, which then looks like one that was written.
 pub(super) fn with_port(address: &str, variable: impl Fn(&str) -> Option<String>) -> String {
     let port = variable("PGPORT").filter(|port| !port.is_empty() && port.bytes().all(|b| b.is_ascii_digit()));
     let (Some(port), Some((scheme, rest))) = (port, address.split_once("://")) else {

@@ -287,8 +287,8 @@ fn files_that_go_while_it_serves_are_noticed() {
     }
 }
 
-/// The file of an earlier state, copied over the one that is open, and a log that is emptied in its place: neither is
-/// written to, and neither passes for the store at the next start.
+/// The file of an earlier state, copied over the one that is open, and a log that is emptied in its place:
+/// neither is written to, and neither passes for the store at the next start.
 #[test]
 fn files_that_are_overwritten_while_it_serves_are_noticed() {
     for name in ["store.db", "store.db-wal"] {

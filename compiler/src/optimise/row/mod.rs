@@ -34,7 +34,7 @@ mod share;
 
 use crate::algebra::{Expr, From, FromKind};
 
-/// Whether a value comes from the caller's row: the key, or a column of a [`FromKind::Row`].
+/// Whether a value is read from the caller's row: its key, or a column of a [`FromKind::Row`].
 fn is_of_row(expr: Expr, rows: &[From]) -> bool {
     match expr {
         Expr::Given(_) => true,
