@@ -51,7 +51,7 @@ use stage::Stage;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-use table::Row;
+use table::{Measure, Row};
 
 /// What a service that is attacked still does for others.
 #[derive(Debug, Parser)]
@@ -90,7 +90,7 @@ fn main() {
     let missed = match options.soak {
         None => {
             let time = Duration::from_secs(options.seconds);
-            chosen.iter().filter(|attack| !run(&stage, attack, time).print(attack)).count()
+            chosen.iter().filter(|attack| !run(&stage, attack, time).print(attack, Measure::Targets)).count()
         }
         Some(minutes) => soak(&stage, &chosen, Duration::from_secs(minutes * 60), options.seconds),
     };
@@ -117,8 +117,8 @@ fn run(stage: &Arc<Stage>, attack: &Attack, time: Duration) -> Row {
     Row { felt, isolation, memory, statuses: statuses.take() }
 }
 
-/// All attacks in turn beside a policy swap each second; how many rows missed a target, and the memory of the
-/// last round must be that of the first.
+/// All attacks in turn beside a policy swap each second; how many rows have wrong answers. The memory of the
+/// last round must be that of the second: only in the first round do caches and pools fill.
 fn soak(stage: &Arc<Stage>, attacks: &[&Attack], time: Duration, seconds: u64) -> usize {
     let stop = Arc::new(AtomicBool::new(false));
     let swaps = stage.swap_policies(&stop);
@@ -128,13 +128,13 @@ fn soak(stage: &Arc<Stage>, attacks: &[&Attack], time: Duration, seconds: u64) -
         for attack in attacks.iter().take_while(|_| start.elapsed() < time) {
             let row = run(stage, attack, Duration::from_secs(seconds));
             most = most.max(row.memory);
-            missed += usize::from(!row.print(attack));
+            missed += usize::from(!row.print(attack, Measure::Answers));
         }
         rounds.push(most);
     }
     stop.store(true, Ordering::Relaxed);
     let n_swaps = swaps.join().unwrap();
     println!("\n{n_swaps} policies were swapped; the most memory of each round, in MB: {rounds:.0?}");
-    let grew = rounds.last() > rounds.first().map(|first| first * 1.15).as_ref();
+    let grew = rounds.last() > rounds.get(1).map(|second| second * 1.15).as_ref();
     missed + usize::from(grew)
 }

@@ -13,6 +13,7 @@ mod compile;
 mod datalog;
 pub mod diagnostic;
 pub mod dialect;
+mod fitness;
 pub mod ir;
 pub mod limits;
 pub mod local;
@@ -65,6 +66,8 @@ pub fn check(source: &SourceMap) -> Checked {
         diagnostics.extend(strata::check(resolved));
         if has_error(&diagnostics) {
             program = None;
+        } else {
+            diagnostics.extend(fitness::check(resolved));
         }
     }
     Checked { program, diagnostics: diagnostic::settle(diagnostics) }

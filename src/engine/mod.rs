@@ -24,7 +24,6 @@ mod environments;
 mod error;
 mod evaluate;
 mod facts;
-mod fitness;
 #[cfg(test)]
 mod fixture;
 mod local;

@@ -15,7 +15,7 @@ use super::error::PolicyRefusal;
 use super::versions::Active;
 use super::{Engine, EngineError, policy_tests};
 use crate::store::{Reader, StoreError, aside};
-use portcullis_compiler::diagnostic::{Diagnostic, Severity, render};
+use portcullis_compiler::diagnostic::{Code, Diagnostic, Severity, render};
 use portcullis_compiler::ir::Program;
 use portcullis_compiler::source::SourceMap;
 use portcullis_compiler::{Checked, check};
@@ -30,7 +30,7 @@ pub struct PolicyOptions {
     pub force: bool,
     /// Stops at the first test that fails.
     pub fail_fast: bool,
-    /// Adds the lints to the message.
+    /// Adds the lints to the message. The one that no check can be answered is always there.
     pub show_suggestions: bool,
 }
 
@@ -39,7 +39,7 @@ pub struct PolicyOptions {
 pub struct PolicyOutcome {
     /// Whether the policy changed.
     pub change: PolicyChange,
-    /// A message for the author, with the lints if requested.
+    /// A message for the author, with the lints.
     pub message: String,
     /// The version that is now active.
     pub version: u64,
@@ -59,22 +59,6 @@ pub enum PolicyChange {
 impl Engine {
     /// Makes this the active policy.
     pub async fn set_policy(
-        &self,
-        src: String,
-        filename: String,
-        options: PolicyOptions,
-    ) -> Result<PolicyOutcome, EngineError> {
-        let mut outcome = self.upload(src, filename, options).await?;
-        if options.show_suggestions
-            && let Some(reason) = self.unfit().await?
-        {
-            let lint = format!("\n\nwarning: no check of this policy can be answered: {reason}");
-            outcome.message.push_str(&lint);
-        }
-        Ok(outcome)
-    }
-
-    async fn upload(
         &self,
         src: String,
         filename: String,
@@ -140,11 +124,11 @@ impl Active {
             PolicyChange::Unchanged => "The policy was not updated because it is unchanged.",
         }
         .to_owned();
-        if options.show_suggestions {
-            for lint in &self.lints {
-                message.push_str("\n\n");
-                message.push_str(&render::render(&self.program.source, lint));
-            }
+        // Not a matter of taste: nothing works under such a policy.
+        let is_shown = |lint: &&Diagnostic| options.show_suggestions || lint.code == Code::Unanswerable;
+        for lint in self.lints.iter().filter(is_shown) {
+            message.push_str("\n\n");
+            message.push_str(&render::render(&self.program.source, lint));
         }
         PolicyOutcome { change, message, version: self.version, offset }
     }

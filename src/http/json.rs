@@ -103,7 +103,6 @@ const PLAIN_WORDS: &[(&str, &str)] = &[
     ("a sequence", "an array"),
     ("a map", "an object"),
     ("a boolean", "true or false"),
-    ("a tuple of size 2", "an array of 2 elements"),
     ("u8", "a whole number from 0 on"),
     ("u64", "a whole number from 0 on"),
     ("usize", "a whole number from 0 on"),
@@ -214,23 +213,14 @@ mod tests {
 
     #[test]
     fn a_message_speaks_of_json_and_quotes_what_was_sent() {
-        let stated = |body: &str| match decode::<Vec<(String, Vec<usize>)>>(body.as_bytes()) {
+        let stated = |body: &str| match decode::<Vec<Vec<usize>>>(body.as_bytes()) {
             Err(ApiError::BadRequest(message)) => message,
             other => format!("{other:?}"),
         };
         assert_eq!(stated("{}"), "invalid type: object, expected an array at line 1 column 0");
-        assert!(
-            stated("[{}]")
-                .ends_with("invalid type: object, expected an array of 2 elements at line 1 column 1")
-        );
-        assert!(
-            stated(r#"[["a"]]"#)
-                .ends_with("invalid length 1, expected an array of 2 elements at line 1 column 6")
-        );
-        assert!(
-            stated(r#"[["a",[-1]]]"#).contains("integer `-1`, expected a whole number from 0 on at line")
-        );
-        let quoted = r#"[["a",["invalid type: map, expected usize"]]]"#;
+        assert!(stated("[{}]").ends_with("invalid type: object, expected an array at line 1 column 1"));
+        assert!(stated("[[-1]]").contains("integer `-1`, expected a whole number from 0 on at line"));
+        let quoted = r#"[["invalid type: map, expected usize"]]"#;
         assert!(stated(quoted).contains(
             r#"string "invalid type: map, expected usize", expected a whole number from 0 on at line"#
         ));

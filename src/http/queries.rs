@@ -11,8 +11,10 @@ use super::json::{Json, Object, Results};
 use super::openapi::{Call as CallShape, Name, Text};
 use super::values::{FactIn, FactOut, FactsIn, PatternIn, facts};
 use crate::engine::{EvaluateQuery, EvaluateVar};
-use serde::Deserialize;
+use serde::de::{Error as _, IgnoredAny, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::Arc;
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
@@ -59,8 +61,46 @@ async fn query(
     Ok(Json(Results { results }))
 }
 
-/// A predicate's name and the variables of the call.
-type Call = (String, Vec<String>);
+/// A predicate's name and the variables of the call, sent as an array of these two.
+#[derive(Debug)]
+struct Call {
+    predicate: String,
+    variables: Vec<String>,
+}
+
+impl<'de> Deserialize<'de> for Call {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Elements;
+
+        impl<'de> Visitor<'de> for Elements {
+            type Value = Call;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an array of a predicate's name and an array of variables")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<Call, A::Error> {
+                let missing = |found| A::Error::invalid_length(found, &Self);
+                let predicate = elements.next_element()?.ok_or_else(|| missing(0))?;
+                let variables = elements.next_element()?.ok_or_else(|| missing(1))?;
+                // Read all of it: to the decoder, elements that are left are a fault of the syntax.
+                let mut found = 2;
+                while elements.next_element::<IgnoredAny>()?.is_some() {
+                    found += 1;
+                }
+                if found > 2 { Err(missing(found)) } else { Ok(Call { predicate, variables }) }
+            }
+        }
+
+        deserializer.deserialize_seq(Elements)
+    }
+}
+
+impl From<Call> for (String, Vec<String>) {
+    fn from(Call { predicate, variables }: Call) -> Self {
+        (predicate, variables)
+    }
+}
 
 /// A conjunction of calls over variables.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -83,8 +123,9 @@ impl EvaluateIn {
     /// The conjunction without its context facts.
     pub(super) fn query(self) -> EvaluateQuery {
         let constraints = self.constraints.unwrap_or_default().into_iter();
+        let calls = std::iter::once(self.predicate).chain(self.calls.unwrap_or_default());
         EvaluateQuery {
-            atoms: std::iter::once(self.predicate).chain(self.calls.unwrap_or_default()).collect(),
+            atoms: calls.map(Call::into).collect(),
             vars: constraints
                 .map(|(name, Object(known))| (name, EvaluateVar { ty: known.ty, ids: known.ids }))
                 .collect(),

@@ -9,8 +9,10 @@
 
 mod budget;
 mod meter;
+mod priority;
 mod turns;
 
 pub use budget::{Account, Budget, NoRoom, SMALL};
 pub use meter::Meter;
+pub use priority::give_way;
 pub use turns::{Asker, Lost, Turns};

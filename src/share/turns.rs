@@ -4,13 +4,17 @@
 //! goes to the environment that has waited longest for one, within it to the key that has, and for that key
 //! to its oldest work: however much one key sends, another waits for at most one piece of work of each.
 //! Running work is not interrupted, and work whose asker has gone before its turn does not start.
+//!
+//! Each piece of work gets a thread. Starting one takes about ten microseconds, and unlike a shared thread it
+//! can lower its priority for good, so that brief questions do not wait for long work.
 
+use super::priority::give_way;
 use parking_lot::Mutex;
 use rustc_hash::{FxHashMap, FxHasher};
 use std::hash::{BuildHasher, BuildHasherDefault};
 use std::sync::Arc;
+use std::thread;
 use tokio::sync::oneshot;
-use tokio::task;
 
 /// Who asks: a key of an environment. The default is the service itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -28,15 +32,23 @@ impl Asker {
     }
 }
 
-/// The work was not done: it panicked, or the process is ending.
+/// The work was not done.
 #[derive(Debug, thiserror::Error)]
-#[error("work off the async workers was lost: {0}")]
-pub struct Lost(#[from] task::JoinError);
+pub enum Lost {
+    /// It panicked.
+    #[error("work off the async workers panicked")]
+    Panicked,
+    /// The system has no thread for it.
+    #[error("cannot start a thread for work off the async workers: {0}")]
+    NoThread(#[from] std::io::Error),
+}
 
 /// Threads for long work, and the work that waits for one.
 #[derive(Debug)]
 pub struct Turns {
     queue: Mutex<Queue>,
+    /// Whether the threads have a low priority.
+    gives_way: bool,
 }
 
 #[derive(Debug, Default)]
@@ -64,35 +76,43 @@ struct Turn(Option<Arc<Turns>>);
 
 impl Turns {
     /// Turns for `at_once` pieces of work at the same time.
-    pub fn new(at_once: usize) -> Self {
-        Self { queue: Mutex::new(Queue { free: at_once.max(1), ..Queue::default() }) }
+    fn new(at_once: usize, gives_way: bool) -> Self {
+        Self { queue: Mutex::new(Queue { free: at_once.max(1), ..Queue::default() }), gives_way }
     }
 
-    /// One fewer than there are processors, so that long work always leaves one to brief questions.
+    /// One fewer than there are processors, with a low priority, so that long work always leaves one to brief
+    /// questions.
     pub fn beside_others() -> Self {
-        Self::new(n_processors() - 1)
+        Self::new(n_processors() - 1, true)
     }
 
     /// As many as there are processors: more threads would only share them.
     pub fn for_each_processor() -> Self {
-        Self::new(n_processors())
+        Self::new(n_processors(), false)
     }
 
     /// Runs work in its turn.
     ///
     /// # Errors
-    /// The work panicked.
+    /// The work panicked, or there is no thread for it.
     pub async fn run<T: Send + 'static>(
         self: &Arc<Self>,
         asker: Asker,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, Lost> {
         let turn = self.turn(asker).await;
-        let working = task::spawn_blocking(move || {
+        let gives_way = self.gives_way;
+        let (tell, answer) = oneshot::channel();
+        let run = move || {
             let _turn = turn;
-            work()
-        });
-        Ok(working.await?)
+            if gives_way {
+                give_way();
+            }
+            // If the receiver is gone, no one waits for the answer.
+            let _ = tell.send(work());
+        };
+        thread::Builder::new().name("long-work".into()).spawn(run)?;
+        answer.await.map_err(|_| Lost::Panicked)
     }
 
     async fn turn(self: &Arc<Self>, asker: Asker) -> Turn {
@@ -163,7 +183,7 @@ mod tests {
 
     /// The order in which work runs that was queued in this order behind other work.
     async fn order(asked: &[(&'static str, &'static str)]) -> Vec<usize> {
-        let turns = Arc::new(Turns::new(1));
+        let turns = Arc::new(Turns::new(1, false));
         let done = Arc::new(Mutex::new(Vec::new()));
         let first = turns.turn(asker("a", "1")).await;
         let mut waiting = Vec::new();
@@ -190,7 +210,7 @@ mod tests {
 
     #[tokio::test]
     async fn who_has_gone_gets_no_turn() {
-        let turns = Arc::new(Turns::new(1));
+        let turns = Arc::new(Turns::new(1, false));
         let first = turns.turn(Asker::default()).await;
         let gone = tokio::time::timeout(Duration::from_millis(1), turns.run(Asker::default(), || ()));
         assert!(gone.await.is_err());
@@ -201,7 +221,7 @@ mod tests {
 
     #[tokio::test]
     async fn work_that_panics_gives_its_turn_on() {
-        let turns = Arc::new(Turns::new(1));
+        let turns = Arc::new(Turns::new(1, false));
         for _ in 0..3 {
             let lost = turns.run(Asker::default(), || std::panic::resume_unwind(Box::new(()))).await;
             assert!(lost.is_err());

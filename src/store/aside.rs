@@ -7,7 +7,7 @@ use super::connect::{Location, StoreOptions};
 use super::error::StoreError;
 use super::pool::guarded;
 use super::reader::Reader;
-use super::writer;
+use crate::share::give_way;
 use std::thread;
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
@@ -27,7 +27,7 @@ where
     let _running = reader.allow(Instant::now().checked_add(time), None);
     let (tell, answer) = oneshot::channel();
     let work = move || {
-        writer::give_way();
+        give_way();
         // If the receiver is gone, no one waits for the answer.
         let _ = tell.send(guarded(&reader, work));
     };

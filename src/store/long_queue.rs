@@ -14,8 +14,7 @@
 
 use super::error::StoreError;
 use super::reader::Reader;
-use super::writer;
-use crate::share::Asker;
+use crate::share::{Asker, give_way};
 use parking_lot::{Condvar, Mutex};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -205,7 +204,7 @@ impl Lease {
     /// Runs a task, and then the waiting ones.
     fn serve(mut self, mut job: Task) {
         if self.turns.shared.gives_way {
-            writer::give_way();
+            give_way();
         }
         while let Some(reader) = self.reader.take() {
             job(&reader);

@@ -159,7 +159,7 @@ impl Store {
         let published = Arc::new(Published::default());
         let writer = Writer::start(conn, place, tally, Arc::clone(&published))?;
         // In memory, a reader and the writer block each other.
-        let pool = Pool::new(brief, long, options, !files.is_empty());
+        let pool = Pool::new(brief, long, options, !files.is_empty(), Arc::clone(&published));
         let shared = StoreState { pool, writer, published, secret, files };
         Ok(Self { shared: Arc::new(shared), asker: Asker::default() })
     }
@@ -280,7 +280,7 @@ impl Store {
         let Some(dir) = self.shared.files.first().and_then(|database| database.parent()) else {
             return Ok(None);
         };
-        self.shared.published.readings.begin(dir, pattern).map(Some)
+        FactReading::begin(Arc::clone(&self.shared.published), dir, pattern).map(Some)
     }
 
     /// How many facts are stored; reads counters, not facts.

@@ -18,6 +18,7 @@
 use super::connect::StoreOptions;
 use super::error::StoreError;
 use super::long_queue::LongQueue;
+use super::published::Published;
 use super::reader::{Reader, Running};
 use crate::share::Asker;
 use parking_lot::Mutex;
@@ -51,6 +52,7 @@ pub(super) struct Pool {
     wait: Duration,
     /// Whether readers never block on the writer, which can be slow.
     readers_never_block: bool,
+    published: Arc<Published>,
     /// Cancels running questions when dropped.
     all: Mutex<Vec<Running>>,
 }
@@ -73,6 +75,7 @@ impl Pool {
         long: Vec<Reader>,
         options: &StoreOptions,
         readers_never_block: bool,
+        published: Arc<Published>,
     ) -> Self {
         let all = brief.iter().chain(&long).map(Reader::end).collect();
         Self {
@@ -82,6 +85,7 @@ impl Pool {
             limit: options.query_time,
             wait: options.query_wait,
             readers_never_block,
+            published,
             all: Mutex::new(all),
         }
     }
@@ -127,13 +131,13 @@ impl Pool {
                 return self.run(asker, until, read).await;
             }
             Err(StoreError::Timeout(_)) => {}
-            outcome => return outcome,
+            outcome => return self.published.after(outcome),
         }
         let deadline = within(TIME_OFF_WORKERS);
         let tried = task::spawn_blocking(move || (loan.run(deadline, Some(BRIEF), &read), read));
         match tried.await.map_err(|_| StoreError::Closed)? {
             (Err(StoreError::Timeout(_)), read) => self.run(asker, until, read).await,
-            (outcome, _) => outcome,
+            (outcome, _) => self.published.after(outcome),
         }
     }
 
@@ -168,7 +172,8 @@ impl Pool {
         // Dropping this future drops it, which cancels the question.
         let running = timeout(self.wait, begun).await.map_err(|_| overloaded())?;
         let _running: Running = running.map_err(|_| overloaded())?;
-        answer.await.map_err(|_| StoreError::Closed)?
+        let outcome = answer.await.map_err(|_| StoreError::Closed)?;
+        self.published.after(outcome)
     }
 
     /// Cancels what runs, and lets nothing start.

@@ -35,6 +35,30 @@ pub(super) enum Fault {
     Moved(String),
 }
 
+impl Published {
+    /// Stops writes, as the store's file turned out to be damaged or its content to be unknown. The first
+    /// fault stays.
+    pub(super) fn stop_writes(&self, fault: Fault) {
+        let mut stopped = self.fault.write();
+        if stopped.is_none() {
+            tracing::error!(
+                reason = fault.reason(),
+                "the store accepts no more writes until it is opened again"
+            );
+            *stopped = Some(fault);
+        }
+    }
+
+    /// The outcome of a question. If the question found the file damaged, it also stops writes: a write could
+    /// spread the damage.
+    pub(super) fn after<T>(&self, outcome: Result<T, StoreError>) -> Result<T, StoreError> {
+        if let Err(StoreError::Corrupt(reason)) = &outcome {
+            self.stop_writes(Fault::Failed(format!("a question found its file damaged: {reason}")));
+        }
+        outcome
+    }
+}
+
 impl From<Fault> for StoreError {
     fn from(fault: Fault) -> Self {
         match fault {

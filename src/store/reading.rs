@@ -9,6 +9,7 @@
 use super::error::StoreError;
 use super::fact::{ArgPattern, Fact, FactPattern};
 use super::facts;
+use super::published::Published;
 use super::signature::StoredRelation;
 use super::snapshot::Snapshot;
 use super::value::{self, Param};
@@ -20,7 +21,10 @@ use std::sync::{Arc, Weak};
 
 /// Facts that are read in parts.
 #[derive(Debug)]
-pub struct FactReading(Arc<Mutex<Option<Cursor>>>);
+pub struct FactReading {
+    cursor: Arc<Mutex<Option<Cursor>>>,
+    published: Arc<Published>,
+}
 
 /// All readings that may be cut.
 #[derive(Debug, Default)]
@@ -39,14 +43,10 @@ struct Cursor {
 }
 
 impl Readings {
-    /// Starts reading the current facts.
-    pub(super) fn begin(&self, dir: &Path, pattern: FactPattern) -> Result<FactReading, StoreError> {
-        let cursor = Cursor { snapshot: Snapshot::open(dir)?, pattern, idx: 0, after: None };
-        let cursor = Arc::new(Mutex::new(Some(cursor)));
+    fn add(&self, cursor: &Arc<Mutex<Option<Cursor>>>) {
         let mut all = self.0.lock();
         all.retain(|reading| reading.strong_count() > 0);
-        all.push(Arc::downgrade(&cursor));
-        Ok(FactReading(cursor))
+        all.push(Arc::downgrade(cursor));
     }
 
     /// Ends all readings, after the parts that are being read.
@@ -60,12 +60,25 @@ impl Readings {
 }
 
 impl FactReading {
+    /// Starts reading the current facts.
+    pub(super) fn begin(
+        published: Arc<Published>,
+        dir: &Path,
+        pattern: FactPattern,
+    ) -> Result<Self, StoreError> {
+        let cursor = Cursor { snapshot: Snapshot::open(dir)?, pattern, idx: 0, after: None };
+        let cursor = Arc::new(Mutex::new(Some(cursor)));
+        published.readings.add(&cursor);
+        Ok(Self { cursor, published })
+    }
+
     /// Passes facts to `each` until it has enough; returns whether there may be more.
     ///
     /// # Errors
     /// [`StoreError::Busy`] if the reading was cut: facts are missing.
     pub fn part(&self, each: impl FnMut(&Fact) -> ControlFlow<()>) -> Result<bool, StoreError> {
-        self.0.lock().as_mut().ok_or(StoreError::Busy)?.part(each)
+        let part = self.cursor.lock().as_mut().ok_or(StoreError::Busy)?.part(each);
+        self.published.after(part)
     }
 }
 

@@ -31,6 +31,7 @@ use super::published::{Fault, Published};
 use super::relation::{Directory, Relations, Retired};
 use super::transaction::{Job, Pending, Transaction, Write};
 use super::watch::Watch;
+use crate::share::give_way;
 use flume::RecvTimeoutError;
 use rusqlite::Connection;
 use std::sync::Arc;
@@ -44,21 +45,8 @@ const QUEUE: usize = 1024;
 /// How many facts and patterns fill a shared transaction.
 const GROUP_WEIGHT: usize = 10_000;
 
-/// The nice value of low-priority threads, from 0 to 19: at 10 they get a tenth of the share of others if
-/// both are busy.
-#[cfg(target_os = "linux")]
-const NICENESS: i32 = 10;
-
 /// How long the writer must be idle before the log is emptied.
 const IDLE: Duration = Duration::from_secs(1);
-
-/// Lowers the priority of this thread. On systems other than Linux it would affect the whole process.
-pub(super) fn give_way() {
-    #[cfg(target_os = "linux")]
-    if let Err(error) = rustix::process::setpriority_process(None, NICENESS) {
-        tracing::warn!(%error, "cannot lower the priority of a thread");
-    }
-}
 
 /// What a transaction changes for readers.
 struct News {
@@ -130,8 +118,6 @@ struct WriterState {
     log: Log,
     tally: Tally,
     watch: Watch,
-    /// Why no more writes are accepted.
-    broken: Option<Fault>,
 }
 
 impl WriterState {
@@ -155,7 +141,6 @@ impl WriterState {
             offset,
             log,
             tally,
-            broken: None,
         };
         state.directory.changed = true;
         let news = state.news(Pending { keys_changed: true, ..Pending::default() })?;
@@ -207,16 +192,15 @@ impl WriterState {
     }
 
     fn stop_if(&mut self, moved: Option<String>) -> Result<(), StoreError> {
-        if let (Some(reason), None) = (moved, &self.broken) {
-            self.stop_writes(Fault::Moved(reason));
+        if let Some(reason) = moved {
+            self.published.stop_writes(Fault::Moved(reason));
         }
-        self.broken.clone().map_or(Ok(()), |fault| Err(fault.into()))
+        self.fault().map_or(Ok(()), |fault| Err(fault.into()))
     }
 
-    fn stop_writes(&mut self, fault: Fault) {
-        tracing::error!(reason = fault.reason(), "the store accepts no more writes until it is opened again");
-        *self.published.fault.write() = Some(fault.clone());
-        self.broken = Some(fault);
+    /// Why no more writes are accepted.
+    fn fault(&self) -> Option<Fault> {
+        self.published.fault.read().clone()
     }
 
     /// Shuts the store down cleanly.
@@ -230,7 +214,7 @@ impl WriterState {
 
     fn run_group(&mut self, mut group: Vec<Box<dyn Job>>) {
         if self.check_content().is_err()
-            && let Some(fault) = &self.broken
+            && let Some(fault) = self.fault()
         {
             for job in group {
                 job.reply(Err(fault.clone().into()));
@@ -260,8 +244,8 @@ impl WriterState {
     }
 
     fn run_alone(&mut self, mut job: Box<dyn Job>) {
-        let outcome = match &self.broken {
-            Some(fault) => Err(fault.clone().into()),
+        let outcome = match self.fault() {
+            Some(fault) => Err(fault.into()),
             None => self.try_alone(&mut *job),
         };
         if let Err(error) = &outcome {
@@ -371,9 +355,7 @@ impl WriterState {
             (_, Err(error)) => error.to_string(),
             (_, Ok(())) => return,
         };
-        if self.broken.is_none() {
-            self.stop_writes(Fault::Failed(reason));
-        }
+        self.published.stop_writes(Fault::Failed(reason));
     }
 
     fn restore(&mut self) -> Result<(), StoreError> {

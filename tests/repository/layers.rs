@@ -81,6 +81,10 @@ const COMPILER: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "fitness",
+        &["builtin", "catalog", "compile", "diagnostic", "ir", "plan", "primitive", "question", "source"],
+    ),
+    (
         "local",
         &[
             "limits", "catalog", "ir", "refusal", "question", "datalog", "rewrite", "algebra", "plan",

@@ -116,6 +116,7 @@ codes! {
     "P0704" NeverMatches          "never-matches"           "a rule that can never match";
     "P0705" BuiltInNearMiss       "built-in-near-miss"      "a near miss of a built-in predicate";
     "P0706" MatchesUndeclared     "matches-undeclared"      "`matches` with a type that is not declared";
+    "P0707" Unanswerable          "unanswerable"            "a policy that is too large for any check";
 }
 
 impl Code {

@@ -7,6 +7,7 @@
 use super::Rules;
 use crate::catalog::{Catalog, Relation, RelationArg, RelationSource, SourceId};
 use crate::ir::{Program, Signature, SignatureArg, TypeId, TypeKind};
+use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 
 /// How many kinds of fact are added. A policy with more speaks of many types at once.
@@ -19,16 +20,14 @@ pub(super) fn with_possible(program: &Program, catalog: &Catalog) -> (Catalog, b
     let n_known = catalog.relations.len();
     let mut added: BTreeSet<(String, Vec<RelationArg>)> = BTreeSet::new();
     let mut is_cut = false;
+    let known = catalog.relations.iter().map(|relation| (&*relation.predicate, &*relation.args));
+    let known = Kinds::of(known);
     for signature in &program.signatures {
         let Some(kinds) = kinds(program, signature) else {
             is_cut = true;
             continue;
         };
-        let is_covered = |args: &Vec<RelationArg>| {
-            let known = catalog.relations.iter().filter(|known| known.predicate == signature.predicate);
-            known.into_iter().any(|known| covers(&known.args, args))
-        };
-        for args in kinds.into_iter().filter(|args| !is_covered(args)) {
+        for args in kinds.into_iter().filter(|args| !known.cover(&signature.predicate, args)) {
             if added.len() == MOST {
                 is_cut = true;
                 break;
@@ -37,10 +36,9 @@ pub(super) fn with_possible(program: &Program, catalog: &Catalog) -> (Catalog, b
         }
     }
     // A general kind makes those with a literal in it superfluous.
-    let is_needed = |(predicate, args): &&(String, Vec<RelationArg>)| {
-        !added.iter().any(|(other, general)| other == predicate && general != args && covers(general, args))
-    };
-    let relations = added.iter().filter(is_needed).map(|(predicate, args)| Relation {
+    let kinds = Kinds::of(added.iter().map(|(predicate, args)| (&**predicate, &**args)));
+    let needed = added.iter().filter(|(predicate, args)| !kinds.cover_strictly(predicate, args));
+    let relations = needed.map(|(predicate, args)| Relation {
         predicate: predicate.clone(),
         args: args.clone(),
         source: RelationSource::Context { slot: n_known },
@@ -50,15 +48,50 @@ pub(super) fn with_possible(program: &Program, catalog: &Catalog) -> (Catalog, b
     (catalog, is_cut)
 }
 
-/// Whether every fact of the second kind is one of the first.
+/// Kinds of fact by predicate and types of arguments. Only kinds with the same types can cover each other,
+/// and there may be thousands of others.
+struct Kinds<'k>(FxHashMap<(&'k str, Vec<&'k str>), Vec<&'k [RelationArg]>>);
+
+impl<'k> Kinds<'k> {
+    fn of(kinds: impl Iterator<Item = (&'k str, &'k [RelationArg])>) -> Self {
+        let mut by_types: FxHashMap<_, Vec<_>> = FxHashMap::default();
+        for (predicate, args) in kinds {
+            by_types.entry((predicate, types(args))).or_default().push(args);
+        }
+        Self(by_types)
+    }
+
+    fn alike<'s>(&'s self, predicate: &'s str, args: &'s [RelationArg]) -> &'s [&'s [RelationArg]] {
+        self.0.get(&(predicate, types(args))).map_or(&[], Vec::as_slice)
+    }
+
+    /// Whether every fact of this kind is of one of these.
+    fn cover(&self, predicate: &str, args: &[RelationArg]) -> bool {
+        self.alike(predicate, args).iter().any(|general| covers(general, args))
+    }
+
+    /// The same with another kind than this one itself.
+    fn cover_strictly(&self, predicate: &str, args: &[RelationArg]) -> bool {
+        self.alike(predicate, args).iter().any(|general| *general != args && covers(general, args))
+    }
+}
+
+/// The types of a relation's arguments.
+fn types<'k>(args: &'k [RelationArg]) -> Vec<&'k str> {
+    let ty = |arg: &'k RelationArg| match arg {
+        RelationArg::Column { ty, .. } | RelationArg::Constant { ty, .. } => ty.as_str(),
+    };
+    args.iter().map(ty).collect()
+}
+
+/// Whether every fact of the second kind is one of the first; the types are the same.
 fn covers(general: &[RelationArg], special: &[RelationArg]) -> bool {
     let is_covered = |(general, special): (&RelationArg, &RelationArg)| match (general, special) {
-        (RelationArg::Column { ty, .. }, RelationArg::Column { ty: other, .. })
-        | (RelationArg::Column { ty, .. }, RelationArg::Constant { ty: other, .. }) => ty == other,
+        (RelationArg::Column { .. }, RelationArg::Column { .. } | RelationArg::Constant { .. }) => true,
         (RelationArg::Constant { .. }, RelationArg::Constant { .. }) => general == special,
         (RelationArg::Constant { .. }, RelationArg::Column { .. }) => false,
     };
-    general.len() == special.len() && general.iter().zip(special).all(is_covered)
+    general.iter().zip(special).all(is_covered)
 }
 
 /// The arguments of every kind of fact of a signature; `None` if they are too many.

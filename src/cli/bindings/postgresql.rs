@@ -203,10 +203,11 @@ fn completed(mut config: Config) -> Result<Config, String> {
     if let Some(password) = password.filter(|_| config.get_password().is_none()) {
         config.password(password);
     }
-    // If encryption is required, do not connect without it.
+    // If encryption is required, do not connect without it. Sockets have none, and need none.
     let demanded =
         libpq::variable("PGSSLMODE").is_some_and(|mode| mode == "require" || mode.starts_with("verify"));
-    if demanded && config.get_ssl_mode() == SslMode::Prefer {
+    let leaves_machine = config.get_hosts().iter().any(|host| matches!(host, Host::Tcp(_)));
+    if demanded && leaves_machine && config.get_ssl_mode() == SslMode::Prefer {
         config.ssl_mode(SslMode::Require);
     }
     Ok(config)

@@ -156,12 +156,30 @@ async fn an_overwritten_page_is_found_damaged() {
     let store = Store::open(dir.path(), &hurried).unwrap();
     let error = store.facts(FactPattern::everything(), 100_000).await.unwrap_err();
     assert!(matches!(error, StoreError::Corrupt(_)), "{error}");
-    // So does the first write, and no write follows it.
+    // No write follows it.
+    let error = store.apply(vec![insert(&[fact("q", &["T:a"])])]).await.unwrap_err();
+    assert!(matches!(error, StoreError::ReadOnly(_)), "{error}");
+    let reason = store.fault().unwrap().to_string();
+    let start = "the store does not accept writes: a question found its file damaged: ";
+    assert!(reason.starts_with(start), "{reason}");
+    assert!(store.policy(None).await.is_ok(), "what is whole still answers");
+    drop(store);
+
+    // A write may be the first to meet it.
+    let store = Store::open(dir.path(), &hurried).unwrap();
     let error = store.apply(vec![delete(&[pattern("p", &["*", "*"])])]).await.unwrap_err();
     assert!(matches!(error, StoreError::Corrupt(_)), "{error}");
     let error = store.apply(vec![insert(&[fact("q", &["T:a"])])]).await.unwrap_err();
     assert!(matches!(error, StoreError::ReadOnly(_)), "{error}");
-    assert!(store.policy(None).await.is_ok(), "what is whole still answers");
+    drop(store);
+
+    // So may a list that is read in parts.
+    let store = Store::open(dir.path(), &hurried).unwrap();
+    let reading = store.reading(FactPattern::everything()).unwrap().unwrap();
+    let error = reading.part(|_| std::ops::ControlFlow::Continue(())).unwrap_err();
+    assert!(matches!(error, StoreError::Corrupt(_)), "{error}");
+    let error = store.apply(vec![insert(&[fact("q", &["T:a"])])]).await.unwrap_err();
+    assert!(matches!(error, StoreError::ReadOnly(_)), "{error}");
 }
 
 #[tokio::test]

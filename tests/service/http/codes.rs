@@ -124,6 +124,14 @@ fn a_wrong_request_says_what_kind_of_mistake_it_is() {
     assert_eq!(code("/api/authorize", "{"), "invalid_json");
     assert_eq!(code("/api/authorize", "{}"), "invalid_request");
     assert_eq!(code("/api/authorize", "[]"), "invalid_request");
+    for (call, found) in [(json!(["p", ["x"], 3, {}]), 4), (json!(["p"]), 1), (json!([]), 0)] {
+        let refused = server.post("/api/evaluate_query", &json!({ "predicate": call }));
+        let message = format!(
+            "`predicate`: invalid length {found}, expected an array of a predicate's name and an array of variables"
+        );
+        refused.fails(400, &message);
+        assert_eq!(refused.code(), "invalid_request");
+    }
     let bound = json!({
         "query": {
             "actor_type": "User", "actor_id": "ada", "action": "read",

@@ -1,42 +1,49 @@
-//! Finds out whether checks under the active policy can be answered at all.
+//! Finds out whether checks under a policy can be answered at all.
 //!
-//! A policy may be valid but so large that no check of it fits into one statement: it is accepted, and once
-//! its facts are stored every check is refused. Its author should learn of that at the upload. So checks are
-//! compiled here as if there were a fact of every kind that the policy reads.
+//! In: a program without errors. Out: a lint if every check that was tried is refused. A policy may be valid
+//! but so large that no check of it fits into one statement; without the lint, its author would learn of that
+//! from the first check. So checks are compiled here as if there were a fact of every kind that the policy
+//! reads.
 
-use super::{Engine, EngineError, questions};
-use crate::store::Value;
-use portcullis_compiler::builtin::HAS_RELATION;
-use portcullis_compiler::catalog::{Catalog, Relation, RelationArg, RelationSource};
-use portcullis_compiler::compile_for_store;
-use portcullis_compiler::ir::{Program, Signature, SignatureArg, TypeKind};
-use portcullis_compiler::primitive::STRING;
-use portcullis_compiler::question::{CompileError, Question, Shape};
+use crate::builtin::{ALLOW, HAS_PERMISSION, HAS_RELATION, is_abstract};
+use crate::catalog::{Catalog, Relation, RelationArg, RelationSource};
+use crate::compile::{self, Target};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::ir::{Program, Rule, Signature, SignatureArg, TypeKind};
+use crate::plan::Request;
+use crate::primitive::STRING;
+use crate::question::{CompileError, Question, QuestionVar, Shape};
+use crate::source::Span;
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
 /// How many checks are tried; the first that fits is enough.
 const MOST_TRIED: usize = 16;
 
-impl Engine {
-    /// Why every check under the active policy is refused; `None` if one fits, or if there is nothing to check.
-    pub(super) async fn unfit(&self) -> Result<Option<String>, EngineError> {
-        let Some(plans) = self.plans() else { return Ok(None) };
-        let program = Arc::clone(&plans.policy.program);
-        self.in_turn(move || refusal(&program)).await
-    }
-}
-
-fn refusal(program: &Program) -> Option<String> {
+/// A lint if every check is refused; `None` if one fits, or if there is nothing to check.
+pub(crate) fn check(program: &Program) -> Option<Diagnostic> {
     let catalog = every_kind(program);
     let mut refused = None;
     for question in checks(program).take(MOST_TRIED) {
-        match compile_for_store(program, &catalog, &Shape::of(program, &question)) {
+        let shape = &Shape::of(program, &question);
+        match compile::statement(&Request { program, catalog: &catalog, shape }, &Target::STORE) {
             Err(CompileError::Refused(refusal)) => refused = Some(question.refused(refusal).message),
             Ok(_) | Err(CompileError::Bug(_)) => return None,
         }
     }
-    refused
+    let title = "no check of this policy can be answered";
+    let label = "the rules that every check reads are too much for one statement";
+    Some(Diagnostic::new(Code::Unanswerable, title, entry(program), label).with_note(refused?))
+}
+
+/// The first rule that a check reads.
+fn entry(program: &Program) -> Span {
+    let is_entry = |name: &str| name == ALLOW || name == HAS_PERMISSION;
+    let starts_check = |rule: &&Rule| {
+        let head = program.predicates.get_index(rule.head.index());
+        // The implied `allow` is nowhere in the text.
+        rule.span != Span::default() && head.is_some_and(|head| is_entry(&head.name))
+    };
+    program.rules.iter().find(starts_check).map(|rule| rule.span).unwrap_or_default()
 }
 
 /// A check for each type of actor and resource, with the resource's first permission.
@@ -44,9 +51,13 @@ fn checks(program: &Program) -> impl Iterator<Item = Question> {
     let actors = program.types.iter().filter(|ty| ty.kind == TypeKind::Actor);
     actors.flat_map(|actor| {
         program.blocks.iter().filter(|block| block.name != "global").filter_map(|block| {
-            let actor = Value::new(&actor.name, "someone");
-            let resource = Value::new(&block.name, "something");
-            questions::authorize(&actor, block.permissions.first()?, &resource)
+            if is_abstract(&actor.name) || is_abstract(&block.name) {
+                return None;
+            }
+            let actor = QuestionVar::given("actor", &actor.name, "someone");
+            let action = QuestionVar::given("action", STRING, block.permissions.first()?);
+            let resource = QuestionVar::given("resource", &block.name, "something");
+            Some(Question::atom(ALLOW, vec![actor, action, resource]))
         })
     })
 }
