@@ -209,7 +209,9 @@ impl<'c> Case<'c> {
         let ways = ways(question);
         // Local SQL has no form for values of any type.
         let chosen = turn.and_then(|turn| turn.checked_rem(ways.len()));
-        for (_, &way) in ways.iter().enumerate().filter(|(at, _)| chosen.is_none_or(|chosen| chosen == *at)) {
+        // Actions have the most alternatives over shared tables, and few questions ask for them.
+        let is_asked = |at, way| chosen.is_none_or(|chosen| chosen == at) || way == Way::Actions;
+        for (_, &way) in ways.iter().enumerate().filter(|(at, way)| is_asked(*at, **way)) {
             let is_place = |at, n| turn.is_none_or(|turn| turn / ways.len() % n == at);
             for asked in self.local.ask(question, way, is_place) {
                 match &asked.found {
