@@ -22,7 +22,7 @@ mod value;
 
 pub use error::ConfigError;
 pub use sources::{Flags, InForce, SettingOrigin, Settled};
-pub use value::{Form, HttpAddress, LogFormat, PublicUrl, Secret};
+pub use value::{Form, HttpAddress, LogFormat, LoggedFacts, PublicUrl, Secret};
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::num::{NonZeroU32, NonZeroUsize};
@@ -206,6 +206,20 @@ settings! {
     /// The collector that receives a trace of every request, by OTLP over plain HTTP, like
     /// `http://127.0.0.1:4318`; none, because traces cost more than most answers.
     otlp_endpoint: Option<HttpAddress> = None;
+    ["Decision log"]
+    /// The file that gets a line of JSON for each decision; none, because the lines say who uses what.
+    decision_log: Option<PathBuf> = None;
+    /// The bytes after which that file starts anew; a few hundred thousand decisions.
+    decision_log_bytes: u64 = 100_000_000;
+    /// How many full files are kept, numbered from the newest; about a gigabyte with the default size.
+    decision_log_files: usize = 10;
+    /// The collector that receives the decisions, by OTLP over plain HTTP, like `http://127.0.0.1:4318`; none,
+    /// for the same reason as for the file.
+    decision_log_endpoint: Option<HttpAddress> = None;
+    /// Which context facts the decision log shows: `none`, `all`, `only p, q` or `except p, q` with names of
+    /// predicates; none, because they may hold what an application would never store. Each line says how
+    /// many are left out.
+    decision_log_facts: LoggedFacts = LoggedFacts::None;
 }
 
 impl Config {

@@ -4,7 +4,7 @@ use super::output::{self, Format};
 use crate::config::ConfigError;
 use crate::engine::EngineError;
 use crate::engine::notation::NotationError;
-use crate::http::{ErrorCode, TlsError};
+use crate::http::{DecisionLogError, ErrorCode, TlsError};
 use crate::store::StoreError;
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -105,6 +105,9 @@ pub(super) enum CliError {
     /// The service's certificate or its key cannot be used.
     #[error(transparent)]
     Tls(#[from] TlsError),
+    /// The decision log cannot be written.
+    #[error(transparent)]
+    DecisionLog(#[from] DecisionLogError),
     /// The collector of traces is misconfigured.
     #[error("cannot send traces: {0}")]
     Traces(String),
@@ -162,7 +165,7 @@ impl CliError {
     /// What kind of error it is, for programs: see `docs/errors.md`.
     fn code(self) -> &'static str {
         let code = match self {
-            Self::Io { .. } | Self::OutputClosed => return "file_error",
+            Self::Io { .. } | Self::DecisionLog(_) | Self::OutputClosed => return "file_error",
             Self::Database(_) => return "database_error",
             Self::Config(_) | Self::Tls(_) | Self::Traces(_) => return "invalid_settings",
             Self::TooLong { .. } => ErrorCode::LimitExceeded,

@@ -7,7 +7,7 @@ use super::{Verdict, open_files, output, policy_file, precautions};
 use crate::admin::AdminSocket;
 use crate::config::{Config, InForce, Settled};
 use crate::engine::{Engine, EngineSettings, PolicyOptions, open_environments};
-use crate::http::{self, AppState, DEFAULT_ENVIRONMENT, DEVELOPMENT_KEY, Environment, Tls};
+use crate::http::{self, AppState, DEFAULT_ENVIRONMENT, DEVELOPMENT_KEY, DecisionLog, Environment, Tls};
 use std::io::IsTerminal;
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
@@ -55,6 +55,7 @@ pub(super) fn runtime() -> Result<Runtime, CliError> {
 }
 
 async fn serve(mut config: Config, values: &[InForce]) -> Result<Verdict, CliError> {
+    let decision_log = DecisionLog::open(&config)?;
     let tls = Tls::read(config.tls_cert.as_deref(), config.tls_key.as_deref())?.map(Arc::new);
     let settings = EngineSettings {
         query_time: config.query_time,
@@ -100,8 +101,12 @@ async fn serve(mut config: Config, values: &[InForce]) -> Result<Verdict, CliErr
         tracing::warn!(%error, %address, "cannot print the address; the service runs anyway");
     }
     let state = AppState::new(config, environments);
-    let state = Arc::new(match tls {
+    let state = match tls {
         Some(tls) => state.with_tls(tls),
+        None => state,
+    };
+    let state = Arc::new(match decision_log {
+        Some(log) => state.with_decision_log(log),
         None => state,
     });
     // Metrics are served until the last request is answered.

@@ -221,6 +221,59 @@ impl SettingValue for LogFormat {
     }
 }
 
+/// Which context facts the decision log shows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LoggedFacts {
+    /// None of them.
+    None,
+    /// All of them.
+    All,
+    /// Those of these predicates.
+    Only(Vec<String>),
+    /// Those of other predicates than these.
+    Except(Vec<String>),
+}
+
+impl LoggedFacts {
+    /// Whether facts of this predicate are shown.
+    pub fn covers(&self, predicate: &str) -> bool {
+        let is_named = |names: &[String]| names.iter().any(|name| name == predicate);
+        match self {
+            Self::None => false,
+            Self::All => true,
+            Self::Only(names) => is_named(names),
+            Self::Except(names) => !is_named(names),
+        }
+    }
+}
+
+impl SettingValue for LoggedFacts {
+    const FORM: Form = Form::Text("FACTS");
+    const EXPECTED: &'static str = "\"none\", \"all\", \"only p, q\" or \"except p, q\"";
+
+    fn parse(text: &str) -> Result<Self, &'static str> {
+        let (kind, names) = text.trim().split_once(' ').unwrap_or((text.trim(), ""));
+        let names: Vec<String> =
+            names.split(',').map(|name| name.trim().to_owned()).filter(|name| !name.is_empty()).collect();
+        match (kind, names.is_empty()) {
+            ("none", true) => Ok(Self::None),
+            ("all", true) => Ok(Self::All),
+            ("only", false) => Ok(Self::Only(names)),
+            ("except", false) => Ok(Self::Except(names)),
+            _ => Err(Self::EXPECTED),
+        }
+    }
+
+    fn show(&self) -> Json {
+        json!(match self {
+            Self::None => "none".to_owned(),
+            Self::All => "all".to_owned(),
+            Self::Only(names) => format!("only {}", names.join(", ")),
+            Self::Except(names) => format!("except {}", names.join(", ")),
+        })
+    }
+}
+
 /// The address of a service over plain HTTP.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HttpAddress(pub String);

@@ -23,6 +23,17 @@ pub struct ActionsQuestion {
     pub resource: Value,
 }
 
+/// What was decided, and over what.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Decision<T> {
+    /// The answer.
+    pub answer: T,
+    /// The version of the policy; `None` before the first one.
+    pub policy: Option<u64>,
+    /// An offset of the store: the answer saw all writes up to it, and perhaps later ones.
+    pub offset: u64,
+}
+
 impl Engine {
     /// Whether the actor may do this to the resource.
     pub async fn authorize(
@@ -32,18 +43,30 @@ impl Engine {
         resource: Value,
         context: Vec<Fact>,
     ) -> Result<bool, EngineError> {
-        facts::check_entity("actor", &actor)?;
-        facts::check_action(&action)?;
-        facts::check_entity("resource", &resource)?;
-        let question = questions::authorize(&actor, &action, &resource);
-        let (version, allowed) =
-            self.store().consistently(|attempt| self.decide(attempt, question.as_ref(), &context)).await?;
-        self.counted().decided(version, usize::from(allowed), usize::from(!allowed));
-        Ok(allowed)
+        Ok(self.decide(&actor, &action, &resource, &context).await?.answer)
+    }
+
+    /// Like [`Engine::authorize`], with what the decision was made over.
+    pub async fn decide(
+        &self,
+        actor: &Value,
+        action: &str,
+        resource: &Value,
+        context: &[Fact],
+    ) -> Result<Decision<bool>, EngineError> {
+        facts::check_entity("actor", actor)?;
+        facts::check_action(action)?;
+        facts::check_entity("resource", resource)?;
+        let question = questions::authorize(actor, action, resource);
+        let offset = self.store().offset();
+        let (policy, answer) =
+            self.store().consistently(|attempt| self.answer(attempt, question.as_ref(), context)).await?;
+        self.counted().decided(policy, usize::from(answer), usize::from(!answer));
+        Ok(Decision { answer, policy, offset })
     }
 
     /// The version of the policy, and its decision.
-    async fn decide(
+    async fn answer(
         &self,
         attempt: ConsistentRead<'_>,
         question: Option<&Question>,
@@ -65,26 +88,38 @@ impl Engine {
         resources: Vec<Value>,
         context: Vec<Fact>,
     ) -> Result<Vec<Value>, EngineError> {
-        facts::check_entity("actor", &actor)?;
-        facts::check_action(&action)?;
+        Ok(self.decide_each(&actor, &action, resources, &context).await?.answer)
+    }
+
+    /// Like [`Engine::authorize_resources`], with what the decisions were made over.
+    pub async fn decide_each(
+        &self,
+        actor: &Value,
+        action: &str,
+        resources: Vec<Value>,
+        context: &[Fact],
+    ) -> Result<Decision<Vec<Value>>, EngineError> {
+        facts::check_entity("actor", actor)?;
+        facts::check_action(action)?;
         resources.iter().try_for_each(|resource| facts::check_entity("resource", resource))?;
         let mut distinct = resources.clone();
         distinct.sort_unstable();
         distinct.dedup();
-        let (version, allowed) = self
+        let offset = self.store().offset();
+        let (policy, allowed) = self
             .store()
-            .consistently(|attempt| self.decide_each(attempt, &actor, &action, &distinct, &context))
+            .consistently(|attempt| self.allowed(attempt, actor, action, &distinct, context))
             .await?;
         let n_asked = resources.len();
         // INVARIANT: `allowed` is sorted, as `distinct` was.
         let is_allowed = |resource: &Value| allowed.binary_search(resource).is_ok();
         let allowed: Vec<Value> = resources.into_iter().filter(is_allowed).collect();
-        self.counted().decided(version, allowed.len(), n_asked - allowed.len());
-        Ok(allowed)
+        self.counted().decided(policy, allowed.len(), n_asked - allowed.len());
+        Ok(Decision { answer: allowed, policy, offset })
     }
 
     /// The version of the policy, and the allowed resources in their order.
-    async fn decide_each(
+    async fn allowed(
         &self,
         attempt: ConsistentRead<'_>,
         actor: &Value,

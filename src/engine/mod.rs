@@ -44,7 +44,7 @@ mod why;
 
 pub use crate::store::{ArgPattern, Change, Fact, FactPattern, FactReading, Usage, Value};
 pub use attributes::{Attribute, AttributeOwner};
-pub use checks::ActionsQuestion;
+pub use checks::{ActionsQuestion, Decision};
 pub use counters::{Counters, Decided, Lookups};
 pub use environments::{check_name as check_environment_name, environment_names, open_environments};
 pub use error::{EngineError, PolicyRefusal};

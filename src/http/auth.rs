@@ -36,6 +36,19 @@ impl FixedKey {
     }
 }
 
+/// The name of a request's key, for the decision log.
+#[derive(Clone, Debug)]
+pub(super) struct KeyName(Arc<str>);
+
+impl KeyName {
+    /// Configured keys have no name of their own.
+    const CONFIGURED: &str = "(configured)";
+
+    pub(super) fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
 /// A request whose key may read.
 #[derive(Debug)]
 pub(super) struct ReadAccess(pub(super) Arc<Environment>);
@@ -68,29 +81,35 @@ impl FromRequestParts<Arc<AppState>> for WriteAccess {
 }
 
 /// The environment with its engine set up for this request, and the access level of the key.
-fn authenticate(head: &Parts, app: &AppState) -> Result<(Arc<Environment>, Access), ApiError> {
+fn authenticate(head: &mut Parts, app: &AppState) -> Result<(Arc<Environment>, Access), ApiError> {
     let key = sent_key(&head.headers).ok_or(ApiError::Unauthorized(
         "no API key: the header `Authorization: Bearer <API_KEY>` is expected",
     ))?;
     let stored = || {
         let environment = app.environment(key.split('_').nth(1)?)?;
         let known = environment.engine.verify_key(key)?;
-        Some((environment, known.access))
+        Some((environment, known.access, known.name))
     };
-    let found = fixed(key, &app.fixed_keys)
+    let configured = || {
+        let (environment, access) = fixed(key, &app.fixed_keys)?;
+        Some((environment, access, KeyName::CONFIGURED.to_owned()))
+    };
+    let (environment, access, name) = configured()
         .or_else(stored)
         .ok_or(ApiError::Unauthorized("the API key is unknown or was revoked"))?;
-    tracing::Span::current().record("environment", found.0.name.as_str());
+    tracing::Span::current().record("environment", environment.name.as_str());
     if let Some(rates) = &app.rates {
         rates.count(&KeyDigest::of(key).into_map_key())?;
     }
-    let (environment, access) = found;
     let asker = Asker::new(&environment.name, key);
     if let Some(share) = head.extensions.get::<RequestShare>() {
         share.take(app, asker)?;
     }
     let account = account(&head.extensions, app);
     account.belongs_to(asker);
+    if app.decision_log.is_some() {
+        head.extensions.insert(KeyName(name.into()));
+    }
     let engine = environment.engine.on_account(account);
     Ok((Arc::new(Environment { name: environment.name.clone(), engine }), access))
 }

@@ -5,13 +5,14 @@
 
 use super::AppState;
 use super::auth::ReadAccess;
+use super::decision_log::{Decided, Witness};
 use super::error::ApiError;
 use super::headers::RequestId;
 use super::json::{Json, Object, Results};
 use super::openapi::{ManyActions, Name, Text};
 use super::page::{Bound, MIN_PAGE, PagePosition};
 use super::values::{FactIn, FactsIn, ValueIn, ValueOut, facts};
-use crate::engine::{ActionsQuestion, Page, Value};
+use crate::engine::{ActionsQuestion, Decision, Page, Value};
 use axum::extract::State;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -48,7 +49,8 @@ pub(super) struct AuthorizeIn {
 }
 
 #[derive(Debug, Serialize, ToSchema)]
-struct Decision {
+#[schema(as = Decision)]
+struct DecisionOut {
     allowed: bool,
 }
 
@@ -62,20 +64,32 @@ struct Decision {
         "actor_type": "User", "actor_id": "alice", "action": "read",
         "resource_type": "Repository", "resource_id": "docs",
     })),
-    responses((status = 200, description = "The decision", body = Decision, example = json!({"allowed": true}))),
+    responses((status = 200, description = "The decision", body = DecisionOut, example = json!({"allowed": true}))),
 )]
 async fn authorize(
     ReadAccess(environment): ReadAccess,
     State(app): State<Arc<AppState>>,
     request: RequestId,
+    witness: Witness,
     Json(Object(asked)): Json<Object<AuthorizeIn>>,
-) -> Result<Json<Decision>, ApiError> {
+) -> Result<Json<DecisionOut>, ApiError> {
     let actor = Value { ty: asked.actor_type, id: asked.actor_id };
     let resource = Value { ty: asked.resource_type, id: asked.resource_id };
     let context = facts(asked.context_facts);
-    let allowed = environment.engine.authorize(actor, asked.action, resource, context).await?;
+    let decision = environment.engine.decide(&actor, &asked.action, &resource, &context).await?;
+    let Decision { answer: allowed, policy, offset } = decision;
     app.decisions.keep(&environment.name, &request, allowed);
-    Ok(Json(Decision { allowed }))
+    witness.note(Decided {
+        environment: &environment.name,
+        actor: &actor,
+        action: &asked.action,
+        resource: &resource,
+        allowed,
+        policy,
+        offset,
+        context: &context,
+    });
+    Ok(Json(DecisionOut { allowed }))
 }
 
 #[derive(Debug, Deserialize, ToSchema)]
@@ -112,12 +126,23 @@ struct ResourcesIn {
 )]
 async fn authorize_resources(
     ReadAccess(environment): ReadAccess,
+    witness: Witness,
     Json(Object(asked)): Json<Object<ResourcesIn>>,
 ) -> Result<Json<Results<ValueOut>>, ApiError> {
     let actor = Value { ty: asked.actor_type, id: asked.actor_id };
-    let resources = asked.resources.into_iter().map(Value::from).collect();
+    let resources: Vec<Value> = asked.resources.into_iter().map(Value::from).collect();
     let context = facts(asked.context_facts);
-    let allowed = environment.engine.authorize_resources(actor, asked.action, resources, context).await?;
+    let noted = if witness.is_watching() { resources.clone() } else { Vec::new() };
+    let decision = environment.engine.decide_each(&actor, &asked.action, resources, &context).await?;
+    let Decision { answer: allowed, policy, offset } = decision;
+    // INVARIANT: what is allowed keeps the order and the duplicates of what was asked.
+    let mut rest = allowed.iter().peekable();
+    for resource in &noted {
+        let allowed = rest.next_if_eq(&resource).is_some();
+        let (environment, actor, action) = (environment.name.as_str(), &actor, asked.action.as_str());
+        let context = context.as_slice();
+        witness.note(Decided { environment, actor, action, resource, allowed, policy, offset, context });
+    }
     Ok(Json(Results { results: allowed.into_iter().map(ValueOut::from).collect() }))
 }
 

@@ -31,6 +31,7 @@ mod auth;
 mod authzen;
 mod checks;
 mod code;
+mod decision_log;
 mod error;
 mod facts;
 mod headers;
@@ -60,6 +61,7 @@ mod why;
 
 pub use auth::DEVELOPMENT_KEY;
 pub use code::ErrorCode;
+pub use decision_log::{DecisionLog, DecisionLogError};
 pub use serve::{serve, serve_metrics};
 pub use tls::{Tls, TlsError};
 pub use why::{
@@ -131,6 +133,7 @@ pub struct AppState {
     decisions: Decisions,
     metrics: Arc<Metrics>,
     tls: Option<Arc<Tls>>,
+    decision_log: Option<Arc<DecisionLog>>,
 }
 
 impl AppState {
@@ -169,6 +172,7 @@ impl AppState {
             decisions,
             metrics,
             tls: None,
+            decision_log: None,
         }
     }
 
@@ -176,6 +180,12 @@ impl AppState {
     #[must_use]
     pub fn with_tls(self, tls: Arc<Tls>) -> Self {
         Self { tls: Some(tls), ..self }
+    }
+
+    /// Logs decisions.
+    #[must_use]
+    pub fn with_decision_log(self, log: DecisionLog) -> Self {
+        Self { decision_log: Some(Arc::new(log)), ..self }
     }
 
     /// Adds an environment.

@@ -184,24 +184,30 @@ impl FactOut {
     }
 }
 
-/// A stored fact in an answer; encoded like a [`FactOut`].
+/// A fact in an answer or a log; encoded like a [`FactOut`].
 #[derive(Debug, Serialize)]
 pub(super) struct FactText<'a> {
     predicate: &'a str,
     args: Vec<ValueText<'a>>,
 }
 
+/// A value of a fact, or by itself.
 #[derive(Debug, Serialize)]
-struct ValueText<'a> {
+pub(super) struct ValueText<'a> {
     #[serde(rename = "type")]
     ty: &'a str,
     id: &'a str,
 }
 
+impl<'a> From<&'a Value> for ValueText<'a> {
+    fn from(value: &'a Value) -> Self {
+        Self { ty: &value.ty, id: &value.id }
+    }
+}
+
 impl<'a> From<&'a Fact> for FactText<'a> {
     fn from(fact: &'a Fact) -> Self {
-        let args = fact.args.iter().map(|arg| ValueText { ty: &arg.ty, id: &arg.id });
-        Self { predicate: &fact.predicate, args: args.collect() }
+        Self { predicate: &fact.predicate, args: fact.args.iter().map(ValueText::from).collect() }
     }
 }
 

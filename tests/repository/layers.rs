@@ -151,7 +151,7 @@ const PLACES: &[(&str, &[&str])] = &[
     ("prometheus", &["src/http/metrics/"]),
     ("tokio_rustls", &["src/http/tls.rs"]),
     ("opentelemetry", &["src/http/traces.rs", "src/cli/telemetry.rs"]),
-    ("ureq", &["src/cli/facts/service.rs", "src/cli/telemetry.rs"]),
+    ("ureq", &["src/cli/facts/service.rs", "src/cli/telemetry.rs", "src/http/decision_log/otlp.rs"]),
 ];
 
 /// The compiler computes: no file, network, clock, environment, thread, global or randomness.

@@ -5,8 +5,10 @@
 
 use super::TAG;
 use super::input::{ActionIn, EntityIn, Properties, Taken};
-use crate::engine::{Engine, EngineError};
+use crate::engine::{Decision, EngineError};
+use crate::http::Environment;
 use crate::http::auth::ReadAccess;
+use crate::http::decision_log::{Decided, Witness};
 use crate::http::error::ApiError;
 use crate::http::json::{Json, Object, decode_fields};
 use serde::{Deserialize, Serialize};
@@ -117,9 +119,10 @@ pub(super) enum DecisionsOut {
 )]
 pub(super) async fn evaluate(
     ReadAccess(environment): ReadAccess,
+    witness: Witness,
     Json(Object(asked)): Json<Object<EvaluationIn>>,
 ) -> Result<Json<DecisionOut>, ApiError> {
-    let decision = decide(&environment.engine, asked).await?;
+    let decision = decide(&environment, &witness, asked).await?;
     Ok(Json(DecisionOut { decision, context: None }))
 }
 
@@ -143,6 +146,7 @@ pub(super) async fn evaluate(
 )]
 pub(super) async fn evaluate_each(
     ReadAccess(environment): ReadAccess,
+    witness: Witness,
     Json(Object(asked)): Json<Object<EvaluationsIn>>,
 ) -> Result<Json<DecisionsOut>, ApiError> {
     let EvaluationsIn { evaluations, options, subject, action, resource, context } = asked;
@@ -152,10 +156,9 @@ pub(super) async fn evaluate_each(
         Some((name.to_owned(), Value::from(part)))
     };
     let defaults: Map<String, Value> = parts.filter_map(part).collect();
-    let engine = &environment.engine;
     let evaluations = evaluations.unwrap_or_default();
     if evaluations.is_empty() {
-        let decision = decide(engine, decode_fields(defaults)?).await?;
+        let decision = decide(&environment, &witness, decode_fields(defaults)?).await?;
         return Ok(Json(DecisionsOut::Single { decision }));
     }
     if evaluations.len() > MOST {
@@ -172,7 +175,7 @@ pub(super) async fn evaluate_each(
     let semantic = options.and_then(|Object(options)| options.evaluations_semantic).unwrap_or_default();
     let mut decisions = Vec::with_capacity(evaluations.len());
     for Object(evaluation) in evaluations {
-        let decision = decide_part(engine, with_defaults(evaluation, &defaults)).await?;
+        let decision = decide_part(&environment, &witness, with_defaults(evaluation, &defaults)).await?;
         let is_last = match semantic {
             Semantic::ExecuteAll => false,
             Semantic::DenyOnFirstDeny => !decision.decision,
@@ -198,18 +201,39 @@ fn size(parts: &Map<String, Value>) -> usize {
     serde_json::to_string(parts).map_or(usize::MAX, |text| text.len())
 }
 
-async fn decide(engine: &Engine, asked: EvaluationIn) -> Result<bool, EngineError> {
+async fn decide(
+    environment: &Environment,
+    witness: &Witness,
+    asked: EvaluationIn,
+) -> Result<bool, EngineError> {
     let mut taken = Taken::default();
     let (subject, action) = (taken.subject(asked.subject), taken.action(asked.action));
     let resource = taken.resource(asked.resource);
     taken.context(asked.context);
-    engine.with_attributes(taken.attributes).authorize(subject, action, resource, Vec::new()).await
+    let engine = environment.engine.with_attributes(taken.attributes);
+    let Decision { answer: allowed, policy, offset } =
+        engine.decide(&subject, &action, &resource, &[]).await?;
+    witness.note(Decided {
+        environment: &environment.name,
+        actor: &subject,
+        action: &action,
+        resource: &resource,
+        allowed,
+        policy,
+        offset,
+        context: &[],
+    });
+    Ok(allowed)
 }
 
 /// The decision of one of several evaluations.
-async fn decide_part(engine: &Engine, evaluation: Map<String, Value>) -> Result<DecisionOut, ApiError> {
+async fn decide_part(
+    environment: &Environment,
+    witness: &Witness,
+    evaluation: Map<String, Value>,
+) -> Result<DecisionOut, ApiError> {
     let decided = match decode_fields(evaluation) {
-        Ok(asked) => decide(engine, asked).await.map_err(ApiError::from),
+        Ok(asked) => decide(environment, witness, asked).await.map_err(ApiError::from),
         Err(error) => Err(error),
     };
     match decided {

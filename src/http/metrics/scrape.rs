@@ -15,6 +15,9 @@ use std::sync::Arc;
 pub(super) async fn text(app: &AppState, environments: &[Arc<Environment>]) -> Result<String, ApiError> {
     let series = Series::new();
     series.shared(&app.budget);
+    if let Some(log) = &app.decision_log {
+        series.dropped.inc_by(log.n_dropped());
+    }
     for environment in environments {
         let engine = &environment.engine;
         let (stats, bytes) = (engine.stats().await?, engine.bytes().await?);
@@ -33,6 +36,7 @@ struct Series {
     registry: Registry,
     memory: IntGauge,
     memory_refused: IntCounter,
+    dropped: IntCounter,
     facts: IntGaugeVec,
     bytes: IntGaugeVec,
     version: IntGaugeVec,
@@ -57,7 +61,10 @@ impl Series {
         let memory = IntGauge::new("portcullis_memory_bytes", memory);
         let refused = "Requests that were refused because large bodies and answers used up their memory.";
         let refused = IntCounter::new("portcullis_memory_refused_total", refused);
+        let dropped = "Decisions that the decision log could not write or send.";
+        let dropped = IntCounter::new("portcullis_decisions_dropped_total", dropped);
         Self {
+            dropped: kept(&registry, dropped),
             memory: kept(&registry, memory),
             memory_refused: kept(&registry, refused),
             facts: gauge("portcullis_facts", "Facts that are stored."),

@@ -284,7 +284,11 @@ impl<'c> Case<'c> {
                 // *Some value* may exist where not all can be listed.
                 Expected::Refused(told) => told.kind.is_some_and(may_be_refused),
             };
-            for (way, found) in self.parted.ask_every_way(question, &context) {
+            let asked = match turn {
+                Some(turn) => vec![self.parted.ask_one_way(question, &context, turn)],
+                None => self.parted.ask_every_way(question, &context),
+            };
+            for (way, found) in asked {
                 if !holds(&found) {
                     return Err(wrong(format!("{way}: {found}, even with {suggestion:?}")));
                 }

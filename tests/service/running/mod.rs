@@ -2,6 +2,7 @@
 //! docs/operations.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on should stop where it is")]
 
+mod decision_log;
 mod files;
 mod limits;
 mod logs;

@@ -10,7 +10,7 @@ pub(crate) const DEVELOPMENT_KEY: &str = "e_0123456789_12345_osotesttoken01xiIn"
 
 const POLICY: &str = r#"
 actor User {}
-resource Repo { roles = ["reader"]; permissions = ["read"]; "read" if "reader"; }
+resource Repo { roles = ["reader"]; permissions = ["read"]; "read" if "reader"; "read" if is_public(resource); }
 "#;
 
 /// A running service in development mode; it ends with its test.
@@ -64,6 +64,11 @@ impl Service {
         let body = body.to_string();
         let sent = self.inner.caller.send(key, &format!("POST {path}"), headers, Some(body.as_bytes()));
         sent.unwrap().0
+    }
+
+    /// The body of the answer.
+    pub(crate) fn get(&self, path: &str, key: &str) -> String {
+        self.inner.caller.send(key, &format!("GET {path}"), &[], None).unwrap().1
     }
 
     /// Its process id.

@@ -12,13 +12,13 @@ use serde_json::json;
 use super::service::{DEVELOPMENT_KEY, Service, question, role};
 
 /// One request that a collector was sent: its head and its body.
-struct Sent {
-    head: String,
-    body: Vec<u8>,
+pub(super) struct Sent {
+    pub(super) head: String,
+    pub(super) body: Vec<u8>,
 }
 
 /// A collector that takes everything; it listens until the test ends.
-fn collector() -> (String, mpsc::Receiver<Sent>) {
+pub(super) fn collector() -> (String, mpsc::Receiver<Sent>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
     let (sender, received) = mpsc::channel();

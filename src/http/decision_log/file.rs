@@ -1,0 +1,117 @@
+//! The file of the decision log, which starts anew once it is large.
+//!
+//! `decisions.log` becomes `decisions.log.1`, that `decisions.log.2`, and the oldest is removed. Only its
+//! owner can read it, because it says who uses what. A line is written whole, by one call.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// An open file with its limits.
+#[derive(Debug)]
+pub(super) struct LogFile {
+    path: PathBuf,
+    file: File,
+    /// How many bytes it has.
+    length: u64,
+    /// How many it may have.
+    most: u64,
+    /// How many older files are kept.
+    n_kept: usize,
+}
+
+impl LogFile {
+    /// Opens a file, which keeps what it has.
+    pub(super) fn open(path: &Path, most: u64, n_kept: usize) -> io::Result<Self> {
+        let file = append(path)?;
+        let length = file.metadata()?.len();
+        Ok(Self { path: path.to_owned(), file, length, most, n_kept })
+    }
+
+    /// Writes these lines, in one file if they fit.
+    pub(super) fn write<'l>(&mut self, lines: impl Iterator<Item = &'l str>) -> io::Result<()> {
+        let mut text = String::new();
+        for line in lines {
+            text.push_str(line);
+            text.push('\n');
+        }
+        let more = text.len() as u64;
+        if self.length > 0 && self.length.saturating_add(more) > self.most {
+            self.start_anew()?;
+        }
+        self.file.write_all(text.as_bytes())?;
+        self.length += more;
+        Ok(())
+    }
+
+    /// Moves each file to the next number, and starts an empty one.
+    fn start_anew(&mut self) -> io::Result<()> {
+        for n in (0..self.n_kept).rev() {
+            match fs::rename(self.numbered(n), self.numbered(n + 1)) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                Ok(()) | Err(_) => {}
+            }
+        }
+        if self.n_kept == 0 {
+            fs::remove_file(&self.path)?;
+        }
+        self.file = append(&self.path)?;
+        self.length = 0;
+        Ok(())
+    }
+
+    fn numbered(&self, n: usize) -> PathBuf {
+        if n == 0 {
+            return self.path.clone();
+        }
+        let mut name = self.path.clone().into_os_string();
+        name.push(format!(".{n}"));
+        name.into()
+    }
+}
+
+fn append(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.create(true).append(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_file_moves_to_the_next_number_and_the_oldest_goes() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("decisions.log");
+        let read = |name: &str| fs::read_to_string(folder.path().join(name)).ok();
+        let mut log = LogFile::open(&path, 8, 2).unwrap();
+        for line in ["one", "two", "three", "four", "five", "a line of its own length"] {
+            log.write([line].into_iter()).unwrap();
+        }
+        assert_eq!(read("decisions.log").as_deref(), Some("a line of its own length\n"));
+        assert_eq!(read("decisions.log.1").as_deref(), Some("five\n"));
+        assert_eq!(read("decisions.log.2").as_deref(), Some("four\n"));
+        assert_eq!(read("decisions.log.3"), None, "`three` and what was before are gone");
+
+        drop(log);
+        let mut log = LogFile::open(&path, 100, 0).unwrap();
+        log.write(["more"].into_iter()).unwrap();
+        assert_eq!(read("decisions.log").as_deref(), Some("a line of its own length\nmore\n"));
+        log.write(["x".repeat(99).as_str()].into_iter()).unwrap();
+        assert_eq!(read("decisions.log").unwrap().len(), 100);
+        assert_eq!(read("decisions.log.1").as_deref(), Some("five\n"), "none is kept, and none is touched");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn only_the_owner_can_read_it() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("decisions.log");
+        LogFile::open(&path, 8, 2).unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    }
+}

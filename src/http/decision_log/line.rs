@@ -1,0 +1,184 @@
+//! A line of the decision log, and the extractor through which a handler writes it.
+
+use super::DecisionLog;
+use crate::config::LoggedFacts;
+use crate::engine::{Fact, Value};
+use crate::http::AppState;
+use crate::http::auth::KeyName;
+use crate::http::headers::RequestId;
+use crate::http::values::{FactText, ValueText};
+use axum::extract::FromRequestParts;
+use axum::http::request::Parts;
+use serde::Serialize;
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
+
+/// What one decision was about, and how it ended.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::http) struct Decided<'d> {
+    pub(in crate::http) environment: &'d str,
+    pub(in crate::http) actor: &'d Value,
+    pub(in crate::http) action: &'d str,
+    pub(in crate::http) resource: &'d Value,
+    pub(in crate::http) allowed: bool,
+    /// The version of the policy.
+    pub(in crate::http) policy: Option<u64>,
+    /// The offset of the store.
+    pub(in crate::http) offset: u64,
+    pub(in crate::http) context: &'d [Fact],
+}
+
+/// Sees the decisions of one request. It must be extracted after the key.
+#[derive(Debug)]
+pub(in crate::http) struct Witness {
+    /// `None` if nothing is logged.
+    seen: Option<Seen>,
+}
+
+#[derive(Debug)]
+struct Seen {
+    log: Arc<DecisionLog>,
+    request: RequestId,
+    key: Option<KeyName>,
+    started: Instant,
+}
+
+impl FromRequestParts<Arc<AppState>> for Witness {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(head: &mut Parts, app: &Arc<AppState>) -> Result<Self, Infallible> {
+        let seen = app.decision_log.as_ref().map(|log| Seen {
+            log: Arc::clone(log),
+            request: RequestId::of(&head.headers),
+            key: head.extensions.get().cloned(),
+            started: Instant::now(),
+        });
+        Ok(Self { seen })
+    }
+}
+
+impl Witness {
+    /// Whether decisions are logged.
+    pub(in crate::http) fn is_watching(&self) -> bool {
+        self.seen.is_some()
+    }
+
+    /// Logs a decision.
+    pub(in crate::http) fn note(&self, decided: Decided<'_>) {
+        let Some(Seen { log, request, key, started }) = &self.seen else { return };
+        let Decided { environment, actor, action, resource, allowed, policy, offset, context } = decided;
+        log.note(Line {
+            moment: Moment::now(),
+            request_id: request.as_str().to_owned(),
+            environment: environment.to_owned(),
+            key: key.clone(),
+            policy,
+            offset,
+            actor: actor.clone(),
+            action: action.to_owned(),
+            resource: resource.clone(),
+            allowed,
+            took: started.elapsed(),
+            context: logged(&log.facts, context),
+        });
+    }
+}
+
+/// The context facts that are logged, and how many are left out.
+fn logged(facts: &LoggedFacts, context: &[Fact]) -> (Vec<Fact>, usize) {
+    let logged: Vec<Fact> = context.iter().filter(|fact| facts.covers(&fact.predicate)).cloned().collect();
+    let n_left_out = context.len() - logged.len();
+    (logged, n_left_out)
+}
+
+/// When something happened.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Moment(Duration);
+
+impl Moment {
+    fn now() -> Self {
+        Self(SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default())
+    }
+
+    /// Nanoseconds since the epoch.
+    pub(super) fn nanos(self) -> u128 {
+        self.0.as_nanos()
+    }
+
+    fn text(self) -> String {
+        let time = OffsetDateTime::UNIX_EPOCH.checked_add(time::Duration::new(
+            i64::try_from(self.0.as_secs()).unwrap_or(i64::MAX),
+            i32::try_from(self.0.subsec_micros()).unwrap_or_default() * 1_000,
+        ));
+        time.and_then(|time| time.format(&Rfc3339).ok()).unwrap_or_default()
+    }
+}
+
+/// A decision on its way to the log, with everything that it may mention.
+#[derive(Debug)]
+pub(super) struct Line {
+    moment: Moment,
+    request_id: String,
+    environment: String,
+    key: Option<KeyName>,
+    policy: Option<u64>,
+    offset: u64,
+    actor: Value,
+    action: String,
+    resource: Value,
+    allowed: bool,
+    took: Duration,
+    context: (Vec<Fact>, usize),
+}
+
+impl Line {
+    /// Its moment, and its text without the end of the line.
+    pub(super) fn text(self) -> (Moment, String) {
+        let (context, n_left_out) = &self.context;
+        let written = Written {
+            time: self.moment.text(),
+            request_id: &self.request_id,
+            environment: &self.environment,
+            key: self.key.as_ref().map(KeyName::as_str),
+            policy: self.policy,
+            offset: self.offset,
+            actor: ValueText::from(&self.actor),
+            action: &self.action,
+            resource: ValueText::from(&self.resource),
+            allowed: self.allowed,
+            took_us: u64::try_from(self.took.as_micros()).unwrap_or(u64::MAX),
+            context_facts: context.iter().map(FactText::from).collect(),
+            context_facts_left_out: *n_left_out,
+        };
+        // Strings and numbers always encode.
+        (self.moment, serde_json::to_string(&written).unwrap_or_default())
+    }
+}
+
+/// The form of a line.
+#[derive(Serialize)]
+struct Written<'l> {
+    time: String,
+    request_id: &'l str,
+    environment: &'l str,
+    key: Option<&'l str>,
+    policy: Option<u64>,
+    offset: u64,
+    actor: ValueText<'l>,
+    action: &'l str,
+    resource: ValueText<'l>,
+    allowed: bool,
+    took_us: u64,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    context_facts: Vec<FactText<'l>>,
+    #[serde(skip_serializing_if = "is_none")]
+    context_facts_left_out: usize,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_none(n: &usize) -> bool {
+    *n == 0
+}

@@ -1,0 +1,144 @@
+//! The decision log: who asked what of whom, and what was decided, one JSON line a decision.
+//!
+//! ```text
+//! handler ─try_send─▶ queue (bounded) ─▶ one thread ─┬▶ file, which starts anew at a size (file)
+//!             └▶ full: counted as dropped            └▶ collector, in batches (otlp)
+//! ```
+//!
+//! An answer never waits for its line: if file or collector are too slow, lines are dropped and counted in
+//! `portcullis_decisions_dropped_total`, and so is a line that could not be written or sent. Off by default,
+//! because the lines say who uses what. Logged are single decisions: `/authorize`, each resource of
+//! `/authorize_resources`, and each evaluation of AuthZEN. Lists, actions and queries are no decisions about
+//! one resource, and local checks are decided in the caller's database.
+
+mod file;
+mod line;
+mod otlp;
+
+pub(super) use line::{Decided, Witness};
+
+use crate::config::{Config, LoggedFacts};
+use file::LogFile;
+use line::Line;
+use otlp::Collector;
+use parking_lot::Mutex;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread::{self, JoinHandle};
+
+/// How many lines may wait: a second of a busy service.
+const QUEUE: usize = 16_384;
+
+/// How many lines are written and sent at once at most.
+const BATCH: usize = 512;
+
+/// Why there is no decision log.
+#[derive(Debug, thiserror::Error)]
+pub enum DecisionLogError {
+    /// The file cannot be written.
+    #[error("cannot write the decision log `{path}`: {error}")]
+    File {
+        /// The file.
+        path: String,
+        /// Why.
+        error: io::Error,
+    },
+    /// The system has no thread for it.
+    #[error("cannot start a thread for the decision log: {0}")]
+    Thread(io::Error),
+}
+
+/// Takes lines without waiting.
+#[derive(Debug)]
+pub struct DecisionLog {
+    queue: flume::Sender<Line>,
+    dropped: Arc<AtomicU64>,
+    /// Context facts of these predicates are logged.
+    facts: LoggedFacts,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl DecisionLog {
+    /// The log of a configuration; `None` if it has neither a file nor a collector.
+    pub fn open(config: &Config) -> Result<Option<Self>, DecisionLogError> {
+        let file = match &config.decision_log {
+            None => None,
+            Some(path) => {
+                let opened = LogFile::open(path, config.decision_log_bytes, config.decision_log_files);
+                let failed = |error| DecisionLogError::File { path: path.display().to_string(), error };
+                Some(opened.map_err(failed)?)
+            }
+        };
+        let collector = config.decision_log_endpoint.as_ref().map(Collector::new);
+        if file.is_none() && collector.is_none() {
+            return Ok(None);
+        }
+        let (queue, lines) = flume::bounded(QUEUE);
+        let dropped = Arc::new(AtomicU64::new(0));
+        let mut sinks = Sinks { file, collector, dropped: Arc::clone(&dropped) };
+        let thread = thread::Builder::new()
+            .name("decision-log".into())
+            .spawn(move || sinks.serve(&lines))
+            .map_err(DecisionLogError::Thread)?;
+        let facts = config.decision_log_facts.clone();
+        Ok(Some(Self { queue, dropped, facts, thread: Mutex::new(Some(thread)) }))
+    }
+
+    /// How many lines were dropped.
+    pub(super) fn n_dropped(&self) -> u64 {
+        self.dropped.load(Ordering::Relaxed)
+    }
+
+    fn note(&self, line: Line) {
+        if self.queue.try_send(line).is_err() {
+            self.dropped.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+impl Drop for DecisionLog {
+    /// Waits until the lines that were taken are written.
+    fn drop(&mut self) {
+        let (closed, _) = flume::bounded(0);
+        self.queue = closed;
+        if let Some(thread) = self.thread.lock().take()
+            && thread.join().is_err()
+        {
+            tracing::error!("the thread of the decision log panicked");
+        }
+    }
+}
+
+/// Where lines go.
+struct Sinks {
+    file: Option<LogFile>,
+    collector: Option<Collector>,
+    dropped: Arc<AtomicU64>,
+}
+
+impl Sinks {
+    fn serve(&mut self, lines: &flume::Receiver<Line>) {
+        let mut texts = Vec::with_capacity(BATCH);
+        while let Ok(first) = lines.recv() {
+            texts.clear();
+            texts.extend([first].into_iter().chain(lines.try_iter()).take(BATCH).map(|line| line.text()));
+            let n_lines = texts.len() as u64;
+            if let Some(file) = &mut self.file
+                && let Err(error) = file.write(texts.iter().map(|(_, text)| text.as_str()))
+            {
+                self.lost(n_lines, "cannot write the decision log", &error);
+            }
+            if let Some(collector) = &self.collector
+                && let Err(error) = collector.send(&texts)
+            {
+                self.lost(n_lines, "cannot send decisions to the collector", &error);
+            }
+        }
+    }
+
+    fn lost(&self, n_lines: u64, what: &str, error: &dyn std::fmt::Display) {
+        self.dropped.fetch_add(n_lines, Ordering::Relaxed);
+        tracing::warn!(%error, n_lines, "{what}: the lines are dropped");
+    }
+}

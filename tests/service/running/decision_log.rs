@@ -1,0 +1,111 @@
+//! The decision log: a line for each decision, in a file and at a collector.
+
+use super::service::{DEVELOPMENT_KEY, Service, question, role};
+use super::traces::{Sent, collector};
+use serde_json::{Value as Json, json};
+use std::path::Path;
+use std::time::Duration;
+
+fn lines(path: &Path) -> Vec<Json> {
+    let text = std::fs::read_to_string(path).unwrap();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+fn value(ty: &str, id: &str) -> Json {
+    json!({ "type": ty, "id": id })
+}
+
+#[test]
+fn each_decision_is_a_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("decisions.log");
+    let log = path.to_str().unwrap();
+    let flags = ["--decision-log", log, "--decision-log-facts", "except has_role"];
+    let mut service = Service::with_policy(&flags);
+    let post = |path: &str, body: &Json, headers: &[(&str, &str)]| {
+        assert_eq!(service.post(path, DEVELOPMENT_KEY, body, headers), 200, "{path}");
+    };
+    post("/api/authorize", &question("ada", "docs"), &[("X-Request-ID", "before")]);
+    post("/api/facts", &role("ada", "reader", "docs"), &[]);
+    let mut with_context = question("ada", "docs");
+    let open = json!({ "predicate": "is_public", "args": [value("Repo", "docs")] });
+    with_context["context_facts"] = json!([role("bob", "reader", "docs"), open]);
+    post("/api/authorize", &with_context, &[("X-Request-ID", "after")]);
+    let many = json!({
+        "actor_type": "User", "actor_id": "ada", "action": "read",
+        "resources": [value("Repo", "no"), value("Repo", "docs"), value("Repo", "no"), value("Repo", "docs")],
+    });
+    post("/api/authorize_resources", &many, &[("X-Request-ID", "many")]);
+    let evaluations = json!({
+        "subject": value("User", "ada"), "resource": value("Repo", "docs"),
+        "evaluations": [{ "action": { "name": "read" } }, { "action": { "name": "write" } }],
+    });
+    post("/access/v1/evaluations", &evaluations, &[("X-Request-ID", "each")]);
+    assert!(service.stop().success(), "{}", service.log());
+
+    let lines = lines(&path);
+    let of = |id: &str| lines.iter().filter(|line| line["request_id"] == id).collect::<Vec<_>>();
+    let [before, after] = [of("before")[0], of("after")[0]];
+    let (actor, resource) = (value("User", "ada"), value("Repo", "docs"));
+    let expected = json!({
+        "time": before["time"], "took_us": before["took_us"], "request_id": "before",
+        "environment": "0123456789", "key": "(configured)", "policy": 1, "offset": before["offset"],
+        "actor": actor, "action": "read", "resource": resource, "allowed": false,
+    });
+    assert_eq!(*before, expected);
+    let time = before["time"].as_str().unwrap();
+    assert!(time.starts_with("20") && time.ends_with('Z') && time.contains('T'), "{time}");
+    assert!(before["took_us"].as_u64().unwrap() > 0);
+    assert_eq!((&after["allowed"], &after["context_facts"]), (&json!(true), &json!([open])));
+    assert_eq!(after["context_facts_left_out"], 1, "a fact of a predicate that is not shown");
+    assert!(after["offset"].as_u64().unwrap() > before["offset"].as_u64().unwrap());
+    let allowed = |id: &str| of(id).iter().map(|line| line["allowed"].as_bool().unwrap()).collect::<Vec<_>>();
+    assert_eq!(allowed("many"), [false, true, false, true]);
+    assert_eq!(allowed("each"), [true, false]);
+    assert_eq!(lines.len(), 8);
+}
+
+#[test]
+fn a_collector_receives_each_decision() {
+    let (address, received) = collector();
+    let mut service = Service::with_policy(&["--decision-log-endpoint", &address]);
+    assert_eq!(service.post("/api/authorize", DEVELOPMENT_KEY, &question("ada", "docs"), &[]), 200);
+    assert!(service.stop().success(), "{}", service.log());
+    let Sent { head, body } = received.recv_timeout(Duration::from_secs(5)).unwrap();
+    assert!(head.starts_with("post /v1/logs http/1.1\r\n"), "{head}");
+    let sent: Json = serde_json::from_slice(&body).unwrap();
+    let records = &sent["resourceLogs"][0]["scopeLogs"][0]["logRecords"];
+    assert_eq!(records.as_array().unwrap().len(), 1, "{sent}");
+    let line: Json = serde_json::from_str(records[0]["body"]["stringValue"].as_str().unwrap()).unwrap();
+    assert_eq!((&line["actor"], &line["allowed"]), (&value("User", "ada"), &json!(false)));
+    assert!(records[0]["timeUnixNano"].as_str().unwrap().len() == 19);
+}
+
+#[test]
+fn lines_that_are_lost_are_counted_and_no_answer_waits() {
+    let service = Service::with_policy(&["--decision-log-endpoint", "http://127.0.0.1:9"]);
+    for _ in 0..3 {
+        assert_eq!(service.post("/api/authorize", DEVELOPMENT_KEY, &question("ada", "docs"), &[]), 200);
+    }
+    service.logs("cannot send decisions to the collector");
+    let dropped = || {
+        let metrics = service.get("/metrics", DEVELOPMENT_KEY);
+        let line = metrics.lines().find_map(|line| line.strip_prefix("portcullis_decisions_dropped_total "));
+        line.unwrap().parse::<u64>().unwrap()
+    };
+    let end = std::time::Instant::now() + Duration::from_secs(10);
+    while dropped() < 3 {
+        assert!(std::time::Instant::now() < end, "{} of 3 are counted", dropped());
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+#[test]
+fn a_log_that_cannot_be_written_prevents_the_start() {
+    let folder = tempfile::tempdir().unwrap();
+    let args = ["serve", "--dev", "--listen", "127.0.0.1:0", "--decision-log", "missing/decisions.log"];
+    let run = portcullis_testkit::program::portcullis(folder.path()).args(args).output().unwrap();
+    assert_eq!(run.status.code(), Some(1));
+    let said = String::from_utf8(run.stderr).unwrap();
+    assert!(said.starts_with("error: cannot write the decision log `missing/decisions.log`: "), "{said}");
+}
