@@ -1,7 +1,8 @@
 //! Which tables a select reads, and how often.
 
-use super::tables::TableId;
-use super::{Select, Table, TableBody};
+use super::ids::TableId;
+use super::plan::{Table, TableBody};
+use super::select::Select;
 use indexmap::IndexSet;
 
 /// The tables that are no fixpoints and that a select reads once, and no other table that it needs.

@@ -4,8 +4,9 @@
 //! harmless: the answer removes them anyway, so the rows are compared with each other once instead of twice,
 //! and the database need not materialise the table. In a join a duplicate would be joined twice.
 
-use super::tables::TableId;
-use super::{Plan, PlanAnswer, Select, TableBody};
+use super::ids::TableId;
+use super::plan::{Plan, PlanAnswer, TableBody};
+use super::select::Select;
 
 impl Plan {
     /// Whether duplicate rows of a table are harmless.

@@ -3,7 +3,7 @@
 //! In: a key's text. Out: the predicate and its arguments. Names follow the policy language. A constant is
 //! written after its type, or alone if it is a String; in double quotes it may contain anything.
 
-use super::BindingArg;
+use super::bound::BindingArg;
 use crate::limits;
 use crate::primitive::{Primitive, STRING};
 

@@ -5,9 +5,10 @@
 //! known to be a column, a literal or a keyword, so few forms are accepted here. Any other query is used as a
 //! subquery.
 
+use super::bound::{ConditionPart, PlainQuery};
 use super::grammar::{Cursor, folded};
+use super::name::Name;
 use super::token::{Lexeme, Token, apart};
-use super::{ConditionPart, Name, PlainQuery};
 use crate::dialect::Escapes;
 use crate::dialect::lexis::Lexis;
 use std::ops::Range;

@@ -4,7 +4,7 @@
 //! Values are not interpreted. An alias shares the node that it refers to, so a thousand aliases cost a
 //! thousand pointers.
 
-use super::BindingsError;
+use super::error::BindingsError;
 use crate::limits;
 use granit_parser::{ErrorKind, Event, Parser, ScalarStyle, ScanError, Span, options};
 use indexmap::IndexMap;

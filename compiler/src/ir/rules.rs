@@ -1,9 +1,8 @@
 //! An index of rules, to find those that can match a call.
 
-use super::{
-    ConstId, Constant, Literal, LiteralKind, Polarity, PredId, Predicate, Rule, RuleId, Term, TypeId, VarId,
-    VarType,
-};
+use super::ids::{ConstId, PredId, RuleId, TypeId, VarId};
+use super::rule::{Literal, LiteralKind, Polarity, Rule, Term, VarType};
+use super::symbols::{Constant, Predicate};
 use indexmap::IndexSet;
 use rustc_hash::FxHashMap;
 

@@ -1,9 +1,8 @@
 //! A part of the store in the making: sources that conditions connect, and what the rest needs of them.
 
 use super::equal::Equals;
-use crate::algebra::TableRef;
-use crate::algebra::aliases::{Alias, free_aliases};
-use crate::algebra::{Condition, Expr, From, FromKind, Select, Table, TableBody};
+use crate::algebra::aliases::free_aliases;
+use crate::algebra::{Alias, Condition, Expr, From, FromKind, Select, Table, TableBody, TableRef};
 use crate::ir::CompareOp;
 use indexmap::IndexSet;
 

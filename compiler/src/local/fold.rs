@@ -7,11 +7,10 @@
 //!
 //! Rows whose columns are needed together are embedded in the statement as a relation of literals.
 
-use crate::algebra::TableRef;
-use crate::algebra::aliases::Alias;
 use crate::algebra::prune;
 use crate::algebra::{
-    Condition, Embedded, EmbeddedId, Expr, From, FromKind, Plan, PlanAnswer, Rows, Select, TableBody,
+    Alias, Condition, Embedded, EmbeddedId, Expr, From, FromKind, Plan, PlanAnswer, Rows, Select, TableBody,
+    TableRef,
 };
 use crate::datalog::intern;
 use crate::ir::{ConstId, Constant, Program, TypeId};

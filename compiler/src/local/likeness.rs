@@ -6,9 +6,10 @@
 //! them, and the value itself where the policy mentions it. A plan that compares by order, reads the clock or
 //! asks the store for rows looks at more; its text is made for each question anew.
 
+use super::asked::Asked;
+use super::plan::LocalPlan;
 use super::variant::Variant;
 use super::ways::Ways;
-use super::{Asked, LocalPlan};
 use crate::bindings::{Fit, is_uuid};
 use crate::ir::{ConstId, Constant, Program};
 use crate::question::{Domain, Question, QuestionVar};

@@ -5,8 +5,7 @@
 //! value becomes a test (`x in (…)`); rows whose columns are needed together stay.
 
 use super::fold::Folder;
-use crate::algebra::aliases::Alias;
-use crate::algebra::{Condition, Embedded, Expr, Plan, Rows, Select};
+use crate::algebra::{Alias, Condition, Embedded, Expr, Plan, Rows, Select};
 use crate::datalog::constant;
 use crate::ir::{CompareOp, ConstId};
 use crate::question::{Domain, Question};

@@ -18,10 +18,11 @@
 
 use super::component::{Anchors, Component, connected, is_column};
 use super::equal::Equals;
-use crate::algebra::TableRef;
-use crate::algebra::aliases::{Alias, TakenAliases, free_aliases, number_aliases};
+use crate::algebra::aliases::{TakenAliases, free_aliases, number_aliases};
 use crate::algebra::prune;
-use crate::algebra::{Condition, EmbeddedId, Expr, From, FromKind, Plan, PlanAnswer, Range, Select, Table};
+use crate::algebra::{
+    Alias, Condition, EmbeddedId, Expr, From, FromKind, Plan, PlanAnswer, Range, Select, Table, TableRef,
+};
 use crate::catalog::{Catalog, RelationSource, SourceId};
 use crate::ir::CompareOp;
 use crate::question::AnswerColumn;

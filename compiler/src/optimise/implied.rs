@@ -14,11 +14,10 @@
 //! frees it of the test's sources.
 
 use super::columns;
-use crate::algebra::TableRef;
-use crate::algebra::aliases::Alias;
 use crate::algebra::groups::{Group, groups};
-use crate::algebra::tables::TableId;
-use crate::algebra::{Condition, Expr, From, FromKind, Plan, Select, Table, TableBody};
+use crate::algebra::{
+    Alias, Condition, Expr, From, FromKind, Plan, Select, Table, TableBody, TableId, TableRef,
+};
 use crate::ir::CompareOp;
 
 /// Up to how many alternatives are taken out of tests: each repeats the conditions around it.

@@ -9,10 +9,9 @@
 //! t1(r) ⋈ t2(r, f) ⋈ answer(f, i)   ─▶   answer.f in (t2.f where t2.r in (t1.r))
 //! ```
 
-use crate::algebra::aliases::Alias;
 use crate::algebra::anchor::Anchors;
 use crate::algebra::groups::{Around, Group, groups};
-use crate::algebra::{Condition, From, FromKind, Plan, Select, TableBody};
+use crate::algebra::{Alias, Condition, From, FromKind, Plan, Select, TableBody};
 use crate::catalog::Catalog;
 use crate::ir::CompareOp;
 

@@ -7,12 +7,11 @@
 //! Only keys that the bindings promise are taken (`tables:`), so that the table is small; that it stands for
 //! the same rows does not depend on the promise.
 
-use super::Setting;
 use super::key::is_key;
-use crate::algebra::TableRef;
-use crate::algebra::aliases::Alias;
-use crate::algebra::tables::TableId;
-use crate::algebra::{Condition, Expr, From, FromKind, Plan, Select, Table, TableBody};
+use super::setting::Setting;
+use crate::algebra::{
+    Alias, Condition, Expr, From, FromKind, Plan, Select, Table, TableBody, TableId, TableRef,
+};
 use crate::bindings::Bindings;
 use crate::catalog::{Catalog, SourceId};
 use crate::ir::{CompareOp, ConstId};

@@ -6,9 +6,8 @@
 //! relation is stored, a plan may treat values that only the caller's database knows as unbound: the closure
 //! then starts from the question's values, and the caller's values select from it.
 
-use super::Ends;
 use super::body::Goal;
-use super::planner::Planner;
+use super::planner::{Ends, Planner};
 use super::scope::Scope;
 use crate::algebra::{Expr, FromKind, Select, TableRef};
 use crate::catalog::RelationSource;

@@ -1,13 +1,11 @@
 //! The state of planning one question: its relations, which of them recurse, the tables made so far.
 
-use super::Ends;
 use super::body::{Clause, Relation, Term};
 use super::build::Build;
 use super::scope::Scope;
-use crate::algebra::aliases::{Alias, TakenAliases, number_aliases};
+use crate::algebra::aliases::{TakenAliases, number_aliases};
 use crate::algebra::prune;
-use crate::algebra::tables::TableId;
-use crate::algebra::{Expr, Plan, PlanAnswer, Range, Select, Table, TableBody, TableRef};
+use crate::algebra::{Alias, Expr, Plan, PlanAnswer, Range, Select, Table, TableBody, TableId, TableRef};
 use crate::builtin::{HAS_PERMISSION, HAS_ROLE};
 use crate::catalog::{Catalog, SourceId};
 use crate::datalog::print::heading;
@@ -51,6 +49,19 @@ pub(super) enum Shares {
     Tests,
     /// Every relation with several clauses, for the values of the question and no others.
     Relations,
+}
+
+/// From which end a closure over stored facts starts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Ends {
+    /// From the values that it is asked for, wherever they are.
+    #[default]
+    Asked,
+    /// From what the question gives and the store knows.
+    Stored {
+        /// The variable whose value is one of the caller's columns, if any.
+        column: Option<usize>,
+    },
 }
 
 /// What a table of a relation holds of one argument.

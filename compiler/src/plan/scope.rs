@@ -1,7 +1,7 @@
 //! What encloses a select: the sources that a demand may start from.
 
-use crate::algebra::aliases::{Alias, mentioned};
-use crate::algebra::{Condition, Expr, From, Select};
+use crate::algebra::aliases::mentioned;
+use crate::algebra::{Alias, Condition, Expr, From, Select};
 
 /// The selects around the one in the making, innermost first.
 #[derive(Clone, Copy, Debug)]

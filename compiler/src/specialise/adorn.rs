@@ -2,7 +2,7 @@
 
 use super::frame::{Frame, Value};
 use super::solve::Body;
-use super::{Choice, Specialiser};
+use super::specialiser::{Choice, Specialiser};
 use crate::datalog::Adornment;
 use crate::ir::{CompareOp, LiteralKind, Polarity, Term, TypeId, VarId};
 

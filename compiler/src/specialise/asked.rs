@@ -1,9 +1,9 @@
 //! The question, solved like a rule: its positive atoms are answered in turn.
 
-use super::Specialiser;
 use super::emit;
 use super::frame::{Frame, Impossible, Value};
 use super::solve::{Answered, Body};
+use super::specialiser::Specialiser;
 use super::traced::TracedClause;
 use crate::datalog::visit::ignore_singletons;
 use crate::datalog::{Clause, Goal, Output, Root};
@@ -124,5 +124,22 @@ impl QuestionRule {
             }
         }
         Ok(roots)
+    }
+}
+
+impl<'p> Specialiser<'p> {
+    /// Answers the question and everything that it reads.
+    pub(super) fn answer_all(&mut self, question: &'p QuestionRule) -> Result<(), CompileError> {
+        // The question's own solutions depend on the tables it reads: run it until no table grows.
+        question.run(self)?;
+        self.fixpoint()?;
+        loop {
+            let before = self.size();
+            question.run(self)?;
+            self.fixpoint()?;
+            if self.size() == before {
+                return Ok(());
+            }
+        }
     }
 }

@@ -4,7 +4,7 @@ use super::frame::Frame;
 use super::index::SourceArg;
 use super::pattern::{Pattern, PatternArg};
 use super::solve::Body;
-use super::{Answerer, Choice, DirectAnswer, Specialiser};
+use super::specialiser::{Answerer, Choice, DirectAnswer, Specialiser};
 use crate::datalog::Adornment;
 use crate::ir::{LiteralKind, Polarity, TypeId};
 use rustc_hash::FxHashSet;

@@ -2,8 +2,7 @@
 
 use super::index::Sources;
 use super::pattern::{Pattern, PatternArg};
-use super::solve::Origin;
-use super::{Answerer, Choice, Specialiser};
+use super::specialiser::{Answerer, Choice, Origin, Specialiser};
 use crate::ir::{LiteralKind, Polarity, Program, Rule, Term, TypeId, VarType};
 use crate::ordered::OrderedSet;
 use crate::question::CompileError;

@@ -5,15 +5,17 @@
 
 use super::frame::{Frame, Value};
 use super::index::SourceArg;
-use super::solve::{Body, Origin, Solution};
+use super::solve::Body;
+use super::specialiser::{Choice, Origin, Solution, Specialiser};
 use super::traced::TracedClause;
-use super::{Choice, Specialiser};
 use crate::catalog::SourceId;
 use crate::datalog::visit::ignore_singletons;
 use crate::datalog::{Adornment, Clause, Goal, Output, RelId, ScanArg, Term};
-use crate::ir::{self, CompareOp, LiteralKind, Polarity, TypeId, VarId};
+use crate::ir::{self, CompareOp, LiteralKind, Polarity, PredId, TypeId, VarId};
+use crate::ordered::OrderedSet;
 use crate::question::CompileError;
 use crate::refusal::VarName;
+use std::hash::Hash;
 
 /// Which relation each adornment of each table becomes.
 #[derive(Debug)]
@@ -34,6 +36,49 @@ impl Numbering {
 
     pub(super) fn rel(&self, table: usize, form: usize) -> RelId {
         RelId::from_index(self.starts.get(table).copied().unwrap_or(0) + form)
+    }
+}
+
+/// A relation with clauses of some form.
+pub(super) struct Emitted<C> {
+    pub(super) pred: PredId,
+    /// The table that it is one form of.
+    pub(super) table: usize,
+    pub(super) adornments: Vec<Adornment>,
+    pub(super) clauses: Vec<C>,
+}
+
+impl Specialiser<'_> {
+    /// Turns tables into relations with clauses.
+    pub(super) fn relations<C: Eq + Hash>(
+        &self,
+        emit: impl Fn(&Self, &Numbering, &Solution<'_>) -> Result<Option<C>, CompileError>,
+    ) -> Result<Vec<Emitted<C>>, CompileError> {
+        let numbering = Numbering::new(self);
+        let mut relations = Vec::new();
+        for (at, table) in self.tables.iter().enumerate() {
+            let mut clauses: Vec<OrderedSet<C>> = Vec::new();
+            clauses.resize_with(table.forms.len(), OrderedSet::default);
+            for solution in &table.solutions {
+                let Some(form) = table.forms.get_index_of(&solution.adornments) else {
+                    return Err(CompileError::Bug(
+                        "a table has a solution that it does not answer with".into(),
+                    ));
+                };
+                let clause = emit(self, &numbering, solution)?;
+                if let (Some(clause), Some(clauses)) = (clause, clauses.get_mut(form)) {
+                    clauses.insert(clause);
+                }
+            }
+            let with_clauses = table.forms.iter().zip(clauses);
+            relations.extend(with_clauses.map(|(adornments, clauses)| Emitted {
+                pred: table.pattern.pred,
+                table: at,
+                adornments: adornments.clone(),
+                clauses: clauses.into_iter().collect(),
+            }));
+        }
+        Ok(relations)
     }
 }
 

@@ -4,11 +4,11 @@
 //! value that no fact and no literal mentions is always a witness. A negated column never holds it, so the
 //! negation is true; `!=` to anything else is true.
 
-use super::Choice;
 use super::emit::{Emitter, term_in};
 use super::frame::{Frame, Impossible};
 use super::index::SourceArg;
 use super::pattern::Pattern;
+use super::specialiser::Choice;
 use crate::datalog::{Adornment, Goal, ScanArg, Term, constant};
 use crate::ir::{self, CompareOp, ConstId, Polarity, PredId, TypeId, VarId};
 use crate::question::CompileError;

@@ -3,9 +3,9 @@
 //! In: a frame and two things that must be equal. Out: the frame with what follows, or [`Impossible`]: then
 //! the rule does not answer the call.
 
-use super::Specialiser;
 use super::frame::{Frame, Impossible, Value, type_of};
 use super::pattern::{Pattern, PatternArg};
+use super::specialiser::Specialiser;
 use crate::datalog::{Adornment, constant};
 use crate::ir::{ConstId, Term, TypeId};
 

@@ -4,10 +4,7 @@
 //! around a call.
 
 use super::representation::Representation;
-use crate::algebra::TableRef;
-use crate::algebra::aliases::Alias;
-use crate::algebra::tables::TableId;
-use crate::algebra::{From, FromKind, Select, Table};
+use crate::algebra::{Alias, From, FromKind, Select, Table, TableId, TableRef};
 
 /// Where in a statement something is printed.
 #[derive(Clone, Copy, Debug)]

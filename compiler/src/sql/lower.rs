@@ -6,9 +6,7 @@
 use super::at::{At, ITSELF, Itself};
 use super::build;
 use super::target::Target;
-use crate::algebra::TableRef;
-use crate::algebra::tables::TableId;
-use crate::algebra::{Condition, Expr, From, FromKind, Plan, Select, TableBody};
+use crate::algebra::{Condition, Expr, From, FromKind, Plan, Select, TableBody, TableId, TableRef};
 use crate::catalog::Catalog;
 use crate::datalog::constant;
 use crate::dialect::Features;

@@ -12,8 +12,7 @@
 //! that they are tests, nor how large the table is, and may pair the table with itself first.
 
 use super::at::ITSELF;
-use crate::algebra::aliases::Alias;
-use crate::algebra::{Condition, Expr, From, Select};
+use crate::algebra::{Alias, Condition, Expr, From, Select};
 use crate::ir::CompareOp;
 
 /// A step whose sources test each other where they can.

@@ -11,7 +11,8 @@ use super::proof::Steps;
 use super::rows::Rows;
 use super::run::Run;
 use super::state::{FrameId, State, TableId, Via};
-use super::step;
+use super::step::refutation;
+use super::terms::{is_same, plain, terms};
 use super::world::{Fault, World};
 use crate::datalog::{Goal, Term};
 use crate::ir::{LiteralKind, Polarity, RuleId};
@@ -171,16 +172,16 @@ impl Failures {
                 None => None,
             },
             Some(Goal::Scan { polarity: Polarity::Negated, source, args, .. }) => {
-                let columns: Vec<Term> = args.iter().filter_map(step::plain).collect();
-                let probe = (*source, step::terms(run.world, &columns, attempted.env));
+                let columns: Vec<Term> = args.iter().filter_map(plain).collect();
+                let probe = (*source, terms(run.world, &columns, attempted.env));
                 let rows = run.world.fetch_all(&probe)?.rows;
-                let row = rows.iter().find(|row| step::is_same(&columns, row));
+                let row = rows.iter().find(|row| is_same(&columns, row));
                 let row: Option<Vec<_>> = row.map(|row| row.iter().copied().map(Some).collect());
                 let fact = row.map(|row| atoms::fact(run.world, *source, &row));
                 fact.map(|fact| Lack::Refuted(self.steps.fact(fact, &run.world.rules.catalog, *source)))
             }
             Some(Goal::Call { polarity: Polarity::Negated, args, .. }) => {
-                let refutation = called.and_then(|table| step::refutation(&run.state, table, args));
+                let refutation = called.and_then(|table| refutation(&run.state, table, args));
                 refutation.map(|answer| Lack::Refuted(self.steps.answer(answer)))
             }
             Some(Goal::Compare { op, left, right }) => {

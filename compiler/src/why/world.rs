@@ -1,7 +1,7 @@
 //! What every run over one question shares: its rules and values, the rows that were read, and the work left.
 
-use super::Rules;
 use super::rows::{Budget, Rows};
+use super::rules::Rules;
 use super::state::Missing;
 use super::values::{Value, Values};
 use crate::catalog::{RelationArg, SourceId};

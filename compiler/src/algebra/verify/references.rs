@@ -1,10 +1,10 @@
 //! Everything that a plan names exists: sources, tables made before their readers, aliases in scope, columns
 //! within their source and of the type that they are compared as, literals, and variables of the question.
 
-use super::{Open, Verifier};
-use crate::algebra::TableRef;
-use crate::algebra::tables::TableId;
-use crate::algebra::{Condition, Expr, From, FromKind, Plan, PlanAnswer, Select, TableBody};
+use super::verifier::{Open, Verifier};
+use crate::algebra::{
+    Condition, Expr, From, FromKind, Plan, PlanAnswer, Select, TableBody, TableId, TableRef,
+};
 use crate::datalog::constant;
 use crate::ir::{ConstId, TypeId};
 use crate::question::{ShapeDomain, Slot};

@@ -9,9 +9,9 @@
 //! reads anyway: see [`super::guards`] and [`super::super::read_once`].
 
 use super::super::sets::set_tests;
-use crate::algebra::aliases::{Alias, TakenAliases, renumber_inside};
+use crate::algebra::aliases::{TakenAliases, renumber_inside};
 use crate::algebra::anchor::Anchors;
-use crate::algebra::{Condition, Expr, From, FromKind, Plan, PlanAnswer, Select, TableBody, TableRef};
+use crate::algebra::{Alias, Condition, Expr, From, FromKind, Plan, PlanAnswer, Select, TableBody, TableRef};
 use crate::catalog::Catalog;
 
 /// How many alternatives a set may become; a table with more is read as it is.

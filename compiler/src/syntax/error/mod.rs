@@ -17,6 +17,7 @@ use chumsky::error::{Error, LabelError};
 use chumsky::span::SimpleSpan;
 use chumsky::util::MaybeRef;
 pub(super) use expected::{Expected, Label};
+use unexpected::STATEMENT;
 
 /// The grammar's input: the kinds of the tokens.
 pub(super) type Input<'a> = &'a [Kind];
@@ -127,25 +128,8 @@ pub(super) fn report(text: &str, tokens: &Tokens, mut failures: Vec<Failure>) ->
 /// Whether the lexer already reported the cause of a failure at this token: an unreadable token earlier in
 /// the statement, or a reserved word next to it.
 fn is_known_already(tokens: &Tokens, at: usize) -> bool {
-    let before =
-        tokens.kinds.iter().take(at).rev().take(STATEMENT).take_while(|kind| !ends_statement(**kind));
+    let before = tokens.kinds.iter().take(at).rev().take(STATEMENT).take_while(|kind| !kind.ends_statement());
     let beside = tokens.kinds.iter().take(at + 2).skip(at.saturating_sub(1));
     before.chain(beside.clone()).any(|kind| *kind == Kind::Invalid)
         || beside.into_iter().any(|kind| *kind == Kind::Refused)
-}
-
-/// Whether a statement ends at this token or begins after it.
-fn ends_statement(kind: Kind) -> bool {
-    matches!(kind, Kind::Semicolon | Kind::OpenBrace | Kind::CloseBrace)
-}
-
-/// How many tokens of a statement are examined; real statements are shorter.
-const STATEMENT: usize = 256;
-
-/// At most 32 characters of a text, for a title.
-pub(super) fn excerpt(text: &str) -> std::borrow::Cow<'_, str> {
-    match text.char_indices().nth(32) {
-        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or("")).into(),
-        None => text.into(),
-    }
 }

@@ -3,11 +3,15 @@
 //! In: the token's index and what was expected there. Out: one diagnostic. Most read "expected …, found …";
 //! common mistakes get a message of their own.
 
-use super::{Expected, Label, STATEMENT, excerpt, mistake};
+use super::expected::{Expected, Label};
+use super::mistake;
 use crate::diagnostic::{Code, Diagnostic, suggest};
 use crate::source::Span;
-use crate::syntax::print::quoted;
+use crate::syntax::spelling::{excerpt, quoted};
 use crate::syntax::token::{Kind, Tokens};
+
+/// How many tokens of a statement are examined; real statements are shorter.
+pub(super) const STATEMENT: usize = 256;
 
 /// The diagnostic for an unexpected token.
 pub(super) fn diagnostic(text: &str, tokens: &Tokens, at: usize, expected: Expected) -> Diagnostic {
@@ -181,7 +185,7 @@ impl Ctx<'_> {
     /// Whether the previous token begins a statement and this one can follow only a keyword.
     fn begins_as_keyword(&self) -> bool {
         let first =
-            self.at.checked_sub(2).and_then(|at| self.tokens.kind(at)).is_none_or(super::ends_statement);
+            self.at.checked_sub(2).and_then(|at| self.tokens.kind(at)).is_none_or(Kind::ends_statement);
         let follows =
             self.found.is_some_and(|kind| kind.is_name() || matches!(kind, Kind::OpenBrace | Kind::String));
         first && follows && self.kind_before() == Some(Kind::Identifier)

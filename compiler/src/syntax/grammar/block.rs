@@ -3,7 +3,7 @@
 use super::recover::{Run, braces, end_of_statement, position, skip_value};
 use super::rule::rule;
 use super::shorthand::shorthand;
-use super::{Parse, Source, name, string};
+use super::source::{Parse, Source, name, string};
 use crate::diagnostic::suggest;
 use crate::source::Span;
 use crate::syntax::ast::{Block, BlockKind, Member, Name, Names, Relations};

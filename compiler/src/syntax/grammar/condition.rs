@@ -1,7 +1,7 @@
 //! The condition of a rule: `or` < `and` < `not` < comparisons and calls.
 
+use super::source::{Parse, Source, name};
 use super::term::{call, term};
-use super::{Parse, Source, name};
 use crate::syntax::ast::{Comparison, Expr, Name, Spanned, Term};
 use crate::syntax::error::{Failure, Label, mistake};
 use crate::syntax::token::Kind;

@@ -3,7 +3,7 @@
 //! It is active only in the second pass, [`Reading::Mending`]. The first stops at the first failure, so
 //! recovery cannot change the meaning of text without mistakes.
 
-use super::{Parse, Reading, Source};
+use super::source::{Parse, Reading, Source};
 use crate::source::LINE_ENDS;
 use crate::syntax::error::{Failure, Input, Label, mistake};
 use crate::syntax::token::Kind;

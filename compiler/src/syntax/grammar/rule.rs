@@ -2,8 +2,8 @@
 
 use super::condition::condition;
 use super::recover::end_of_statement;
+use super::source::{Parse, Source, name};
 use super::term::{param, parenthesised};
-use super::{Parse, Source, name};
 use crate::syntax::ast::{Declare, Rule};
 use crate::syntax::token::Kind;
 use chumsky::prelude::*;

@@ -2,8 +2,8 @@
 
 use super::condition::joined;
 use super::recover::end_of_statement;
+use super::source::{Parse, Source, name, string};
 use super::term::call;
-use super::{Parse, Source, name, string};
 use crate::syntax::ast::{Name, Short, ShortExpr, Shorthand, Spanned};
 use crate::syntax::error::{Failure, Label, mistake};
 use crate::syntax::token::Kind;

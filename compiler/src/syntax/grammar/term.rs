@@ -1,12 +1,12 @@
 //! Terms, parameters and argument lists.
 
 use super::recover::{Run, position};
-use super::{Parse, Source, name};
+use super::source::{Parse, Source, name};
 use crate::limits;
 use crate::primitive::Primitive;
 use crate::syntax::ast::{Call, Name, Param, Spanned, Term};
 use crate::syntax::error::{Failure, Label, mistake};
-use crate::syntax::lexer::integer_text;
+use crate::syntax::spelling::{integer_text, unescape};
 use crate::syntax::token::Kind;
 use chumsky::prelude::*;
 
@@ -89,7 +89,7 @@ fn checked_id(
     let written = source.snippet(id.span);
     let wrong = (!fits).then(|| mistake::object_id(&ty.value, written, id.span));
     let value = match kind {
-        Kind::String => crate::syntax::lexer::unescape(&id.value),
+        Kind::String => unescape(&id.value),
         Kind::Integer => integer_text(&id.value).unwrap_or_default().to_string(),
         _ => id.value,
     };

@@ -2,8 +2,8 @@
 
 use super::condition::condition;
 use super::recover::{braces, end_of_statement};
+use super::source::{Parse, Source, name, string};
 use super::term::{call, param, parenthesised};
-use super::{Parse, Source, name, string};
 use crate::source::Span;
 use crate::syntax::ast::{Assertion, Call, Fixture, Setup, Test};
 use crate::syntax::error::{Failure, Label, mistake};

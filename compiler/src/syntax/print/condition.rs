@@ -1,7 +1,8 @@
 //! Prints conditions, divided where a long line may be broken.
 
-use super::term::{call, list, quoted, short, term};
+use super::term::{call, list, short, term};
 use crate::syntax::ast::{Comparison, Expr, ShortExpr};
+use crate::syntax::spelling::quoted;
 
 /// The parts of a condition: one per operand of its outermost `and` or `or`.
 pub(super) fn condition(expr: &Expr) -> Vec<String> {
