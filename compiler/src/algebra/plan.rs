@@ -57,7 +57,7 @@ pub(crate) struct Table {
 /// The rows of a common table expression.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum TableBody {
-    /// The rows of all selects, each once but where [`Plan::may_repeat`].
+    /// The rows of all selects, each once but where [`Plan::repeats`].
     Union(Vec<Select>),
     /// A linear fixpoint: each step reads [`TableRef::Itself`] exactly once, and in none of its branches.
     Recursive {
