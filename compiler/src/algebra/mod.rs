@@ -30,7 +30,7 @@ mod select;
 pub(crate) mod verify;
 mod visit;
 
-pub(crate) use embedded::{Embedded, Rows};
+pub(crate) use embedded::{Embedded, LiteralRows};
 pub(crate) use ids::{Alias, EmbeddedId, TableId, TableRef};
 pub(crate) use plan::{Plan, PlanAnswer, Range, Table, TableBody};
 pub(crate) use prune::prune;

@@ -6,7 +6,7 @@ use super::select::Select;
 use indexmap::IndexSet;
 
 /// The tables that are no fixpoints and that a select reads once, and no other table that it needs.
-pub(crate) fn read_once(tables: &[Table], select: &Select) -> Vec<TableId> {
+pub(crate) fn tables_read_once(tables: &[Table], select: &Select) -> Vec<TableId> {
     let needed = needed(tables, std::slice::from_ref(select));
     let is_once = |table: &TableId| {
         let mut others = needed.iter().flat_map(|other| other.of(tables).body.selects());

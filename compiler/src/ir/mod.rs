@@ -25,5 +25,5 @@ pub use index::Index;
 pub(crate) use index::{ConstantKey, PredicateKey};
 pub use program::{Assertion, BlockInfo, Fact, Program, Test};
 pub use rule::{CompareOp, Literal, LiteralKind, Polarity, Rule, Term, VarType, Variable};
-pub(crate) use rules::{Candidates, Given};
+pub(crate) use rules::{Given, MatchingRules};
 pub use symbols::{Constant, Predicate, Signature, SignatureArg, TypeDef, TypeKind};

@@ -63,14 +63,14 @@ impl Component {
 
 /// What leads to few rows: a value of the question, or a table that starts from one.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Anchors<'a> {
+pub(super) struct Leads<'a> {
     /// For each table whether it starts from values of the question.
     tables: &'a [bool],
     /// The variable whose value is one of the caller's columns.
     column: Option<usize>,
 }
 
-impl<'a> Anchors<'a> {
+impl<'a> Leads<'a> {
     pub(super) fn new(tables: &'a [bool], column: Option<usize>) -> Self {
         Self { tables, column }
     }
@@ -79,7 +79,7 @@ impl<'a> Anchors<'a> {
     pub(super) fn of_tables(tables: &[Table], column: Option<usize>) -> Vec<bool> {
         let mut anchored = Vec::new();
         for table in tables {
-            let anchors = Anchors::new(&anchored, column);
+            let anchors = Leads::new(&anchored, column);
             let (TableBody::Union(starts)
             | TableBody::Recursive { base: starts, .. }
             | TableBody::WholeState { base: starts, .. }) = &table.body;

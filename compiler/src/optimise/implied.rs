@@ -102,20 +102,20 @@ fn implied(select: &Select, tables: &[Table]) -> Option<Group> {
         let body = &main.kind.table()?.of(tables).body;
         groups(select, main.alias).groups.into_iter().find(|group| {
             !group.from.iter().any(is_shown)
-                && LookUp::of(group, main.alias).is_some_and(|look_up| look_up.is_implied(body))
+                && TiedSources::of(group, main.alias).is_some_and(|look_up| look_up.is_implied(body))
         })
     })
 }
 
 /// Sources that one equality ties to a column of a table.
-struct LookUp<'g> {
+struct TiedSources<'g> {
     group: &'g Group,
     /// The value of the sources that equals the column.
     value: Expr,
     column: usize,
 }
 
-impl<'g> LookUp<'g> {
+impl<'g> TiedSources<'g> {
     fn of(group: &'g Group, main: Alias) -> Option<Self> {
         let [Condition::Compare { op: CompareOp::Equal, left, right }] = group.links.as_slice() else {
             return None;

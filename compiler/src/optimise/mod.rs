@@ -75,7 +75,7 @@ pub(crate) const PASSES: &[Pass] = &[
         does: "makes one alternative of those that answer with different literals under the same condition",
         applies: |setting| setting.purpose == Purpose::List,
         keeps: None,
-        run: |draft, _| literals::merge_literals(draft.plan.answer.selects_mut(), &mut draft.embedded),
+        run: |draft, _| literals::merge_answers(draft.plan.answer.selects_mut(), &mut draft.embedded),
     },
     Pass {
         name: "join-single",
@@ -144,7 +144,7 @@ pub(crate) const PASSES: &[Pass] = &[
         does: "makes sets of what starts from the actor, and probes of everything else that a filter asks",
         applies: |setting| setting.row.is_some(),
         keeps: Some(Keeps::Equals),
-        run: |draft, setting| row::sets::split(&mut draft.plan, setting.catalog),
+        run: |draft, setting| row::sets::split_off(&mut draft.plan, setting.catalog),
     },
     Pass {
         name: "common-rows",
@@ -158,7 +158,7 @@ pub(crate) const PASSES: &[Pass] = &[
         does: "reads the alternatives of a table where a set of a filter reads nothing but the table",
         applies: |setting| setting.purpose == Purpose::Filter,
         keeps: Some(Keeps::Selects),
-        run: |draft, setting| row::arms::take_apart(&mut draft.plan, setting.catalog),
+        run: |draft, setting| row::arms::take_tables_apart(&mut draft.plan, setting.catalog),
     },
     Pass {
         name: "guard-sets",
@@ -181,9 +181,9 @@ pub(crate) const PASSES: &[Pass] = &[
         applies: |setting| setting.makes_sets(),
         keeps: Some(Keeps::Atoms),
         run: |draft, setting| match setting.purpose {
-            Purpose::Check | Purpose::List => sets::in_check(&mut draft.plan, setting.catalog),
-            Purpose::Rows => sets::in_list(&mut draft.plan, setting.catalog),
-            Purpose::Filter => sets::in_tables(&mut draft.plan, setting.catalog),
+            Purpose::Check | Purpose::List => sets::for_check(&mut draft.plan, setting.catalog),
+            Purpose::Rows => sets::for_rows(&mut draft.plan, setting.catalog),
+            Purpose::Filter => sets::for_filter(&mut draft.plan, setting.catalog),
             Purpose::Store | Purpose::Tables | Purpose::RowTest => {}
         },
     },

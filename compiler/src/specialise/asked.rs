@@ -1,7 +1,7 @@
 //! The question, solved like a rule: its positive atoms are answered in turn.
 
 use super::emit;
-use super::frame::{Frame, Impossible, Value};
+use super::frame::{Frame, Impossible, Replacement};
 use super::solve::{Answered, Body};
 use super::specialiser::Specialiser;
 use super::traced::TracedClause;
@@ -44,9 +44,11 @@ impl QuestionRule {
             let var = VarId::from_index(index);
             let known = match (domain, ty) {
                 (ShapeDomain::Literal(literal), Some(ty)) => {
-                    frame.assign(var, Value::Const(*literal), *ty, work.same())
+                    frame.assign(var, Replacement::Const(*literal), *ty, work.same())
                 }
-                (ShapeDomain::Given, Some(ty)) => frame.assign(var, Value::Given(index), *ty, work.same()),
+                (ShapeDomain::Given, Some(ty)) => {
+                    frame.assign(var, Replacement::Given(index), *ty, work.same())
+                }
                 (ShapeDomain::GivenOneOf, _) => frame.mark_bound(var),
                 (ShapeDomain::Literal(_) | ShapeDomain::Given, None) => Err(Impossible),
                 (ShapeDomain::Wanted | ShapeDomain::Ignored, _) => Ok(()),

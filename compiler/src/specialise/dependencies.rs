@@ -53,7 +53,7 @@ pub(crate) fn dependencies(program: &Program) -> Result<Dependencies, CompileErr
                     Polarity::Positive => {
                         choices.iter().find(|(index, _)| *index == literal_idx).and_then(|(_, choice)| {
                             match choice {
-                                Choice::Form { table, .. } => Some(*table),
+                                Choice::Answer { table, .. } => Some(*table),
                                 Choice::Source(_) => None,
                             }
                         })

@@ -1,6 +1,6 @@
 //! The ways in which one rule answers one call: its positive atoms are answered in turn.
 
-use super::frame::{Frame, Impossible, Types};
+use super::frame::{Frame, Impossible, TypeSet};
 use super::pattern::Pattern;
 use super::specialiser::{Choice, Origin, Solution, Specialiser};
 use crate::ir::{CompareOp, ConstId, Literal, LiteralKind, Polarity, PredId, RuleId, Term, TypeId, VarId};
@@ -160,9 +160,9 @@ impl<'p> Specialiser<'p> {
             rest.remove(place);
             let answerer = self.call(pattern, reader);
             // Last pushed is first tried: keep the order in which the choices are listed.
-            for (choice, forms) in self.choices(answerer).rev() {
+            for (choice, adornments) in self.choices(answerer).rev() {
                 let mut next = frame.clone();
-                if self.unify_answer(&mut next, args, forms).is_ok() {
+                if self.unify_answer(&mut next, args, adornments).is_ok() {
                     let mut chosen = choices.clone();
                     chosen.push((literal_idx, choice));
                     open.push((next, chosen, rest.clone()));
@@ -218,7 +218,7 @@ impl<'p> Specialiser<'p> {
                 answered.push((frame, choices.to_vec()));
                 continue;
             };
-            let Types::OneOf(types) = frame.types(var).clone() else { continue };
+            let TypeSet::OneOf(types) = frame.types(var).clone() else { continue };
             for ty in types.iter().rev() {
                 let mut next = frame.clone();
                 if next.narrow(var, *ty).is_ok() {
@@ -274,5 +274,5 @@ fn open_variable(body: &Body<'_>, frame: &Frame<'_>, literal: &Literal) -> Optio
 
 /// Whether the variable is unbound and has several types.
 fn has_types(frame: &Frame<'_>, var: VarId) -> bool {
-    !frame.is_bound(var) && matches!(frame.types(var), Types::OneOf(_))
+    !frame.is_bound(var) && matches!(frame.types(var), TypeSet::OneOf(_))
 }

@@ -5,7 +5,7 @@ use super::index::Sources;
 use super::pattern::Pattern;
 use crate::catalog::SourceId;
 use crate::datalog::Adornment;
-use crate::ir::{Candidates, Program, RuleId};
+use crate::ir::{MatchingRules, Program, RuleId};
 use crate::limits;
 use crate::ordered::OrderedSet;
 use crate::question::CompileError;
@@ -15,10 +15,10 @@ use std::collections::VecDeque;
 
 /// A predicate called in one way, with what it answers.
 #[derive(Debug)]
-pub(super) struct Table<'p> {
+pub(super) struct AnswerTable<'p> {
     pub(super) pattern: Pattern,
     /// The adornments found so far.
-    pub(super) forms: OrderedSet<Vec<Adornment>>,
+    pub(super) answers: OrderedSet<Vec<Adornment>>,
     /// Every way to an answer that the last run found. INVARIANT: a table that nothing queued since has no
     /// other.
     pub(super) solutions: Vec<Solution<'p>>,
@@ -42,7 +42,7 @@ pub(super) enum Choice {
     /// By a relation of the catalog.
     Source(SourceId),
     /// By one adornment of a table.
-    Form { table: usize, form: usize },
+    Answer { table: usize, answer: usize },
 }
 
 /// A relation of the catalog that answers a call, and what it answers with.
@@ -68,7 +68,7 @@ pub(super) enum Origin<'p> {
 pub(super) struct Specialiser<'p> {
     pub(super) program: &'p Program,
     pub(super) sources: Sources,
-    pub(super) tables: Vec<Table<'p>>,
+    pub(super) tables: Vec<AnswerTable<'p>>,
     /// What answers the calls that need no table.
     pub(super) direct: Vec<Vec<DirectAnswer>>,
     pub(super) by_pattern: FxHashMap<Pattern, Answerer>,
@@ -93,9 +93,9 @@ impl<'p> Specialiser<'p> {
     /// A new table, which is queued.
     pub(super) fn table(&mut self, pattern: Pattern) -> usize {
         let table = self.tables.len();
-        self.tables.push(Table {
+        self.tables.push(AnswerTable {
             pattern,
-            forms: OrderedSet::default(),
+            answers: OrderedSet::default(),
             solutions: Vec::new(),
             readers: OrderedSet::default(),
             queued: true,
@@ -105,8 +105,8 @@ impl<'p> Specialiser<'p> {
     }
 
     /// The rules that may match a pattern.
-    pub(super) fn candidates(&self, pattern: &Pattern) -> Candidates<'p> {
-        self.program.index.rules.candidates(pattern.pred, pattern.given())
+    pub(super) fn matching_rules(&self, pattern: &Pattern) -> MatchingRules<'p> {
+        self.program.index.rules.matching_rules(pattern.pred, pattern.given())
     }
 
     /// Runs queued tables until none grows.
@@ -117,14 +117,14 @@ impl<'p> Specialiser<'p> {
             let pattern = entry.pattern.clone();
             let solutions = self.solutions(&pattern, table)?;
             let Some(entry) = self.tables.get_mut(table) else { continue };
-            let before = entry.forms.len();
+            let before = entry.answers.len();
             for solution in &solutions {
-                if !entry.forms.contains(&solution.adornments) {
-                    entry.forms.insert(solution.adornments.clone());
+                if !entry.answers.contains(&solution.adornments) {
+                    entry.answers.insert(solution.adornments.clone());
                 }
             }
             entry.solutions = solutions;
-            if entry.forms.len() > before {
+            if entry.answers.len() > before {
                 for reader in entry.readers.clone() {
                     if let Some(reader_entry) = self.tables.get_mut(reader)
                         && !reader_entry.queued
@@ -140,7 +140,7 @@ impl<'p> Specialiser<'p> {
 
     /// A number that grows whenever a table or an adornment is added.
     pub(super) fn size(&self) -> usize {
-        self.tables.len() + self.tables.iter().map(|table| table.forms.len()).sum::<usize>()
+        self.tables.len() + self.tables.iter().map(|table| table.answers.len()).sum::<usize>()
     }
 
     /// Every way in which the rules and stored relations answer a pattern.
@@ -149,7 +149,7 @@ impl<'p> Specialiser<'p> {
         let mut found: Vec<Solution<'p>> = direct
             .map(|(source, adornments)| Solution { adornments, origin: Origin::Source(source) })
             .collect();
-        for rule_id in self.candidates(pattern) {
+        for rule_id in self.matching_rules(pattern) {
             self.rule_solutions(pattern, rule_id, reader, &mut found)?;
         }
         Ok(found)

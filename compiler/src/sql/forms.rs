@@ -12,7 +12,7 @@ use super::local::Local;
 use super::lower::{Inputs, Lowering};
 use super::representation::Representation;
 use super::target::Target;
-use super::template::{Place, Template};
+use super::template::{Template, ValuePlace};
 use super::text;
 use crate::algebra::verify::Verifier;
 use crate::algebra::{Condition, Embedded, Plan, PlanAnswer, Select, Table};
@@ -43,7 +43,7 @@ pub(crate) struct LocalStatement<'l> {
     /// The rows of embedded sources.
     pub(crate) embedded: &'l [Embedded],
     /// The literals that are values of the question.
-    pub(crate) places: &'l [Place],
+    pub(crate) places: &'l [ValuePlace],
     /// What the names begin with that the compiler makes up, see [`free_prefix`](super::caller::free_prefix).
     pub(crate) prefix: &'l str,
 }

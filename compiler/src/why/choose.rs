@@ -7,9 +7,9 @@
 use super::rows::Rows;
 use super::run::Run;
 use super::state::FrameId;
-use super::terms::{plain, probe, terms};
+use super::terms::{plain, scan_values, values_of};
 use super::values::Value;
-use super::world::{Fault, Probe, World};
+use super::world::{Fault, RowQuery, World};
 use crate::datalog::{Adornment, Goal, RelId, Term};
 use crate::ir::{CompareOp, Polarity};
 
@@ -20,7 +20,7 @@ const FEW: usize = 8;
 #[derive(Default)]
 struct Left {
     /// Look-ups of facts with some values known.
-    scans: Vec<(usize, Probe)>,
+    scans: Vec<(usize, RowQuery)>,
     /// Goals with all values known.
     calls: Vec<usize>,
     /// All others, each after those of a lower rank.
@@ -82,7 +82,7 @@ impl Left {
                 return known == [true, true] || (*op == CompareOp::Equal && known != [false, false]);
             }
             Goal::Scan { polarity: Polarity::Positive, source, args, .. } => {
-                let values = probe(world, args, env);
+                let values = scan_values(world, args, env);
                 if values.iter().all(Option::is_some) {
                     return true;
                 }
@@ -93,8 +93,8 @@ impl Left {
                 }
             }
             Goal::Call { polarity: Polarity::Positive, rel, args, .. } => {
-                let bound = terms(world, args, env);
-                if is_ready(world, *rel, &bound) {
+                let bound = values_of(world, args, env);
+                if may_call(world, *rel, &bound) {
                     match bound.iter().flatten().count() {
                         n_known if n_known == bound.len() => self.calls.push(idx),
                         0 => self.later.push((Rank::OpenCall, idx)),
@@ -131,8 +131,8 @@ impl Left {
         let mut most = FEW;
         while !self.scans.is_empty() {
             let mut fewest: Option<(usize, usize)> = None;
-            for (idx, probe) in &self.scans {
-                let fetched = world.fetch(probe, most)?;
+            for (idx, query) in &self.scans {
+                let fetched = world.fetch(query, most)?;
                 if fetched.whole && fewest.is_none_or(|(n, _)| fetched.rows.len() < n) {
                     fewest = Some((fetched.rows.len(), *idx));
                 }
@@ -155,7 +155,8 @@ fn is_known(term: Term, env: &[Option<Value>]) -> bool {
 }
 
 /// Whether everything that a relation only tests is known.
-fn is_ready<R: Rows>(world: &World<'_, R>, rel: RelId, bound: &[Option<Value>]) -> bool {
-    let columns = world.rules.traced.relations[rel].adornments.iter().filter(|form| form.has_column());
-    columns.zip(bound).all(|(form, value)| value.is_some() || !matches!(form, Adornment::Tested(_)))
+fn may_call<R: Rows>(world: &World<'_, R>, rel: RelId, bound: &[Option<Value>]) -> bool {
+    let columns =
+        world.rules.traced.relations[rel].adornments.iter().filter(|adornment| adornment.has_column());
+    columns.zip(bound).all(|(adornment, value)| value.is_some() || !matches!(adornment, Adornment::Tested(_)))
 }

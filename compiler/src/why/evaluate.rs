@@ -2,7 +2,7 @@
 
 use super::rows::Rows;
 use super::run::Run;
-use super::state::{Key, TableId};
+use super::state::{AnswerTableId, Key};
 use super::world::Fault;
 use super::{height, step};
 use std::cmp::Reverse;
@@ -16,7 +16,7 @@ impl<R: Rows> Run<'_, '_, R> {
     }
 
     /// A goal with its answers, with all of them unless any will do.
-    pub(super) fn settle(&mut self, key: Key, any_answer: bool) -> Result<TableId, Fault<R::Error>> {
+    pub(super) fn settle(&mut self, key: Key, any_answer: bool) -> Result<AnswerTableId, Fault<R::Error>> {
         if let Some(settled) = self.settled(&key, any_answer) {
             return Ok(settled);
         }

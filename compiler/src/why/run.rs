@@ -1,6 +1,6 @@
 //! One evaluation of a question: tabled, on demand, nearest goals first.
 //!
-//! In: the [`World`]. Out: a [`State`] with every goal that the question needs, its answers, and the attempts
+//! In: the [`World`]. Out: a [`Found`] with every goal that the question needs, its answers, and the attempts
 //! that failed. A goal is solved once, however often it is asked, so cycles end. Goals are taken up in the
 //! order of their distance from the question, and the run ends once no goal that is left can give a lower
 //! proof: a goal at distance *d* only takes part in proofs of height *d* and more.
@@ -11,7 +11,9 @@
 //! stack.
 
 use super::rows::Rows;
-use super::state::{Answer, AnswerId, Assumed, FactId, Frame, FrameId, Key, State, Table, TableId, Via};
+use super::state::{
+    AnswerId, AnswerTable, AnswerTableId, Assumed, ClauseFrame, FactId, Found, FrameId, GoalAnswer, Key, Via,
+};
 use super::terms::bound;
 use super::values::Value;
 use super::world::{Fault, World};
@@ -24,10 +26,10 @@ use std::collections::{BinaryHeap, VecDeque};
 /// A goal that is evaluated until it is settled.
 #[derive(Debug)]
 pub(super) struct Level {
-    pub(super) goal: TableId,
+    pub(super) goal: AnswerTableId,
     /// Goals with waiting attempts: distance, turn.
-    pub(super) agenda: BinaryHeap<Reverse<(usize, usize, TableId)>>,
-    pub(super) known: FxHashMap<Key, TableId>,
+    pub(super) agenda: BinaryHeap<Reverse<(usize, usize, AnswerTableId)>>,
+    pub(super) known: FxHashMap<Key, AnswerTableId>,
     /// The first answer that was not known before.
     pub(super) first_answer: usize,
     /// Up to which distance the height of the answer was compared.
@@ -39,27 +41,27 @@ pub(super) struct Level {
 }
 
 /// An attempt: goal, clause, values, satisfied conditions, and what it assumes.
-type Made = (TableId, usize, Box<[Option<Value>]>, Box<[u64]>, Assumed);
+type AttemptKey = (AnswerTableId, usize, Box<[Option<Value>]>, Box<[u64]>, Assumed);
 
 /// One evaluation.
 #[derive(Debug)]
 pub(super) struct Run<'r, 'w, R> {
     pub(super) world: &'r mut World<'w, R>,
-    pub(super) state: State,
+    pub(super) state: Found,
     pub(super) levels: Vec<Level>,
     /// Finished goals.
-    pub(super) finished: FxHashMap<Key, TableId>,
+    pub(super) finished: FxHashMap<Key, AnswerTableId>,
     /// Goals of negations that hold.
-    pub(super) refuted: FxHashMap<Key, TableId>,
+    pub(super) refuted: FxHashMap<Key, AnswerTableId>,
     /// How many facts an answer may assume.
     pub(super) most_assumed: usize,
     /// Attempts that were made, where several ways lead to the same.
-    made: FxHashSet<Made>,
+    made: FxHashSet<AttemptKey>,
     turn: usize,
     /// Whether an attempt could not go on, as a rule only tests a value that nothing gives.
     pub(super) is_open: bool,
     /// The goal of the question.
-    pub(super) root: Option<TableId>,
+    pub(super) root: Option<AnswerTableId>,
 }
 
 impl<'r, 'w, R: Rows> Run<'r, 'w, R> {
@@ -67,7 +69,7 @@ impl<'r, 'w, R: Rows> Run<'r, 'w, R> {
     pub(super) fn new(world: &'r mut World<'w, R>, most_assumed: usize) -> Self {
         Self {
             world,
-            state: State::new(),
+            state: Found::new(),
             levels: Vec::new(),
             finished: FxHashMap::default(),
             refuted: FxHashMap::default(),
@@ -91,7 +93,7 @@ impl<'r, 'w, R: Rows> Run<'r, 'w, R> {
         if self.levels.len() > 1 { Err(Fault::Open) } else { Ok(()) }
     }
 
-    pub(super) fn queue(&mut self, table: TableId) {
+    pub(super) fn queue(&mut self, table: AnswerTableId) {
         self.turn += 1;
         let depth = self.state.tables[table].depth;
         if let Some(level) = self.levels.last_mut() {
@@ -105,9 +107,9 @@ impl<'r, 'w, R: Rows> Run<'r, 'w, R> {
         key: Key,
         reader: Option<FrameId>,
         any_answer: bool,
-    ) -> Result<TableId, Fault<R::Error>> {
+    ) -> Result<AnswerTableId, Fault<R::Error>> {
         let level = Level {
-            goal: TableId::from_index(self.state.tables.len()),
+            goal: AnswerTableId::from_index(self.state.tables.len()),
             agenda: BinaryHeap::new(),
             known: FxHashMap::default(),
             first_answer: self.state.answers.len(),
@@ -121,13 +123,13 @@ impl<'r, 'w, R: Rows> Run<'r, 'w, R> {
     }
 
     /// A goal, if it is settled.
-    pub(super) fn settled(&self, key: &Key, any_answer: bool) -> Option<TableId> {
+    pub(super) fn settled(&self, key: &Key, any_answer: bool) -> Option<AnswerTableId> {
         let refuted = || self.refuted.get(key).filter(|_| any_answer);
         self.finished.get(key).or_else(refuted).copied()
     }
 
     /// The goal of a condition of an attempt at `reader`.
-    pub(super) fn call(&mut self, key: Key, reader: TableId) -> Result<TableId, Fault<R::Error>> {
+    pub(super) fn call(&mut self, key: Key, reader: AnswerTableId) -> Result<AnswerTableId, Fault<R::Error>> {
         if self.may_assume() == 0
             && let Some(finished) = self.finished.get(&key)
         {
@@ -147,7 +149,7 @@ impl<'r, 'w, R: Rows> Run<'r, 'w, R> {
     }
 
     /// Notes that a goal, and so what it reads, is at most so far away.
-    fn nearer(&mut self, table: TableId, depth: usize) {
+    fn nearer(&mut self, table: AnswerTableId, depth: usize) {
         let mut open = vec![(table, depth)];
         while let Some((table, depth)) = open.pop() {
             let entry = &mut self.state.tables[table];
@@ -163,10 +165,10 @@ impl<'r, 'w, R: Rows> Run<'r, 'w, R> {
     }
 
     /// A new goal, with an attempt for each clause that may answer it.
-    fn table(&mut self, key: Key, depth: usize) -> Result<TableId, Fault<R::Error>> {
+    fn table(&mut self, key: Key, depth: usize) -> Result<AnswerTableId, Fault<R::Error>> {
         self.world.goal()?;
         let clauses = self.world.clauses(key.0);
-        let table = self.state.tables.push(Table {
+        let table = self.state.tables.push(AnswerTable {
             key: key.clone(),
             depth,
             pending: VecDeque::new(),
@@ -181,7 +183,7 @@ impl<'r, 'w, R: Rows> Run<'r, 'w, R> {
             let env = vec![None; n_vars].into_boxed_slice();
             let Some(env) = bound(self.world, &traced.clause.head, &key.1, env) else { continue };
             let done = vec![0; traced.clause.goals.len().div_ceil(64)].into_boxed_slice();
-            let frame = Frame {
+            let frame = ClauseFrame {
                 table,
                 clause: clause_idx,
                 env,
@@ -207,7 +209,7 @@ impl<'r, 'w, R: Rows> Run<'r, 'w, R> {
         self.world.work(1 + n_goals / 16)
     }
 
-    fn push(&mut self, frame: Frame) {
+    fn push(&mut self, frame: ClauseFrame) {
         let table = frame.table;
         let id = self.state.frames.push(frame);
         let entry = &mut self.state.tables[table];
@@ -243,7 +245,7 @@ impl<'r, 'w, R: Rows> Run<'r, 'w, R> {
         self.work_of(done.len() * 64)?;
         let from = Some((from, goal, via));
         let (next, called, continued) = (None, None, false);
-        self.push(Frame { table, clause, env, done, n_done, from, next, called, continued, assumed });
+        self.push(ClauseFrame { table, clause, env, done, n_done, from, next, called, continued, assumed });
         Ok(())
     }
 
@@ -261,7 +263,7 @@ impl<'r, 'w, R: Rows> Run<'r, 'w, R> {
 
     /// The conditions of an attempt's clause.
     pub(super) fn goals(&self, frame: FrameId) -> &'w [Goal] {
-        let Frame { table, clause, .. } = self.state.frames[frame];
+        let ClauseFrame { table, clause, .. } = self.state.frames[frame];
         let clauses = self.world.clauses(self.state.tables[table].key.0);
         clauses.get(clause).map_or(&[], |traced| traced.clause.goals.as_slice())
     }
@@ -306,8 +308,13 @@ impl<'r, 'w, R: Rows> Run<'r, 'w, R> {
             }
         }
         let derivations = vec![frame];
-        let answer =
-            self.state.answers.push(Answer { table, tuple: tuple.clone(), assumed, derivations, best: None });
+        let answer = self.state.answers.push(GoalAnswer {
+            table,
+            tuple: tuple.clone(),
+            assumed,
+            derivations,
+            best: None,
+        });
         let entry = &mut self.state.tables[table];
         entry.answers.push(answer);
         entry.by_tuple.entry(tuple).or_default().push(answer);

@@ -3,8 +3,8 @@
 use super::choose::choose;
 use super::rows::Rows;
 use super::run::Run;
-use super::state::{AnswerId, FrameId, Key, State, TableId, Via};
-use super::terms::{bound, is_same, plain, probe, terms};
+use super::state::{AnswerId, AnswerTableId, Found, FrameId, Key, Via};
+use super::terms::{bound, is_same, plain, scan_values, values_of};
 use super::values::Value;
 use super::world::{Fault, World};
 use crate::catalog::SourceId;
@@ -67,9 +67,9 @@ fn perform<R: Rows>(
         Goal::Scan { polarity: Polarity::Negated, source, args, guards } => {
             let env = run.state.frames[frame].env.clone();
             let columns: Vec<Term> = args.iter().filter_map(plain).collect();
-            let probe = (*source, terms(run.world, &columns, &env));
+            let query = (*source, values_of(run.world, &columns, &env));
             let is_refuted = guarded(run.world, guards, &env) && {
-                let rows = run.world.fetch_all(&probe)?.rows;
+                let rows = run.world.fetch_all(&query)?.rows;
                 rows.iter().any(|row| is_same(&columns, row))
             };
             if is_refuted { Ok(()) } else { run.advance_with(frame, goal_idx, env, Via::Test) }
@@ -115,16 +115,16 @@ fn look_up<R: Rows>(
     args: &[ScanArg],
 ) -> Result<(), Fault<R::Error>> {
     let env = run.state.frames[frame].env.clone();
-    let probe = (source, probe(run.world, args, &env));
+    let query = (source, scan_values(run.world, args, &env));
     let columns: Vec<Term> = args.iter().filter_map(plain).collect();
-    let rows = run.world.fetch_all(&probe)?.rows;
+    let rows = run.world.fetch_all(&query)?.rows;
     for row in rows.iter() {
         let row: Vec<Option<Value>> = row.iter().copied().map(Some).collect();
         if let Some(env) = bound(run.world, &columns, &row, env.clone()) {
             run.advance_with(frame, goal_idx, env, Via::Row(source))?;
         }
     }
-    let whole: Option<Vec<Value>> = probe.1.iter().copied().collect();
+    let whole: Option<Vec<Value>> = query.1.iter().copied().collect();
     if let Some(row) = whole
         && rows.is_empty()
         && let Some(assumed) = run.assume(frame, source, &row)
@@ -143,7 +143,7 @@ fn call<R: Rows>(
     args: &[Term],
 ) -> Result<(), Fault<R::Error>> {
     let env = run.state.frames[frame].env.clone();
-    let key: Key = (Some(rel), terms(run.world, args, &env));
+    let key: Key = (Some(rel), values_of(run.world, args, &env));
     let reader = run.state.frames[frame].table;
     let table = run.call(key, reader)?;
     run.state.frames[frame].called = Some(table);
@@ -163,7 +163,7 @@ fn negate<R: Rows>(
     args: &[Term],
 ) -> Result<(), Fault<R::Error>> {
     let env = run.state.frames[frame].env.clone();
-    let key: Key = (Some(rel), terms(run.world, args, &env));
+    let key: Key = (Some(rel), values_of(run.world, args, &env));
     let any_answer = !repeats(args);
     let Some(table) = run.settled(&key, any_answer) else {
         run.state.frames[frame].next = None;
@@ -178,7 +178,7 @@ fn negate<R: Rows>(
 }
 
 /// An answer of the lowest height that makes a negation with these arguments fail.
-pub(super) fn refutation(state: &State, table: TableId, args: &[Term]) -> Option<AnswerId> {
+pub(super) fn refutation(state: &Found, table: AnswerTableId, args: &[Term]) -> Option<AnswerId> {
     let answers = state.tables[table].answers.iter().copied();
     let refuting = answers.filter(|answer| is_same(args, &state.answers[*answer].tuple));
     refuting.min_by_key(|answer| state.answers[*answer].best.map(|(height, _)| height))

@@ -13,7 +13,7 @@ pub(super) fn plain(arg: &ScanArg) -> Option<Term> {
 }
 
 /// The values of a condition's columns, where they are known.
-pub(super) fn probe<R: Rows>(
+pub(super) fn scan_values<R: Rows>(
     world: &mut World<'_, R>,
     args: &[ScanArg],
     env: &[Option<Value>],
@@ -21,7 +21,7 @@ pub(super) fn probe<R: Rows>(
     args.iter().map(|arg| plain(arg).and_then(|term| world.term(term, env))).collect()
 }
 
-pub(super) fn terms<R: Rows>(
+pub(super) fn values_of<R: Rows>(
     world: &mut World<'_, R>,
     args: &[Term],
     env: &[Option<Value>],

@@ -16,7 +16,7 @@ use chumsky::DefaultExpected;
 use chumsky::error::{Error, LabelError};
 use chumsky::span::SimpleSpan;
 use chumsky::util::MaybeRef;
-pub(super) use expected::{Expected, Label};
+pub(super) use expected::{Expected, TokenGroup};
 use unexpected::STATEMENT;
 
 /// The grammar's input: the kinds of the tokens.
@@ -94,8 +94,8 @@ impl<'a> LabelError<'a, Input<'a>, DefaultExpected<'a, Kind>> for Failure {
     }
 }
 
-impl<'a> LabelError<'a, Input<'a>, Label> for Failure {
-    fn expected_found<E: IntoIterator<Item = Label>>(
+impl<'a> LabelError<'a, Input<'a>, TokenGroup> for Failure {
+    fn expected_found<E: IntoIterator<Item = TokenGroup>>(
         expected: E,
         _found: Option<MaybeRef<'a, Kind>>,
         span: SimpleSpan,
@@ -103,7 +103,7 @@ impl<'a> LabelError<'a, Input<'a>, Label> for Failure {
         Self::Unexpected { at: span.start, expected: expected.into_iter().collect() }
     }
 
-    fn label_with(&mut self, label: Label) {
+    fn label_with(&mut self, label: TokenGroup) {
         if let Self::Unexpected { expected, .. } = self {
             *expected = std::iter::once(label).collect();
         }

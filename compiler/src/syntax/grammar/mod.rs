@@ -20,16 +20,16 @@ mod term;
 mod testing;
 
 use super::ast::{Item, Policy};
-use super::error::{Failure, Label};
+use super::error::{Failure, TokenGroup};
 use super::token::{Kind, Tokens};
 use chumsky::prelude::*;
-use source::{Parse, Reading, Source};
+use source::{Parse, Reading, TokenText};
 
 /// Parses all tokens. Layout has no meaning in the language, so only a second pass uses it, after the first
 /// has failed.
 pub(super) fn parse(text: &str, tokens: &Tokens) -> (Policy, Vec<Failure>) {
     let read = |reading| {
-        let source = Source { text, tokens, reading };
+        let source = TokenText { text, tokens, reading };
         let (tree, failures) = policy(source).parse(tokens.kinds.as_slice()).into_output_errors();
         (tree.unwrap_or_default(), failures)
     };
@@ -56,7 +56,7 @@ fn braces_match(kinds: &[Kind]) -> bool {
     open == 0
 }
 
-fn policy(source: Source<'_>) -> impl Parse<'_, Policy> {
+fn policy(source: TokenText<'_>) -> impl Parse<'_, Policy> {
     let item = choice((
         block::block(source).map(Item::Block),
         rule::declare(source).map(Item::Declare),
@@ -66,7 +66,7 @@ fn policy(source: Source<'_>) -> impl Parse<'_, Policy> {
     ));
     item.map(Some)
         .or(just(Kind::Semicolon).to(None))
-        .labelled(Label::Item)
+        .labelled(TokenGroup::Item)
         .recover_with(via_parser(recover::skip_item(source).to(None)))
         .repeated()
         .collect::<Vec<_>>()

@@ -2,7 +2,7 @@
 
 use crate::source::Span;
 use crate::syntax::ast::{Name, Spanned};
-use crate::syntax::error::{Failure, Input, Label};
+use crate::syntax::error::{Failure, Input, TokenGroup};
 use crate::syntax::spelling::unescape;
 use crate::syntax::token::{Kind, Tokens};
 use chumsky::prelude::*;
@@ -14,7 +14,7 @@ impl<'a, O, P: Parser<'a, Input<'a>, O, extra::Err<Failure>> + Clone + 'a> Parse
 
 /// The text and its tokens, to turn token positions into names and spans.
 #[derive(Clone, Copy)]
-pub(super) struct Source<'a> {
+pub(super) struct TokenText<'a> {
     pub(super) text: &'a str,
     pub(super) tokens: &'a Tokens,
     pub(super) reading: Reading,
@@ -32,7 +32,7 @@ pub(super) enum Reading {
     },
 }
 
-impl<'a> Source<'a> {
+impl<'a> TokenText<'a> {
     pub(super) fn span(self, range: SimpleSpan) -> Span {
         self.tokens.span(range)
     }
@@ -55,15 +55,15 @@ impl<'a> Source<'a> {
 }
 
 /// A name, contextual keywords included.
-pub(super) fn name(source: Source<'_>) -> impl Parse<'_, Name> {
+pub(super) fn name(source: TokenText<'_>) -> impl Parse<'_, Name> {
     any()
         .filter(|kind: &Kind| kind.is_name())
         .map_with(move |_, e| source.name(e.span()))
-        .labelled(Label::Name)
+        .labelled(TokenGroup::Name)
         .boxed()
 }
 
 /// A string literal.
-pub(super) fn string(source: Source<'_>) -> impl Parse<'_, Name> {
+pub(super) fn string(source: TokenText<'_>) -> impl Parse<'_, Name> {
     just(Kind::String).map_with(move |_, e| source.string(e.span())).boxed()
 }

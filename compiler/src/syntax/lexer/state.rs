@@ -1,6 +1,6 @@
 //! The state of one run: the position in the text, the tokens so far, and the findings.
 
-use super::nesting::{Nesting, Verdict};
+use super::nesting::{Nesting, Treatment};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::limits;
 use crate::source::Span;
@@ -73,9 +73,9 @@ impl Lexer<'_> {
     pub(super) fn push(&mut self, kind: Kind, start: usize) {
         let span = self.since(start);
         match self.nesting.see(kind) {
-            Verdict::Keep => self.tokens.push(kind, span),
-            Verdict::Skip => {}
-            Verdict::TooDeep => {
+            Treatment::Keep => self.tokens.push(kind, span),
+            Treatment::Skip => {}
+            Treatment::TooDeep => {
                 // In a chain of `not`s, only the first one beyond the limit is reported.
                 if self.tokens.kinds.last() != Some(&Kind::Invalid) {
                     self.tokens.push(Kind::Invalid, span);
