@@ -3,11 +3,9 @@
 //! Every test prints all its offenders at once, as `file:line: what is wrong`. Comments do not count, and
 //! neither do the unit tests at the end of a file, except where a test says otherwise.
 
-#![expect(clippy::unwrap_used, reason = "a repository that cannot be read fails the test")]
-
+use super::sources::{Source, everything, files, none, product, root};
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
 
 /// What each module of the compiler may import, in pipeline order: only what stands above it.
 const COMPILER: &[(&str, &[&str])] = &[
@@ -193,28 +191,7 @@ const COMPILER_NEEDS: &[&str] = &[
     "stacker",
 ];
 
-/// A source file: its path from the root, and its text.
-struct Source {
-    path: String,
-    text: String,
-}
-
 impl Source {
-    /// The lines that count, numbered from 1: no comments, and nothing of the unit tests.
-    fn code(&self) -> Vec<(usize, &str)> {
-        let lines: Vec<&str> = self.text.lines().collect();
-        let is_tests = |at: usize| {
-            lines.get(at) == Some(&"#[cfg(test)]")
-                && lines.get(at + 1).is_some_and(|next| next.starts_with("mod ") && next.ends_with('{'))
-        };
-        let end = (0..lines.len()).find(|&at| is_tests(at)).unwrap_or(lines.len());
-        let numbered = (1..).zip(lines.into_iter().take(end));
-        numbered
-            .filter(|(_, line)| !line.trim_start().starts_with("//"))
-            .map(|(number, line)| (number, line.split(" // ").next().unwrap_or(line)))
-            .collect()
-    }
-
     /// The part of its crate to which the file belongs: `syntax` of `compiler/src/syntax/lexer/mod.rs`.
     fn module(&self) -> &str {
         let inside = self.path.split_once("src/").map_or(self.path.as_str(), |(_, inside)| inside);
@@ -276,46 +253,6 @@ fn names(line: &str, what: &str) -> bool {
         let after = line.get(at + what.len()..).and_then(|text| text.chars().next());
         !(before.is_some_and(is_part) || open_end && after.is_some_and(is_part))
     })
-}
-
-fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-}
-
-/// Every file below a folder with one of these endings, in a fixed order; none if there is no folder.
-fn files(folder: &str, endings: &[&str]) -> Vec<Source> {
-    fn walk(folder: &Path, found: &mut Vec<PathBuf>) {
-        let Ok(entries) = fs::read_dir(folder) else { return };
-        for entry in entries {
-            let path = entry.unwrap().path();
-            if path.is_dir() { walk(&path, found) } else { found.push(path) }
-        }
-    }
-    let mut paths = Vec::new();
-    walk(&root().join(folder), &mut paths);
-    paths.sort();
-    let wanted = |path: &PathBuf| endings.iter().any(|ending| path.to_str().unwrap().ends_with(ending));
-    let read = |path: PathBuf| Source {
-        path: path.strip_prefix(root()).unwrap().to_str().unwrap().to_owned(),
-        text: fs::read_to_string(&path).unwrap(),
-    };
-    paths.into_iter().filter(wanted).map(read).collect()
-}
-
-/// The source of both crates without their test modules.
-fn product() -> Vec<Source> {
-    let all = files("compiler/src", &[".rs"]).into_iter().chain(files("src", &[".rs"]));
-    all.filter(|file| !file.path.contains("/tests/")).collect()
-}
-
-fn everything() -> Vec<Source> {
-    ["compiler", "src", "tests", "benches"].iter().flat_map(|folder| files(folder, &[".rs"])).collect()
-}
-
-/// Fails with all offenders, one a line.
-#[track_caller]
-fn none(offenders: &[String], rule: &str) {
-    assert!(offenders.is_empty(), "{rule}\n  {}\n", offenders.join("\n  "));
 }
 
 #[test]

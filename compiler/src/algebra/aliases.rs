@@ -1,31 +1,8 @@
 //! The aliases of a select: which a condition mentions, and numbers that tell equal selects to be equal.
 
-use super::{Condition, FromKind, Select};
+use super::ids::Alias;
+use super::select::{Condition, FromKind, Select};
 use indexmap::IndexSet;
-use std::fmt;
-
-/// A source of a select, as its columns name it. It is no index: the source is one of those in scope.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct Alias(usize);
-
-impl Alias {
-    /// The alias with this number.
-    pub(crate) const fn of_number(number: usize) -> Self {
-        Self(number)
-    }
-}
-
-impl fmt::Display for Alias {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "t{}", self.0)
-    }
-}
-
-impl fmt::Debug for Alias {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{self}")
-    }
-}
 
 /// The aliases that are taken: all up to a number.
 #[derive(Clone, Copy, Debug, Default)]

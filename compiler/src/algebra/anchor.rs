@@ -4,9 +4,9 @@
 //! repository" is not; whether a value is in it is tested for each row, and a filter with such a test is no
 //! longer answered by indexes, so that its other sets are hashed instead.
 
-use super::aliases::Alias;
-use super::tables::TableId;
-use super::{Condition, Expr, From, FromKind, Select, Table, TableBody, TableRef};
+use super::ids::{Alias, TableId, TableRef};
+use super::plan::{Table, TableBody};
+use super::select::{Condition, Expr, From, FromKind, Select};
 use crate::catalog::Catalog;
 use crate::ir::CompareOp;
 use indexmap::IndexSet;

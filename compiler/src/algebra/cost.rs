@@ -3,7 +3,9 @@
 //! They order candidates and branches. Whether a database takes a statement is decided on its text, see
 //! [`crate::sql::text::expansion`].
 
-use super::{FromKind, Plan, Select, TableBody, TableRef};
+use super::ids::TableRef;
+use super::plan::{Plan, TableBody};
+use super::select::{FromKind, Select};
 
 impl Plan {
     /// How many sources the statement reads if a database expands each table of its own wherever it is read:

@@ -1,7 +1,8 @@
 //! The sources of a select that conditions connect, seen from its main ones.
 
-use super::aliases::{Alias, mentioned};
-use super::{Condition, Expr, From, FromKind, Select};
+use super::aliases::mentioned;
+use super::ids::Alias;
+use super::select::{Condition, Expr, From, FromKind, Select};
 
 /// A select around its main sources.
 #[derive(Debug, Default)]

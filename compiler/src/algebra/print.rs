@@ -1,6 +1,8 @@
 //! Plans as text, for `explain` and snapshots. Deterministic.
 
-use super::{Condition, Expr, FromKind, Plan, PlanAnswer, Select, TableBody, TableRef};
+use super::ids::TableRef;
+use super::plan::{Plan, PlanAnswer, TableBody};
+use super::select::{Condition, Expr, FromKind, Select};
 use crate::datalog::print::Names;
 use std::fmt::Write;
 

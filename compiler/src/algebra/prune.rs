@@ -1,7 +1,8 @@
 //! Removes tables that nothing reads, and numbers the others anew.
 
-use super::tables::TableId;
-use super::{From, FromKind, Plan, Select, Table, TableRef};
+use super::ids::{TableId, TableRef};
+use super::plan::{Plan, Table};
+use super::select::{From, FromKind, Select};
 
 /// The plan without the tables that nothing reads.
 pub(crate) fn prune(plan: Plan) -> Plan {

@@ -1,11 +1,12 @@
 //! Which tables a select reads, and how often.
 
-use super::tables::TableId;
-use super::{Select, Table, TableBody};
+use super::ids::TableId;
+use super::plan::{Table, TableBody};
+use super::select::Select;
 use indexmap::IndexSet;
 
 /// The tables that are no fixpoints and that a select reads once, and no other table that it needs.
-pub(crate) fn read_once(tables: &[Table], select: &Select) -> Vec<TableId> {
+pub(crate) fn tables_read_once(tables: &[Table], select: &Select) -> Vec<TableId> {
     let needed = needed(tables, std::slice::from_ref(select));
     let is_once = |table: &TableId| {
         let mut others = needed.iter().flat_map(|other| other.of(tables).body.selects());

@@ -4,22 +4,29 @@
 //! harmless: the answer removes them anyway, so the rows are compared with each other once instead of twice,
 //! and the database need not materialise the table. In a join a duplicate would be joined twice.
 
-use super::tables::TableId;
-use super::{Plan, PlanAnswer, Select, TableBody};
+use super::plan::{Plan, PlanAnswer, TableBody};
 
 impl Plan {
-    /// Whether duplicate rows of a table are harmless.
-    pub(crate) fn may_repeat(&self, table: TableId) -> bool {
-        let PlanAnswer::Rows { selects, .. } = &self.answer else { return false };
-        let is_read = |select: &&Select| select.n_readings(table) > 0;
-        let tables = self.tables.iter().flat_map(|table| table.body.selects());
-        let others = tables.chain([&self.guard]).filter(is_read).count();
-        let mut readers = selects.iter().filter(is_read);
-        let (Some(reader), None) = (readers.next(), readers.next()) else { return false };
-        matches!(table.of(&self.tables).body, TableBody::Union(_))
-            && others == 0
-            && reader.from.len() == 1
-            && reader.from.iter().all(|from| from.kind == table.source())
-            && reader.n_readings(table) == 1
+    /// For each table whether duplicate rows of it are harmless.
+    pub(crate) fn repeats(&self) -> Vec<bool> {
+        let mut repeats = vec![false; self.tables.len()];
+        let PlanAnswer::Rows { selects, .. } = &self.answer else { return repeats };
+        let mut n_readings = vec![0_usize; self.tables.len()];
+        for select in self.selects() {
+            select.for_each_source(&mut |from| {
+                if let Some(table) = from.kind.table() {
+                    *table.of_mut(&mut n_readings) += 1;
+                }
+            });
+        }
+        for reader in selects {
+            if let [only] = reader.from.as_slice()
+                && let Some(table) = only.kind.table()
+            {
+                let is_union = matches!(table.of(&self.tables).body, TableBody::Union(_));
+                *table.of_mut(&mut repeats) = is_union && *table.of(&n_readings) == 1;
+            }
+        }
+        repeats
     }
 }

@@ -1,7 +1,8 @@
 //! Visitors of a select's sources, conditions and values, those of its branches included.
 
-use super::aliases::Alias;
-use super::{Condition, Expr, From, FromKind, Plan, Select};
+use super::ids::Alias;
+use super::plan::Plan;
+use super::select::{Condition, Expr, From, FromKind, Select};
 
 impl Plan {
     /// Visits every source.

@@ -1,9 +1,11 @@
 //! Column names that come with a question: the column of a filter, and the output columns.
 
+use super::bound::ColumnExpr;
 use super::grammar::Cursor;
+use super::name::Name;
 use super::query::{escaped, settled};
 use super::token::{Lexeme, Token, plainly_spelled, words};
-use super::{ColumnExpr, Name, guard, lexer, reader};
+use super::{guard, lexer, reader};
 use crate::dialect::lexis::Lexis;
 use crate::dialect::quote::plain_name;
 use crate::dialect::{Dialect, Escapes};

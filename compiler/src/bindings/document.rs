@@ -5,10 +5,11 @@
 //! keys defined here are read strictly: every error names its key and line, and all errors are reported at
 //! once.
 
+use super::bound::{Binding, BindingArg, Bindings, BoundQuery, RowTable};
+use super::error::BindingsError;
+use super::types::SqlType;
 use super::yaml::{self, Content, Entry, Node, at};
-use super::{
-    Binding, BindingArg, Bindings, BindingsError, BoundQuery, RowTable, SqlType, column, key, query, sync,
-};
+use super::{column, key, query, sync};
 use crate::dialect::Dialect;
 use crate::limits;
 use indexmap::IndexMap;

@@ -184,7 +184,7 @@ const BEHIND_A_COLUMN: &[&str] = &[
 /// Rejects a query that could do more than read.
 pub(super) fn reads_only(lexemes: &[Lexeme]) -> Result<(), String> {
     for at in 0..lexemes.len() {
-        let place = Place { lexemes, at };
+        let place = Neighbours { lexemes, at };
         if place.is(0, "into") {
             return Err("writes INTO a table: a bound query only reads".to_owned());
         }
@@ -207,7 +207,7 @@ pub(super) fn reads_only(lexemes: &[Lexeme]) -> Result<(), String> {
 /// Rejects an expression that is not computed from a single row.
 pub(super) fn reads_one_row(lexemes: &[Lexeme]) -> Result<(), String> {
     for at in 0..lexemes.len() {
-        let place = Place { lexemes, at };
+        let place = Neighbours { lexemes, at };
         if ["select", "values", "table", "exists"].iter().any(|word| place.is(0, word)) {
             return Err("contains a query: name a column".to_owned());
         }
@@ -226,12 +226,12 @@ pub(super) fn reads_one_row(lexemes: &[Lexeme]) -> Result<(), String> {
 }
 
 /// A token with its neighbours.
-struct Place<'a> {
+struct Neighbours<'a> {
     lexemes: &'a [Lexeme],
     at: usize,
 }
 
-impl<'a> Place<'a> {
+impl<'a> Neighbours<'a> {
     /// The token at an offset.
     fn token(&self, offset: isize) -> Option<&'a Token> {
         self.lexemes.get(self.at.checked_add_signed(offset)?).map(|lexeme| &lexeme.token)

@@ -3,7 +3,7 @@
 //! In: a key's text. Out: the predicate and its arguments. Names follow the policy language. A constant is
 //! written after its type, or alone if it is a String; in double quotes it may contain anything.
 
-use super::BindingArg;
+use super::bound::BindingArg;
 use crate::limits;
 use crate::primitive::{Primitive, STRING};
 
@@ -12,7 +12,7 @@ pub(super) fn read(key: &str) -> Result<(String, Vec<BindingArg>), String> {
     let form = || {
         "is not a fact: write `predicate(Type:_, …)`, as in `has_role(User:_, String:_, Org:_)`".to_owned()
     };
-    let mut reader = Reader { rest: key.trim() };
+    let mut reader = KeyReader { rest: key.trim() };
     let predicate = reader.name().ok_or_else(form)?;
     let predicate = if reader.take("?") { format!("{predicate}?") } else { predicate };
     reader.blank();
@@ -50,7 +50,7 @@ pub(super) fn read(key: &str) -> Result<(String, Vec<BindingArg>), String> {
     Ok((predicate, args))
 }
 
-struct Reader<'a> {
+struct KeyReader<'a> {
     rest: &'a str,
 }
 
@@ -62,7 +62,7 @@ fn continues_name(c: char) -> bool {
     begins_name(c) || c.is_ascii_digit()
 }
 
-impl Reader<'_> {
+impl KeyReader<'_> {
     fn take(&mut self, sign: &str) -> bool {
         let rest = self.rest.strip_prefix(sign);
         self.rest = rest.unwrap_or(self.rest);

@@ -5,9 +5,10 @@
 //! known to be a column, a literal or a keyword, so few forms are accepted here. Any other query is used as a
 //! subquery.
 
+use super::bound::{ConditionPart, PlainQuery};
 use super::grammar::{Cursor, folded};
+use super::name::Name;
 use super::token::{Lexeme, Token, apart};
-use super::{ConditionPart, Name, PlainQuery};
 use crate::dialect::Escapes;
 use crate::dialect::lexis::Lexis;
 use std::ops::Range;
@@ -35,7 +36,7 @@ pub(super) fn plain(lexemes: &[Lexeme], lexis: &'static Lexis, escapes: Escapes)
     }
     let table = cursor.path()?;
     let alias = if cursor.word("as") { Some(cursor.name()?) } else { cursor.name() };
-    let scope = Scope { called: folded(alias.or(table.last().copied())?, lexis), lexis };
+    let scope = QueryScope { called: folded(alias.or(table.last().copied())?, lexis), lexis };
     let columns = selected.iter().map(|path| scope.column(path)).collect::<Option<Vec<_>>>()?;
     let condition = if cursor.word("where") {
         condition(cursor, &scope, escapes)?
@@ -48,13 +49,13 @@ pub(super) fn plain(lexemes: &[Lexeme], lexis: &'static Lexis, escapes: Escapes)
 }
 
 /// The names in scope within the query.
-struct Scope {
+struct QueryScope {
     /// The table's alias, or its own name.
     called: String,
     lexis: &'static Lexis,
 }
 
-impl Scope {
+impl QueryScope {
     /// The column that a path names. A name alone could also be the table, which means its whole row, and in
     /// some databases a name in double quotes could be a text.
     fn column(&self, path: &[&Token]) -> Option<Name> {
@@ -73,10 +74,10 @@ impl Scope {
 }
 
 /// The rest of the query as a condition, parenthesised if it has an `OR` at the top level.
-fn condition(cursor: Cursor<'_>, scope: &Scope, escapes: Escapes) -> Option<Vec<ConditionPart>> {
+fn condition(cursor: Cursor<'_>, scope: &QueryScope, escapes: Escapes) -> Option<Vec<ConditionPart>> {
     let start = cursor.at;
     let lexemes = cursor.lexemes;
-    let mut reader = Condition { cursor, scope, columns: Vec::new(), depth: 0, outer_or: false };
+    let mut reader = ConditionReader { cursor, scope, columns: Vec::new(), depth: 0, outer_or: false };
     reader.alternatives()?;
     if !reader.cursor.done() {
         return None;
@@ -110,16 +111,16 @@ fn condition(cursor: Cursor<'_>, scope: &Scope, escapes: Escapes) -> Option<Vec<
 }
 
 /// A condition being read. Precedence does not matter, because only the columns are wanted.
-struct Condition<'a> {
+struct ConditionReader<'a> {
     cursor: Cursor<'a>,
-    scope: &'a Scope,
+    scope: &'a QueryScope,
     /// The positions of the columns, in order.
     columns: Vec<(Range<usize>, Name)>,
     depth: usize,
     outer_or: bool,
 }
 
-impl Condition<'_> {
+impl ConditionReader<'_> {
     /// Conditions with `AND` and `OR` between them.
     fn alternatives(&mut self) -> Option<()> {
         loop {

@@ -5,10 +5,11 @@
 //! 3. the tokens are printed, and the output must be read as the same tokens again;
 //! 4. `reader` must find the same tokens in it, and exactly one query, whose columns it counts.
 
+use super::bound::BoundQuery;
 use super::grammar::Cursor;
 use super::lexer::Lexed;
 use super::token::{Lexeme, Token, plainly_spelled, spelled, words};
-use super::{BoundQuery, guard, lexer, plain, reader};
+use super::{guard, lexer, plain, reader};
 use crate::dialect::lexis::Lexis;
 use crate::dialect::{Dialect, Escapes};
 use crate::limits;

@@ -6,8 +6,8 @@
 //! [`Bindings::sync_keys`](super::Bindings::sync_keys) lists what was ignored. If facts come from a source
 //! without SQL, the document is rejected here.
 
+use super::bound::{Bindings, SyncKey};
 use super::yaml::{Content, Entry};
-use super::{Bindings, SyncKey};
 use crate::dialect::Dialect;
 use indexmap::IndexMap;
 use std::fmt::Write;

@@ -16,10 +16,53 @@
 //! it is compared as one of unknown type.
 
 use super::token::{Lexeme, Token, spelled};
-use super::{Family, Fit, SqlType, lexer, reader};
+use super::{lexer, reader};
 use crate::dialect::Dialect;
 use crate::dialect::lexis::TypeNames;
 use crate::primitive::{integer, is_uuid, is_whole};
+
+/// The SQL type of the columns that hold a type's ids.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SqlType {
+    /// The type's name as used in casts.
+    pub name: String,
+    /// The family of its values.
+    pub family: Family,
+}
+
+/// A family of SQL types, whose values compare without a cast.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Family {
+    /// Whole numbers in columns of up to 64 bits.
+    Integer,
+    /// Whole numbers of any size.
+    Numeric,
+    /// 64-bit whole numbers in a SQLite column, which also stores any other value as given.
+    IntegerAffinity,
+    /// Text of any length, compared byte by byte.
+    Text,
+    /// Text in a column that pads it with trailing blanks, which are not part of the value.
+    Padded,
+    /// UUIDs, canonical in lower case with hyphens.
+    Uuid,
+    /// Any other type; compared as text.
+    Other,
+    /// A type name used for columns of several families; compared as if the type were unknown.
+    Ambiguous,
+}
+
+/// How an id is compared with the values of a column of some type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Fit {
+    /// As a value of the type.
+    Value,
+    /// As a whole number beyond 64 bits.
+    Wide,
+    /// As text: a column of the type may print it, but it is not a value in the type's canonical form.
+    Text,
+    /// Not at all: no column of the type prints it.
+    Never,
+}
 
 impl SqlType {
     /// Reads a type's name, in any case.

@@ -4,7 +4,7 @@
 //! Values are not interpreted. An alias shares the node that it refers to, so a thousand aliases cost a
 //! thousand pointers.
 
-use super::BindingsError;
+use super::error::BindingsError;
 use crate::limits;
 use granit_parser::{ErrorKind, Event, Parser, ScalarStyle, ScanError, Span, options};
 use indexmap::IndexMap;
@@ -98,7 +98,7 @@ pub(super) fn at(line: usize, message: String) -> BindingsError {
 }
 
 /// A mapping or sequence being read.
-struct Open {
+struct OpenNode {
     line: usize,
     anchor: usize,
     depth: usize,
@@ -111,7 +111,7 @@ struct Open {
 #[derive(Default)]
 struct Builder {
     root: Option<Rc<Node>>,
-    open: Vec<Open>,
+    open: Vec<OpenNode>,
     anchors: FxHashMap<usize, Rc<Node>>,
     documents: usize,
     errors: Vec<BindingsError>,
@@ -138,7 +138,7 @@ impl Builder {
             Event::MappingStart(_, anchor, _) => self.begin(line, anchor, Some(IndexMap::new())),
             Event::SequenceStart(_, anchor, _) => self.begin(line, anchor, None),
             Event::MappingEnd | Event::SequenceEnd => {
-                if let Some(Open { line, anchor, depth, entries, .. }) = self.open.pop() {
+                if let Some(OpenNode { line, anchor, depth, entries, .. }) = self.open.pop() {
                     let content = entries.map_or(Content::Sequence, Content::Mapping);
                     self.value(Rc::new(Node { line, content, depth: depth + 1 }), anchor, line)?;
                 }
@@ -158,7 +158,7 @@ impl Builder {
     }
 
     fn begin(&mut self, line: usize, anchor: usize, entries: Option<IndexMap<String, Entry>>) {
-        self.open.push(Open { line, anchor, depth: 0, entries, key: None });
+        self.open.push(OpenNode { line, anchor, depth: 0, entries, key: None });
     }
 
     /// Handles a complete node: the document, an item, a key, or the value of a key.

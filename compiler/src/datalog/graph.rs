@@ -6,7 +6,7 @@ use petgraph::graph::{DiGraph, NodeIndex};
 
 /// A component: its nodes, ascending, and whether any of them depends on itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Component {
+pub(crate) struct StrongComponent {
     /// The nodes of the component.
     pub(crate) nodes: Vec<usize>,
     /// More than one node, or a node with an edge to itself.
@@ -18,7 +18,10 @@ pub(crate) struct Component {
 /// An edge `(a, b)` means that `a` reads `b`. Kosaraju's algorithm returns components in reverse topological
 /// order of such a graph, which is the order of evaluation; no second sort is needed. Unlike Tarjan's it does
 /// not recurse here, so a chain of rules may be as long as it likes.
-pub(crate) fn components(n_nodes: usize, edges: impl IntoIterator<Item = (usize, usize)>) -> Vec<Component> {
+pub(crate) fn components(
+    n_nodes: usize,
+    edges: impl IntoIterator<Item = (usize, usize)>,
+) -> Vec<StrongComponent> {
     let edges: OrderedSet<(usize, usize)> = edges.into_iter().collect();
     let mut graph = DiGraph::<(), ()>::with_capacity(n_nodes, edges.len());
     for _ in 0..n_nodes {
@@ -35,7 +38,7 @@ pub(crate) fn components(n_nodes: usize, edges: impl IntoIterator<Item = (usize,
         };
         let mut nodes: Vec<usize> = members.into_iter().map(NodeIndex::index).collect();
         nodes.sort_unstable();
-        Component { nodes, recursive }
+        StrongComponent { nodes, recursive }
     };
     order.into_iter().map(component).collect()
 }
@@ -48,7 +51,7 @@ mod tests {
     fn dependencies_come_first_and_cycles_are_recursive() {
         let found = components(4, [(0, 1), (1, 2), (2, 1), (2, 3)]);
         let expected = [(vec![3], false), (vec![1, 2], true), (vec![0], false)];
-        assert_eq!(found, expected.map(|(nodes, recursive)| Component { nodes, recursive }));
+        assert_eq!(found, expected.map(|(nodes, recursive)| StrongComponent { nodes, recursive }));
     }
 
     #[test]
@@ -62,6 +65,6 @@ mod tests {
     #[test]
     fn an_edge_to_itself_is_recursion() {
         let found = components(1, [(0, 0)]);
-        assert_eq!(found, [Component { nodes: vec![0], recursive: true }]);
+        assert_eq!(found, [StrongComponent { nodes: vec![0], recursive: true }]);
     }
 }

@@ -1,6 +1,6 @@
 //! A question's Datalog program as text, for `explain` and snapshots. Deterministic.
 
-use super::graph::Component;
+use super::graph::StrongComponent;
 use super::{Adornment, Clause, Goal, Output, RelId, Relation, ScanArg, Specialised, Term, constant};
 use crate::catalog::{Catalog, RelationSource, SourceId};
 use crate::ir::{ConstId, Constant, Polarity, PredId, Program, TypeId};
@@ -66,7 +66,7 @@ impl Names<'_> {
     }
 
     /// The relations of a question in order of evaluation.
-    pub(crate) fn strata(&self, program: &Specialised, components: &[Component]) -> String {
+    pub(crate) fn strata(&self, program: &Specialised, components: &[StrongComponent]) -> String {
         let mut text = String::new();
         for (index, component) in components.iter().enumerate() {
             let members = component.nodes.iter().map(|node| &program.relations[RelId::from_index(*node)]);

@@ -14,7 +14,7 @@ use indexmap::IndexSet;
 
 /// A clause that calls its own component.
 #[derive(Clone, Debug)]
-pub(crate) struct Step {
+pub(crate) struct RecursiveClause {
     /// The member it defines, by index in the component.
     pub(crate) member: usize,
     /// Its head.
@@ -35,7 +35,7 @@ pub(crate) struct Recursion {
     /// For each member its exits alone.
     pub(crate) exits: Vec<Relation>,
     /// All steps.
-    pub(crate) steps: Vec<Step>,
+    pub(crate) steps: Vec<RecursiveClause>,
     /// The members' numbers of columns.
     pub(crate) widths: Vec<usize>,
 }
@@ -79,7 +79,7 @@ pub(crate) fn take_apart(program: &Specialised, members: &[RelId]) -> Option<Rec
         let relation = &program.relations[*member];
         let mut exits = Vec::new();
         for clause in &relation.clauses {
-            let mut step = Step {
+            let mut step = RecursiveClause {
                 member: member_idx,
                 head: clause.head.clone(),
                 calls: Vec::new(),
@@ -166,7 +166,7 @@ pub(crate) fn classes(recursion: &Recursion, width: usize, is_static: &[bool]) -
 }
 
 /// The columns in which a step's call differs from its head, and the tag if it leads to another member.
-fn moving_columns(step: &Step, tag: usize) -> Vec<usize> {
+fn moving_columns(step: &RecursiveClause, tag: usize) -> Vec<usize> {
     let Some((callee, args)) = step.calls.first() else { return Vec::new() };
     let differs = step.head.iter().zip(args).enumerate().filter(|(_, (head, arg))| head != arg);
     let mut columns: Vec<usize> = differs.map(|(column, _)| column).collect();
@@ -177,7 +177,7 @@ fn moving_columns(step: &Step, tag: usize) -> Vec<usize> {
 }
 
 /// Whether the term of an unmoved column occurs in the step's other goals or in another column.
-fn is_connected(step: &Step, column: usize, term: Term) -> bool {
+fn is_connected(step: &RecursiveClause, column: usize, term: Term) -> bool {
     let mut found = false;
     for goal in &step.goals {
         goal.for_each_term(&mut |other| found |= other == term);

@@ -1,12 +1,12 @@
 //! The order of evaluation: components of relations that call each other, dependencies first.
 
-use super::graph::{Component, components};
+use super::graph::{StrongComponent, components};
 use super::{Clause, RelId, Specialised};
 use indexmap::IndexSet;
 
 impl Specialised {
     /// The components of relations that have clauses, dependencies first.
-    pub(crate) fn strata(&self) -> Vec<Component> {
+    pub(crate) fn strata(&self) -> Vec<StrongComponent> {
         let edges = self.relations.enumerate().flat_map(|(reader, relation)| {
             let callees = relation.clauses.iter().flat_map(Clause::callees);
             callees.map(move |rel| (reader.index(), rel.index()))

@@ -5,7 +5,14 @@
 //! binding, P04 recursion through negation, P06 limits, P07 lints. A lint is a warning; every other code
 //! rejects the policy.
 
-use super::Severity;
+/// Whether a diagnostic rejects the policy or is only advice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    /// The policy is rejected.
+    Error,
+    /// A lint; the policy is accepted.
+    Warning,
+}
 
 macro_rules! codes {
     ($($code:literal $name:ident $slug:literal $summary:literal;)+) => {

@@ -6,7 +6,8 @@
 //! The library indexes its whole input for each finding, so it is given only the lines from the first label
 //! to the last.
 
-use super::{Diagnostic, Label, Severity};
+use super::code::Severity;
+use super::finding::{Diagnostic, Label};
 use crate::limits;
 use crate::source::{LINE_ENDS, SourceMap, Span};
 use annotate_snippets::{

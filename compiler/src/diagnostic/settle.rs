@@ -1,6 +1,7 @@
 //! Sorts, deduplicates and caps findings.
 
-use super::{Code, Diagnostic, Severity};
+use super::code::{Code, Severity};
+use super::finding::Diagnostic;
 use crate::limits;
 
 /// Sorts findings by position, drops repeated ones, and caps them at [`limits::DIAGNOSTICS`].

@@ -8,10 +8,10 @@
 //!     not has_role(actor, "banned", folder)
 //! ```
 
-use super::{
-    ConstId, Literal, LiteralKind, Polarity, PredId, Program, Rule, Signature, SignatureArg, Term, TypeId,
-    VarId, VarType,
-};
+use super::ids::{ConstId, PredId, TypeId, VarId};
+use super::program::Program;
+use super::rule::{Literal, LiteralKind, Polarity, Rule, Term, VarType};
+use super::symbols::{Signature, SignatureArg};
 use std::fmt::Write as _;
 
 /// The types, the rules and the tests' assertions.

@@ -1,9 +1,8 @@
 //! An index of rules, to find those that can match a call.
 
-use super::{
-    ConstId, Constant, Literal, LiteralKind, Polarity, PredId, Predicate, Rule, RuleId, Term, TypeId, VarId,
-    VarType,
-};
+use super::ids::{ConstId, PredId, RuleId, TypeId, VarId};
+use super::rule::{Literal, LiteralKind, Polarity, Rule, Term, VarType};
+use super::symbols::{Constant, Predicate};
 use indexmap::IndexSet;
 use rustc_hash::FxHashMap;
 
@@ -40,19 +39,19 @@ pub(crate) enum Given {
 
 /// Rules that may match a call: two lists in source order.
 #[derive(Debug)]
-pub(crate) struct Candidates<'i> {
+pub(crate) struct MatchingRules<'i> {
     left: &'i [RuleId],
     right: &'i [RuleId],
 }
 
-impl Candidates<'_> {
+impl MatchingRules<'_> {
     /// How many rules.
     pub(crate) fn len(&self) -> usize {
         self.left.len() + self.right.len()
     }
 }
 
-impl Iterator for Candidates<'_> {
+impl Iterator for MatchingRules<'_> {
     type Item = RuleId;
 
     /// The next rule in source order.
@@ -102,11 +101,15 @@ impl RuleIndex {
     /// The rules of a predicate that may match a call, in source order: a superset of those that do.
     ///
     /// `args` has one entry per argument.
-    pub(crate) fn candidates(&self, pred: PredId, args: impl Iterator<Item = Given>) -> Candidates<'_> {
+    pub(crate) fn matching_rules(
+        &self,
+        pred: PredId,
+        args: impl Iterator<Item = Given>,
+    ) -> MatchingRules<'_> {
         let of = self.rules.get(pred.index());
-        let mut best = Candidates { left: of.map_or(&[], |of| &of.all), right: &[] };
+        let mut best = MatchingRules { left: of.map_or(&[], |of| &of.all), right: &[] };
         for (given, at) in args.zip(of.into_iter().flat_map(|of| &of.positions)) {
-            if let Some(found) = at.candidates(given).filter(|found| found.len() < best.len()) {
+            if let Some(found) = at.matching_rules(given).filter(|found| found.len() < best.len()) {
                 best = found;
             }
         }
@@ -144,13 +147,13 @@ impl RulesAt {
         }
     }
 
-    fn candidates(&self, given: Given) -> Option<Candidates<'_>> {
+    fn matching_rules(&self, given: Given) -> Option<MatchingRules<'_>> {
         let (found, right) = match given {
             Given::Literal(literal) => (self.by_literal.get(&literal), self.others.as_slice()),
             Given::Type(ty) if !self.open => (self.by_type.get(&ty), &[][..]),
             Given::Type(_) | Given::Nothing => return None,
         };
-        Some(Candidates { left: found.map_or(&[], Vec::as_slice), right })
+        Some(MatchingRules { left: found.map_or(&[], Vec::as_slice), right })
     }
 }
 

@@ -3,10 +3,12 @@
 //! In: a [`LocalPlan`] and a question of its shape. Out: a [`LocalSql`]. A plan whose rows would not be the
 //! whole answer is not printed: a filter tests each row then, and any other form is refused.
 
+use super::asked::{Asked, Form, LocalError};
 use super::fold::{Fetch, Fetched, Folded};
 use super::likeness::places;
+use super::plan::LocalPlan;
 use super::ways::{Taken, Ways};
-use super::{Asked, Form, LocalError, LocalPlan, LocalSql, filter, split};
+use super::{LocalSql, filter, split};
 use crate::algebra::verify::{Open, Verifier};
 use crate::algebra::{FromKind, Plan, PlanAnswer};
 use crate::catalog::{Catalog, RelationSource, SourceId};

@@ -1,7 +1,7 @@
 //! Merges the sets of a filter's alternatives that test the same column of the row.
 
-use crate::algebra::aliases::{Alias, TakenAliases};
-use crate::algebra::{Condition, Expr, From, FromKind, Select, Table, TableBody, TableRef};
+use crate::algebra::aliases::TakenAliases;
+use crate::algebra::{Alias, Condition, Expr, From, FromKind, Select, Table, TableBody, TableRef};
 use crate::ir::CompareOp;
 
 /// One test of a set for each arm of the tables that make the set.

@@ -1,9 +1,8 @@
 //! A part of the store in the making: sources that conditions connect, and what the rest needs of them.
 
 use super::equal::Equals;
-use crate::algebra::TableRef;
-use crate::algebra::aliases::{Alias, free_aliases};
-use crate::algebra::{Condition, Expr, From, FromKind, Select, Table, TableBody};
+use crate::algebra::aliases::free_aliases;
+use crate::algebra::{Alias, Condition, Expr, From, FromKind, Select, Table, TableBody, TableRef};
 use crate::ir::CompareOp;
 use indexmap::IndexSet;
 
@@ -64,14 +63,14 @@ impl Component {
 
 /// What leads to few rows: a value of the question, or a table that starts from one.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Anchors<'a> {
+pub(super) struct Leads<'a> {
     /// For each table whether it starts from values of the question.
     tables: &'a [bool],
     /// The variable whose value is one of the caller's columns.
     column: Option<usize>,
 }
 
-impl<'a> Anchors<'a> {
+impl<'a> Leads<'a> {
     pub(super) fn new(tables: &'a [bool], column: Option<usize>) -> Self {
         Self { tables, column }
     }
@@ -80,7 +79,7 @@ impl<'a> Anchors<'a> {
     pub(super) fn of_tables(tables: &[Table], column: Option<usize>) -> Vec<bool> {
         let mut anchored = Vec::new();
         for table in tables {
-            let anchors = Anchors::new(&anchored, column);
+            let anchors = Leads::new(&anchored, column);
             let (TableBody::Union(starts)
             | TableBody::Recursive { base: starts, .. }
             | TableBody::WholeState { base: starts, .. }) = &table.body;

@@ -10,7 +10,7 @@
 //! indexes serve, too; where one has not, every row is read anyway, and sets are hashed.
 
 use super::arms::{by_arms, merge_sets, probed};
-use super::{Asked, Form};
+use super::asked::{Asked, Form};
 use crate::algebra::aliases::free_aliases;
 use crate::algebra::anchor::Anchors;
 use crate::algebra::verify::Keeps;

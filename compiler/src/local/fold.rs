@@ -7,11 +7,10 @@
 //!
 //! Rows whose columns are needed together are embedded in the statement as a relation of literals.
 
-use crate::algebra::TableRef;
-use crate::algebra::aliases::Alias;
 use crate::algebra::prune;
 use crate::algebra::{
-    Condition, Embedded, EmbeddedId, Expr, From, FromKind, Plan, PlanAnswer, Rows, Select, TableBody,
+    Alias, Condition, Embedded, EmbeddedId, Expr, From, FromKind, LiteralRows, Plan, PlanAnswer, Select,
+    TableBody, TableRef,
 };
 use crate::datalog::intern;
 use crate::ir::{ConstId, Constant, Program, TypeId};
@@ -43,9 +42,9 @@ pub(crate) struct Folded {
 }
 
 /// What a table of the residual turned out to hold.
-enum Known {
+enum KnownTable {
     /// These rows.
-    Rows(Rows),
+    Rows(LiteralRows),
     /// What its selects say.
     Open,
 }
@@ -61,7 +60,7 @@ pub(crate) struct Folder<'f, E> {
     /// Asks the store for a part.
     pub(crate) fetch: &'f mut dyn FnMut(EmbeddedId) -> Result<Fetched, E>,
     /// What was fetched, by part; `None` if there were too many rows.
-    pub(crate) fetched: BTreeMap<EmbeddedId, Option<Rows>>,
+    pub(crate) fetched: BTreeMap<EmbeddedId, Option<LiteralRows>>,
     /// The rows that stand in the statement: those of each part, then those that were made of them.
     pub(crate) embedded: Vec<Embedded>,
 }
@@ -70,7 +69,7 @@ impl<E> Folder<'_, E> {
     /// Folds a residual whose question's values are put in.
     pub(crate) fn fold(&mut self, plan: Plan) -> Result<Folded, E> {
         let Plan { mut tables, guard, mut answer } = plan;
-        let mut known: Vec<Known> = Vec::new();
+        let mut known: Vec<KnownTable> = Vec::new();
         for table in &mut tables {
             let body = std::mem::replace(&mut table.body, TableBody::Union(Vec::new()));
             table.body = match body {
@@ -90,7 +89,7 @@ impl<E> Folder<'_, E> {
             };
             known.push(match &table.body {
                 TableBody::Union(selects) => self.constant_rows(selects),
-                TableBody::Recursive { .. } | TableBody::WholeState { .. } => Known::Open,
+                TableBody::Recursive { .. } | TableBody::WholeState { .. } => KnownTable::Open,
             });
         }
         let selects = self.selects(std::mem::take(answer.selects_mut()), &known)?;
@@ -98,7 +97,7 @@ impl<E> Folder<'_, E> {
             (PlanAnswer::Decision(_), Some(unit)) => vec![unit.clone()],
             _ => selects,
         };
-        let rows = |(part, rows): (&EmbeddedId, &Option<Rows>)| {
+        let rows = |(part, rows): (&EmbeddedId, &Option<LiteralRows>)| {
             let n_rows = rows.as_ref()?.len();
             (n_rows > 0).then_some((*part, n_rows))
         };
@@ -111,7 +110,7 @@ impl<E> Folder<'_, E> {
         &mut self,
         base: Vec<Select>,
         step: Vec<Select>,
-        known: &[Known],
+        known: &[KnownTable],
     ) -> Result<(Vec<Select>, Vec<Select>), E> {
         let base = self.selects(base, known)?;
         let step = if base.is_empty() { Vec::new() } else { self.selects(step, known)? };
@@ -119,7 +118,7 @@ impl<E> Folder<'_, E> {
     }
 
     /// The selects that may have rows, each once.
-    fn selects(&mut self, selects: Vec<Select>, known: &[Known]) -> Result<Vec<Select>, E> {
+    fn selects(&mut self, selects: Vec<Select>, known: &[KnownTable]) -> Result<Vec<Select>, E> {
         let mut left: Vec<Select> = Vec::new();
         for select in selects {
             if let Some(select) = self.select(select, known)?
@@ -132,7 +131,7 @@ impl<E> Folder<'_, E> {
     }
 
     /// The rows of selects that are nothing but literals.
-    fn constant_rows(&self, selects: &[Select]) -> Known {
+    fn constant_rows(&self, selects: &[Select]) -> KnownTable {
         let mut all: IndexSet<Vec<ConstId>> = IndexSet::new();
         for select in selects {
             let rows = match select.from.as_slice() {
@@ -140,7 +139,7 @@ impl<E> Folder<'_, E> {
                 [From { kind: FromKind::Embedded(rows), .. }] => rows.of(&self.embedded).rows.clone(),
                 _ => None,
             };
-            let Some(rows) = rows.filter(|_| select.filter.is_empty()) else { return Known::Open };
+            let Some(rows) = rows.filter(|_| select.filter.is_empty()) else { return KnownTable::Open };
             for row in rows {
                 let value = |expr: &Expr| match expr {
                     Expr::Const(literal) => Some(*literal),
@@ -149,15 +148,15 @@ impl<E> Folder<'_, E> {
                 };
                 match select.output.iter().map(value).collect() {
                     Some(row) => all.insert(row),
-                    None => return Known::Open,
+                    None => return KnownTable::Open,
                 };
             }
         }
-        Known::Rows(all.into_iter().collect())
+        KnownTable::Rows(all.into_iter().collect())
     }
 
     /// A select that may have rows, with what is known put in.
-    fn select(&mut self, mut select: Select, known: &[Known]) -> Result<Option<Select>, E> {
+    fn select(&mut self, mut select: Select, known: &[KnownTable]) -> Result<Option<Select>, E> {
         if !self.decide(&mut select) {
             return Ok(None);
         }
@@ -167,8 +166,8 @@ impl<E> Folder<'_, E> {
             let embedded = match from.kind {
                 FromKind::Embedded(part) => Some(Embedded { rows: self.rows(part)?, part: Some(part) }),
                 FromKind::Table(TableRef::Table(table)) => match table.of(known) {
-                    Known::Rows(rows) => Some(Embedded { rows: Some(rows.clone()), part: None }),
-                    Known::Open => None,
+                    KnownTable::Rows(rows) => Some(Embedded { rows: Some(rows.clone()), part: None }),
+                    KnownTable::Open => None,
                 },
                 FromKind::Table(TableRef::Itself)
                 | FromKind::Source(_)
@@ -202,7 +201,7 @@ impl<E> Folder<'_, E> {
     }
 
     /// The rows of a part, asked for once.
-    fn rows(&mut self, part: EmbeddedId) -> Result<Option<Rows>, E> {
+    fn rows(&mut self, part: EmbeddedId) -> Result<Option<LiteralRows>, E> {
         if let Some(known) = self.fetched.get(&part) {
             return Ok(known.clone());
         }
@@ -210,7 +209,7 @@ impl<E> Folder<'_, E> {
             Fetched::TooMany => None,
             Fetched::Rows(rows) => {
                 let types = part.of(self.types);
-                let mut interned: Rows = Vec::with_capacity(rows.len());
+                let mut interned: LiteralRows = Vec::with_capacity(rows.len());
                 for row in rows {
                     let cells = row.into_iter().zip(types);
                     let cell = |(text, ty): (String, &Option<TypeId>)| {
@@ -231,7 +230,7 @@ impl<E> Folder<'_, E> {
     }
 
     /// Folds the branches of a select's conditions; false if nothing is left.
-    fn branches(&mut self, select: &mut Select, known: &[Known]) -> Result<bool, E> {
+    fn branches(&mut self, select: &mut Select, known: &[KnownTable]) -> Result<bool, E> {
         let mut left = Vec::new();
         for condition in std::mem::take(&mut select.filter) {
             match condition {

@@ -6,14 +6,15 @@
 //! them, and the value itself where the policy mentions it. A plan that compares by order, reads the clock or
 //! asks the store for rows looks at more; its text is made for each question anew.
 
+use super::asked::Asked;
+use super::plan::LocalPlan;
 use super::variant::Variant;
 use super::ways::Ways;
-use super::{Asked, LocalPlan};
 use crate::bindings::{Fit, is_uuid};
 use crate::ir::{ConstId, Constant, Program};
 use crate::question::{Domain, Question, QuestionVar};
 use crate::sql::compare::is_small_number;
-use crate::sql::template::Place;
+use crate::sql::template::ValuePlace;
 use indexmap::IndexSet;
 
 /// What the SQL of a question depends on, apart from its plan and form.
@@ -85,7 +86,11 @@ impl LocalPlan {
 }
 
 /// The literals that are values of the question and that the policy does not have.
-pub(super) fn places(program: &Program, constants: &IndexSet<Constant>, question: &Question) -> Vec<Place> {
+pub(super) fn places(
+    program: &Program,
+    constants: &IndexSet<Constant>,
+    question: &Question,
+) -> Vec<ValuePlace> {
     let place = |(at, var): (usize, &QuestionVar)| {
         let Domain::Given(text) = &var.domain else { return None };
         let ty = program.type_id(var.ty.as_deref()?)?;

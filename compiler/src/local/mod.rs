@@ -15,12 +15,14 @@
 
 mod answer;
 mod arms;
+mod asked;
 mod component;
 mod equal;
 mod filter;
 pub(crate) mod fold;
 mod likeness;
 mod narrow;
+mod plan;
 mod put;
 mod split;
 mod types;
@@ -32,11 +34,12 @@ pub use crate::sql::outline::{
     BoundColumn, CastReason, Outline, Probe, Reads, SetKind, SetMade, SlowPart, Start,
 };
 pub use crate::sql::template::Template;
+pub use asked::{Asked, Form, LocalError};
 pub use fold::Fetched;
 pub use likeness::Likeness;
+pub use plan::LocalPlan;
 pub use ways::End;
 
-use crate::bindings::{Bindings, ColumnExpr};
 use crate::catalog::Catalog;
 use crate::compile;
 use crate::dialect::Dialect;
@@ -44,51 +47,11 @@ use crate::ir::{Program, RuleId, TypeId};
 use crate::limits;
 use crate::plan::candidates::{Candidate, Candidates, first_fit};
 use crate::plan::{Ends, Planned, Request};
-use crate::question::{CompileError, Question, Shape, ShapeDomain, ShapeVar};
+use crate::question::{CompileError, Shape, ShapeDomain, ShapeVar};
 use crate::refusal::{Limit, Refusal};
 use crate::rewrite;
 use variant::Variant;
 use ways::Ways;
-
-/// The form of SQL that is wanted.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Form {
-    /// One row with one truth value, in a column of this name.
-    Decision {
-        /// The column's name.
-        name: String,
-    },
-    /// Distinct rows of text: for each column the question's variable and the column's name.
-    Rows {
-        /// The columns.
-        columns: Vec<(usize, String)>,
-    },
-    /// Distinct text in one column, sorted, with `*` for any value; the question has one wanted variable.
-    List {
-        /// The column's name.
-        name: String,
-    },
-    /// A condition that is true if the caller's column holds a value of the wanted variable.
-    Filter {
-        /// The variable.
-        var: usize,
-        /// The column.
-        column: ColumnExpr,
-    },
-}
-
-/// A question of one shape, planned for a caller's database.
-#[derive(Clone, Debug)]
-pub struct LocalPlan {
-    /// The question as it was asked.
-    asked: Result<Ways, Refusal>,
-    /// When the rows are not the whole answer, and why.
-    refusal: Option<(Ways, Refusal)>,
-    /// For a filter: the question with the column's value given.
-    row: Option<Ways>,
-    /// How many relations the catalog has over which it was made.
-    n_relations: usize,
-}
 
 /// SQL for a caller's database.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -110,36 +73,6 @@ pub struct LocalSql {
     /// The stored facts that went into the text or decided parts of it: the predicates that they come from,
     /// and how many rows.
     pub embedded: Vec<(Vec<String>, usize)>,
-}
-
-/// Why there is no SQL.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum LocalError<E> {
-    /// The question has none.
-    Compile(CompileError),
-    /// The store failed.
-    Fetch(E),
-}
-
-/// One question with everything that it needs to become SQL.
-#[derive(Clone, Copy, Debug)]
-pub struct Asked<'a> {
-    /// The policy.
-    pub program: &'a Program,
-    /// What the plan was made over.
-    pub catalog: &'a Catalog,
-    /// The caller's queries.
-    pub bindings: &'a Bindings,
-    /// The question, of the plan's shape.
-    pub question: &'a Question,
-    /// What is wanted.
-    pub form: &'a Form,
-    /// Seconds since the epoch.
-    pub now: i64,
-    /// How many values may stand in the text.
-    pub most_values: usize,
-    /// Whether the plan is wanted as text, too.
-    pub explains: bool,
 }
 
 /// Plans a shape for a caller's `dialect`; `most_rows` bounds what is read of each part.

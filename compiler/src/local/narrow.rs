@@ -15,8 +15,8 @@
 use super::component::{Component, is_column};
 use super::equal::Equals;
 use super::split::Splitter;
-use crate::algebra::aliases::{Alias, free_aliases};
-use crate::algebra::{Condition, Expr, Select};
+use crate::algebra::aliases::free_aliases;
+use crate::algebra::{Alias, Condition, Expr, Select};
 use crate::ir::CompareOp;
 use indexmap::{IndexMap, IndexSet};
 

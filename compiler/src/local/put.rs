@@ -5,8 +5,7 @@
 //! value becomes a test (`x in (…)`); rows whose columns are needed together stay.
 
 use super::fold::Folder;
-use crate::algebra::aliases::Alias;
-use crate::algebra::{Condition, Embedded, Expr, Plan, Rows, Select};
+use crate::algebra::{Alias, Condition, Embedded, Expr, LiteralRows, Plan, Select};
 use crate::datalog::constant;
 use crate::ir::{CompareOp, ConstId};
 use crate::question::{Domain, Question};
@@ -87,7 +86,7 @@ impl<E> Folder<'_, E> {
     }
 
     /// Keeps the rows that agree with the conditions on this source alone, and drops those conditions.
-    fn keep_matching(&self, select: &mut Select, alias: Alias, rows: &mut Rows) {
+    fn keep_matching(&self, select: &mut Select, alias: Alias, rows: &mut LiteralRows) {
         select.filter.retain(|condition| {
             let of_row = |expr: &Expr, row: &[ConstId]| match *expr {
                 Expr::Column { alias: other, column } if other == alias => row.get(column).copied(),
@@ -166,7 +165,7 @@ fn used_columns(select: &mut Select, alias: Alias) -> Vec<usize> {
 }
 
 /// Keeps the used columns of the rows, each row once, and renames the columns in the select.
-fn project(select: &mut Select, alias: Alias, used: &[usize], rows: &mut Rows) {
+fn project(select: &mut Select, alias: Alias, used: &[usize], rows: &mut LiteralRows) {
     let kept: IndexSet<Vec<ConstId>> =
         rows.iter().map(|row| used.iter().filter_map(|column| row.get(*column).copied()).collect()).collect();
     *rows = kept.into_iter().collect();

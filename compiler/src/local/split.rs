@@ -16,12 +16,13 @@
 //! and Chiu 1981); the condition itself stays in the residual, so that nothing depends on it but the size.
 //! What else stored facts decide of a part's rows is decided before they are asked for, see `narrow`.
 
-use super::component::{Anchors, Component, connected, is_column};
+use super::component::{Component, Leads, connected, is_column};
 use super::equal::Equals;
-use crate::algebra::TableRef;
-use crate::algebra::aliases::{Alias, TakenAliases, free_aliases, number_aliases};
+use crate::algebra::aliases::{TakenAliases, free_aliases, number_aliases};
 use crate::algebra::prune;
-use crate::algebra::{Condition, EmbeddedId, Expr, From, FromKind, Plan, PlanAnswer, Range, Select, Table};
+use crate::algebra::{
+    Alias, Condition, EmbeddedId, Expr, From, FromKind, Plan, PlanAnswer, Range, Select, Table, TableRef,
+};
 use crate::catalog::{Catalog, RelationSource, SourceId};
 use crate::ir::CompareOp;
 use crate::question::AnswerColumn;
@@ -72,18 +73,18 @@ pub(crate) fn split(plan: &Plan, catalog: &Catalog, column: Option<usize>, most:
         let is_stored = table.body.selects().all(|select| is_stored_select(select, catalog, &stored, column));
         stored.push(is_stored);
     }
-    let anchored = Anchors::of_tables(&plan.tables, column);
+    let anchored = Leads::of_tables(&plan.tables, column);
     let mut splitter = Splitter {
         catalog,
         stored: &stored,
         tables: &plan.tables,
-        anchors: Anchors::new(&anchored, column),
+        anchors: Leads::new(&anchored, column),
         column,
         most,
         aliases: TakenAliases::of(plan.selects()),
         parts: vec![],
     };
-    let around = Around::default();
+    let around = Outside::default();
     let tables = plan.tables.iter().zip(&stored).map(|(table, is_stored)| {
         let mut table = table.clone();
         if !is_stored {
@@ -124,7 +125,7 @@ fn reads_stored(select: &Select, catalog: &Catalog, stored: &[bool]) -> bool {
 
 /// What surrounds a select.
 #[derive(Clone, Debug, Default)]
-struct Around {
+struct Outside {
     /// The parts of the selects around it.
     components: Vec<Component>,
     /// What is equal in their rows.
@@ -136,7 +137,7 @@ pub(super) struct Splitter<'s> {
     /// For each table whether the store alone makes it.
     stored: &'s [bool],
     tables: &'s [Table],
-    pub(super) anchors: Anchors<'s>,
+    pub(super) anchors: Leads<'s>,
     pub(super) column: Option<usize>,
     most: usize,
     aliases: TakenAliases,
@@ -145,7 +146,7 @@ pub(super) struct Splitter<'s> {
 
 impl Splitter<'_> {
     /// Replaces the stored sources of a select inside others.
-    fn replace(&mut self, select: &mut Select, around: &Around) {
+    fn replace(&mut self, select: &mut Select, around: &Outside) {
         let equals = around.equals.with(&select.filter);
         let (mut components, mut rest, left) = self.take_apart(select);
         self.narrow(&mut components, &mut rest, &mut select.output, &equals);
@@ -155,7 +156,7 @@ impl Splitter<'_> {
                 component.restrict(outer, &rest, is_wide.then_some(&equals));
             }
         }
-        let mut inside = Around { components: around.components.clone(), equals };
+        let mut inside = Outside { components: around.components.clone(), equals };
         inside.components.extend(components.iter().cloned());
         for condition in &mut rest {
             self.branches(condition, &inside);
@@ -198,7 +199,7 @@ impl Splitter<'_> {
         (connected(stored, pure), rest, left)
     }
 
-    fn branches(&mut self, condition: &mut Condition, around: &Around) {
+    fn branches(&mut self, condition: &mut Condition, around: &Outside) {
         for branch in condition.branches_mut() {
             self.replace(branch, around);
         }

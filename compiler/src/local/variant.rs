@@ -4,11 +4,11 @@
 //! in, small enough for a text. A filter may have two of them: one enumerates the column's values, the other
 //! takes the value as given.
 
+use super::asked::{Asked, LocalError};
 use super::fold::{Fetch, Folded, Folder};
 use super::put;
 use super::split::{self, Residual};
 use super::types::Types;
-use super::{Asked, LocalError};
 use crate::algebra::verify::{Keeps, Open, Verifier};
 use crate::algebra::{Condition, Embedded, EmbeddedId, FromKind, Plan};
 use crate::catalog::Catalog;

@@ -6,9 +6,9 @@
 //! caller's database only, so the store either gives all folders to walk up through, or those that the actor
 //! may see.
 
+use super::asked::{Asked, LocalError};
 use super::fold::{Fetch, Folded};
 use super::variant::Variant;
-use super::{Asked, LocalError};
 use crate::algebra::{Condition, Expr, FromKind};
 use crate::ir::Constant;
 use crate::limits;

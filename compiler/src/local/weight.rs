@@ -1,6 +1,6 @@
 //! An estimate of the memory that a plan takes, for a cache of plans.
 
-use super::LocalPlan;
+use super::plan::LocalPlan;
 use super::variant::Variant;
 use crate::algebra::{Condition, Expr, From, Plan, Select, Table};
 use std::mem::size_of;

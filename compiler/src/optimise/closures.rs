@@ -9,8 +9,9 @@
 //! ```
 
 use crate::algebra::aliases::number_aliases;
-use crate::algebra::tables::TableId;
-use crate::algebra::{Expr, From, FromKind, Plan, PlanAnswer, Select, Table, TableBody, TableRef, prune};
+use crate::algebra::{
+    Expr, From, FromKind, Plan, PlanAnswer, Select, Table, TableBody, TableId, TableRef, prune,
+};
 
 /// Replaces every closure of a closure.
 pub(super) fn merge(plan: &mut Plan) {

@@ -4,10 +4,7 @@
 //! table has only columns that a reader asks for, or that a step needs to make one of those. A closure loses
 //! the column in which it kept where it started, and with it the rows that differ only there.
 
-use crate::algebra::TableRef;
-use crate::algebra::aliases::Alias;
-use crate::algebra::tables::TableId;
-use crate::algebra::{Expr, FromKind, Plan, Select, Table, TableBody};
+use crate::algebra::{Alias, Expr, FromKind, Plan, Select, Table, TableBody, TableId, TableRef};
 use indexmap::IndexSet;
 
 /// Drops the unread columns of one table; one column stays, so that a reader can ask whether there is a row.

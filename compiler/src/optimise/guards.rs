@@ -41,18 +41,18 @@ const MOST_GUARDS: usize = 8;
 /// Asks what alternatives of a decision have in common before them, the most common first.
 pub(super) fn factor_decision(plan: &mut Plan) {
     if let PlanAnswer::Decision(selects) = &mut plan.answer {
-        let alternatives = std::mem::take(selects).into_iter().map(Alternative::new).collect();
+        let alternatives = std::mem::take(selects).into_iter().map(Guarded::new).collect();
         *selects = factor(alternatives, MOST_GUARDS);
     }
 }
 
 /// A select, and its conditions that depend on no row.
-struct Alternative {
+struct Guarded {
     select: Select,
     closed: IndexSet<Condition>,
 }
 
-impl Alternative {
+impl Guarded {
     fn new(select: Select) -> Self {
         let closed = select.filter.iter().filter_map(normal).collect();
         Self { select, closed }
@@ -66,11 +66,11 @@ impl Alternative {
 }
 
 /// The alternatives with what most of them have in common before those, in the place of the first.
-fn factor(alternatives: Vec<Alternative>, most: usize) -> Vec<Select> {
+fn factor(alternatives: Vec<Guarded>, most: usize) -> Vec<Select> {
     let Some(guard) = most_common(&alternatives).filter(|_| most > 0) else {
         return alternatives.into_iter().map(|alternative| alternative.select).collect();
     };
-    let has_guard = |alternative: &Alternative| alternative.closed.contains(&guard);
+    let has_guard = |alternative: &Guarded| alternative.closed.contains(&guard);
     let place = alternatives.iter().position(has_guard).unwrap_or(0);
     let (guarded, mut others): (Vec<_>, Vec<_>) = alternatives.into_iter().partition(has_guard);
     let inner = factor(guarded.into_iter().map(|guarded| guarded.without(&guard)).collect(), most - 1);
@@ -81,12 +81,12 @@ fn factor(alternatives: Vec<Alternative>, most: usize) -> Vec<Select> {
         _ => filter.push(Condition::Any(inner)),
     }
     let asked = Select { from: Vec::new(), filter, output: Vec::new() };
-    others.insert(place, Alternative { select: asked, closed: IndexSet::new() });
+    others.insert(place, Guarded { select: asked, closed: IndexSet::new() });
     factor(others, most - 1)
 }
 
 /// The condition that most alternatives have, if it is more than one.
-fn most_common(alternatives: &[Alternative]) -> Option<Condition> {
+fn most_common(alternatives: &[Guarded]) -> Option<Condition> {
     let mut counts: IndexMap<&Condition, usize> = IndexMap::new();
     for condition in alternatives.iter().flat_map(|alternative| &alternative.closed) {
         *counts.entry(condition).or_default() += 1;

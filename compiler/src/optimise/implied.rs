@@ -14,11 +14,10 @@
 //! frees it of the test's sources.
 
 use super::columns;
-use crate::algebra::TableRef;
-use crate::algebra::aliases::Alias;
 use crate::algebra::groups::{Group, groups};
-use crate::algebra::tables::TableId;
-use crate::algebra::{Condition, Expr, From, FromKind, Plan, Select, Table, TableBody};
+use crate::algebra::{
+    Alias, Condition, Expr, From, FromKind, Plan, Select, Table, TableBody, TableId, TableRef,
+};
 use crate::ir::CompareOp;
 
 /// Up to how many alternatives are taken out of tests: each repeats the conditions around it.
@@ -103,20 +102,20 @@ fn implied(select: &Select, tables: &[Table]) -> Option<Group> {
         let body = &main.kind.table()?.of(tables).body;
         groups(select, main.alias).groups.into_iter().find(|group| {
             !group.from.iter().any(is_shown)
-                && LookUp::of(group, main.alias).is_some_and(|look_up| look_up.is_implied(body))
+                && TiedSources::of(group, main.alias).is_some_and(|look_up| look_up.is_implied(body))
         })
     })
 }
 
 /// Sources that one equality ties to a column of a table.
-struct LookUp<'g> {
+struct TiedSources<'g> {
     group: &'g Group,
     /// The value of the sources that equals the column.
     value: Expr,
     column: usize,
 }
 
-impl<'g> LookUp<'g> {
+impl<'g> TiedSources<'g> {
     fn of(group: &'g Group, main: Alias) -> Option<Self> {
         let [Condition::Compare { op: CompareOp::Equal, left, right }] = group.links.as_slice() else {
             return None;

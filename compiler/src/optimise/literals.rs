@@ -9,7 +9,7 @@ use indexmap::IndexMap;
 /// ```text
 /// select "close" where a   ∪   select "edit" where a     ─▶     select v from ("close"), ("edit") where a
 /// ```
-pub(super) fn merge_literals(selects: &mut Vec<Select>, embedded: &mut Vec<Embedded>) {
+pub(super) fn merge_answers(selects: &mut Vec<Select>, embedded: &mut Vec<Embedded>) {
     let mut literals_of: IndexMap<Vec<Condition>, Vec<Select>> = IndexMap::new();
     for select in std::mem::take(selects) {
         // The sources and conditions, as the one condition that such a row exists.

@@ -19,16 +19,14 @@ mod literals;
 mod read_once;
 mod row;
 pub(crate) mod sets;
+mod setting;
 mod share_rows;
 
 pub(crate) use guards::take_common;
-pub(crate) use row::ask::Row;
+pub(crate) use setting::{Purpose, Row, Setting};
 
 use crate::algebra::verify::{Keeps, Verifier};
 use crate::algebra::{Embedded, Plan};
-use crate::bindings::Bindings;
-use crate::catalog::Catalog;
-use crate::dialect::Features;
 use crate::question::CompileError;
 
 /// One rewrite of a plan.
@@ -49,64 +47,6 @@ pub(crate) struct Pass {
 pub(crate) struct Draft {
     pub(crate) plan: Plan,
     pub(crate) embedded: Vec<Embedded>,
-}
-
-/// Who runs a statement, and where.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Setting<'s> {
-    /// What it is for.
-    pub(crate) purpose: Purpose,
-    /// The relations that it reads.
-    pub(crate) catalog: &'s Catalog,
-    /// The database.
-    pub(crate) features: &'static Features,
-    /// The caller's queries and what they promise of their tables.
-    pub(crate) bindings: Option<&'s Bindings>,
-    /// The row that a filter tests, where its column is the key of a table.
-    pub(crate) row: Option<Row<'s>>,
-    /// The prefix of table names, which no name of the caller's queries begins with.
-    pub(crate) prefix: &'s str,
-}
-
-/// What a statement is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Purpose {
-    /// A question to the embedded store.
-    Store,
-    /// A question over one table for each kind of fact, for review.
-    Tables,
-    /// A check on a caller's database.
-    Check,
-    /// The distinct values of one variable on a caller's database.
-    List,
-    /// Rows of several variables on a caller's database.
-    Rows,
-    /// A condition on a caller's row, sorted by what it asks of the row.
-    Filter,
-    /// A condition on a caller's row that takes the row's value as given.
-    RowTest,
-}
-
-impl Setting<'_> {
-    /// Whether the whole plan is one statement for tables with one row a fact.
-    fn is_hosted(&self) -> bool {
-        matches!(self.purpose, Purpose::Store | Purpose::Tables)
-    }
-
-    /// Whether sets serve the statement better than joins.
-    fn makes_sets(&self) -> bool {
-        match self.purpose {
-            Purpose::Check | Purpose::List => self.flattens(),
-            Purpose::Rows | Purpose::Filter => self.features.overestimates_recursion,
-            Purpose::Store | Purpose::Tables | Purpose::RowTest => false,
-        }
-    }
-
-    /// Whether the answer starts from the question's own values, on a database that plans queries inside
-    /// queries slowly.
-    fn flattens(&self) -> bool {
-        matches!(self.purpose, Purpose::Check | Purpose::List) && self.features.tries_join_orders
-    }
 }
 
 const READ_ONCE: Pass = Pass {
@@ -135,7 +75,7 @@ pub(crate) const PASSES: &[Pass] = &[
         does: "makes one alternative of those that answer with different literals under the same condition",
         applies: |setting| setting.purpose == Purpose::List,
         keeps: None,
-        run: |draft, _| literals::merge_literals(draft.plan.answer.selects_mut(), &mut draft.embedded),
+        run: |draft, _| literals::merge_answers(draft.plan.answer.selects_mut(), &mut draft.embedded),
     },
     Pass {
         name: "join-single",
@@ -204,7 +144,7 @@ pub(crate) const PASSES: &[Pass] = &[
         does: "makes sets of what starts from the actor, and probes of everything else that a filter asks",
         applies: |setting| setting.row.is_some(),
         keeps: Some(Keeps::Equals),
-        run: |draft, setting| row::sets::split(&mut draft.plan, setting.catalog),
+        run: |draft, setting| row::sets::split_off(&mut draft.plan, setting.catalog),
     },
     Pass {
         name: "common-rows",
@@ -218,7 +158,7 @@ pub(crate) const PASSES: &[Pass] = &[
         does: "reads the alternatives of a table where a set of a filter reads nothing but the table",
         applies: |setting| setting.purpose == Purpose::Filter,
         keeps: Some(Keeps::Selects),
-        run: |draft, setting| row::arms::take_apart(&mut draft.plan, setting.catalog),
+        run: |draft, setting| row::arms::take_tables_apart(&mut draft.plan, setting.catalog),
     },
     Pass {
         name: "guard-sets",
@@ -241,9 +181,9 @@ pub(crate) const PASSES: &[Pass] = &[
         applies: |setting| setting.makes_sets(),
         keeps: Some(Keeps::Atoms),
         run: |draft, setting| match setting.purpose {
-            Purpose::Check | Purpose::List => sets::in_check(&mut draft.plan, setting.catalog),
-            Purpose::Rows => sets::in_list(&mut draft.plan, setting.catalog),
-            Purpose::Filter => sets::in_tables(&mut draft.plan, setting.catalog),
+            Purpose::Check | Purpose::List => sets::for_check(&mut draft.plan, setting.catalog),
+            Purpose::Rows => sets::for_rows(&mut draft.plan, setting.catalog),
+            Purpose::Filter => sets::for_filter(&mut draft.plan, setting.catalog),
             Purpose::Store | Purpose::Tables | Purpose::RowTest => {}
         },
     },

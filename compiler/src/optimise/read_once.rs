@@ -10,11 +10,10 @@
 //! That both rows are the same follows from the key, which the bindings promise to be unique (`tables:`). An
 //! inner select sees the rows of those around it, so that a test of existence often becomes a comparison.
 
-use super::Setting;
 use super::equalities::Equalities;
 use super::key::reads;
-use crate::algebra::aliases::Alias;
-use crate::algebra::{Condition, Expr, From, FromKind, Plan, Select, TableBody};
+use super::setting::Setting;
+use crate::algebra::{Alias, Condition, Expr, From, FromKind, Plan, Select, TableBody};
 use crate::bindings::{Bindings, RowTable};
 use crate::catalog::{Catalog, SourceId};
 use crate::ir::CompareOp;

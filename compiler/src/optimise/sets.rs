@@ -9,16 +9,15 @@
 //! t1(r) ⋈ t2(r, f) ⋈ answer(f, i)   ─▶   answer.f in (t2.f where t2.r in (t1.r))
 //! ```
 
-use crate::algebra::aliases::Alias;
 use crate::algebra::anchor::Anchors;
 use crate::algebra::groups::{Around, Group, groups};
-use crate::algebra::{Condition, From, FromKind, Plan, Select, TableBody};
+use crate::algebra::{Alias, Condition, From, FromKind, Plan, Select, TableBody};
 use crate::catalog::Catalog;
 use crate::ir::CompareOp;
 
 /// Rewrites the alternatives of a list, its tables and what its fixpoints start from.
-pub(super) fn in_list(plan: &mut Plan, catalog: &Catalog) {
-    in_tables(plan, catalog);
+pub(super) fn for_rows(plan: &mut Plan, catalog: &Catalog) {
+    for_filter(plan, catalog);
     let Plan { tables, answer, .. } = plan;
     let anchors = Anchors { catalog, tables };
     answer.selects_mut().iter_mut().for_each(|select| to_set(select, &anchors));
@@ -26,7 +25,7 @@ pub(super) fn in_list(plan: &mut Plan, catalog: &Catalog) {
 
 /// Rewrites the tables of a list and what its fixpoints start from. Steps stay: their rows are those of the
 /// step before, which are few.
-pub(super) fn in_tables(plan: &mut Plan, catalog: &Catalog) {
+pub(super) fn for_filter(plan: &mut Plan, catalog: &Catalog) {
     for index in 0..plan.tables.len() {
         let (before, rest) = plan.tables.split_at_mut(index);
         let anchors = Anchors { catalog, tables: before };
@@ -40,7 +39,7 @@ pub(super) fn in_tables(plan: &mut Plan, catalog: &Catalog) {
 }
 
 /// Rewrites the alternatives of a check or of what may be done, and its tables.
-pub(super) fn in_check(plan: &mut Plan, catalog: &Catalog) {
+pub(super) fn for_check(plan: &mut Plan, catalog: &Catalog) {
     for index in 0..plan.tables.len() {
         let (before, rest) = plan.tables.split_at_mut(index);
         let anchors = Anchors { catalog, tables: before };

@@ -7,12 +7,11 @@
 //! Only keys that the bindings promise are taken (`tables:`), so that the table is small; that it stands for
 //! the same rows does not depend on the promise.
 
-use super::Setting;
 use super::key::is_key;
-use crate::algebra::TableRef;
-use crate::algebra::aliases::Alias;
-use crate::algebra::tables::TableId;
-use crate::algebra::{Condition, Expr, From, FromKind, Plan, Select, Table, TableBody};
+use super::setting::Setting;
+use crate::algebra::{
+    Alias, Condition, Expr, From, FromKind, Plan, Select, Table, TableBody, TableId, TableRef,
+};
 use crate::bindings::Bindings;
 use crate::catalog::{Catalog, SourceId};
 use crate::ir::{CompareOp, ConstId};
@@ -26,15 +25,15 @@ const LENGTH: usize = 3;
 
 /// A look-up by key: the relation, its column, and what the column equals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct LookUp {
+struct KeyLookUp {
     source: SourceId,
     column: usize,
-    equals: Found,
+    equals: KeyValue,
 }
 
 /// What a key equals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Found {
+enum KeyValue {
     /// A literal.
     Const(ConstId),
     /// A column of a table made here.
@@ -46,8 +45,8 @@ pub(super) fn share(plan: &mut Plan, setting: &Setting<'_>, bindings: &Bindings)
     let Setting { catalog, prefix, .. } = *setting;
     let mut n_made = 0;
     for _ in 0..LENGTH {
-        let finder = Finder { catalog, bindings, n_made };
-        let mut readings: IndexMap<LookUp, usize> = IndexMap::new();
+        let finder = LookUpFinder { catalog, bindings, n_made };
+        let mut readings: IndexMap<KeyLookUp, usize> = IndexMap::new();
         plan.selects_mut().for_each(|select| {
             finder.visit(select, &mut Vec::new(), &mut |_, look_up| {
                 *readings.entry(look_up).or_default() += 1;
@@ -57,7 +56,7 @@ pub(super) fn share(plan: &mut Plan, setting: &Setting<'_>, bindings: &Bindings)
         if readings.is_empty() {
             return;
         }
-        let look_ups: Vec<LookUp> = readings.into_keys().collect();
+        let look_ups: Vec<KeyLookUp> = readings.into_keys().collect();
         shift_tables(plan, n_made, look_ups.len());
         plan.selects_mut().for_each(|select| {
             finder.visit(select, &mut Vec::new(), &mut |from, look_up| {
@@ -76,7 +75,7 @@ pub(super) fn share(plan: &mut Plan, setting: &Setting<'_>, bindings: &Bindings)
 }
 
 /// Drops the comparisons with literals that a new table has made already.
-fn drop_decided(select: &mut Select, look_ups: &[LookUp], n_made: usize) {
+fn drop_decided(select: &mut Select, look_ups: &[KeyLookUp], n_made: usize) {
     let Select { from, filter, .. } = select;
     filter.retain_mut(|condition| match condition {
         Condition::Compare {
@@ -87,7 +86,7 @@ fn drop_decided(select: &mut Select, look_ups: &[LookUp], n_made: usize) {
             let from = from.iter().find(|from| from.alias == *alias);
             let Some(table) = from.and_then(|from| from.kind.table()) else { return true };
             let look_up = table.index().checked_sub(n_made).and_then(|at| look_ups.get(at));
-            let equals = Found::Const(*literal);
+            let equals = KeyValue::Const(*literal);
             !look_up.is_some_and(|look_up| look_up.column == *column && look_up.equals == equals)
         }
         Condition::In { selects: branches, .. } | Condition::Any(branches) | Condition::None(branches) => {
@@ -111,16 +110,21 @@ fn shift_tables(plan: &mut Plan, n_made: usize, n: usize) {
     });
 }
 
-struct Finder<'f> {
+struct LookUpFinder<'f> {
     catalog: &'f Catalog,
     bindings: &'f Bindings,
     /// The first tables of the plan, which were made here.
     n_made: usize,
 }
 
-impl Finder<'_> {
+impl LookUpFinder<'_> {
     /// Visits the look-ups of a select and its branches; `around` are the sources of the enclosing selects.
-    fn visit(&self, select: &mut Select, around: &mut Vec<From>, found: &mut impl FnMut(&mut From, LookUp)) {
+    fn visit(
+        &self,
+        select: &mut Select,
+        around: &mut Vec<From>,
+        found: &mut impl FnMut(&mut From, KeyLookUp),
+    ) {
         let before = around.len();
         around.extend(&select.from);
         let Select { from, filter, .. } = select;
@@ -137,7 +141,7 @@ impl Finder<'_> {
         around.truncate(before);
     }
 
-    fn look_up(&self, from: From, filter: &[Condition], around: &[From]) -> Option<LookUp> {
+    fn look_up(&self, from: From, filter: &[Condition], around: &[From]) -> Option<KeyLookUp> {
         let FromKind::Source(source) = from.kind else { return None };
         filter.iter().find_map(|condition| {
             let Condition::Compare { op: CompareOp::Equal, left, right } = condition else { return None };
@@ -147,27 +151,31 @@ impl Finder<'_> {
                 _ => return None,
             };
             let equals = match other {
-                Expr::Const(literal) => Found::Const(literal),
+                Expr::Const(literal) => KeyValue::Const(literal),
                 Expr::Column { alias, column } => {
                     let from = around.iter().rev().find(|from| from.alias == alias)?;
                     let table = from.kind.table().filter(|table| table.index() < self.n_made)?;
-                    Found::Column { table, column }
+                    KeyValue::Column { table, column }
                 }
                 _ => return None,
             };
-            is_key(self.catalog, self.bindings, source, column).then_some(LookUp { source, column, equals })
+            is_key(self.catalog, self.bindings, source, column).then_some(KeyLookUp {
+                source,
+                column,
+                equals,
+            })
         })
     }
 
     /// The table of a look-up's rows, all columns.
-    fn table(&self, look_up: LookUp, name: String) -> Table {
-        let LookUp { source, column, equals } = look_up;
+    fn table(&self, look_up: KeyLookUp, name: String) -> Table {
+        let KeyLookUp { source, column, equals } = look_up;
         let n_columns = self.catalog.relation(source).columns().count();
         let [leading, found] = [1, 2].map(Alias::of_number);
         let row = From { alias: found, kind: FromKind::Source(source) };
         let (from, right) = match equals {
-            Found::Const(literal) => (vec![row], Expr::Const(literal)),
-            Found::Column { table, column } => {
+            KeyValue::Const(literal) => (vec![row], Expr::Const(literal)),
+            KeyValue::Column { table, column } => {
                 let leads = From { alias: leading, kind: table.source() };
                 (vec![leads, row], Expr::Column { alias: leading, column })
             }

@@ -1,8 +1,7 @@
 //! One select in the making: goals still to plan, and what the sources so far bind.
 
 use super::body::{Clause, Goal, ScanArg, Term};
-use crate::algebra::aliases::Alias;
-use crate::algebra::{Condition, Expr, From, FromKind, Select};
+use crate::algebra::{Alias, Condition, Expr, From, FromKind, Select};
 use crate::ir::{CompareOp, Polarity, RuleId, VarId};
 use crate::refusal::VarName;
 

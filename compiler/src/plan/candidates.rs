@@ -8,8 +8,8 @@
 //! reason is left, since a variable that nothing binds in branches is bound in no table either; the other
 //! form may still do.
 
-use super::planner::Shares;
-use super::{Ends, Planned, Request, plan};
+use super::planner::{Ends, Shares};
+use super::{Planned, Request, plan};
 use crate::limits;
 use crate::question::CompileError;
 use crate::refusal::Refusal;

@@ -14,7 +14,7 @@
 use super::body::{Clause, Goal, Term};
 use super::build::Build;
 use super::planner::{PlanError, Planner, Shares};
-use super::scope::Scope;
+use super::scope::Enclosing;
 use crate::algebra::{Expr, Select, TableRef};
 use crate::datalog::RelId;
 use crate::datalog::recursion::{Classes, Recursion, classes};
@@ -28,7 +28,7 @@ pub(super) enum Mode {
 
 /// What the call knows of one column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Known {
+pub(super) enum KnownColumn {
     Static(Expr),
     Row(Expr),
     No,
@@ -40,8 +40,8 @@ pub(super) struct Call<'c> {
     pub(super) recursion: &'c Recursion,
     /// For each member the relation of its exits.
     pub(super) exits: &'c [RelId],
-    pub(super) known: Vec<Known>,
-    pub(super) scope: &'c Scope<'c>,
+    pub(super) known: Vec<KnownColumn>,
+    pub(super) scope: &'c Enclosing<'c>,
     pub(super) select: &'c Select,
 }
 
@@ -49,7 +49,7 @@ impl Planner<'_> {
     /// Returns the goal that replaces a call of a recursive relation.
     pub(super) fn close(
         &mut self,
-        scope: &Scope<'_>,
+        scope: &Enclosing<'_>,
         build: &Build,
         rel: RelId,
         args: &[Term],
@@ -57,11 +57,11 @@ impl Planner<'_> {
         let (recursion, exits) =
             self.recursion(rel).ok_or(PlanError::Bug("a recursive relation without a component"))?;
         let known = args.iter().map(|arg| match build.expr(*arg) {
-            Some(expr) if expr.is_static() => Known::Static(expr),
-            Some(expr) => Known::Row(expr),
-            None => Known::No,
+            Some(expr) if expr.is_static() => KnownColumn::Static(expr),
+            Some(expr) => KnownColumn::Row(expr),
+            None => KnownColumn::No,
         });
-        let known: Vec<Known> = known.collect();
+        let known: Vec<KnownColumn> = known.collect();
         let mut call = Call {
             rel,
             recursion: &recursion,
@@ -73,14 +73,14 @@ impl Planner<'_> {
         for known in &mut call.known {
             // A shared table holds everything that the question's values lead to, for all its readers.
             let is_hidden = match *known {
-                Known::Static(expr) => self.is_hidden(scope, &build.select, rel, expr),
-                Known::Row(expr) => {
+                KnownColumn::Static(expr) => self.is_hidden(scope, &build.select, rel, expr),
+                KnownColumn::Row(expr) => {
                     self.shares == Shares::Relations || self.is_hidden(scope, &build.select, rel, expr)
                 }
-                Known::No => false,
+                KnownColumn::No => false,
             };
             if is_hidden {
-                *known = Known::No;
+                *known = KnownColumn::No;
             }
         }
         let hides = call.known != known;
@@ -101,7 +101,8 @@ impl Planner<'_> {
         let Some(width) = call.recursion.width().filter(|_| call.recursion.is_linear()) else {
             return self.flat(call);
         };
-        let is_static: Vec<bool> = call.known.iter().map(|known| matches!(known, Known::Static(_))).collect();
+        let is_static: Vec<bool> =
+            call.known.iter().map(|known| matches!(known, KnownColumn::Static(_))).collect();
         let classes = classes(call.recursion, width, &is_static);
         let n_tables = self.tables.len();
         let mut last = PlanError::Bug("no mode to close a component");
@@ -123,15 +124,15 @@ impl Planner<'_> {
             let column = classes.of_column.iter().zip(&call.known).filter(move |(of, _)| **of == Some(class));
             column.map(|(_, known)| *known)
         };
-        let is_bound = |class: usize| columns(class).all(|known| known != Known::No);
-        let is_fixed = |class: usize| columns(class).all(|known| matches!(known, Known::Static(_)));
+        let is_bound = |class: usize| columns(class).all(|known| known != KnownColumn::No);
+        let is_fixed = |class: usize| columns(class).all(|known| matches!(known, KnownColumn::Static(_)));
         let mode = |walks: bool| if walks { Mode::Walk } else { Mode::Forward };
         let all_bound = (0..classes.count).all(is_bound);
         let walk_bound: Vec<Mode> = (0..classes.count).map(|class| mode(is_bound(class))).collect();
         let walk_fixed: Vec<Mode> = (0..classes.count).map(|class| mode(is_fixed(class))).collect();
         let forward = vec![Mode::Forward; classes.count];
         let mut modes = Vec::new();
-        let some_fixed = call.known.iter().any(|known| matches!(known, Known::Static(_)));
+        let some_fixed = call.known.iter().any(|known| matches!(known, KnownColumn::Static(_)));
         if all_bound && (self.is_decision || !some_fixed) {
             modes.push(walk_bound.clone());
         }
@@ -152,7 +153,7 @@ impl Planner<'_> {
         build.output = output;
         let recursive =
             clause.goals.iter().any(|goal| matches!(goal, Goal::Rows { table: TableRef::Itself, .. }));
-        let scope = if recursive { Scope::STEP } else { Scope::TOP };
+        let scope = if recursive { Enclosing::STEP } else { Enclosing::TOP };
         self.selects(&scope, build)
     }
 }

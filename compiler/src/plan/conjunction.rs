@@ -9,8 +9,8 @@
 use super::body::{Clause, Goal, ScanArg, Term};
 use super::build::Build;
 use super::planner::{PlanError, Planner, Shares};
-use super::scope::Scope;
-use super::step::{Step, is_ready};
+use super::scope::Enclosing;
+use super::step::{GoalStep, is_ready};
 use crate::algebra::{Condition, FromKind, Select};
 use crate::datalog::RelId;
 use crate::ir::{CompareOp, ConstId, Polarity};
@@ -19,7 +19,7 @@ use crate::refusal::VarName;
 
 impl Planner<'_> {
     /// Plans a body: the union of the selects answers it.
-    pub(super) fn selects(&mut self, scope: &Scope<'_>, build: Build) -> Result<Vec<Select>, PlanError> {
+    pub(super) fn selects(&mut self, scope: &Enclosing<'_>, build: Build) -> Result<Vec<Select>, PlanError> {
         let mut done = Vec::new();
         let mut open = vec![build];
         self.depth += 1;
@@ -30,7 +30,7 @@ impl Planner<'_> {
 
     fn drain(
         &mut self,
-        scope: &Scope<'_>,
+        scope: &Enclosing<'_>,
         open: &mut Vec<Build>,
         done: &mut Vec<Select>,
     ) -> Result<(), PlanError> {
@@ -53,12 +53,17 @@ impl Planner<'_> {
     }
 
     /// Whether a test may be a branch; one that is too deep or has too many fellows becomes a table.
-    fn may_nest(&self, scope: &Scope<'_>) -> bool {
+    fn may_nest(&self, scope: &Enclosing<'_>) -> bool {
         scope.depth() < limits::NESTED_BRANCHES && self.n_branches < limits::BRANCHES / 4
     }
 
     /// Plans the branches of a test.
-    fn branches(&mut self, scope: &Scope<'_>, outer: &Build, goal: &Goal) -> Result<Vec<Select>, PlanError> {
+    fn branches(
+        &mut self,
+        scope: &Enclosing<'_>,
+        outer: &Build,
+        goal: &Goal,
+    ) -> Result<Vec<Select>, PlanError> {
         let mut build = outer.inner(goal);
         let calls = |goal: &Goal| matches!(goal, Goal::Call { rel, .. } if !self.is_recursive(*rel));
         if !self.may_nest(scope)
@@ -80,14 +85,14 @@ impl Planner<'_> {
         if scope.depth() > 2 * limits::NESTED_BRANCHES {
             return Err(PlanError::TooLarge);
         }
-        let inner = Scope { outer: Some(scope), select: Some(&outer.select), in_step: false };
+        let inner = Enclosing { outer: Some(scope), select: Some(&outer.select), in_step: false };
         let mut branches = self.selects(&inner, build)?;
         branches.sort_by_key(Select::cost);
         Ok(branches)
     }
 
     /// Plans one build until it is done or splits into alternatives.
-    fn advance(&mut self, scope: &Scope<'_>, mut build: Build) -> Result<Advance, PlanError> {
+    fn advance(&mut self, scope: &Enclosing<'_>, mut build: Build) -> Result<Advance, PlanError> {
         loop {
             self.tests(scope, &mut build)?;
             let next = build
@@ -98,7 +103,7 @@ impl Planner<'_> {
             let Some((step, at)) = next.min() else {
                 return Ok(finish(build));
             };
-            if step == Step::Cut {
+            if step == GoalStep::Cut {
                 self.cut(&mut build, at);
                 continue;
             }
@@ -130,15 +135,15 @@ impl Planner<'_> {
     /// Plans a call as the step that it was chosen for, or as something smaller that does the same.
     fn call(
         &mut self,
-        scope: &Scope<'_>,
+        scope: &Enclosing<'_>,
         build: &mut Build,
-        step: Step,
+        step: GoalStep,
         rel: RelId,
         args: &[Term],
     ) -> Result<Called, PlanError> {
         let is_alone = build.select.from.is_empty() && build.goals.is_empty();
         let is_recursive = self.is_recursive(rel);
-        if is_recursive && (is_alone || step != Step::Test) {
+        if is_recursive && (is_alone || step != GoalStep::Test) {
             return self.close(scope, build, rel, args).map(Called::Replaced);
         }
         if let Some(test) = self.test_of_literals(build, rel, args) {
@@ -154,25 +159,27 @@ impl Planner<'_> {
         let n_split = build.n_split.saturating_mul(alternatives);
         let may_split = is_alone || self.is_decision && !shares_all && n_split <= limits::SPLITS;
         let is_table = match step {
-            Step::Test if !is_alone && nests => {
+            GoalStep::Test if !is_alone && nests => {
                 let branches = self.branches(scope, build, &Goal::call(rel, args.to_vec()))?;
                 build.select.filter.push(Condition::Any(branches));
                 return Ok(Called::Tested);
             }
-            Step::Test => !is_alone,
-            Step::Enumerate if alternatives == 1 => false,
-            Step::Produce | Step::Enumerate => !may_split,
-            Step::Distribute => shares_all && alternatives > 1 && !is_alone || n_split > limits::SPLITS * 4,
-            Step::Probe
-            | Step::Inline
-            | Step::Small
-            | Step::Lookup
-            | Step::Holders
-            | Step::Cut
-            | Step::Again
-            | Step::Set
-            | Step::Filtered
-            | Step::Whole => false,
+            GoalStep::Test => !is_alone,
+            GoalStep::Enumerate if alternatives == 1 => false,
+            GoalStep::Produce | GoalStep::Enumerate => !may_split,
+            GoalStep::Distribute => {
+                shares_all && alternatives > 1 && !is_alone || n_split > limits::SPLITS * 4
+            }
+            GoalStep::Probe
+            | GoalStep::Inline
+            | GoalStep::Small
+            | GoalStep::Lookup
+            | GoalStep::Holders
+            | GoalStep::Cut
+            | GoalStep::Again
+            | GoalStep::Set
+            | GoalStep::Filtered
+            | GoalStep::Whole => false,
         };
         if is_table {
             return self.produce(build, rel, args).map(Called::Replaced);
@@ -208,7 +215,7 @@ impl Planner<'_> {
     }
 
     /// Emits every test whose values are known, and binds what equalities bind.
-    fn tests(&mut self, scope: &Scope<'_>, build: &mut Build) -> Result<(), PlanError> {
+    fn tests(&mut self, scope: &Enclosing<'_>, build: &mut Build) -> Result<(), PlanError> {
         let mut at = 0;
         while let Some(goal) = build.goals.get(at) {
             let ready = match goal {

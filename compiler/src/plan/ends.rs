@@ -6,10 +6,9 @@
 //! relation is stored, a plan may treat values that only the caller's database knows as unbound: the closure
 //! then starts from the question's values, and the caller's values select from it.
 
-use super::Ends;
 use super::body::Goal;
-use super::planner::Planner;
-use super::scope::Scope;
+use super::planner::{Ends, Planner};
+use super::scope::Enclosing;
 use crate::algebra::{Expr, FromKind, Select, TableRef};
 use crate::catalog::RelationSource;
 use crate::datalog::RelId;
@@ -18,7 +17,13 @@ use rustc_hash::FxHashSet;
 impl Planner<'_> {
     /// Whether a value that a call is asked for counts as unbound, since only the caller's database knows it.
     /// Records that there is such a value.
-    pub(super) fn is_hidden(&mut self, scope: &Scope<'_>, select: &Select, rel: RelId, expr: Expr) -> bool {
+    pub(super) fn is_hidden(
+        &mut self,
+        scope: &Enclosing<'_>,
+        select: &Select,
+        rel: RelId,
+        expr: Expr,
+    ) -> bool {
         if !self.is_callers(scope, select, expr) || !self.is_stored(rel, &mut FxHashSet::default()) {
             return false;
         }
@@ -27,7 +32,7 @@ impl Planner<'_> {
     }
 
     /// Whether only the caller's database knows a value.
-    fn is_callers(&self, scope: &Scope<'_>, select: &Select, expr: Expr) -> bool {
+    fn is_callers(&self, scope: &Enclosing<'_>, select: &Select, expr: Expr) -> bool {
         if let (Expr::Given(var), Ends::Stored { column }) = (expr, self.ends) {
             return column == Some(var);
         }

@@ -17,18 +17,18 @@
 //! component is closed in full.
 
 use super::body::{Clause, Goal, Term, terms};
-use super::closure::{Call, Known};
+use super::closure::{Call, KnownColumn};
 use super::planner::{PlanError, Planner};
 use super::separable::static_term;
 use crate::algebra::{Expr, Select, TableBody, TableRef};
-use crate::datalog::recursion::{Recursion, Step};
+use crate::datalog::recursion::{Recursion, RecursiveClause};
 use crate::datalog::{self, RelId};
 use crate::ir::{CompareOp, Polarity, VarId};
 use crate::limits;
 use crate::refusal::VarName;
 
 /// The columns of one table for all members of a component.
-struct Layout {
+struct MemberColumns {
     /// How many columns the widest member has.
     width: usize,
     /// Whether a column says which member a row is of.
@@ -37,20 +37,20 @@ struct Layout {
     fixed: Vec<Option<Term>>,
 }
 
-impl Layout {
+impl MemberColumns {
     fn of(call: &Call<'_>) -> Self {
         let Recursion { members, steps, widths, .. } = call.recursion;
-        let stays = |column: usize, step: &Step| {
+        let stays = |column: usize, step: &RecursiveClause| {
             let head = step.head.get(column);
             let is_same = |(_, args): &(usize, Vec<datalog::Term>)| args.get(column) == head;
             matches!(head, Some(datalog::Term::Var(_))) && step.calls.iter().all(is_same)
         };
         let is_uniform = call.recursion.width().is_some();
-        let value = |(column, known): (usize, &Known)| match known {
-            Known::Static(expr) if is_uniform && steps.iter().all(|step| stays(column, step)) => {
+        let value = |(column, known): (usize, &KnownColumn)| match known {
+            KnownColumn::Static(expr) if is_uniform && steps.iter().all(|step| stays(column, step)) => {
                 static_term(*expr)
             }
-            Known::Static(_) | Known::Row(_) | Known::No => None,
+            KnownColumn::Static(_) | KnownColumn::Row(_) | KnownColumn::No => None,
         };
         let fixed: Vec<Option<Term>> = call.known.iter().enumerate().map(value).collect();
         let width = widths.iter().copied().max().unwrap_or(0);
@@ -85,7 +85,7 @@ impl Layout {
 impl Planner<'_> {
     /// Closes a component in one table.
     pub(super) fn flat(&mut self, call: &Call<'_>) -> Result<RelId, PlanError> {
-        let layout = Layout::of(call);
+        let layout = MemberColumns::of(call);
         let key = (call.rel, layout.fixed.clone());
         if let Some(known) = self.flat.get(&key) {
             return Ok(*known);
@@ -107,7 +107,7 @@ impl Planner<'_> {
     fn flat_over(
         &mut self,
         call: &Call<'_>,
-        layout: &Layout,
+        layout: &MemberColumns,
         demand: Option<TableRef>,
     ) -> Result<RelId, PlanError> {
         let recursion = call.recursion;
@@ -153,7 +153,7 @@ impl Planner<'_> {
 
     /// The table of all tuples from which the asked ones may be derived; none if the call does not give them
     /// in full, or a step does not lead from its head to its calls.
-    fn demanded(&mut self, call: &Call<'_>, layout: &Layout) -> Result<Option<TableRef>, PlanError> {
+    fn demanded(&mut self, call: &Call<'_>, layout: &MemberColumns) -> Result<Option<TableRef>, PlanError> {
         let (n_tables, n_branches) = (self.tables.len(), self.n_branches);
         let own = call.recursion.member(call.rel).ok_or(PlanError::Bug("a call outside its component"))?;
         let Some(base) = self.asked(call, layout, own) else { return Ok(None) };
@@ -180,14 +180,14 @@ impl Planner<'_> {
 
     /// The tuples that are asked for. Values that differ by row are those of all rows, which are few only
     /// where the question is about given values.
-    fn asked(&self, call: &Call<'_>, layout: &Layout, own: usize) -> Option<Select> {
+    fn asked(&self, call: &Call<'_>, layout: &MemberColumns, own: usize) -> Option<Select> {
         let mut asked = Vec::new();
         for (known, fixed) in call.known.iter().zip(&layout.fixed) {
             match known {
                 _ if fixed.is_some() => {}
-                Known::Static(expr) => asked.push(*expr),
-                Known::Row(expr) if self.is_decision && !call.scope.is_in_step() => asked.push(*expr),
-                Known::Row(_) | Known::No => return None,
+                KnownColumn::Static(expr) => asked.push(*expr),
+                KnownColumn::Row(expr) if self.is_decision && !call.scope.is_in_step() => asked.push(*expr),
+                KnownColumn::Row(_) | KnownColumn::No => return None,
             }
         }
         if asked.is_empty() {
@@ -208,7 +208,7 @@ impl Planner<'_> {
     fn demand_steps(
         &mut self,
         call: &Call<'_>,
-        layout: &Layout,
+        layout: &MemberColumns,
         goals: &[Vec<Goal>],
     ) -> Result<Vec<Select>, PlanError> {
         let mut step = Vec::new();
@@ -229,7 +229,7 @@ impl Planner<'_> {
 }
 
 /// The goals that lead from a step's head to the arguments of its calls, if they lead to all.
-fn leading(step: &Step) -> Option<Vec<Goal>> {
+fn leading(step: &RecursiveClause) -> Option<Vec<Goal>> {
     let is_var = |term: &datalog::Term| matches!(term, datalog::Term::Var(_));
     let mut known: Vec<datalog::Term> = step.head.iter().copied().filter(is_var).collect();
     let mut leads = vec![false; step.goals.len()];

@@ -2,8 +2,8 @@
 
 use super::body::{Goal, Term};
 use super::build::Build;
-use super::planner::{Asked, PlanError, Planner};
-use super::scope::Scope;
+use super::planner::{Held, PlanError, Planner};
+use super::scope::Enclosing;
 use super::step::is_wanted;
 use crate::algebra::{Expr, From, FromKind, Select, TableBody};
 use crate::datalog::RelId;
@@ -18,19 +18,21 @@ impl Planner<'_> {
         let mut outer_args = Vec::new();
         for arg in args {
             let of = match build.expr(*arg) {
-                Some(expr) if expr.is_static() && !self.is_hidden(&Scope::TOP, &build.select, rel, expr) => {
-                    Asked::Of(expr)
+                Some(expr)
+                    if expr.is_static() && !self.is_hidden(&Enclosing::TOP, &build.select, rel, expr) =>
+                {
+                    Held::Of(expr)
                 }
-                None if !is_wanted(build, None, args, *arg) => Asked::Ignored,
-                Some(_) | None => Asked::Column,
+                None if !is_wanted(build, None, args, *arg) => Held::Ignored,
+                Some(_) | None => Held::Column,
             };
             asked.push(of);
             call.push(match of {
-                Asked::Of(expr) => inner.bound(expr),
-                Asked::Column => inner.fresh(build.name(*arg)),
-                Asked::Ignored => Term::Ignored,
+                Held::Of(expr) => inner.bound(expr),
+                Held::Column => inner.fresh(build.name(*arg)),
+                Held::Ignored => Term::Ignored,
             });
-            if of == Asked::Column {
+            if of == Held::Column {
                 outer_args.push(*arg);
             }
         }
@@ -49,7 +51,7 @@ impl Planner<'_> {
         }
         inner.goals.push(Goal::call(rel, call));
         let n_columns = inner.output.len();
-        let selects = self.selects(&Scope::TOP, inner)?;
+        let selects = self.selects(&Enclosing::TOP, inner)?;
         let table = self.add_table(rel, "", n_columns, TableBody::Union(selects));
         self.produced.insert((rel, asked), table);
         Ok(Goal::Rows { table, args: outer_args })
@@ -59,7 +61,7 @@ impl Planner<'_> {
     /// relation, Beeri and Ramakrishnan 1987). Alternatives that differ in the role alone share it.
     pub(super) fn supplement(
         &mut self,
-        scope: &Scope<'_>,
+        scope: &Enclosing<'_>,
         build: &Build,
         rel: RelId,
         args: &[Term],
@@ -82,7 +84,7 @@ impl Planner<'_> {
 
     fn supplement_with(
         &mut self,
-        scope: &Scope<'_>,
+        scope: &Enclosing<'_>,
         build: &Build,
         rel: RelId,
         args: &[Term],
@@ -117,7 +119,7 @@ impl Planner<'_> {
         }
         let mut selects = Vec::new();
         for build in self.distribute(&inner, rel, &call) {
-            selects.extend(self.selects(&Scope::TOP, build)?);
+            selects.extend(self.selects(&Enclosing::TOP, build)?);
         }
         let n_columns = inner.output.len();
         let table = self.add_table(rel, "for the rows that lead to it", n_columns, TableBody::Union(selects));

@@ -25,6 +25,8 @@ mod scope;
 mod separable;
 mod step;
 
+pub(crate) use planner::Ends;
+
 use crate::algebra::Plan;
 use crate::algebra::verify::Verifier;
 use crate::catalog::Catalog;
@@ -44,19 +46,6 @@ pub(crate) struct Request<'r> {
     pub(crate) catalog: &'r Catalog,
     /// The question, without its values.
     pub(crate) shape: &'r Shape,
-}
-
-/// From which end a closure over stored facts starts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Ends {
-    /// From the values that it is asked for, wherever they are.
-    #[default]
-    Asked,
-    /// From what the question gives and the store knows.
-    Stored {
-        /// The variable whose value is one of the caller's columns, if any.
-        column: Option<usize>,
-    },
 }
 
 /// A plan, and the literals in it that the policy does not have.

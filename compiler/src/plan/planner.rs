@@ -1,13 +1,11 @@
 //! The state of planning one question: its relations, which of them recurse, the tables made so far.
 
-use super::Ends;
 use super::body::{Clause, Relation, Term};
 use super::build::Build;
-use super::scope::Scope;
-use crate::algebra::aliases::{Alias, TakenAliases, number_aliases};
+use super::scope::Enclosing;
+use crate::algebra::aliases::{TakenAliases, number_aliases};
 use crate::algebra::prune;
-use crate::algebra::tables::TableId;
-use crate::algebra::{Expr, Plan, PlanAnswer, Range, Select, Table, TableBody, TableRef};
+use crate::algebra::{Alias, Expr, Plan, PlanAnswer, Range, Select, Table, TableBody, TableId, TableRef};
 use crate::builtin::{HAS_PERMISSION, HAS_ROLE};
 use crate::catalog::{Catalog, SourceId};
 use crate::datalog::print::heading;
@@ -53,9 +51,22 @@ pub(super) enum Shares {
     Relations,
 }
 
+/// From which end a closure over stored facts starts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Ends {
+    /// From the values that it is asked for, wherever they are.
+    #[default]
+    Asked,
+    /// From what the question gives and the store knows.
+    Stored {
+        /// The variable whose value is one of the caller's columns, if any.
+        column: Option<usize>,
+    },
+}
+
 /// What a table of a relation holds of one argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Asked {
+pub(super) enum Held {
     /// Only the rows with this value.
     Of(Expr),
     /// A column.
@@ -82,7 +93,7 @@ pub(super) struct Planner<'p> {
     pub(super) tables: Vec<Table>,
     /// Tables of relations that do not recurse, by relation and what of each argument is asked: a chain of
     /// relations that each read the next one twice would otherwise be planned twice as often at each link.
-    pub(super) produced: FxHashMap<(RelId, Vec<Asked>), TableRef>,
+    pub(super) produced: FxHashMap<(RelId, Vec<Held>), TableRef>,
     aliases: TakenAliases,
     /// How many branches were planned so far.
     pub(super) n_branches: usize,
@@ -242,7 +253,7 @@ impl<'p> Planner<'p> {
             let fresh: Vec<Term> = clause.head.iter().map(|term| build.fresh(clause.name(*term))).collect();
             build.inline(&clause, if fresh.is_empty() { &args } else { &fresh });
             build.output.clone_from(&fresh);
-            let planned = self.selects(&Scope::TOP, build).map_err(|error| self.refusal(error))?;
+            let planned = self.selects(&Enclosing::TOP, build).map_err(|error| self.refusal(error))?;
             for mut select in planned {
                 select.output = super::answer::row(shape, root, &select.output);
                 if !selects.contains(&select) {

@@ -1,24 +1,24 @@
 //! What encloses a select: the sources that a demand may start from.
 
-use crate::algebra::aliases::{Alias, mentioned};
-use crate::algebra::{Condition, Expr, From, Select};
+use crate::algebra::aliases::mentioned;
+use crate::algebra::{Alias, Condition, Expr, From, Select};
 
 /// The selects around the one in the making, innermost first.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Scope<'s> {
+pub(super) struct Enclosing<'s> {
     /// The next select outwards.
-    pub(super) outer: Option<&'s Scope<'s>>,
+    pub(super) outer: Option<&'s Enclosing<'s>>,
     /// The enclosing select so far.
     pub(super) select: Option<&'s Select>,
     /// Whether this is the step of a fixpoint, from which no other table may start.
     pub(super) in_step: bool,
 }
 
-impl Scope<'_> {
+impl Enclosing<'_> {
     /// The scope of a table of its own.
-    pub(super) const TOP: Scope<'static> = Scope { outer: None, select: None, in_step: false };
+    pub(super) const TOP: Enclosing<'static> = Enclosing { outer: None, select: None, in_step: false };
     /// The scope of a fixpoint's step.
-    pub(super) const STEP: Scope<'static> = Scope { outer: None, select: None, in_step: true };
+    pub(super) const STEP: Enclosing<'static> = Enclosing { outer: None, select: None, in_step: true };
 
     /// Whether the select is part of no other.
     pub(super) fn is_top(&self) -> bool {
@@ -27,7 +27,7 @@ impl Scope<'_> {
 
     /// Whether any enclosing select is a fixpoint's step.
     pub(super) fn is_in_step(&self) -> bool {
-        self.in_step || self.outer.is_some_and(Scope::is_in_step)
+        self.in_step || self.outer.is_some_and(Enclosing::is_in_step)
     }
 
     /// How many selects enclose this one.

@@ -4,11 +4,11 @@
 //! a relation without recursion over the tables that hold both.
 
 use super::body::{Clause, Goal, Term, terms};
-use super::closure::{Call, Known, Mode};
+use super::closure::{Call, KnownColumn, Mode};
 use super::planner::{PlanError, Planner};
 use crate::algebra::{Condition, Expr, Select, TableBody, TableRef};
 use crate::datalog::RelId;
-use crate::datalog::recursion::{Classes, Recursion, Step};
+use crate::datalog::recursion::{Classes, Recursion, RecursiveClause};
 use crate::ir::{CompareOp, VarId};
 use crate::refusal::VarName;
 
@@ -48,7 +48,8 @@ impl Planner<'_> {
             for (class, table) in &walks {
                 let mut args = Vec::new();
                 for (column, known) in call.known.iter().enumerate() {
-                    if classes.of_column.get(column) == Some(&Some(*class)) && matches!(known, Known::Row(_))
+                    if classes.of_column.get(column) == Some(&Some(*class))
+                        && matches!(known, KnownColumn::Row(_))
                     {
                         args.extend(head.get(column));
                     }
@@ -84,8 +85,8 @@ impl Planner<'_> {
         let has_tag = classes.of_tag == Some(class);
         let own = call.recursion.member(call.rel).ok_or(PlanError::Bug("a call outside its component"))?;
         let expr = |column: &usize| match call.known.get(*column) {
-            Some(Known::Static(expr) | Known::Row(expr)) => Ok(*expr),
-            Some(Known::No) | None => Err(PlanError::Bug("a walk from an unknown value")),
+            Some(KnownColumn::Static(expr) | KnownColumn::Row(expr)) => Ok(*expr),
+            Some(KnownColumn::No) | None => Err(PlanError::Bug("a walk from an unknown value")),
         };
         let here = columns.iter().map(expr).collect::<Result<Vec<_>, _>>()?;
         let started: Vec<Expr> = here.iter().copied().filter(|expr| !expr.is_static()).collect();
@@ -137,7 +138,7 @@ impl Planner<'_> {
     ) -> Result<Clause, PlanError> {
         let is_kept = |column: usize| match classes.of_column.get(column).copied().flatten() {
             Some(class) => forward.contains(&class),
-            None => !matches!(call.known.get(column), Some(Known::Static(_))),
+            None => !matches!(call.known.get(column), Some(KnownColumn::Static(_))),
         };
         let kept: Vec<usize> = (0..classes.of_column.len()).filter(|column| is_kept(*column)).collect();
         let has_tag = forward.iter().any(|class| classes.of_tag == Some(*class));
@@ -187,7 +188,7 @@ fn demand(call: &Call<'_>, classes: &Classes, kept: &[usize], n_tags: usize, bas
         .iter()
         .enumerate()
         .filter_map(|(place, column)| match (call.known.get(*column), classes.of_column.get(*column)) {
-            (Some(Known::Row(expr)), Some(None)) => Some((place + n_tags, *expr)),
+            (Some(KnownColumn::Row(expr)), Some(None)) => Some((place + n_tags, *expr)),
             _ => None,
         })
         .collect();
@@ -210,8 +211,8 @@ fn demand(call: &Call<'_>, classes: &Classes, kept: &[usize], n_tags: usize, bas
 fn fixed(call: &Call<'_>, classes: &Classes, head: &[Term]) -> Vec<Goal> {
     let columns = head.iter().zip(&call.known).zip(&classes.of_column);
     let fixed = columns.filter_map(|((term, known), class)| match (known, class) {
-        (Known::Static(expr), None) => static_term(*expr).map(|value| (*term, value)),
-        (Known::Static(_) | Known::Row(_) | Known::No, _) => None,
+        (KnownColumn::Static(expr), None) => static_term(*expr).map(|value| (*term, value)),
+        (KnownColumn::Static(_) | KnownColumn::Row(_) | KnownColumn::No, _) => None,
     });
     fixed.map(|(left, right)| Goal::Compare { op: CompareOp::Equal, left, right }).collect()
 }
@@ -227,7 +228,7 @@ fn steps_of<'r>(
     recursion: &'r Recursion,
     classes: &'r Classes,
     class: usize,
-) -> impl Iterator<Item = &'r Step> {
+) -> impl Iterator<Item = &'r RecursiveClause> {
     recursion
         .steps
         .iter()

@@ -3,7 +3,7 @@
 use super::body::{Goal, ScanArg, Term};
 use super::build::Build;
 use super::planner::Planner;
-use super::scope::Scope;
+use super::scope::Enclosing;
 use crate::algebra::{Expr, FromKind, TableRef};
 use crate::datalog::RelId;
 use crate::ir::{CompareOp, Polarity};
@@ -11,7 +11,7 @@ use crate::limits;
 
 /// What to do with a positive goal, cheapest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Step {
+pub(super) enum GoalStep {
     /// A source whose columns are all known.
     Probe,
     /// A call of a relation with one clause.
@@ -44,52 +44,58 @@ pub(super) enum Step {
 
 impl Planner<'_> {
     /// What planning a positive goal next would be; `None` if it must wait.
-    pub(super) fn step_of(&self, scope: &Scope<'_>, build: &Build, at: usize, goal: &Goal) -> Option<Step> {
+    pub(super) fn step_of(
+        &self,
+        scope: &Enclosing<'_>,
+        build: &Build,
+        at: usize,
+        goal: &Goal,
+    ) -> Option<GoalStep> {
         match goal {
             Goal::Scan { polarity: Polarity::Positive, source, args, .. } => {
                 let known: Vec<bool> = args.iter().map(|arg| scan_known(build, arg)).collect();
                 let indexed = args.iter().zip(&known).any(|(arg, known)| *known && !is_literal(arg));
                 let by_holder = known.first() == Some(&true) || !self.is_role(*source);
                 Some(if known.iter().all(|known| *known) {
-                    Step::Probe
+                    GoalStep::Probe
                 } else if indexed && !by_holder {
-                    Step::Holders
+                    GoalStep::Holders
                 } else if indexed {
-                    Step::Lookup
+                    GoalStep::Lookup
                 } else if args.len() == 1 {
-                    Step::Set
+                    GoalStep::Set
                 } else if known.contains(&true) {
-                    Step::Filtered
+                    GoalStep::Filtered
                 } else {
-                    Step::Whole
+                    GoalStep::Whole
                 })
             }
-            Goal::Rows { table: TableRef::Itself, args } if waits(build, args) => Some(Step::Again),
-            Goal::Values { .. } | Goal::Rows { .. } => Some(Step::Small),
+            Goal::Rows { table: TableRef::Itself, args } if waits(build, args) => Some(GoalStep::Again),
+            Goal::Values { .. } | Goal::Rows { .. } => Some(GoalStep::Small),
             Goal::Call { polarity: Polarity::Positive, rel, args, .. } => {
                 if !self.tested_known(build, *rel, args) {
                     return None;
                 }
                 let is_long = scope.is_top() && is_long(build);
                 if is_long && build.select.from.len() >= limits::LONG_JOIN {
-                    return Some(Step::Cut);
+                    return Some(GoalStep::Cut);
                 }
                 if self.clauses(*rel).len() == 1 && !self.is_recursive(*rel) {
-                    return Some(if is_long { Step::Enumerate } else { Step::Inline });
+                    return Some(if is_long { GoalStep::Enumerate } else { GoalStep::Inline });
                 }
                 let wanted = args.iter().any(|arg| is_wanted(build, Some(at), args, *arg));
                 let exprs = || args.iter().filter_map(|arg| build.expr(*arg));
                 let unknown_alone = exprs().next().is_none() && !args.is_empty();
                 Some(if !wanted && !unknown_alone {
-                    Step::Test
+                    GoalStep::Test
                 } else if exprs().any(|expr| expr.is_static() && !matches!(expr, Expr::Const(_))) {
-                    Step::Produce
+                    GoalStep::Produce
                 } else if exprs().any(|expr| !expr.is_static()) {
-                    Step::Distribute
+                    GoalStep::Distribute
                 } else if !wanted {
-                    Step::Test
+                    GoalStep::Test
                 } else {
-                    Step::Enumerate
+                    GoalStep::Enumerate
                 })
             }
             Goal::Scan { .. } | Goal::Call { .. } | Goal::Compare { .. } => None,

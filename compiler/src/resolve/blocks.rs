@@ -11,14 +11,14 @@ use rustc_hash::{FxBuildHasher, FxHashMap};
 
 /// What a declared name is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum NameKind {
     Role,
     Permission,
     /// A relation to this type.
     Relation(TypeId),
 }
 
-impl Kind {
+impl NameKind {
     /// The author's word for it.
     pub(super) fn noun(self) -> &'static str {
         match self {
@@ -32,12 +32,12 @@ impl Kind {
 /// A declared name.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Declared {
-    pub(super) kind: Kind,
+    pub(super) kind: NameKind,
     pub(super) span: Span,
 }
 
 /// Names of a block in the order of their declaration.
-pub(super) type Names<'a> = IndexMap<&'a str, Declared, FxBuildHasher>;
+pub(super) type BlockNames<'a> = IndexMap<&'a str, Declared, FxBuildHasher>;
 
 /// A block whose names are known.
 #[derive(Debug)]
@@ -46,7 +46,7 @@ pub(super) struct Block<'a> {
     /// The block's type; of no meaning for the global block.
     pub(super) ty: TypeId,
     /// Own and inherited names.
-    pub(super) names: Names<'a>,
+    pub(super) names: BlockNames<'a>,
     /// The blocks after `extends`, as positions in [`Blocks::list`].
     pub(super) direct: Vec<usize>,
     /// All supertypes, as positions in [`Blocks::list`].
@@ -59,7 +59,7 @@ impl<'a> Block<'a> {
     /// A block without names or supertypes yet.
     pub(super) fn new(ast: &'a ast::Block, ty: TypeId) -> Self {
         let (direct, supers, subs) = (Vec::new(), Vec::new(), Vec::new());
-        Self { ast, ty, names: Names::default(), direct, supers, subs }
+        Self { ast, ty, names: BlockNames::default(), direct, supers, subs }
     }
 
     /// Whether the block inherits this name instead of declaring it.
@@ -84,7 +84,7 @@ impl<'a> Blocks<'a> {
 
     /// What `GET /policy_metadata` returns.
     pub(super) fn infos(&self, tables: &Tables) -> Vec<BlockInfo> {
-        let empty = Names::default();
+        let empty = BlockNames::default();
         let global = ("global", self.global.as_ref().map_or(&empty, |block| &block.names));
         let named = self.list.iter().map(|block| (block.ast.name.value.as_str(), &block.names));
         let mut infos: Vec<_> =
@@ -94,7 +94,7 @@ impl<'a> Blocks<'a> {
     }
 }
 
-fn info(name: &str, names: &Names<'_>, tables: &Tables) -> BlockInfo {
+fn info(name: &str, names: &BlockNames<'_>, tables: &Tables) -> BlockInfo {
     let mut info = BlockInfo {
         name: name.to_owned(),
         roles: Vec::new(),
@@ -103,9 +103,9 @@ fn info(name: &str, names: &Names<'_>, tables: &Tables) -> BlockInfo {
     };
     for (&name, declared) in names {
         match declared.kind {
-            Kind::Role => info.roles.push(name.to_owned()),
-            Kind::Permission => info.permissions.push(name.to_owned()),
-            Kind::Relation(ty) => {
+            NameKind::Role => info.roles.push(name.to_owned()),
+            NameKind::Permission => info.permissions.push(name.to_owned()),
+            NameKind::Relation(ty) => {
                 let ty = tables.types.get(ty.index()).map_or("", |def| &def.name);
                 info.relations.push((name.to_owned(), ty.to_owned()));
             }

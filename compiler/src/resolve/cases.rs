@@ -12,14 +12,14 @@
 //! These rules are added after inference and do not count for signatures: a test does not make a fact useful.
 
 use super::flatten::flatten;
-use super::formula::{Draft, Formula, term_types, variable};
+use super::formula::{Formula, NestedRule, term_types, variable};
 use super::lower;
 use super::tables::{Replace, Tables, quote};
 use super::walk::{each_variable, span_of};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ir::{self, PredId, Program, Term, TypeId};
 use crate::source::Span;
-use crate::syntax::ast::{self, Assertion, Call, Expr, Item, Name, Param, Policy, Setup};
+use crate::syntax::ast::{self, Assertion, Call, Condition, Item, Name, Param, Policy, Setup};
 use rustc_hash::FxHashMap;
 
 /// The facts in tests, with their positions.
@@ -273,7 +273,7 @@ impl Assert<'_> {
     }
 
     /// Whether the condition uses another variable, which is reported.
-    fn has_foreign(&mut self, own: &str, iff: &Expr) -> bool {
+    fn has_foreign(&mut self, own: &str, iff: &Condition) -> bool {
         let mut foreign = Vec::new();
         each_variable(iff, &mut |name, span| {
             if name != own && name != "_" {
@@ -301,17 +301,17 @@ impl Assert<'_> {
     }
 
     /// `'iff(v) :- condition`
-    fn iff(&mut self, assertion: &Assertion, iff: &Expr) -> PredId {
+    fn iff(&mut self, assertion: &Assertion, iff: &Condition) -> PredId {
         let (mut draft, _) = self.head("iff", assertion);
-        draft.body = lower::expr(self.tables, &mut draft, iff);
+        draft.body = lower::condition(self.tables, &mut draft, iff);
         let pred = draft.head;
         flatten(self.tables, draft);
         pred
     }
 
     /// A generated head with the assertion's variable, and the arguments that the assertion has.
-    fn head(&mut self, name: &str, assertion: &Assertion) -> (Draft, Vec<Term>) {
-        let mut draft = Draft::new(PredId(0), assertion.span);
+    fn head(&mut self, name: &str, assertion: &Assertion) -> (NestedRule, Vec<Term>) {
+        let mut draft = NestedRule::new(PredId(0), assertion.span);
         lower::params(self.tables, &mut draft, &assertion.params);
         let var = draft.params.iter().copied().find(|&term| variable(term).is_some());
         let args = std::mem::replace(&mut draft.params, var.into_iter().collect());

@@ -7,7 +7,7 @@
 //! Duplicate blocks and declarations are reported here. The first one counts, so that the rest of the policy
 //! can still be checked.
 
-use super::blocks::{Block, Blocks, Declared, Kind, Names};
+use super::blocks::{Block, BlockNames, Blocks, Declared, NameKind};
 use super::inherit;
 use super::tables::Tables;
 use crate::diagnostic::{Code, Diagnostic};
@@ -80,21 +80,21 @@ fn add_global<'a>(tables: &mut Tables, blocks: &mut Blocks<'a>, ast: &'a ast::Bl
 }
 
 /// The names that a block declares itself.
-fn own_names<'a>(tables: &mut Tables, block: &'a ast::Block) -> Names<'a> {
-    let mut names = Names::default();
+fn own_names<'a>(tables: &mut Tables, block: &'a ast::Block) -> BlockNames<'a> {
+    let mut names = BlockNames::default();
     let mut firsts = Firsts::default();
     for member in &block.members {
         match member {
             Member::Roles(list) => {
                 firsts.check(tables, block, "roles", list.span);
                 for name in &list.names {
-                    add_name(tables, block, &mut names, name, Kind::Role);
+                    add_name(tables, block, &mut names, name, NameKind::Role);
                 }
             }
             Member::Permissions(list) => {
                 firsts.check(tables, block, "permissions", list.span);
                 for name in &list.names {
-                    add_name(tables, block, &mut names, name, Kind::Permission);
+                    add_name(tables, block, &mut names, name, NameKind::Permission);
                 }
             }
             Member::Relations(list) if block.kind == BlockKind::Global => tables.report(
@@ -110,7 +110,7 @@ fn own_names<'a>(tables: &mut Tables, block: &'a ast::Block) -> Names<'a> {
                 firsts.check(tables, block, "relations", list.span);
                 for (name, ty) in &list.relations {
                     let ty = tables.type_named(&ty.value);
-                    add_name(tables, block, &mut names, name, Kind::Relation(ty));
+                    add_name(tables, block, &mut names, name, NameKind::Relation(ty));
                 }
             }
             Member::Shorthand(_) => {}
@@ -142,7 +142,13 @@ impl Firsts {
     }
 }
 
-fn add_name<'a>(tables: &mut Tables, block: &ast::Block, names: &mut Names<'a>, name: &'a Name, kind: Kind) {
+fn add_name<'a>(
+    tables: &mut Tables,
+    block: &ast::Block,
+    names: &mut BlockNames<'a>,
+    name: &'a Name,
+    kind: NameKind,
+) {
     let text = name.value.as_str();
     let Some(first) = names.get(text) else {
         names.insert(text, Declared { kind, span: name.span });

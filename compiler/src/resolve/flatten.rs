@@ -1,7 +1,7 @@
 //! Flattens rules: each alternative becomes a rule, and each negation applies to a single test.
 //!
-//! In: a [`Draft`], whose variables get their scopes here. Out: rules in the tables whose bodies are plain
-//! conjunctions.
+//! In: a [`NestedRule`], whose variables get their scopes here. Out: rules in the tables whose bodies are
+//! plain conjunctions.
 //!
 //! ```text
 //! p(x) if a(x) and (b(x) or c(x));      p(x) :- a(x), b(x)       p(x) :- a(x), c(x)
@@ -14,7 +14,7 @@
 //! alternatives replaces its largest disjunctions by generated predicates over the variables that they share
 //! with the rest of the rule.
 
-use super::formula::{Draft, Formula, Test, TestKind, intersect, variable};
+use super::formula::{AtomicTest, Formula, NestedRule, TestKind, intersect, variable};
 use super::scope;
 use super::tables::Tables;
 use crate::diagnostic::{Code, Diagnostic};
@@ -23,10 +23,10 @@ use crate::limits;
 use crate::source::Span;
 
 /// A conjunction of tests.
-type Alternative = Vec<Test>;
+type Conjunction = Vec<AtomicTest>;
 
 /// Adds the rules equivalent to a draft.
-pub(super) fn flatten(tables: &mut Tables, mut draft: Draft) {
+pub(super) fn flatten(tables: &mut Tables, mut draft: NestedRule) {
     let mut n_tests = 0;
     draft.body.for_each(&mut |_| n_tests += 1);
     if n_tests > limits::CONDITIONS {
@@ -37,7 +37,7 @@ pub(super) fn flatten(tables: &mut Tables, mut draft: Draft) {
         return;
     }
     let Some(depths) = scope::scope(tables, &mut draft) else { return };
-    let Draft { head, params, vars, body, span, .. } = draft;
+    let NestedRule { head, params, vars, body, span, .. } = draft;
     let mut uses = vec![0; vars.len()];
     params.iter().filter_map(|&term| variable(term)).for_each(|var| count(&mut uses, var));
     body.for_each(&mut |test| test.vars().for_each(|var| count(&mut uses, var)));
@@ -65,12 +65,12 @@ struct Flattener<'t> {
 
 impl Flattener<'_> {
     /// The alternatives of a formula inside `depth` `not`s; false if empty.
-    fn alternatives(&mut self, formula: &Formula, depth: u32) -> Vec<Alternative> {
+    fn alternatives(&mut self, formula: &Formula, depth: u32) -> Vec<Conjunction> {
         match formula {
             Formula::Test(test) => vec![vec![test.clone()]],
             Formula::Or(parts) => parts.iter().flat_map(|part| self.alternatives(part, depth)).collect(),
             Formula::And(parts) => {
-                let mut choices: Vec<Vec<Alternative>> =
+                let mut choices: Vec<Vec<Conjunction>> =
                     parts.iter().map(|part| self.alternatives(part, depth)).collect();
                 self.shrink(parts, &mut choices);
                 product(choices)
@@ -83,8 +83,8 @@ impl Flattener<'_> {
     }
 
     /// Replaces the largest disjunctions by predicates until their product is within the limit.
-    fn shrink(&mut self, parts: &[Formula], choices: &mut [Vec<Alternative>]) {
-        let product = |choices: &[Vec<Alternative>]| {
+    fn shrink(&mut self, parts: &[Formula], choices: &mut [Vec<Conjunction>]) {
+        let product = |choices: &[Vec<Conjunction>]| {
             choices.iter().fold(1_usize, |product, choice| product.saturating_mul(choice.len()))
         };
         while product(choices) > limits::ALTERNATIVES {
@@ -107,29 +107,30 @@ impl Flattener<'_> {
     }
 
     /// Generates a predicate from alternatives, over these variables.
-    fn outline(&mut self, alternatives: Vec<Alternative>, vars: &[VarId]) -> Test {
+    fn outline(&mut self, alternatives: Vec<Conjunction>, vars: &[VarId]) -> AtomicTest {
         let span = alternatives.iter().flatten().map(|test| test.span).reduce(Span::to).unwrap_or(self.span);
         let of = self.tables.predicate_name(self.head).to_owned();
         let pred = self.tables.generated(&of, vars.len());
         let args: Vec<Term> = vars.iter().map(|&var| Term::Var(var)).collect();
         self.add_rules(pred, &args, alternatives);
-        Test { kind: TestKind::Atom { polarity: Polarity::Positive, pred, args }, span }
+        AtomicTest { kind: TestKind::Atom { polarity: Polarity::Positive, pred, args }, span }
     }
 
     /// The alternatives of "none of these holds".
-    fn negate(&mut self, alternatives: Vec<Alternative>, depth: u32) -> Vec<Alternative> {
+    fn negate(&mut self, alternatives: Vec<Conjunction>, depth: u32) -> Vec<Conjunction> {
         let mut choices = Vec::with_capacity(alternatives.len());
         let mut n_product = 1_usize;
         for (at, alternative) in alternatives.into_iter().enumerate() {
             n_product = n_product.saturating_mul(alternative.len().max(1));
-            let has_locals = alternative.iter().flat_map(Test::vars).any(|var| self.is_local(var, depth));
+            let has_locals =
+                alternative.iter().flat_map(AtomicTest::vars).any(|var| self.is_local(var, depth));
             // Only an atom can be negated with a local variable in it.
-            let is_atom = matches!(alternative.as_slice(), [Test { kind: TestKind::Atom { .. }, .. }]);
+            let is_atom = matches!(alternative.as_slice(), [AtomicTest { kind: TestKind::Atom { .. }, .. }]);
             let too_many = alternative.len() > 1 && n_product > limits::ALTERNATIVES;
             choices.push(if (has_locals && !is_atom) || too_many {
                 let mut outer: Vec<VarId> = alternative
                     .iter()
-                    .flat_map(Test::vars)
+                    .flat_map(AtomicTest::vars)
                     .filter(|&var| !self.is_local(var, depth))
                     .collect();
                 outer.sort_unstable();
@@ -149,7 +150,7 @@ impl Flattener<'_> {
 
     /// The test with fresh local variables, unless it is the first of its `not`. In `not (p(x) or q(x))`,
     /// each negated test has its own `x`.
-    fn apart(&mut self, mut test: Test, depth: u32, at: usize) -> Test {
+    fn apart(&mut self, mut test: AtomicTest, depth: u32, at: usize) -> AtomicTest {
         let mut locals: Vec<VarId> = test.vars().filter(|&var| at > 0 && self.is_local(var, depth)).collect();
         locals.sort_unstable();
         locals.dedup();
@@ -165,22 +166,22 @@ impl Flattener<'_> {
 
     /// Adds a rule for each alternative. Without alternatives, adds one rule that never holds, so that the
     /// predicate is not mistaken for one of stored facts.
-    fn add_rules(&mut self, head: PredId, params: &[Term], alternatives: Vec<Alternative>) {
+    fn add_rules(&mut self, head: PredId, params: &[Term], alternatives: Vec<Conjunction>) {
         if alternatives.is_empty() {
             let never = Literal { kind: LiteralKind::False, span: self.span };
-            let rule = Compact::new(&self.vars).rule(head, params, Vec::new(), self.span);
+            let rule = Renumber::new(&self.vars).rule(head, params, Vec::new(), self.span);
             self.tables.add_rule(Rule { body: vec![never], ..rule });
         }
         for alternative in alternatives {
-            let rule = Compact::new(&self.vars).rule(head, params, alternative, self.span);
+            let rule = Renumber::new(&self.vars).rule(head, params, alternative, self.span);
             self.tables.add_rule(rule);
         }
     }
 }
 
 /// The cross product of the choices.
-fn product(choices: Vec<Vec<Alternative>>) -> Vec<Alternative> {
-    let mut product: Vec<Alternative> = vec![Vec::new()];
+fn product(choices: Vec<Vec<Conjunction>>) -> Vec<Conjunction> {
+    let mut product: Vec<Conjunction> = vec![Vec::new()];
     for mut choice in choices {
         if let [only] = choice.as_mut_slice() {
             let only = std::mem::take(only);
@@ -190,7 +191,7 @@ fn product(choices: Vec<Vec<Alternative>>) -> Vec<Alternative> {
             }
             last.extend(only);
         } else {
-            let join = |before: &Alternative| -> Vec<Alternative> {
+            let join = |before: &Conjunction| -> Vec<Conjunction> {
                 choice.iter().map(|after| before.iter().chain(after).cloned().collect()).collect()
             };
             product = product.iter().flat_map(join).collect();
@@ -200,29 +201,30 @@ fn product(choices: Vec<Vec<Alternative>>) -> Vec<Alternative> {
 }
 
 /// Renumbers the variables of a rule and drops unused ones.
-struct Compact<'v> {
+struct Renumber<'v> {
     all: &'v [Variable],
     ids: Vec<Option<VarId>>,
     vars: Vec<Variable>,
 }
 
-impl<'v> Compact<'v> {
+impl<'v> Renumber<'v> {
     fn new(all: &'v [Variable]) -> Self {
         Self { all, ids: vec![None; all.len()], vars: Vec::new() }
     }
 
-    fn rule(mut self, head: PredId, params: &[Term], tests: Alternative, span: Span) -> Rule {
+    fn rule(mut self, head: PredId, params: &[Term], tests: Conjunction, span: Span) -> Rule {
         let params = params.iter().map(|&term| self.term(term)).collect();
         let mut body: Vec<Literal> = Vec::with_capacity(tests.len());
         // Types last: they narrow variables of other tests; a variable without another test only needs to
         // exist.
-        let (types, tests): (Vec<Test>, Vec<Test>) = tests.into_iter().partition(|test| match test.kind {
-            TestKind::OfType { polarity: Polarity::Positive, .. } => true,
-            TestKind::OfType { polarity: Polarity::Negated, .. }
-            | TestKind::Atom { .. }
-            | TestKind::Compare { .. }
-            | TestKind::OneOf { .. } => false,
-        });
+        let (types, tests): (Vec<AtomicTest>, Vec<AtomicTest>) =
+            tests.into_iter().partition(|test| match test.kind {
+                TestKind::OfType { polarity: Polarity::Positive, .. } => true,
+                TestKind::OfType { polarity: Polarity::Negated, .. }
+                | TestKind::Atom { .. }
+                | TestKind::Compare { .. }
+                | TestKind::OneOf { .. } => false,
+            });
         for test in tests {
             let literal = Literal { span: test.span, kind: self.literal(test.kind) };
             if !body.iter().take(limits::ALTERNATIVES).any(|earlier| earlier.kind == literal.kind) {

@@ -1,7 +1,7 @@
 //! A rule before flattening: a condition of `and`, `or` and `not` over tests, with resolved names.
 //!
 //! Data types only. Shorthand ([`desugar`](super::desugar)) and longhand ([`lower`](super::lower)) both
-//! become a [`Draft`], the input of [`scope`](super::scope) and [`flatten`](super::flatten).
+//! become a [`NestedRule`], the input of [`scope`](super::scope) and [`flatten`](super::flatten).
 
 use super::tables::Tables;
 use crate::ir::{CompareOp, ConstId, Polarity, PredId, Term, TypeId, VarId, VarType, Variable};
@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 
 /// A rule whose body may nest.
 #[derive(Clone, Debug)]
-pub(super) struct Draft {
+pub(super) struct NestedRule {
     pub(super) head: PredId,
     pub(super) params: Vec<Term>,
     pub(super) vars: Vec<Variable>,
@@ -29,12 +29,12 @@ pub(super) enum Formula {
     /// Does not hold.
     Not(Box<Formula>),
     /// One test.
-    Test(Test),
+    Test(AtomicTest),
 }
 
 /// An atomic test.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Test {
+pub(super) struct AtomicTest {
     pub(super) kind: TestKind,
     pub(super) span: Span,
 }
@@ -48,7 +48,7 @@ pub(super) enum TestKind {
     OfType { polarity: Polarity, var: VarId, types: Vec<TypeId> },
 }
 
-impl Draft {
+impl NestedRule {
     /// A rule with a true body.
     pub(super) fn new(head: PredId, span: Span) -> Self {
         let (params, vars, names) = (Vec::new(), Vec::new(), FxHashMap::default());
@@ -96,11 +96,11 @@ impl Formula {
 
     /// A positive atom.
     pub(super) fn atom(pred: PredId, args: Vec<Term>, span: Span) -> Self {
-        Self::Test(Test { kind: TestKind::Atom { polarity: Polarity::Positive, pred, args }, span })
+        Self::Test(AtomicTest { kind: TestKind::Atom { polarity: Polarity::Positive, pred, args }, span })
     }
 
     /// Calls `each` with every test inside, including those under a `not`.
-    pub(super) fn for_each(&self, each: &mut impl FnMut(&Test)) {
+    pub(super) fn for_each(&self, each: &mut impl FnMut(&AtomicTest)) {
         match self {
             Self::And(parts) | Self::Or(parts) => parts.iter().for_each(|part| part.for_each(each)),
             Self::Not(inner) => inner.for_each(each),
@@ -109,7 +109,7 @@ impl Formula {
     }
 }
 
-impl Test {
+impl AtomicTest {
     /// The variables in order, with repetitions.
     pub(super) fn vars(&self) -> impl Iterator<Item = VarId> {
         let (terms, more): (&[Term], [Option<VarId>; 2]) = match &self.kind {

@@ -4,7 +4,7 @@
 //! [`Block::names`] has the inherited names after the block's own. Blocks are processed in topological order,
 //! supertypes first, without recursion, so a long chain needs no stack. Blocks that remain form a cycle.
 
-use super::blocks::{Block, Blocks, Names};
+use super::blocks::{Block, BlockNames, Blocks};
 use super::tables::{Replace, Tables};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ir::TypeKind;
@@ -59,8 +59,8 @@ fn direct_supers(tables: &mut Tables, blocks: &Blocks<'_>, at: usize) -> Vec<usi
         match above(tables, blocks, block, name) {
             Ok(above) if supers.contains(&above) => {}
             Ok(above) => supers.push(above),
-            Err(Refusal::Reported) => {}
-            Err(Refusal::Unknown(diagnostic)) => {
+            Err(NotInherited::Reported) => {}
+            Err(NotInherited::Unknown(diagnostic)) => {
                 let names = blocks.list.iter().map(|block| block.ast.name.value.as_str());
                 tables.report_near(*diagnostic, &name.value, names, Replace::name(name));
             }
@@ -69,12 +69,17 @@ fn direct_supers(tables: &mut Tables, blocks: &Blocks<'_>, at: usize) -> Vec<usi
     supers
 }
 
-enum Refusal {
+enum NotInherited {
     Reported,
     Unknown(Box<Diagnostic>),
 }
 
-fn above(tables: &mut Tables, blocks: &Blocks<'_>, block: &Block<'_>, name: &Name) -> Result<usize, Refusal> {
+fn above(
+    tables: &mut Tables,
+    blocks: &Blocks<'_>,
+    block: &Block<'_>,
+    name: &Name,
+) -> Result<usize, NotInherited> {
     let text = &name.value;
     let ty = tables.find_type(text);
     let found = ty.and_then(|ty| blocks.by_type.get(&ty)).and_then(|&at| Some((at, blocks.list.get(at)?)));
@@ -89,9 +94,9 @@ fn above(tables: &mut Tables, blocks: &Blocks<'_>, block: &Block<'_>, name: &Nam
             let implied =
                 "`actor` and `resource` already make a block's type a subtype of `Actor` or `Resource`";
             tables.report(diagnostic.with_note(implied));
-            return Err(Refusal::Reported);
+            return Err(NotInherited::Reported);
         }
-        return Err(Refusal::Unknown(Box::new(Diagnostic::new(
+        return Err(NotInherited::Unknown(Box::new(Diagnostic::new(
             Code::UnknownSupertype,
             format!("`{}` extends `{text}`, which has no block", block.ast.name.value),
             name.span,
@@ -118,7 +123,7 @@ fn above(tables: &mut Tables, blocks: &Blocks<'_>, block: &Block<'_>, name: &Nam
             )
             .with_label(above.ast.name.span, "declared here"),
         );
-        return Err(Refusal::Reported);
+        return Err(NotInherited::Reported);
     }
     Ok(at)
 }
@@ -200,8 +205,8 @@ fn gather<'a>(
     blocks: &Blocks<'a>,
     direct: &[Vec<usize>],
     at: usize,
-) -> (Vec<usize>, Names<'a>) {
-    let Some(block) = blocks.list.get(at) else { return (Vec::new(), Names::default()) };
+) -> (Vec<usize>, BlockNames<'a>) {
+    let Some(block) = blocks.list.get(at) else { return (Vec::new(), BlockNames::default()) };
     let mut supers = Vec::new();
     let mut names = block.names.clone();
     for &above in direct.get(at).into_iter().flatten() {

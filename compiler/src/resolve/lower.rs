@@ -1,29 +1,29 @@
 //! Lowers longhand rules: names become ids, literals become constants.
 //!
-//! In: a rule of the syntax tree. Out: a [`Draft`]. Comparisons of two literals are decided here, so later
-//! stages never see one. A type that no block declares becomes a plain type at its first use.
+//! In: a rule of the syntax tree. Out: a [`NestedRule`]. Comparisons of two literals are decided here, so
+//! later stages never see one. A type that no block declares becomes a plain type at its first use.
 
-use super::formula::{Draft, Formula, Test, TestKind};
+use super::formula::{AtomicTest, Formula, NestedRule, TestKind};
 use super::tables::Tables;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ir::{CompareOp, ConstId, Polarity, Term, TypeId, TypeKind, VarType};
 use crate::source::Span;
-use crate::syntax::ast::{self, Comparison, Expr, Name, Param, Spanned};
+use crate::syntax::ast::{self, Comparison, Condition, Name, Param, Spanned};
 use indexmap::IndexSet;
 
 /// Lowers a longhand rule.
-pub(super) fn rule(tables: &mut Tables, rule: &ast::Rule) -> Draft {
+pub(super) fn rule(tables: &mut Tables, rule: &ast::Rule) -> NestedRule {
     let head = tables.predicate(&rule.name.value, rule.params.len());
-    let mut draft = Draft::new(head, rule.span);
+    let mut draft = NestedRule::new(head, rule.span);
     params(tables, &mut draft, &rule.params);
     if let Some(body) = &rule.body {
-        draft.body = expr(tables, &mut draft, body);
+        draft.body = condition(tables, &mut draft, body);
     }
     draft
 }
 
 /// Lowers the parameters of a head into the draft.
-pub(super) fn params(tables: &mut Tables, draft: &mut Draft, params: &[Param]) {
+pub(super) fn params(tables: &mut Tables, draft: &mut NestedRule, params: &[Param]) {
     for param in params {
         let read = term(tables, draft, &param.term);
         if let (Term::Var(var), Some(ty)) = (read, &param.ty) {
@@ -35,7 +35,7 @@ pub(super) fn params(tables: &mut Tables, draft: &mut Draft, params: &[Param]) {
 }
 
 /// Lowers a term.
-pub(super) fn term(tables: &mut Tables, draft: &mut Draft, term: &Spanned<ast::Term>) -> Term {
+pub(super) fn term(tables: &mut Tables, draft: &mut NestedRule, term: &Spanned<ast::Term>) -> Term {
     match &term.value {
         ast::Term::Variable(name) => Term::Var(draft.var(name)),
         ast::Term::CurrentUnixTime => Term::Now,
@@ -95,25 +95,27 @@ fn object(tables: &mut Tables, ty: &Name, id: &Spanned<String>) -> Option<ConstI
 }
 
 /// Lowers a condition.
-pub(super) fn expr(tables: &mut Tables, draft: &mut Draft, expr: &Expr) -> Formula {
-    let all = |tables: &mut Tables, draft: &mut Draft, parts: &[Expr]| -> Vec<Formula> {
-        parts.iter().map(|part| self::expr(tables, draft, part)).collect()
+pub(super) fn condition(tables: &mut Tables, draft: &mut NestedRule, read: &Condition) -> Formula {
+    let all = |tables: &mut Tables, draft: &mut NestedRule, parts: &[Condition]| -> Vec<Formula> {
+        parts.iter().map(|part| condition(tables, draft, part)).collect()
     };
-    match expr {
-        Expr::Or(parts, _) => Formula::Or(all(tables, draft, parts)),
-        Expr::And(parts, _) => Formula::And(all(tables, draft, parts)),
-        Expr::Not(inner, _) => Formula::Not(Box::new(self::expr(tables, draft, inner))),
-        Expr::Paren(inner, _) => self::expr(tables, draft, inner),
-        Expr::Compare { op, left, right, span } => compare(tables, draft, (*op, *span), left, right),
-        Expr::In { term, list, span } => one_of(tables, draft, term, list, *span),
-        Expr::Matches { variable, ty, exact, span } => matches(tables, draft, variable, (ty, *exact), *span),
-        Expr::Call(call) => self::call(tables, draft, call),
-        Expr::Boolean(value, _) => Formula::truth(*value),
+    match read {
+        Condition::Or(parts, _) => Formula::Or(all(tables, draft, parts)),
+        Condition::And(parts, _) => Formula::And(all(tables, draft, parts)),
+        Condition::Not(inner, _) => Formula::Not(Box::new(condition(tables, draft, inner))),
+        Condition::Paren(inner, _) => condition(tables, draft, inner),
+        Condition::Compare { op, left, right, span } => compare(tables, draft, (*op, *span), left, right),
+        Condition::In { term, list, span } => one_of(tables, draft, term, list, *span),
+        Condition::Matches { variable, ty, exact, span } => {
+            matches(tables, draft, variable, (ty, *exact), *span)
+        }
+        Condition::Call(call) => self::call(tables, draft, call),
+        Condition::Boolean(value, _) => Formula::truth(*value),
     }
 }
 
 /// Lowers a predicate call.
-pub(super) fn call(tables: &mut Tables, draft: &mut Draft, call: &ast::Call) -> Formula {
+pub(super) fn call(tables: &mut Tables, draft: &mut NestedRule, call: &ast::Call) -> Formula {
     let pred = tables.predicate(&call.name.value, call.args.len());
     let args = call.args.iter().map(|arg| term(tables, draft, arg)).collect();
     Formula::atom(pred, args, call.span)
@@ -121,7 +123,7 @@ pub(super) fn call(tables: &mut Tables, draft: &mut Draft, call: &ast::Call) -> 
 
 fn compare(
     tables: &mut Tables,
-    draft: &mut Draft,
+    draft: &mut NestedRule,
     (op, span): (Comparison, Span),
     left: &Spanned<ast::Term>,
     right: &Spanned<ast::Term>,
@@ -147,12 +149,12 @@ fn compare(
     }
     match (from, to) {
         (Term::Const(from), Term::Const(to)) => Formula::truth(decide(tables, op, from, to)),
-        (left, right) => Formula::Test(Test { kind: TestKind::Compare { op, left, right }, span }),
+        (left, right) => Formula::Test(AtomicTest { kind: TestKind::Compare { op, left, right }, span }),
     }
 }
 
 /// Reports an operand of an order comparison that is known not to be an Integer.
-fn check_integer(tables: &mut Tables, draft: &Draft, term: Term, span: Span) -> bool {
+fn check_integer(tables: &mut Tables, draft: &NestedRule, term: Term, span: Span) -> bool {
     let types = match term {
         Term::Const(constant) => VarType::OneOf(vec![tables.constant_type(constant)]),
         Term::Var(var) => draft.vars.get(var.index()).map_or(VarType::Any, |var| var.ty.clone()),
@@ -195,7 +197,7 @@ fn decide(tables: &Tables, op: CompareOp, left: ConstId, right: ConstId) -> bool
 
 fn one_of(
     tables: &mut Tables,
-    draft: &mut Draft,
+    draft: &mut NestedRule,
     term: &Spanned<ast::Term>,
     list: &[Spanned<ast::Term>],
     span: Span,
@@ -221,12 +223,12 @@ fn one_of(
         return Formula::truth(values.contains(&constant));
     }
     let values = values.into_iter().collect();
-    Formula::Test(Test { kind: TestKind::OneOf { polarity: Polarity::Positive, term, values }, span })
+    Formula::Test(AtomicTest { kind: TestKind::OneOf { polarity: Polarity::Positive, term, values }, span })
 }
 
 fn matches(
     tables: &mut Tables,
-    draft: &mut Draft,
+    draft: &mut NestedRule,
     variable: &Name,
     (ty, exact): (&Name, bool),
     span: Span,
@@ -235,5 +237,5 @@ fn matches(
     let ty = tables.type_named(&ty.value);
     let types: Vec<TypeId> =
         tables.admits(ty).iter().copied().filter(|&admitted| !exact || admitted == ty).collect();
-    Formula::Test(Test { kind: TestKind::OfType { polarity: Polarity::Positive, var, types }, span })
+    Formula::Test(AtomicTest { kind: TestKind::OfType { polarity: Polarity::Positive, var, types }, span })
 }

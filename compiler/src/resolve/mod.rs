@@ -6,9 +6,9 @@
 //!
 //! ```text
 //! blocks ──declare──▶ names and types ─┐
-//!   └─ shorthand ──────────────────desugar─▶ Draft ─┬─scope──▶ scope of each variable
-//! rules ───────────────────────────lower───▶ Draft ─┘    └─flatten──▶ rules ──infer──▶ variable types
-//! tests ─────cases──▶ facts, goals                            └──signature──▶ signatures
+//!   └─ shorthand ──────────────────desugar─▶ NestedRule ─┬─scope──▶ scope of each variable
+//! rules ───────────────────────────lower───▶ NestedRule ─┘    └─flatten──▶ rules ──infer──▶ variable types
+//! tests ─────cases──▶ facts, goals                                 └──signature──▶ signatures
 //! ```
 //!
 //! Each pass reports what it finds and continues, so that one run shows every mistake. Whether a predicate

@@ -1,9 +1,9 @@
 //! Finds the scope of each variable, and rejects variables that nothing binds.
 //!
-//! In: a [`Draft`], in which each name is one variable. Out: the depth of each variable's scope, counted in
-//! `not`s. A variable that occurs only inside one `not` is existential there and has that `not`'s depth. All
-//! others have depth 0: they occur in the head or the positive part. Afterwards no two `not`s share a local
-//! variable, and every variable of a negated test or a comparison is bound.
+//! In: a [`NestedRule`], in which each name is one variable. Out: the depth of each variable's scope, counted
+//! in `not`s. A variable that occurs only inside one `not` is existential there and has that `not`'s depth.
+//! All others have depth 0: they occur in the head or the positive part. Afterwards no two `not`s share a
+//! local variable, and every variable of a negated test or a comparison is bound.
 //!
 //! ```text
 //! ok(u) if member(u, g) and not (banned(u, x) and not forgiven(u, x, y));
@@ -13,7 +13,7 @@
 //! A variable is *bound* by the head, a positive predicate, `=` with a bound term, or `in`. In an `or`, every
 //! alternative must bind it.
 
-use super::formula::{Draft, Formula, Test, TestKind, variable};
+use super::formula::{AtomicTest, Formula, NestedRule, TestKind, variable};
 use super::tables::Tables;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ir::{CompareOp, Polarity, Term, VarId};
@@ -26,16 +26,17 @@ const FUEL: usize = 2_000_000;
 type Vars = Vec<bool>;
 
 /// Renames local variables apart. Returns each variable's depth, or `None` if one is unbound.
-pub(super) fn scope(tables: &mut Tables, draft: &mut Draft) -> Option<Vec<u32>> {
+pub(super) fn scope(tables: &mut Tables, draft: &mut NestedRule) -> Option<Vec<u32>> {
     let mut head = vec![false; draft.vars.len()];
     draft.params.iter().filter_map(|&term| variable(term)).for_each(|var| insert(&mut head, var));
     let mut body = std::mem::replace(&mut draft.body, Formula::truth(true));
-    let mut scope = Scope { tables, draft, depths: vec![None; head.len()], refused: Vec::new(), fuel: FUEL };
+    let mut scope =
+        RuleScope { tables, draft, depths: vec![None; head.len()], refused: Vec::new(), fuel: FUEL };
     if needs_scopes(&body) {
         scope.separate(&mut body, head.clone(), 0);
         scope.check(&body, head, 0);
     }
-    let Scope { depths, refused, fuel, .. } = scope;
+    let RuleScope { depths, refused, fuel, .. } = scope;
     draft.body = body;
     if fuel == 0 {
         let title = format!("the condition of `{}` is too large", tables.predicate_name(draft.head));
@@ -60,16 +61,16 @@ fn needs_scopes(formula: &Formula) -> bool {
     }
 }
 
-struct Scope<'t> {
+struct RuleScope<'t> {
     tables: &'t mut Tables,
-    draft: &'t mut Draft,
+    draft: &'t mut NestedRule,
     /// The depth of each variable's scope; `None` until a `not` claims it.
     depths: Vec<Option<u32>>,
     refused: Vec<VarId>,
     fuel: usize,
 }
 
-impl Scope<'_> {
+impl RuleScope<'_> {
     /// Gives each `not` in `formula` its own local variables. `visible` are the variables of outer levels.
     fn separate(&mut self, formula: &mut Formula, mut visible: Vars, depth: u32) {
         mark_positive(formula, &mut visible);
@@ -180,7 +181,7 @@ impl Scope<'_> {
         }
     }
 
-    fn refuse_unbound(&mut self, var: VarId, test: &Test, in_negation: bool) {
+    fn refuse_unbound(&mut self, var: VarId, test: &AtomicTest, in_negation: bool) {
         // Without fuel, the search may have missed a binding.
         if self.fuel == 0 || self.refused.contains(&var) {
             return;
@@ -332,7 +333,7 @@ fn spend(fuel: &mut usize, cost: usize) -> bool {
     *fuel > 0
 }
 
-fn grow_by_test(test: &Test, bound: &mut Vars) -> bool {
+fn grow_by_test(test: &AtomicTest, bound: &mut Vars) -> bool {
     let is_bound = |bound: &Vars, term| match term {
         Term::Var(var) => contains(bound, var),
         Term::Const(_) | Term::Now => true,

@@ -9,7 +9,7 @@
 //! Signatures that differ in one argument only are merged, so that thousands of calls leave a few signatures
 //! per predicate. This does not change which facts are accepted.
 
-use super::blocks::{Blocks, Kind};
+use super::blocks::{Blocks, NameKind};
 use super::entry;
 use super::tables::Tables;
 use crate::builtin::{ALLOW, HAS_RELATION, HAS_ROLE};
@@ -55,10 +55,10 @@ pub(super) fn stated(tables: &mut Tables, blocks: &Blocks<'_>) -> Vec<Stated> {
                 continue;
             }
             let (predicate, first, last) = match (declared.kind, resource) {
-                (Kind::Role, resource) => (HAS_ROLE, TypeId::ACTOR, resource),
-                (Kind::Relation(related), Some(resource)) => (HAS_RELATION, resource, Some(related)),
+                (NameKind::Role, resource) => (HAS_ROLE, TypeId::ACTOR, resource),
+                (NameKind::Relation(related), Some(resource)) => (HAS_RELATION, resource, Some(related)),
                 // A permission is read by the entry point; the global block has no relations.
-                (Kind::Relation(_), None) | (Kind::Permission, _) => continue,
+                (NameKind::Relation(_), None) | (NameKind::Permission, _) => continue,
             };
             let pred = tables.predicate(predicate, if last.is_some() { 3 } else { 2 });
             found.push(Stated { pred, first, name: tables.string(name), last });
@@ -69,7 +69,7 @@ pub(super) fn stated(tables: &mut Tables, blocks: &Blocks<'_>) -> Vec<Stated> {
 
 /// An argument of a signature, with interned type sets.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum Arg {
+enum ArgTypes {
     /// Position in [`Signatures::sets`].
     OneOf(usize),
     /// Position in the constants.
@@ -80,16 +80,17 @@ enum Arg {
 #[derive(Default)]
 struct Signatures {
     sets: IndexSet<Vec<TypeId>, FxBuildHasher>,
-    by_predicate: IndexMap<(String, usize), IndexSet<Vec<Arg>, FxBuildHasher>, FxBuildHasher>,
+    by_predicate: IndexMap<(String, usize), IndexSet<Vec<ArgTypes>, FxBuildHasher>, FxBuildHasher>,
 }
 
 /// All signatures of the policy.
 pub(super) fn signatures(tables: &Tables, declared: &[Signature], stated: &[Stated]) -> Vec<Signature> {
     let mut signatures = Signatures::default();
     // By predicate id first: most uses repeat a signature, and looking up names costs more.
-    let mut used: Vec<IndexSet<Vec<Arg>, FxBuildHasher>> = vec![IndexSet::default(); tables.predicates.len()];
+    let mut used: Vec<IndexSet<Vec<ArgTypes>, FxBuildHasher>> =
+        vec![IndexSet::default(); tables.predicates.len()];
     let mut buffer = Vec::new();
-    let mut use_of = |pred: PredId, args: &mut dyn Iterator<Item = Arg>| {
+    let mut use_of = |pred: PredId, args: &mut dyn Iterator<Item = ArgTypes>| {
         buffer.clear();
         buffer.extend(args);
         if let Some(set) = used.get_mut(pred.index())
@@ -108,7 +109,7 @@ pub(super) fn signatures(tables: &Tables, declared: &[Signature], stated: &[Stat
     for &Stated { pred, first, name, last } in stated {
         let first = signatures.one_of(tables.admits(first));
         let last = last.map(|last| signatures.one_of(tables.admits(last)));
-        use_of(pred, &mut [first, Arg::Literal(name.index())].into_iter().chain(last));
+        use_of(pred, &mut [first, ArgTypes::Literal(name.index())].into_iter().chain(last));
     }
     for (predicate, set) in tables.predicates.iter().zip(used) {
         if !set.is_empty() && !predicate.name.starts_with('\'') {
@@ -117,13 +118,13 @@ pub(super) fn signatures(tables: &Tables, declared: &[Signature], stated: &[Stat
     }
     let string = signatures.one_of(&[TypeId::STRING]);
     for arity in entry::ARITIES {
-        let args = [Arg::Any, string, Arg::Any].into_iter().take(arity).collect();
+        let args = [ArgTypes::Any, string, ArgTypes::Any].into_iter().take(arity).collect();
         signatures.add(ALLOW, args);
     }
     for signature in declared {
         let args = signature.args.iter().map(|arg| match arg {
             SignatureArg::OneOf(types) => signatures.one_of(types),
-            SignatureArg::Literal(_) | SignatureArg::Any => Arg::Any,
+            SignatureArg::Literal(_) | SignatureArg::Any => ArgTypes::Any,
         });
         let args = args.collect();
         signatures.add(&signature.predicate, args);
@@ -132,28 +133,28 @@ pub(super) fn signatures(tables: &Tables, declared: &[Signature], stated: &[Stat
 }
 
 impl Signatures {
-    fn one_of(&mut self, types: &[TypeId]) -> Arg {
+    fn one_of(&mut self, types: &[TypeId]) -> ArgTypes {
         match self.sets.get_index_of(types) {
-            Some(at) => Arg::OneOf(at),
-            None => Arg::OneOf(self.sets.insert_full(types.to_vec()).0),
+            Some(at) => ArgTypes::OneOf(at),
+            None => ArgTypes::OneOf(self.sets.insert_full(types.to_vec()).0),
         }
     }
 
-    fn arg(&mut self, tables: &Tables, rule: &Rule, term: Term) -> Arg {
+    fn arg(&mut self, tables: &Tables, rule: &Rule, term: Term) -> ArgTypes {
         match term {
             Term::Const(constant) => match tables.constant_type(constant) {
-                TypeId::STRING => Arg::Literal(constant.index()),
+                TypeId::STRING => ArgTypes::Literal(constant.index()),
                 ty => self.one_of(&[ty]),
             },
             Term::Now => self.one_of(&[TypeId::INTEGER]),
             Term::Var(var) => match rule.vars.get(var.index()).map(|var| &var.ty) {
                 Some(VarType::OneOf(types)) => self.one_of(types),
-                Some(VarType::Any) | None => Arg::Any,
+                Some(VarType::Any) | None => ArgTypes::Any,
             },
         }
     }
 
-    fn add(&mut self, predicate: &str, args: Vec<Arg>) {
+    fn add(&mut self, predicate: &str, args: Vec<ArgTypes>) {
         self.by_predicate.entry((predicate.to_owned(), args.len())).or_default().insert(args);
     }
 
@@ -182,13 +183,13 @@ impl Signatures {
     /// Merges the signatures that differ in one position only.
     fn join(
         &mut self,
-        group: IndexSet<Vec<Arg>, FxBuildHasher>,
+        group: IndexSet<Vec<ArgTypes>, FxBuildHasher>,
         position: usize,
-    ) -> IndexSet<Vec<Arg>, FxBuildHasher> {
-        let mut groups: IndexMap<Vec<Arg>, Vec<Arg>, FxBuildHasher> = IndexMap::default();
+    ) -> IndexSet<Vec<ArgTypes>, FxBuildHasher> {
+        let mut groups: IndexMap<Vec<ArgTypes>, Vec<ArgTypes>, FxBuildHasher> = IndexMap::default();
         for mut signature in group {
             if let Some(slot) = signature.get_mut(position) {
-                let arg = std::mem::replace(slot, Arg::Any);
+                let arg = std::mem::replace(slot, ArgTypes::Any);
                 groups.entry(signature).or_default().push(arg);
             }
         }
@@ -205,17 +206,17 @@ impl Signatures {
     }
 
     /// A minimal list of arguments that admits the same values.
-    fn union(&mut self, args: &[Arg]) -> Vec<Arg> {
-        if args.contains(&Arg::Any) {
-            return vec![Arg::Any];
+    fn union(&mut self, args: &[ArgTypes]) -> Vec<ArgTypes> {
+        if args.contains(&ArgTypes::Any) {
+            return vec![ArgTypes::Any];
         }
         let mut types: Vec<TypeId> = Vec::new();
         let mut literals = Vec::new();
         for arg in args {
             match arg {
-                Arg::OneOf(set) => types.extend(self.sets.get_index(*set).into_iter().flatten()),
-                Arg::Literal(_) => literals.push(*arg),
-                Arg::Any => {}
+                ArgTypes::OneOf(set) => types.extend(self.sets.get_index(*set).into_iter().flatten()),
+                ArgTypes::Literal(_) => literals.push(*arg),
+                ArgTypes::Any => {}
             }
         }
         types.sort_unstable();
@@ -229,14 +230,16 @@ impl Signatures {
         literals
     }
 
-    fn public(&self, tables: &Tables, arg: Arg) -> SignatureArg {
+    fn public(&self, tables: &Tables, arg: ArgTypes) -> SignatureArg {
         match arg {
-            Arg::OneOf(set) => SignatureArg::OneOf(self.sets.get_index(set).cloned().unwrap_or_default()),
-            Arg::Literal(constant) => {
+            ArgTypes::OneOf(set) => {
+                SignatureArg::OneOf(self.sets.get_index(set).cloned().unwrap_or_default())
+            }
+            ArgTypes::Literal(constant) => {
                 let text = tables.constants.get_index(constant).map_or("", |constant| &constant.text);
                 SignatureArg::Literal(text.to_owned())
             }
-            Arg::Any => SignatureArg::Any,
+            ArgTypes::Any => SignatureArg::Any,
         }
     }
 }

@@ -99,7 +99,7 @@ fn is_contained(
     let mut search =
         Search { program, without: (rel, without), body: &clause.goals, steps: STEPS.min(*left) };
     let started = search.steps;
-    let head: Vec<Value> = clause.head.iter().map(|term| Value::Frozen(*term)).collect();
+    let head: Vec<DerivedValue> = clause.head.iter().map(|term| DerivedValue::Frozen(*term)).collect();
     let found = search.derives(rel, &head, &Bindings::default(), DEPTH, &mut |_, _| true);
     *left -= started - search.steps;
     found
@@ -107,7 +107,7 @@ fn is_contained(
 
 /// A value of a derivation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Value {
+enum DerivedValue {
     /// A term of the frozen body.
     Frozen(Term),
     /// Some value of one argument of one goal of the frozen body: one of several literals, or one that
@@ -119,12 +119,12 @@ enum Value {
 
 /// What the variables of a derivation stand for.
 #[derive(Clone, Debug, Default)]
-struct Bindings(Vec<Option<Value>>);
+struct Bindings(Vec<Option<DerivedValue>>);
 
 impl Bindings {
-    fn resolve(&self, value: Value) -> Value {
+    fn resolve(&self, value: DerivedValue) -> DerivedValue {
         let mut value = value;
-        while let Value::Open(var) = value {
+        while let DerivedValue::Open(var) = value {
             match self.0.get(var).copied().flatten() {
                 Some(next) => value = next,
                 None => break,
@@ -133,10 +133,10 @@ impl Bindings {
         value
     }
 
-    fn unify(&mut self, left: Value, right: Value) -> bool {
+    fn unify(&mut self, left: DerivedValue, right: DerivedValue) -> bool {
         match (self.resolve(left), self.resolve(right)) {
             (left, right) if left == right => true,
-            (Value::Open(var), other) | (other, Value::Open(var)) => {
+            (DerivedValue::Open(var), other) | (other, DerivedValue::Open(var)) => {
                 if let Some(slot) = self.0.get_mut(var) {
                     *slot = Some(other);
                 }
@@ -164,7 +164,7 @@ impl Search<'_> {
     fn derives(
         &mut self,
         rel: RelId,
-        args: &[Value],
+        args: &[DerivedValue],
         bindings: &Bindings,
         depth: usize,
         then: Then<'_>,
@@ -216,12 +216,12 @@ impl Search<'_> {
                 if guards.is_empty() && depth > 0 =>
             {
                 let mut bindings = bindings.clone();
-                let args: Vec<Value> = args
+                let args: Vec<DerivedValue> = args
                     .iter()
                     .map(|arg| match arg {
                         Term::Ignored => {
                             bindings.0.push(None);
-                            Value::Open(bindings.0.len() - 1)
+                            DerivedValue::Open(bindings.0.len() - 1)
                         }
                         arg => value(*arg, base),
                     })
@@ -282,18 +282,18 @@ impl Search<'_> {
     }
 }
 
-fn value(term: Term, base: usize) -> Value {
+fn value(term: Term, base: usize) -> DerivedValue {
     match term {
-        Term::Var(var) => Value::Open(base + var.index()),
-        other => Value::Frozen(other),
+        Term::Var(var) => DerivedValue::Open(base + var.index()),
+        other => DerivedValue::Frozen(other),
     }
 }
 
 fn is_term(term: Term, base: usize, held: Term, place: (usize, usize), bindings: &mut Bindings) -> bool {
     match (term, held) {
         (Term::Ignored, _) => true,
-        (_, Term::Ignored) => bindings.unify(value(term, base), Value::Some(place.0, place.1)),
-        _ => bindings.unify(value(term, base), Value::Frozen(held)),
+        (_, Term::Ignored) => bindings.unify(value(term, base), DerivedValue::Some(place.0, place.1)),
+        _ => bindings.unify(value(term, base), DerivedValue::Frozen(held)),
     }
 }
 
@@ -308,7 +308,7 @@ fn is_arg(
         (ScanArg::Term(term), ScanArg::Term(held)) => is_term(*term, base, *held, place, bindings),
         (ScanArg::Term(Term::Ignored), ScanArg::OneOf(_)) => true,
         (ScanArg::Term(term), ScanArg::OneOf(_)) => {
-            bindings.unify(value(*term, base), Value::Some(place.0, place.1))
+            bindings.unify(value(*term, base), DerivedValue::Some(place.0, place.1))
         }
         (ScanArg::OneOf(wanted), ScanArg::OneOf(held)) => held.iter().all(|literal| wanted.contains(literal)),
         (ScanArg::OneOf(wanted), ScanArg::Term(Term::Const(held))) => wanted.contains(held),
@@ -323,8 +323,8 @@ fn same_negation(goal: &Goal, base: usize, held: &Goal, bindings: &Bindings) -> 
     goal.for_each_term_mut(&mut |term| {
         if let Term::Var(_) = *term {
             match bindings.resolve(value(*term, base)) {
-                Value::Frozen(frozen) => *term = frozen,
-                Value::Some(..) | Value::Open(_) => is_known = false,
+                DerivedValue::Frozen(frozen) => *term = frozen,
+                DerivedValue::Some(..) | DerivedValue::Open(_) => is_known = false,
             }
         }
     });

@@ -13,7 +13,7 @@ use crate::ordered::{OrderedMap, OrderedSet};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// A relation's clauses, over classes.
-type Key = Vec<(Vec<Term>, Vec<Goal>)>;
+type ClausesKey = Vec<(Vec<Term>, Vec<Goal>)>;
 
 /// Replaces each relation by the first one of its class.
 pub(super) fn deduplicate(program: &mut Specialised) {
@@ -55,7 +55,8 @@ fn refine(program: &Specialised) -> IdVec<RelId, usize> {
     let mut stale: OrderedSet<RelId> = program.relations.ids().collect();
     while !stale.is_empty() {
         // The keys of a class were equal: those that may have changed differ from those that have not.
-        let mut parts_of: OrderedMap<usize, OrderedMap<Key, OrderedSet<RelId>>> = OrderedMap::default();
+        let mut parts_of: OrderedMap<usize, OrderedMap<ClausesKey, OrderedSet<RelId>>> =
+            OrderedMap::default();
         for rel in &stale {
             let clauses = program.relations[*rel].clauses.iter();
             let key = clauses.map(|clause| over_classes(clause, &partition.classes)).collect();

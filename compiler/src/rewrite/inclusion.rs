@@ -17,7 +17,7 @@ use crate::ordered::OrderedSet;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Relations that include each other.
-struct Group {
+struct Peers {
     /// Ascending.
     members: Vec<RelId>,
     /// What the members rename, in order.
@@ -28,7 +28,7 @@ struct Group {
 pub(super) struct Inclusions {
     /// For each relation its group.
     group_of: IdVec<RelId, usize>,
-    groups: Vec<Group>,
+    groups: Vec<Peers>,
     /// For a group all that it includes, itself first.
     found: FxHashMap<usize, OrderedSet<usize>>,
     /// How much more may be found.
@@ -53,7 +53,7 @@ impl Inclusions {
             let members: Vec<RelId> = component.nodes.into_iter().map(RelId::from_index).collect();
             members.iter().for_each(|member| group_of[*member] = groups.len());
             let renamed = members.iter().flat_map(|member| &renamed_by[*member]).copied().collect();
-            groups.push(Group { members, renamed });
+            groups.push(Peers { members, renamed });
         }
         Self { group_of, groups, found: FxHashMap::default(), budget: limits::INCLUSIONS }
     }

@@ -14,10 +14,10 @@ const PLACES: usize = 64;
 type Skeleton = (Vec<Term>, Vec<Goal>);
 
 /// A goal of a clause, and an argument of the goal.
-type Place = (usize, usize);
+type ArgPlace = (usize, usize);
 
 /// Merges the clauses of every relation.
-pub(super) fn merge_literals(program: &mut Specialised) {
+pub(super) fn merge_clauses(program: &mut Specialised) {
     for relation in &mut program.relations {
         if relation.clauses.len() > 1 {
             relation.clauses = merged(std::mem::take(&mut relation.clauses));
@@ -26,7 +26,7 @@ pub(super) fn merge_literals(program: &mut Specialised) {
 }
 
 fn merged(mut clauses: Vec<Clause>) -> Vec<Clause> {
-    let places: OrderedSet<Place> = clauses
+    let places: OrderedSet<ArgPlace> = clauses
         .iter()
         .flat_map(|clause| clause.goals.iter().enumerate().flat_map(|(at, goal)| literal_places(at, goal)))
         .collect();
@@ -58,7 +58,7 @@ fn merged(mut clauses: Vec<Clause>) -> Vec<Clause> {
 }
 
 /// The positions of literals in a positive scan.
-fn literal_places(at: usize, goal: &Goal) -> Vec<Place> {
+fn literal_places(at: usize, goal: &Goal) -> Vec<ArgPlace> {
     match goal {
         Goal::Scan { polarity: Polarity::Positive, args, .. } => {
             let is_literal = |arg: &ScanArg| matches!(arg, ScanArg::Term(Term::Const(_)));
@@ -68,7 +68,7 @@ fn literal_places(at: usize, goal: &Goal) -> Vec<Place> {
     }
 }
 
-fn scan_arg(goals: &mut [Goal], (goal, arg): Place) -> Option<&mut ScanArg> {
+fn scan_arg(goals: &mut [Goal], (goal, arg): ArgPlace) -> Option<&mut ScanArg> {
     match goals.get_mut(goal) {
         Some(Goal::Scan { polarity: Polarity::Positive, args, .. }) => args.get_mut(arg),
         _ => None,
@@ -76,7 +76,7 @@ fn scan_arg(goals: &mut [Goal], (goal, arg): Place) -> Option<&mut ScanArg> {
 }
 
 /// Erases the literals at a place and returns them.
-fn take_literals(goals: &mut [Goal], place: Place) -> Option<Vec<ConstId>> {
+fn take_literals(goals: &mut [Goal], place: ArgPlace) -> Option<Vec<ConstId>> {
     let arg = scan_arg(goals, place)?;
     let literals = match arg {
         ScanArg::Term(Term::Const(literal)) => vec![*literal],

@@ -75,7 +75,7 @@ pub(crate) const SHRINK: &[Pass] = &[
     Pass {
         name: "merge-literals",
         does: "makes one clause of those that differ in a literal",
-        run: |form, _| literals::merge_literals(&mut form.program),
+        run: |form, _| literals::merge_clauses(&mut form.program),
     },
     Pass {
         name: "deduplicate",

@@ -29,7 +29,7 @@ type Roles = Vec<ConstId>;
 
 /// Where a clause gets its role from: a scan's column, or a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+enum RoleSource {
     /// This goal, this argument.
     Scan(usize, usize),
     /// This goal, which calls this relation.
@@ -38,7 +38,7 @@ enum Place {
 
 /// Gives the program relations of all roles, and returns them.
 pub(super) fn reify(program: &Program, catalog: &Catalog, specialised: &mut Specialised) -> IndexSet<RelId> {
-    let finder = Finder { program, catalog, roles: IndexMap::new(), impure: IndexSet::new() };
+    let finder = RoleFinder { program, catalog, roles: IndexMap::new(), impure: IndexSet::new() };
     let finder = finder.find(specialised);
     let classes = finder.refine(specialised);
     let mut members: IndexMap<usize, Vec<RelId>> = IndexMap::new();
@@ -82,7 +82,7 @@ pub(super) fn reify(program: &Program, catalog: &Catalog, specialised: &mut Spec
 }
 
 /// Finds relations whose clauses ask for one set of roles.
-struct Finder<'f> {
+struct RoleFinder<'f> {
     program: &'f Program,
     catalog: &'f Catalog,
     /// The relations found, with their roles.
@@ -91,7 +91,7 @@ struct Finder<'f> {
     impure: IndexSet<RelId>,
 }
 
-impl Finder<'_> {
+impl RoleFinder<'_> {
     fn find(mut self, specialised: &Specialised) -> Self {
         let mut mixed: IndexSet<RelId> = IndexSet::new();
         loop {
@@ -121,8 +121,8 @@ impl Finder<'_> {
                 for clause in &relation.clauses {
                     let Some(place) = self.place(rel, clause) else { continue };
                     let asked = match place {
-                        Place::Scan(goal, arg) => self.literals(clause, goal, arg),
-                        Place::Call(_, callee) => self.roles.get(&callee).cloned(),
+                        RoleSource::Scan(goal, arg) => self.literals(clause, goal, arg),
+                        RoleSource::Call(_, callee) => self.roles.get(&callee).cloned(),
                     };
                     let Some(asked) = asked else { continue };
                     match self.roles.get(&rel) {
@@ -148,7 +148,7 @@ impl Finder<'_> {
     }
 
     /// Where a clause gets its role from, if from one place only.
-    fn place(&self, rel: RelId, clause: &Clause) -> Option<Place> {
+    fn place(&self, rel: RelId, clause: &Clause) -> Option<RoleSource> {
         let mut found = None;
         for (goal_at, goal) in clause.goals.iter().enumerate() {
             let place = match goal {
@@ -159,13 +159,13 @@ impl Finder<'_> {
                     if places.next().is_some() {
                         return None;
                     }
-                    Place::Scan(goal_at, arg)
+                    RoleSource::Scan(goal_at, arg)
                 }
                 Goal::Call { polarity: Polarity::Positive, rel: callee, .. }
                     if !self.impure.contains(callee)
                         && (*callee == rel || self.roles.contains_key(callee)) =>
                 {
-                    Place::Call(goal_at, *callee)
+                    RoleSource::Call(goal_at, *callee)
                 }
                 _ => continue,
             };
@@ -211,14 +211,14 @@ impl Finder<'_> {
             clause.var_names.push(VarName::Made("role".into()));
             clause.head.push(role);
             match place {
-                Place::Scan(goal, arg) => {
+                RoleSource::Scan(goal, arg) => {
                     if let Some(Goal::Scan { args, .. }) = clause.goals.get_mut(goal)
                         && let Some(slot) = args.get_mut(arg)
                     {
                         *slot = ScanArg::Term(role);
                     }
                 }
-                Place::Call(goal, callee) => {
+                RoleSource::Call(goal, callee) => {
                     if let Some(Goal::Call { rel, args, .. }) = clause.goals.get_mut(goal) {
                         *rel = rel_of(callee)?;
                         args.push(role);
@@ -269,7 +269,7 @@ type Skeleton = (Vec<Term>, Vec<Goal>, Option<usize>);
 /// The relation that stands for any in a [`Skeleton`].
 const ERASED: RelId = RelId(u32::MAX);
 
-impl Finder<'_> {
+impl RoleFinder<'_> {
     /// The classes of relations that are copies of each other but for the roles.
     fn refine(&self, specialised: &Specialised) -> IndexMap<RelId, usize> {
         let mut classes: IndexMap<RelId, usize> = self.roles.keys().map(|rel| (*rel, 0)).collect();
@@ -300,14 +300,14 @@ impl Finder<'_> {
         let mut goals = clause.goals.clone();
         let mut class = None;
         match place {
-            Place::Scan(goal, arg) => {
+            RoleSource::Scan(goal, arg) => {
                 if let Some(Goal::Scan { args, .. }) = goals.get_mut(goal)
                     && let Some(slot) = args.get_mut(arg)
                 {
                     *slot = ScanArg::OneOf(Vec::new());
                 }
             }
-            Place::Call(goal, callee) => {
+            RoleSource::Call(goal, callee) => {
                 if let Some(Goal::Call { rel, .. }) = goals.get_mut(goal) {
                     *rel = ERASED;
                 }

@@ -1,8 +1,8 @@
 //! What a solved rule copy answers with: for each position of its head a literal, a column, or nothing.
 
-use super::frame::{Frame, Value};
+use super::frame::{Frame, Replacement};
 use super::solve::Body;
-use super::{Choice, Specialiser};
+use super::specialiser::{Choice, Specialiser};
 use crate::datalog::Adornment;
 use crate::ir::{CompareOp, LiteralKind, Polarity, Term, TypeId, VarId};
 
@@ -18,9 +18,9 @@ impl<'p> Specialiser<'p> {
             Term::Const(literal) => Adornment::Literal(literal),
             Term::Now => Adornment::Column(TypeId::INTEGER),
             Term::Var(var) => match frame.value(var) {
-                Some(Value::Const(literal)) => Adornment::Literal(literal),
-                Some(Value::Now) => Adornment::Column(TypeId::INTEGER),
-                Some(Value::Given(_)) => Adornment::Tested(frame.only_type(var)),
+                Some(Replacement::Const(literal)) => Adornment::Literal(literal),
+                Some(Replacement::Now) => Adornment::Column(TypeId::INTEGER),
+                Some(Replacement::Given(_)) => Adornment::Tested(frame.only_type(var)),
                 None if frame.is_bound(var) => match frame.only_type(var) {
                     Some(ty) => Adornment::Column(ty),
                     None => Adornment::Tested(None),
@@ -56,12 +56,12 @@ impl<'p> Specialiser<'p> {
             LiteralKind::Atom { polarity: Polarity::Positive, args, .. } => {
                 let choice =
                     choices.iter().find(|(index, _)| *index == literal_idx).map(|(_, choice)| *choice);
-                let Some(Choice::Form { table, form }) = choice else { return false };
-                let forms = self.tables.get(table).and_then(|table| table.forms.get_index(form));
-                forms.is_some_and(|forms| {
+                let Some(Choice::Answer { table, answer }) = choice else { return false };
+                let adornments = self.tables.get(table).and_then(|table| table.answers.get_index(answer));
+                adornments.is_some_and(|adornments| {
                     args.iter()
-                        .zip(forms)
-                        .any(|(arg, form)| matches!(form, Adornment::Tested(_)) && is_it(arg))
+                        .zip(adornments)
+                        .any(|(arg, adornment)| matches!(adornment, Adornment::Tested(_)) && is_it(arg))
                 })
             }
             LiteralKind::Compare { op: CompareOp::Equal, .. }

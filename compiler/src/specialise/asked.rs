@@ -1,9 +1,9 @@
 //! The question, solved like a rule: its positive atoms are answered in turn.
 
-use super::Specialiser;
 use super::emit;
-use super::frame::{Frame, Impossible, Value};
+use super::frame::{Frame, Impossible, Replacement};
 use super::solve::{Answered, Body};
+use super::specialiser::Specialiser;
 use super::traced::TracedClause;
 use crate::datalog::visit::ignore_singletons;
 use crate::datalog::{Clause, Goal, Output, Root};
@@ -44,9 +44,11 @@ impl QuestionRule {
             let var = VarId::from_index(index);
             let known = match (domain, ty) {
                 (ShapeDomain::Literal(literal), Some(ty)) => {
-                    frame.assign(var, Value::Const(*literal), *ty, work.same())
+                    frame.assign(var, Replacement::Const(*literal), *ty, work.same())
                 }
-                (ShapeDomain::Given, Some(ty)) => frame.assign(var, Value::Given(index), *ty, work.same()),
+                (ShapeDomain::Given, Some(ty)) => {
+                    frame.assign(var, Replacement::Given(index), *ty, work.same())
+                }
                 (ShapeDomain::GivenOneOf, _) => frame.mark_bound(var),
                 (ShapeDomain::Literal(_) | ShapeDomain::Given, None) => Err(Impossible),
                 (ShapeDomain::Wanted | ShapeDomain::Ignored, _) => Ok(()),
@@ -124,5 +126,22 @@ impl QuestionRule {
             }
         }
         Ok(roots)
+    }
+}
+
+impl<'p> Specialiser<'p> {
+    /// Answers the question and everything that it reads.
+    pub(super) fn answer_all(&mut self, question: &'p QuestionRule) -> Result<(), CompileError> {
+        // The question's own solutions depend on the tables it reads: run it until no table grows.
+        question.run(self)?;
+        self.fixpoint()?;
+        loop {
+            let before = self.size();
+            question.run(self)?;
+            self.fixpoint()?;
+            if self.size() == before {
+                return Ok(());
+            }
+        }
     }
 }

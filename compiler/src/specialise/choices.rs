@@ -4,7 +4,7 @@ use super::frame::Frame;
 use super::index::SourceArg;
 use super::pattern::{Pattern, PatternArg};
 use super::solve::Body;
-use super::{Answerer, Choice, DirectAnswer, Specialiser};
+use super::specialiser::{Answerer, Choice, DirectAnswer, Specialiser};
 use crate::datalog::Adornment;
 use crate::ir::{LiteralKind, Polarity, TypeId};
 use rustc_hash::FxHashSet;
@@ -46,11 +46,12 @@ impl<'p> Specialiser<'p> {
     /// The answers to a pattern that one relation of the catalog answers alone, or none, so that it needs no
     /// table.
     fn direct_answers(&self, pattern: &Pattern) -> Option<Vec<DirectAnswer>> {
-        if self.candidates(pattern).len() > 0 {
+        if self.matching_rules(pattern).len() > 0 {
             return None;
         }
         let found = self.source_answers(pattern);
-        let distinct: FxHashSet<&[Adornment]> = found.iter().map(|(_, forms)| forms.as_slice()).collect();
+        let distinct: FxHashSet<&[Adornment]> =
+            found.iter().map(|(_, adornments)| adornments.as_slice()).collect();
         (distinct.len() == found.len()).then_some(found)
     }
 
@@ -88,11 +89,13 @@ impl<'p> Specialiser<'p> {
             Answerer::Direct(place) => (self.direct.get(place), None),
             Answerer::Table(table) => (None, self.tables.get(table).map(|entry| (table, entry))),
         };
-        let direct =
-            direct.into_iter().flatten().map(|(source, forms)| (Choice::Source(*source), forms.as_slice()));
+        let direct = direct
+            .into_iter()
+            .flatten()
+            .map(|(source, adornments)| (Choice::Source(*source), adornments.as_slice()));
         let table = table.into_iter().flat_map(|(table, entry)| {
-            let forms = entry.forms.iter().enumerate();
-            forms.map(move |(form, forms)| (Choice::Form { table, form }, forms.as_slice()))
+            let answers = entry.answers.iter().enumerate();
+            answers.map(move |(answer, adornments)| (Choice::Answer { table, answer }, adornments.as_slice()))
         });
         direct.chain(table)
     }

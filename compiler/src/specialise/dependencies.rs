@@ -2,8 +2,7 @@
 
 use super::index::Sources;
 use super::pattern::{Pattern, PatternArg};
-use super::solve::Origin;
-use super::{Answerer, Choice, Specialiser};
+use super::specialiser::{Answerer, Choice, Origin, Specialiser};
 use crate::ir::{LiteralKind, Polarity, Program, Rule, Term, TypeId, VarType};
 use crate::ordered::OrderedSet;
 use crate::question::CompileError;
@@ -54,7 +53,7 @@ pub(crate) fn dependencies(program: &Program) -> Result<Dependencies, CompileErr
                     Polarity::Positive => {
                         choices.iter().find(|(index, _)| *index == literal_idx).and_then(|(_, choice)| {
                             match choice {
-                                Choice::Form { table, .. } => Some(*table),
+                                Choice::Answer { table, .. } => Some(*table),
                                 Choice::Source(_) => None,
                             }
                         })

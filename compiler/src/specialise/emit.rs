@@ -3,17 +3,19 @@
 //! In: a solution and its frame. Out: a clause of literals, given values and numbered variables, or none if a
 //! test can never hold.
 
-use super::frame::{Frame, Value};
+use super::frame::{Frame, Replacement};
 use super::index::SourceArg;
-use super::solve::{Body, Origin, Solution};
+use super::solve::Body;
+use super::specialiser::{Choice, Origin, Solution, Specialiser};
 use super::traced::TracedClause;
-use super::{Choice, Specialiser};
 use crate::catalog::SourceId;
 use crate::datalog::visit::ignore_singletons;
 use crate::datalog::{Adornment, Clause, Goal, Output, RelId, ScanArg, Term};
-use crate::ir::{self, CompareOp, LiteralKind, Polarity, TypeId, VarId};
+use crate::ir::{self, CompareOp, LiteralKind, Polarity, PredId, TypeId, VarId};
+use crate::ordered::OrderedSet;
 use crate::question::CompileError;
 use crate::refusal::VarName;
+use std::hash::Hash;
 
 /// Which relation each adornment of each table becomes.
 #[derive(Debug)]
@@ -26,14 +28,57 @@ impl Numbering {
     pub(super) fn new(work: &Specialiser<'_>) -> Self {
         let starts = work.tables.iter().scan(0, |next, table| {
             let start = *next;
-            *next += table.forms.len();
+            *next += table.answers.len();
             Some(start)
         });
         Self { starts: starts.collect() }
     }
 
-    pub(super) fn rel(&self, table: usize, form: usize) -> RelId {
-        RelId::from_index(self.starts.get(table).copied().unwrap_or(0) + form)
+    pub(super) fn rel(&self, table: usize, answer: usize) -> RelId {
+        RelId::from_index(self.starts.get(table).copied().unwrap_or(0) + answer)
+    }
+}
+
+/// A relation with clauses of one kind.
+pub(super) struct Emitted<C> {
+    pub(super) pred: PredId,
+    /// The table of which it is one answer.
+    pub(super) table: usize,
+    pub(super) adornments: Vec<Adornment>,
+    pub(super) clauses: Vec<C>,
+}
+
+impl Specialiser<'_> {
+    /// Turns tables into relations with clauses.
+    pub(super) fn relations<C: Eq + Hash>(
+        &self,
+        emit: impl Fn(&Self, &Numbering, &Solution<'_>) -> Result<Option<C>, CompileError>,
+    ) -> Result<Vec<Emitted<C>>, CompileError> {
+        let numbering = Numbering::new(self);
+        let mut relations = Vec::new();
+        for (at, table) in self.tables.iter().enumerate() {
+            let mut clauses: Vec<OrderedSet<C>> = Vec::new();
+            clauses.resize_with(table.answers.len(), OrderedSet::default);
+            for solution in &table.solutions {
+                let Some(answer) = table.answers.get_index_of(&solution.adornments) else {
+                    return Err(CompileError::Bug(
+                        "a table has a solution that it does not answer with".into(),
+                    ));
+                };
+                let clause = emit(self, &numbering, solution)?;
+                if let (Some(clause), Some(clauses)) = (clause, clauses.get_mut(answer)) {
+                    clauses.insert(clause);
+                }
+            }
+            let with_clauses = table.answers.iter().zip(clauses);
+            relations.extend(with_clauses.map(|(adornments, clauses)| Emitted {
+                pred: table.pattern.pred,
+                table: at,
+                adornments: adornments.clone(),
+                clauses: clauses.into_iter().collect(),
+            }));
+        }
+        Ok(relations)
     }
 }
 
@@ -60,8 +105,11 @@ pub(super) fn traced(
             let body = Body { params: &written.params, literals: &written.body, locals, rule: Some(*rule) };
             let emitter = Emitter::new(work, numbering, &body, frame, choices);
             let Some(Goals { goals, literals }) = emitter.goals()? else { return Ok(None) };
-            let with_column =
-                written.params.iter().zip(&solution.adornments).filter(|(_, form)| form.has_column());
+            let with_column = written
+                .params
+                .iter()
+                .zip(&solution.adornments)
+                .filter(|(_, adornment)| adornment.has_column());
             let head = with_column.map(|(param, _)| emitter.term(*param)).collect();
             let var_names = written.vars.iter().map(|var| VarName::Written(var.name.clone())).collect();
             let clause = Clause { rule: Some(*rule), head, goals, var_names };
@@ -215,22 +263,22 @@ impl<'e, 'p> Emitter<'e, 'p> {
                 let args = columns.map(|(arg, _)| ScanArg::Term(self.term(*arg))).collect();
                 Some(Goal::Scan { polarity: Polarity::Positive, source: index, args, guards: Vec::new() })
             }
-            Choice::Form { table, form } => {
-                let forms = self.work.tables.get(table)?.forms.get_index(form)?;
-                let columns = args.iter().zip(forms).filter(|(_, form)| form.has_column());
+            Choice::Answer { table, answer } => {
+                let adornments = self.work.tables.get(table)?.answers.get_index(answer)?;
+                let columns = args.iter().zip(adornments).filter(|(_, adornment)| adornment.has_column());
                 let args = columns.map(|(arg, _)| self.term(*arg)).collect();
-                let rel = self.numbering.rel(table, form);
+                let rel = self.numbering.rel(table, answer);
                 Some(Goal::Call { polarity: Polarity::Positive, rel, args, guards: Vec::new() })
             }
         }
     }
 }
 
-fn value_term(value: Value) -> Term {
+fn value_term(value: Replacement) -> Term {
     match value {
-        Value::Const(literal) => Term::Const(literal),
-        Value::Given(index) => Term::Given(index),
-        Value::Now => Term::Now,
+        Replacement::Const(literal) => Term::Const(literal),
+        Replacement::Given(index) => Term::Given(index),
+        Replacement::Now => Term::Now,
     }
 }
 

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 
 /// What a variable was replaced by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Value {
+pub(super) enum Replacement {
     /// A literal.
     Const(ConstId),
     /// The value of a question's variable.
@@ -19,7 +19,7 @@ pub(super) enum Value {
 
 /// The types a variable may still have.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Types<'p> {
+pub(super) enum TypeSet<'p> {
     /// Any at all.
     Any,
     /// One of several.
@@ -28,7 +28,7 @@ pub(super) enum Types<'p> {
     One(TypeId),
 }
 
-impl<'p> Types<'p> {
+impl<'p> TypeSet<'p> {
     fn declared(ty: &'p VarType) -> Self {
         match ty {
             VarType::Any => Self::Any,
@@ -69,8 +69,8 @@ impl<'p> Types<'p> {
 struct Cell<'p> {
     /// The variable it was merged into; itself if none.
     root: VarId,
-    types: Types<'p>,
-    value: Option<Value>,
+    types: TypeSet<'p>,
+    value: Option<Replacement>,
     /// A positive column has this variable.
     bound: bool,
 }
@@ -80,7 +80,7 @@ struct Cell<'p> {
 pub(super) struct Frame<'p> {
     cells: Vec<Cell<'p>>,
     /// Pairs of values that must be equal when the statement runs.
-    pub(super) equal: Vec<(Value, Value)>,
+    pub(super) equal: Vec<(Replacement, Replacement)>,
 }
 
 /// A contradiction: the rule copy has no answers.
@@ -91,8 +91,8 @@ impl<'p> Frame<'p> {
     /// A frame that knows only the declared types; `None` if a variable can have no type at all.
     pub(super) fn new(vars: &'p [Variable]) -> Option<Self> {
         let cells = vars.iter().enumerate().map(|(index, var)| {
-            let types = Types::declared(&var.ty);
-            let possible = !matches!(&types, Types::OneOf(types) if types.is_empty());
+            let types = TypeSet::declared(&var.ty);
+            let possible = !matches!(&types, TypeSet::OneOf(types) if types.is_empty());
             possible.then(|| Cell { root: VarId::from_index(index), types, value: None, bound: false })
         });
         Some(Self { cells: cells.collect::<Option<_>>()?, equal: Vec::new() })
@@ -120,20 +120,20 @@ impl<'p> Frame<'p> {
     }
 
     /// What the variable was replaced by.
-    pub(super) fn value(&self, var: VarId) -> Option<Value> {
+    pub(super) fn value(&self, var: VarId) -> Option<Replacement> {
         self.cell(var).and_then(|cell| cell.value)
     }
 
     /// The types it may still have.
-    pub(super) fn types(&self, var: VarId) -> &Types<'p> {
-        self.cell(var).map_or(&Types::Any, |cell| &cell.types)
+    pub(super) fn types(&self, var: VarId) -> &TypeSet<'p> {
+        self.cell(var).map_or(&TypeSet::Any, |cell| &cell.types)
     }
 
     /// Its type, once there is only one.
     pub(super) fn only_type(&self, var: VarId) -> Option<TypeId> {
         match self.types(var) {
-            Types::One(ty) => Some(*ty),
-            Types::Any | Types::OneOf(_) => None,
+            TypeSet::One(ty) => Some(*ty),
+            TypeSet::Any | TypeSet::OneOf(_) => None,
         }
     }
 
@@ -154,7 +154,7 @@ impl<'p> Frame<'p> {
         if !cell.types.admits(ty) {
             return Err(Impossible);
         }
-        cell.types = Types::One(ty);
+        cell.types = TypeSet::One(ty);
         Ok(())
     }
 
@@ -162,20 +162,20 @@ impl<'p> Frame<'p> {
     pub(super) fn exclude(&mut self, var: VarId, excluded: &[TypeId]) -> Result<bool, Impossible> {
         let cell = self.cell_mut(var)?;
         match &cell.types {
-            Types::Any => Ok(false),
-            Types::One(ty) => {
+            TypeSet::Any => Ok(false),
+            TypeSet::One(ty) => {
                 if excluded.contains(ty) {
                     Err(Impossible)
                 } else {
                     Ok(true)
                 }
             }
-            Types::OneOf(types) => {
+            TypeSet::OneOf(types) => {
                 let left: Vec<TypeId> = types.iter().copied().filter(|ty| !excluded.contains(ty)).collect();
                 cell.types = match left.as_slice() {
                     [] => return Err(Impossible),
-                    [only] => Types::One(*only),
-                    _ => Types::OneOf(Cow::Owned(left)),
+                    [only] => TypeSet::One(*only),
+                    _ => TypeSet::OneOf(Cow::Owned(left)),
                 };
                 Ok(true)
             }
@@ -188,9 +188,9 @@ impl<'p> Frame<'p> {
     pub(super) fn assign(
         &mut self,
         var: VarId,
-        value: Value,
+        value: Replacement,
         ty: TypeId,
-        same: impl Fn(Value, Value, TypeId) -> Option<bool>,
+        same: impl Fn(Replacement, Replacement, TypeId) -> Option<bool>,
     ) -> Result<(), Impossible> {
         self.narrow(var, ty)?;
         let cell = self.cell_mut(var)?;
@@ -203,7 +203,7 @@ impl<'p> Frame<'p> {
             Some(false) => return Err(Impossible),
             None => {
                 // A literal says more than a parameter: keep it, and compare them when the statement runs.
-                if matches!(value, Value::Const(_)) {
+                if matches!(value, Replacement::Const(_)) {
                     cell.value = Some(value);
                 }
                 self.equal.push((old, value));
@@ -217,7 +217,7 @@ impl<'p> Frame<'p> {
         &mut self,
         left: VarId,
         right: VarId,
-        same: impl Fn(Value, Value, TypeId) -> Option<bool>,
+        same: impl Fn(Replacement, Replacement, TypeId) -> Option<bool>,
     ) -> Result<(), Impossible> {
         let (left, right) = (self.root(left), self.root(right));
         if left == right {

@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 
 /// A catalog relation with its names resolved.
 #[derive(Clone, Debug)]
-pub(super) struct Source {
+pub(super) struct ResolvedRelation {
     /// Which one.
     pub(super) id: SourceId,
     /// One entry an argument.
@@ -29,7 +29,7 @@ pub(super) enum SourceArg {
 /// The catalog's relations that hold facts of the policy's predicates and types.
 #[derive(Debug, Default)]
 pub(super) struct Sources {
-    by_predicate: FxHashMap<PredId, Vec<Source>>,
+    by_predicate: FxHashMap<PredId, Vec<ResolvedRelation>>,
     /// The place of each relation of the catalog among those of its predicate.
     places: FxHashMap<SourceId, (PredId, usize)>,
     /// Literals that the policy does not have.
@@ -44,7 +44,7 @@ impl Sources {
             let Some(pred) = program.predicate_id(&relation.predicate, relation.args.len()) else { continue };
             let args = relation.args.iter().map(|arg| sources.arg(program, arg)).collect::<Option<Vec<_>>>();
             if let Some(args) = args {
-                sources.add(pred, Source { id, args });
+                sources.add(pred, ResolvedRelation { id, args });
             }
         }
         sources
@@ -67,12 +67,12 @@ impl Sources {
                     .map_or(SourceArg::Column(TypeId::STRING), SourceArg::Constant),
                 SignatureArg::Any => SourceArg::Open(None),
             });
-            sources.add(pred, Source { id: SourceId::from_index(index), args: args.collect() });
+            sources.add(pred, ResolvedRelation { id: SourceId::from_index(index), args: args.collect() });
         }
         sources
     }
 
-    fn add(&mut self, pred: PredId, source: Source) {
+    fn add(&mut self, pred: PredId, source: ResolvedRelation) {
         let fellows = self.by_predicate.entry(pred).or_default();
         self.places.insert(source.id, (pred, fellows.len()));
         fellows.push(source);
@@ -93,13 +93,13 @@ impl Sources {
     }
 
     /// A relation of the catalog, if the policy knows it.
-    pub(super) fn find(&self, id: SourceId) -> Option<&Source> {
+    pub(super) fn find(&self, id: SourceId) -> Option<&ResolvedRelation> {
         let (pred, place) = self.places.get(&id)?;
         self.by_predicate.get(pred)?.get(*place)
     }
 
     /// The relations that hold facts of a predicate, in catalog order.
-    pub(super) fn of(&self, pred: PredId) -> &[Source] {
+    pub(super) fn of(&self, pred: PredId) -> &[ResolvedRelation] {
         self.by_predicate.get(&pred).map_or(&[], Vec::as_slice)
     }
 }

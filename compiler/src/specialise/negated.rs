@@ -4,11 +4,11 @@
 //! value that no fact and no literal mentions is always a witness. A negated column never holds it, so the
 //! negation is true; `!=` to anything else is true.
 
-use super::Choice;
 use super::emit::{Emitter, term_in};
 use super::frame::{Frame, Impossible};
 use super::index::SourceArg;
 use super::pattern::Pattern;
+use super::specialiser::Choice;
 use crate::datalog::{Adornment, Goal, ScanArg, Term, constant};
 use crate::ir::{self, CompareOp, ConstId, Polarity, PredId, TypeId, VarId};
 use crate::question::CompileError;
@@ -31,10 +31,10 @@ impl<'p> Emitter<'_, 'p> {
         goals: &mut Vec<Goal>,
     ) -> Result<(), CompileError> {
         let pattern = Pattern::of(self.work.program, self.frame, pred, args);
-        for (choice, forms) in self.work.known_choices(&pattern) {
+        for (choice, adornments) in self.work.known_choices(&pattern) {
             let mut frame = self.frame.clone();
             let mut guards = Vec::new();
-            if !self.can_hold(&mut frame, args, forms, span, &mut guards)? {
+            if !self.can_hold(&mut frame, args, adornments, span, &mut guards)? {
                 continue;
             }
             // A local variable that no literal replaced stays inside the negation.
@@ -52,12 +52,12 @@ impl<'p> Emitter<'_, 'p> {
                     let args = columns.map(|(arg, _)| ScanArg::Term(term(arg))).collect();
                     Goal::Scan { polarity: Polarity::Negated, source: index, args, guards }
                 }
-                Choice::Form { table, form } => {
-                    let columns = args.iter().zip(forms).filter(|(_, form)| form.has_column());
+                Choice::Answer { table, answer } => {
+                    let columns = args.iter().zip(adornments).filter(|(_, adornment)| adornment.has_column());
                     let args = columns.map(|(arg, _)| term(arg)).collect();
                     Goal::Call {
                         polarity: Polarity::Negated,
-                        rel: self.numbering.rel(table, form),
+                        rel: self.numbering.rel(table, answer),
                         args,
                         guards,
                     }
@@ -70,18 +70,18 @@ impl<'p> Emitter<'_, 'p> {
         Ok(())
     }
 
-    /// Whether a negated atom can hold in this form; if so, the guards under which it does.
+    /// Whether a negated atom can hold with these adornments; if so, the guards under which it does.
     fn can_hold(
         &self,
         frame: &mut Frame<'p>,
         args: &[ir::Term],
-        forms: &[Adornment],
+        adornments: &[Adornment],
         span: Span,
         guards: &mut Vec<(Term, ConstId)>,
     ) -> Result<bool, CompileError> {
-        for (arg, form) in args.iter().zip(forms) {
+        for (arg, adornment) in args.iter().zip(adornments) {
             let local = matches!(arg, ir::Term::Var(var) if self.is_local(*var));
-            let unified = match *form {
+            let unified = match *adornment {
                 Adornment::Literal(literal) if local => self.work.unify_literal(frame, *arg, literal),
                 Adornment::Column(ty) | Adornment::Tested(Some(ty)) | Adornment::Unconstrained(Some(ty))
                     if local =>

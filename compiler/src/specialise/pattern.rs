@@ -1,6 +1,6 @@
 //! Call patterns: what a caller knows of a predicate's arguments before the predicate answers.
 
-use super::frame::{Frame, Types, Value};
+use super::frame::{Frame, Replacement, TypeSet};
 use crate::ir::{ConstId, Given, PredId, Program, Term, TypeId};
 
 /// What a caller knows of one argument.
@@ -52,12 +52,13 @@ fn pattern_arg(program: &Program, frame: &Frame<'_>, term: Term) -> PatternArg {
         },
         Term::Now => PatternArg::Typed(TypeId::INTEGER),
         Term::Var(var) => match (frame.value(var), frame.types(var)) {
-            (Some(Value::Const(literal)), Types::One(ty)) => literal_or_type(program, literal, *ty),
-            (Some(Value::Now), _) => PatternArg::Typed(TypeId::INTEGER),
-            (Some(Value::Given(_)) | None, Types::One(ty)) => PatternArg::Typed(*ty),
-            (Some(Value::Const(_) | Value::Given(_)) | None, Types::Any | Types::OneOf(_)) => {
-                PatternArg::Untyped
-            }
+            (Some(Replacement::Const(literal)), TypeSet::One(ty)) => literal_or_type(program, literal, *ty),
+            (Some(Replacement::Now), _) => PatternArg::Typed(TypeId::INTEGER),
+            (Some(Replacement::Given(_)) | None, TypeSet::One(ty)) => PatternArg::Typed(*ty),
+            (
+                Some(Replacement::Const(_) | Replacement::Given(_)) | None,
+                TypeSet::Any | TypeSet::OneOf(_),
+            ) => PatternArg::Untyped,
         },
     }
 }

@@ -1,10 +1,8 @@
 //! The ways in which one rule answers one call: its positive atoms are answered in turn.
 
-use super::frame::{Frame, Impossible, Types};
+use super::frame::{Frame, Impossible, TypeSet};
 use super::pattern::Pattern;
-use super::{Choice, Specialiser};
-use crate::catalog::SourceId;
-use crate::datalog::Adornment;
+use super::specialiser::{Choice, Origin, Solution, Specialiser};
 use crate::ir::{CompareOp, ConstId, Literal, LiteralKind, Polarity, PredId, RuleId, Term, TypeId, VarId};
 use crate::question::CompileError;
 use crate::refusal::{Place, Refusal, VarName};
@@ -20,22 +18,6 @@ pub(super) struct Body<'b> {
     pub(super) rule: Option<RuleId>,
 }
 
-/// One way to answer a call.
-#[derive(Clone, Debug)]
-pub(super) struct Solution<'p> {
-    pub(super) adornments: Vec<Adornment>,
-    pub(super) origin: Origin<'p>,
-}
-
-/// What answers.
-#[derive(Clone, Debug)]
-pub(super) enum Origin<'p> {
-    /// A rule copy: its frame, and for each positive atom (by index in the body) what answers it.
-    Rule { rule: RuleId, frame: Frame<'p>, choices: Vec<(usize, Choice)> },
-    /// A relation of the catalog.
-    Source(SourceId),
-}
-
 /// A positive atom: its index in the body, its predicate and its arguments.
 type PositiveAtom<'a> = (usize, PredId, &'a [Term]);
 
@@ -43,6 +25,29 @@ type PositiveAtom<'a> = (usize, PredId, &'a [Term]);
 pub(super) type Answered<'p> = (Frame<'p>, Vec<(usize, Choice)>);
 
 impl<'p> Specialiser<'p> {
+    /// Every way in which a rule answers a pattern.
+    pub(super) fn rule_solutions(
+        &mut self,
+        pattern: &Pattern,
+        rule_id: RuleId,
+        reader: usize,
+        found: &mut Vec<Solution<'p>>,
+    ) -> Result<(), CompileError> {
+        let program = self.program;
+        let Some(rule) = program.rules.get(rule_id.index()) else { return Ok(()) };
+        let Some(mut frame) = Frame::new(&rule.vars) else { return Ok(()) };
+        if self.unify_head(&mut frame, &rule.params, pattern).is_err() {
+            return Ok(());
+        }
+        let body = Body {
+            params: &rule.params,
+            literals: &rule.body,
+            locals: self.program.index.rules.locals(rule_id),
+            rule: Some(rule_id),
+        };
+        self.solve(&body, frame, Some(reader), found)
+    }
+
     /// Answers a rule's body in every way and adds a solution for each.
     pub(super) fn solve(
         &mut self,
@@ -155,9 +160,9 @@ impl<'p> Specialiser<'p> {
             rest.remove(place);
             let answerer = self.call(pattern, reader);
             // Last pushed is first tried: keep the order in which the choices are listed.
-            for (choice, forms) in self.choices(answerer).rev() {
+            for (choice, adornments) in self.choices(answerer).rev() {
                 let mut next = frame.clone();
-                if self.unify_answer(&mut next, args, forms).is_ok() {
+                if self.unify_answer(&mut next, args, adornments).is_ok() {
                     let mut chosen = choices.clone();
                     chosen.push((literal_idx, choice));
                     open.push((next, chosen, rest.clone()));
@@ -213,7 +218,7 @@ impl<'p> Specialiser<'p> {
                 answered.push((frame, choices.to_vec()));
                 continue;
             };
-            let Types::OneOf(types) = frame.types(var).clone() else { continue };
+            let TypeSet::OneOf(types) = frame.types(var).clone() else { continue };
             for ty in types.iter().rev() {
                 let mut next = frame.clone();
                 if next.narrow(var, *ty).is_ok() {
@@ -269,5 +274,5 @@ fn open_variable(body: &Body<'_>, frame: &Frame<'_>, literal: &Literal) -> Optio
 
 /// Whether the variable is unbound and has several types.
 fn has_types(frame: &Frame<'_>, var: VarId) -> bool {
-    !frame.is_bound(var) && matches!(frame.types(var), Types::OneOf(_))
+    !frame.is_bound(var) && matches!(frame.types(var), TypeSet::OneOf(_))
 }

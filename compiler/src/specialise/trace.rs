@@ -6,9 +6,10 @@
 
 use super::asked::QuestionRule;
 use super::emit;
+use super::emit::Emitted;
 use super::index::Sources;
+use super::specialiser::Specialiser;
 use super::traced::{Traced, TracedRelation};
-use super::{Emitted, Specialiser};
 use crate::catalog::Catalog;
 use crate::id_vec::IdVec;
 use crate::ir::Program;

@@ -3,29 +3,30 @@
 //! In: a frame and two things that must be equal. Out: the frame with what follows, or [`Impossible`]: then
 //! the rule does not answer the call.
 
-use super::Specialiser;
-use super::frame::{Frame, Impossible, Value, type_of};
+use super::frame::{Frame, Impossible, Replacement, type_of};
 use super::pattern::{Pattern, PatternArg};
+use super::specialiser::Specialiser;
 use crate::datalog::{Adornment, constant};
 use crate::ir::{ConstId, Term, TypeId};
 
 impl<'p> Specialiser<'p> {
     /// Decides two values where that is known at compile time.
-    pub(super) fn same(&self) -> impl Fn(Value, Value, TypeId) -> Option<bool> + use<'p> {
+    pub(super) fn same(&self) -> impl Fn(Replacement, Replacement, TypeId) -> Option<bool> + use<'p> {
         let n_policy = self.program.constants.len();
         move |left, right, ty| match (left, right) {
-            (Value::Const(left), Value::Const(right)) => Some(left == right),
-            (Value::Given(left), Value::Given(right)) if left == right => Some(true),
-            (Value::Now, Value::Now) => Some(true),
+            (Replacement::Const(left), Replacement::Const(right)) => Some(left == right),
+            (Replacement::Given(left), Replacement::Given(right)) if left == right => Some(true),
+            (Replacement::Now, Replacement::Now) => Some(true),
             // A given String is none of the policy's literals: see `ShapeDomain::Given`.
-            (Value::Given(_), Value::Const(literal)) | (Value::Const(literal), Value::Given(_))
+            (Replacement::Given(_), Replacement::Const(literal))
+            | (Replacement::Const(literal), Replacement::Given(_))
                 if ty == TypeId::STRING && literal.index() < n_policy =>
             {
                 Some(false)
             }
             (
-                Value::Const(_) | Value::Given(_) | Value::Now,
-                Value::Const(_) | Value::Given(_) | Value::Now,
+                Replacement::Const(_) | Replacement::Given(_) | Replacement::Now,
+                Replacement::Const(_) | Replacement::Given(_) | Replacement::Now,
             ) => None,
         }
     }
@@ -43,11 +44,11 @@ impl<'p> Specialiser<'p> {
     ) -> Result<(), Impossible> {
         let ty = self.literal_type(literal)?;
         match term {
-            Term::Var(var) => frame.assign(var, Value::Const(literal), ty, self.same()),
+            Term::Var(var) => frame.assign(var, Replacement::Const(literal), ty, self.same()),
             Term::Const(other) if other == literal => Ok(()),
             Term::Const(_) => Err(Impossible),
             Term::Now if ty == TypeId::INTEGER => {
-                frame.equal.push((Value::Now, Value::Const(literal)));
+                frame.equal.push((Replacement::Now, Replacement::Const(literal)));
                 Ok(())
             }
             Term::Now => Err(Impossible),
@@ -71,7 +72,7 @@ impl<'p> Specialiser<'p> {
                 self.unify_literal(frame, term, literal)
             }
             (Term::Var(var), Term::Now) | (Term::Now, Term::Var(var)) => {
-                frame.assign(var, Value::Now, TypeId::INTEGER, self.same())
+                frame.assign(var, Replacement::Now, TypeId::INTEGER, self.same())
             }
             (Term::Now, Term::Now) => Ok(()),
         }

@@ -3,13 +3,11 @@
 //! In: a plan, and what is known of the caller. Out: the [`Representation`] of each value, and of each column
 //! of the plan's tables.
 
-use super::at::Scope;
+use super::at::SourceScope;
 use super::lower::Inputs;
 use super::representation::Representation;
-use super::template::Place;
-use crate::algebra::TableRef;
-use crate::algebra::tables::TableId;
-use crate::algebra::{Embedded, EmbeddedId, Expr, FromKind, Plan, Select, TableBody};
+use super::template::ValuePlace;
+use crate::algebra::{Embedded, EmbeddedId, Expr, FromKind, Plan, Select, TableBody, TableId, TableRef};
 use crate::bindings::{Bindings, Family, Fit, Name, SqlType};
 use crate::catalog::{RelationSource, SourceId};
 use crate::dialect::State;
@@ -25,7 +23,7 @@ pub(super) struct Caller<'l> {
     /// The rows of embedded sources.
     pub(super) embedded: &'l [Embedded],
     /// The literals that are values of the question.
-    pub(super) places: &'l [Place],
+    pub(super) places: &'l [ValuePlace],
     /// What the names begin with that the compiler makes up, so that none is the caller's.
     pub(super) prefix: &'l str,
     /// The question's variable that is a column of the caller's.
@@ -55,7 +53,7 @@ impl Caller<'_> {
         &self,
         tables: &[Vec<Representation>],
         itself: Option<TableId>,
-        scope: Scope<'_>,
+        scope: SourceScope<'_>,
         expr: Expr,
     ) -> Representation {
         match expr {
@@ -152,7 +150,7 @@ impl Caller<'_> {
         select: &Select,
         columns: &mut [Option<Representation>],
     ) {
-        let scope = Scope::of(select);
+        let scope = SourceScope::of(select);
         let before = columns.to_vec();
         for (slot, expr) in columns.iter_mut().zip(&select.output) {
             let new = match *expr {

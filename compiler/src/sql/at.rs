@@ -4,10 +4,7 @@
 //! around a call.
 
 use super::representation::Representation;
-use crate::algebra::TableRef;
-use crate::algebra::aliases::Alias;
-use crate::algebra::tables::TableId;
-use crate::algebra::{From, FromKind, Select, Table};
+use crate::algebra::{Alias, From, FromKind, Select, Table, TableId, TableRef};
 
 /// Where in a statement something is printed.
 #[derive(Clone, Copy, Debug)]
@@ -15,11 +12,11 @@ pub(super) struct At<'p> {
     /// The plan's tables, which sources name by number.
     pub(super) tables: &'p [Table],
     /// The sources whose columns may be used.
-    pub(super) scope: Scope<'p>,
+    pub(super) scope: SourceScope<'p>,
     /// How many tests stand around it.
     pub(super) depth: usize,
     /// What the columns of a select become.
-    pub(super) output: Output<'p>,
+    pub(super) output: SelectOutput<'p>,
     /// How a fixpoint's step reads the table that it extends.
     pub(super) itself: Itself<'p>,
     /// Whether each query brings the tables that it reads in a `WITH` of its own, as those of a filter do.
@@ -33,14 +30,14 @@ pub(super) struct At<'p> {
 
 /// The sources whose columns may be used: those of a select, then those of the selects around it.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Scope<'p> {
+pub(super) struct SourceScope<'p> {
     from: &'p [From],
-    outer: Option<&'p Scope<'p>>,
+    outer: Option<&'p SourceScope<'p>>,
 }
 
 /// What the columns of a select become.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Output<'p> {
+pub(super) enum SelectOutput<'p> {
     /// The columns of this table.
     Table(TableId),
     /// Columns that are represented like this.
@@ -66,9 +63,9 @@ impl<'p> At<'p> {
     pub(super) fn top(tables: &'p [Table]) -> Self {
         Self {
             tables,
-            scope: Scope::default(),
+            scope: SourceScope::default(),
             depth: 0,
-            output: Output::Values(&Representation::Text),
+            output: SelectOutput::Values(&Representation::Text),
             itself: Itself::Absent,
             brings_tables: false,
             derived: &[],
@@ -78,7 +75,7 @@ impl<'p> At<'p> {
 
     /// Inside a select, where its sources may be used.
     pub(super) fn inside<'s>(&'s self, select: &'s Select) -> At<'s> {
-        At { scope: Scope { from: &select.from, outer: Some(&self.scope) }, ..*self }
+        At { scope: SourceScope { from: &select.from, outer: Some(&self.scope) }, ..*self }
     }
 
     /// In a test of whether there is a row.
@@ -89,8 +86,8 @@ impl<'p> At<'p> {
     /// In the body of a table.
     pub(super) fn in_table(self, table: TableId) -> Self {
         Self {
-            scope: Scope::default(),
-            output: Output::Table(table),
+            scope: SourceScope::default(),
+            output: SelectOutput::Table(table),
             brings_tables: false,
             hashes_sets: false,
             ..self
@@ -98,7 +95,7 @@ impl<'p> At<'p> {
     }
 }
 
-impl<'p> Scope<'p> {
+impl<'p> SourceScope<'p> {
     /// The sources of a select that stands alone.
     pub(super) fn of(select: &'p Select) -> Self {
         Self { from: &select.from, outer: None }

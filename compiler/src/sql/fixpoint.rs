@@ -1,7 +1,7 @@
 //! Tables of a plan, fixpoints included, as common table expressions.
 //!
-//! In: a table. Out: one common table expression, or two for a fixpoint over the whole state, which is kept as
-//! the database does it: `json_state` or `array_state`.
+//! In: a table. Out: one common table expression, or two for a fixpoint over the whole state, which
+//! `whole_state` makes.
 
 use super::at::{At, Itself};
 use super::build;

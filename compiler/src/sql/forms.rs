@@ -12,7 +12,7 @@ use super::local::Local;
 use super::lower::{Inputs, Lowering};
 use super::representation::Representation;
 use super::target::Target;
-use super::template::{Place, Template};
+use super::template::{Template, ValuePlace};
 use super::text;
 use crate::algebra::verify::Verifier;
 use crate::algebra::{Condition, Embedded, Plan, PlanAnswer, Select, Table};
@@ -43,7 +43,7 @@ pub(crate) struct LocalStatement<'l> {
     /// The rows of embedded sources.
     pub(crate) embedded: &'l [Embedded],
     /// The literals that are values of the question.
-    pub(crate) places: &'l [Place],
+    pub(crate) places: &'l [ValuePlace],
     /// What the names begin with that the compiler makes up, see [`free_prefix`](super::caller::free_prefix).
     pub(crate) prefix: &'l str,
 }
@@ -173,34 +173,9 @@ impl LocalStatement<'_> {
     ) -> Result<Template, CompileError> {
         self.verifier.check("sql", &filter.plan(&plan.tables))?;
         let given = GivenColumn { var, representation: representation.clone(), name: column.clone() };
-        let mut lowering = self.lowering(plan, Some(given), filter.row.clone());
+        let mut lowering = self.lowering(plan, Some(given.clone()), filter.row.clone());
         let at = At { brings_tables: true, hashes_sets: filter.hashes, ..At::top(&plan.tables) };
-        let mut of_column = Vec::new();
-        let exact = representation.exact(column.clone(), self.dialect.features());
-        if !filter.literals.is_empty() {
-            of_column.push(lowering.one_of(exact.clone(), representation, &filter.literals)?);
-        }
-        for select in &filter.rows {
-            of_column.push(lowering.branch(at, select, false)?);
-        }
-        for (literal, select) in &filter.conditioned {
-            let is = lowering.one_of(exact.clone(), representation, &[*literal])?;
-            let holds = lowering.branch(at, select, false)?;
-            of_column.push(build::nested(build::all(vec![is, holds])));
-        }
-        if !filter.set.is_empty() {
-            of_column.push(lowering.value_in_set(at, exact, representation, &filter.set)?);
-        }
-        if let Some(looked_up) = filter.looked_up.as_ref().filter(|looked_up| !looked_up.rows.is_empty()) {
-            let exact = representation.exact(column.clone(), self.dialect.features());
-            let joins = self.dialect.features().joins_tests && looked_up.is_qualified;
-            of_column.push(if joins && of_column.is_empty() {
-                build::exists(self.row_of(plan, looked_up, var, representation, Some(exact))?, false)
-            } else {
-                lowering.is_in(exact, self.row_of(plan, looked_up, var, representation, None)?)
-            });
-        }
-        of_column.retain(|condition| *condition != build::boolean(false));
+        let of_column = self.tests_of_column(&mut lowering, at, plan, filter, &given)?;
         let mut any = Vec::new();
         if !of_column.is_empty() {
             let known = build::is_not_null(column.clone());
@@ -224,6 +199,45 @@ impl LocalStatement<'_> {
             build::nested(build::all(all))
         };
         lowering.printed(&condition, limits::CURSORS_OF_CALLER)
+    }
+
+    /// The tests of the column's value, each of which lets the row pass.
+    fn tests_of_column(
+        self,
+        lowering: &mut Lowering<'_, Local<'_>>,
+        at: At<'_>,
+        plan: &Plan,
+        filter: &Filter,
+        given: &GivenColumn,
+    ) -> Result<Vec<Sql>, CompileError> {
+        let GivenColumn { var, representation, name: column } = given;
+        let mut of_column = Vec::new();
+        let exact = representation.exact(column.clone(), self.dialect.features());
+        if !filter.literals.is_empty() {
+            of_column.push(lowering.one_of(exact.clone(), representation, &filter.literals)?);
+        }
+        for select in &filter.rows {
+            of_column.push(lowering.branch(at, select, false)?);
+        }
+        for (literal, select) in &filter.conditioned {
+            let is = lowering.one_of(exact.clone(), representation, &[*literal])?;
+            let holds = lowering.branch(at, select, false)?;
+            of_column.push(build::nested(build::all(vec![is, holds])));
+        }
+        if !filter.set.is_empty() {
+            of_column.push(lowering.value_in_set(at, exact, representation, &filter.set)?);
+        }
+        if let Some(looked_up) = filter.looked_up.as_ref().filter(|looked_up| !looked_up.rows.is_empty()) {
+            let exact = representation.exact(column.clone(), self.dialect.features());
+            let joins = self.dialect.features().joins_tests && looked_up.is_qualified;
+            of_column.push(if joins && of_column.is_empty() {
+                build::exists(self.row_of(plan, looked_up, *var, representation, Some(exact))?, false)
+            } else {
+                lowering.is_in(exact, self.row_of(plan, looked_up, *var, representation, None)?)
+            });
+        }
+        of_column.retain(|condition| *condition != build::boolean(false));
+        Ok(of_column)
     }
 
     /// The keys of the rows of a table that pass a filter, or of the one with this `key`.

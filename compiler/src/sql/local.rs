@@ -4,13 +4,13 @@
 //! as there are no parameters.
 
 use super::analysis::{Caller, of_column};
-use super::at::{At, Output};
+use super::at::{At, SelectOutput};
 use super::build;
 use super::lower::Lowering;
 use super::representation::Representation;
 use super::target::Target;
 use super::template::{Spelling, mark};
-use crate::algebra::readers::read_once;
+use crate::algebra::readers::tables_read_once;
 use crate::algebra::{Expr, FromKind, Plan, Select};
 use crate::bindings::{Family, Fit, SqlType};
 use crate::ir::{CompareOp, ConstId};
@@ -39,8 +39,8 @@ impl Lowering<'_, Local<'_>> {
     /// How a value is represented.
     pub(super) fn represent(&self, at: At<'_>, expr: Expr) -> Representation {
         let itself = match at.output {
-            Output::Table(table) => Some(table),
-            Output::Values(_) => None,
+            SelectOutput::Table(table) => Some(table),
+            SelectOutput::Values(_) => None,
         };
         self.target.caller.represent(&self.target.tables, itself, at.scope, expr)
     }
@@ -48,8 +48,8 @@ impl Lowering<'_, Local<'_>> {
     /// How the column of this number must come out of a select.
     fn wanted(&self, at: At<'_>, column: usize) -> Representation {
         match at.output {
-            Output::Table(table) => of_column(&self.target.tables, table, column),
-            Output::Values(wanted) => wanted.clone(),
+            SelectOutput::Table(table) => of_column(&self.target.tables, table, column),
+            SelectOutput::Values(wanted) => wanted.clone(),
         }
     }
 
@@ -105,7 +105,7 @@ impl Target for Lowering<'_, Local<'_>> {
             }
             (Representation::Native(ty), _) => {
                 let value = self.expr(at, value)?;
-                let is_table = matches!(at.output, Output::Table(_));
+                let is_table = matches!(at.output, SelectOutput::Table(_));
                 // A cast of a text to a number is a number, where it is no error.
                 let is_cast = self.inputs.features.strict_types || ty.family == Family::Text;
                 Ok(if is_table && is_cast { build::cast(value, &ty.name) } else { value })
@@ -203,7 +203,7 @@ impl Target for Lowering<'_, Local<'_>> {
 
     fn test(&mut self, at: At<'_>, select: &Select) -> Result<Query, CompileError> {
         // PostgreSQL makes no join of a test that has a `WITH`.
-        let derived = if at.brings_tables { read_once(at.tables, select) } else { Vec::new() };
+        let derived = if at.brings_tables { tables_read_once(at.tables, select) } else { Vec::new() };
         self.in_own_scope(at.in_test(), std::slice::from_ref(select), &derived, |this, at| {
             Ok(build::query(this.select(at, select, None, false)?))
         })

@@ -6,9 +6,7 @@
 use super::at::{At, ITSELF, Itself};
 use super::build;
 use super::target::Target;
-use crate::algebra::TableRef;
-use crate::algebra::tables::TableId;
-use crate::algebra::{Condition, Expr, From, FromKind, Plan, Select, TableBody};
+use crate::algebra::{Condition, Expr, From, FromKind, Plan, Select, TableBody, TableId, TableRef};
 use crate::catalog::Catalog;
 use crate::datalog::constant;
 use crate::dialect::Features;
@@ -63,8 +61,8 @@ where
     pub(super) fn tables(&mut self, plan: &Plan) -> Result<(Vec<Cte>, bool), CompileError> {
         let at = At::top(&plan.tables);
         let mut ctes = Vec::new();
-        for (id, table) in TableId::enumerate(&plan.tables) {
-            ctes.extend(self.table(at.in_table(id), table, plan.may_repeat(id))?);
+        for ((id, table), repeats) in TableId::enumerate(&plan.tables).zip(plan.repeats()) {
+            ctes.extend(self.table(at.in_table(id), table, repeats)?);
         }
         let recursive = plan.tables.iter().any(|table| !matches!(table.body, TableBody::Union(_)));
         Ok((ctes, recursive))

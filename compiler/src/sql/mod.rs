@@ -3,7 +3,7 @@
 //! In: a `Plan`. Out: text, and the parameters that it needs.
 //!
 //! 1. `lower` makes sqlparser's syntax tree for a dialect, with `condition`, `fixpoint` and `value`. A fixpoint
-//!    over the whole state is `json_state` or `array_state`, whose steps `semi_join` makes fit.
+//!    over the whole state is made in `whole_state`.
 //!    [`target`] names what differs between statements: `hosted` is for stored relations, `local` for a
 //!    caller's database. Position is a value of [`at`], passed down; nodes come from `build` alone.
 //! 2. `text` prints the tree, refuses text that is too large for the database, and lays it out.
@@ -11,7 +11,6 @@
 //!    open where the question's values stand.
 
 mod analysis;
-mod array_state;
 mod at;
 mod build;
 pub(crate) mod caller;
@@ -21,17 +20,16 @@ mod fixpoint;
 pub(crate) mod forms;
 pub(crate) mod hosted;
 mod integer;
-mod json_state;
 mod local;
 mod lower;
 pub(crate) mod outline;
 mod representation;
-mod semi_join;
 mod sets;
 mod target;
 pub(crate) mod template;
 pub(crate) mod text;
 mod value;
+mod whole_state;
 
 use crate::algebra::Plan;
 use crate::algebra::verify::Verifier;

@@ -1,16 +1,15 @@
 //! Sets in a statement for a caller's database: `value IN (selects)`, and the tables that a set's query
 //! brings.
 
-use super::at::{At, Output, Scope};
+use super::at::{At, SelectOutput, SourceScope};
 use super::build;
 use super::local::Local;
 use super::lower::Lowering;
 use super::representation::Representation;
-use crate::algebra::aliases::{Alias, free_aliases};
+use crate::algebra::aliases::free_aliases;
 use crate::algebra::anchor::Anchors;
 use crate::algebra::readers::needed;
-use crate::algebra::tables::TableId;
-use crate::algebra::{Condition, Expr, From, FromKind, Select, TableBody};
+use crate::algebra::{Alias, Condition, Expr, From, FromKind, Select, TableBody, TableId};
 use crate::bindings::Family;
 use crate::catalog::{RelationSource, SourceId};
 use crate::ir::CompareOp;
@@ -29,7 +28,7 @@ impl Lowering<'_, Local<'_>> {
     ) -> Result<Sql, CompileError> {
         let features = self.inputs.features;
         let is_same = |select: &&Select| {
-            let at = At { scope: Scope::of(select), ..at };
+            let at = At { scope: SourceScope::of(select), ..at };
             let output = select.output.first().map(|expr| self.represent(at, *expr));
             output.is_some_and(|output| output.compares_natively_with(representation))
         };
@@ -62,7 +61,7 @@ impl Lowering<'_, Local<'_>> {
         selects: &[&Select],
     ) -> Result<Sql, CompileError> {
         let selects: Vec<Select> = selects.iter().map(|select| (*select).clone()).collect();
-        let inside = At { output: Output::Values(wanted), hashes_sets: false, ..at };
+        let inside = At { output: SelectOutput::Values(wanted), hashes_sets: false, ..at };
         let query = self.in_own_scope(inside, &selects, &[], |this, at| {
             Ok(build::query(this.arms(at, &selects, 1, false)?))
         })?;
@@ -111,7 +110,7 @@ impl Lowering<'_, Local<'_>> {
             filter: others.into_iter().cloned().collect(),
             output: vec![*expr],
         };
-        let inside = At { output: Output::Values(&representation), ..at.in_test() };
+        let inside = At { output: SelectOutput::Values(&representation), ..at.in_test() };
         let row = build::scalar(build::query(self.select(inside, &row, None, false)?));
         let test = self.value_in_set(at, row, &representation, selects)?;
         Ok(Some(build::is_true(build::nested(test))))
@@ -143,7 +142,7 @@ impl Lowering<'_, Local<'_>> {
             return Ok(None);
         }
         let sets = [set];
-        let inside = At { output: Output::Values(&representation), hashes_sets: false, ..at };
+        let inside = At { output: SelectOutput::Values(&representation), hashes_sets: false, ..at };
         let query = self
             .in_own_scope(inside, &sets, &[], |this, at| Ok(build::query(this.arms(at, &sets, 1, false)?)))?;
         let value = self.integer(at, value)?;

@@ -14,7 +14,7 @@ use sqlparser::ast::Expr as Sql;
 const MARK: char = '\0';
 
 /// A literal that is a value of the question, and the variable that has this value.
-pub(crate) type Place = (ConstId, usize);
+pub(crate) type ValuePlace = (ConstId, usize);
 
 /// A statement in which only the question's values are left open.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -68,9 +68,9 @@ pub struct Block {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Member {
     /// `roles = […];`
-    Roles(Names),
+    Roles(NameList),
     /// `permissions = […];`
-    Permissions(Names),
+    Permissions(NameList),
     /// `relations = { name: Type, … };`
     Relations(Relations),
     /// `"a" if …;`
@@ -79,7 +79,7 @@ pub enum Member {
 
 /// A list of declared strings.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Names {
+pub struct NameList {
     /// The strings, unescaped.
     pub names: Vec<Name>,
     /// The whole declaration.
@@ -101,7 +101,7 @@ pub struct Shorthand {
     /// What is granted.
     pub head: Spanned<Short>,
     /// The condition.
-    pub body: ShortExpr,
+    pub body: ShortCondition,
     /// The whole rule with its `;`.
     pub span: Span,
 }
@@ -119,15 +119,15 @@ pub enum Short {
 
 /// A shorthand condition.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ShortExpr {
+pub enum ShortCondition {
     /// `a or b or …`, two or more.
-    Or(Vec<ShortExpr>, Span),
+    Or(Vec<ShortCondition>, Span),
     /// `a and b and …`, two or more.
-    And(Vec<ShortExpr>, Span),
+    And(Vec<ShortCondition>, Span),
     /// `not a`
-    Not(Box<ShortExpr>, Span),
+    Not(Box<ShortCondition>, Span),
     /// `( a )`, kept so that lints can distinguish explicit from implied precedence.
-    Paren(Box<ShortExpr>, Span),
+    Paren(Box<ShortCondition>, Span),
     /// `"b"`, `"b" on "parent"`, `role on "org"`
     Short {
         /// The role, permission or relation to hold.
@@ -156,7 +156,7 @@ pub struct Rule {
     /// Its parameters.
     pub params: Vec<Param>,
     /// The condition; `None` for a rule without `if`.
-    pub body: Option<Expr>,
+    pub body: Option<Condition>,
     /// The whole rule with its `;`.
     pub span: Span,
 }
@@ -222,15 +222,15 @@ pub enum Comparison {
 
 /// A rule's condition.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Expr {
+pub enum Condition {
     /// `a or b or …`, two or more.
-    Or(Vec<Expr>, Span),
+    Or(Vec<Condition>, Span),
     /// `a and b and …`, two or more.
-    And(Vec<Expr>, Span),
+    And(Vec<Condition>, Span),
     /// `not a`
-    Not(Box<Expr>, Span),
+    Not(Box<Condition>, Span),
     /// `( a )`
-    Paren(Box<Expr>, Span),
+    Paren(Box<Condition>, Span),
     /// `a < b`
     Compare {
         /// The operator.
@@ -322,7 +322,7 @@ pub struct Assertion {
     /// Its parameters. At most one may be a variable, which is checked later.
     pub params: Vec<Param>,
     /// The condition after `iff`.
-    pub iff: Option<Expr>,
+    pub iff: Option<Condition>,
     /// The whole assertion with its `;`.
     pub span: Span,
 }

@@ -20,6 +20,7 @@ mod error;
 mod grammar;
 mod lexer;
 mod print;
+mod spelling;
 mod token;
 
 pub use print::print;

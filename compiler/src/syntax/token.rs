@@ -165,6 +165,11 @@ impl Kind {
         matches!(self, Self::Identifier | Self::String | Self::Integer | Self::Refused | Self::Invalid)
     }
 
+    /// Whether a statement ends at this token or begins after it.
+    pub(super) fn ends_statement(self) -> bool {
+        matches!(self, Self::Semicolon | Self::OpenBrace | Self::CloseBrace)
+    }
+
     /// The closing bracket for this opening one.
     pub(super) fn closer(self) -> Option<Self> {
         BRACKETS.iter().find(|(opener, _)| *opener == self).map(|&(_, closer)| closer)

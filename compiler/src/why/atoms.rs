@@ -2,7 +2,7 @@
 
 use super::explanation::{Arg, Atom};
 use super::rows::Rows;
-use super::state::{AnswerId, FrameId, State};
+use super::state::{AnswerId, Found, FrameId};
 use super::values::Value;
 use super::world::World;
 use crate::catalog::{RelationArg, SourceId};
@@ -22,7 +22,7 @@ impl<'s> Attempted<'s> {
     /// The clause and the values of an attempt.
     pub(super) fn of<'w: 's, R: Rows>(
         world: &World<'w, R>,
-        state: &'s State,
+        state: &'s Found,
         frame: FrameId,
     ) -> Option<Attempted<'s>> {
         Self::with(world, state, frame, &state.frames[frame].env)
@@ -31,7 +31,7 @@ impl<'s> Attempted<'s> {
     /// The clause of an attempt, with these values.
     pub(super) fn with<'w: 's, R: Rows>(
         world: &World<'w, R>,
-        state: &State,
+        state: &Found,
         frame: FrameId,
         env: &'s [Option<Value>],
     ) -> Option<Attempted<'s>> {
@@ -58,13 +58,13 @@ impl<'s> Attempted<'s> {
 }
 
 /// What an answer says.
-pub(super) fn answered<R: Rows>(world: &mut World<'_, R>, state: &State, answer: AnswerId) -> Option<Atom> {
+pub(super) fn answered<R: Rows>(world: &mut World<'_, R>, state: &Found, answer: AnswerId) -> Option<Atom> {
     let answer = &state.answers[answer];
     let relation = &world.rules.traced.relations[state.tables[answer.table].key.0?];
     let mut tuple = answer.tuple.iter().copied();
     let mut args = Vec::with_capacity(relation.adornments.len());
-    for form in &relation.adornments {
-        args.push(match *form {
+    for adornment in &relation.adornments {
+        args.push(match *adornment {
             Adornment::Literal(literal) => {
                 let value = world.constant(literal);
                 let held =

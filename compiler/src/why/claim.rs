@@ -1,13 +1,13 @@
 //! Whether what an attempt lacks is really not there.
 //!
-//! An attempt is one at a clause, and a clause reads one form of each predicate that its rule reads: the
-//! predicate may hold in another form, which another clause of the rule reads. So before a condition is
-//! said to fail, all forms are asked, also those that the question did not need.
+//! An attempt is one at a clause, and a clause reads one relation of each predicate that its rule reads: the
+//! predicate may hold in another relation, which another clause of the rule reads. So before a condition is
+//! said to fail, all relations of its predicate are asked, also those that the question did not need.
 
 use super::atoms::Attempted;
 use super::rows::Rows;
 use super::run::Run;
-use super::state::TableId;
+use super::state::AnswerTableId;
 use super::values::Value;
 use super::world::{Fault, World};
 use crate::catalog::{RelationArg, SourceId};
@@ -17,13 +17,13 @@ use crate::ir::{self, LiteralKind, TypeId, VarId};
 /// A condition with the values of an attempt.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Sought {
-    place: Place,
-    args: Vec<Arg>,
+    place: AnsweredBy,
+    args: Vec<KnownArg>,
 }
 
 /// What answers a condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Place {
+enum AnsweredBy {
     /// The relations of a call.
     Call(usize),
     /// The relations of the catalog with the predicate of this one.
@@ -32,7 +32,7 @@ enum Place {
 
 /// What is known of an argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Arg {
+struct KnownArg {
     ty: Option<TypeId>,
     value: Option<Value>,
     /// The variable, if it has no value.
@@ -40,13 +40,13 @@ struct Arg {
 }
 
 /// A value of an answer, with its type; `None` for any.
-type Cell = (Option<TypeId>, Option<Value>);
+type ClaimedValue = (Option<TypeId>, Option<Value>);
 
 /// What was found of a condition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Claim {
     /// Nothing answers it. These goals say so.
-    Fails(Vec<TableId>),
+    Fails(Vec<AnswerTableId>),
     /// Only values that differ where they must be equal would answer it.
     Differs,
     /// Something answers it.
@@ -64,8 +64,8 @@ impl Sought {
         goal: &Goal,
     ) -> Option<Self> {
         let place = match goal {
-            Goal::Call { rel, .. } => Place::Call(world.rules.traced.relations[*rel].call),
-            Goal::Scan { source, .. } => Place::Facts(*source),
+            Goal::Call { rel, .. } => AnsweredBy::Call(world.rules.traced.relations[*rel].call),
+            Goal::Scan { source, .. } => AnsweredBy::Facts(*source),
             Goal::Compare { .. } | Goal::Values { .. } => return None,
         };
         let args = match attempted.rule {
@@ -86,27 +86,30 @@ impl Sought {
         Some(Self { place, args })
     }
 
-    /// Asks for it in every form.
+    /// Asks for it in every relation of its predicate.
     pub(super) fn claim<R: Rows>(&self, run: &mut Run<'_, '_, R>) -> Result<Claim, Fault<R::Error>> {
         match self.place {
-            Place::Call(call) => self.called(run, call),
-            Place::Facts(source) => self.stored(run.world, source),
+            AnsweredBy::Call(call) => self.called(run, call),
+            AnsweredBy::Facts(source) => self.stored(run.world, source),
         }
     }
 
     fn called<R: Rows>(&self, run: &mut Run<'_, '_, R>, call: usize) -> Result<Claim, Fault<R::Error>> {
         let relations = &run.world.rules.traced.relations;
-        let forms: Vec<RelId> = relations.ids().filter(|rel| relations[*rel].call == call).collect();
+        let answering: Vec<RelId> = relations.ids().filter(|rel| relations[*rel].call == call).collect();
         let (mut tables, mut differs, mut is_open) = (Vec::new(), false, false);
-        for rel in forms {
+        for rel in answering {
             run.world.work(1)?;
             let adornments = &relations[rel].adornments;
-            let fixed: Vec<Cell> = adornments.iter().map(|form| fixed(run.world, *form)).collect();
+            let fixed: Vec<ClaimedValue> =
+                adornments.iter().map(|adornment| fixed(run.world, *adornment)).collect();
             if !self.admits(&fixed) {
                 continue;
             }
-            let columns = || self.args.iter().zip(adornments).filter(|(_, form)| form.has_column());
-            if columns().any(|(arg, form)| arg.value.is_none() && matches!(form, Adornment::Tested(_))) {
+            let columns = || self.args.iter().zip(adornments).filter(|(_, adornment)| adornment.has_column());
+            if columns()
+                .any(|(arg, adornment)| arg.value.is_none() && matches!(adornment, Adornment::Tested(_)))
+            {
                 is_open = true;
                 continue;
             }
@@ -115,10 +118,10 @@ impl Sought {
             tables.push(table);
             for answer in &run.state.tables[table].answers {
                 let mut values = run.state.answers[*answer].tuple.iter().copied();
-                let value = |(form, (ty, value)): (&Adornment, &Cell)| {
-                    (*ty, if form.has_column() { values.next() } else { *value })
+                let value = |(adornment, (ty, value)): (&Adornment, &ClaimedValue)| {
+                    (*ty, if adornment.has_column() { values.next() } else { *value })
                 };
-                let cells: Vec<Cell> = adornments.iter().zip(&fixed).map(value).collect();
+                let cells: Vec<ClaimedValue> = adornments.iter().zip(&fixed).map(value).collect();
                 if self.is_equal(&cells) {
                     return Ok(Claim::Holds);
                 }
@@ -147,17 +150,17 @@ impl Sought {
                     Some((Some(program.type_id(ty)?), Some(world.values.of(text))))
                 }
             });
-            let fixed: Option<Vec<Cell>> = fixed.collect();
+            let fixed: Option<Vec<ClaimedValue>> = fixed.collect();
             let Some(fixed) = fixed.filter(|fixed| self.admits(fixed)) else { continue };
             let is_column = |arg: &RelationArg| matches!(arg, RelationArg::Column { .. });
             let columns = self.args.iter().zip(&relation.args).filter(|(_, arg)| is_column(arg));
-            let probe = (source, columns.map(|(arg, _)| arg.value).collect());
-            for row in world.fetch_all(&probe)?.rows.iter() {
+            let query = (source, columns.map(|(arg, _)| arg.value).collect());
+            for row in world.fetch_all(&query)?.rows.iter() {
                 let mut values = row.iter().copied();
-                let value = |(arg, (ty, value)): (&RelationArg, &Cell)| {
+                let value = |(arg, (ty, value)): (&RelationArg, &ClaimedValue)| {
                     (*ty, if is_column(arg) { values.next() } else { *value })
                 };
-                let cells: Vec<Cell> = relation.args.iter().zip(&fixed).map(value).collect();
+                let cells: Vec<ClaimedValue> = relation.args.iter().zip(&fixed).map(value).collect();
                 if self.is_equal(&cells) {
                     return Ok(Claim::Holds);
                 }
@@ -167,8 +170,8 @@ impl Sought {
         Ok(if differs { Claim::Differs } else { Claim::Fails(Vec::new()) })
     }
 
-    /// Whether answers of this form may be the ones that are sought.
-    fn admits(&self, fixed: &[Cell]) -> bool {
+    /// Whether answers with these values may be the ones that are sought.
+    fn admits(&self, fixed: &[ClaimedValue]) -> bool {
         self.args.iter().zip(fixed).all(|(arg, cell)| is_one((arg.ty, arg.value), *cell))
     }
 
@@ -178,7 +181,7 @@ impl Sought {
     }
 
     /// Whether an answer has equal values where it must.
-    fn is_equal(&self, cells: &[Cell]) -> bool {
+    fn is_equal(&self, cells: &[ClaimedValue]) -> bool {
         self.pairs().all(|(one, other)| match (cells.get(one), cells.get(other)) {
             (Some(one), Some(other)) => is_one(*one, *other),
             (None, _) | (_, None) => false,
@@ -196,14 +199,14 @@ impl Sought {
 }
 
 /// Whether two things may be the same value.
-fn is_one(one: Cell, other: Cell) -> bool {
+fn is_one(one: ClaimedValue, other: ClaimedValue) -> bool {
     let types = one.0.zip(other.0).is_none_or(|(one, other)| one == other);
     types && one.1.zip(other.1).is_none_or(|(one, other)| one == other)
 }
 
-/// What every answer of a form has at a position.
-fn fixed<R: Rows>(world: &mut World<'_, R>, form: Adornment) -> Cell {
-    match form {
+/// What every answer has where a relation has this adornment.
+fn fixed<R: Rows>(world: &mut World<'_, R>, adornment: Adornment) -> ClaimedValue {
+    match adornment {
         Adornment::Literal(literal) => {
             let held = crate::datalog::constant(world.program, &world.rules.traced.extra_constants, literal);
             (held.map(|held| held.ty), Some(world.constant(literal)))
@@ -213,25 +216,27 @@ fn fixed<R: Rows>(world: &mut World<'_, R>, form: Adornment) -> Cell {
     }
 }
 
-fn argument<R: Rows>(world: &mut World<'_, R>, attempted: &Attempted<'_>, term: ir::Term) -> Arg {
+fn argument<R: Rows>(world: &mut World<'_, R>, attempted: &Attempted<'_>, term: ir::Term) -> KnownArg {
     match term {
         ir::Term::Var(var) => variable(world, attempted, var.index()),
         ir::Term::Const(literal) => {
             let ty = world.program.constants.get_index(literal.index()).map(|held| held.ty);
-            Arg { ty, value: Some(world.constant(literal)), open: None }
+            KnownArg { ty, value: Some(world.constant(literal)), open: None }
         }
-        ir::Term::Now => Arg { ty: Some(TypeId::INTEGER), value: world.term(Term::Now, &[]), open: None },
+        ir::Term::Now => {
+            KnownArg { ty: Some(TypeId::INTEGER), value: world.term(Term::Now, &[]), open: None }
+        }
     }
 }
 
-fn variable<R: Rows>(world: &mut World<'_, R>, attempted: &Attempted<'_>, var: usize) -> Arg {
+fn variable<R: Rows>(world: &mut World<'_, R>, attempted: &Attempted<'_>, var: usize) -> KnownArg {
     let Some(&(term, ty)) = attempted.traced.vars.get(var) else {
-        return Arg { ty: None, value: None, open: None };
+        return KnownArg { ty: None, value: None, open: None };
     };
     let value = world.term(term, attempted.env);
     let open = match term {
         Term::Var(var) if value.is_none() => Some(var),
         Term::Var(_) | Term::Const(_) | Term::Given(_) | Term::Now | Term::Local(_) | Term::Ignored => None,
     };
-    Arg { ty, value, open }
+    KnownArg { ty, value, open }
 }

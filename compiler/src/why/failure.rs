@@ -2,7 +2,7 @@
 //!
 //! In: a run that found no proof. Of each rule the attempts that came furthest are shown, with the conditions
 //! that they satisfied and the first one that they did not. Nothing is said to fail unless it fails in
-//! [every form](super::claim). Goals that a rule lacks are explained in turn, each once.
+//! [every relation](super::claim). Goals that a rule lacks are explained in turn, each once.
 
 use super::atoms::{self, Attempted};
 use super::claim::{Claim, Sought};
@@ -10,8 +10,9 @@ use super::explanation::{Atom, Attempt, Condition, FailedGoal, Lack, Step};
 use super::proof::Steps;
 use super::rows::Rows;
 use super::run::Run;
-use super::state::{FrameId, State, TableId, Via};
-use super::step;
+use super::state::{AnswerTableId, Found, FrameId, Via};
+use super::step::refutation;
+use super::terms::{is_same, plain, values_of};
 use super::world::{Fault, World};
 use crate::datalog::{Goal, Term};
 use crate::ir::{LiteralKind, Polarity, RuleId};
@@ -35,8 +36,8 @@ const ATTEMPTS: usize = 100;
 #[derive(Debug, Default)]
 pub(super) struct Failures {
     goals: Vec<FailedGoal>,
-    /// The place of each goal, with its tables: one for each form of its predicate.
-    by_atom: IndexMap<Option<Atom>, (usize, OrderedSet<TableId>)>,
+    /// The place of each goal, with its tables: one for each relation of its predicate.
+    by_atom: IndexMap<Option<Atom>, (usize, OrderedSet<AnswerTableId>)>,
     steps: Steps,
     claims: FxHashMap<Sought, Claim>,
     /// Whether there are more than are shown.
@@ -58,7 +59,7 @@ impl Failures {
     pub(super) fn explain<R: Rows>(
         &mut self,
         run: &mut Run<'_, '_, R>,
-        root: TableId,
+        root: AnswerTableId,
     ) -> Result<(), Fault<R::Error>> {
         // A question of one predicate is the goal itself.
         let is_one = run.world.question.atoms.len() == 1;
@@ -96,7 +97,7 @@ impl Failures {
         &mut self,
         run: &mut Run<'_, '_, R>,
         place: usize,
-        tables: OrderedSet<TableId>,
+        tables: OrderedSet<AnswerTableId>,
     ) -> Result<(), Fault<R::Error>> {
         let atom = self.goals.get(place).and_then(|goal| goal.atom.clone());
         for (rule, ends) in dead_ends(run.world, &run.state, tables) {
@@ -111,7 +112,7 @@ impl Failures {
         Ok(())
     }
 
-    /// The attempts of a rule that came furthest, of those that lack what fails in every form.
+    /// The attempts of a rule that came furthest, of those that lack what fails in every relation.
     fn furthest<R: Rows>(
         &mut self,
         run: &mut Run<'_, '_, R>,
@@ -133,7 +134,7 @@ impl Failures {
     }
 
     /// The place of the goal with these tables.
-    fn goal(&mut self, atom: Option<Atom>, tables: &[TableId]) -> usize {
+    fn goal(&mut self, atom: Option<Atom>, tables: &[AnswerTableId]) -> usize {
         let place = self.goals.len();
         let (known, stands_for) =
             self.by_atom.entry(atom.clone()).or_insert_with(|| (place, OrderedSet::default()));
@@ -145,8 +146,8 @@ impl Failures {
         known
     }
 
-    /// What an attempt at a goal satisfied and lacks; `None` if what it lacks is there in another form, where
-    /// another attempt came further.
+    /// What an attempt at a goal satisfied and lacks; `None` if what it lacks is there in another relation,
+    /// where another attempt came further.
     fn attempt<R: Rows>(
         &mut self,
         run: &mut Run<'_, '_, R>,
@@ -171,16 +172,16 @@ impl Failures {
                 None => None,
             },
             Some(Goal::Scan { polarity: Polarity::Negated, source, args, .. }) => {
-                let columns: Vec<Term> = args.iter().filter_map(step::plain).collect();
-                let probe = (*source, step::terms(run.world, &columns, attempted.env));
-                let rows = run.world.fetch_all(&probe)?.rows;
-                let row = rows.iter().find(|row| step::is_same(&columns, row));
+                let columns: Vec<Term> = args.iter().filter_map(plain).collect();
+                let query = (*source, values_of(run.world, &columns, attempted.env));
+                let rows = run.world.fetch_all(&query)?.rows;
+                let row = rows.iter().find(|row| is_same(&columns, row));
                 let row: Option<Vec<_>> = row.map(|row| row.iter().copied().map(Some).collect());
                 let fact = row.map(|row| atoms::fact(run.world, *source, &row));
                 fact.map(|fact| Lack::Refuted(self.steps.fact(fact, &run.world.rules.catalog, *source)))
             }
             Some(Goal::Call { polarity: Polarity::Negated, args, .. }) => {
-                let refutation = called.and_then(|table| step::refutation(&run.state, table, args));
+                let refutation = called.and_then(|table| refutation(&run.state, table, args));
                 refutation.map(|answer| Lack::Refuted(self.steps.answer(answer)))
             }
             Some(Goal::Compare { op, left, right }) => {
@@ -231,7 +232,7 @@ impl Failures {
 /// The conditions that an attempt satisfied.
 fn met<R: Rows>(
     world: &mut World<'_, R>,
-    state: &State,
+    state: &Found,
     attempted: &Attempted<'_>,
     frame: FrameId,
 ) -> Vec<Condition> {
@@ -257,9 +258,9 @@ fn met<R: Rows>(
     met
 }
 
-/// The conditions of the rule that an attempt satisfied. A negation has a goal for each form of its
+/// The conditions of the rule that an attempt satisfied. A negation has a goal for each relation of its
 /// predicate, and is satisfied once all are.
-fn satisfied(state: &State, traced: &TracedClause, frame: FrameId) -> OrderedSet<usize> {
+fn satisfied(state: &Found, traced: &TracedClause, frame: FrameId) -> OrderedSet<usize> {
     let frame = &state.frames[frame];
     let goals = || traced.literals.iter().enumerate();
     let left: OrderedSet<usize> =
@@ -283,8 +284,8 @@ fn add(goal: &mut FailedGoal, attempt: Attempt) {
 /// The attempts at some goals that did not continue.
 fn dead_ends<R: Rows>(
     world: &World<'_, R>,
-    state: &State,
-    tables: impl IntoIterator<Item = TableId>,
+    state: &Found,
+    tables: impl IntoIterator<Item = AnswerTableId>,
 ) -> DeadEnds {
     let mut found = DeadEnds::new();
     for table in tables {

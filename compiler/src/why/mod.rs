@@ -9,17 +9,21 @@
 //! [`Budget`].
 
 mod atoms;
+mod choose;
 mod claim;
+mod evaluate;
 mod explanation;
 mod failure;
 mod height;
 mod possible;
 mod proof;
 mod rows;
+mod rules;
 mod run;
 mod state;
 mod step;
 mod suggest;
+mod terms;
 #[cfg(test)]
 mod tests;
 mod values;
@@ -30,30 +34,17 @@ pub use explanation::{
     Verdict,
 };
 pub use rows::{Budget, Rows};
+pub use rules::Rules;
 
 use crate::builtin::{ALLOW, HAS_PERMISSION};
 use crate::catalog::Catalog;
 use crate::ir::Program;
-use crate::ordered::OrderedSet;
 use crate::question::{CompileError, Question, Shape};
-use crate::specialise::{self, Traced};
+use crate::specialise;
 use failure::Failures;
 use proof::Steps;
 use run::Run;
 use world::{Fault, World};
-
-/// What explanations of all questions of one shape share.
-#[derive(Debug)]
-pub struct Rules {
-    /// The caller's relations, plus an empty one for each kind of fact without a relation.
-    catalog: Catalog,
-    n_stored: usize,
-    traced: Traced,
-    /// Predicates whose facts are no suggestion.
-    derived: OrderedSet<String>,
-    /// Whether rules that read kinds of fact of which there are none are missing.
-    is_cut: bool,
-}
 
 /// Why there is no explanation.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,7 +4,7 @@
 //! cannot match. Why it does not is what an explanation must say, so every kind that is not there gets an
 //! empty relation.
 
-use super::Rules;
+use super::rules::Rules;
 use crate::catalog::{Catalog, Relation, RelationArg, RelationSource, SourceId};
 use crate::ir::{Program, Signature, SignatureArg, TypeId, TypeKind};
 use rustc_hash::FxHashMap;

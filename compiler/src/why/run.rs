@@ -1,10 +1,9 @@
 //! One evaluation of a question: tabled, on demand, nearest goals first.
 //!
-//! In: the [`World`]. Out: a [`State`] with every goal that the question needs, its answers, and the attempts
+//! In: the [`World`]. Out: a [`Found`] with every goal that the question needs, its answers, and the attempts
 //! that failed. A goal is solved once, however often it is asked, so cycles end. Goals are taken up in the
 //! order of their distance from the question, and the run ends once no goal that is left can give a lower
-//! proof: a goal at distance
-//! *d* only takes part in proofs of height *d* and more.
+//! proof: a goal at distance *d* only takes part in proofs of height *d* and more.
 //!
 //! A negation needs its goal finished. So it opens a *level* with this goal alone, which runs until nothing
 //! is left, or until it is clear that the negation fails; its goals are then known to all. Negation is
@@ -12,10 +11,12 @@
 //! stack.
 
 use super::rows::Rows;
-use super::state::{Answer, Assumed, FactId, Frame, FrameId, Key, State, Table, TableId, Via};
+use super::state::{
+    AnswerId, AnswerTable, AnswerTableId, Assumed, ClauseFrame, FactId, Found, FrameId, GoalAnswer, Key, Via,
+};
+use super::terms::bound;
 use super::values::Value;
 use super::world::{Fault, World};
-use super::{height, step};
 use crate::catalog::SourceId;
 use crate::datalog::Goal;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -24,43 +25,43 @@ use std::collections::{BinaryHeap, VecDeque};
 
 /// A goal that is evaluated until it is settled.
 #[derive(Debug)]
-struct Level {
-    goal: TableId,
+pub(super) struct Level {
+    pub(super) goal: AnswerTableId,
     /// Goals with waiting attempts: distance, turn.
-    agenda: BinaryHeap<Reverse<(usize, usize, TableId)>>,
-    known: FxHashMap<Key, TableId>,
+    pub(super) agenda: BinaryHeap<Reverse<(usize, usize, AnswerTableId)>>,
+    pub(super) known: FxHashMap<Key, AnswerTableId>,
     /// The first answer that was not known before.
-    first_answer: usize,
+    pub(super) first_answer: usize,
     /// Up to which distance the height of the answer was compared.
-    checked: usize,
+    pub(super) checked: usize,
     /// The attempt that needs it.
-    reader: Option<FrameId>,
+    pub(super) reader: Option<FrameId>,
     /// Whether any answer will do.
-    any_answer: bool,
+    pub(super) any_answer: bool,
 }
 
 /// An attempt: goal, clause, values, satisfied conditions, and what it assumes.
-type Made = (TableId, usize, Box<[Option<Value>]>, Box<[u64]>, Assumed);
+type AttemptKey = (AnswerTableId, usize, Box<[Option<Value>]>, Box<[u64]>, Assumed);
 
 /// One evaluation.
 #[derive(Debug)]
 pub(super) struct Run<'r, 'w, R> {
     pub(super) world: &'r mut World<'w, R>,
-    pub(super) state: State,
-    levels: Vec<Level>,
+    pub(super) state: Found,
+    pub(super) levels: Vec<Level>,
     /// Finished goals.
-    finished: FxHashMap<Key, TableId>,
+    pub(super) finished: FxHashMap<Key, AnswerTableId>,
     /// Goals of negations that hold.
-    refuted: FxHashMap<Key, TableId>,
+    pub(super) refuted: FxHashMap<Key, AnswerTableId>,
     /// How many facts an answer may assume.
     pub(super) most_assumed: usize,
     /// Attempts that were made, where several ways lead to the same.
-    made: FxHashSet<Made>,
+    made: FxHashSet<AttemptKey>,
     turn: usize,
     /// Whether an attempt could not go on, as a rule only tests a value that nothing gives.
     pub(super) is_open: bool,
     /// The goal of the question.
-    pub(super) root: Option<TableId>,
+    pub(super) root: Option<AnswerTableId>,
 }
 
 impl<'r, 'w, R: Rows> Run<'r, 'w, R> {
@@ -68,7 +69,7 @@ impl<'r, 'w, R: Rows> Run<'r, 'w, R> {
     pub(super) fn new(world: &'r mut World<'w, R>, most_assumed: usize) -> Self {
         Self {
             world,
-            state: State::new(),
+            state: Found::new(),
             levels: Vec::new(),
             finished: FxHashMap::default(),
             refuted: FxHashMap::default(),
@@ -80,41 +81,8 @@ impl<'r, 'w, R: Rows> Run<'r, 'w, R> {
         }
     }
 
-    /// Evaluates the question.
-    pub(super) fn question(&mut self) -> Result<(), Fault<R::Error>> {
-        let root = self.open((None, Box::default()), None, true)?;
-        self.root = Some(root);
-        self.finish()
-    }
-
-    /// A goal with its answers, with all of them unless any will do.
-    pub(super) fn settle(&mut self, key: Key, any_answer: bool) -> Result<TableId, Fault<R::Error>> {
-        if let Some(settled) = self.settled(&key, any_answer) {
-            return Ok(settled);
-        }
-        let table = self.open(key, None, any_answer)?;
-        self.finish()?;
-        Ok(table)
-    }
-
-    /// Evaluates until every level is closed.
-    fn finish(&mut self) -> Result<(), Fault<R::Error>> {
-        while let Some(level) = self.levels.last_mut() {
-            let next = level.agenda.peek().map(|Reverse((depth, ..))| *depth);
-            let is_new_depth = next.is_some_and(|depth| depth > level.checked);
-            if let Some(depth) = next.filter(|_| is_new_depth) {
-                level.checked = depth;
-            }
-            match next {
-                Some(depth) if !(is_new_depth && self.is_settled(depth)) => self.turn()?,
-                _ => self.close(next.is_none()),
-            }
-        }
-        Ok(())
-    }
-
     /// What may be assumed where the run is: nothing below a negation.
-    fn may_assume(&self) -> usize {
+    pub(super) fn may_assume(&self) -> usize {
         if self.levels.len() > 1 { 0 } else { self.most_assumed }
     }
 
@@ -125,57 +93,7 @@ impl<'r, 'w, R: Rows> Run<'r, 'w, R> {
         if self.levels.len() > 1 { Err(Fault::Open) } else { Ok(()) }
     }
 
-    /// Whether the goal of the level has a proof that nothing at this distance can shorten.
-    fn is_settled(&mut self, depth: usize) -> bool {
-        let assumes = self.may_assume() > 0;
-        let Some(level) = self.levels.last().filter(|level| level.any_answer && !assumes) else {
-            return false;
-        };
-        let (goal, first) = (level.goal, level.first_answer);
-        if self.state.tables[goal].answers.is_empty() {
-            return false;
-        }
-        height::compute(&mut self.state, self.world, first);
-        let answers = self.state.tables[goal].answers.iter();
-        let heights = answers.filter_map(|answer| self.state.answers[*answer].best);
-        heights.map(|(height, _)| height).min().is_some_and(|height| depth > height)
-    }
-
-    /// Ends the level.
-    fn close(&mut self, is_finished: bool) {
-        let Some(level) = self.levels.pop() else { return };
-        height::compute(&mut self.state, self.world, level.first_answer);
-        if is_finished {
-            self.finished.extend(level.known);
-        } else {
-            let key = self.state.tables[level.goal].key.clone();
-            self.refuted.insert(key, level.goal);
-        }
-        if let Some(reader) = level.reader {
-            let table = self.state.frames[reader].table;
-            self.state.tables[table].pending.push_front(reader);
-            self.queue(table);
-        }
-    }
-
-    /// Continues the next attempt.
-    fn turn(&mut self) -> Result<(), Fault<R::Error>> {
-        let Some(level) = self.levels.last_mut() else { return Ok(()) };
-        let Some(Reverse((depth, _, table))) = level.agenda.pop() else { return Ok(()) };
-        let entry = &mut self.state.tables[table];
-        if depth != entry.depth {
-            // It came nearer, and was queued again.
-            return Ok(());
-        }
-        let Some(frame) = entry.pending.pop_front() else { return Ok(()) };
-        if !entry.pending.is_empty() {
-            self.queue(table);
-        }
-        self.world.work(1)?;
-        step::step(self, frame)
-    }
-
-    fn queue(&mut self, table: TableId) {
+    pub(super) fn queue(&mut self, table: AnswerTableId) {
         self.turn += 1;
         let depth = self.state.tables[table].depth;
         if let Some(level) = self.levels.last_mut() {
@@ -189,9 +107,9 @@ impl<'r, 'w, R: Rows> Run<'r, 'w, R> {
         key: Key,
         reader: Option<FrameId>,
         any_answer: bool,
-    ) -> Result<TableId, Fault<R::Error>> {
+    ) -> Result<AnswerTableId, Fault<R::Error>> {
         let level = Level {
-            goal: TableId::from_index(self.state.tables.len()),
+            goal: AnswerTableId::from_index(self.state.tables.len()),
             agenda: BinaryHeap::new(),
             known: FxHashMap::default(),
             first_answer: self.state.answers.len(),
@@ -205,13 +123,13 @@ impl<'r, 'w, R: Rows> Run<'r, 'w, R> {
     }
 
     /// A goal, if it is settled.
-    pub(super) fn settled(&self, key: &Key, any_answer: bool) -> Option<TableId> {
+    pub(super) fn settled(&self, key: &Key, any_answer: bool) -> Option<AnswerTableId> {
         let refuted = || self.refuted.get(key).filter(|_| any_answer);
         self.finished.get(key).or_else(refuted).copied()
     }
 
     /// The goal of a condition of an attempt at `reader`.
-    pub(super) fn call(&mut self, key: Key, reader: TableId) -> Result<TableId, Fault<R::Error>> {
+    pub(super) fn call(&mut self, key: Key, reader: AnswerTableId) -> Result<AnswerTableId, Fault<R::Error>> {
         if self.may_assume() == 0
             && let Some(finished) = self.finished.get(&key)
         {
@@ -231,7 +149,7 @@ impl<'r, 'w, R: Rows> Run<'r, 'w, R> {
     }
 
     /// Notes that a goal, and so what it reads, is at most so far away.
-    fn nearer(&mut self, table: TableId, depth: usize) {
+    fn nearer(&mut self, table: AnswerTableId, depth: usize) {
         let mut open = vec![(table, depth)];
         while let Some((table, depth)) = open.pop() {
             let entry = &mut self.state.tables[table];
@@ -247,10 +165,10 @@ impl<'r, 'w, R: Rows> Run<'r, 'w, R> {
     }
 
     /// A new goal, with an attempt for each clause that may answer it.
-    fn table(&mut self, key: Key, depth: usize) -> Result<TableId, Fault<R::Error>> {
+    fn table(&mut self, key: Key, depth: usize) -> Result<AnswerTableId, Fault<R::Error>> {
         self.world.goal()?;
         let clauses = self.world.clauses(key.0);
-        let table = self.state.tables.push(Table {
+        let table = self.state.tables.push(AnswerTable {
             key: key.clone(),
             depth,
             pending: VecDeque::new(),
@@ -263,9 +181,9 @@ impl<'r, 'w, R: Rows> Run<'r, 'w, R> {
         for (clause_idx, traced) in clauses.iter().enumerate() {
             let n_vars = traced.vars.len().max(traced.clause.var_names.len());
             let env = vec![None; n_vars].into_boxed_slice();
-            let Some(env) = step::bound(self.world, &traced.clause.head, &key.1, env) else { continue };
+            let Some(env) = bound(self.world, &traced.clause.head, &key.1, env) else { continue };
             let done = vec![0; traced.clause.goals.len().div_ceil(64)].into_boxed_slice();
-            let frame = Frame {
+            let frame = ClauseFrame {
                 table,
                 clause: clause_idx,
                 env,
@@ -291,7 +209,7 @@ impl<'r, 'w, R: Rows> Run<'r, 'w, R> {
         self.world.work(1 + n_goals / 16)
     }
 
-    fn push(&mut self, frame: Frame) {
+    fn push(&mut self, frame: ClauseFrame) {
         let table = frame.table;
         let id = self.state.frames.push(frame);
         let entry = &mut self.state.tables[table];
@@ -327,15 +245,46 @@ impl<'r, 'w, R: Rows> Run<'r, 'w, R> {
         self.work_of(done.len() * 64)?;
         let from = Some((from, goal, via));
         let (next, called, continued) = (None, None, false);
-        self.push(Frame { table, clause, env, done, n_done, from, next, called, continued, assumed });
+        self.push(ClauseFrame { table, clause, env, done, n_done, from, next, called, continued, assumed });
         Ok(())
+    }
+
+    /// An attempt continues with these values, and assumes what it assumed before.
+    pub(super) fn advance_with(
+        &mut self,
+        from: FrameId,
+        goal: usize,
+        env: Box<[Option<Value>]>,
+        via: Via,
+    ) -> Result<(), Fault<R::Error>> {
+        let assumed = self.state.frames[from].assumed.clone();
+        self.advance(from, goal, env, via, assumed)
     }
 
     /// The conditions of an attempt's clause.
     pub(super) fn goals(&self, frame: FrameId) -> &'w [Goal] {
-        let Frame { table, clause, .. } = self.state.frames[frame];
+        let ClauseFrame { table, clause, .. } = self.state.frames[frame];
         let clauses = self.world.clauses(self.state.tables[table].key.0);
         clauses.get(clause).map_or(&[], |traced| traced.clause.goals.as_slice())
+    }
+
+    /// Continues an attempt with an answer of a goal that it reads.
+    pub(super) fn resume(
+        &mut self,
+        frame: FrameId,
+        goal_idx: usize,
+        answer: AnswerId,
+    ) -> Result<(), Fault<R::Error>> {
+        let Some(Goal::Call { args, .. }) = self.goals(frame).get(goal_idx) else { return Ok(()) };
+        let tuple: Vec<Option<Value>> = self.state.answers[answer].tuple.iter().copied().map(Some).collect();
+        let env = self.state.frames[frame].env.clone();
+        let Some(env) = bound(self.world, args, &tuple, env) else { return Ok(()) };
+        let together: Option<Assumed> =
+            self.union(&self.state.frames[frame].assumed, &self.state.answers[answer].assumed);
+        match together {
+            Some(assumed) => self.advance(frame, goal_idx, env, Via::Answer(answer), assumed),
+            None => Ok(()),
+        }
     }
 
     /// Notes an answer, and continues all that wait for it.
@@ -359,14 +308,19 @@ impl<'r, 'w, R: Rows> Run<'r, 'w, R> {
             }
         }
         let derivations = vec![frame];
-        let answer =
-            self.state.answers.push(Answer { table, tuple: tuple.clone(), assumed, derivations, best: None });
+        let answer = self.state.answers.push(GoalAnswer {
+            table,
+            tuple: tuple.clone(),
+            assumed,
+            derivations,
+            best: None,
+        });
         let entry = &mut self.state.tables[table];
         entry.answers.push(answer);
         entry.by_tuple.entry(tuple).or_default().push(answer);
         let readers = entry.readers.clone();
         for (reader, goal) in readers {
-            step::resume(self, reader, goal, answer)?;
+            self.resume(reader, goal, answer)?;
         }
         Ok(())
     }

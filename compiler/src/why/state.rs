@@ -11,12 +11,12 @@ use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 
 id!(/// A goal.
-    pub(super) TableId, "table");
+    pub(super) AnswerTableId, "table");
 id!(/// An attempt.
     pub(super) FrameId, "frame");
 id!(/// An answer.
     pub(super) AnswerId, "answer");
-id!(/// A fact that is assumed, see [`State::assumed`].
+id!(/// A fact that is assumed, see [`Found::assumed`].
     pub(super) FactId, "fact");
 
 /// What a goal asks: a relation, `None` for the question itself, with the values of some of its columns.
@@ -24,7 +24,7 @@ pub(super) type Key = (Option<RelId>, Box<[Option<Value>]>);
 
 /// A goal with its answers.
 #[derive(Debug)]
-pub(super) struct Table {
+pub(super) struct AnswerTable {
     /// What it asks.
     pub(super) key: Key,
     /// How far it is from the goal of its level.
@@ -40,7 +40,7 @@ pub(super) struct Table {
     /// Attempts that read it, each with the condition that does.
     pub(super) readers: Vec<(FrameId, usize)>,
     /// The goals that it reads.
-    pub(super) calls: OrderedSet<TableId>,
+    pub(super) calls: OrderedSet<AnswerTableId>,
 }
 
 /// Facts that are assumed to exist: few, ascending.
@@ -48,9 +48,9 @@ pub(super) type Assumed = Box<[FactId]>;
 
 /// A clause with some of its conditions satisfied.
 #[derive(Debug)]
-pub(super) struct Frame {
+pub(super) struct ClauseFrame {
     /// The goal that it would answer.
-    pub(super) table: TableId,
+    pub(super) table: AnswerTableId,
     /// The clause of the goal's relation.
     pub(super) clause: usize,
     /// The values of the clause's variables.
@@ -64,14 +64,14 @@ pub(super) struct Frame {
     /// The condition that it tries.
     pub(super) next: Option<usize>,
     /// The goal of that condition, if it has one.
-    pub(super) called: Option<TableId>,
+    pub(super) called: Option<AnswerTableId>,
     /// Whether an attempt continues from it, or it is an answer.
     pub(super) continued: bool,
     /// What it assumes.
     pub(super) assumed: Assumed,
 }
 
-impl Frame {
+impl ClauseFrame {
     /// Whether a condition is satisfied.
     pub(super) fn is_done(&self, goal: usize) -> bool {
         self.done.get(goal / 64).is_some_and(|word| word >> (goal % 64) & 1 == 1)
@@ -93,9 +93,9 @@ pub(super) enum Via {
 
 /// An answer of a goal.
 #[derive(Debug)]
-pub(super) struct Answer {
+pub(super) struct GoalAnswer {
     /// The goal.
-    pub(super) table: TableId,
+    pub(super) table: AnswerTableId,
     /// One value a column.
     pub(super) tuple: Box<[Value]>,
     /// What it assumes.
@@ -108,13 +108,13 @@ pub(super) struct Answer {
 
 /// Everything that a run found.
 #[derive(Debug)]
-pub(super) struct State {
+pub(super) struct Found {
     /// The goals.
-    pub(super) tables: IdVec<TableId, Table>,
+    pub(super) tables: IdVec<AnswerTableId, AnswerTable>,
     /// The attempts.
-    pub(super) frames: IdVec<FrameId, Frame>,
+    pub(super) frames: IdVec<FrameId, ClauseFrame>,
     /// The answers.
-    pub(super) answers: IdVec<AnswerId, Answer>,
+    pub(super) answers: IdVec<AnswerId, GoalAnswer>,
     /// The facts that are assumed.
     pub(super) assumed: IndexSet<Missing>,
 }
@@ -122,7 +122,7 @@ pub(super) struct State {
 /// A fact that does not exist: its predicate, and the types and texts of its arguments.
 pub(super) type Missing = (String, Vec<(String, String)>);
 
-impl State {
+impl Found {
     /// Nothing is known.
     pub(super) fn new() -> Self {
         Self { tables: IdVec::new(), frames: IdVec::new(), answers: IdVec::new(), assumed: IndexSet::new() }

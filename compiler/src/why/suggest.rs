@@ -9,7 +9,7 @@
 use super::explanation::{Arg, Atom, Suggestion};
 use super::rows::{Budget, Rows};
 use super::run::Run;
-use super::state::{Assumed, State};
+use super::state::{Assumed, Found};
 use super::world::{Fault, World};
 
 /// How many facts a suggestion has at most.
@@ -61,7 +61,7 @@ pub(super) fn suggest<R: Rows>(
     Ok(Vec::new())
 }
 
-fn facts(state: &State, set: &Assumed) -> Suggestion {
+fn facts(state: &Found, set: &Assumed) -> Suggestion {
     let facts = set.iter().filter_map(|fact| state.assumed.get_index(fact.index()));
     let arg = |(ty, id): &(String, String)| Arg { ty: Some(ty.clone()), id: Some(id.clone()) };
     let atom = |(predicate, args): &(String, Vec<(String, String)>)| Atom {

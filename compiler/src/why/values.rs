@@ -8,11 +8,11 @@ id!(/// The text of a value. Where two are compared, they have the same type.
 
 /// Every text that a run met.
 #[derive(Debug, Default)]
-pub(super) struct Values {
+pub(super) struct Texts {
     texts: IndexSet<Box<str>>,
 }
 
-impl Values {
+impl Texts {
     /// The value with this text.
     pub(super) fn of(&mut self, text: &str) -> Value {
         let known = self.texts.get_index_of(text);

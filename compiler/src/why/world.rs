@@ -1,9 +1,9 @@
 //! What every run over one question shares: its rules and values, the rows that were read, and the work left.
 
-use super::Rules;
 use super::rows::{Budget, Rows};
+use super::rules::Rules;
 use super::state::Missing;
-use super::values::{Value, Values};
+use super::values::{Texts, Value};
 use crate::catalog::{RelationArg, SourceId};
 use crate::datalog::{RelId, Term, constant};
 use crate::ir::{ConstId, Program};
@@ -30,7 +30,7 @@ pub(super) enum Fault<E> {
 
 /// Rows of a relation.
 #[derive(Clone, Debug)]
-pub(super) struct Fetched {
+pub(super) struct FetchedRows {
     /// One value a column.
     pub(super) rows: Rc<[Box<[Value]>]>,
     /// Whether there are no others.
@@ -38,7 +38,7 @@ pub(super) struct Fetched {
 }
 
 /// The rows that a condition asks for: a relation of the catalog, with the values of some columns.
-pub(super) type Probe = (SourceId, Box<[Option<Value>]>);
+pub(super) type RowQuery = (SourceId, Box<[Option<Value>]>);
 
 /// What every run over one question shares.
 #[derive(Debug)]
@@ -46,13 +46,13 @@ pub(super) struct World<'w, R> {
     pub(super) program: &'w Program,
     pub(super) rules: &'w Rules,
     pub(super) question: &'w Question,
-    pub(super) values: Values,
+    pub(super) values: Texts,
     /// The values of the question's variables.
     given: Vec<Vec<Value>>,
     now: Value,
     constants: FxHashMap<ConstId, Value>,
     rows: &'w mut R,
-    fetched: FxHashMap<Probe, Fetched>,
+    fetched: FxHashMap<RowQuery, FetchedRows>,
     goals_left: usize,
     work_left: usize,
 }
@@ -66,7 +66,7 @@ impl<'w, R: Rows> World<'w, R> {
         now: i64,
         rows: &'w mut R,
     ) -> Self {
-        let mut values = Values::default();
+        let mut values = Texts::default();
         let given = question.vars.iter().map(|var| match &var.domain {
             Domain::Given(text) => vec![values.of(text)],
             Domain::GivenOneOf(texts) => texts.iter().map(|text| values.of(text)).collect(),
@@ -134,13 +134,13 @@ impl<'w, R: Rows> World<'w, R> {
     }
 
     /// Rows of a relation, all of them or at least `most`.
-    pub(super) fn fetch(&mut self, probe: &Probe, most: usize) -> Result<Fetched, Fault<R::Error>> {
-        if let Some(known) = self.fetched.get(probe)
+    pub(super) fn fetch(&mut self, query: &RowQuery, most: usize) -> Result<FetchedRows, Fault<R::Error>> {
+        if let Some(known) = self.fetched.get(query)
             && (known.whole || known.rows.len() >= most)
         {
             return Ok(known.clone());
         }
-        let (source, bound) = probe;
+        let (source, bound) = query;
         let read = if source.index() < self.rules.n_stored {
             self.work(1)?;
             let relation = self.rules.catalog.relation(*source);
@@ -156,15 +156,15 @@ impl<'w, R: Rows> World<'w, R> {
         for row in read {
             rows.push(row.iter().map(|text| self.values.of(text)).collect());
         }
-        let fetched = Fetched { rows: rows.into(), whole };
-        self.fetched.insert(probe.clone(), fetched.clone());
+        let fetched = FetchedRows { rows: rows.into(), whole };
+        self.fetched.insert(query.clone(), fetched.clone());
         Ok(fetched)
     }
 
     /// All rows of a relation, as long as the budget lasts.
-    pub(super) fn fetch_all(&mut self, probe: &Probe) -> Result<Fetched, Fault<R::Error>> {
+    pub(super) fn fetch_all(&mut self, query: &RowQuery) -> Result<FetchedRows, Fault<R::Error>> {
         let most = self.work_left.max(1);
-        let fetched = self.fetch(probe, most)?;
+        let fetched = self.fetch(query, most)?;
         if fetched.whole { Ok(fetched) } else { Err(Fault::Spent) }
     }
 

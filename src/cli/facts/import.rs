@@ -13,7 +13,7 @@ use crate::cli::{Verdict, output};
 use std::fs::File;
 use std::io::Read;
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Store the facts of a file, in chunks that are each stored completely or not at all
 #[derive(Debug, clap::Args)]
@@ -94,14 +94,7 @@ pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
     };
     let policy = target.policy()?;
     let name = file.as_ref().map_or("the standard input".to_owned(), |file| format!("`{}`", file.display()));
-    let (source, bytes): (Box<dyn Read>, _) = match &file {
-        Some(path) => {
-            let opened = File::open(path).map_err(|error| CliError::file(path, error))?;
-            let known = opened.metadata().ok().filter(std::fs::Metadata::is_file);
-            (Box::new(opened), known.map(|known| known.len()))
-        }
-        None => (Box::new(std::io::stdin()), None),
-    };
+    let (source, bytes) = opened(file.as_deref())?;
     // Only an input that can be read again can be resumed.
     let file = file.filter(|_| bytes.is_some());
     let (mut input, before) = match &file {
@@ -148,10 +141,18 @@ pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
     Ok(Verdict::Good)
 }
 
+/// A file or the standard input, and how many bytes it has if it can be read again.
+fn opened(file: Option<&Path>) -> Result<(Box<dyn Read>, Option<u64>), CliError> {
+    let Some(path) = file else { return Ok((Box::new(std::io::stdin()), None)) };
+    let opened = File::open(path).map_err(|error| CliError::file(path, error))?;
+    let known = opened.metadata().ok().filter(std::fs::Metadata::is_file);
+    Ok((Box::new(opened), known.map(|known| known.len())))
+}
+
 /// The rest of an interrupted import, and how many facts are already stored.
 fn resumed(
     source: Box<dyn Read>,
-    path: &std::path::Path,
+    path: &Path,
     format: FactFormat,
     target: &str,
 ) -> Result<(Input, u64), CliError> {

@@ -3,7 +3,7 @@
 //! An alternative with an atom less holds of more rows, which may be a wrong "allowed"; one with an atom
 //! more, or an alternative less, may be a wrong "denied". What a pass may change is its [`Keeps`].
 
-use super::atoms::{Alternative, Atom, Atoms, Inlines, Source, Value, WORK};
+use super::atoms::{Alternative, Atom, Atoms, Inlines, ReadFrom, ValueOrigin, WORK};
 use crate::algebra::{Plan, Select, Table, TableBody};
 use crate::ir::CompareOp;
 use std::collections::{BTreeMap, BTreeSet};
@@ -122,7 +122,7 @@ fn contains(more: &Alternative, less: &Alternative) -> bool {
 fn missing<'a>(found: &Alternative, wanted: &'a Alternative) -> Vec<&'a Atom> {
     let mut found = found.iter().peekable();
     let mut missing = Vec::new();
-    for atom in wanted.iter().filter(|atom| **atom != Atom::Source(Source::Rows)) {
+    for atom in wanted.iter().filter(|atom| **atom != Atom::Source(ReadFrom::Rows)) {
         while found.peek().is_some_and(|next| *next < atom) {
             found.next();
         }
@@ -136,7 +136,7 @@ fn missing<'a>(found: &Alternative, wanted: &'a Alternative) -> Vec<&'a Atom> {
 }
 
 fn is_subset(less: &Alternative, more: &Alternative) -> bool {
-    less.iter().all(|atom| *atom == Atom::Source(Source::Rows) || has(more, atom))
+    less.iter().all(|atom| *atom == Atom::Source(ReadFrom::Rows) || has(more, atom))
 }
 
 /// Whether an alternative has an atom, or a denial that differs from it only in what holds around it anyway.
@@ -201,7 +201,7 @@ fn each_has_its_own(new: &[Alternative], old: &[Alternative]) -> bool {
 }
 
 fn relations(alternative: &Alternative) -> Vec<&Atom> {
-    let is_relation = |atom: &&Atom| matches!(atom, Atom::Source(Source::Relation(_)));
+    let is_relation = |atom: &&Atom| matches!(atom, Atom::Source(ReadFrom::Relation(_)));
     alternative.iter().filter(is_relation).collect()
 }
 
@@ -226,12 +226,13 @@ fn denies_the_same(new: &Atom, old: &Atom, plan: Atoms<'_>) -> bool {
 fn is_implied(atom: &Atom, alternative: &Alternative, plan: Atoms<'_>) -> bool {
     let is_tie = match atom {
         Atom::Compare(CompareOp::Equal, left, right) => {
-            left == right || [left, right].iter().any(|side| matches!(side, Value::Of(Source::Table(_))))
+            left == right
+                || [left, right].iter().any(|side| matches!(side, ValueOrigin::Of(ReadFrom::Table(_))))
         }
         Atom::Compare(..) | Atom::Source(_) | Atom::OneOf(..) | Atom::None(_) => false,
     };
     let read = alternative.iter().filter_map(|atom| match atom {
-        Atom::Source(Source::Table(name)) => plan.plan.tables.iter().find(|table| table.name == *name),
+        Atom::Source(ReadFrom::Table(name)) => plan.plan.tables.iter().find(|table| table.name == *name),
         _ => None,
     });
     let mut bases = read.map(|table| plan.of_selects(base(table), &mut { WORK }));

@@ -24,18 +24,18 @@ pub(super) const WORK: usize = 50_000;
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Atom {
     /// A row of a source.
-    Source(Source),
+    Source(ReadFrom),
     /// A comparison; an equality has its lesser side first.
-    Compare(CompareOp, Value, Value),
+    Compare(CompareOp, ValueOrigin, ValueOrigin),
     /// One of several literals.
-    OneOf(Value, Vec<ConstId>),
+    OneOf(ValueOrigin, Vec<ConstId>),
     /// Not what this alternative asks.
     None(Vec<Self>),
 }
 
 /// What is read.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Source {
+pub(super) enum ReadFrom {
     /// A relation of the catalog, or the current row of the caller's query.
     Relation(SourceId),
     /// A table, by its name.
@@ -50,11 +50,11 @@ pub(super) enum Source {
 
 /// A value, by where it comes from.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Value {
+pub(super) enum ValueOrigin {
     /// A column of a relation.
     Column(SourceId, usize),
     /// Some column of another source; which one is left out, as unread columns are dropped.
-    Of(Source),
+    Of(ReadFrom),
     /// A literal.
     Const(ConstId),
     /// The value of a variable.
@@ -195,7 +195,7 @@ impl<'a> Atoms<'a> {
                 for select in selects {
                     for inside in self.scopes(select, scope)? {
                         let shown = select.output.first().map(|shown| self.value(*shown, &inside));
-                        let shown = shown.unwrap_or(Value::Unconstrained);
+                        let shown = shown.unwrap_or(ValueOrigin::Unconstrained);
                         let equal = vec![vec![compare(CompareOp::Equal, value.clone(), shown)]];
                         let of_set = self.of_scope(select, scope.len(), &inside, left)?;
                         all.extend(product(&of_set, &equal, left)?);
@@ -225,11 +225,11 @@ impl<'a> Atoms<'a> {
     fn sameness(self, kind: FromKind, scope: &[Seen]) -> Alternative {
         match kind {
             FromKind::Row { source, key } => {
-                vec![compare(CompareOp::Equal, Value::Column(source, key), Value::Unconstrained)]
+                vec![compare(CompareOp::Equal, ValueOrigin::Column(source, key), ValueOrigin::Unconstrained)]
             }
             FromKind::Again { source, key, row, row_key } => {
                 let row = self.value(Expr::Column { alias: row, column: row_key }, scope);
-                vec![compare(CompareOp::Equal, Value::Column(source, key), row)]
+                vec![compare(CompareOp::Equal, ValueOrigin::Column(source, key), row)]
             }
             FromKind::Source(_) | FromKind::Table(_) | FromKind::Values(_) | FromKind::Embedded(_) => {
                 Vec::new()
@@ -245,17 +245,17 @@ impl<'a> Atoms<'a> {
         Some(vec![vec![Atom::Source(self.source(seen.from.kind))]])
     }
 
-    fn source(self, kind: FromKind) -> Source {
+    fn source(self, kind: FromKind) -> ReadFrom {
         match kind {
             FromKind::Source(source) | FromKind::Row { source, .. } | FromKind::Again { source, .. } => {
-                Source::Relation(source)
+                ReadFrom::Relation(source)
             }
-            FromKind::Table(TableRef::Itself) => Source::Itself,
-            FromKind::Table(TableRef::Table(table)) => Source::Table(
+            FromKind::Table(TableRef::Itself) => ReadFrom::Itself,
+            FromKind::Table(TableRef::Table(table)) => ReadFrom::Table(
                 self.plan.tables.get(table.index()).map_or_else(String::new, |table| table.name.clone()),
             ),
-            FromKind::Values(slot) => Source::Values(slot),
-            FromKind::Embedded(_) => Source::Rows,
+            FromKind::Values(slot) => ReadFrom::Values(slot),
+            FromKind::Embedded(_) => ReadFrom::Rows,
         }
     }
 
@@ -291,11 +291,11 @@ impl<'a> Atoms<'a> {
         counts(selects).then_some((selects, inner))
     }
 
-    fn value(self, expr: Expr, scope: &[Seen]) -> Value {
+    fn value(self, expr: Expr, scope: &[Seen]) -> ValueOrigin {
         match expr {
             Expr::Column { alias, column } => {
                 let Some(seen) = scope.iter().rev().find(|seen| seen.from.alias == alias) else {
-                    return Value::Unconstrained;
+                    return ValueOrigin::Unconstrained;
                 };
                 match (seen.from.kind, self.arm(seen)) {
                     (
@@ -303,25 +303,25 @@ impl<'a> Atoms<'a> {
                         | FromKind::Row { source, .. }
                         | FromKind::Again { source, .. },
                         _,
-                    ) => Value::Column(source, column),
+                    ) => ValueOrigin::Column(source, column),
                     (_, Some((select, inner))) => match select.output.get(column) {
                         Some(shown) => inner.value(*shown, &seen.inside),
-                        None => Value::Unconstrained,
+                        None => ValueOrigin::Unconstrained,
                     },
-                    (kind, None) => Value::Of(self.source(kind)),
+                    (kind, None) => ValueOrigin::Of(self.source(kind)),
                 }
             }
-            Expr::Const(literal) => Value::Const(literal),
-            Expr::Given(var) => Value::Given(var),
-            Expr::Now => Value::Now,
-            Expr::Tag(tag) => Value::Tag(tag),
-            Expr::TypeName(ty) => Value::TypeName(ty),
-            Expr::Unconstrained => Value::Unconstrained,
+            Expr::Const(literal) => ValueOrigin::Const(literal),
+            Expr::Given(var) => ValueOrigin::Given(var),
+            Expr::Now => ValueOrigin::Now,
+            Expr::Tag(tag) => ValueOrigin::Tag(tag),
+            Expr::TypeName(ty) => ValueOrigin::TypeName(ty),
+            Expr::Unconstrained => ValueOrigin::Unconstrained,
         }
     }
 }
 
-fn compare(op: CompareOp, left: Value, right: Value) -> Atom {
+fn compare(op: CompareOp, left: ValueOrigin, right: ValueOrigin) -> Atom {
     let turns = matches!(op, CompareOp::Equal | CompareOp::NotEqual);
     if turns && right < left { Atom::Compare(op, right, left) } else { Atom::Compare(op, left, right) }
 }

@@ -14,52 +14,15 @@ mod atoms;
 mod references;
 #[cfg(test)]
 mod tests;
+mod verifier;
 
 pub(crate) use accounts::Keeps;
+pub(crate) use verifier::{Open, Verifier};
 
 use super::Plan;
-use crate::catalog::Catalog;
-use crate::ir::{Constant, Program};
-use crate::question::{CompileError, ShapeVar};
-use indexmap::IndexSet;
+use crate::question::CompileError;
 
-/// What a plan may refer to.
-#[derive(Clone, Copy)]
-pub(crate) struct Verifier<'v> {
-    /// The policy, with its literals and types.
-    pub(crate) program: &'v Program,
-    /// The relations.
-    pub(crate) catalog: &'v Catalog,
-    /// Literals that the policy does not have.
-    pub(crate) constants: &'v IndexSet<Constant>,
-    /// The question's variables whose values the statement gets.
-    pub(crate) vars: &'v [ShapeVar],
-    /// For each embedded source how many columns it has; `None` where rows are too many to be printed.
-    pub(crate) embedded: &'v [Option<usize>],
-    /// Which values are still to come.
-    pub(crate) open: Open,
-}
-
-/// Which values a plan leaves open.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Open {
-    /// All that the question gives.
-    Given,
-    /// That of one variable, which is one of the caller's columns, or none: the others are substituted.
-    Column(Option<usize>),
-}
-
-impl<'v> Verifier<'v> {
-    /// For a plan without embedded rows whose values come with each question.
-    pub(crate) fn of(
-        program: &'v Program,
-        catalog: &'v Catalog,
-        constants: &'v IndexSet<Constant>,
-        vars: &'v [ShapeVar],
-    ) -> Self {
-        Self { program, catalog, constants, vars, embedded: &[], open: Open::Given }
-    }
-
+impl Verifier<'_> {
     /// Checks what a plan refers to; `pass` made it.
     ///
     /// # Errors

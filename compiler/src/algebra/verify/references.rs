@@ -1,17 +1,17 @@
 //! Everything that a plan names exists: sources, tables made before their readers, aliases in scope, columns
 //! within their source and of the type that they are compared as, literals, and variables of the question.
 
-use super::{Open, Verifier};
-use crate::algebra::TableRef;
-use crate::algebra::tables::TableId;
-use crate::algebra::{Condition, Expr, From, FromKind, Plan, PlanAnswer, Select, TableBody};
+use super::verifier::{Open, Verifier};
+use crate::algebra::{
+    Condition, Expr, From, FromKind, Plan, PlanAnswer, Select, TableBody, TableId, TableRef,
+};
 use crate::datalog::constant;
 use crate::ir::{ConstId, TypeId};
 use crate::question::{ShapeDomain, Slot};
 
 /// What is known of the values of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum ColumnKind {
     /// Values of one type of the policy.
     Of(TypeId),
     /// Names of the members of a recursive component.
@@ -22,7 +22,7 @@ enum Kind {
     Nothing,
 }
 
-impl Kind {
+impl ColumnKind {
     fn of(ty: Option<TypeId>) -> Self {
         ty.filter(|ty| *ty != TypeId::FOREIGN).map_or(Self::Any, Self::Of)
     }
@@ -44,31 +44,31 @@ impl Kind {
 
 /// Where a select stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+enum SelectPlace {
     /// In a table: which tables it may read are those before this one.
     Table { table: TableId, is_step: bool },
     /// In the guard or the answer.
     Answer,
 }
 
-type Checked<T = ()> = Result<T, String>;
+type Verified<T = ()> = Result<T, String>;
 
 /// Checks every select of a plan.
-pub(super) fn check(verifier: &Verifier<'_>, plan: &Plan) -> Checked {
-    let mut walk = Walk { verifier, tables: Vec::new(), itself: Vec::new() };
+pub(super) fn check(verifier: &Verifier<'_>, plan: &Plan) -> Verified {
+    let mut walk = ReferenceWalk { verifier, tables: Vec::new(), itself: Vec::new() };
     for (id, table) in TableId::enumerate(&plan.tables) {
         walk.table(id, table.n_columns, &table.body).map_err(|fault| format!("{}: {fault}", table.name))?;
     }
     if !plan.guard.from.is_empty() || !plan.guard.output.is_empty() {
         return Err("the guard has sources or columns".into());
     }
-    walk.select(&plan.guard, Place::Answer, &mut Vec::new())?;
+    walk.select(&plan.guard, SelectPlace::Answer, &mut Vec::new())?;
     let width = match &plan.answer {
         PlanAnswer::Decision(_) => None,
         PlanAnswer::Rows { columns, .. } => Some(columns.len()),
     };
     for select in plan.answer.selects() {
-        let kinds = walk.select(select, Place::Answer, &mut Vec::new())?;
+        let kinds = walk.select(select, SelectPlace::Answer, &mut Vec::new())?;
         if width.is_some_and(|width| width != kinds.len()) {
             return Err(format!("an answer of {} columns in place of {width:?}", kinds.len()));
         }
@@ -76,16 +76,16 @@ pub(super) fn check(verifier: &Verifier<'_>, plan: &Plan) -> Checked {
     Ok(())
 }
 
-struct Walk<'w> {
+struct ReferenceWalk<'w> {
     verifier: &'w Verifier<'w>,
     /// The columns of the tables so far.
-    tables: Vec<Vec<Kind>>,
+    tables: Vec<Vec<ColumnKind>>,
     /// The columns of the table whose steps are being checked.
-    itself: Vec<Kind>,
+    itself: Vec<ColumnKind>,
 }
 
-impl Walk<'_> {
-    fn table(&mut self, table: TableId, n_columns: usize, body: &TableBody) -> Checked {
+impl ReferenceWalk<'_> {
+    fn table(&mut self, table: TableId, n_columns: usize, body: &TableBody) -> Verified {
         let (base, step): (&[Select], &[Select]) = match body {
             TableBody::Union(selects) => (selects, &[]),
             TableBody::Recursive { base, step } | TableBody::WholeState { base, step } => (base, step),
@@ -93,13 +93,13 @@ impl Walk<'_> {
         if matches!(body, TableBody::Recursive { .. }) {
             step.iter().try_for_each(reads_itself_once)?;
         }
-        let mut columns = vec![Kind::Nothing; n_columns];
+        let mut columns = vec![ColumnKind::Nothing; n_columns];
         // Each round may tell more of a column, or that it holds values of several types.
         loop {
             self.itself.clone_from(&columns);
             let base = base.iter().map(|select| (select, false));
             for (select, is_step) in base.chain(step.iter().map(|select| (select, true))) {
-                let kinds = self.select(select, Place::Table { table, is_step }, &mut Vec::new())?;
+                let kinds = self.select(select, SelectPlace::Table { table, is_step }, &mut Vec::new())?;
                 if kinds.len() != n_columns {
                     return Err(format!("{} columns in place of {n_columns}", kinds.len()));
                 }
@@ -107,8 +107,8 @@ impl Walk<'_> {
             }
             // Where a column says which member of a component a row is of, the types of the others depend on
             // it, and rows of members with fewer columns are padded. A name that is put in has no type.
-            if columns.iter().any(|kind| matches!(kind, Kind::Tag | Kind::Any)) {
-                columns.fill(Kind::Any);
+            if columns.iter().any(|kind| matches!(kind, ColumnKind::Tag | ColumnKind::Any)) {
+                columns.fill(ColumnKind::Any);
             }
             if columns == self.itself {
                 break;
@@ -119,7 +119,12 @@ impl Walk<'_> {
     }
 
     /// Checks a select inside others, and returns what is known of its columns.
-    fn select(&self, select: &Select, place: Place, scope: &mut Vec<From>) -> Checked<Vec<Kind>> {
+    fn select(
+        &self,
+        select: &Select,
+        place: SelectPlace,
+        scope: &mut Vec<From>,
+    ) -> Verified<Vec<ColumnKind>> {
         let outside = scope.len();
         for from in &select.from {
             if scope.iter().any(|known| known.alias == from.alias) {
@@ -132,9 +137,9 @@ impl Walk<'_> {
         for condition in &select.filter {
             self.condition(condition, place, scope)?;
         }
-        let may_be_any = place == Place::Answer && outside == 0;
+        let may_be_any = place == SelectPlace::Answer && outside == 0;
         let kinds = select.output.iter().map(|expr| match expr {
-            Expr::Unconstrained | Expr::TypeName(_) if may_be_any => Ok(Kind::Any),
+            Expr::Unconstrained | Expr::TypeName(_) if may_be_any => Ok(ColumnKind::Any),
             expr => self.expr(*expr, place, scope),
         });
         let kinds = kinds.collect();
@@ -142,7 +147,7 @@ impl Walk<'_> {
         kinds
     }
 
-    fn condition(&self, condition: &Condition, place: Place, scope: &mut Vec<From>) -> Checked {
+    fn condition(&self, condition: &Condition, place: SelectPlace, scope: &mut Vec<From>) -> Verified {
         match condition {
             Condition::Compare { left, right, .. } => {
                 let (one, other) = (self.expr(*left, place, scope)?, self.expr(*right, place, scope)?);
@@ -178,7 +183,7 @@ impl Walk<'_> {
     }
 
     /// What is known of a value, which must not be a wildcard.
-    fn expr(&self, expr: Expr, place: Place, scope: &[From]) -> Checked<Kind> {
+    fn expr(&self, expr: Expr, place: SelectPlace, scope: &[From]) -> Verified<ColumnKind> {
         match expr {
             Expr::Column { alias, column } => {
                 let from = scope.iter().find(|from| from.alias == alias);
@@ -189,8 +194,8 @@ impl Walk<'_> {
             }
             Expr::Const(literal) => self.literal(literal),
             Expr::Given(var) => self.var(var),
-            Expr::Now if self.verifier.open == Open::Given => Ok(Kind::Of(TypeId::INTEGER)),
-            Expr::Tag(_) if self.verifier.open == Open::Given => Ok(Kind::Tag),
+            Expr::Now if self.verifier.open == Open::Given => Ok(ColumnKind::Of(TypeId::INTEGER)),
+            Expr::Tag(_) if self.verifier.open == Open::Given => Ok(ColumnKind::Tag),
             Expr::Now | Expr::Tag(_) => Err("a value is not put in".into()),
             Expr::TypeName(_) | Expr::Unconstrained => {
                 Err("a wildcard stands where a value is needed".into())
@@ -198,39 +203,42 @@ impl Walk<'_> {
         }
     }
 
-    fn literal(&self, literal: ConstId) -> Checked<Kind> {
+    fn literal(&self, literal: ConstId) -> Verified<ColumnKind> {
         let Verifier { program, constants, .. } = *self.verifier;
         let held = constant(program, constants, literal).ok_or_else(|| format!("no literal {literal:?}"))?;
-        Ok(Kind::of(Some(held.ty)))
+        Ok(ColumnKind::of(Some(held.ty)))
     }
 
-    fn var(&self, var: usize) -> Checked<Kind> {
+    fn var(&self, var: usize) -> Verified<ColumnKind> {
         let known = self.verifier.vars.get(var).ok_or_else(|| format!("no variable {var}"))?;
         let is_given = match self.verifier.open {
             Open::Column(column) => column == Some(var),
             Open::Given => matches!(known.domain, ShapeDomain::Given | ShapeDomain::Literal(_)),
         };
-        if is_given { Ok(Kind::of(known.ty)) } else { Err(format!("the variable {var} has no value")) }
+        if is_given { Ok(ColumnKind::of(known.ty)) } else { Err(format!("the variable {var} has no value")) }
     }
 
     /// What is known of the columns of a source.
-    fn columns(&self, kind: FromKind, place: Place) -> Checked<Vec<Kind>> {
+    fn columns(&self, kind: FromKind, place: SelectPlace) -> Verified<Vec<ColumnKind>> {
         match kind {
             FromKind::Source(source) | FromKind::Row { source, .. } | FromKind::Again { source, .. } => {
                 let relation = self.verifier.catalog.relations.get(source.index());
                 let relation = relation.ok_or_else(|| format!("no relation {}", source.index()))?;
-                Ok(relation.columns().map(|(ty, _)| Kind::of(self.verifier.program.type_id(ty))).collect())
+                Ok(relation
+                    .columns()
+                    .map(|(ty, _)| ColumnKind::of(self.verifier.program.type_id(ty)))
+                    .collect())
             }
             FromKind::Table(TableRef::Itself) => match place {
-                Place::Table { is_step: true, .. } => Ok(self.itself.clone()),
-                Place::Table { is_step: false, .. } | Place::Answer => {
+                SelectPlace::Table { is_step: true, .. } => Ok(self.itself.clone()),
+                SelectPlace::Table { is_step: false, .. } | SelectPlace::Answer => {
                     Err("a table reads itself outside of its steps".into())
                 }
             },
             FromKind::Table(TableRef::Table(table)) => {
                 let is_made = match place {
-                    Place::Table { table: reader, .. } => table < reader,
-                    Place::Answer => true,
+                    SelectPlace::Table { table: reader, .. } => table < reader,
+                    SelectPlace::Answer => true,
                 };
                 let columns = self.tables.get(table.index()).filter(|_| is_made);
                 columns
@@ -239,21 +247,21 @@ impl Walk<'_> {
             }
             FromKind::Values(Slot::OneOf(var)) => {
                 let known = self.verifier.vars.get(var).ok_or_else(|| format!("no variable {var}"))?;
-                Ok(vec![Kind::of(known.ty)])
+                Ok(vec![ColumnKind::of(known.ty)])
             }
-            FromKind::Values(_) => Ok(vec![Kind::Any]),
+            FromKind::Values(_) => Ok(vec![ColumnKind::Any]),
             FromKind::Embedded(rows) => {
                 let index = rows.index();
                 let width = self.verifier.embedded.get(index).ok_or_else(|| format!("no rows {index}"))?;
                 let width = width.ok_or_else(|| format!("the rows {index} are not known"))?;
-                Ok(vec![Kind::Any; width])
+                Ok(vec![ColumnKind::Any; width])
             }
         }
     }
 }
 
 /// A row that is read once is that of a bound query, which is in scope.
-fn is_read_again(from: From, scope: &[From]) -> Checked {
+fn is_read_again(from: From, scope: &[From]) -> Verified {
     let FromKind::Again { row, .. } = from.kind else { return Ok(()) };
     match scope.iter().find(|known| known.alias == row).map(|known| known.kind) {
         Some(FromKind::Source(_)) => Ok(()),
@@ -263,7 +271,7 @@ fn is_read_again(from: From, scope: &[From]) -> Checked {
 }
 
 /// A linear step reads its table exactly once, and in no branch.
-fn reads_itself_once(select: &Select) -> Checked {
+fn reads_itself_once(select: &Select) -> Verified {
     fn of_sources(select: &Select) -> usize {
         select.from.iter().filter(|from| from.kind == FromKind::Table(TableRef::Itself)).count()
     }

@@ -9,16 +9,16 @@
 //! reads anyway: see [`super::guards`] and [`super::super::read_once`].
 
 use super::super::sets::set_tests;
-use crate::algebra::aliases::{Alias, TakenAliases, renumber_inside};
+use crate::algebra::aliases::{TakenAliases, renumber_inside};
 use crate::algebra::anchor::Anchors;
-use crate::algebra::{Condition, Expr, From, FromKind, Plan, PlanAnswer, Select, TableBody, TableRef};
+use crate::algebra::{Alias, Condition, Expr, From, FromKind, Plan, PlanAnswer, Select, TableBody, TableRef};
 use crate::catalog::Catalog;
 
 /// How many alternatives a set may become; a table with more is read as it is.
 const MOST_ARMS: usize = 8;
 
 /// Takes the tables of all sets of a filter apart.
-pub(in super::super) fn take_apart(plan: &mut Plan, catalog: &Catalog) {
+pub(in super::super) fn take_tables_apart(plan: &mut Plan, catalog: &Catalog) {
     let Plan { tables, answer, .. } = plan;
     let anchors = Anchors { catalog, tables };
     let mut taken = TakenAliases::of(answer.selects());

@@ -1,29 +1,17 @@
 //! Turns the values that a filter's alternatives return into conditions on the caller's row.
 
-use super::super::Setting;
 use super::super::equalities::Equalities;
 use super::super::key::reads;
+use super::super::setting::{Row, Setting};
 use super::rows_of;
-use crate::algebra::aliases::{Alias, TakenAliases};
-use crate::algebra::{Condition, Expr, From, FromKind, Plan, PlanAnswer, Select, Table, TableBody};
-use crate::bindings::{Bindings, RowTable};
+use crate::algebra::aliases::TakenAliases;
+use crate::algebra::{Alias, Condition, Expr, From, FromKind, Plan, PlanAnswer, Select, Table, TableBody};
+use crate::bindings::Bindings;
 use crate::catalog::SourceId;
 use crate::ir::CompareOp;
 
 /// How many selects the tables that are moved into a condition may bring; more stay a set.
 const MOST_ARMS: usize = 64;
-
-/// The row that a filter tests.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Row<'b> {
-    /// The question's variable whose value is the caller's column.
-    pub(crate) var: usize,
-    /// The table that the bindings promise the row to be of.
-    pub(crate) promised: &'b RowTable,
-    /// Whether the row must be looked up, because the caller's column is not the table's unique column itself:
-    /// an alias's column, or a foreign key.
-    pub(crate) is_looked_up: bool,
-}
 
 /// Makes an answer of rows a decision for the caller's row.
 pub(in super::super) fn ask(plan: &mut Plan, row: Row<'_>) {

@@ -9,8 +9,8 @@
 
 use super::rows_of;
 use super::sets::rank;
-use crate::algebra::aliases::{Alias, TakenAliases, mentioned, renumber_inside};
-use crate::algebra::{Condition, Expr, From, FromKind, Plan, Select};
+use crate::algebra::aliases::{TakenAliases, mentioned, renumber_inside};
+use crate::algebra::{Alias, Condition, Expr, From, FromKind, Plan, Select};
 
 /// Takes what alternatives of a filter have in common out of them.
 pub(in super::super) fn take_out(plan: &mut Plan) {

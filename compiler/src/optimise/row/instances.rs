@@ -13,10 +13,9 @@
 //! without this pass.
 
 use super::{is_of_row, rows_of};
-use crate::algebra::aliases::{Alias, TakenAliases, free_aliases, renumber_inside};
+use crate::algebra::aliases::{TakenAliases, free_aliases, renumber_inside};
 use crate::algebra::groups::around;
-use crate::algebra::tables::TableId;
-use crate::algebra::{Condition, Expr, From, FromKind, Plan, Select, Table, TableBody};
+use crate::algebra::{Alias, Condition, Expr, From, FromKind, Plan, Select, Table, TableBody, TableId};
 use indexmap::IndexSet;
 
 /// How many literals of an alternative may be the value in which it differs.

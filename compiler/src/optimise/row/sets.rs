@@ -16,7 +16,7 @@ use crate::catalog::Catalog;
 use crate::ir::CompareOp;
 
 /// Splits the alternatives of a filter.
-pub(in super::super) fn split(plan: &mut Plan, catalog: &Catalog) {
+pub(in super::super) fn split_off(plan: &mut Plan, catalog: &Catalog) {
     let Plan { tables, answer, .. } = plan;
     let anchors = Anchors { catalog, tables };
     let mut taken = TakenAliases::of(answer.selects());

@@ -15,7 +15,7 @@ use crate::ir::CompareOp;
 
 /// A value of the row, whichever source of an alternative shows it.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Value {
+enum RowValue {
     /// A column of a bound query that shows the row in the alternative itself.
     Shown(FromKind, usize),
     /// The filter's column, or a column of a source around the alternative.
@@ -40,7 +40,7 @@ pub(super) fn share_sets(alternatives: &mut Vec<Select>, taken: &mut TakenAliase
 }
 
 /// One alternative for several whose sets are of the same value.
-fn shared(value: Value, mut same: Vec<Select>, taken: &mut TakenAliases) -> Select {
+fn shared(value: RowValue, mut same: Vec<Select>, taken: &mut TakenAliases) -> Select {
     let mut sets = Vec::new();
     for select in &mut same {
         if let Some((_, place)) = implied_set(select)
@@ -50,8 +50,8 @@ fn shared(value: Value, mut same: Vec<Select>, taken: &mut TakenAliases) -> Sele
         }
     }
     let (from, expr) = match value {
-        Value::Around(expr) => (Vec::new(), expr),
-        Value::Shown(kind, column) => {
+        RowValue::Around(expr) => (Vec::new(), expr),
+        RowValue::Shown(kind, column) => {
             let alias = taken.take();
             (vec![From { alias, kind }], Expr::Column { alias, column })
         }
@@ -62,7 +62,7 @@ fn shared(value: Value, mut same: Vec<Select>, taken: &mut TakenAliases) -> Sele
 
 /// The first set of an alternative that a probe of it implies, and its place. It shows a source of that very
 /// probe: another set of the same value is a condition of its own.
-fn implied_set(select: &Select) -> Option<(Value, usize)> {
+fn implied_set(select: &Select) -> Option<(RowValue, usize)> {
     select.filter.iter().enumerate().find_map(|(place, condition)| {
         let Condition::In { expr, selects } = condition else { return None };
         let [Select { output, .. }] = selects.as_slice() else { return None };
@@ -76,8 +76,8 @@ fn implied_set(select: &Select) -> Option<(Value, usize)> {
         });
         let row = rows_of(&select.from).find(|row| expr.alias() == Some(row.alias));
         let value = match (row, *expr) {
-            (Some(row), Expr::Column { column, .. }) => Value::Shown(row.kind, column),
-            (_, expr) => Value::Around(expr),
+            (Some(row), Expr::Column { column, .. }) => RowValue::Shown(row.kind, column),
+            (_, expr) => RowValue::Around(expr),
         };
         is_implied.then_some((value, place))
     })

@@ -1,7 +1,7 @@
 //! Expands `role` and `permission` into the names that they stand for.
 
 use crate::ir::TypeId;
-use crate::resolve::blocks::{Block, Blocks, Kind};
+use crate::resolve::blocks::{Block, Blocks, NameKind};
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 
@@ -9,7 +9,7 @@ use std::rc::Rc;
 #[derive(Clone, Copy)]
 pub(super) struct Meant<'n> {
     pub(super) name: &'n str,
-    pub(super) kind: Kind,
+    pub(super) kind: NameKind,
     /// The type whose values it applies to.
     pub(super) ty: TypeId,
 }
@@ -25,17 +25,17 @@ pub(super) struct Keywords<'b> {
 
 impl<'b> Keywords<'b> {
     /// A block's names of this kind, and those that only its subtypes have.
-    pub(super) fn of(&mut self, blocks: &'b Blocks<'_>, block: &'b Block<'_>, kind: Kind) -> Options<'b> {
+    pub(super) fn of(&mut self, blocks: &'b Blocks<'_>, block: &'b Block<'_>, kind: NameKind) -> Options<'b> {
         let find = || {
             let own = names(block, kind).map(|name| Meant { name, kind, ty: block.ty });
             own.chain(block.subs.iter().flat_map(|&at| names_of_sub(blocks, block, at, kind))).collect()
         };
-        Rc::clone(self.found.entry((block.ty, kind == Kind::Role)).or_insert_with(find))
+        Rc::clone(self.found.entry((block.ty, kind == NameKind::Role)).or_insert_with(find))
     }
 }
 
 /// The names of the subtype at `sub` that neither `block` nor a type between them has.
-fn names_of_sub<'b>(blocks: &'b Blocks<'_>, block: &Block<'_>, sub: usize, kind: Kind) -> Vec<Meant<'b>> {
+fn names_of_sub<'b>(blocks: &'b Blocks<'_>, block: &Block<'_>, sub: usize, kind: NameKind) -> Vec<Meant<'b>> {
     let Some(sub) = blocks.list.get(sub) else { return Vec::new() };
     let below =
         |at: &usize| blocks.by_type.get(&block.ty) == Some(at) || block.subs.binary_search(at).is_ok();
@@ -46,6 +46,6 @@ fn names_of_sub<'b>(blocks: &'b Blocks<'_>, block: &Block<'_>, sub: usize, kind:
     names(sub, kind).filter(|name| !known(name)).map(|name| Meant { name, kind, ty: sub.ty }).collect()
 }
 
-fn names<'b>(block: &'b Block<'_>, kind: Kind) -> impl Iterator<Item = &'b str> {
+fn names<'b>(block: &'b Block<'_>, kind: NameKind) -> impl Iterator<Item = &'b str> {
     block.names.iter().filter(move |(_, declared)| declared.kind == kind).map(|(&name, _)| name)
 }

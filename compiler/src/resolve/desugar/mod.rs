@@ -19,9 +19,9 @@
 mod keyword;
 mod names;
 
-use super::blocks::{Block, Blocks, Kind};
+use super::blocks::{Block, Blocks, NameKind};
 use super::flatten::flatten;
-use super::formula::{Draft, Formula, Test, TestKind};
+use super::formula::{AtomicTest, Formula, NestedRule, TestKind};
 use super::lower;
 use super::tables::Tables;
 use crate::builtin::{HAS_PERMISSION, HAS_RELATION, HAS_ROLE};
@@ -29,7 +29,7 @@ use crate::diagnostic::{Code, Diagnostic};
 use crate::ir::{Polarity, PredId, Term, TypeId, VarId};
 use crate::limits;
 use crate::source::Span;
-use crate::syntax::ast::{BlockKind, Member, Name, Short, ShortExpr, Shorthand, Spanned};
+use crate::syntax::ast::{BlockKind, Member, Name, Short, ShortCondition, Shorthand, Spanned};
 use keyword::{Keywords, Meant, Options};
 use std::rc::Rc;
 
@@ -67,8 +67,8 @@ struct BuiltIn {
 }
 
 /// The rule being expanded.
-struct Rule<'n> {
-    draft: Draft,
+struct ExpandedRule<'n> {
+    draft: NestedRule,
     actor: VarId,
     /// The implied resource; `None` in the global block.
     resource: Option<VarId>,
@@ -96,12 +96,12 @@ impl<'b> Desugar<'_, 'b, '_> {
                 let found = self.own(name, shorthand.head.span).ok();
                 (found.map(|found| Meant { name, kind: found.kind, ty }).into_iter().collect(), false)
             }
-            Short::Role => (self.all_of(self.block, Kind::Role), true),
-            Short::Permission => (self.all_of(self.block, Kind::Permission), true),
+            Short::Role => (self.all_of(self.block, NameKind::Role), true),
+            Short::Permission => (self.all_of(self.block, NameKind::Permission), true),
         };
         if heads.is_empty() {
             // Still report mistakes in the body.
-            let head = Meant { name: "", kind: Kind::Role, ty };
+            let head = Meant { name: "", kind: NameKind::Role, ty };
             let mut rule = self.begin(head, by_keyword, shorthand.span);
             let _reported = self.formula(&mut rule, &shorthand.body);
         }
@@ -117,9 +117,9 @@ impl<'b> Desugar<'_, 'b, '_> {
     }
 
     /// Begins a rule with its head and implied variables.
-    fn begin<'n>(&mut self, head: Meant<'n>, by_keyword: bool, span: Span) -> Rule<'n> {
+    fn begin<'n>(&mut self, head: Meant<'n>, by_keyword: bool, span: Span) -> ExpandedRule<'n> {
         let is_global = self.is_global();
-        let mut draft = Draft::new(self.predicate(head.kind, is_global), span);
+        let mut draft = NestedRule::new(self.predicate(head.kind, is_global), span);
         let actor = draft.fresh("actor", self.tables.var_type(TypeId::ACTOR));
         draft.bind("actor", actor);
         let resource = (!is_global).then(|| draft.fresh("resource", self.tables.var_type(head.ty)));
@@ -127,11 +127,11 @@ impl<'b> Desugar<'_, 'b, '_> {
             draft.bind("resource", resource);
         }
         draft.params = self.args(head.kind, actor, head.name, resource);
-        Rule { draft, actor, resource, head, by_keyword }
+        ExpandedRule { draft, actor, resource, head, by_keyword }
     }
 
     /// The names that `role` or `permission` stands for in a block.
-    fn all_of(&mut self, block: &'b Block<'_>, kind: Kind) -> Options<'b> {
+    fn all_of(&mut self, block: &'b Block<'_>, kind: NameKind) -> Options<'b> {
         self.keywords.of(self.blocks, block, kind)
     }
 
@@ -142,45 +142,51 @@ impl<'b> Desugar<'_, 'b, '_> {
         }
     }
 
-    fn predicate(&self, kind: Kind, is_global: bool) -> PredId {
+    fn predicate(&self, kind: NameKind, is_global: bool) -> PredId {
         match (kind, is_global) {
-            (Kind::Role, false) => self.predicates.role,
-            (Kind::Permission, false) => self.predicates.permission,
-            (Kind::Role, true) => self.predicates.global_role,
-            (Kind::Permission, true) => self.predicates.global_permission,
-            (Kind::Relation(_), _) => self.predicates.relation,
+            (NameKind::Role, false) => self.predicates.role,
+            (NameKind::Permission, false) => self.predicates.permission,
+            (NameKind::Role, true) => self.predicates.global_role,
+            (NameKind::Permission, true) => self.predicates.global_permission,
+            (NameKind::Relation(_), _) => self.predicates.relation,
         }
     }
 
     /// The arguments of "`actor` holds `name` on `resource`".
-    fn args(&mut self, kind: Kind, actor: VarId, name: &str, resource: Option<VarId>) -> Vec<Term> {
+    fn args(&mut self, kind: NameKind, actor: VarId, name: &str, resource: Option<VarId>) -> Vec<Term> {
         let name = Term::Const(self.tables.string(name));
         match (kind, resource) {
-            (Kind::Role | Kind::Permission, None) => vec![Term::Var(actor), name],
-            (Kind::Role | Kind::Permission, Some(resource)) => {
+            (NameKind::Role | NameKind::Permission, None) => vec![Term::Var(actor), name],
+            (NameKind::Role | NameKind::Permission, Some(resource)) => {
                 vec![Term::Var(actor), name, Term::Var(resource)]
             }
             // INVARIANT: the global block has no relations.
-            (Kind::Relation(_), None) => vec![name, Term::Var(actor)],
-            (Kind::Relation(_), Some(resource)) => vec![Term::Var(resource), name, Term::Var(actor)],
+            (NameKind::Relation(_), None) => vec![name, Term::Var(actor)],
+            (NameKind::Relation(_), Some(resource)) => vec![Term::Var(resource), name, Term::Var(actor)],
         }
     }
 
-    fn formula(&mut self, rule: &mut Rule<'_>, body: &'b ShortExpr) -> Result<Formula, Refused> {
+    fn formula(&mut self, rule: &mut ExpandedRule<'_>, body: &'b ShortCondition) -> Result<Formula, Refused> {
         match body {
-            ShortExpr::Or(parts, _) => self.all(rule, parts).map(Formula::Or),
-            ShortExpr::And(parts, _) => self.all(rule, parts).map(Formula::And),
-            ShortExpr::Not(inner, _) => Ok(Formula::Not(Box::new(self.formula(rule, inner)?))),
-            ShortExpr::Paren(inner, _) => self.formula(rule, inner),
-            ShortExpr::Short { name, on: None, span } => self.held(rule, name, *span),
-            ShortExpr::Short { name, on: Some(relation), span } => self.held_on(rule, name, relation, *span),
-            ShortExpr::Global { name, span } => self.held_globally(rule, name, *span),
-            ShortExpr::Call(call) => Ok(lower::call(self.tables, &mut rule.draft, call)),
+            ShortCondition::Or(parts, _) => self.all(rule, parts).map(Formula::Or),
+            ShortCondition::And(parts, _) => self.all(rule, parts).map(Formula::And),
+            ShortCondition::Not(inner, _) => Ok(Formula::Not(Box::new(self.formula(rule, inner)?))),
+            ShortCondition::Paren(inner, _) => self.formula(rule, inner),
+            ShortCondition::Short { name, on: None, span } => self.held(rule, name, *span),
+            ShortCondition::Short { name, on: Some(relation), span } => {
+                self.held_on(rule, name, relation, *span)
+            }
+            ShortCondition::Global { name, span } => self.held_globally(rule, name, *span),
+            ShortCondition::Call(call) => Ok(lower::call(self.tables, &mut rule.draft, call)),
         }
     }
 
     /// Expands every part, so that each mistake is reported.
-    fn all(&mut self, rule: &mut Rule<'_>, parts: &'b [ShortExpr]) -> Result<Vec<Formula>, Refused> {
+    fn all(
+        &mut self,
+        rule: &mut ExpandedRule<'_>,
+        parts: &'b [ShortCondition],
+    ) -> Result<Vec<Formula>, Refused> {
         let parts: Vec<_> = parts.iter().map(|part| self.formula(rule, part)).collect();
         parts.into_iter().collect()
     }
@@ -188,7 +194,7 @@ impl<'b> Desugar<'_, 'b, '_> {
     /// `"name"`, `role` or `permission` on the resource itself.
     fn held(
         &mut self,
-        rule: &mut Rule<'_>,
+        rule: &mut ExpandedRule<'_>,
         short: &'b Spanned<Short>,
         span: Span,
     ) -> Result<Formula, Refused> {
@@ -198,9 +204,9 @@ impl<'b> Desugar<'_, 'b, '_> {
                 let found = self.own(name, short.span)?;
                 Rc::new([Meant { name, kind: found.kind, ty: block.ty }])
             }
-            Short::Role => rule.same(Kind::Role).unwrap_or_else(|| self.all_of(block, Kind::Role)),
+            Short::Role => rule.same(NameKind::Role).unwrap_or_else(|| self.all_of(block, NameKind::Role)),
             Short::Permission => {
-                rule.same(Kind::Permission).unwrap_or_else(|| self.all_of(block, Kind::Permission))
+                rule.same(NameKind::Permission).unwrap_or_else(|| self.all_of(block, NameKind::Permission))
             }
         };
         let on = rule.resource.map(|resource| (resource, block.ty));
@@ -210,7 +216,7 @@ impl<'b> Desugar<'_, 'b, '_> {
     /// `… on "relation"`: held on a related value.
     fn held_on(
         &mut self,
-        rule: &mut Rule<'_>,
+        rule: &mut ExpandedRule<'_>,
         short: &'b Spanned<Short>,
         relation: &'b Name,
         span: Span,
@@ -222,8 +228,8 @@ impl<'b> Desugar<'_, 'b, '_> {
                 let found = self.on_related(name, short.span, relation, ty)?;
                 Rc::new([Meant { name, kind: found.kind, ty }])
             }
-            Short::Role => self.keyword_on(rule, Kind::Role, relation, ty)?,
-            Short::Permission => self.keyword_on(rule, Kind::Permission, relation, ty)?,
+            Short::Role => self.keyword_on(rule, NameKind::Role, relation, ty)?,
+            Short::Permission => self.keyword_on(rule, NameKind::Permission, relation, ty)?,
         };
         let related = rule.draft.fresh(&relation.value, self.tables.var_type(ty));
         let name = Term::Const(self.tables.string(&relation.value));
@@ -235,8 +241,8 @@ impl<'b> Desugar<'_, 'b, '_> {
 
     fn keyword_on<'n>(
         &mut self,
-        rule: &Rule<'n>,
-        kind: Kind,
+        rule: &ExpandedRule<'n>,
+        kind: NameKind,
         relation: &Name,
         ty: TypeId,
     ) -> Result<Options<'n>, Refused>
@@ -255,7 +261,7 @@ impl<'b> Desugar<'_, 'b, '_> {
     /// `global "name"`: held without a resource.
     fn held_globally(
         &mut self,
-        rule: &mut Rule<'_>,
+        rule: &mut ExpandedRule<'_>,
         short: &'b Spanned<Short>,
         span: Span,
     ) -> Result<Formula, Refused> {
@@ -267,8 +273,8 @@ impl<'b> Desugar<'_, 'b, '_> {
                 Some(found) => Rc::new([Meant { name, kind: found.kind, ty: TypeId::FOREIGN }]),
                 None => return Err(self.undeclared_global(name, short.span)),
             },
-            Short::Role => rule.same(Kind::Role).unwrap_or_else(|| all(Kind::Role)),
-            Short::Permission => rule.same(Kind::Permission).unwrap_or_else(|| all(Kind::Permission)),
+            Short::Role => rule.same(NameKind::Role).unwrap_or_else(|| all(NameKind::Role)),
+            Short::Permission => rule.same(NameKind::Permission).unwrap_or_else(|| all(NameKind::Permission)),
         };
         self.any_of(rule, &options, None, span)
     }
@@ -276,7 +282,7 @@ impl<'b> Desugar<'_, 'b, '_> {
     /// The actor has one of `options` on the variable, which has the given type.
     fn any_of(
         &mut self,
-        rule: &mut Rule<'_>,
+        rule: &mut ExpandedRule<'_>,
         options: &[Meant<'_>],
         on: Option<(VarId, TypeId)>,
         span: Span,
@@ -297,7 +303,7 @@ impl<'b> Desugar<'_, 'b, '_> {
                 Some((var, ty)) if option.ty != ty => {
                     let types = self.tables.admits(option.ty).to_vec();
                     let kind = TestKind::OfType { polarity: Polarity::Positive, var, types };
-                    Formula::And(vec![held, Formula::Test(Test { kind, span })])
+                    Formula::And(vec![held, Formula::Test(AtomicTest { kind, span })])
                 }
                 _ => held,
             });
@@ -306,9 +312,9 @@ impl<'b> Desugar<'_, 'b, '_> {
     }
 }
 
-impl<'n> Rule<'n> {
+impl<'n> ExpandedRule<'n> {
     /// The name that the head's keyword stands for, if it is the keyword for this kind.
-    fn same(&self, kind: Kind) -> Option<Options<'n>> {
+    fn same(&self, kind: NameKind) -> Option<Options<'n>> {
         (self.by_keyword && self.head.kind == kind).then(|| Rc::new([self.head]) as Options<'n>)
     }
 }

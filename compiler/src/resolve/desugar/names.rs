@@ -3,7 +3,7 @@
 use super::{Desugar, Refused};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ir::TypeId;
-use crate::resolve::blocks::{Declared, Kind};
+use crate::resolve::blocks::{Declared, NameKind};
 use crate::resolve::tables::Replace;
 use crate::source::Span;
 use crate::syntax::ast::Name;
@@ -44,7 +44,7 @@ impl Desugar<'_, '_, '_> {
             return Err(Refused);
         }
         let found = block.names.get(name).copied();
-        if let Some(Declared { kind: Kind::Relation(ty), .. }) = found {
+        if let Some(Declared { kind: NameKind::Relation(ty), .. }) = found {
             return Ok(ty);
         }
         let in_block = &block.ast.name;
@@ -58,7 +58,8 @@ impl Desugar<'_, '_, '_> {
             None => Diagnostic::new(Code::UnknownRelation, title, relation.span, "no relation of this name")
                 .with_label(in_block.span, format!("`{}` begins here", in_block.value)),
         };
-        let relations = block.names.iter().filter(|(_, declared)| matches!(declared.kind, Kind::Relation(_)));
+        let relations =
+            block.names.iter().filter(|(_, declared)| matches!(declared.kind, NameKind::Relation(_)));
         let names = relations.map(|(&name, _)| name);
         self.tables.report_near(diagnostic, name, names, Replace::string(relation.span));
         Err(Refused)

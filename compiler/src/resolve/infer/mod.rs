@@ -18,7 +18,7 @@
 mod parts;
 mod uses;
 
-use super::blocks::{Blocks, Kind};
+use super::blocks::{Blocks, NameKind};
 use super::formula::{intersect, term_types, variable};
 use super::lower;
 use super::tables::Tables;
@@ -38,8 +38,8 @@ const ROUNDS: usize = 64;
 /// Narrows the variables of all rules.
 pub(super) fn infer(tables: &mut Tables, blocks: &Blocks<'_>, declared: &[Signature]) {
     let mut rules = std::mem::take(&mut tables.rules);
-    let open: Vec<Open> =
-        rules.iter().enumerate().filter_map(|(at, rule)| Open::of(tables, at, rule)).collect();
+    let open: Vec<OpenRule> =
+        rules.iter().enumerate().filter_map(|(at, rule)| OpenRule::of(tables, at, rule)).collect();
     let mut infer = Infer {
         tables,
         blocks,
@@ -78,7 +78,7 @@ pub(super) fn infer(tables: &mut Tables, blocks: &Blocks<'_>, declared: &[Signat
 }
 
 /// A rule in which types may be inferred.
-struct Open {
+struct OpenRule {
     at: usize,
     /// The variables without a type annotation.
     untyped: Vec<bool>,
@@ -88,7 +88,7 @@ struct Open {
     by_rules: bool,
 }
 
-impl Open {
+impl OpenRule {
     fn of(tables: &Tables, at: usize, rule: &Rule) -> Option<Self> {
         let untyped: Vec<bool> = rule.vars.iter().map(|var| var.ty == VarType::Any).collect();
         let mut open = Self { at, untyped, by_name: false, by_rules: tables.is_generated(rule.head) };
@@ -125,7 +125,7 @@ struct Infer<'t, 'b, 'a> {
 
 impl Infer<'_, '_, '_> {
     /// Narrows one rule's variables by its own literals; returns whether anything changed.
-    fn rule(&mut self, rule: &mut Rule, open: &Open) -> bool {
+    fn rule(&mut self, rule: &mut Rule, open: &OpenRule) -> bool {
         let mut ever = self.by_callers(rule);
         for _ in 0..ROUNDS {
             let mut changed = false;
@@ -183,7 +183,7 @@ impl Infer<'_, '_, '_> {
     fn by_atom(
         &self,
         rule: &mut Rule,
-        open: &Open,
+        open: &OpenRule,
         body: &[Literal],
         (polarity, pred, args): (Polarity, PredId, &[Term]),
     ) -> bool {
@@ -244,8 +244,8 @@ impl Infer<'_, '_, '_> {
         for ty in term_types(self.tables, &rule.vars, from)? {
             let declared = self.blocks.of(ty)?.names.get(self.tables.constant_text(name))?;
             match declared.kind {
-                Kind::Relation(to) => related.extend(self.tables.admits(to)),
-                Kind::Role | Kind::Permission => return None,
+                NameKind::Relation(to) => related.extend(self.tables.admits(to)),
+                NameKind::Role | NameKind::Permission => return None,
             }
         }
         Some(related)

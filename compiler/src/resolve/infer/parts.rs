@@ -1,6 +1,6 @@
 //! The argument types of predicates that have rules.
 
-use super::uses::{Seen, noun};
+use super::uses::{SeenTypes, noun};
 use crate::ir::{LiteralKind, PredId, Rule, Signature, SignatureArg, Term};
 use crate::resolve::formula::term_types;
 use crate::resolve::tables::Tables;
@@ -10,17 +10,17 @@ use rustc_hash::FxHashMap;
 #[derive(Default)]
 pub(super) struct Parts {
     /// From the rules and, for predicates that may also be stored, from typed calls and declarations.
-    pub(super) heads: FxHashMap<PredId, Vec<Seen>>,
+    pub(super) heads: FxHashMap<PredId, Vec<SeenTypes>>,
     /// For generated predicates, from their callers.
-    pub(super) callers: FxHashMap<PredId, Vec<Seen>>,
+    pub(super) callers: FxHashMap<PredId, Vec<SeenTypes>>,
 }
 
 impl Parts {
     /// Collects the types from the rules, as inferred so far, and from the `declare`s.
     pub(super) fn of(tables: &Tables, declared: &[Signature], rules: &[Rule]) -> Self {
         let mut parts = Self::default();
-        let add = |into: &mut FxHashMap<PredId, Vec<Seen>>, pred: PredId, args: &[Term], rule: &Rule| {
-            let seen = into.entry(pred).or_insert_with(|| vec![Seen::default(); args.len()]);
+        let add = |into: &mut FxHashMap<PredId, Vec<SeenTypes>>, pred: PredId, args: &[Term], rule: &Rule| {
+            let seen = into.entry(pred).or_insert_with(|| vec![SeenTypes::default(); args.len()]);
             for (seen, &arg) in seen.iter_mut().zip(args) {
                 seen.add(term_types(tables, &rule.vars, arg).as_deref());
             }

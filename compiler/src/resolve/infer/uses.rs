@@ -33,12 +33,12 @@ impl<'a> Named<'a> {
 
 /// The types of one argument in rules, typed calls and declarations.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Seen {
+pub(super) struct SeenTypes {
     any: bool,
     types: BTreeSet<TypeId>,
 }
 
-impl Seen {
+impl SeenTypes {
     /// Adds types; `None` for any.
     pub(super) fn add(&mut self, types: Option<&[TypeId]>) {
         match types {
@@ -55,7 +55,7 @@ impl Seen {
 
 /// The types of the first and last argument of each `has_…` predicate, by the name between them.
 #[derive(Default)]
-pub(super) struct Uses(FxHashMap<(PredId, Option<ConstId>), [Seen; 2]>);
+pub(super) struct Uses(FxHashMap<(PredId, Option<ConstId>), [SeenTypes; 2]>);
 
 impl Uses {
     /// Collects the types from the rules, as inferred so far, and from the `declare`s.
@@ -99,7 +99,7 @@ impl Uses {
     }
 
     /// The types of the first (0) or last (1) argument, for a name, or for a variable in its place.
-    pub(super) fn seen(&self, pred: PredId, name: Option<ConstId>, side: usize) -> Option<&Seen> {
+    pub(super) fn seen(&self, pred: PredId, name: Option<ConstId>, side: usize) -> Option<&SeenTypes> {
         self.0.get(&(pred, name)).and_then(|sides| sides.get(side))
     }
 }

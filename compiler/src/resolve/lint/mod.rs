@@ -10,12 +10,12 @@ mod unused;
 
 use super::blocks::Blocks;
 use super::tables::Tables;
-use super::walk::{each_variable, for_each_expr, span_of};
+use super::walk::{each_variable, for_each_condition, span_of};
 use crate::diagnostic::{Code, Diagnostic, suggest};
 use crate::ir::TypeKind;
 use crate::limits;
 use crate::source::Span;
-use crate::syntax::ast::{self, Expr, Item, Member, Name, Policy, ShortExpr};
+use crate::syntax::ast::{self, Condition, Item, Member, Name, Policy, ShortCondition};
 use near_miss::NearMisses;
 use rustc_hash::FxHashMap;
 
@@ -34,7 +34,7 @@ pub(super) fn lint(tables: &mut Tables, blocks: &Blocks<'_>, policy: &Policy) {
             Item::Rule(rule) => {
                 singletons(tables, rule);
                 if let Some(body) = &rule.body {
-                    for_each_expr(body, &mut |part| expr(tables, &mut names, part));
+                    for_each_condition(body, &mut |part| condition(tables, &mut names, part));
                 }
             }
             Item::Declare(_) | Item::Fixture(_) | Item::Test(_) => {}
@@ -84,36 +84,36 @@ fn singletons(tables: &mut Tables, rule: &ast::Rule) {
     }
 }
 
-fn expr(tables: &mut Tables, names: &mut NearMisses, part: &Expr) {
+fn condition(tables: &mut Tables, names: &mut NearMisses, part: &Condition) {
     match part {
-        Expr::Or(parts, _) => {
-            let mixed = parts.iter().find(|part| matches!(part, Expr::And(..)));
+        Condition::Or(parts, _) => {
+            let mixed = parts.iter().find(|part| matches!(part, Condition::And(..)));
             if let Some(mixed) = mixed {
                 tables.report(mixed_and_or(span_of(mixed)));
             }
         }
-        Expr::Call(call) => names.check(tables, call),
-        Expr::Matches { ty, .. } => undeclared_match(tables, ty),
-        Expr::And(..)
-        | Expr::Not(..)
-        | Expr::Paren(..)
-        | Expr::Compare { .. }
-        | Expr::In { .. }
-        | Expr::Boolean(..) => {}
+        Condition::Call(call) => names.check(tables, call),
+        Condition::Matches { ty, .. } => undeclared_match(tables, ty),
+        Condition::And(..)
+        | Condition::Not(..)
+        | Condition::Paren(..)
+        | Condition::Compare { .. }
+        | Condition::In { .. }
+        | Condition::Boolean(..) => {}
     }
 }
 
-fn short(tables: &mut Tables, names: &mut NearMisses, part: &ShortExpr) {
+fn short(tables: &mut Tables, names: &mut NearMisses, part: &ShortCondition) {
     match part {
-        ShortExpr::Or(parts, _) => {
+        ShortCondition::Or(parts, _) => {
             let mixed = parts.iter().find_map(|part| match part {
-                ShortExpr::And(_, span) => Some(*span),
-                ShortExpr::Or(..)
-                | ShortExpr::Not(..)
-                | ShortExpr::Paren(..)
-                | ShortExpr::Short { .. }
-                | ShortExpr::Global { .. }
-                | ShortExpr::Call(_) => None,
+                ShortCondition::And(_, span) => Some(*span),
+                ShortCondition::Or(..)
+                | ShortCondition::Not(..)
+                | ShortCondition::Paren(..)
+                | ShortCondition::Short { .. }
+                | ShortCondition::Global { .. }
+                | ShortCondition::Call(_) => None,
             });
             if let Some(span) = mixed {
                 tables.report(mixed_and_or(span));
@@ -122,10 +122,10 @@ fn short(tables: &mut Tables, names: &mut NearMisses, part: &ShortExpr) {
                 short(tables, names, part);
             }
         }
-        ShortExpr::And(parts, _) => parts.iter().for_each(|part| short(tables, names, part)),
-        ShortExpr::Not(inner, _) | ShortExpr::Paren(inner, _) => short(tables, names, inner),
-        ShortExpr::Call(call) => names.check(tables, call),
-        ShortExpr::Short { .. } | ShortExpr::Global { .. } => {}
+        ShortCondition::And(parts, _) => parts.iter().for_each(|part| short(tables, names, part)),
+        ShortCondition::Not(inner, _) | ShortCondition::Paren(inner, _) => short(tables, names, inner),
+        ShortCondition::Call(call) => names.check(tables, call),
+        ShortCondition::Short { .. } | ShortCondition::Global { .. } => {}
     }
 }
 

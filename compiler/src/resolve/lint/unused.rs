@@ -4,7 +4,7 @@
 use crate::builtin::{HAS_PERMISSION, HAS_RELATION, HAS_ROLE};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ir::{ConstId, LiteralKind, PredId, Rule, Term, TypeId, VarType};
-use crate::resolve::blocks::{Blocks, Kind};
+use crate::resolve::blocks::{Blocks, NameKind};
 use crate::resolve::formula::term_types;
 use crate::resolve::tables::Tables;
 use crate::source::Span;
@@ -19,9 +19,9 @@ pub(super) fn unused_terms(tables: &mut Tables, blocks: &Blocks<'_>) {
         let is_global = block.ty == TypeId::FOREIGN;
         for (&name, declared) in &block.names {
             let (predicate, verb) = match declared.kind {
-                Kind::Role => (HAS_ROLE, "reads"),
-                Kind::Permission => (HAS_PERMISSION, "uses"),
-                Kind::Relation(_) => (HAS_RELATION, "reads"),
+                NameKind::Role => (HAS_ROLE, "reads"),
+                NameKind::Permission => (HAS_PERMISSION, "uses"),
+                NameKind::Relation(_) => (HAS_RELATION, "reads"),
             };
             let arity = if is_global { 2 } else { 3 };
             let is_used = |ty| used.contains(tables, (predicate, arity), name, ty);
@@ -44,12 +44,12 @@ pub(super) fn unused_terms(tables: &mut Tables, blocks: &Blocks<'_>) {
 /// all names.
 #[derive(Default)]
 struct Used {
-    by_name: FxHashMap<(PredId, Option<ConstId>), Types>,
+    by_name: FxHashMap<(PredId, Option<ConstId>), ResourceTypes>,
 }
 
 /// The resource types for which a name is used.
 #[derive(Default)]
-struct Types {
+struct ResourceTypes {
     any: bool,
     types: FxHashSet<TypeId>,
 }
@@ -98,7 +98,7 @@ impl Used {
     fn contains(&self, tables: &Tables, (predicate, arity): (&str, usize), name: &str, ty: TypeId) -> bool {
         let Some(pred) = tables.find_predicate(predicate, arity) else { return false };
         let name = tables.find_string(name);
-        let covers = |types: &Types| types.any || types.types.contains(&ty);
+        let covers = |types: &ResourceTypes| types.any || types.types.contains(&ty);
         // If the policy lacks the literal, only a variable can refer to the name.
         let keys = [name.map(Some), Some(None)];
         keys.into_iter().flatten().any(|name| self.by_name.get(&(pred, name)).is_some_and(covers))

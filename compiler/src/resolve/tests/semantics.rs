@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::ir::{CompareOp, LiteralKind, Polarity, Rule, Term, VarType};
-use crate::syntax::ast::{self, Comparison, Expr, Item};
+use crate::syntax::ast::{self, Comparison, Condition, Item};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A type and an id.
@@ -86,14 +86,14 @@ type Names = BTreeMap<String, Value>;
 
 /// Evaluates a nested condition: variables outside every `not` of this level are existential here, and those
 /// new inside a `not` are existential there.
-fn level(expr: &Expr, bound: &Names, facts: &Facts) -> bool {
+fn level(expr: &Condition, bound: &Names, facts: &Facts) -> bool {
     let mut open = BTreeSet::new();
     outside_nots(expr, &mut open);
     let open: Vec<String> = open.into_iter().filter(|name| !bound.contains_key(name)).collect();
     any_assignment(&open, &mut bound.clone(), &mut |bound| meaning(expr, bound, facts))
 }
 
-fn outside_nots(expr: &Expr, names: &mut BTreeSet<String>) {
+fn outside_nots(expr: &Condition, names: &mut BTreeSet<String>) {
     let mut add = |term: &ast::Spanned<ast::Term>| {
         if let ast::Term::Variable(name) = &term.value
             && name != "_"
@@ -102,19 +102,21 @@ fn outside_nots(expr: &Expr, names: &mut BTreeSet<String>) {
         }
     };
     match expr {
-        Expr::Or(parts, _) | Expr::And(parts, _) => parts.iter().for_each(|part| outside_nots(part, names)),
-        Expr::Paren(inner, _) => outside_nots(inner, names),
-        Expr::Not(..) | Expr::Boolean(..) => {}
-        Expr::Compare { left, right, .. } => [left, right].into_iter().for_each(add),
-        Expr::In { term, .. } => add(term),
-        Expr::Matches { variable, .. } => {
+        Condition::Or(parts, _) | Condition::And(parts, _) => {
+            parts.iter().for_each(|part| outside_nots(part, names));
+        }
+        Condition::Paren(inner, _) => outside_nots(inner, names),
+        Condition::Not(..) | Condition::Boolean(..) => {}
+        Condition::Compare { left, right, .. } => [left, right].into_iter().for_each(add),
+        Condition::In { term, .. } => add(term),
+        Condition::Matches { variable, .. } => {
             names.insert(variable.value.clone());
         }
-        Expr::Call(call) => call.args.iter().for_each(add),
+        Condition::Call(call) => call.args.iter().for_each(add),
     }
 }
 
-fn meaning(expr: &Expr, bound: &Names, facts: &Facts) -> bool {
+fn meaning(expr: &Condition, bound: &Names, facts: &Facts) -> bool {
     let value = |term: &ast::Spanned<ast::Term>| match &term.value {
         ast::Term::Variable(name) => bound.get(name).copied(),
         ast::Term::Object { ty, id } => {
@@ -123,16 +125,16 @@ fn meaning(expr: &Expr, bound: &Names, facts: &Facts) -> bool {
         other => panic!("{other:?}"),
     };
     match expr {
-        Expr::Or(parts, _) => parts.iter().any(|part| meaning(part, bound, facts)),
-        Expr::And(parts, _) => parts.iter().all(|part| meaning(part, bound, facts)),
-        Expr::Not(inner, _) => !level(inner, bound, facts),
-        Expr::Paren(inner, _) => meaning(inner, bound, facts),
-        Expr::Compare { op: Comparison::Equal, left, right, .. } => value(left) == value(right),
-        Expr::Compare { left, right, .. } => value(left) != value(right),
-        Expr::In { term, list, .. } => list.iter().any(|element| value(element) == value(term)),
-        Expr::Matches { variable, ty, .. } => bound[&variable.value].0 == ty.value,
-        Expr::Boolean(value, _) => *value,
-        Expr::Call(call) => facts.iter().any(|(name, args)| {
+        Condition::Or(parts, _) => parts.iter().any(|part| meaning(part, bound, facts)),
+        Condition::And(parts, _) => parts.iter().all(|part| meaning(part, bound, facts)),
+        Condition::Not(inner, _) => !level(inner, bound, facts),
+        Condition::Paren(inner, _) => meaning(inner, bound, facts),
+        Condition::Compare { op: Comparison::Equal, left, right, .. } => value(left) == value(right),
+        Condition::Compare { left, right, .. } => value(left) != value(right),
+        Condition::In { term, list, .. } => list.iter().any(|element| value(element) == value(term)),
+        Condition::Matches { variable, ty, .. } => bound[&variable.value].0 == ty.value,
+        Condition::Boolean(value, _) => *value,
+        Condition::Call(call) => facts.iter().any(|(name, args)| {
             let fits = |(term, arg): (&ast::Spanned<ast::Term>, &Value)| {
                 value(term).is_none_or(|value| value == *arg)
             };

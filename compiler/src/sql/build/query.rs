@@ -1,6 +1,6 @@
 //! Queries, what they read, and common table expressions.
 
-use super::{all, function_args, name, number};
+use super::expr::{all, function_args, name, number};
 use sqlparser::ast::helpers::attached_token::AttachedToken;
 use sqlparser::ast::{
     Cte, CteAsMaterialized, Distinct, Expr, GroupByExpr, Ident, Join, JoinOperator, LimitClause, ObjectName,

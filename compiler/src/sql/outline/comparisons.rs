@@ -3,8 +3,8 @@
 //! The conditions are those under which [`Lowering::compared`](crate::sql::lower::Lowering) and its neighbours
 //! print a cast. Only ids count: a role's name narrows nothing down.
 
+use super::report::{BoundColumn, CastReason, SlowPart};
 use super::walk::Walk;
-use super::{BoundColumn, CastReason, SlowPart};
 use crate::algebra::{Expr, FromKind, Select};
 use crate::bindings::{Family, Fit};
 use crate::ir::{CompareOp, ConstId};

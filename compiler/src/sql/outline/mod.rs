@@ -5,150 +5,16 @@
 //! by which the text is printed; the text itself is not looked at.
 
 mod comparisons;
+mod report;
 mod walk;
+
+pub(crate) use report::FilterColumn;
+pub use report::{BoundColumn, CastReason, Outline, Probe, Reads, SetKind, SetMade, SlowPart, Start};
 
 use super::analysis::GivenColumn;
 use super::forms::{Filter, LocalStatement, column_text};
 use crate::algebra::Plan;
-use crate::bindings::ColumnExpr;
 use walk::Walk;
-
-/// What a text is made of.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Outline {
-    /// The sets that it makes.
-    pub sets: Vec<SetMade>,
-    /// What a filter asks for each row that the caller's query looks at.
-    pub probes: Vec<Probe>,
-    /// The parts that are slow on a large database.
-    pub slow: Vec<SlowPart>,
-}
-
-/// A set that a text makes.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SetMade {
-    /// Its name and what it holds, if it is a common table expression.
-    pub name: Option<(String, String)>,
-    /// What it becomes.
-    pub kind: SetKind,
-    /// What bounds it.
-    pub start: Start,
-    /// What it reads.
-    pub reads: Reads,
-}
-
-/// What a set becomes in a text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SetKind {
-    /// A recursive common table expression, whose steps look at the new rows only.
-    Recursion,
-    /// A recursive common table expression whose steps look at everything that was found before.
-    WholeState,
-    /// A common table expression that is read in so many places.
-    Table {
-        /// In how many.
-        n_readings: usize,
-    },
-    /// An array, which an index over the column can look up.
-    Array,
-    /// A subquery after `IN`, which the database may hash.
-    Subquery,
-}
-
-/// What bounds a set.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Start {
-    /// The question's own values, or literals in the text.
-    Values,
-    /// A row of the query around it: it is made again for each.
-    Row,
-    /// Nothing.
-    Nowhere,
-}
-
-/// What a part of a text reads.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Reads {
-    /// The bound queries, by index.
-    pub bindings: Vec<usize>,
-    /// The text's own tables.
-    pub tables: Vec<String>,
-    /// Whether it reads rows of literals.
-    pub has_values: bool,
-}
-
-/// A column of a bound query: the query's index, and the column's.
-pub type BoundColumn = (usize, usize);
-
-/// A look-up for each row.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Probe {
-    /// What it reads.
-    pub reads: Reads,
-    /// The columns that must equal a value of the row: an index has to start with one of them.
-    pub by: Vec<BoundColumn>,
-}
-
-/// A part that is slow on a large database.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum SlowPart {
-    /// A column is compared as text, so its index is not used.
-    Cast {
-        /// The column; `None` for the filter's own.
-        column: Option<BoundColumn>,
-        /// The type whose ids it has.
-        ty: String,
-        /// Why.
-        reason: CastReason,
-    },
-    /// A set that nothing bounds, with what it reads.
-    Unbounded(Reads),
-    /// A look-up for each row that no column leads to: it reads everything, each time.
-    Unled(Reads),
-    /// A recursion whose steps look at everything that was found before.
-    WholeState {
-        /// The table's name.
-        table: String,
-    },
-    /// A filter that looks its column up in a set, since the table with the ids of this type is not promised.
-    NoPromise {
-        /// The type.
-        ty: String,
-    },
-    /// A filter over another column than the promised one.
-    OtherColumn {
-        /// The type.
-        ty: String,
-        /// The promised column, as the bindings name it.
-        promised: String,
-    },
-    /// Each row is decided by a query of its own, since the ids that pass cannot be listed.
-    RowTest,
-}
-
-/// Why a column is compared as text.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum CastReason {
-    /// `sql_types` has no entry for its type.
-    Undeclared,
-    /// The declared type is none that is compared as itself.
-    Opaque {
-        /// The declared type.
-        declared: String,
-    },
-    /// What it is compared with has another type.
-    Mixed,
-}
-
-/// The column of a filter.
-pub(crate) struct FilterColumn<'c> {
-    /// The question's variable.
-    pub(crate) var: usize,
-    /// The column.
-    pub(crate) column: &'c ColumnExpr,
-    /// The type whose ids it has.
-    pub(crate) ty: &'c str,
-}
 
 impl LocalStatement<'_> {
     /// What the text of a check or of rows is made of.

@@ -1,11 +1,10 @@
 //! Walks a plan for its sets, its look-ups for each row, and its comparisons.
 
-use super::{BoundColumn, FilterColumn, Outline, Probe, Reads, SetKind, SetMade, SlowPart, Start};
-use crate::algebra::aliases::{Alias, free_aliases};
+use super::report::{BoundColumn, FilterColumn, Outline, Probe, Reads, SetKind, SetMade, SlowPart, Start};
+use crate::algebra::aliases::free_aliases;
 use crate::algebra::anchor::Anchors;
 use crate::algebra::readers::needed;
-use crate::algebra::tables::TableId;
-use crate::algebra::{Condition, Expr, FromKind, Plan, Select, TableBody, TableRef};
+use crate::algebra::{Alias, Condition, Expr, FromKind, Plan, Select, TableBody, TableId, TableRef};
 use crate::bindings::Family;
 use crate::catalog::{RelationSource, SourceId};
 use crate::ir::CompareOp;

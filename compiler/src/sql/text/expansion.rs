@@ -36,7 +36,8 @@ pub fn statement_size(sql: &str) -> StatementSize {
 pub(super) fn size_of(tokens: &[Token<'_>]) -> StatementSize {
     let words = tokens.iter().map(|token| token.text).filter(|word| !word.trim().is_empty());
     let words: Vec<&str> = words.collect();
-    let mut reader = Reader { levels: vec![Level::new(Opened::Plain)], has_tables: false, arms: 1 };
+    let mut reader =
+        StatementReader { levels: vec![Parenthesis::new(Opened::Plain)], has_tables: false, arms: 1 };
     for (at, word) in words.iter().enumerate() {
         let before = at.checked_sub(1).and_then(|before| words.get(before)).copied();
         let after = words.get(at + 1).copied();
@@ -151,7 +152,7 @@ struct Table<'t> {
 
 /// One open parenthesis, or the statement itself.
 #[derive(Debug)]
-struct Level<'t> {
+struct Parenthesis<'t> {
     opened: Opened,
     with: With,
     tables: Vec<Table<'t>>,
@@ -170,7 +171,7 @@ struct Level<'t> {
     n_first: usize,
 }
 
-impl Level<'_> {
+impl Parenthesis<'_> {
     fn new(opened: Opened) -> Self {
         Self {
             opened,
@@ -203,15 +204,15 @@ impl Level<'_> {
 }
 
 /// A statement that is being read.
-struct Reader<'t> {
-    levels: Vec<Level<'t>>,
+struct StatementReader<'t> {
+    levels: Vec<Parenthesis<'t>>,
     /// Whether there was a common table expression.
     has_tables: bool,
     /// The selects of the longest union so far.
     arms: usize,
 }
 
-impl<'t> Reader<'t> {
+impl<'t> StatementReader<'t> {
     /// Reads a word that stands between these two.
     fn word(&mut self, word: &'t str, before: &str, after: &str) {
         let Some(level) = self.levels.last_mut() else { return };
@@ -304,7 +305,7 @@ impl<'t> Reader<'t> {
         } else {
             Opened::Plain
         };
-        self.levels.push(Level::new(opened));
+        self.levels.push(Parenthesis::new(opened));
     }
 
     fn close(&mut self) {

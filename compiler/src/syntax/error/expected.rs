@@ -5,7 +5,7 @@ use crate::syntax::token::Kind;
 /// Groups of tokens that messages name as one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub(in crate::syntax) enum Label {
+pub(in crate::syntax) enum TokenGroup {
     /// Any top-level item.
     Item,
     /// A line of a block.
@@ -34,7 +34,7 @@ pub(in crate::syntax) enum Label {
     Mistake,
 }
 
-impl Label {
+impl TokenGroup {
     const ALL: [Self; 13] = [
         Self::Item,
         Self::Member,
@@ -89,7 +89,7 @@ impl Expected {
     }
 
     /// Whether this group of tokens was expected.
-    pub(super) fn has_label(self, label: Label) -> bool {
+    pub(super) fn has_label(self, label: TokenGroup) -> bool {
         self.0 & (1 << (FIRST_LABEL + label as u32)) != 0
     }
 
@@ -97,10 +97,10 @@ impl Expected {
     ///
     /// `not` is omitted where a condition is listed.
     pub(super) fn list(self) -> String {
-        let unsaid = |kind: Kind| kind == Kind::Not && self.has_label(Label::Condition);
-        let labels = Label::ALL
+        let unsaid = |kind: Kind| kind == Kind::Not && self.has_label(TokenGroup::Condition);
+        let labels = TokenGroup::ALL
             .into_iter()
-            .filter(|label| *label != Label::Mistake && self.has_label(*label))
+            .filter(|label| *label != TokenGroup::Mistake && self.has_label(*label))
             .map(|label| label.text().to_owned());
         let kinds = Kind::ALL
             .iter()
@@ -121,8 +121,8 @@ impl FromIterator<Kind> for Expected {
     }
 }
 
-impl FromIterator<Label> for Expected {
-    fn from_iter<T: IntoIterator<Item = Label>>(labels: T) -> Self {
+impl FromIterator<TokenGroup> for Expected {
+    fn from_iter<T: IntoIterator<Item = TokenGroup>>(labels: T) -> Self {
         Self(labels.into_iter().fold(0, |set, label| set | 1 << (FIRST_LABEL + label as u32)))
     }
 }
@@ -135,7 +135,7 @@ mod tests {
     fn every_kind_and_label_has_its_own_bit() {
         assert!(Kind::ALL.len() <= FIRST_LABEL as usize);
         assert!(Kind::ALL.iter().all(|kind| Expected::from_iter([*kind]).has(*kind)));
-        assert!(Label::ALL.iter().all(|label| Expected::from_iter([*label]).has_label(*label)));
+        assert!(TokenGroup::ALL.iter().all(|label| Expected::from_iter([*label]).has_label(*label)));
     }
 
     #[test]
@@ -143,7 +143,7 @@ mod tests {
         let set = Expected::from_iter([Kind::Semicolon, Kind::And, Kind::Or]);
         assert_eq!(set.list(), "`and`, `or` or `;`");
         assert_eq!(
-            set.union(Expected::from_iter([Label::Operator])).list(),
+            set.union(Expected::from_iter([TokenGroup::Operator])).list(),
             "a comparison, `and`, `or` or `;`"
         );
         assert_eq!(Expected::from_iter([Kind::String]).list(), "a string");

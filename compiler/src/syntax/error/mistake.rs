@@ -3,14 +3,12 @@
 //! The parser continues as if the correct text had been written, so the rest of the statement is still
 //! checked.
 
-use super::excerpt;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::limits;
 use crate::primitive::{Primitive, is_boolean};
 use crate::source::Span;
 use crate::syntax::lexer;
-use crate::syntax::lexer::unescape;
-use crate::syntax::print::quoted;
+use crate::syntax::spelling::{excerpt, quoted, unescape};
 
 /// A missing `;`; `end` is the empty span after the statement's last token.
 pub(in crate::syntax) fn missing_semicolon(statement: &str, end: Span) -> Diagnostic {

@@ -16,7 +16,8 @@ use chumsky::DefaultExpected;
 use chumsky::error::{Error, LabelError};
 use chumsky::span::SimpleSpan;
 use chumsky::util::MaybeRef;
-pub(super) use expected::{Expected, Label};
+pub(super) use expected::{Expected, TokenGroup};
+use unexpected::STATEMENT;
 
 /// The grammar's input: the kinds of the tokens.
 pub(super) type Input<'a> = &'a [Kind];
@@ -93,8 +94,8 @@ impl<'a> LabelError<'a, Input<'a>, DefaultExpected<'a, Kind>> for Failure {
     }
 }
 
-impl<'a> LabelError<'a, Input<'a>, Label> for Failure {
-    fn expected_found<E: IntoIterator<Item = Label>>(
+impl<'a> LabelError<'a, Input<'a>, TokenGroup> for Failure {
+    fn expected_found<E: IntoIterator<Item = TokenGroup>>(
         expected: E,
         _found: Option<MaybeRef<'a, Kind>>,
         span: SimpleSpan,
@@ -102,7 +103,7 @@ impl<'a> LabelError<'a, Input<'a>, Label> for Failure {
         Self::Unexpected { at: span.start, expected: expected.into_iter().collect() }
     }
 
-    fn label_with(&mut self, label: Label) {
+    fn label_with(&mut self, label: TokenGroup) {
         if let Self::Unexpected { expected, .. } = self {
             *expected = std::iter::once(label).collect();
         }
@@ -127,25 +128,8 @@ pub(super) fn report(text: &str, tokens: &Tokens, mut failures: Vec<Failure>) ->
 /// Whether the lexer already reported the cause of a failure at this token: an unreadable token earlier in
 /// the statement, or a reserved word next to it.
 fn is_known_already(tokens: &Tokens, at: usize) -> bool {
-    let before =
-        tokens.kinds.iter().take(at).rev().take(STATEMENT).take_while(|kind| !ends_statement(**kind));
+    let before = tokens.kinds.iter().take(at).rev().take(STATEMENT).take_while(|kind| !kind.ends_statement());
     let beside = tokens.kinds.iter().take(at + 2).skip(at.saturating_sub(1));
     before.chain(beside.clone()).any(|kind| *kind == Kind::Invalid)
         || beside.into_iter().any(|kind| *kind == Kind::Refused)
-}
-
-/// Whether a statement ends at this token or begins after it.
-fn ends_statement(kind: Kind) -> bool {
-    matches!(kind, Kind::Semicolon | Kind::OpenBrace | Kind::CloseBrace)
-}
-
-/// How many tokens of a statement are examined; real statements are shorter.
-const STATEMENT: usize = 256;
-
-/// At most 32 characters of a text, for a title.
-pub(super) fn excerpt(text: &str) -> std::borrow::Cow<'_, str> {
-    match text.char_indices().nth(32) {
-        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or("")).into(),
-        None => text.into(),
-    }
 }

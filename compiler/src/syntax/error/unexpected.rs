@@ -3,11 +3,15 @@
 //! In: the token's index and what was expected there. Out: one diagnostic. Most read "expected …, found …";
 //! common mistakes get a message of their own.
 
-use super::{Expected, Label, STATEMENT, excerpt, mistake};
+use super::expected::{Expected, TokenGroup};
+use super::mistake;
 use crate::diagnostic::{Code, Diagnostic, suggest};
 use crate::source::Span;
-use crate::syntax::print::quoted;
+use crate::syntax::spelling::{excerpt, quoted};
 use crate::syntax::token::{Kind, Tokens};
+
+/// How many tokens of a statement are examined; real statements are shorter.
+pub(super) const STATEMENT: usize = 256;
 
 /// The diagnostic for an unexpected token.
 pub(super) fn diagnostic(text: &str, tokens: &Tokens, at: usize, expected: Expected) -> Diagnostic {
@@ -132,7 +136,7 @@ impl Ctx<'_> {
             });
         }
         let closer = found_closer?;
-        if open.is_some() && !self.expected.has_label(Label::Item) {
+        if open.is_some() && !self.expected.has_label(TokenGroup::Item) {
             return None;
         }
         let title = format!("`{}` closes nothing", closer.text());
@@ -142,10 +146,12 @@ impl Ctx<'_> {
 
     /// A keyword in place of a name.
     fn reserved_word(&self) -> Option<Diagnostic> {
-        let wants_name = self.expected.has_label(Label::Name) || self.expected.has_label(Label::Term);
+        let wants_name =
+            self.expected.has_label(TokenGroup::Name) || self.expected.has_label(TokenGroup::Term);
         let is_call = self.tokens.kind(self.at + 1) == Some(Kind::OpenParen);
-        let wants_call =
-            [Label::Condition, Label::Fact, Label::Item].iter().any(|label| self.expected.has_label(*label));
+        let wants_call = [TokenGroup::Condition, TokenGroup::Fact, TokenGroup::Item]
+            .iter()
+            .any(|label| self.expected.has_label(*label));
         let reserved = |kind: Option<Kind>| kind.is_some_and(Kind::is_reserved);
         let span = if reserved(self.found) && (wants_name || (wants_call && is_call)) {
             self.span
@@ -162,7 +168,7 @@ impl Ctx<'_> {
 
     /// `resourse Foo {`, read as the name of a rule before a `(`, or `asert p();` in a test.
     fn misspelt_keyword(&self) -> Option<Diagnostic> {
-        let (span, keywords) = if self.expected.has_label(Label::TestLine) {
+        let (span, keywords) = if self.expected.has_label(TokenGroup::TestLine) {
             (self.span, &[Kind::Assert, Kind::AssertNot, Kind::Setup][..])
         } else if self.expected.has(Kind::OpenParen) && self.begins_as_keyword() {
             (self.span_before(), &[Kind::Actor, Kind::Resource, Kind::Global, Kind::Declare, Kind::Test][..])
@@ -183,7 +189,7 @@ impl Ctx<'_> {
     /// Whether the previous token begins a statement and this one can follow only a keyword.
     fn begins_as_keyword(&self) -> bool {
         let first =
-            self.at.checked_sub(2).and_then(|at| self.tokens.kind(at)).is_none_or(super::ends_statement);
+            self.at.checked_sub(2).and_then(|at| self.tokens.kind(at)).is_none_or(Kind::ends_statement);
         let follows =
             self.found.is_some_and(|kind| kind.is_name() || matches!(kind, Kind::OpenBrace | Kind::String));
         first && follows && self.kind_before() == Some(Kind::Identifier)
@@ -191,7 +197,7 @@ impl Ctx<'_> {
 
     /// A name in quotes, or a string without quotes.
     fn quotes(&self) -> Option<Diagnostic> {
-        if self.found == Some(Kind::String) && self.expected.has_label(Label::Name) {
+        if self.found == Some(Kind::String) && self.expected.has_label(TokenGroup::Name) {
             return Some(mistake::quoted_name(self.snippet(self.span), self.span));
         }
         if self.found.is_some_and(Kind::is_name) && self.expected.has(Kind::String) {
@@ -225,14 +231,14 @@ impl Ctx<'_> {
                 format!("call `{name}` as a condition of its own that shares a variable with this one");
             return Some(Diagnostic::new(Code::NotInTheLanguage, title, span, label).with_help(help));
         }
-        if self.found == Some(Kind::OpenBracket) && self.expected.has_label(Label::Term) {
+        if self.found == Some(Kind::OpenBracket) && self.expected.has_label(TokenGroup::Term) {
             let title = "a list cannot be a value";
             let label = "lists are allowed only after `in`";
             let help = "test the elements with `in`, as in `x in [\"a\", \"b\"]`";
             return Some(Diagnostic::new(Code::NotInTheLanguage, title, self.span, label).with_help(help));
         }
         let signed = self.snippet(self.span).starts_with(['+', '-']);
-        if self.found == Some(Kind::Integer) && signed && !self.expected.has_label(Label::Term) {
+        if self.found == Some(Kind::Integer) && signed && !self.expected.has_label(TokenGroup::Term) {
             let title = format!("`{}` after a value is arithmetic", excerpt(self.snippet(self.span)));
             let label = "not in the language";
             let help = "policies have no arithmetic; store the result as a fact";
@@ -254,7 +260,7 @@ impl Ctx<'_> {
                 "`=` is expected before this",
             ));
         }
-        if self.found == Some(Kind::String) && self.expected.has_label(Label::Item) {
+        if self.found == Some(Kind::String) && self.expected.has_label(TokenGroup::Item) {
             let found = self.plain();
             return Some(found.with_help("a shorthand rule belongs inside the block of its resource"));
         }

@@ -1,29 +1,29 @@
 //! Blocks and their declarations.
 
-use super::recover::{Run, braces, end_of_statement, position, skip_value};
+use super::recover::{Parsing, braces, end_of_statement, position, skip_value};
 use super::rule::rule;
 use super::shorthand::shorthand;
-use super::{Parse, Source, name, string};
+use super::source::{Parse, TokenText, name, string};
 use crate::diagnostic::suggest;
 use crate::source::Span;
-use crate::syntax::ast::{Block, BlockKind, Member, Name, Names, Relations};
-use crate::syntax::error::{Failure, Label, mistake};
+use crate::syntax::ast::{Block, BlockKind, Member, Name, NameList, Relations};
+use crate::syntax::error::{Failure, TokenGroup, mistake};
 use crate::syntax::token::Kind;
 use chumsky::prelude::*;
 
 /// `actor X {…}`, `resource X extends Y {…}` or `global {…}`.
-pub(super) fn block(source: Source<'_>) -> impl Parse<'_, Block> {
+pub(super) fn block(source: TokenText<'_>) -> impl Parse<'_, Block> {
     let kind = choice((
         just(Kind::Actor).to(BlockKind::Actor),
         just(Kind::Resource).to(BlockKind::Resource),
-        misspelt_kind(source).labelled(Label::Mistake),
+        misspelt_kind(source).labelled(TokenGroup::Mistake),
     ));
     let quoted = string(source).map_with(move |name, e| {
         let range: SimpleSpan = e.span();
         e.emit(Failure::mistake(range.start, mistake::quoted_name(source.snippet(name.span), name.span)));
         name
     });
-    let block_name = name(source).or(quoted.labelled(Label::Mistake));
+    let block_name = name(source).or(quoted.labelled(TokenGroup::Mistake));
     let supertypes = name(source).separated_by(just(Kind::Comma)).at_least(1).allow_trailing().collect();
     let extends = just(Kind::Extends).ignore_then(supertypes).or_not().map(Option::unwrap_or_default);
     let named = kind.then(block_name).then(extends).map(|((kind, name), extends)| (kind, name, extends));
@@ -41,8 +41,8 @@ pub(super) fn block(source: Source<'_>) -> impl Parse<'_, Block> {
 }
 
 /// A misspelling such as `resourse`, where it clearly begins a block.
-fn misspelt_kind<'a>(source: Source<'a>) -> impl Parse<'a, BlockKind> {
-    custom(move |input: &mut Run<'a, '_>| {
+fn misspelt_kind<'a>(source: TokenText<'a>) -> impl Parse<'a, BlockKind> {
+    custom(move |input: &mut Parsing<'a, '_>| {
         let at = position(input);
         let kind = |offset: usize| source.tokens.kind(at + offset);
         let begins = kind(0) == Some(Kind::Identifier)
@@ -62,26 +62,30 @@ fn misspelt_kind<'a>(source: Source<'a>) -> impl Parse<'a, BlockKind> {
 }
 
 /// One line of a block; `None` if it is reported and dropped.
-fn member(source: Source<'_>) -> impl Parse<'_, Option<Member>> {
+fn member(source: TokenText<'_>) -> impl Parse<'_, Option<Member>> {
     let declaration = choice((
-        declared(source, just(Kind::Roles).to("roles"), [Label::List, Label::Mistake]),
-        declared(source, just(Kind::Permissions).to("permissions"), [Label::List, Label::Mistake]),
-        declared(source, just(Kind::Relations).to("relations"), [Label::Mistake, Label::Dictionary]),
+        declared(source, just(Kind::Roles).to("roles"), [TokenGroup::List, TokenGroup::Mistake]),
+        declared(source, just(Kind::Permissions).to("permissions"), [TokenGroup::List, TokenGroup::Mistake]),
+        declared(
+            source,
+            just(Kind::Relations).to("relations"),
+            [TokenGroup::Mistake, TokenGroup::Dictionary],
+        ),
     ));
-    let misnamed = declared(source, misnamed(source), [Label::List, Label::Dictionary]);
+    let misnamed = declared(source, misnamed(source), [TokenGroup::List, TokenGroup::Dictionary]);
     let misplaced = rule(source).map_with(|rule, e| {
         let range: SimpleSpan = e.span();
         e.emit(Failure::mistake(range.start, mistake::rule_in_block(&rule.name.value, rule.name.span)));
         None
     });
-    let mistaken = misnamed.or(misplaced).labelled(Label::Mistake);
+    let mistaken = misnamed.or(misplaced).labelled(TokenGroup::Mistake);
     choice((declaration, shorthand(source).map(Member::Shorthand).map(Some), mistaken))
-        .labelled(Label::Member)
+        .labelled(TokenGroup::Member)
         .boxed()
 }
 
 /// An unknown word before `=`; returns the declaration that was probably meant.
-fn misnamed(source: Source<'_>) -> impl Parse<'_, &'static str> {
+fn misnamed(source: TokenText<'_>) -> impl Parse<'_, &'static str> {
     let declares = one_of([Kind::Roles, Kind::Permissions, Kind::Relations]);
     let word = declares.not().ignore_then(name(source));
     word.then_ignore(just(Kind::Equal).rewind()).map_with(|word, e| {
@@ -94,7 +98,7 @@ fn misnamed(source: Source<'_>) -> impl Parse<'_, &'static str> {
 
 /// The value after `=`.
 #[derive(Clone)]
-enum Value {
+enum DeclaredValue {
     List(Vec<Name>),
     Dictionary(Vec<(Name, Name)>),
     /// Something else, and the strings in it.
@@ -106,14 +110,14 @@ enum Value {
 /// `keyword = value;`. A value of the wrong kind is reported. The labels name a list and a dictionary in
 /// messages about a missing value.
 fn declared<'a>(
-    source: Source<'a>,
+    source: TokenText<'a>,
     keyword: impl Parse<'a, &'static str>,
-    [as_list, as_dictionary]: [Label; 2],
+    [as_list, as_dictionary]: [TokenGroup; 2],
 ) -> impl Parse<'a, Option<Member>> {
     let value = choice((
-        list(source).map(Value::List).labelled(as_list),
-        dictionary(source).map(Value::Dictionary).labelled(as_dictionary),
-        other(source).map(Value::Other).labelled(Label::Mistake),
+        list(source).map(DeclaredValue::List).labelled(as_list),
+        dictionary(source).map(DeclaredValue::Dictionary).labelled(as_dictionary),
+        other(source).map(DeclaredValue::Other).labelled(TokenGroup::Mistake),
     ));
     let value = value.recover_with(via_parser(broken(source)));
     let value = value.map_with(move |value, e| {
@@ -139,13 +143,13 @@ fn declared<'a>(
 }
 
 /// The declaration with the usable part of its value, and whether the value has the right kind.
-fn typed(keyword: &str, value: Value, span: Span) -> (Option<Member>, bool) {
+fn typed(keyword: &str, value: DeclaredValue, span: Span) -> (Option<Member>, bool) {
     let names = |value| match value {
-        Value::List(names) | Value::Broken(names, _) => (Names { names, span }, true),
-        Value::Dictionary(pairs) => {
-            (Names { names: pairs.into_iter().map(|(name, _)| name).collect(), span }, false)
+        DeclaredValue::List(names) | DeclaredValue::Broken(names, _) => (NameList { names, span }, true),
+        DeclaredValue::Dictionary(pairs) => {
+            (NameList { names: pairs.into_iter().map(|(name, _)| name).collect(), span }, false)
         }
-        Value::Other(names) => (Names { names, span }, false),
+        DeclaredValue::Other(names) => (NameList { names, span }, false),
     };
     match keyword {
         "roles" => {
@@ -158,8 +162,10 @@ fn typed(keyword: &str, value: Value, span: Span) -> (Option<Member>, bool) {
         }
         "relations" => {
             let (relations, fits) = match value {
-                Value::Dictionary(relations) | Value::Broken(_, relations) => (relations, true),
-                Value::List(_) | Value::Other(_) => (Vec::new(), false),
+                DeclaredValue::Dictionary(relations) | DeclaredValue::Broken(_, relations) => {
+                    (relations, true)
+                }
+                DeclaredValue::List(_) | DeclaredValue::Other(_) => (Vec::new(), false),
             };
             (Some(Member::Relations(Relations { relations, span })), fits)
         }
@@ -168,7 +174,7 @@ fn typed(keyword: &str, value: Value, span: Span) -> (Option<Member>, bool) {
 }
 
 /// `["a", "b"]`
-fn list(source: Source<'_>) -> impl Parse<'_, Vec<Name>> {
+fn list(source: TokenText<'_>) -> impl Parse<'_, Vec<Name>> {
     let wrong = any()
         .filter(|kind: &Kind| kind.is_name() || matches!(kind, Kind::Integer | Kind::True | Kind::False));
     let wrong = wrong.map_with(move |_, e| {
@@ -178,7 +184,7 @@ fn list(source: Source<'_>) -> impl Parse<'_, Vec<Name>> {
         element
     });
     string(source)
-        .or(wrong.labelled(Label::Mistake))
+        .or(wrong.labelled(TokenGroup::Mistake))
         .separated_by(just(Kind::Comma))
         .allow_trailing()
         .collect()
@@ -187,13 +193,13 @@ fn list(source: Source<'_>) -> impl Parse<'_, Vec<Name>> {
 }
 
 /// `{ name: Type, … }`
-fn dictionary(source: Source<'_>) -> impl Parse<'_, Vec<(Name, Name)>> {
+fn dictionary(source: TokenText<'_>) -> impl Parse<'_, Vec<(Name, Name)>> {
     let equal = just(Kind::Equal).map_with(move |_, e| {
         let range: SimpleSpan = e.span();
         e.emit(Failure::mistake(range.start, mistake::equal_in_relations(source.span(range))));
         Kind::Colon
     });
-    let colon = just(Kind::Colon).or(equal.labelled(Label::Mistake));
+    let colon = just(Kind::Colon).or(equal.labelled(TokenGroup::Mistake));
     let pair = unquoted(source, "name").then_ignore(colon).then(unquoted(source, "type"));
     pair.separated_by(just(Kind::Comma))
         .allow_trailing()
@@ -203,7 +209,7 @@ fn dictionary(source: Source<'_>) -> impl Parse<'_, Vec<(Name, Name)>> {
 }
 
 /// A name; quotes are reported.
-fn unquoted<'a>(source: Source<'a>, what: &'static str) -> impl Parse<'a, Name> {
+fn unquoted<'a>(source: TokenText<'a>, what: &'static str) -> impl Parse<'a, Name> {
     let quoted = string(source).map_with(move |name, e| {
         let range: SimpleSpan = e.span();
         let literal = source.snippet(name.span);
@@ -213,24 +219,24 @@ fn unquoted<'a>(source: Source<'a>, what: &'static str) -> impl Parse<'a, Name> 
         ));
         name
     });
-    name(source).or(quoted.labelled(Label::Mistake)).boxed()
+    name(source).or(quoted.labelled(TokenGroup::Mistake)).boxed()
 }
 
 /// The strings in a value that is neither a list nor a dictionary.
-fn other(source: Source<'_>) -> impl Parse<'_, Vec<Name>> {
+fn other(source: TokenText<'_>) -> impl Parse<'_, Vec<Name>> {
     let opens = one_of([Kind::OpenBracket, Kind::OpenBrace]);
     opens.not().ignore_then(skip_value(source)).map_with(move |(), e| source.strings(e.span()))
 }
 
 /// All strings, and everything that looks like a relation, in a value that does not parse.
-fn broken(source: Source<'_>) -> impl Parse<'_, Value> {
+fn broken(source: TokenText<'_>) -> impl Parse<'_, DeclaredValue> {
     skip_value(source).map_with(move |(), e| {
         let range: SimpleSpan = e.span();
-        Value::Broken(source.strings(range), source.pairs(range))
+        DeclaredValue::Broken(source.strings(range), source.pairs(range))
     })
 }
 
-impl Source<'_> {
+impl TokenText<'_> {
     /// The string literals among these tokens.
     fn strings(self, range: SimpleSpan) -> Vec<Name> {
         let strings = (range.start..range.end).filter(|&at| self.tokens.kind(at) == Some(Kind::String));

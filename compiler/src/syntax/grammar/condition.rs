@@ -1,32 +1,33 @@
 //! The condition of a rule: `or` < `and` < `not` < comparisons and calls.
 
+use super::source::{Parse, TokenText, name};
 use super::term::{call, term};
-use super::{Parse, Source, name};
-use crate::syntax::ast::{Comparison, Expr, Name, Spanned, Term};
-use crate::syntax::error::{Failure, Label, mistake};
+use crate::syntax::ast::{Comparison, Condition, Name, Spanned, Term};
+use crate::syntax::error::{Failure, TokenGroup, mistake};
 use crate::syntax::token::Kind;
 use chumsky::prelude::*;
 
 /// Any condition.
-pub(super) fn condition(source: Source<'_>) -> impl Parse<'_, Expr> {
+pub(super) fn condition(source: TokenText<'_>) -> impl Parse<'_, Condition> {
     recursive(|condition| {
         let paren = condition
             .delimited_by(just(Kind::OpenParen), just(Kind::CloseParen))
-            .map_with(move |inner, e| Expr::Paren(Box::new(inner), source.span(e.span())));
-        let atom = choice((paren, call(source).map(Expr::Call), test(source))).labelled(Label::Condition);
+            .map_with(move |inner, e| Condition::Paren(Box::new(inner), source.span(e.span())));
+        let atom =
+            choice((paren, call(source).map(Condition::Call), test(source))).labelled(TokenGroup::Condition);
         let negated = just(Kind::Not)
             .repeated()
-            .foldr_with(atom, move |_, inner, e| Expr::Not(Box::new(inner), source.span(e.span())))
-            .labelled(Label::Condition);
-        let and = joined(source, negated, Kind::And, Expr::And);
-        joined(source, and, Kind::Or, Expr::Or)
+            .foldr_with(atom, move |_, inner, e| Condition::Not(Box::new(inner), source.span(e.span())))
+            .labelled(TokenGroup::Condition);
+        let and = joined(source, negated, Kind::And, Condition::And);
+        joined(source, and, Kind::Or, Condition::Or)
     })
     .boxed()
 }
 
 /// One operand, or several joined by a keyword.
 pub(super) fn joined<'a, E: 'a>(
-    source: Source<'a>,
+    source: TokenText<'a>,
     side: impl Parse<'a, E>,
     word: Kind,
     join: fn(Vec<E>, crate::source::Span) -> E,
@@ -51,7 +52,7 @@ enum Rest {
 }
 
 /// `a < b`, `x in […]`, `x matches T`, `true`.
-fn test(source: Source<'_>) -> impl Parse<'_, Expr> {
+fn test(source: TokenText<'_>) -> impl Parse<'_, Condition> {
     let operator = choice((
         just(Kind::Equal).to(Comparison::Equal),
         just(Kind::NotEqual).to(Comparison::NotEqual),
@@ -69,30 +70,30 @@ fn test(source: Source<'_>) -> impl Parse<'_, Expr> {
     let is_in = just(Kind::In).ignore_then(list).map(Rest::In);
     let exact = just(Kind::Matches).to(false).or(just(Kind::MatchesExactly).to(true));
     let matches = exact.then(name(source)).map(|(exact, ty)| Rest::Matches { ty, exact });
-    let rest = choice((compare, is_in, matches)).labelled(Label::Operator);
+    let rest = choice((compare, is_in, matches)).labelled(TokenGroup::Operator);
     let test = term(source).then(rest.or_not()).map_with(move |(left, rest), e| {
         let range: SimpleSpan = e.span();
         let span = source.span(range);
         let written = source.snippet(left.span);
         match (left.value, rest) {
             (value, Some(Rest::Compare(op, right))) => {
-                Expr::Compare { op, left: Spanned { value, span: left.span }, right, span }
+                Condition::Compare { op, left: Spanned { value, span: left.span }, right, span }
             }
             (value, Some(Rest::In(list))) => {
-                Expr::In { term: Spanned { value, span: left.span }, list, span }
+                Condition::In { term: Spanned { value, span: left.span }, list, span }
             }
             (Term::Variable(variable), Some(Rest::Matches { ty, exact })) => {
                 let variable = Spanned { value: variable, span: left.span };
-                Expr::Matches { variable, ty, exact, span }
+                Condition::Matches { variable, ty, exact, span }
             }
             (_, Some(Rest::Matches { .. })) => {
                 e.emit(Failure::mistake(range.start, mistake::matched_literal(written, left.span)));
-                Expr::Boolean(true, span)
+                Condition::Boolean(true, span)
             }
-            (Term::Boolean(value), None) => Expr::Boolean(value, span),
+            (Term::Boolean(value), None) => Condition::Boolean(value, span),
             (_, None) => {
                 e.emit(Failure::mistake(range.start, mistake::lone_term(written, span)));
-                Expr::Boolean(true, span)
+                Condition::Boolean(true, span)
             }
         }
     });

@@ -15,68 +15,21 @@ mod condition;
 mod recover;
 mod rule;
 mod shorthand;
+mod source;
 mod term;
 mod testing;
 
-use super::ast::{Item, Name, Policy, Spanned};
-use super::error::{Failure, Input, Label};
-use super::lexer::unescape;
+use super::ast::{Item, Policy};
+use super::error::{Failure, TokenGroup};
 use super::token::{Kind, Tokens};
-use crate::source::Span;
 use chumsky::prelude::*;
-
-/// A parser of this grammar.
-trait Parse<'a, O>: Parser<'a, Input<'a>, O, extra::Err<Failure>> + Clone + 'a {}
-
-impl<'a, O, P: Parser<'a, Input<'a>, O, extra::Err<Failure>> + Clone + 'a> Parse<'a, O> for P {}
-
-/// The text and its tokens, to turn token positions into names and spans.
-#[derive(Clone, Copy)]
-struct Source<'a> {
-    text: &'a str,
-    tokens: &'a Tokens,
-    reading: Reading,
-}
-
-/// What happens at a statement that does not parse.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Reading {
-    /// Parsing stops.
-    Straight,
-    /// Parsing recovers: line breaks and columns hint at where the next statement begins.
-    Mending {
-        /// Whether every `{` has its `}`, so that none need be guessed.
-        braces_match: bool,
-    },
-}
-
-impl<'a> Source<'a> {
-    fn span(self, range: SimpleSpan) -> Span {
-        self.tokens.span(range)
-    }
-
-    fn snippet(self, span: Span) -> &'a str {
-        self.text.get(span.range()).unwrap_or("")
-    }
-
-    /// The source text of a range of tokens.
-    fn name(self, range: SimpleSpan) -> Name {
-        let span = self.span(range);
-        Spanned { value: self.snippet(span).to_owned(), span }
-    }
-
-    /// The string literal at a range, unescaped.
-    fn string(self, range: SimpleSpan) -> Name {
-        let span = self.span(range);
-        Spanned { value: unescape(self.snippet(span)), span }
-    }
-}
+use source::{Parse, Reading, TokenText};
 
 /// Parses all tokens. Layout has no meaning in the language, so only a second pass uses it, after the first
 /// has failed.
 pub(super) fn parse(text: &str, tokens: &Tokens) -> (Policy, Vec<Failure>) {
     let read = |reading| {
-        let source = Source { text, tokens, reading };
+        let source = TokenText { text, tokens, reading };
         let (tree, failures) = policy(source).parse(tokens.kinds.as_slice()).into_output_errors();
         (tree.unwrap_or_default(), failures)
     };
@@ -103,7 +56,7 @@ fn braces_match(kinds: &[Kind]) -> bool {
     open == 0
 }
 
-fn policy(source: Source<'_>) -> impl Parse<'_, Policy> {
+fn policy(source: TokenText<'_>) -> impl Parse<'_, Policy> {
     let item = choice((
         block::block(source).map(Item::Block),
         rule::declare(source).map(Item::Declare),
@@ -113,23 +66,9 @@ fn policy(source: Source<'_>) -> impl Parse<'_, Policy> {
     ));
     item.map(Some)
         .or(just(Kind::Semicolon).to(None))
-        .labelled(Label::Item)
+        .labelled(TokenGroup::Item)
         .recover_with(via_parser(recover::skip_item(source).to(None)))
         .repeated()
         .collect::<Vec<_>>()
         .map(|items| Policy { items: items.into_iter().flatten().collect() })
-}
-
-/// A name, contextual keywords included.
-fn name(source: Source<'_>) -> impl Parse<'_, Name> {
-    any()
-        .filter(|kind: &Kind| kind.is_name())
-        .map_with(move |_, e| source.name(e.span()))
-        .labelled(Label::Name)
-        .boxed()
-}
-
-/// A string literal.
-fn string(source: Source<'_>) -> impl Parse<'_, Name> {
-    just(Kind::String).map_with(move |_, e| source.string(e.span())).boxed()
 }

@@ -3,22 +3,22 @@
 //! It is active only in the second pass, [`Reading::Mending`]. The first stops at the first failure, so
 //! recovery cannot change the meaning of text without mistakes.
 
-use super::{Parse, Reading, Source};
+use super::source::{Parse, Reading, TokenText};
 use crate::source::LINE_ENDS;
-use crate::syntax::error::{Failure, Input, Label, mistake};
+use crate::syntax::error::{Failure, Input, TokenGroup, mistake};
 use crate::syntax::token::Kind;
 use chumsky::input::InputRef;
 use chumsky::prelude::*;
 
 /// The running parse, for parsers written by hand.
-pub(super) type Run<'a, 'parse> = InputRef<'a, 'parse, Input<'a>, extra::Err<Failure>>;
+pub(super) type Parsing<'a, 'parse> = InputRef<'a, 'parse, Input<'a>, extra::Err<Failure>>;
 
 /// The index of the next token.
-pub(super) fn position(input: &Run<'_, '_>) -> usize {
+pub(super) fn position(input: &Parsing<'_, '_>) -> usize {
     *input.cursor().inner()
 }
 
-fn skip_to(input: &mut Run<'_, '_>, end: usize) {
+fn skip_to(input: &mut Parsing<'_, '_>, end: usize) {
     while position(input) < end {
         input.skip();
     }
@@ -26,8 +26,8 @@ fn skip_to(input: &mut Run<'_, '_>, end: usize) {
 
 /// The `;` of a statement. If it is missing at the end of a line and the next line can begin a statement, it
 /// is reported and assumed.
-pub(super) fn end_of_statement<'a>(source: Source<'a>, statement: &'static str) -> impl Parse<'a, ()> {
-    custom(move |input: &mut Run<'a, '_>| {
+pub(super) fn end_of_statement<'a>(source: TokenText<'a>, statement: &'static str) -> impl Parse<'a, ()> {
+    custom(move |input: &mut Parsing<'a, '_>| {
         let at = position(input);
         if source.tokens.kind(at) == Some(Kind::Semicolon) {
             input.skip();
@@ -45,11 +45,11 @@ pub(super) fn end_of_statement<'a>(source: Source<'a>, statement: &'static str) 
 /// Lines between braces. A line that does not parse is dropped. If a top-level item begins, or a token listed
 /// in `outside`, a missing `}` is reported and assumed.
 pub(super) fn braces<'a, O: 'a>(
-    source: Source<'a>,
+    source: TokenText<'a>,
     line: impl Parse<'a, Option<O>>,
     outside: &'static [Kind],
 ) -> impl Parse<'a, Vec<O>> {
-    let stray = just(Kind::Semicolon).map(|_| None).labelled(Label::Mistake);
+    let stray = just(Kind::Semicolon).map(|_| None).labelled(TokenGroup::Mistake);
     let skipped = skip_line(source, outside).map(|()| None);
     let line = inside(source, outside).ignore_then(line.or(stray));
     let lines = line.recover_with(via_parser(skipped)).repeated().collect::<Vec<_>>();
@@ -68,8 +68,8 @@ pub(super) fn braces<'a, O: 'a>(
 }
 
 /// Fails where something begins that belongs outside the braces.
-fn inside<'a>(source: Source<'a>, outside: &'static [Kind]) -> impl Parse<'a, ()> {
-    custom(move |input: &mut Run<'a, '_>| {
+fn inside<'a>(source: TokenText<'a>, outside: &'static [Kind]) -> impl Parse<'a, ()> {
+    custom(move |input: &mut Parsing<'a, '_>| {
         let at = position(input);
         if source.mends() && source.begins_outside(at, outside) {
             Err(Failure::unexpected(at, []))
@@ -80,8 +80,8 @@ fn inside<'a>(source: Source<'a>, outside: &'static [Kind]) -> impl Parse<'a, ()
 }
 
 /// Skips a top-level statement that does not parse.
-pub(super) fn skip_item<'a>(source: Source<'a>) -> impl Parse<'a, ()> {
-    custom(move |input: &mut Run<'a, '_>| {
+pub(super) fn skip_item<'a>(source: TokenText<'a>) -> impl Parse<'a, ()> {
+    custom(move |input: &mut Parsing<'a, '_>| {
         let start = position(input);
         if !source.mends() || source.tokens.kind(start).is_none() {
             return Err(Failure::unexpected(start, []));
@@ -92,8 +92,8 @@ pub(super) fn skip_item<'a>(source: Source<'a>) -> impl Parse<'a, ()> {
 }
 
 /// Skips a line between braces that does not parse; fails where the braces end.
-fn skip_line<'a>(source: Source<'a>, outside: &'static [Kind]) -> impl Parse<'a, ()> {
-    custom(move |input: &mut Run<'a, '_>| {
+fn skip_line<'a>(source: TokenText<'a>, outside: &'static [Kind]) -> impl Parse<'a, ()> {
+    custom(move |input: &mut Parsing<'a, '_>| {
         let start = position(input);
         let end = source.statement_end(start);
         if !source.mends() || end == start || source.begins_outside(start, outside) {
@@ -105,8 +105,8 @@ fn skip_line<'a>(source: Source<'a>, outside: &'static [Kind]) -> impl Parse<'a,
 }
 
 /// Skips the malformed value of a declaration.
-pub(super) fn skip_value<'a>(source: Source<'a>) -> impl Parse<'a, ()> {
-    custom(move |input: &mut Run<'a, '_>| {
+pub(super) fn skip_value<'a>(source: TokenText<'a>) -> impl Parse<'a, ()> {
+    custom(move |input: &mut Parsing<'a, '_>| {
         let start = position(input);
         let mut at = start;
         let mut inner = 0_usize;
@@ -131,7 +131,7 @@ pub(super) fn skip_value<'a>(source: Source<'a>) -> impl Parse<'a, ()> {
     })
 }
 
-impl Source<'_> {
+impl TokenText<'_> {
     /// Whether this pass recovers from mistakes.
     fn mends(self) -> bool {
         self.reading != Reading::Straight

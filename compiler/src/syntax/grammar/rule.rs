@@ -2,14 +2,14 @@
 
 use super::condition::condition;
 use super::recover::end_of_statement;
+use super::source::{Parse, TokenText, name};
 use super::term::{param, parenthesised};
-use super::{Parse, Source, name};
 use crate::syntax::ast::{Declare, Rule};
 use crate::syntax::token::Kind;
 use chumsky::prelude::*;
 
 /// `head(…) if body;`
-pub(super) fn rule(source: Source<'_>) -> impl Parse<'_, Rule> {
+pub(super) fn rule(source: TokenText<'_>) -> impl Parse<'_, Rule> {
     let body = just(Kind::If).ignore_then(condition(source)).or_not();
     name(source)
         .then(parenthesised(source, param(source)))
@@ -20,7 +20,7 @@ pub(super) fn rule(source: Source<'_>) -> impl Parse<'_, Rule> {
 }
 
 /// `declare name(Type, …);`
-pub(super) fn declare(source: Source<'_>) -> impl Parse<'_, Declare> {
+pub(super) fn declare(source: TokenText<'_>) -> impl Parse<'_, Declare> {
     just(Kind::Declare)
         .ignore_then(name(source))
         .then(parenthesised(source, name(source)))

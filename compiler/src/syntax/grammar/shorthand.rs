@@ -2,15 +2,15 @@
 
 use super::condition::joined;
 use super::recover::end_of_statement;
+use super::source::{Parse, TokenText, name, string};
 use super::term::call;
-use super::{Parse, Source, name, string};
-use crate::syntax::ast::{Name, Short, ShortExpr, Shorthand, Spanned};
-use crate::syntax::error::{Failure, Label, mistake};
+use crate::syntax::ast::{Name, Short, ShortCondition, Shorthand, Spanned};
+use crate::syntax::error::{Failure, TokenGroup, mistake};
 use crate::syntax::token::Kind;
 use chumsky::prelude::*;
 
 /// A whole shorthand rule.
-pub(super) fn shorthand(source: Source<'_>) -> impl Parse<'_, Shorthand> {
+pub(super) fn shorthand(source: TokenText<'_>) -> impl Parse<'_, Shorthand> {
     let bare = bare_string(source).then_ignore(just(Kind::If).rewind());
     let bare = bare.map(|name| Spanned { value: Short::Name(name.value), span: name.span });
     let head = short(source).or(bare).then_ignore(just(Kind::If));
@@ -21,47 +21,47 @@ pub(super) fn shorthand(source: Source<'_>) -> impl Parse<'_, Shorthand> {
 }
 
 /// `"name"`, `role` or `permission`.
-fn short(source: Source<'_>) -> impl Parse<'_, Spanned<Short>> {
+fn short(source: TokenText<'_>) -> impl Parse<'_, Spanned<Short>> {
     let named = string(source).map(|name| Spanned { value: Short::Name(name.value), span: name.span });
     let role = just(Kind::Role).to(Short::Role);
     let permission = just(Kind::Permission).to(Short::Permission);
     let keyword = role.or(permission);
     let keyword = keyword.map_with(move |value, e| Spanned { value, span: source.span(e.span()) });
-    named.or(keyword).labelled(Label::Short).boxed()
+    named.or(keyword).labelled(TokenGroup::Short).boxed()
 }
 
 /// A name in place of a string, reported and read as the string.
-fn bare_string(source: Source<'_>) -> impl Parse<'_, Name> {
+fn bare_string(source: TokenText<'_>) -> impl Parse<'_, Name> {
     let name = name(source).map_with(|name, e| {
         let range: SimpleSpan = e.span();
         e.emit(Failure::mistake(range.start, mistake::bare_string(&name.value, name.span)));
         name
     });
-    name.labelled(Label::Mistake).boxed()
+    name.labelled(TokenGroup::Mistake).boxed()
 }
 
-fn condition(source: Source<'_>) -> impl Parse<'_, ShortExpr> {
+fn condition(source: TokenText<'_>) -> impl Parse<'_, ShortCondition> {
     recursive(|condition| {
         let paren = condition
             .delimited_by(just(Kind::OpenParen), just(Kind::CloseParen))
-            .map_with(move |inner, e| ShortExpr::Paren(Box::new(inner), source.span(e.span())));
+            .map_with(move |inner, e| ShortCondition::Paren(Box::new(inner), source.span(e.span())));
         let global = just(Kind::Global)
             .ignore_then(short(source))
-            .map_with(move |name, e| ShortExpr::Global { name, span: source.span(e.span()) });
-        let called = call(source).map(ShortExpr::Call);
-        let atom = choice((paren, called, global, held(source))).labelled(Label::Condition);
+            .map_with(move |name, e| ShortCondition::Global { name, span: source.span(e.span()) });
+        let called = call(source).map(ShortCondition::Call);
+        let atom = choice((paren, called, global, held(source))).labelled(TokenGroup::Condition);
         let negated = just(Kind::Not)
             .repeated()
-            .foldr_with(atom, move |_, inner, e| ShortExpr::Not(Box::new(inner), source.span(e.span())))
-            .labelled(Label::Condition);
-        let and = joined(source, negated, Kind::And, ShortExpr::And);
-        joined(source, and, Kind::Or, ShortExpr::Or)
+            .foldr_with(atom, move |_, inner, e| ShortCondition::Not(Box::new(inner), source.span(e.span())))
+            .labelled(TokenGroup::Condition);
+        let and = joined(source, negated, Kind::And, ShortCondition::And);
+        joined(source, and, Kind::Or, ShortCondition::Or)
     })
     .boxed()
 }
 
 /// `"b"`, `"b" on "parent"`, `role on "org"`.
-fn held(source: Source<'_>) -> impl Parse<'_, ShortExpr> {
+fn held(source: TokenText<'_>) -> impl Parse<'_, ShortCondition> {
     let bare = bare_string(source).map(|name| Spanned { value: Short::Name(name.value), span: name.span });
     let relation = string(source).or(bare_string(source));
     let on = just(Kind::On).ignore_then(on_itself(source).or(relation.map(Some))).boxed();
@@ -70,16 +70,14 @@ fn held(source: Source<'_>) -> impl Parse<'_, ShortExpr> {
         e.emit(Failure::mistake(range.start, mistake::second_hop(source.span(range))));
     });
     let on = on.then_ignore(further.repeated());
-    let held = short(source).or(bare).then(on.or_not()).map_with(move |(name, on), e| ShortExpr::Short {
-        name,
-        on: on.flatten(),
-        span: source.span(e.span()),
+    let held = short(source).or(bare).then(on.or_not()).map_with(move |(name, on), e| {
+        ShortCondition::Short { name, on: on.flatten(), span: source.span(e.span()) }
     });
     held.boxed()
 }
 
 /// `resource` in place of a relation's name, reported; `on resource` is redundant and dropped.
-fn on_itself(source: Source<'_>) -> impl Parse<'_, Option<Name>> {
+fn on_itself(source: TokenText<'_>) -> impl Parse<'_, Option<Name>> {
     let resource = just(Kind::Resource).map_with(move |_, e| {
         let range: SimpleSpan = e.span();
         let word = source.span(range);
@@ -91,5 +89,5 @@ fn on_itself(source: Source<'_>) -> impl Parse<'_, Option<Name>> {
         e.emit(Failure::mistake(range.start, mistake::on_itself(word, clause.to(word))));
         None
     });
-    resource.labelled(Label::Mistake)
+    resource.labelled(TokenGroup::Mistake)
 }

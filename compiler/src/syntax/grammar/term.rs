@@ -1,20 +1,20 @@
 //! Terms, parameters and argument lists.
 
-use super::recover::{Run, position};
-use super::{Parse, Source, name};
+use super::recover::{Parsing, position};
+use super::source::{Parse, TokenText, name};
 use crate::limits;
 use crate::primitive::Primitive;
 use crate::syntax::ast::{Call, Name, Param, Spanned, Term};
-use crate::syntax::error::{Failure, Label, mistake};
-use crate::syntax::lexer::integer_text;
+use crate::syntax::error::{Failure, TokenGroup, mistake};
+use crate::syntax::spelling::{integer_text, unescape};
 use crate::syntax::token::Kind;
 use chumsky::prelude::*;
 
 /// `"text"`, `42`, `true`, `Type{"id"}`, `@current_unix_time` or a variable.
-pub(super) fn term(source: Source<'_>) -> impl Parse<'_, Spanned<Term>> {
+pub(super) fn term(source: TokenText<'_>) -> impl Parse<'_, Spanned<Term>> {
     let literal = one_of([Kind::String, Kind::Integer, Kind::True, Kind::False, Kind::Now])
         .map_with(move |kind, e| literal(source, kind, e.span()));
-    let named = name(source).then(object_id(source).labelled(Label::Mistake).or_not()).map_with(
+    let named = name(source).then(object_id(source).labelled(TokenGroup::Mistake).or_not()).map_with(
         move |(name, id), e| match id {
             None => Term::Variable(name.value),
             Some((kind, id)) => {
@@ -30,11 +30,11 @@ pub(super) fn term(source: Source<'_>) -> impl Parse<'_, Spanned<Term>> {
     literal
         .or(named)
         .map_with(move |value, e| Spanned { value, span: source.span(e.span()) })
-        .labelled(Label::Term)
+        .labelled(TokenGroup::Term)
         .boxed()
 }
 
-fn literal(source: Source<'_>, kind: Kind, range: SimpleSpan) -> Term {
+fn literal(source: TokenText<'_>, kind: Kind, range: SimpleSpan) -> Term {
     let text = source.snippet(source.span(range));
     if kind == Kind::String {
         Term::String(source.string(range).value)
@@ -49,9 +49,9 @@ fn literal(source: Source<'_>, kind: Kind, range: SimpleSpan) -> Term {
 }
 
 /// The `{"id"}` of an object literal: the id's token kind, and the id as written.
-fn object_id<'a>(source: Source<'a>) -> impl Parse<'a, (Kind, Name)> {
+fn object_id<'a>(source: TokenText<'a>) -> impl Parse<'a, (Kind, Name)> {
     let literal = one_of([Kind::String, Kind::Integer, Kind::True, Kind::False]);
-    let bare = custom(move |input: &mut Run<'a, '_>| {
+    let bare = custom(move |input: &mut Parsing<'a, '_>| {
         let at = position(input);
         match source.tokens.kind(at) {
             Some(kind) if kind.is_name() && source.tokens.kind(at + 1) == Some(Kind::CloseBrace) => {
@@ -62,10 +62,10 @@ fn object_id<'a>(source: Source<'a>) -> impl Parse<'a, (Kind, Name)> {
         }
     });
     let id = literal
-        .or(bare.labelled(Label::Mistake))
+        .or(bare.labelled(TokenGroup::Mistake))
         .map_with(move |kind, e| (kind, source.name(e.span())))
-        .labelled(Label::Id);
-    let wrong = custom(move |input: &mut Run<'a, '_>| {
+        .labelled(TokenGroup::Id);
+    let wrong = custom(move |input: &mut Parsing<'a, '_>| {
         let at = position(input);
         let ty = source.tokens.span_at(at.saturating_sub(2));
         let shape = mistake::object_shape(source.snippet(ty), source.tokens.span_at(at));
@@ -79,7 +79,7 @@ fn checked_id(
     ty: &Name,
     kind: Kind,
     id: Name,
-    source: Source<'_>,
+    source: TokenText<'_>,
 ) -> (Spanned<String>, Option<crate::diagnostic::Diagnostic>) {
     let fits = match Primitive::named(&ty.value) {
         Some(Primitive::Integer) => kind == Kind::Integer,
@@ -89,7 +89,7 @@ fn checked_id(
     let written = source.snippet(id.span);
     let wrong = (!fits).then(|| mistake::object_id(&ty.value, written, id.span));
     let value = match kind {
-        Kind::String => crate::syntax::lexer::unescape(&id.value),
+        Kind::String => unescape(&id.value),
         Kind::Integer => integer_text(&id.value).unwrap_or_default().to_string(),
         _ => id.value,
     };
@@ -97,8 +97,8 @@ fn checked_id(
 }
 
 /// `x: Type` or a term.
-pub(super) fn param(source: Source<'_>) -> impl Parse<'_, Param> {
-    let ty = just(Kind::Colon).ignore_then(name(source)).labelled(Label::Mistake).or_not();
+pub(super) fn param(source: TokenText<'_>) -> impl Parse<'_, Param> {
+    let ty = just(Kind::Colon).ignore_then(name(source)).labelled(TokenGroup::Mistake).or_not();
     let param = term(source).then(ty).map_with(move |(term, ty), e| match (&term.value, &ty) {
         (Term::Variable(_), _) | (_, None) => Param { term, ty },
         (_, Some(_)) => {
@@ -113,7 +113,7 @@ pub(super) fn param(source: Source<'_>) -> impl Parse<'_, Param> {
 
 /// `( item, … )`; a comma after the last item is reported and ignored.
 pub(super) fn parenthesised<'a, O: 'a>(
-    source: Source<'a>,
+    source: TokenText<'a>,
     item: impl Parse<'a, O>,
 ) -> impl Parse<'a, Vec<O>> {
     let items = item.separated_by(just(Kind::Comma)).allow_trailing().collect::<Vec<_>>();
@@ -138,7 +138,7 @@ pub(super) fn parenthesised<'a, O: 'a>(
 }
 
 /// `name(term, …)`
-pub(super) fn call(source: Source<'_>) -> impl Parse<'_, Call> {
+pub(super) fn call(source: TokenText<'_>) -> impl Parse<'_, Call> {
     let argument = param(source).map_with(move |Param { term, ty }, e| {
         if let Some(ty) = ty {
             let range: SimpleSpan = e.span();

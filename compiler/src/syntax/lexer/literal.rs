@@ -1,41 +1,10 @@
-//! Reads strings and numbers, and decodes their text.
+//! Reads strings and numbers.
 
-use super::{Lexer, begins_name, continues_name};
+use super::state::{Lexer, begins_name, continues_name};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::source::LINE_ENDS;
-use crate::syntax::error::excerpt;
-use crate::syntax::print::quoted;
+use crate::syntax::spelling::{excerpt, integer_text, quoted, unescape};
 use crate::syntax::token::Kind;
-
-/// The value of a string literal, given with its quotes.
-pub(in crate::syntax) fn unescape(literal: &str) -> String {
-    let inner = literal.get(1..literal.len().saturating_sub(1)).unwrap_or("");
-    if !inner.contains('\\') {
-        return inner.to_owned();
-    }
-    let mut text = String::with_capacity(inner.len());
-    let mut chars = inner.chars();
-    while let Some(c) = chars.next() {
-        if c != '\\' {
-            text.push(c);
-            continue;
-        }
-        match chars.next() {
-            Some('n') => text.push('\n'),
-            Some('r') => text.push('\r'),
-            Some('t') => text.push('\t'),
-            Some('0') => text.push('\0'),
-            Some(other) => text.push(other),
-            None => {}
-        }
-    }
-    text
-}
-
-/// The value of an integer literal, sign included; `None` if it does not fit into 64 bits.
-pub(in crate::syntax) fn integer_text(literal: &str) -> Option<i64> {
-    literal.parse().ok()
-}
 
 impl Lexer<'_> {
     /// A string up to its closing quote, which must be on the same line.
@@ -179,23 +148,5 @@ impl Lexer<'_> {
             self.take_while(continues_name);
         }
         found
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_four_control_escapes_and_any_other_character() {
-        assert_eq!(unescape(r#""a\n\r\t\0\"\\\x\é""#), "a\n\r\t\0\"\\xé");
-        assert_eq!(unescape("\"\""), "");
-    }
-
-    #[test]
-    fn integers_reach_both_ends_of_their_range() {
-        assert_eq!(integer_text("-9223372036854775808"), Some(i64::MIN));
-        assert_eq!(integer_text("+9223372036854775807"), Some(i64::MAX));
-        assert_eq!(integer_text("9223372036854775808"), None);
     }
 }

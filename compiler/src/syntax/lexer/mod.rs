@@ -9,14 +9,13 @@
 mod nesting;
 mod operator;
 mod literal;
-
-pub(super) use literal::{integer_text, unescape};
+mod state;
 
 use super::token::{Kind, Tokens};
 use crate::diagnostic::{Code, Diagnostic};
-use crate::limits;
-use crate::source::{LINE_ENDS, Span};
-use nesting::{Nesting, Verdict};
+use crate::source::LINE_ENDS;
+use nesting::Nesting;
+use state::{Lexer, begins_name, continues_name};
 
 /// Splits a policy's text into tokens.
 pub(super) fn lex(text: &str) -> (Tokens, Vec<Diagnostic>) {
@@ -29,26 +28,6 @@ pub(super) fn lex(text: &str) -> (Tokens, Vec<Diagnostic>) {
     };
     lexer.run();
     (lexer.tokens, lexer.diagnostics)
-}
-
-/// The state of one run.
-struct Lexer<'a> {
-    text: &'a str,
-    /// The next byte to read; always at a character boundary.
-    at: usize,
-    tokens: Tokens,
-    nesting: Nesting,
-    diagnostics: Vec<Diagnostic>,
-}
-
-/// Whether a name may begin with this character.
-fn begins_name(c: char) -> bool {
-    c == '_' || !(c.is_ascii_punctuation() || c.is_ascii_digit() || c.is_whitespace() || c.is_control())
-}
-
-/// Whether a name may continue with this character.
-fn continues_name(c: char) -> bool {
-    begins_name(c) || c.is_ascii_digit()
 }
 
 impl Lexer<'_> {
@@ -71,71 +50,6 @@ impl Lexer<'_> {
             } else {
                 self.operator();
             }
-        }
-    }
-
-    fn rest(&self) -> &str {
-        self.text.get(self.at..).unwrap_or("")
-    }
-
-    fn peek(&self) -> Option<char> {
-        self.rest().chars().next()
-    }
-
-    fn peek_second(&self) -> Option<char> {
-        self.rest().chars().nth(1)
-    }
-
-    /// Skips characters while the condition holds.
-    fn take_while(&mut self, wanted: impl Fn(char) -> bool) {
-        let rest = self.rest();
-        self.at += rest.find(|c| !wanted(c)).unwrap_or(rest.len());
-    }
-
-    /// Skips this text if it comes next.
-    fn take_if(&mut self, wanted: &str) -> bool {
-        let found = self.rest().starts_with(wanted);
-        if found {
-            self.at += wanted.len();
-        }
-        found
-    }
-
-    /// Skips one character.
-    fn take_char(&mut self) {
-        self.at += self.peek().map_or(0, char::len_utf8);
-    }
-
-    /// The span from `start` to the current position.
-    fn since(&self, start: usize) -> Span {
-        Span::new(start, self.at)
-    }
-
-    /// The text read since `start`.
-    fn text_since(&self, start: usize) -> &str {
-        self.text.get(start..self.at).unwrap_or("")
-    }
-
-    /// Adds the token read since `start`, unless it is nested too deep.
-    fn push(&mut self, kind: Kind, start: usize) {
-        let span = self.since(start);
-        match self.nesting.see(kind) {
-            Verdict::Keep => self.tokens.push(kind, span),
-            Verdict::Skip => {}
-            Verdict::TooDeep => {
-                // In a chain of `not`s, only the first one beyond the limit is reported.
-                if self.tokens.kinds.last() != Some(&Kind::Invalid) {
-                    self.tokens.push(Kind::Invalid, span);
-                    self.report(too_deep(span));
-                }
-            }
-        }
-    }
-
-    /// Adds a diagnostic, unless there are already more than are shown.
-    fn report(&mut self, diagnostic: Diagnostic) {
-        if self.diagnostics.len() <= limits::DIAGNOSTICS {
-            self.diagnostics.push(diagnostic);
         }
     }
 
@@ -232,13 +146,6 @@ impl Lexer<'_> {
     /// Whether the next token begins a statement.
     fn at_statement_start(&self) -> bool {
         let last = self.tokens.kinds.last();
-        last.is_none_or(|kind| matches!(kind, Kind::Semicolon | Kind::OpenBrace | Kind::CloseBrace))
+        last.is_none_or(|kind| kind.ends_statement())
     }
-}
-
-fn too_deep(span: Span) -> Diagnostic {
-    let title = format!("brackets and `not`s are nested more than {} deep", limits::NESTING);
-    let label = format!("level {}", limits::NESTING + 1);
-    let help = "move part of the condition into its own rule";
-    Diagnostic::new(Code::NestedTooDeep, title, span, label).with_help(help)
 }

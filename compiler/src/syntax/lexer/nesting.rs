@@ -8,7 +8,7 @@ use crate::syntax::token::Kind;
 
 /// What to do with a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum Treatment {
     /// Keep it.
     Keep,
     /// It is the first that is nested too deep.
@@ -30,10 +30,10 @@ pub(super) struct Nesting {
 
 impl Nesting {
     /// Updates the state with the next token.
-    pub(super) fn see(&mut self, kind: Kind) -> Verdict {
+    pub(super) fn see(&mut self, kind: Kind) -> Treatment {
         if kind == Kind::Semicolon {
             self.end_statement();
-            return Verdict::Keep;
+            return Treatment::Keep;
         }
         if self.beyond > 0 {
             self.beyond = if kind.closer().is_some() {
@@ -43,7 +43,7 @@ impl Nesting {
             } else {
                 self.beyond
             };
-            return Verdict::Skip;
+            return Treatment::Skip;
         }
         if kind == Kind::Not {
             return self.negate();
@@ -52,22 +52,22 @@ impl Nesting {
         if kind.closer().is_some() {
             if self.depth + pending >= limits::NESTING {
                 self.beyond = 1;
-                return Verdict::TooDeep;
+                return Treatment::TooDeep;
             }
             self.open.push((kind, pending));
             self.depth += pending + 1;
         } else if kind.is_closer() {
             self.close(kind);
         }
-        Verdict::Keep
+        Treatment::Keep
     }
 
-    fn negate(&mut self) -> Verdict {
+    fn negate(&mut self) -> Treatment {
         if self.depth + self.pending < limits::NESTING {
             self.pending += 1;
-            return Verdict::Keep;
+            return Treatment::Keep;
         }
-        Verdict::TooDeep
+        Treatment::TooDeep
     }
 
     /// Closes the innermost bracket of this kind and everything left open inside it.
@@ -97,7 +97,7 @@ impl Nesting {
 mod tests {
     use super::*;
 
-    fn run(kinds: impl IntoIterator<Item = Kind>) -> Vec<Verdict> {
+    fn run(kinds: impl IntoIterator<Item = Kind>) -> Vec<Treatment> {
         let mut nesting = Nesting::default();
         kinds.into_iter().map(|kind| nesting.see(kind)).collect()
     }
@@ -105,9 +105,9 @@ mod tests {
     #[test]
     fn sixty_four_brackets_are_kept_and_one_more_is_not() {
         let open = |n| run(std::iter::repeat_n(Kind::OpenParen, n));
-        assert!(open(64).iter().all(|verdict| *verdict == Verdict::Keep));
-        assert_eq!(open(65).last(), Some(&Verdict::TooDeep));
-        assert_eq!(open(66).last(), Some(&Verdict::Skip));
+        assert!(open(64).iter().all(|verdict| *verdict == Treatment::Keep));
+        assert_eq!(open(65).last(), Some(&Treatment::TooDeep));
+        assert_eq!(open(66).last(), Some(&Treatment::Skip));
     }
 
     #[test]
@@ -115,20 +115,20 @@ mod tests {
         let mut kinds = vec![Kind::Not; 40];
         kinds.push(Kind::OpenParen);
         kinds.extend([Kind::Not; 24]);
-        assert_eq!(run(kinds).last(), Some(&Verdict::TooDeep));
+        assert_eq!(run(kinds).last(), Some(&Treatment::TooDeep));
     }
 
     #[test]
     fn side_by_side_is_not_nested() {
         let pair = [Kind::Not, Kind::OpenParen, Kind::CloseParen, Kind::And];
-        assert!(run(pair.into_iter().cycle().take(4000)).iter().all(|verdict| *verdict == Verdict::Keep));
+        assert!(run(pair.into_iter().cycle().take(4000)).iter().all(|verdict| *verdict == Treatment::Keep));
     }
 
     #[test]
     fn a_statement_end_forgets_what_was_left_open() {
         let statement = [Kind::OpenParen, Kind::OpenBracket, Kind::Semicolon];
         assert!(
-            run(statement.into_iter().cycle().take(3000)).iter().all(|verdict| *verdict == Verdict::Keep)
+            run(statement.into_iter().cycle().take(3000)).iter().all(|verdict| *verdict == Treatment::Keep)
         );
     }
 }

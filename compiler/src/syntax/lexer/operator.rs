@@ -1,6 +1,6 @@
 //! Punctuation, and operators of other languages.
 
-use super::{Lexer, begins_name};
+use super::state::{Lexer, begins_name};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::source::LINE_ENDS;
 use crate::syntax::token::Kind;

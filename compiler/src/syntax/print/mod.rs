@@ -10,8 +10,8 @@ mod term;
 use super::ast::{
     Assertion, Block, BlockKind, Declare, Fixture, Item, Member, Name, Policy, Rule, Setup, Shorthand, Test,
 };
+use super::spelling::quoted;
 use condition::{condition, short_condition};
-pub(super) use term::quoted;
 use term::{call, list, param, short};
 
 /// Longest line, in characters, before a condition is broken.

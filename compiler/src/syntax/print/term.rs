@@ -1,7 +1,8 @@
-//! Prints terms, calls and strings.
+//! Prints terms and calls.
 
 use crate::primitive::Primitive;
 use crate::syntax::ast::{Call, Param, Short, Spanned, Term};
+use crate::syntax::spelling::quoted;
 use crate::syntax::token::Kind;
 
 pub(super) fn list<T>(items: &[T], print: impl Fn(&T) -> String) -> String {
@@ -39,22 +40,4 @@ pub(super) fn short(short: &Short) -> String {
         Short::Role => "role".to_owned(),
         Short::Permission => "permission".to_owned(),
     }
-}
-
-/// A text as a string literal, quotes included.
-pub(in crate::syntax) fn quoted(text: &str) -> String {
-    let mut literal = String::with_capacity(text.len() + 2);
-    literal.push('"');
-    for c in text.chars() {
-        match c {
-            '"' | '\\' => literal.extend(['\\', c]),
-            '\n' => literal.push_str("\\n"),
-            '\r' => literal.push_str("\\r"),
-            '\t' => literal.push_str("\\t"),
-            '\0' => literal.push_str("\\0"),
-            _ => literal.push(c),
-        }
-    }
-    literal.push('"');
-    literal
 }

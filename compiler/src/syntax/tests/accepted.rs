@@ -14,19 +14,23 @@ fn precedence_is_not_then_and_then_or() {
     let text = "p() if not a() and b() or c() and not (d() or e());";
     let (policy, _) = parse(&source(text));
     let [ast::Item::Rule(rule)] = policy.items.as_slice() else { panic!("one rule") };
-    let Some(ast::Expr::Or(sides, _)) = &rule.body else { panic!("an or") };
-    let [ast::Expr::And(left, _), ast::Expr::And(right, _)] = sides.as_slice() else { panic!("two ands") };
-    assert!(matches!(left.as_slice(), [ast::Expr::Not(..), ast::Expr::Call(_)]));
-    let [ast::Expr::Call(_), ast::Expr::Not(inner, _)] = right.as_slice() else { panic!("and not") };
-    assert!(matches!(**inner, ast::Expr::Paren(..)));
+    let Some(ast::Condition::Or(sides, _)) = &rule.body else { panic!("an or") };
+    let [ast::Condition::And(left, _), ast::Condition::And(right, _)] = sides.as_slice() else {
+        panic!("two ands")
+    };
+    assert!(matches!(left.as_slice(), [ast::Condition::Not(..), ast::Condition::Call(_)]));
+    let [ast::Condition::Call(_), ast::Condition::Not(inner, _)] = right.as_slice() else {
+        panic!("and not")
+    };
+    assert!(matches!(**inner, ast::Condition::Paren(..)));
 }
 
 #[test]
 fn not_takes_the_whole_comparison() {
     let (policy, _) = parse(&source("p(x) if not x = 1;"));
     let [ast::Item::Rule(rule)] = policy.items.as_slice() else { panic!("one rule") };
-    let Some(ast::Expr::Not(inner, span)) = &rule.body else { panic!("a not") };
-    assert!(matches!(**inner, ast::Expr::Compare { .. }));
+    let Some(ast::Condition::Not(inner, span)) = &rule.body else { panic!("a not") };
+    assert!(matches!(**inner, ast::Condition::Compare { .. }));
     assert_eq!((span.start, span.end), (8, 17));
 }
 
@@ -47,7 +51,7 @@ fn spans_cover_a_statement_with_its_semicolon() {
     };
     assert_eq!(source.snippet(roles.span), "roles = [\"a\"];");
     assert_eq!(source.snippet(rule.span), "\"a\" if \"b\" on \"c\";");
-    let ast::ShortExpr::Short { on: Some(on), span, .. } = &rule.body else { panic!("on") };
+    let ast::ShortCondition::Short { on: Some(on), span, .. } = &rule.body else { panic!("on") };
     assert_eq!(source.snippet(*span), "\"b\" on \"c\"");
     assert_eq!(source.snippet(on.span), "\"c\"");
 }

@@ -188,7 +188,7 @@ fn brackets() {
     P0111 2:10 [(] `(` is never closed -> )
     P0111 3:9 [(] `(` is never closed -> )
     P0111 4:14 [[] `[` is never closed -> ]
-    P0111 5:2 [(] `(` is never closed -> )
+    P0111 5:2 [(] `(` is never closed
     P0111 6:5 [)] `)` closes nothing
     P0111 7:1 [}] `}` closes nothing
     P0111 8:4 [{] `{` is never closed -> }

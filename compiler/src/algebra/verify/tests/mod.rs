@@ -1,11 +1,9 @@
 //! Plans with one fault each: the verifier finds it, and names the pass.
 
 use super::{Keeps, Open, Verifier};
-use crate::algebra::TableRef;
-use crate::algebra::aliases::Alias;
-use crate::algebra::tables::TableId;
 use crate::algebra::{
-    Condition, EmbeddedId, Expr, From, FromKind, Plan, PlanAnswer, Range, Select, Table, TableBody,
+    Alias, Condition, EmbeddedId, Expr, From, FromKind, Plan, PlanAnswer, Range, Select, Table, TableBody,
+    TableId, TableRef,
 };
 use crate::catalog::{Catalog, Relation, RelationArg, RelationSource, SourceId};
 use crate::check;

@@ -11,10 +11,9 @@
 //! The database hashes the table for a test, or starts from it by an index. Of the joins it does not know
 //! that they are tests, nor how large the table is, and may pair the table with itself first.
 
-use super::at::ITSELF;
-use crate::algebra::aliases::Alias;
-use crate::algebra::{Condition, Expr, From, Select};
+use crate::algebra::{Alias, Condition, Expr, From, Select};
 use crate::ir::CompareOp;
+use crate::sql::at::ITSELF;
 
 /// A step whose sources test each other where they can.
 pub(super) fn semi_joined(step: &Select) -> Select {

@@ -16,15 +16,14 @@
 //! takes a recursive table for ten times its start and more, scans whole tables to join it, and compiles the
 //! statement because it looks costly.
 
-use super::at::{At, Itself};
-use super::build;
-use super::lower::{Lowering, column_names};
 use super::semi_join::semi_joined;
-use super::target::Target;
-use crate::algebra::tables::TableId;
-use crate::algebra::{Select, Table, TableBody};
+use crate::algebra::{Select, Table, TableBody, TableId};
 use crate::dialect::State;
 use crate::question::CompileError;
+use crate::sql::at::{At, Itself};
+use crate::sql::build;
+use crate::sql::lower::{Lowering, column_names};
+use crate::sql::target::Target;
 use sqlparser::ast::{Cte, Expr as Sql, Query, SetExpr, TableFactor};
 
 /// The names of a state's arrays and of the columns that they hold.
@@ -53,7 +52,7 @@ where
     Self: Target,
 {
     /// The fixpoint as a table of states and a table of what the last one holds.
-    pub(super) fn array_state(
+    pub(in crate::sql) fn array_state(
         &mut self,
         at: At<'_>,
         table: &Table,

@@ -3,12 +3,12 @@
 //! In: a table whose steps read it several times. Out: two common table expressions, the states and the rows
 //! of the last.
 
-use super::at::{At, ITSELF, Itself};
-use super::build;
-use super::lower::{Lowering, column_names};
-use super::target::Target;
 use crate::algebra::{Select, Table};
 use crate::question::CompileError;
+use crate::sql::at::{At, ITSELF, Itself};
+use crate::sql::build;
+use crate::sql::lower::{Lowering, column_names};
+use crate::sql::target::Target;
 use sqlparser::ast::{Cte, Expr as Sql, Query, SetExpr, TableFactor, TableWithJoins};
 
 /// If a fixpoint's steps read its state more often than this, they read the state itself.
@@ -20,7 +20,7 @@ where
 {
     /// The fixpoint whose state is one row: the sorted set of all tuples so far. It ends when the state
     /// repeats; the largest state is the fixpoint.
-    pub(super) fn json_state(
+    pub(in crate::sql) fn json_state(
         &mut self,
         at: At<'_>,
         table: &Table,
@@ -107,7 +107,7 @@ where
     }
 
     /// The state's tuples under an alias, each as `alias.value`.
-    pub(super) fn json_tuples(alias: &str) -> TableFactor {
+    pub(in crate::sql) fn json_tuples(alias: &str) -> TableFactor {
         Self::tuples(build::column("st", build::ident("s")), alias)
     }
 

@@ -1,0 +1,147 @@
+//! A plan: common table expressions, and one answer over them.
+
+use super::select::Select;
+use crate::question::AnswerColumn;
+
+/// A planned question.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Plan {
+    /// Common table expressions, each after those that it reads.
+    pub(crate) tables: Vec<Table>,
+    /// What must hold for every alternative of the answer: conditions without sources, asked once.
+    pub(crate) guard: Select,
+    /// What is answered over them.
+    pub(crate) answer: PlanAnswer,
+}
+
+/// What a plan answers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum PlanAnswer {
+    /// Does any of these selects have a row?
+    Decision(Vec<Select>),
+    /// The distinct rows of all these selects.
+    Rows {
+        /// Alternatives.
+        selects: Vec<Select>,
+        /// What their columns mean.
+        columns: Vec<AnswerColumn>,
+        /// Which of them.
+        range: Range,
+    },
+}
+
+/// Which rows of an answer are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Range {
+    /// All, sorted.
+    All,
+    /// One page, sorted, see [`crate::question::Question::paged`].
+    Page,
+    /// At most so many, in any order.
+    Some(usize),
+}
+
+/// A common table expression.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Table {
+    /// Its name in the statement: a reserved prefix, a number and a readable rest.
+    pub(crate) name: String,
+    /// What it holds, for the reader of the statement.
+    pub(crate) comment: String,
+    /// How many columns (`c0`, `c1`, …).
+    pub(crate) n_columns: usize,
+    /// Its rows.
+    pub(crate) body: TableBody,
+}
+
+/// The rows of a common table expression.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum TableBody {
+    /// The rows of all selects, each once but where [`Plan::repeats`].
+    Union(Vec<Select>),
+    /// A linear fixpoint: each step reads [`TableRef::Itself`] exactly once, and in none of its branches.
+    Recursive {
+        /// Where it starts.
+        base: Vec<Select>,
+        /// How it goes on.
+        step: Vec<Select>,
+    },
+    /// A fixpoint whose steps read [`TableRef::Itself`] several times or anywhere: evaluated on the whole
+    /// state at once.
+    WholeState {
+        /// Where it starts.
+        base: Vec<Select>,
+        /// How it goes on.
+        step: Vec<Select>,
+    },
+}
+
+impl PlanAnswer {
+    /// Its alternatives.
+    pub(crate) fn selects(&self) -> &[Select] {
+        match self {
+            Self::Decision(selects) | Self::Rows { selects, .. } => selects,
+        }
+    }
+
+    /// Its alternatives.
+    pub(crate) fn selects_mut(&mut self) -> &mut Vec<Select> {
+        match self {
+            Self::Decision(selects) | Self::Rows { selects, .. } => selects,
+        }
+    }
+
+    /// How many columns its rows have; none if it is a decision.
+    pub(crate) fn n_columns(&self) -> usize {
+        match self {
+            Self::Decision(_) => 0,
+            Self::Rows { columns, .. } => columns.len(),
+        }
+    }
+
+    /// Asks only whether there is a row.
+    pub(crate) fn decide(&mut self) {
+        let mut selects = std::mem::take(self.selects_mut());
+        selects.iter_mut().for_each(|select| select.output.clear());
+        *self = Self::Decision(selects);
+    }
+}
+
+impl TableBody {
+    /// All its selects, the base's before the step's.
+    pub(crate) fn selects(&self) -> impl Iterator<Item = &Select> {
+        let (base, step): (&[Select], &[Select]) = match self {
+            Self::Union(selects) => (selects, &[]),
+            Self::Recursive { base, step } | Self::WholeState { base, step } => (base, step),
+        };
+        base.iter().chain(step)
+    }
+
+    /// All its selects, the base's before the step's.
+    pub(crate) fn selects_mut(&mut self) -> impl Iterator<Item = &mut Select> {
+        let (base, step): (&mut [Select], &mut [Select]) = match self {
+            Self::Union(selects) => (selects, &mut []),
+            Self::Recursive { base, step } | Self::WholeState { base, step } => (base, step),
+        };
+        base.iter_mut().chain(step)
+    }
+}
+
+impl Plan {
+    /// An answer over tables, without a guard.
+    pub(crate) fn new(tables: Vec<Table>, answer: PlanAnswer) -> Self {
+        Self { tables, guard: Select::default(), answer }
+    }
+
+    /// All top-level selects: those of the tables, the guard, and those of the answer.
+    pub(crate) fn selects(&self) -> impl Iterator<Item = &Select> {
+        let tables = self.tables.iter().flat_map(|table| table.body.selects());
+        tables.chain(std::iter::once(&self.guard)).chain(self.answer.selects())
+    }
+
+    /// All top-level selects: those of the tables, the guard, and those of the answer.
+    pub(crate) fn selects_mut(&mut self) -> impl Iterator<Item = &mut Select> {
+        let tables = self.tables.iter_mut().flat_map(|table| table.body.selects_mut());
+        tables.chain(std::iter::once(&mut self.guard)).chain(self.answer.selects_mut())
+    }
+}

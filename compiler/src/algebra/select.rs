@@ -1,0 +1,199 @@
+//! Conjunctive selects: sources in join order, the conditions on them, and the values that come out.
+
+use super::ids::{Alias, EmbeddedId, TableId, TableRef};
+use crate::catalog::SourceId;
+use crate::ir::{CompareOp, ConstId, TypeId};
+use crate::question::Slot;
+
+/// One conjunctive select.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Select {
+    /// Sources in join order.
+    pub(crate) from: Vec<From>,
+    /// All must hold.
+    pub(crate) filter: Vec<Condition>,
+    /// The columns that come out; empty where only existence counts.
+    pub(crate) output: Vec<Expr>,
+}
+
+/// One source of a select.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct From {
+    /// Unique in the statement while planning, then numbered per table.
+    pub(crate) alias: Alias,
+    /// What it reads.
+    pub(crate) kind: FromKind,
+}
+
+/// What a source reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum FromKind {
+    /// A relation of the catalog.
+    Source(SourceId),
+    /// A common table expression.
+    Table(TableRef),
+    /// The values of a parameter, one column.
+    Values(Slot),
+    /// Rows of literals; only in what is left of a plan once stored facts
+    /// are known.
+    Embedded(EmbeddedId),
+    /// The row of the caller's query that is tested. Its columns are those that a bound query of the same table
+    /// selects; the table is not read again.
+    Row {
+        /// The bound query.
+        source: SourceId,
+        /// Its column with the table's unique key, which is the filter's column.
+        key: usize,
+    },
+    /// A row that another source of this select or an enclosing one reads, with the columns of a different
+    /// bound query of the same table. It is not read again.
+    Again {
+        /// The other bound query.
+        source: SourceId,
+        /// Its column with the table's unique key.
+        key: usize,
+        /// The source that reads the row.
+        row: Alias,
+        /// That one's column with the key.
+        row_key: usize,
+    },
+}
+
+/// A condition of a select.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Condition {
+    /// A comparison; order comparisons are of integers.
+    Compare {
+        /// Which.
+        op: CompareOp,
+        /// Left side.
+        left: Expr,
+        /// Right side.
+        right: Expr,
+    },
+    /// The value is one of two or more literals.
+    OneOf {
+        /// The value.
+        expr: Expr,
+        /// The literals.
+        literals: Vec<ConstId>,
+    },
+    /// The value is in the one column of one of these selects; only in plans whose shape the database is
+    /// known to like.
+    In {
+        /// The value.
+        expr: Expr,
+        /// The selects.
+        selects: Vec<Select>,
+    },
+    /// Some branch has a row.
+    Any(Vec<Select>),
+    /// No branch has a row.
+    None(Vec<Select>),
+}
+
+/// A value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Expr {
+    /// A column of a source.
+    Column {
+        /// The source's alias.
+        alias: Alias,
+        /// The column's index.
+        column: usize,
+    },
+    /// A literal.
+    Const(ConstId),
+    /// The value of a question's variable.
+    Given(usize),
+    /// `@current_unix_time`
+    Now,
+    /// A member of a recursive component.
+    Tag(usize),
+    /// The name of a type, in an answer.
+    TypeName(TypeId),
+    /// Any value, in an answer; in a paged answer the text `*`.
+    Unconstrained,
+}
+
+impl Expr {
+    /// Whether the value is the same for the whole statement.
+    pub(crate) fn is_static(self) -> bool {
+        match self {
+            Self::Column { .. } => false,
+            Self::Const(_)
+            | Self::Given(_)
+            | Self::Now
+            | Self::Tag(_)
+            | Self::TypeName(_)
+            | Self::Unconstrained => true,
+        }
+    }
+}
+
+impl TableId {
+    /// A source that reads it.
+    pub(crate) fn source(self) -> FromKind {
+        FromKind::Table(TableRef::Table(self))
+    }
+}
+
+impl FromKind {
+    /// The table that it reads, if that is another than the one whose step it is in.
+    pub(crate) fn table(self) -> Option<TableId> {
+        match self {
+            Self::Table(TableRef::Table(table)) => Some(table),
+            Self::Table(TableRef::Itself)
+            | Self::Source(_)
+            | Self::Values(_)
+            | Self::Embedded(_)
+            | Self::Row { .. }
+            | Self::Again { .. } => None,
+        }
+    }
+
+    /// Whether the statement reads it: it is no row that is read elsewhere.
+    pub(crate) fn is_read(self) -> bool {
+        match self {
+            Self::Row { .. } | Self::Again { .. } => false,
+            Self::Source(_) | Self::Table(_) | Self::Values(_) | Self::Embedded(_) => true,
+        }
+    }
+}
+
+impl Select {
+    /// How often the select and its branches read a table.
+    pub(crate) fn n_readings(&self, table: TableId) -> usize {
+        let mut count = 0;
+        self.for_each_source(&mut |from| count += usize::from(from.kind.table() == Some(table)));
+        count
+    }
+
+    /// Whether the select is a condition on what surrounds it.
+    pub(crate) fn reads_nothing(&self) -> bool {
+        !self.from.iter().any(|from| from.kind.is_read())
+    }
+
+    /// Whether the select always has a row, and only one.
+    pub(crate) fn is_unit(&self) -> bool {
+        self.from.is_empty() && self.filter.is_empty()
+    }
+}
+
+impl Condition {
+    /// The branches inside.
+    pub(crate) fn branches(&self) -> &[Select] {
+        match self {
+            Self::Compare { .. } | Self::OneOf { .. } => &[],
+            Self::In { selects: branches, .. } | Self::Any(branches) | Self::None(branches) => branches,
+        }
+    }
+
+    /// The branches inside.
+    pub(crate) fn branches_mut(&mut self) -> &mut [Select] {
+        match self {
+            Self::Compare { .. } | Self::OneOf { .. } => &mut [],
+            Self::In { selects: branches, .. } | Self::Any(branches) | Self::None(branches) => branches,
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! One question over a caller's database: what is asked, and in which form of SQL.
+
+use crate::bindings::{Bindings, ColumnExpr};
+use crate::catalog::Catalog;
+use crate::ir::Program;
+use crate::question::{CompileError, Question};
+
+/// The form of SQL that is wanted.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Form {
+    /// One row with one truth value, in a column of this name.
+    Decision {
+        /// The column's name.
+        name: String,
+    },
+    /// Distinct rows of text: for each column the question's variable and the column's name.
+    Rows {
+        /// The columns.
+        columns: Vec<(usize, String)>,
+    },
+    /// Distinct text in one column, sorted, with `*` for any value; the question has one wanted variable.
+    List {
+        /// The column's name.
+        name: String,
+    },
+    /// A condition that is true if the caller's column holds a value of the wanted variable.
+    Filter {
+        /// The variable.
+        var: usize,
+        /// The column.
+        column: ColumnExpr,
+    },
+}
+
+/// One question with everything that it needs to become SQL.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked<'a> {
+    /// The policy.
+    pub program: &'a Program,
+    /// What the plan was made over.
+    pub catalog: &'a Catalog,
+    /// The caller's queries.
+    pub bindings: &'a Bindings,
+    /// The question, of the plan's shape.
+    pub question: &'a Question,
+    /// What is wanted.
+    pub form: &'a Form,
+    /// Seconds since the epoch.
+    pub now: i64,
+    /// How many values may stand in the text.
+    pub most_values: usize,
+    /// Whether the plan is wanted as text, too.
+    pub explains: bool,
+}
+
+/// Why there is no SQL.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LocalError<E> {
+    /// The question has none.
+    Compile(CompileError),
+    /// The store failed.
+    Fetch(E),
+}

@@ -1,0 +1,166 @@
+//! The work in progress: the calls so far, with their tables, and the queue of those to run again.
+
+use super::frame::Frame;
+use super::index::Sources;
+use super::pattern::Pattern;
+use crate::catalog::SourceId;
+use crate::datalog::Adornment;
+use crate::ir::{MatchingRules, Program, RuleId};
+use crate::limits;
+use crate::ordered::OrderedSet;
+use crate::question::CompileError;
+use crate::refusal::Limit;
+use rustc_hash::FxHashMap;
+use std::collections::VecDeque;
+
+/// A predicate called in one way, with what it answers.
+#[derive(Debug)]
+pub(super) struct AnswerTable<'p> {
+    pub(super) pattern: Pattern,
+    /// The adornments found so far.
+    pub(super) answers: OrderedSet<Vec<Adornment>>,
+    /// Every way to an answer that the last run found. INVARIANT: a table that nothing queued since has no
+    /// other.
+    pub(super) solutions: Vec<Solution<'p>>,
+    /// The tables that read this one.
+    pub(super) readers: OrderedSet<usize>,
+    pub(super) queued: bool,
+}
+
+/// What answers a call.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Answerer {
+    /// Relations of the catalog by themselves: a place in [`Specialiser::direct`].
+    Direct(usize),
+    /// A table.
+    Table(usize),
+}
+
+/// How one positive atom of a rule copy is answered.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Choice {
+    /// By a relation of the catalog.
+    Source(SourceId),
+    /// By one adornment of a table.
+    Answer { table: usize, answer: usize },
+}
+
+/// A relation of the catalog that answers a call, and what it answers with.
+pub(super) type DirectAnswer = (SourceId, Vec<Adornment>);
+
+/// One way to answer a call.
+#[derive(Clone, Debug)]
+pub(super) struct Solution<'p> {
+    pub(super) adornments: Vec<Adornment>,
+    pub(super) origin: Origin<'p>,
+}
+
+/// What answers.
+#[derive(Clone, Debug)]
+pub(super) enum Origin<'p> {
+    /// A rule copy: its frame, and for each positive atom (by index in the body) what answers it.
+    Rule { rule: RuleId, frame: Frame<'p>, choices: Vec<(usize, Choice)> },
+    /// A relation of the catalog.
+    Source(SourceId),
+}
+
+/// The work in progress.
+pub(super) struct Specialiser<'p> {
+    pub(super) program: &'p Program,
+    pub(super) sources: Sources,
+    pub(super) tables: Vec<AnswerTable<'p>>,
+    /// What answers the calls that need no table.
+    pub(super) direct: Vec<Vec<DirectAnswer>>,
+    pub(super) by_pattern: FxHashMap<Pattern, Answerer>,
+    pub(super) queue: VecDeque<usize>,
+    pub(super) steps: usize,
+}
+
+impl<'p> Specialiser<'p> {
+    /// Nothing was called yet.
+    pub(super) fn new(program: &'p Program, sources: Sources) -> Self {
+        Self {
+            program,
+            sources,
+            tables: Vec::new(),
+            direct: Vec::new(),
+            by_pattern: FxHashMap::default(),
+            queue: VecDeque::new(),
+            steps: 0,
+        }
+    }
+
+    /// A new table, which is queued.
+    pub(super) fn table(&mut self, pattern: Pattern) -> usize {
+        let table = self.tables.len();
+        self.tables.push(AnswerTable {
+            pattern,
+            answers: OrderedSet::default(),
+            solutions: Vec::new(),
+            readers: OrderedSet::default(),
+            queued: true,
+        });
+        self.queue.push_back(table);
+        table
+    }
+
+    /// The rules that may match a pattern.
+    pub(super) fn matching_rules(&self, pattern: &Pattern) -> MatchingRules<'p> {
+        self.program.index.rules.matching_rules(pattern.pred, pattern.given())
+    }
+
+    /// Runs queued tables until none grows.
+    pub(super) fn fixpoint(&mut self) -> Result<(), CompileError> {
+        while let Some(table) = self.queue.pop_front() {
+            let Some(entry) = self.tables.get_mut(table) else { continue };
+            entry.queued = false;
+            let pattern = entry.pattern.clone();
+            let solutions = self.solutions(&pattern, table)?;
+            let Some(entry) = self.tables.get_mut(table) else { continue };
+            let before = entry.answers.len();
+            for solution in &solutions {
+                if !entry.answers.contains(&solution.adornments) {
+                    entry.answers.insert(solution.adornments.clone());
+                }
+            }
+            entry.solutions = solutions;
+            if entry.answers.len() > before {
+                for reader in entry.readers.clone() {
+                    if let Some(reader_entry) = self.tables.get_mut(reader)
+                        && !reader_entry.queued
+                    {
+                        reader_entry.queued = true;
+                        self.queue.push_back(reader);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A number that grows whenever a table or an adornment is added.
+    pub(super) fn size(&self) -> usize {
+        self.tables.len() + self.tables.iter().map(|table| table.answers.len()).sum::<usize>()
+    }
+
+    /// Every way in which the rules and stored relations answer a pattern.
+    fn solutions(&mut self, pattern: &Pattern, reader: usize) -> Result<Vec<Solution<'p>>, CompileError> {
+        let direct = self.source_answers(pattern).into_iter();
+        let mut found: Vec<Solution<'p>> = direct
+            .map(|(source, adornments)| Solution { adornments, origin: Origin::Source(source) })
+            .collect();
+        for rule_id in self.matching_rules(pattern) {
+            self.rule_solutions(pattern, rule_id, reader, &mut found)?;
+        }
+        Ok(found)
+    }
+
+    /// Counts work against the limit.
+    pub(super) fn step(&mut self) -> Result<(), CompileError> {
+        self.steps += 1;
+        if self.steps > limits::SPECIALISATION_STEPS {
+            return Err(CompileError::too_large(Limit::RuleCopies { most: limits::SPECIALISATION_STEPS }));
+        }
+        Ok(())
+    }
+}
