@@ -64,8 +64,9 @@ const COMPILER: &[(&str, &[&str])] = &[
             "bindings",
         ],
     ),
+    ("compile", &["question", "specialise", "rewrite", "algebra", "plan", "optimise", "sql", "dialect"]),
     (
-        "compile",
+        "stages",
         &[
             "catalog",
             "ir",
@@ -73,18 +74,17 @@ const COMPILER: &[(&str, &[&str])] = &[
             "datalog",
             "specialise",
             "rewrite",
-            "algebra",
             "plan",
-            "optimise",
             "sql",
             "dialect",
+            "compile",
         ],
     ),
     (
         "local",
         &[
             "limits", "catalog", "ir", "refusal", "question", "datalog", "rewrite", "algebra", "plan",
-            "optimise", "dialect", "bindings", "sql", "compile",
+            "optimise", "dialect", "bindings", "sql", "compile", "stages",
         ],
     ),
 ];
