@@ -4,7 +4,7 @@
 //! whether another plan may help. Callers use its [`code`](Refusal::code) and [`message`](Refusal::message);
 //! the message names the question's variables as the caller does. Messages are never parsed.
 
-use crate::source::Span;
+use crate::source::{SourceMap, Span};
 use std::borrow::Cow;
 
 /// Why a question is refused.
@@ -28,9 +28,20 @@ pub enum Refusal {
         test: Place,
     },
     /// The question recurses through a predicate whose values nothing enumerates.
-    Unseeded,
+    Unseeded {
+        /// The rule that calls the predicate; `None` for the question itself.
+        rule: Option<Place>,
+        /// The variables of the question whose values are asked for.
+        wanted: Vec<usize>,
+    },
     /// The question needs more than one statement can hold.
-    TooLarge(Limit),
+    TooLarge {
+        /// The limit.
+        limit: Limit,
+        /// The rule at which it was reached; `None` if that is the question itself, or shows only in the
+        /// finished statement.
+        rule: Option<Place>,
+    },
     /// The SQL of a local check would hold too many values of stored facts.
     TooManyValues {
         /// The predicates of these facts.
@@ -38,6 +49,17 @@ pub enum Refusal {
         /// The maximum in one statement.
         most: usize,
     },
+}
+
+/// What a message says of a variable of the question.
+#[derive(Clone, Copy, Debug)]
+pub struct AskedVar<'n> {
+    /// Its name, as the caller wrote it.
+    pub name: &'n str,
+    /// Whether the question says of which type it is.
+    pub has_type: bool,
+    /// Whether the question says which values it may have.
+    pub has_value: bool,
 }
 
 /// The name of a variable in messages.
@@ -58,6 +80,18 @@ pub struct Place {
     pub span: Span,
     /// The line it begins on, from 1.
     pub line: usize,
+}
+
+impl Place {
+    /// The place of a span.
+    pub(crate) fn of(source: &SourceMap, span: Span) -> Self {
+        Self { span, line: source.locate(span).line }
+    }
+
+    /// The place of a rule; `None` for one that the policy implies.
+    pub(crate) fn of_rule(source: &SourceMap, span: Span) -> Option<Self> {
+        (!span.range().is_empty()).then(|| Self::of(source, span))
+    }
 }
 
 /// A limit on one statement, and its value.
@@ -82,6 +116,8 @@ pub enum Limit {
         /// The maximum in one statement.
         most: usize,
     },
+    /// The same, where the store refuses a statement that is within [`Limit::Readings`].
+    StoreReadings,
     /// Selects of one union, as the database counts them.
     UnionArms {
         /// How many it takes.
@@ -110,45 +146,58 @@ impl Refusal {
         match self {
             Self::NotEnumerable { .. } => "not_enumerable",
             Self::Untyped { .. } => "untyped_variable",
-            Self::Unseeded => "unseeded_recursion",
-            Self::TooLarge(_) => "question_too_large",
+            Self::Unseeded { .. } => "unseeded_recursion",
+            Self::TooLarge { .. } => "question_too_large",
             Self::TooManyValues { .. } => "too_many_values",
+        }
+    }
+
+    /// The place in the policy that it is about, if it is about one.
+    pub fn place(&self) -> Option<Place> {
+        match self {
+            Self::NotEnumerable { rule, .. } | Self::Unseeded { rule, .. } | Self::TooLarge { rule, .. } => {
+                *rule
+            }
+            Self::Untyped { test, .. } => Some(*test),
+            Self::TooManyValues { .. } => None,
         }
     }
 
     /// Whether a smaller plan for the same question may succeed.
     pub(crate) fn another_plan_may_help(&self) -> bool {
         match self {
-            Self::TooLarge(_) => true,
+            Self::TooLarge { .. } => true,
             Self::NotEnumerable { .. }
             | Self::Untyped { .. }
-            | Self::Unseeded
+            | Self::Unseeded { .. }
             | Self::TooManyValues { .. } => false,
         }
     }
 
-    /// Explains the refusal and how to avoid it. `name` returns the caller's name for a variable of the
-    /// question; `is_open` is true if any variable still lacks a type or a value.
-    pub fn message<'n>(&self, name: &dyn Fn(usize) -> &'n str, is_open: bool) -> String {
+    /// Explains the refusal and how to avoid it; `asked` are the variables of the question.
+    pub fn message(&self, asked: &[AskedVar<'_>]) -> String {
         match self {
-            Self::NotEnumerable { var, rule, wanted } => not_enumerable(var, *rule, wanted, name),
-            Self::Untyped { var, test } => {
-                let line = test.line;
-                match var {
-                    VarName::Asked(_) | VarName::Made(_) => format!(
-                        "the rule at line {line} tests a value that may be of any type: give its variable a type in the rule, or ask about one type"
-                    ),
-                    VarName::Written(var) => format!(
-                        "the rule at line {line} tests `{var}`, which may be of any type: give `{var}` a type in the rule, or ask about one type"
-                    ),
-                }
+            Self::NotEnumerable { var, rule, wanted } => not_enumerable(var, *rule, wanted, asked),
+            Self::Untyped { var, test } => untyped(var, *test, asked),
+            Self::Unseeded { rule, wanted } => {
+                let place = of_rule(*rule);
+                let given = ask_with_values(wanted, asked);
+                format!(
+                    "{place} calls a recursive predicate for values that nothing enumerates: {given}bind them there with a fact before the call"
+                )
             }
-            Self::Unseeded => {
-                "the question recurses through a predicate whose values nothing enumerates: give its variables values".to_owned()
-            }
-            Self::TooLarge(limit) => {
+            Self::TooLarge { limit, rule } => {
+                let reached = rule.map(|rule| format!(" (reached in the rule at line {})", rule.line));
+                // The store does not know the question.
+                let is_open =
+                    *limit == Limit::StoreReadings || asked.iter().any(|var| !var.has_type || !var.has_value);
                 let narrower = if is_open { "give its variables types or values, or " } else { "" };
-                format!("the question {}: {narrower}split {}", limit.exceeded(), limit.to_split())
+                format!(
+                    "the question {}{}: {narrower}split {}",
+                    limit.exceeded(),
+                    reached.unwrap_or_default(),
+                    limit.to_split()
+                )
             }
             Self::TooManyValues { predicates, most } => {
                 let bind = in_backticks(predicates.iter().map(String::as_str));
@@ -164,24 +213,20 @@ impl Refusal {
         let texts = match self {
             Self::NotEnumerable { var, wanted, .. } => var.n_bytes() + 8 * wanted.len(),
             Self::Untyped { var, .. } => var.n_bytes(),
-            Self::Unseeded | Self::TooLarge(_) => 0,
+            Self::Unseeded { wanted, .. } => 8 * wanted.len(),
+            Self::TooLarge { .. } => 0,
             Self::TooManyValues { predicates, .. } => predicates.iter().map(|name| name.len() + 24).sum(),
         };
         size_of::<Self>() + texts
     }
 }
 
-fn not_enumerable<'n>(
-    var: &VarName,
-    rule: Option<Place>,
-    wanted: &[usize],
-    name: &dyn Fn(usize) -> &'n str,
-) -> String {
-    let place = rule.map_or("the question".to_owned(), |place| format!("the rule at line {}", place.line));
+fn not_enumerable(var: &VarName, rule: Option<Place>, wanted: &[usize], asked: &[AskedVar<'_>]) -> String {
+    let place = of_rule(rule);
     // The caller may not know the policy's own names.
     let what = match var {
         VarName::Asked(var) => {
-            let var = name(*var);
+            let var = name(asked, *var);
             return format!(
                 "`{var}` cannot be enumerated: {place} only tests it; give it a value, or bind it in the rule with a fact"
             );
@@ -189,13 +234,44 @@ fn not_enumerable<'n>(
         VarName::Written(var) => format!("`{var}`, a variable of the policy,"),
         VarName::Made(_) => "a value".to_owned(),
     };
-    let given = match wanted {
-        [] => String::new(),
-        wanted => format!("ask with a value for {}, or ", in_backticks(wanted.iter().map(|var| name(*var)))),
-    };
+    let given = ask_with_values(wanted, asked);
     format!(
         "{what} cannot be enumerated: {place} only tests it; {given}bind it there, or in the rule that asks for it, with a fact"
     )
+}
+
+/// The type of a rule's variable comes from the question, unless only the rule knows the variable.
+fn untyped(var: &VarName, test: Place, asked: &[AskedVar<'_>]) -> String {
+    let (what, whose) = match var {
+        VarName::Asked(var) => (format!("`{}`, which", name(asked, *var)), "it".to_owned()),
+        VarName::Written(var) => (format!("`{var}`, which"), format!("`{var}`")),
+        VarName::Made(_) => ("a value that".to_owned(), "its variable".to_owned()),
+    };
+    let untyped = asked.iter().filter(|var| !var.has_type).map(|var| var.name);
+    let untyped = in_backticks(untyped);
+    let ask = if untyped.is_empty() { untyped } else { format!("ask with a type for {untyped}, or ") };
+    format!(
+        "the rule at line {} tests {what} may be of any type: {ask}give {whose} a type in the rule",
+        test.line
+    )
+}
+
+fn of_rule(rule: Option<Place>) -> String {
+    rule.map_or("the question".to_owned(), |rule| format!("the rule at line {}", rule.line))
+}
+
+/// The advice to give values for what is asked, where anything is.
+fn ask_with_values(wanted: &[usize], asked: &[AskedVar<'_>]) -> String {
+    match wanted {
+        [] => String::new(),
+        wanted => {
+            format!("ask with a value for {}, or ", in_backticks(wanted.iter().map(|var| name(asked, *var))))
+        }
+    }
+}
+
+fn name<'n>(asked: &[AskedVar<'n>], var: usize) -> &'n str {
+    asked.get(var).map_or("_", |var| var.name)
 }
 
 /// Names joined by "or".
@@ -228,6 +304,9 @@ impl Limit {
             Self::Readings { most } => {
                 format!("reads the results of rules in too many places for one statement, which takes {most}")
             }
+            Self::StoreReadings => {
+                "reads the results of rules in more places than the store takes in one statement".to_owned()
+            }
             Self::UnionArms { most } => format!("{ALTERNATIVES} {most} of one union"),
             Self::StatementBytes { most } => format!("needs a statement of more than {most} bytes"),
             Self::SelectAlternatives { most } => {
@@ -246,7 +325,7 @@ impl Limit {
             | Self::Alternatives { .. }
             | Self::UnionArms { .. }
             | Self::StatementBytes { .. } => "the rules that it reads",
-            Self::Readings { .. } => "the rules",
+            Self::Readings { .. } | Self::StoreReadings => "the rules",
             Self::SelectAlternatives { .. } | Self::JoinedRelations { .. } => "the rule",
         }
     }
@@ -256,15 +335,21 @@ impl Limit {
 mod tests {
     use super::*;
 
+    const OPEN: AskedVar<'static> = AskedVar { name: "v1", has_type: true, has_value: false };
+    const UNTYPED: AskedVar<'static> = AskedVar { name: "?0", has_type: false, has_value: false };
+    const GIVEN: AskedVar<'static> = AskedVar { name: "who", has_type: true, has_value: true };
+
     fn told(refusal: &Refusal) -> String {
-        let names = ["v1", "?0"];
-        refusal.message(&|var| names.get(var).copied().unwrap_or("_"), true)
+        refusal.message(&[OPEN, UNTYPED, GIVEN])
+    }
+
+    fn at(line: usize) -> Place {
+        Place { span: Span::default(), line }
     }
 
     #[test]
     fn a_message_has_the_callers_names_of_the_questions_variables() {
-        let rule = Some(Place { span: Span::default(), line: 7 });
-        let refused = |var| told(&Refusal::NotEnumerable { var, rule, wanted: vec![0, 1] });
+        let refused = |var| told(&Refusal::NotEnumerable { var, rule: Some(at(7)), wanted: vec![0, 1] });
         assert_eq!(
             refused(VarName::Asked(1)),
             "`?0` cannot be enumerated: the rule at line 7 only tests it; give it a value, or bind it in the rule with a fact"
@@ -277,17 +362,70 @@ mod tests {
     }
 
     #[test]
+    fn a_test_of_any_type_names_what_the_caller_left_without_a_type() {
+        let refused = |var, asked: &[AskedVar<'_>]| Refusal::Untyped { var, test: at(3) }.message(asked);
+        let written = || VarName::Written("x".into());
+        assert_eq!(
+            refused(written(), &[OPEN, UNTYPED, GIVEN]),
+            "the rule at line 3 tests `x`, which may be of any type: ask with a type for `?0`, or give `x` a type in the rule"
+        );
+        assert_eq!(
+            refused(written(), &[OPEN, GIVEN]),
+            "the rule at line 3 tests `x`, which may be of any type: give `x` a type in the rule"
+        );
+        assert_eq!(
+            refused(VarName::Asked(0), &[UNTYPED]),
+            "the rule at line 3 tests `?0`, which may be of any type: ask with a type for `?0`, or give it a type in the rule"
+        );
+        assert_eq!(
+            refused(VarName::UNNAMED, &[OPEN]),
+            "the rule at line 3 tests a value that may be of any type: give its variable a type in the rule"
+        );
+    }
+
+    #[test]
+    fn an_unseeded_recursion_names_the_rule_that_calls_it() {
+        assert_eq!(
+            told(&Refusal::Unseeded { rule: Some(at(7)), wanted: vec![0] }),
+            "the rule at line 7 calls a recursive predicate for values that nothing enumerates: ask with a value for `v1`, or bind them there with a fact before the call"
+        );
+        assert_eq!(
+            told(&Refusal::Unseeded { rule: None, wanted: Vec::new() }),
+            "the question calls a recursive predicate for values that nothing enumerates: bind them there with a fact before the call"
+        );
+    }
+
+    #[test]
     fn a_message_for_size_speaks_of_variables_only_where_one_is_open() {
-        let refusal = Refusal::TooLarge(Limit::Readings { most: 9 });
+        let refusal = Refusal::TooLarge { limit: Limit::Readings { most: 9 }, rule: None };
         let what =
             "the question reads the results of rules in too many places for one statement, which takes 9";
         assert_eq!(told(&refusal), format!("{what}: give its variables types or values, or split the rules"));
-        assert_eq!(refusal.message(&|_| "_", false), format!("{what}: split the rules"));
+        assert_eq!(refusal.message(&[GIVEN]), format!("{what}: split the rules"));
+    }
+
+    #[test]
+    fn a_message_for_size_names_the_rule_at_which_the_limit_was_reached() {
+        let refusal = Refusal::TooLarge { limit: Limit::RuleCopies { most: 9 }, rule: Some(at(7)) };
+        assert_eq!(
+            refusal.message(&[GIVEN]),
+            "the question needs more than 9 rule copies (reached in the rule at line 7): split the rules that it reads"
+        );
+    }
+
+    #[test]
+    fn a_refusal_of_the_store_gives_both_remedies() {
+        let refusal = Refusal::TooLarge { limit: Limit::StoreReadings, rule: None };
+        assert_eq!(
+            refusal.message(&[]),
+            "the question reads the results of rules in more places than the store takes in one statement: give its variables types or values, or split the rules"
+        );
     }
 
     #[test]
     fn only_a_smaller_plan_helps() {
-        assert!(Refusal::TooLarge(Limit::UnionArms { most: 500 }).another_plan_may_help());
-        assert!(!Refusal::Unseeded.another_plan_may_help());
+        let large = Refusal::TooLarge { limit: Limit::UnionArms { most: 500 }, rule: None };
+        assert!(large.another_plan_may_help());
+        assert!(!Refusal::Unseeded { rule: None, wanted: Vec::new() }.another_plan_may_help());
     }
 }
