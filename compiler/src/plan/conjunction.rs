@@ -38,7 +38,9 @@ impl Planner<'_> {
             self.n_branches += 1;
             let too_many = done.len() + open.len() > limits::SELECTS || self.n_branches > limits::BRANCHES;
             if too_many || self.depth > limits::DEPTH || self.tables.len() > limits::TABLES {
-                return Err(PlanError::TooLarge { rule: build.rule });
+                // An alternative of stored facts is of no rule.
+                let rule = build.rule.or_else(|| open.iter().rev().find_map(|build| build.rule));
+                return Err(PlanError::TooLarge { rule });
             }
             match self.advance(scope, build)? {
                 Advance::Done(select) => done.push(select),
