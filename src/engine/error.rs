@@ -122,3 +122,15 @@ impl EngineError {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_statement_that_is_too_deep_for_the_store_is_a_refusal_for_size() {
+        let EngineError::Refused(refused) = EngineError::from(StoreError::TooDeep) else { panic!("refused") };
+        assert_eq!(refused.refusal.code(), "question_too_large");
+        assert!(refused.message.ends_with("give its variables types or values, or split the rules"));
+    }
+}
