@@ -1,5 +1,7 @@
 //! `portcullis explain`: the stages between a policy and the SQL, for the store and for a caller's database.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot start its program has failed")]
+
 use portcullis_testkit::program::portcullis;
 use std::fs;
 
