@@ -3,19 +3,17 @@
 //! The stages run in this order and none returns to one before it. A question has several plans; each
 //! candidate is optimised and printed in turn, and the first statement that the database takes is the answer.
 
+use crate::algebra::Plan;
 use crate::algebra::verify::Verifier;
-use crate::catalog::Catalog;
-use crate::datalog::print::Names;
 use crate::dialect::{self, Dialect, Features};
-use crate::ir::{self, Program};
 use crate::optimise::{self, Draft, Purpose, Setting};
-use crate::plan::candidates::{Candidate, Candidates, first_fit};
-use crate::plan::{Ends, Planned, Request};
-use crate::question::{CompileError, Question, Shape, Statement};
-use crate::rewrite::{self, Context, Form, Pass};
+use crate::plan::candidates::{Candidates, Order, first_fit};
+use crate::plan::{Approach, Ends, Planned, Request};
+use crate::question::{CompileError, Domain, Question, Slot, Statement};
+use crate::rewrite::{self, Context, Form};
 use crate::specialise;
 use crate::sql;
-use crate::sql::hosted::Values;
+use crate::sql::hosted::{Literal, Values};
 
 /// Where a statement runs, and how its values get there.
 pub(crate) struct Target<'t> {
@@ -42,30 +40,44 @@ impl<'t> Target<'t> {
 /// # Errors
 /// [`CompileError::Refused`] if the answer cannot be enumerated or expressed.
 pub(crate) fn statement(request: &Request<'_>, target: &Target<'_>) -> Result<Statement, CompileError> {
-    let forms = forms(request, &mut |_, _| {})?;
-    let candidates = Candidates::new(*request, &forms, Ends::Asked, target.features.limits.cursors.is_some());
-    first_fit(candidates, |Candidate { planned, .. }| finish(request, target, planned, &mut |_, _| {}))
+    planned_statement(request, target).map(|(_, statement)| statement)
 }
 
-/// The forms of a question's program, best first; `observe` sees each after each pass.
+/// The statement of a question, and how it was planned.
+///
+/// # Errors
+/// As [`statement`].
+pub(crate) fn planned_statement(
+    request: &Request<'_>,
+    target: &Target<'_>,
+) -> Result<(Approach, Statement), CompileError> {
+    let forms = forms(request)?;
+    let order = if target.features.bounds_readings() { Order::Closest } else { Order::Smaller };
+    first_fit(Candidates::new(*request, &forms, Ends::Asked, order), |planned| {
+        let approach = planned.approach;
+        Ok((approach, finish(request, target, planned, &mut |_, _| {})?))
+    })
+}
+
+/// The forms of a question's program, best first.
 ///
 /// # Errors
 /// [`CompileError::Refused`] if the policy would be copied too often, or a type is missing.
-pub(crate) fn forms(
-    request: &Request<'_>,
-    observe: &mut dyn FnMut(&'static Pass, &Form),
-) -> Result<Vec<Form>, CompileError> {
+pub(crate) fn forms(request: &Request<'_>) -> Result<Vec<Form>, CompileError> {
     let Request { program, catalog, shape } = *request;
     let specialised = specialise::specialise(program, catalog, shape)?;
-    Ok(rewrite::forms(specialised, &Context { program, catalog }, observe))
+    Ok(rewrite::forms(specialised, &Context { program, catalog }, &mut |_, _| {}))
 }
 
 /// Optimises and prints a plan; `observe` sees it after each pass.
-fn finish(
+///
+/// # Errors
+/// [`CompileError::Refused`] if the statement is too large.
+pub(crate) fn finish(
     request: &Request<'_>,
     target: &Target<'_>,
     mut planned: Planned,
-    observe: &mut dyn FnMut(&optimise::Pass, &crate::algebra::Plan),
+    observe: &mut dyn FnMut(&optimise::Pass, &Plan),
 ) -> Result<Statement, CompileError> {
     let Target { purpose, features, ref values } = *target;
     let setting =
@@ -78,104 +90,43 @@ fn finish(
     sql::to_sql(request.program, request.catalog, request.shape, &planned, features, values)
 }
 
-/// What the stages made of a question, in their order.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Explanation {
-    /// The stages; a pass that changed nothing is none of them.
-    pub stages: Vec<Stage>,
-    /// The statement.
-    pub sql: String,
-}
-
-/// What one stage or pass made of a question.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stage {
-    /// Its name.
-    pub title: String,
-    /// Its result as text; a pass says first what it does.
-    pub text: String,
-}
-
-impl Stage {
-    fn new(title: &str, text: String) -> Self {
-        Self { title: title.to_owned(), text }
+/// The value of a question for a slot of its statement; `None` if it has none. All pages are one.
+pub(crate) fn literal(question: &Question, now: i64, slot: Slot) -> Option<Literal> {
+    let var = |var: usize| question.vars.get(var);
+    match slot {
+        Slot::Given(given) => match &var(given)?.domain {
+            Domain::Given(text) => Some(Literal::Text(text.clone())),
+            Domain::GivenOneOf(_) | Domain::Wanted | Domain::Ignored => None,
+        },
+        Slot::OneOf(given) => match &var(given)?.domain {
+            Domain::GivenOneOf(texts) => Some(Literal::Texts(texts.clone())),
+            Domain::Given(_) | Domain::Wanted | Domain::Ignored => None,
+        },
+        Slot::Context(_) => None,
+        Slot::TypeOf(typed) => Some(Literal::Text(var(typed)?.ty.clone()?)),
+        Slot::Now => Some(Literal::Integer(now)),
+        Slot::PageAfter => Some(Literal::Text(String::new())),
+        Slot::PageLimit => Some(Literal::Integer(i64::MAX)),
     }
-}
-
-/// What each pass made of a program or a plan, without those that changed nothing.
-struct Changes {
-    before: String,
-    stages: Vec<Stage>,
-}
-
-impl Changes {
-    fn since(before: String) -> Self {
-        Self { before, stages: Vec::new() }
-    }
-
-    fn after(&mut self, name: &str, does: &str, text: String) {
-        if text != self.before {
-            self.stages.push(Stage::new(&format!("after {name}"), format!("-- {does}\n{text}")));
-            self.before = text;
-        }
-    }
-}
-
-/// Compiles a question for review, and says what each stage made of it.
-///
-/// # Errors
-/// As [`statement`].
-pub(crate) fn explain(
-    program: &Program,
-    catalog: &Catalog,
-    question: &Question,
-    dialect: Dialect,
-) -> Result<Explanation, CompileError> {
-    let shape = &Shape::of(program, question);
-    let request = Request { program, catalog, shape };
-    let target = Target::tables(dialect, Values::Parameters);
-    let specialised = specialise::specialise(program, catalog, shape)?;
-    let extra_constants = specialised.extra_constants.clone();
-    let names = Names { program, catalog, extra_constants: &extra_constants, asked: &question.vars };
-    let mut stages = vec![
-        Stage::new("the policy as typed rules", ir::print::program(program)),
-        Stage::new("the rules of this question", names.specialised(&specialised)),
-    ];
-    let before = stages.last().map(|stage| stage.text.clone()).unwrap_or_default();
-    let mut passes: Vec<(&'static Pass, Form)> = Vec::new();
-    let forms = rewrite::forms(specialised, &Context { program, catalog }, &mut |pass, form| {
-        passes.push((pass, form.clone()));
-    });
-    let candidates = Candidates::new(request, &forms, Ends::Asked, target.features.limits.cursors.is_some());
-    let mut planned_as = 0;
-    let mut planned_stages = Vec::new();
-    let statement = first_fit(candidates, |Candidate { form, planned, .. }| {
-        planned_as = form;
-        let plan = names.plan(&planned.plan);
-        let mut changes = Changes::since(plan.clone());
-        let statement = finish(&request, &target, planned, &mut |pass, plan| {
-            changes.after(pass.name, pass.does, names.plan(plan));
-        })?;
-        planned_stages = vec![Stage::new("the plan", plan)];
-        planned_stages.append(&mut changes.stages);
-        Ok(statement)
-    })?;
-    let mut changes = Changes::since(before);
-    if let Some(form) = forms.get(planned_as) {
-        for (pass, after) in passes.iter().filter(|(pass, after)| form.passed(pass, after)) {
-            changes.after(pass.name, pass.does, names.specialised(&after.program));
-        }
-        stages.append(&mut changes.stages);
-        let strata = names.strata(&form.program, &form.program.strata());
-        stages.push(Stage::new("in the order of evaluation", strata));
-    }
-    stages.append(&mut planned_stages);
-    Ok(Explanation { stages, sql: statement.sql })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{optimise, rewrite};
+    use super::{Literal, literal, optimise, rewrite};
+    use crate::question::{Question, QuestionVar, Slot};
+
+    #[test]
+    fn a_value_that_a_question_lacks_is_not_an_empty_text() {
+        let vars = vec![QuestionVar::given("who", "User", "ada"), QuestionVar::wanted("what", None)];
+        let question = Question::atom("p", vars);
+        let value = |slot| literal(&question, 7, slot);
+        assert_eq!(value(Slot::Given(0)), Some(Literal::Text("ada".into())));
+        assert_eq!(value(Slot::TypeOf(0)), Some(Literal::Text("User".into())));
+        assert_eq!(value(Slot::Now), Some(Literal::Integer(7)));
+        for slot in [Slot::Given(1), Slot::Given(2), Slot::OneOf(0), Slot::TypeOf(1), Slot::Context(0)] {
+            assert_eq!(value(slot), None, "{slot:?}");
+        }
+    }
 
     /// `ARCHITECTURE.md` has a table of each room's passes, in their order.
     #[test]

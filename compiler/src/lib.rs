@@ -29,21 +29,22 @@ mod rewrite;
 pub mod source;
 mod specialise;
 mod sql;
+mod stages;
 pub mod strata;
 pub mod syntax;
 pub mod why;
 
 use catalog::Catalog;
 use compile::Target;
-pub use compile::{Explanation, Stage};
 use diagnostic::{Diagnostic, Severity};
 pub use dialect::Dialect;
 use ir::Program;
 use plan::Request;
-use question::{CompileError, Domain, Question, Shape, Slot, Statement};
+use question::{CompileError, Question, Shape, Statement};
 use source::SourceMap;
-use sql::hosted::{Literal, Values};
+use sql::hosted::Values;
 pub use sql::text::expansion::{StatementSize, statement_size};
+pub use stages::{Explanation, Stage};
 
 /// A policy that was read: the program if it has no error, and every finding, sorted by position.
 #[derive(Debug)]
@@ -102,11 +103,10 @@ pub fn compile_for_store(
 
 /// Compiles a question to a statement with its values as literals; it needs no parameters.
 ///
-/// `now` is the value of `@current_unix_time`, in seconds since the epoch. The catalog must not have
-/// relations that come with the request.
+/// `now` is the value of `@current_unix_time`, in seconds since the epoch. The answer is not cut into pages.
 ///
 /// # Errors
-/// As [`compile`].
+/// As [`compile`]; [`CompileError::Bug`] also if the catalog has relations that come with the request.
 pub fn compile_text(
     program: &Program,
     catalog: &Catalog,
@@ -114,26 +114,7 @@ pub fn compile_text(
     dialect: Dialect,
     now: i64,
 ) -> Result<Statement, CompileError> {
-    let value = |slot: Slot| match slot {
-        Slot::Given(var) => match question.vars.get(var).map(|var| &var.domain) {
-            Some(Domain::Given(text)) => Literal::Text(text.clone()),
-            Some(Domain::GivenOneOf(_) | Domain::Wanted | Domain::Ignored) | None => {
-                Literal::Text(String::new())
-            }
-        },
-        Slot::OneOf(var) => match question.vars.get(var).map(|var| &var.domain) {
-            Some(Domain::GivenOneOf(texts)) => Literal::Texts(texts.clone()),
-            Some(Domain::Given(_) | Domain::Wanted | Domain::Ignored) | None => Literal::Texts(Vec::new()),
-        },
-        Slot::Context(_) => Literal::Texts(Vec::new()),
-        Slot::TypeOf(var) => {
-            let ty = question.vars.get(var).and_then(|var| var.ty.clone());
-            Literal::Text(ty.unwrap_or_default())
-        }
-        Slot::Now => Literal::Integer(now),
-        Slot::PageAfter => Literal::Text(String::new()),
-        Slot::PageLimit => Literal::Integer(i64::MAX),
-    };
+    let value = |slot| compile::literal(question, now, slot);
     let shape = &Shape::of(program, question);
     let target = Target::tables(dialect, Values::Literals(&value));
     compile::statement(&Request { program, catalog, shape }, &target)
@@ -149,5 +130,5 @@ pub fn explain(
     question: &Question,
     dialect: Dialect,
 ) -> Result<Explanation, CompileError> {
-    compile::explain(program, catalog, question, dialect)
+    stages::explain(program, catalog, question, dialect)
 }

@@ -6,7 +6,7 @@
 //! serves every question of the shape; the [`Statement`] says which value goes into which parameter.
 
 use crate::ir::{ConstId, Program, TypeId};
-use crate::refusal::{Limit, Refusal};
+use crate::refusal::{AskedVar, Limit, Place, Refusal};
 
 /// A question with its values.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,6 +62,11 @@ impl QuestionVar {
     /// A variable whose values of one type are asked for.
     pub fn wanted(name: &str, ty: Option<&str>) -> Self {
         Self { name: name.into(), ty: ty.map(Into::into), domain: Domain::Wanted }
+    }
+
+    fn asked(&self) -> AskedVar<'_> {
+        let has_value = matches!(self.domain, Domain::Given(_) | Domain::GivenOneOf(_));
+        AskedVar { name: &self.name, has_type: self.ty.is_some(), has_value }
     }
 }
 
@@ -212,17 +217,25 @@ pub enum CompileError {
 impl CompileError {
     /// The question needs more than one statement can hold.
     pub(crate) fn too_large(limit: Limit) -> Self {
-        Self::Refused(Refusal::TooLarge(limit))
+        Self::Refused(Refusal::TooLarge { limit, rule: None })
+    }
+
+    /// The same error; a limit that was reached, but at no rule yet, was reached at this one.
+    pub(crate) fn at_rule(self, at: Option<Place>) -> Self {
+        match self {
+            Self::Refused(Refusal::TooLarge { limit, rule: None }) => {
+                Self::Refused(Refusal::TooLarge { limit, rule: at })
+            }
+            error @ (Self::Refused(_) | Self::Bug(_)) => error,
+        }
     }
 }
 
 impl Question {
     /// A refusal of this question in words, with its own names of its variables.
     pub fn refused(&self, refusal: Refusal) -> RefusedQuestion {
-        let name = |var: usize| self.vars.get(var).map_or("_", |var| var.name.as_str());
-        let is_open =
-            |var: &QuestionVar| var.ty.is_none() || matches!(var.domain, Domain::Wanted | Domain::Ignored);
-        let message = refusal.message(&name, self.vars.iter().any(is_open));
+        let asked: Vec<AskedVar<'_>> = self.vars.iter().map(QuestionVar::asked).collect();
+        let message = refusal.message(&asked);
         RefusedQuestion { refusal, message }
     }
 }
@@ -234,6 +247,14 @@ pub struct RefusedQuestion {
     pub refusal: Refusal,
     /// The same in words, with the names that the caller gave to the question's variables.
     pub message: String,
+}
+
+impl RefusedQuestion {
+    /// A refusal that names no variable, of a question that is not at hand.
+    pub fn unnamed(refusal: Refusal) -> Self {
+        let message = refusal.message(&[]);
+        Self { refusal, message }
+    }
 }
 
 impl std::fmt::Display for RefusedQuestion {
@@ -250,7 +271,7 @@ mod tests {
     fn a_refusal_for_size_speaks_of_variables_only_where_one_is_open() {
         let told = |ty: Option<&str>, domain| {
             let var = QuestionVar { name: "actor".into(), ty: ty.map(Into::into), domain };
-            let refusal = Refusal::TooLarge(Limit::RuleCopies { most: 9 });
+            let refusal = Refusal::TooLarge { limit: Limit::RuleCopies { most: 9 }, rule: None };
             Question::atom("allow", vec![var]).refused(refusal).message
         };
         let given = Domain::Given("ada".into());

@@ -125,7 +125,6 @@ impl From<EngineError> for CliError {
             EngineError::Policy(refusal) => Self::Policy(refusal.to_string()),
             EngineError::BadRequest(_)
             | EngineError::Refused(_)
-            | EngineError::TooDeep
             | EngineError::UnknownPredicate { .. }
             | EngineError::Bindings(_)
             | EngineError::NotFound(_)

@@ -1,6 +1,6 @@
 //! `portcullis explain`: every stage between a policy and the SQL of a question.
 //!
-//! With data bindings, it prints the service's answer to `/explain_query` as text.
+//! With data bindings, it also prints the service's answer to `/explain_query` as text.
 
 use super::error::CliError;
 use super::local::LocalArgs;
@@ -9,7 +9,7 @@ use super::{Verdict, compile, output, serve, tables};
 use crate::engine::{
     self, EngineError, LocalEmbedded, LocalExplanation, LocalProbe, LocalRule, LocalSet, LocalSlow,
 };
-use portcullis_compiler::{Dialect, Explanation, explain};
+use portcullis_compiler::{Dialect, Explanation, Stage, explain};
 use std::path::PathBuf;
 
 /// Print every stage between a policy and the SQL of a question
@@ -33,11 +33,12 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args) -> Result<Verdict, CliError> {
     if let Some(bindings) = &args.local.bindings {
-        let explanation = serve::runtime()?.block_on(async {
+        let (stages, explanation) = serve::runtime()?.block_on(async {
             let (engine, request) = args.local.prepare(&args.policy, &args.question, bindings).await?;
-            Ok::<_, CliError>(engine.explain_local(request).await?)
+            let stages = engine.local_stages(request.clone()).await?;
+            Ok::<_, CliError>((stages, engine.explain_local(request).await?))
         })?;
-        output::to_stdout(&local_text(&explanation))?;
+        output::to_stdout(&local_text(&stages, &explanation))?;
         return Ok(Verdict::Good);
     }
     let question = compile::question(&args.question)?;
@@ -49,18 +50,20 @@ pub(super) fn run(args: &Args) -> Result<Verdict, CliError> {
     Ok(Verdict::Good)
 }
 
-fn text(explanation: &Explanation) -> String {
-    let Explanation { stages, sql } = explanation;
-    let stages = stages.iter().map(|stage| (stage.title.as_str(), stage.text.as_str()));
-    sections(stages.chain([("the SQL", sql.as_str())]))
+fn text(Explanation { stages, sql }: &Explanation) -> String {
+    sections(stages.iter().map(titled).chain([("the SQL", sql.as_str())]))
 }
 
-fn local_text(explanation: &LocalExplanation) -> String {
+fn titled(Stage { title, text }: &Stage) -> (&str, &str) {
+    (title, text)
+}
+
+fn local_text(stages: &[Stage], explanation: &LocalExplanation) -> String {
     let LocalExplanation {
         sql,
         dialect,
-        split,
-        plan,
+        // It is one of the stages.
+        plan: _,
         rules,
         bindings,
         embedded,
@@ -80,19 +83,24 @@ fn local_text(explanation: &LocalExplanation) -> String {
         .iter()
         .map(|LocalEmbedded { predicates, n_rows }| format!("{}: {n_rows}", predicates.join(", ")))
         .collect();
-    let sections_of = [
-        ("the rules that took part", &rules.join("\n")),
-        ("the bindings that are read", &bindings.join("\n")),
-        ("the rows of stored facts in the SQL", &embedded.join("\n")),
-        ("what the store is asked, and what is left", split),
-        ("the plan with values and stored rows", plan),
-        ("the sets that the SQL makes", &sets.join("\n")),
-        ("what it looks up for each row", &probes.join("\n")),
-        ("what is slow on a large database", &slow.join("\n")),
-        ("notes", &notes.join("\n")),
-        (&format!("the SQL for {dialect}"), sql),
+    let read = [
+        ("the rules that took part", rules.join("\n")),
+        ("the bindings that are read", bindings.join("\n")),
+        ("the rows of stored facts in the SQL", embedded.join("\n")),
     ];
-    sections(sections_of.map(|(title, text)| (title, text.as_str())))
+    let title = format!("the SQL for {dialect}");
+    let made = [
+        ("the sets that the SQL makes", sets.join("\n")),
+        ("what it looks up for each row", probes.join("\n")),
+        ("what is slow on a large database", slow.join("\n")),
+        ("notes", notes.join("\n")),
+        (&title, sql.clone()),
+    ];
+    sections(named(&read).chain(stages.iter().map(titled)).chain(named(&made)))
+}
+
+fn named<'t>(texts: &'t [(&'t str, String)]) -> impl Iterator<Item = (&'t str, &'t str)> {
+    texts.iter().map(|(title, text)| (*title, text.as_str()))
 }
 
 fn set(LocalSet { name, holds, kind, why, reads }: &LocalSet) -> String {

@@ -7,6 +7,7 @@
 use super::report::TestReport;
 use crate::store::StoreError;
 use portcullis_compiler::question::{CompileError, Question, RefusedQuestion};
+use portcullis_compiler::refusal::{Limit, Refusal};
 
 /// Why the engine refused or failed.
 #[derive(Debug, thiserror::Error)]
@@ -17,11 +18,6 @@ pub enum EngineError {
     /// The question cannot be answered under the policy, 400.
     #[error("{0}")]
     Refused(Box<RefusedQuestion>),
-    /// The question exceeds a limit of SQLite that the compiler did not foresee, 400.
-    #[error(
-        "the question reads the results of rules in too many places for one statement: split the rules, or give more values"
-    )]
-    TooDeep,
     /// The question is about a predicate that neither a rule nor a fact can have, 400.
     #[error("the policy has no predicate `{name}` with {arity} {}", if *.arity == 1 { "argument" } else { "arguments" })]
     UnknownPredicate {
@@ -89,7 +85,10 @@ impl From<StoreError> for EngineError {
             StoreError::EnvironmentName(_) | StoreError::KeyName | StoreError::NoArguments(_) => {
                 Self::BadRequest(error.to_string())
             }
-            StoreError::TooDeep => Self::TooDeep,
+            StoreError::TooDeep => {
+                let refusal = Refusal::TooLarge { limit: Limit::StoreReadings, rule: None };
+                Self::Refused(Box::new(RefusedQuestion::unnamed(refusal)))
+            }
             StoreError::Bug(text) => Self::Bug(text),
             StoreError::Io(_)
             | StoreError::Corrupt(_)
@@ -121,5 +120,17 @@ impl EngineError {
             CompileError::Refused(refusal) => Self::Refused(Box::new(question.refused(refusal))),
             CompileError::Bug(text) => Self::Bug(text),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_statement_that_is_too_deep_for_the_store_is_a_refusal_for_size() {
+        let EngineError::Refused(refused) = EngineError::from(StoreError::TooDeep) else { panic!("refused") };
+        assert_eq!(refused.refusal.code(), "question_too_large");
+        assert!(refused.message.ends_with("give its variables types or values, or split the rules"));
     }
 }

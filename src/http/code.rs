@@ -118,8 +118,8 @@ impl From<&Refusal> for ErrorCode {
         match refusal {
             Refusal::NotEnumerable { .. } => Self::NotEnumerable,
             Refusal::Untyped { .. } => Self::UntypedVariable,
-            Refusal::Unseeded => Self::UnseededRecursion,
-            Refusal::TooLarge(_) => Self::QuestionTooLarge,
+            Refusal::Unseeded { .. } => Self::UnseededRecursion,
+            Refusal::TooLarge { .. } => Self::QuestionTooLarge,
             Refusal::TooManyValues { .. } => Self::TooManyValues,
         }
     }

@@ -32,8 +32,6 @@ pub(super) enum ApiError {
     BadRequest(String),
     /// 400: the question cannot be answered under the policy.
     Refused(Box<RefusedQuestion>),
-    /// 400: the question exceeds a limit of SQLite.
-    TooDeep(String),
     /// 400: the question is about a predicate that the policy does not have.
     UnknownPredicate(String),
     /// 400: the question took longer than its limit.
@@ -75,7 +73,6 @@ impl ApiError {
             Self::InvalidJson(_) => ErrorCode::InvalidJson,
             Self::BadRequest(_) => ErrorCode::InvalidRequest,
             Self::Refused(refused) => (&refused.refusal).into(),
-            Self::TooDeep(_) => ErrorCode::QuestionTooLarge,
             Self::UnknownPredicate(_) => ErrorCode::UnknownPredicate,
             Self::Timeout(_) => ErrorCode::Timeout,
             Self::InvalidBindings(_) => ErrorCode::InvalidBindings,
@@ -100,7 +97,6 @@ impl ApiError {
         match self {
             Self::InvalidJson(text)
             | Self::BadRequest(text)
-            | Self::TooDeep(text)
             | Self::UnknownPredicate(text)
             | Self::Timeout(text)
             | Self::InvalidBindings(text)
@@ -151,7 +147,6 @@ impl ApiError {
             Self::InvalidJson(_)
             | Self::BadRequest(_)
             | Self::Refused(_)
-            | Self::TooDeep(_)
             | Self::UnknownPredicate(_)
             | Self::Timeout(_)
             | Self::InvalidBindings(_)
@@ -229,7 +224,6 @@ impl From<EngineError> for ApiError {
         match error {
             EngineError::BadRequest(text) => Self::BadRequest(text),
             EngineError::Refused(refused) => Self::Refused(refused),
-            EngineError::TooDeep => Self::TooDeep(error.to_string()),
             EngineError::UnknownPredicate { .. } => Self::UnknownPredicate(error.to_string()),
             EngineError::Bindings(text) => Self::InvalidBindings(text),
             EngineError::Timeout(text) => Self::Timeout(text),
@@ -255,7 +249,7 @@ impl From<StoreError> for ApiError {
                 Self::BadRequest(error.to_string())
             }
             StoreError::Timeout(_) => Self::Timeout(error.to_string()),
-            StoreError::TooDeep => Self::TooDeep(error.to_string()),
+            StoreError::TooDeep => EngineError::from(error).into(),
             StoreError::TooLarge(_) | StoreError::Reach { .. } => Self::TooLarge(error.to_string()),
             StoreError::Busy | StoreError::Overloaded(_) | StoreError::Closed | StoreError::Locked(_) => {
                 Self::Unavailable(error.to_string())
@@ -300,7 +294,6 @@ impl From<EngineError> for PolicyError {
             EngineError::Policy(refusal) => Self::Refused(refusal),
             EngineError::BadRequest(_)
             | EngineError::Refused(_)
-            | EngineError::TooDeep
             | EngineError::UnknownPredicate { .. }
             | EngineError::Bindings(_)
             | EngineError::NotFound(_)

@@ -62,8 +62,9 @@ const COMPILER: &[(&str, &[&str])] = &[
             "bindings",
         ],
     ),
+    ("compile", &["question", "specialise", "rewrite", "algebra", "plan", "optimise", "sql", "dialect"]),
     (
-        "compile",
+        "stages",
         &[
             "catalog",
             "ir",
@@ -71,11 +72,10 @@ const COMPILER: &[(&str, &[&str])] = &[
             "datalog",
             "specialise",
             "rewrite",
-            "algebra",
             "plan",
-            "optimise",
             "sql",
             "dialect",
+            "compile",
         ],
     ),
     (
@@ -86,7 +86,7 @@ const COMPILER: &[(&str, &[&str])] = &[
         "local",
         &[
             "limits", "catalog", "ir", "refusal", "question", "datalog", "rewrite", "algebra", "plan",
-            "optimise", "dialect", "bindings", "sql", "compile",
+            "optimise", "dialect", "bindings", "sql", "compile", "stages",
         ],
     ),
 ];

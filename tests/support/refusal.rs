@@ -32,6 +32,8 @@ pub enum Kind {
     Alternatives,
     /// The results of rules are read in too many places for one statement.
     Readings,
+    /// The same, of a statement that the compiler let pass: its count was wrong.
+    StoreReadings,
     /// Too much in one select.
     Select,
     /// Too many values of stored facts for one text.
@@ -75,7 +77,6 @@ impl From<EngineError> for Told {
             EngineError::UnknownPredicate { .. } => {
                 Self { kind: Some(Kind::UnknownPredicate), message: error.to_string() }
             }
-            EngineError::TooDeep => error.to_string().into(),
             EngineError::Policy(_)
             | EngineError::NotFound(_)
             | EngineError::TooLarge(_)
@@ -112,13 +113,16 @@ pub fn kind(refusal: &Refusal) -> Kind {
     match refusal {
         Refusal::NotEnumerable { .. } => Kind::NotEnumerable,
         Refusal::Untyped { .. } => Kind::Untyped,
-        Refusal::Unseeded => Kind::Unseeded,
-        Refusal::TooLarge(Limit::RuleCopies { .. }) => Kind::RuleCopies,
-        Refusal::TooLarge(
-            Limit::Alternatives { .. } | Limit::UnionArms { .. } | Limit::StatementBytes { .. },
-        ) => Kind::Alternatives,
-        Refusal::TooLarge(Limit::Readings { .. }) => Kind::Readings,
-        Refusal::TooLarge(Limit::SelectAlternatives { .. } | Limit::JoinedRelations { .. }) => Kind::Select,
+        Refusal::Unseeded { .. } => Kind::Unseeded,
+        Refusal::TooLarge { limit, .. } => match limit {
+            Limit::RuleCopies { .. } => Kind::RuleCopies,
+            Limit::Alternatives { .. } | Limit::UnionArms { .. } | Limit::StatementBytes { .. } => {
+                Kind::Alternatives
+            }
+            Limit::Readings { .. } => Kind::Readings,
+            Limit::StoreReadings => Kind::StoreReadings,
+            Limit::SelectAlternatives { .. } | Limit::JoinedRelations { .. } => Kind::Select,
+        },
         Refusal::TooManyValues { .. } => Kind::Values,
     }
 }

@@ -84,6 +84,8 @@ pub(crate) struct Features {
     pub(crate) integer: &'static str,
     /// How much one statement may hold.
     pub(crate) limits: Limits,
+    /// What becomes of a common table expression that is read in several places.
+    pub(crate) table_readings: TableReadings,
     /// How it reads SQL from outside.
     pub(crate) lexis: Lexis,
 }
@@ -99,9 +101,19 @@ pub(crate) struct Limits {
     pub(crate) tables: Option<usize>,
     /// `EXISTS` inside each other; `None` if there is no bound below that of the brackets.
     pub(crate) nested_tests: Option<usize>,
-    /// Cursors, in a database that puts the query of a common table expression in place of each of its
-    /// readings; `None` in one that does not. How many there will be is seen only in the printed text.
-    pub(crate) cursors: Option<usize>,
+}
+
+/// What a database makes of a common table expression that a statement reads in several places.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TableReadings {
+    /// It puts the query in place of each reading, and refuses a statement that then takes more than so many
+    /// cursors. How many it takes is seen only in the printed text.
+    Expanded {
+        /// How many a statement may take.
+        cursors: usize,
+    },
+    /// It evaluates the query once; any number of readings is accepted.
+    Shared,
 }
 
 /// How parameters are written.
@@ -175,14 +187,9 @@ const SQLITE: Features = Features {
     compact_values: false,
     integer_test: IntegerTest::RoundTrip,
     integer: "INTEGER",
-    limits: Limits {
-        joined_tables: 64,
-        union_arms: 500,
-        tables: Some(499),
-        nested_tests: Some(29),
-        // It refuses a thousand.
-        cursors: Some(999),
-    },
+    limits: Limits { joined_tables: 64, union_arms: 500, tables: Some(499), nested_tests: Some(29) },
+    // It refuses a thousand.
+    table_readings: TableReadings::Expanded { cursors: 999 },
     lexis: lexis::SQLITE,
 };
 
@@ -215,12 +222,17 @@ const POSTGRESQL: Features = Features {
         union_arms: 1_000,
         tables: None,
         nested_tests: None,
-        cursors: None,
     },
+    table_readings: TableReadings::Shared,
     lexis: lexis::POSTGRESQL,
 };
 
 impl Features {
+    /// Whether a statement is refused that reads its tables in too many places.
+    pub(crate) const fn bounds_readings(&self) -> bool {
+        matches!(self.table_readings, TableReadings::Expanded { .. })
+    }
+
     /// Whether the database takes every plan that is within our own bounds.
     const fn takes_every_plan(&self) -> bool {
         let Limits { union_arms, tables, nested_tests, .. } = self.limits;

@@ -7,18 +7,23 @@ use super::asked::{Asked, Form, LocalError};
 use super::fold::{Fetch, Fetched, Folded};
 use super::likeness::places;
 use super::plan::LocalPlan;
+use super::stages;
+use super::variant::Variant;
 use super::ways::{Taken, Ways};
 use super::{LocalSql, filter, split};
 use crate::algebra::verify::{Open, Verifier};
 use crate::algebra::{FromKind, Plan, PlanAnswer};
 use crate::catalog::{Catalog, RelationSource, SourceId};
 use crate::datalog::print::Names;
-use crate::optimise::{Draft, Purpose, Setting, optimise, widths};
+use crate::ir::Constant;
+use crate::optimise::{Draft, Pass, Purpose, Setting, optimise, widths};
 use crate::question::{AnswerColumn, CompileError, Statement};
 use crate::refusal::Refusal;
 use crate::sql::caller::free_prefix;
 use crate::sql::forms::LocalStatement;
 use crate::sql::outline::Outline;
+use crate::sql::template::Template;
+use crate::stages::Stage;
 use indexmap::IndexSet;
 
 impl LocalPlan {
@@ -33,6 +38,23 @@ impl LocalPlan {
         asked: &Asked<'_>,
         fetch: &mut dyn FnMut(&Statement, usize) -> Result<Fetched, E>,
     ) -> Result<LocalSql, LocalError<E>> {
+        text(self.taken(asked, fetch)?, asked).map_err(LocalError::Compile)
+    }
+
+    /// What each stage makes of one question, from the policy to the plan that is printed.
+    ///
+    /// # Errors
+    /// As [`LocalPlan::sql`].
+    pub fn stages<E>(
+        &self,
+        asked: &Asked<'_>,
+        fetch: &mut dyn FnMut(&Statement, usize) -> Result<Fetched, E>,
+    ) -> Result<Vec<Stage>, LocalError<E>> {
+        stages::stages(self.taken(asked, fetch)?, asked).map_err(LocalError::Compile)
+    }
+
+    /// The plan that answers one question, with values and stored rows in it.
+    fn taken<E>(&self, asked: &Asked<'_>, fetch: Fetch<'_, E>) -> Result<Taken<'_>, LocalError<E>> {
         if asked.catalog.relations.len() != self.n_relations {
             return Err(LocalError::Compile(CompileError::Bug("a plan over another catalog".into())));
         }
@@ -43,122 +65,165 @@ impl LocalPlan {
                 (!folded.plan.answer.selects().is_empty()).then_some(refusal)
             }
         };
-        match (&self.asked, incomplete) {
-            (Ok(ways), None) => print(ways, asked, fetch),
-            (Err(refusal), _) | (Ok(_), Some(refusal)) => self.by_row(refusal, asked, fetch),
-        }
+        let ways = match (&self.asked, incomplete) {
+            (Ok(ways), None) => ways,
+            (Err(refusal), _) | (Ok(_), Some(refusal)) => {
+                self.by_row(refusal).map_err(LocalError::Compile)?
+            }
+        };
+        ways.fold(asked, fetch)
     }
 
     /// A filter that tests each row, where the values that pass cannot be enumerated.
-    fn by_row<E>(
-        &self,
-        refusal: &Refusal,
-        asked: &Asked<'_>,
-        fetch: Fetch<'_, E>,
-    ) -> Result<LocalSql, LocalError<E>> {
-        match &self.row {
-            Some(ways) => print(ways, asked, fetch),
-            None => Err(LocalError::Compile(CompileError::Refused(refusal.clone()))),
-        }
+    fn by_row(&self, refusal: &Refusal) -> Result<&Ways, CompileError> {
+        self.row.as_ref().ok_or_else(|| CompileError::Refused(refusal.clone()))
     }
 }
 
-fn print<E>(ways: &Ways, asked: &Asked<'_>, fetch: Fetch<'_, E>) -> Result<LocalSql, LocalError<E>> {
-    text(ways.fold(asked, fetch)?, asked).map_err(LocalError::Compile)
-}
-
+/// The text of a plan with every value in it.
 fn text(taken: Taken<'_>, asked: &Asked<'_>) -> Result<LocalSql, CompileError> {
-    let Taken { variant, folded, constants, end } = taken;
-    let constants = &constants;
-    let catalog = asked.catalog;
-    let places = places(asked.program, constants, asked.question);
-    let Folded { mut plan, embedded, read } = folded;
+    let Taken { variant, folded: Folded { plan, embedded, read }, constants, end } = taken;
+    let Asked { program, catalog, .. } = *asked;
     let bindings = bindings(&plan, catalog);
     let explained = if asked.explains {
-        let names = Names {
-            program: asked.program,
-            catalog,
-            extra_constants: constants,
-            asked: &asked.question.vars,
-        };
-        (variant.explained(asked.program, catalog), names.plan(&plan))
+        Names { program, catalog, extra_constants: &constants, asked: &asked.question.vars }.plan(&plan)
     } else {
-        (String::new(), String::new())
+        String::new()
     };
-    if let Form::Filter { var, .. } = asked.form {
-        project(&mut plan, *var)?;
-    }
-    let words = asked.bindings.facts.iter().flat_map(|binding| &binding.query.words);
-    let of_column = match asked.form {
-        Form::Filter { column, .. } => column.words.as_slice(),
-        Form::Decision { .. } | Form::Rows { .. } | Form::List { .. } => &[],
-    };
-    let prefix = free_prefix(words.chain(of_column).map(String::as_str));
-    for table in &mut plan.tables {
-        table.name.insert_str(0, &prefix);
-    }
-    let row = filter::row(asked, variant.column);
-    let mut setting = Setting {
-        purpose: purpose(asked.form, variant.column),
-        catalog,
-        features: asked.bindings.dialect.features(),
-        bindings: Some(asked.bindings),
-        row,
-        prefix: &prefix,
-    };
-    let verifier = |setting: &Setting<'_>| {
-        let column = setting.row.map(|row| row.var).or(variant.column);
-        Verifier { open: Open::Column(column), ..variant.verifier(asked, constants, &[]) }
-    };
-    let whole = Draft { plan, embedded };
-    let mut draft = whole.clone();
-    optimise(&mut draft, &verifier(&setting), &setting, &mut |_, _| {})?;
-    if row.is_some_and(|row| row.is_looked_up) && !filter::is_separable(&draft.plan) {
-        setting.row = None;
-        draft = whole;
-        optimise(&mut draft, &verifier(&setting), &setting, &mut |_, _| {})?;
-    }
-    let verifier = verifier(&setting);
-    let Draft { plan, embedded } = draft;
-    let widths = widths(&embedded);
-    let verifier = Verifier { embedded: &widths, ..verifier };
-    let statement = LocalStatement {
-        verifier,
-        program: asked.program,
-        catalog,
-        constants,
-        dialect: asked.bindings.dialect,
-        bindings: asked.bindings,
-        embedded: &embedded,
-        places: &places,
-        prefix: &prefix,
-    };
-    let outline = || if asked.explains { statement.outline(&plan) } else { Outline::default() };
-    let (template, outline) = match asked.form {
-        Form::Decision { name } => (statement.decision(&plan, name)?, outline()),
-        Form::List { name } => {
-            let columns = [(0, name.clone())];
-            (statement.rows(&plan, 1, &columns, true)?, outline())
-        }
-        Form::Rows { columns } => {
-            let names = output_columns(&plan, columns)?;
-            (statement.rows(&plan, plan.answer.n_columns(), &names, false)?, outline())
-        }
-        Form::Filter { var, column } => {
-            filter::print(statement, &plan, &setting, variant.column, *var, column, asked)?
-        }
-    };
+    let formed = Formed::new(variant, constants, Draft { plan, embedded }, asked)?;
+    let optimised = formed.optimised(asked)?;
+    let (template, outline) = printed(&formed, &optimised, asked)?;
     let embedded = read.into_iter().map(|(part, n_rows)| (variant.predicates(part, catalog), n_rows));
     Ok(LocalSql {
         template,
-        split: explained.0,
-        plan: explained.1,
+        plan: explained,
         outline,
         rules: variant.rules.iter().copied().collect(),
         bindings,
         end,
         embedded: embedded.collect(),
     })
+}
+
+/// A plan with every value in it that answers what one form of SQL shows.
+pub(super) struct Formed<'v> {
+    variant: &'v Variant,
+    constants: IndexSet<Constant>,
+    /// The prefix of its tables' names, which no name in the caller's queries begins with.
+    prefix: String,
+    pub(super) draft: Draft,
+}
+
+/// An optimised plan.
+pub(super) struct Optimised<'s> {
+    draft: Draft,
+    /// What it was optimised for.
+    pub(super) setting: Setting<'s>,
+}
+
+impl<'v> Formed<'v> {
+    /// Keeps the variable of a filter, and names tables apart from the caller's queries.
+    pub(super) fn new(
+        variant: &'v Variant,
+        constants: IndexSet<Constant>,
+        mut draft: Draft,
+        asked: &Asked<'_>,
+    ) -> Result<Self, CompileError> {
+        let of_column = match asked.form {
+            Form::Filter { var, column } => {
+                project(&mut draft.plan, *var)?;
+                column.words.as_slice()
+            }
+            Form::Decision { .. } | Form::Rows { .. } | Form::List { .. } => &[],
+        };
+        let words = asked.bindings.facts.iter().flat_map(|binding| &binding.query.words);
+        let prefix = free_prefix(words.chain(of_column).map(String::as_str));
+        for table in &mut draft.plan.tables {
+            table.name.insert_str(0, &prefix);
+        }
+        Ok(Self { variant, constants, prefix, draft })
+    }
+
+    /// The optimised plan.
+    ///
+    /// A filter over another column with a table's keys is optimised for a row of the table first. Each
+    /// condition is then asked either of the row, which has to exist, or of the column alone. Which it is,
+    /// shows only once passes have moved conditions. If one would be asked of both, the filter is optimised
+    /// once more, from the start, as one that answers with the column's values.
+    pub(super) fn optimised<'s>(&'s self, asked: &Asked<'s>) -> Result<Optimised<'s>, CompileError> {
+        let mut setting = self.setting(asked);
+        let mut draft = self.after_passes(asked, &setting, &mut |_, _| {})?;
+        if setting.row.is_some_and(|row| row.is_looked_up) && !filter::is_separable(&draft.plan) {
+            setting.row = None;
+            draft = self.after_passes(asked, &setting, &mut |_, _| {})?;
+        }
+        Ok(Optimised { draft, setting })
+    }
+
+    /// Runs the passes for a setting; `observe` sees the plan after each.
+    pub(super) fn after_passes(
+        &self,
+        asked: &Asked<'_>,
+        setting: &Setting<'_>,
+        observe: &mut dyn FnMut(&Pass, &Plan),
+    ) -> Result<Draft, CompileError> {
+        let mut draft = self.draft.clone();
+        optimise(&mut draft, &self.verifier(asked, setting), setting, observe)?;
+        Ok(draft)
+    }
+
+    fn setting<'s>(&'s self, asked: &Asked<'s>) -> Setting<'s> {
+        Setting {
+            purpose: purpose(asked.form, self.variant.column),
+            catalog: asked.catalog,
+            features: asked.bindings.dialect.features(),
+            bindings: Some(asked.bindings),
+            row: filter::row(asked, self.variant.column),
+            prefix: &self.prefix,
+        }
+    }
+
+    fn verifier<'s>(&'s self, asked: &Asked<'s>, setting: &Setting<'_>) -> Verifier<'s> {
+        let column = setting.row.map(|row| row.var).or(self.variant.column);
+        Verifier { open: Open::Column(column), ..self.variant.verifier(asked, &self.constants, &[]) }
+    }
+}
+
+/// Prints an optimised plan in the form that is wanted.
+fn printed(
+    formed: &Formed<'_>,
+    optimised: &Optimised<'_>,
+    asked: &Asked<'_>,
+) -> Result<(Template, Outline), CompileError> {
+    let Optimised { draft: Draft { plan, embedded }, setting } = optimised;
+    let widths = widths(embedded);
+    let constants = &formed.constants;
+    let statement = LocalStatement {
+        verifier: Verifier { embedded: &widths, ..formed.verifier(asked, setting) },
+        program: asked.program,
+        catalog: asked.catalog,
+        constants,
+        dialect: asked.bindings.dialect,
+        bindings: asked.bindings,
+        embedded,
+        places: &places(asked.program, constants, asked.question),
+        prefix: &formed.prefix,
+    };
+    let outline = || if asked.explains { statement.outline(plan) } else { Outline::default() };
+    match asked.form {
+        Form::Decision { name } => Ok((statement.decision(plan, name)?, outline())),
+        Form::List { name } => {
+            let columns = [(0, name.clone())];
+            Ok((statement.rows(plan, 1, &columns, true)?, outline()))
+        }
+        Form::Rows { columns } => {
+            let names = output_columns(plan, columns)?;
+            Ok((statement.rows(plan, plan.answer.n_columns(), &names, false)?, outline()))
+        }
+        Form::Filter { var, column } => {
+            filter::print(statement, plan, setting, formed.variant.column, *var, column, asked)
+        }
+    }
 }
 
 /// What a form's statement is for. A filter that tests each row is printed as it is.

@@ -25,6 +25,7 @@ mod narrow;
 mod plan;
 mod put;
 mod split;
+mod stages;
 mod types;
 mod variant;
 mod ways;
@@ -42,10 +43,10 @@ pub use ways::End;
 
 use crate::catalog::Catalog;
 use crate::compile;
-use crate::dialect::Dialect;
+use crate::dialect::{Dialect, Features};
 use crate::ir::{Program, RuleId, TypeId};
 use crate::limits;
-use crate::plan::candidates::{Candidate, Candidates, first_fit};
+use crate::plan::candidates::{Candidates, Order, first_fit};
 use crate::plan::{Ends, Planned, Request};
 use crate::question::{CompileError, Shape, ShapeDomain, ShapeVar};
 use crate::refusal::{Limit, Refusal};
@@ -58,8 +59,6 @@ use ways::Ways;
 pub struct LocalSql {
     /// The text, with places for the question's values.
     pub template: Template,
-    /// What the store was asked for, and what was left of the plan; empty unless [`Asked::explains`].
-    pub split: String,
     /// What was left once values and rows were known; empty unless [`Asked::explains`].
     pub plan: String,
     /// What the text is made of; empty unless [`Asked::explains`].
@@ -87,21 +86,29 @@ pub fn plan(
     dialect: Dialect,
     most_rows: usize,
 ) -> Result<LocalPlan, CompileError> {
-    let maker = Maker { program, catalog, most_readings: None, most_rows };
-    if dialect.features().limits.cursors.is_none() {
-        return maker.plan(shape, form)?.plan.whole();
+    let mut best: Option<LocalPlan> = None;
+    for most_readings in sizes(dialect.features()) {
+        let maker = Maker { program, catalog, most_readings: *most_readings, most_rows };
+        let Attempt { plan, lacks_larger } = maker.attempt(shape, form)?;
+        // A larger plan is taken if the smaller one has no answer, or lacks the test of a row.
+        if best.as_ref().is_none_or(|small| small.asked.is_err() || plan.row.is_some()) {
+            best = Some(plan);
+        }
+        if !lacks_larger {
+            break;
+        }
     }
-    let small = Maker { most_readings: Some(limits::TABLE_READINGS), ..maker }.plan(shape, form)?;
-    if !small.lacks_larger {
-        return small.plan.whole();
-    }
-    // Stored facts may yet decide parts of what is large; then only the text shows its size.
-    let large = maker.plan(shape, form)?.plan;
-    if small.plan.asked.is_ok() && large.row.is_none() { Ok(small.plan) } else { large.whole() }
+    best.ok_or_else(|| CompileError::Bug("no plan was tried".into()))?.whole()
 }
 
-/// The plans that were made within a bound.
-struct Bounded {
+/// In how many places plans may read their tables, in the order in which that is tried. Stored facts may yet
+/// decide parts of what is large; then only the text shows its size.
+fn sizes(features: &Features) -> &'static [Option<usize>] {
+    if features.bounds_readings() { &[Some(limits::TABLE_READINGS), None] } else { &[None] }
+}
+
+/// The plans of one size.
+struct Attempt {
     plan: LocalPlan,
     /// Whether only a plan that is too large would answer, or test a row that must be tested.
     lacks_larger: bool,
@@ -121,7 +128,7 @@ struct Maker<'m> {
 
 impl Maker<'_> {
     /// The plans of a shape.
-    fn plan(&self, shape: &Shape, form: &Form) -> Result<Bounded, CompileError> {
+    fn attempt(&self, shape: &Shape, form: &Form) -> Result<Attempt, CompileError> {
         let (asked, refusal) = match or_refused(self.asked(shape))? {
             Ok((asked, refusal)) => (Ok(asked), refusal),
             Err(refusal) => (Err(refusal), None),
@@ -130,11 +137,7 @@ impl Maker<'_> {
         let mut plan = LocalPlan { asked, refusal, row: None, n_relations };
         let mut lacks_larger = plan.asked.as_ref().is_err_and(Refusal::another_plan_may_help);
         if let Some(var) = plan.lacks_row(shape, form) {
-            let mut given = shape.clone();
-            if let Some(var) = given.vars.get_mut(var) {
-                var.domain = ShapeDomain::Given;
-            }
-            match or_refused(self.row(&given, var))? {
+            match or_refused(self.row(&with_given(shape, var), var))? {
                 Ok(Some(row)) => {
                     plan.row = Some(row);
                     lacks_larger = false;
@@ -143,16 +146,16 @@ impl Maker<'_> {
                 Err(refusal) => lacks_larger |= refusal.another_plan_may_help(),
             }
         }
-        Ok(Bounded { plan, lacks_larger })
+        Ok(Attempt { plan, lacks_larger })
     }
 
     /// The question as it was asked, from both ends of stored facts, and when its rows are not the whole
     /// answer.
     fn asked(&self, shape: &Shape) -> Result<(Ways, Option<(Ways, Refusal)>), CompileError> {
         let request = Request { program: self.program, catalog: self.catalog, shape };
-        let forms = compile::forms(&request, &mut |_, _| {})?;
+        let forms = compile::forms(&request)?;
         let from = |ends| {
-            first_fit(self.candidates(request, &forms, ends), |Candidate { planned, .. }| {
+            first_fit(self.candidates(request, &forms, ends), |planned| {
                 let has_other_end = planned.has_other_end;
                 Ok((self.made(planned, shape)?, has_other_end))
             })
@@ -170,9 +173,9 @@ impl Maker<'_> {
     /// would not be the whole answer.
     fn row(&self, shape: &Shape, column: usize) -> Result<Option<Ways>, CompileError> {
         let request = Request { program: self.program, catalog: self.catalog, shape };
-        let forms = compile::forms(&request, &mut |_, _| {})?;
+        let forms = compile::forms(&request)?;
         let from = |ends| {
-            first_fit(self.candidates(request, &forms, ends), |Candidate { mut planned, .. }| {
+            first_fit(self.candidates(request, &forms, ends), |mut planned| {
                 if planned.refusal.is_some() {
                     return Ok(None);
                 }
@@ -187,7 +190,8 @@ impl Maker<'_> {
     }
 
     fn candidates<'c>(&self, request: Request<'c>, forms: &'c [rewrite::Form], ends: Ends) -> Candidates<'c> {
-        Candidates::new(request, forms, ends, self.most_readings.is_some())
+        let order = if self.most_readings.is_some() { Order::Closest } else { Order::Smaller };
+        Candidates::new(request, forms, ends, order)
     }
 
     fn made(&self, mut planned: Planned, shape: &Shape) -> Result<Made, CompileError> {
@@ -212,6 +216,15 @@ impl Maker<'_> {
             Some(_) | None => Ok(variant),
         }
     }
+}
+
+/// The shape of the same question with one variable's value given.
+fn with_given(shape: &Shape, var: usize) -> Shape {
+    let mut given = shape.clone();
+    if let Some(var) = given.vars.get_mut(var) {
+        var.domain = ShapeDomain::Given;
+    }
+    given
 }
 
 /// What was made, or why it was refused.

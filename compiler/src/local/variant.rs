@@ -17,7 +17,7 @@ use crate::datalog::print::Names;
 use crate::dialect;
 use crate::ir::{Constant, Program, RuleId, TypeId};
 use crate::optimise::widths;
-use crate::plan::Planned;
+use crate::plan::{Approach, Planned};
 use crate::question::{CompileError, Shape, ShapeVar, Statement};
 use crate::refusal::Refusal;
 use crate::sql;
@@ -36,6 +36,8 @@ pub(super) struct Variant {
     pub(super) statements: Vec<Statement>,
     pub(super) constants: IndexSet<Constant>,
     pub(super) rules: IndexSet<RuleId>,
+    /// How it was planned.
+    pub(super) approach: Approach,
     /// The question's variables.
     pub(super) vars: Vec<ShapeVar>,
     /// Whether its text depends on the question's values alone, see [`Likeness`](super::Likeness).
@@ -53,7 +55,7 @@ impl Variant {
         column: Option<usize>,
         most_rows: usize,
     ) -> Result<Self, CompileError> {
-        let constants = planned.extra_constants;
+        let (approach, constants) = (planned.approach, planned.extra_constants);
         let before = planned.plan;
         let residual = split::split(&before, catalog, column, most_rows);
         let parts: Vec<&Plan> = residual.parts.iter().map(|part| &part.plan).collect();
@@ -66,6 +68,7 @@ impl Variant {
         let mut statements = Vec::new();
         for part in &residual.parts {
             let planned = Planned {
+                approach,
                 plan: part.plan.clone(),
                 refusal: None,
                 extra_constants: constants.clone(),
@@ -83,7 +86,8 @@ impl Variant {
         }
         let is_by_values = residual.is_by_values();
         let vars = shape.vars.clone();
-        Ok(Self { residual, types, statements, constants, rules: planned.rules, vars, is_by_values, column })
+        let rules = planned.rules;
+        Ok(Self { residual, types, statements, constants, rules, approach, vars, is_by_values, column })
     }
 
     /// Puts values and rows into the plan.

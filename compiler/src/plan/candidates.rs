@@ -9,64 +9,62 @@
 //! form may still do.
 
 use super::planner::{Ends, Shares};
-use super::{Planned, Request, plan};
+use super::{Approach, Planned, Request, plan};
 use crate::limits;
 use crate::question::CompileError;
 use crate::refusal::Refusal;
 use crate::rewrite::Form;
 use std::collections::VecDeque;
 
+/// The order in which the plans of a form are tried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Order {
+    /// The closest first: what reads its tables in too many places is refused once it is counted.
+    Closest,
+    /// A plan that reads its tables in many places after the next smaller one, since nothing refuses it.
+    Smaller,
+}
+
 /// The plans of one question.
 pub(crate) struct Candidates<'c> {
     request: Request<'c>,
     forms: &'c [Form],
-    ends: Ends,
-    /// Whether a plan that reads its tables in many places comes after a smaller one. Nothing else counts
-    /// what a database without a bound of its own makes of it.
-    small_first: bool,
-    /// What is still to be planned: the form, and what it shares.
-    queue: VecDeque<(usize, Shares)>,
+    order: Order,
+    /// What is still to be planned.
+    queue: VecDeque<Approach>,
     /// A plan that waits until a smaller one is refused.
-    large: Option<Candidate>,
+    large: Option<Planned>,
     /// Why each form was refused, its closest plan if that was tried.
     refusals: Vec<Option<Refusal>>,
 }
 
-/// One plan.
-pub(crate) struct Candidate {
-    /// The form of the program that it plans, by its index.
-    pub(crate) form: usize,
-    shares: Shares,
-    pub(crate) planned: Planned,
-}
-
 impl<'c> Candidates<'c> {
-    /// The plans of the forms; `counts_readings` says whether the database bounds how often a statement reads
-    /// its tables, so that printing finds out whether a plan is too large.
-    pub(crate) fn new(request: Request<'c>, forms: &'c [Form], ends: Ends, counts_readings: bool) -> Self {
+    /// The plans of the forms, from one end of stored facts.
+    pub(crate) fn new(request: Request<'c>, forms: &'c [Form], ends: Ends, order: Order) -> Self {
+        let approach = |form, shares| Approach { form, shares, ends };
         let all = || 0..forms.len();
-        let close = all().flat_map(|form| [(form, Shares::Rows), (form, Shares::Tests)]);
+        let close = all().flat_map(|form| [approach(form, Shares::Rows), approach(form, Shares::Tests)]);
         // The smallest plans, which take no account of who asks for what.
-        let small = all().map(|form| (form, Shares::Relations));
+        let small = all().map(|form| approach(form, Shares::Relations));
         let queue = close.chain(small).collect();
         let refusals = vec![None; forms.len()];
-        Self { request, forms, ends, small_first: !counts_readings, queue, large: None, refusals }
+        Self { request, forms, order, queue, large: None, refusals }
     }
 
     /// The next plan.
-    fn next(&mut self) -> Option<Result<Candidate, CompileError>> {
+    fn next(&mut self) -> Option<Result<Planned, CompileError>> {
         if let Some(large) = self.large.take() {
             return Some(Ok(large));
         }
-        while let Some((form, shares)) = self.queue.pop_front() {
-            match self.plan(form, shares) {
-                Ok(planned) if self.small_first && shares == Shares::Rows && is_large(&planned) => {
+        while let Some(approach) = self.queue.pop_front() {
+            match plan(&self.request, self.forms, approach) {
+                Ok(planned) if self.waits(&planned) => {
                     // The next in the queue is the smaller plan of the same form.
-                    self.large = Some(Candidate { form, shares, planned });
+                    self.large = Some(planned);
                 }
-                Ok(planned) => return Some(Ok(Candidate { form, shares, planned })),
+                Ok(planned) => return Some(Ok(planned)),
                 Err(CompileError::Refused(refusal)) => {
-                    self.refuse(form, shares, refusal);
+                    self.refuse(approach, refusal);
                     if let Some(large) = self.large.take() {
                         return Some(Ok(large));
                     }
@@ -77,15 +75,18 @@ impl<'c> Candidates<'c> {
         None
     }
 
-    fn plan(&self, form: usize, shares: Shares) -> Result<Planned, CompileError> {
-        let of = self.forms.get(form).ok_or_else(|| CompileError::Bug("a plan of no form".into()))?;
-        plan(&self.request, of, shares, self.ends)
+    /// Whether a plan waits for a smaller one.
+    fn waits(&self, planned: &Planned) -> bool {
+        self.order == Order::Smaller
+            && planned.approach.shares == Shares::Rows
+            && planned.plan.n_readings() > limits::TABLE_READINGS
     }
 
     /// Notes why a plan cannot be taken, and leaves out those that would be refused for the same reason.
-    fn refuse(&mut self, form: usize, shares: Shares, refusal: Refusal) {
+    fn refuse(&mut self, approach: Approach, refusal: Refusal) {
+        let Approach { form, shares, .. } = approach;
         if shares == Shares::Rows && !refusal.another_plan_may_help() {
-            self.queue.retain(|(other, _)| *other != form);
+            self.queue.retain(|other| other.form != form);
         }
         if let Some(reason) = self.refusals.get_mut(form)
             && (reason.is_none() || shares == Shares::Rows)
@@ -109,19 +110,15 @@ impl<'c> Candidates<'c> {
 /// What `fit` or the planner refuse the plans for, if they refuse all; [`CompileError::Bug`] at once.
 pub(crate) fn first_fit<T>(
     mut candidates: Candidates<'_>,
-    mut fit: impl FnMut(Candidate) -> Result<T, CompileError>,
+    mut fit: impl FnMut(Planned) -> Result<T, CompileError>,
 ) -> Result<T, CompileError> {
-    while let Some(candidate) = candidates.next() {
-        let candidate = candidate?;
-        let (form, shares) = (candidate.form, candidate.shares);
-        match fit(candidate) {
-            Err(CompileError::Refused(refusal)) => candidates.refuse(form, shares, refusal),
+    while let Some(planned) = candidates.next() {
+        let planned = planned?;
+        let approach = planned.approach;
+        match fit(planned) {
+            Err(CompileError::Refused(refusal)) => candidates.refuse(approach, refusal),
             other => return other,
         }
     }
     Err(candidates.into_refusal())
-}
-
-fn is_large(planned: &Planned) -> bool {
-    planned.plan.n_readings() > limits::TABLE_READINGS
 }

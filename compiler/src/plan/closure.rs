@@ -18,6 +18,7 @@ use super::scope::Enclosing;
 use crate::algebra::{Expr, Select, TableRef};
 use crate::datalog::RelId;
 use crate::datalog::recursion::{Classes, Recursion, classes};
+use crate::ir::RuleId;
 
 /// How one class of columns is closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,6 +44,8 @@ pub(super) struct Call<'c> {
     pub(super) known: Vec<KnownColumn>,
     pub(super) scope: &'c Enclosing<'c>,
     pub(super) select: &'c Select,
+    /// The rule that makes it.
+    pub(super) rule: Option<RuleId>,
 }
 
 impl Planner<'_> {
@@ -69,6 +72,7 @@ impl Planner<'_> {
             known: known.clone(),
             scope,
             select: &build.select,
+            rule: build.rule,
         };
         for known in &mut call.known {
             // A shared table holds everything that the question's values lead to, for all its readers.
@@ -87,7 +91,7 @@ impl Planner<'_> {
         let n_tables = self.tables.len();
         let closed = match self.close_call(&call) {
             // Nothing else enumerates what is hidden.
-            Err(PlanError::Unbound { .. } | PlanError::Unseeded) if hides => {
+            Err(PlanError::Unbound { .. } | PlanError::Unseeded { .. }) if hides => {
                 self.forget_tables(n_tables);
                 call.known = known;
                 self.close_call(&call)?

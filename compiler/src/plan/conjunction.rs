@@ -38,7 +38,9 @@ impl Planner<'_> {
             self.n_branches += 1;
             let too_many = done.len() + open.len() > limits::SELECTS || self.n_branches > limits::BRANCHES;
             if too_many || self.depth > limits::DEPTH || self.tables.len() > limits::TABLES {
-                return Err(PlanError::TooLarge);
+                // An alternative of stored facts is of no rule.
+                let rule = build.rule.or_else(|| open.iter().rev().find_map(|build| build.rule));
+                return Err(PlanError::TooLarge { rule });
             }
             match self.advance(scope, build)? {
                 Advance::Done(select) => done.push(select),
@@ -74,16 +76,16 @@ impl Planner<'_> {
             let rows = match self.produce(&build, rel, &args) {
                 Ok(rows) => rows,
                 // Nothing enumerates it; in a branch the enclosing select binds its values.
-                Err(PlanError::Unbound { .. } | PlanError::Unseeded) => {
+                Err(PlanError::Unbound { .. } | PlanError::Unseeded { .. }) => {
                     self.forget_tables(n_tables);
                     Goal::call(rel, args)
                 }
-                Err(error @ (PlanError::TooLarge | PlanError::Bug(_))) => return Err(error),
+                Err(error @ (PlanError::TooLarge { .. } | PlanError::Bug(_))) => return Err(error),
             };
             build.goals.push(rows);
         }
         if scope.depth() > 2 * limits::NESTED_BRANCHES {
-            return Err(PlanError::TooLarge);
+            return Err(PlanError::TooLarge { rule: outer.rule });
         }
         let inner = Enclosing { outer: Some(scope), select: Some(&outer.select), in_step: false };
         let mut branches = self.selects(&inner, build)?;

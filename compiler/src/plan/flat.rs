@@ -169,7 +169,8 @@ impl Planner<'_> {
                     body,
                 )))
             }
-            Ok(_) | Err(PlanError::Unbound { .. } | PlanError::Unseeded | PlanError::TooLarge) => {
+            Ok(_)
+            | Err(PlanError::Unbound { .. } | PlanError::Unseeded { .. } | PlanError::TooLarge { .. }) => {
                 self.forget_tables(n_tables);
                 self.n_branches = n_branches;
                 Ok(None)

@@ -74,7 +74,7 @@ impl Planner<'_> {
         }
         match self.supplement_with(scope, build, rel, args, &seen) {
             // Nothing else enumerates what is hidden.
-            Err(PlanError::Unbound { .. } | PlanError::Unseeded) if seen != known => {
+            Err(PlanError::Unbound { .. } | PlanError::Unseeded { .. }) if seen != known => {
                 self.forget_tables(n_tables);
                 self.supplement_with(scope, build, rel, args, &known)
             }

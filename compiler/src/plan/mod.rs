@@ -48,9 +48,19 @@ pub(crate) struct Request<'r> {
     pub(crate) shape: &'r Shape,
 }
 
+/// How a question is planned; planned again in the same way, it has the same plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Approach {
+    /// The form of its program, by its index.
+    pub(crate) form: usize,
+    shares: Shares,
+    ends: Ends,
+}
+
 /// A plan, and the literals in it that the policy does not have.
 #[derive(Clone, Debug)]
 pub(crate) struct Planned {
+    pub(crate) approach: Approach,
     pub(crate) plan: Plan,
     /// When the rows are not the whole answer, as a decision, and why.
     pub(crate) refusal: Option<(Plan, Refusal)>,
@@ -68,8 +78,17 @@ impl Planned {
     }
 }
 
-/// Plans one form of a question's program in one way.
-fn plan(request: &Request<'_>, form: &Form, shares: Shares, ends: Ends) -> Result<Planned, CompileError> {
+/// Plans a question in one way; `forms` are those of its program.
+///
+/// # Errors
+/// [`CompileError::Refused`] if it cannot be planned so.
+pub(crate) fn plan(
+    request: &Request<'_>,
+    forms: &[Form],
+    approach: Approach,
+) -> Result<Planned, CompileError> {
+    let Approach { form, shares, ends } = approach;
+    let form = forms.get(form).ok_or_else(|| CompileError::Bug("a plan of no form".into()))?;
     let Form { program: datalog, .. } = form;
     let mut planner = Planner::new(request.program, request.catalog, form, shares, ends);
     let answer = planner.answer(request.shape, &datalog.roots)?;
@@ -82,7 +101,7 @@ fn plan(request: &Request<'_>, form: &Form, shares: Shares, ends: Ends) -> Resul
         verifier.check("plan", &plan)?;
         refusal.iter().try_for_each(|(plan, _)| verifier.check("refusal", plan))?;
     }
-    Ok(Planned { plan, refusal, extra_constants, rules: form.rules.clone(), has_other_end })
+    Ok(Planned { approach, plan, refusal, extra_constants, rules: form.rules.clone(), has_other_end })
 }
 
 #[cfg(test)]

@@ -32,9 +32,15 @@ pub(super) enum PlanError {
         rule: Option<RuleId>,
     },
     /// A walk would have to start from the middle of another fixpoint.
-    Unseeded,
+    Unseeded {
+        /// The rule that calls for it.
+        rule: Option<RuleId>,
+    },
     /// More alternatives, branches or tables than [`crate::limits`] allows.
-    TooLarge,
+    TooLarge {
+        /// The rule that was planned then.
+        rule: Option<RuleId>,
+    },
     /// An invariant did not hold.
     Bug(&'static str),
 }
@@ -295,21 +301,32 @@ impl<'p> Planner<'p> {
 
     /// The refusal that a planning error means for the caller.
     pub(super) fn refusal(&self, error: PlanError) -> CompileError {
+        let wanted = || self.wanted.clone();
         match error {
-            PlanError::Unbound { var, rule } => {
-                let rule = rule.and_then(|rule| self.program.rules.get(rule.index()));
-                let place = |span| Place { span, line: self.program.source.locate(span).line };
-                let rule = rule.map(|rule| place(rule.span));
-                CompileError::Refused(Refusal::NotEnumerable { var, rule, wanted: self.wanted.clone() })
-            }
-            PlanError::Unseeded => CompileError::Refused(Refusal::Unseeded),
-            PlanError::TooLarge => CompileError::too_large(Limit::Alternatives {
-                of_condition: limits::SELECTS,
-                in_all: limits::BRANCHES,
-                tables: limits::TABLES,
+            PlanError::Unbound { var, rule } => CompileError::Refused(Refusal::NotEnumerable {
+                var,
+                rule: self.place(rule),
+                wanted: wanted(),
             }),
+            PlanError::Unseeded { rule } => {
+                CompileError::Refused(Refusal::Unseeded { rule: self.place(rule), wanted: wanted() })
+            }
+            PlanError::TooLarge { rule } => {
+                let limit = Limit::Alternatives {
+                    of_condition: limits::SELECTS,
+                    in_all: limits::BRANCHES,
+                    tables: limits::TABLES,
+                };
+                CompileError::Refused(Refusal::TooLarge { limit, rule: self.place(rule) })
+            }
             PlanError::Bug(text) => CompileError::Bug(text.into()),
         }
+    }
+
+    /// Where a rule is written.
+    fn place(&self, rule: Option<RuleId>) -> Option<Place> {
+        let rule = self.program.rules.get(rule?.index())?;
+        Place::of_rule(&self.program.source, rule.span)
     }
 }
 

@@ -97,7 +97,7 @@ impl Planner<'_> {
         let base = if n_started == 0 {
             Select { output, ..Select::default() }
         } else if call.scope.is_in_step() {
-            return Err(PlanError::Unseeded);
+            return Err(PlanError::Unseeded { rule: call.rule });
         } else {
             call.scope.demand(call.select, output)
         };

@@ -123,7 +123,7 @@ impl<'p> Specialiser<'p> {
             let mut next = Vec::new();
             for frame in frames {
                 for value in *values {
-                    self.step()?;
+                    self.step_in(body)?;
                     let mut tried = frame.clone();
                     if self.unify_literal(&mut tried, *term, *value).is_ok() {
                         next.push(tried);
@@ -150,7 +150,7 @@ impl<'p> Specialiser<'p> {
         let all: Vec<usize> = (0..atoms.len()).collect();
         let mut open = vec![(frame, Vec::new(), all)];
         while let Some((frame, choices, left)) = open.pop() {
-            self.step()?;
+            self.step_in(body)?;
             let Some((place, (literal_idx, pred, args))) = self.most_known(&frame, atoms, &left) else {
                 self.branch_on_types(body, frame, &choices, answered)?;
                 continue;
@@ -203,7 +203,7 @@ impl<'p> Specialiser<'p> {
     ) -> Result<(), CompileError> {
         let mut open = vec![frame];
         while let Some(mut frame) = open.pop() {
-            self.step()?;
+            self.step_in(body)?;
             if !self.exclude_types(body, &mut frame)? {
                 continue;
             }
@@ -243,13 +243,24 @@ impl<'p> Specialiser<'p> {
         Ok(true)
     }
 
+    /// Counts work on a rule against the limit.
+    fn step_in(&mut self, body: &Body<'_>) -> Result<(), CompileError> {
+        self.step().map_err(|error| {
+            let rule = body.rule.and_then(|rule| self.program.rules.get(rule.index()));
+            error.at_rule(rule.and_then(|rule| Place::of_rule(&self.program.source, rule.span)))
+        })
+    }
+
     /// The refusal for a test whose variable has no type.
     pub(super) fn untyped(&self, body: &Body<'_>, var: VarId, span: Span) -> CompileError {
         let rule = body.rule.and_then(|rule| self.program.rules.get(rule.index()));
         let written = rule.and_then(|rule| rule.vars.get(var.index()));
-        let var = written.map_or(VarName::UNNAMED, |var| VarName::Written(var.name.clone()));
-        let line = self.program.source.locate(span).line;
-        CompileError::Refused(Refusal::Untyped { var, test: Place { span, line } })
+        let var = match body.rule {
+            // The question's own variables have its numbers.
+            None => VarName::Asked(var.index()),
+            Some(_) => written.map_or(VarName::UNNAMED, |var| VarName::Written(var.name.clone())),
+        };
+        CompileError::Refused(Refusal::Untyped { var, test: Place::of(&self.program.source, span) })
     }
 }
 

@@ -19,11 +19,12 @@ use sqlparser::ast::{BinaryOperator, Expr as Sql, Query, TableFactor};
 pub(crate) enum Values<'v> {
     /// From parameters.
     Parameters,
-    /// From the question itself, as literals in the text.
-    Literals(&'v dyn Fn(Slot) -> Literal),
+    /// From the question itself, as literals in the text; `None` for a value that it does not have.
+    Literals(&'v dyn Fn(Slot) -> Option<Literal>),
 }
 
 /// A value for a literal.
+#[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Literal {
     /// Text.
     Text(String),
@@ -162,9 +163,10 @@ impl Target for Lowering<'_, Hosted<'_>> {
                 })
             }
             Values::Literals(value) => match value(slot) {
-                Literal::Text(text) => build::lit(&text),
-                Literal::Texts(texts) => build::lit(&json_array(&texts)),
-                Literal::Integer(integer) => build::number(integer),
+                Some(Literal::Text(text)) => build::lit(&text),
+                Some(Literal::Texts(texts)) => build::lit(&json_array(&texts)),
+                Some(Literal::Integer(integer)) => build::number(integer),
+                None => return Err(CompileError::Bug(format!("a question without a value for {slot:?}"))),
             },
         })
     }

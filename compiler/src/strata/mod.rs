@@ -30,11 +30,12 @@ pub fn check(program: &Program) -> Vec<Diagnostic> {
         Ok(dependencies) => dependencies,
         Err(error) => {
             let label = "the rules depend on each other in too many ways to order them";
-            let message = match error {
-                CompileError::Refused(refusal) => refusal.message(&|_| "_", true),
-                CompileError::Bug(text) => format!("internal error: {text}"),
+            let (message, at) = match error {
+                CompileError::Refused(refusal) => (refusal.message(&[]), refusal.place()),
+                CompileError::Bug(text) => (format!("internal error: {text}"), None),
             };
-            return vec![Diagnostic::new(Code::NegationCycle, message, Span::default(), label)];
+            let span = at.map_or_else(Span::default, |at| at.span);
+            return vec![Diagnostic::new(Code::NegationCycle, message, span, label)];
         }
     };
     let negative = negative_components(dependencies.names.len(), &dependencies.edges);

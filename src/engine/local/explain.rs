@@ -44,7 +44,6 @@ impl Engine {
         notes.extend(sql.end.as_ref().map(notes::end));
         Ok(LocalExplanation {
             dialect: document.bindings.dialect.to_string(),
-            split: sql.split,
             plan: sql.plan,
             rules,
             notes,

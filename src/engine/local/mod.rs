@@ -21,6 +21,7 @@ pub(super) use run::{LocalKey, TextKey};
 
 use super::{Engine, EngineError, EvaluateQuery};
 use crate::store::{Fact, Value};
+use portcullis_compiler::Stage;
 
 /// A request for SQL.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -105,8 +106,6 @@ pub struct LocalExplanation {
     pub sql: String,
     /// The caller's database, as the bindings name it.
     pub dialect: String,
-    /// What was asked of the store, and the rest of the plan, as text.
-    pub split: String,
     /// The plan after substituting values and stored rows, as text.
     pub plan: String,
     /// The rules that took part, by line.
@@ -212,6 +211,16 @@ impl Engine {
         self.store()
             .consistently(|attempt| async move {
                 self.explained(attempt, self.plan_local(attempt, request).await?).await
+            })
+            .await
+    }
+
+    /// What each stage of the compiler makes of the question of [`Engine::local`], up to the SQL.
+    pub async fn local_stages(&self, request: LocalRequest) -> Result<Vec<Stage>, EngineError> {
+        let request = &request;
+        self.store()
+            .consistently(|attempt| async move {
+                self.stages(attempt, self.plan_local(attempt, request).await?).await
             })
             .await
     }

@@ -12,6 +12,7 @@ use crate::engine::plans::{KeptPlan, Plans};
 use crate::engine::view::View;
 use crate::engine::{Engine, EngineError, questions};
 use crate::store::{ConsistentRead, Reader, StoreError};
+use portcullis_compiler::Stage;
 use portcullis_compiler::local::{Asked, Fetched, Form, Likeness, LocalError, LocalSql, Template};
 use portcullis_compiler::question::{Answer, Question, Shape, Statement};
 use std::sync::Arc;
@@ -128,24 +129,52 @@ impl Engine {
         planned: Planned,
         explains: bool,
     ) -> Result<(LocalSql, String), EngineError> {
+        self.with_facts(attempt, planned, move |planned, fetch| {
+            planned.settled(planned.plan.plan.sql(&planned.asked(explains), fetch))
+        })
+        .await
+    }
+
+    /// What each stage makes of a planned question.
+    pub(super) async fn stages(
+        &self,
+        attempt: ConsistentRead<'_>,
+        planned: Planned,
+    ) -> Result<Vec<Stage>, EngineError> {
+        self.with_facts(attempt, planned, |planned, fetch| {
+            planned.made(planned.plan.plan.stages(&planned.asked(true), fetch))
+        })
+        .await
+    }
+
+    /// Makes something of a planned question, with a way to ask the store for its parts.
+    async fn with_facts<T: Send + 'static>(
+        &self,
+        attempt: ConsistentRead<'_>,
+        planned: Planned,
+        make: impl Fn(&Planned, Fetch<'_>) -> Result<T, EngineError> + Send + 'static,
+    ) -> Result<T, EngineError> {
         let read = move |reader: &Reader| {
             let binding =
                 SlotValues { context: planned.view.context(), now: planned.view.now(), window: None };
-            let asked = planned.asked(explains);
+            let question = &planned.wanted.question;
             reader.snapshot(|reader| {
                 let mut failed = None;
-                let made = planned.plan.plan.sql(&asked, &mut |statement: &Statement, most| {
-                    fetch(reader, statement, most, &binding, &asked, &mut failed)
+                let made = make(&planned, &mut |statement: &Statement, most| {
+                    fetch(reader, statement, most, &binding, question, &mut failed)
                 });
                 Ok(match failed {
                     Some(failed) => Err(failed),
-                    None => planned.settled(made),
+                    None => made,
                 })
             })
         };
         attempt.read_brief(read).await?
     }
 }
+
+/// Asks the store for at most so many rows of a part.
+type Fetch<'f> = &'f mut dyn FnMut(&Statement, usize) -> Result<Fetched, StoreError>;
 
 impl Planned {
     fn asked(&self, explains: bool) -> Asked<'_> {
@@ -173,13 +202,16 @@ impl Planned {
         &self,
         made: Result<LocalSql, LocalError<StoreError>>,
     ) -> Result<(LocalSql, String), EngineError> {
-        let question = &self.wanted.question;
-        let sql = made.map_err(|error| match error {
-            LocalError::Compile(error) => EngineError::uncompiled(error, question),
-            LocalError::Fetch(error) => error.into(),
-        })?;
-        let text = text(&sql.template, question)?;
+        let sql = self.made(made)?;
+        let text = text(&sql.template, &self.wanted.question)?;
         Ok((sql, text))
+    }
+
+    fn made<T>(&self, made: Result<T, LocalError<StoreError>>) -> Result<T, EngineError> {
+        made.map_err(|error| match error {
+            LocalError::Compile(error) => EngineError::uncompiled(error, &self.wanted.question),
+            LocalError::Fetch(error) => error.into(),
+        })
     }
 }
 
@@ -195,10 +227,10 @@ fn fetch(
     statement: &Statement,
     most: usize,
     binding: &SlotValues<'_>,
-    asked: &Asked<'_>,
+    question: &Question,
     failed: &mut Option<EngineError>,
 ) -> Result<Fetched, StoreError> {
-    let params = match binding.params(asked.question, &statement.slots) {
+    let params = match binding.params(question, &statement.slots) {
         Ok(params) => params,
         Err(error) => {
             *failed = Some(error);

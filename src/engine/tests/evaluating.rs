@@ -202,6 +202,48 @@ near(a: Node, n: Node) if near(a, m) and calm(n) and not edge(m, n);";
     assert!(refused.contains("`what` cannot be enumerated: the rule at line 2"), "{refused}");
 }
 
+/// A refusal for size says at which rule, and one for a missing type which variable of the question lacks it.
+#[tokio::test]
+async fn a_refusal_names_the_rule_and_what_it_lacks() {
+    let either = (0..300).map(|n| format!("a{n}(doc)")).collect::<Vec<_>>().join(" or ");
+    let one_of = |var: char| format!("{var} in [\"1\", \"2\", \"3\", \"4\", \"5\", \"6\", \"7\", \"8\"]");
+    let each = ['a', 'b', 'c', 'd', 'e', 'f'].map(one_of).join(" and ");
+    let policy = format!(
+        "resource Doc {{}}
+resource Folder {{}}
+open(doc: Doc) if {either};
+code(a: String, b: String, c: String, d: String, e: String, f: String) if
+  {each};
+differs(x, y) if x != y;"
+    );
+    let facts: Vec<String> = (0..300).map(|n| format!("a{n}")).collect();
+    let facts: Vec<(&str, &[&str])> =
+        facts.iter().map(|name| (name.as_str(), &["Doc:a"] as &[&str])).collect();
+    let engine = engine_with(&policy, &facts).await;
+    let ask = async |calls: &[&str], vars: &[(&str, &str, Option<&[&str]>)]| {
+        engine.evaluate(query(calls, vars), vec![]).await.unwrap_err().to_string()
+    };
+    assert_eq!(
+        ask(&["open what"], &[("what", "Doc", None)]).await,
+        "the question needs too many alternatives for one statement, which takes 256 of one condition, 4000 in all and 400 tables (reached in the rule at line 3): give its variables types or values, or split the rules that it reads"
+    );
+    let vars = ["a", "b", "c", "d", "e", "f"].map(|name| (name, "String", None));
+    assert_eq!(
+        ask(&["code a b c d e f"], &vars).await,
+        "the question needs more than 200000 rule copies (reached in the rule at line 4): give its variables types or values, or split the rules that it reads"
+    );
+    let pattern = FactPattern {
+        predicate: Some("differs".into()),
+        args: vec![ArgPattern::Exact(value("Doc", "a")), ArgPattern::Any],
+        open_arity: false,
+    };
+    let refused = engine.query(pattern, vec![]).await.unwrap_err().to_string();
+    assert_eq!(
+        refused,
+        "the rule at line 6 tests `y`, which may be of any type: ask with a type for `argument 2`, or give `y` a type in the rule"
+    );
+}
+
 /// Three recursions that read each other, and a question that reads them in so many places that SQLite would refuse the
 /// statement if each place had its own.
 #[tokio::test]

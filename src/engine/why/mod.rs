@@ -220,7 +220,6 @@ impl Engine {
             Err(
                 EngineError::BadRequest(_)
                 | EngineError::Refused(_)
-                | EngineError::TooDeep
                 | EngineError::TooLarge(_)
                 | EngineError::Timeout(_),
             ) => Ok(false),

@@ -114,7 +114,6 @@ impl From<LocalExplanation> for Explained {
         let LocalExplanation {
             sql,
             dialect,
-            split: _,
             plan,
             rules,
             bindings,

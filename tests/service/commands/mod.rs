@@ -4,4 +4,5 @@ mod bindings_check;
 mod bindings_explain;
 mod bindings_fix;
 mod exit_codes;
+mod explain;
 mod why;

@@ -54,8 +54,8 @@ fn a_refusal_has_the_same_code_everywhere() {
     for refusal in [
         Refusal::NotEnumerable { var: var.clone(), rule: None, wanted: Vec::new() },
         Refusal::Untyped { var, test },
-        Refusal::Unseeded,
-        Refusal::TooLarge(Limit::Readings { most: 1 }),
+        Refusal::Unseeded { rule: None, wanted: Vec::new() },
+        Refusal::TooLarge { limit: Limit::Readings { most: 1 }, rule: None },
         Refusal::TooManyValues { predicates: Vec::new(), most: 1 },
     ] {
         assert_eq!(ErrorCode::from(&refusal).as_str(), refusal.code());

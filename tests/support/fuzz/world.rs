@@ -74,7 +74,6 @@ pub(crate) fn unless_refused<T>(answer: Result<T, EngineError>) -> Option<T> {
         Err(
             refused @ (EngineError::BadRequest(_)
             | EngineError::Refused(_)
-            | EngineError::TooDeep
             | EngineError::UnknownPredicate { .. }
             | EngineError::Bindings(_)
             | EngineError::TooLarge(_)

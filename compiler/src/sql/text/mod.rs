@@ -7,7 +7,7 @@ pub(crate) mod expansion;
 mod layout;
 mod tokens;
 
-use crate::dialect::Features;
+use crate::dialect::{Features, TableReadings};
 use crate::limits;
 use crate::question::CompileError;
 use crate::refusal::Limit;
@@ -25,7 +25,7 @@ pub(super) fn printed(
 ) -> Result<String, CompileError> {
     let text = node.to_string();
     let tokens = tokens::tokens(&text);
-    if let Some(cursors) = features.limits.cursors {
+    if let TableReadings::Expanded { cursors } = features.table_readings {
         let size = expansion::size_of(&tokens);
         let most = cursors.saturating_sub(reserved);
         if size.cursors.is_some_and(|cursors| cursors > most) {

@@ -1,0 +1,35 @@
+//! What each stage makes of one question for the caller's own database, for `explain`.
+//!
+//! In: the plan that answers it, with values and stored rows. Out: the stages from the policy to the plan that
+//! is printed, each as text. The stages up to the plan run once more, in the way that made the plan.
+
+use super::Asked;
+use super::answer::Formed;
+use super::fold::Folded;
+use super::ways::Taken;
+use crate::datalog::print::Names;
+use crate::optimise::Draft;
+use crate::plan::Request;
+use crate::question::{CompileError, Shape};
+use crate::stages::{Changes, Stage, to_plan};
+
+/// The stages of a question in their order; a pass that changed nothing is none of them.
+pub(super) fn stages(taken: Taken<'_>, asked: &Asked<'_>) -> Result<Vec<Stage>, CompileError> {
+    let Taken { variant, folded: Folded { plan, embedded, .. }, constants, .. } = taken;
+    let Asked { program, catalog, question, .. } = *asked;
+    let shape = &Shape { vars: variant.vars.clone(), ..Shape::of(program, question) };
+    let (mut stages, _) = to_plan(&Request { program, catalog, shape }, &question.vars, variant.approach)?;
+    let split = variant.explained(program, catalog);
+    stages.push(Stage::new("what the store is asked, and what is left", split));
+    let extra_constants = &constants.clone();
+    let names = Names { program, catalog, extra_constants, asked: &question.vars };
+    stages.push(Stage::new("the plan with values and stored rows", names.plan(&plan)));
+    let formed = Formed::new(variant, constants, Draft { plan, embedded }, asked)?;
+    let setting = formed.optimised(asked)?.setting;
+    let mut changes = Changes::since(names.plan(&formed.draft.plan));
+    formed.after_passes(asked, &setting, &mut |pass, plan| {
+        changes.after(pass.name, pass.does, names.plan(plan));
+    })?;
+    stages.append(&mut changes.stages);
+    Ok(stages)
+}

@@ -1,0 +1,229 @@
+//! Refusals in words: what is wrong, which rule with its line, and what to do.
+
+use super::{AskedVar, Limit, Place, Refusal, VarName};
+
+impl Refusal {
+    /// Explains the refusal and how to avoid it; `asked` are the variables of the question.
+    pub fn message(&self, asked: &[AskedVar<'_>]) -> String {
+        match self {
+            Self::NotEnumerable { var, rule, wanted } => not_enumerable(var, *rule, wanted, asked),
+            Self::Untyped { var, test } => untyped(var, *test, asked),
+            Self::Unseeded { rule, wanted } => {
+                let place = of_rule(*rule);
+                let given = ask_with_values(wanted, asked);
+                format!(
+                    "{place} calls a recursive predicate for values that nothing enumerates: {given}bind them there with a fact before the call"
+                )
+            }
+            Self::TooLarge { limit, rule } => {
+                let reached = rule.map(|rule| format!(" (reached in the rule at line {})", rule.line));
+                // The store does not know the question.
+                let is_open =
+                    *limit == Limit::StoreReadings || asked.iter().any(|var| !var.has_type || !var.has_value);
+                let narrower = if is_open { "give its variables types or values, or " } else { "" };
+                format!(
+                    "the question {}{}: {narrower}split {}",
+                    limit.exceeded(),
+                    reached.unwrap_or_default(),
+                    limit.to_split()
+                )
+            }
+            Self::TooManyValues { predicates, most } => {
+                let bind = in_backticks(predicates.iter().map(String::as_str));
+                format!(
+                    "the question needs more than {most} values of stored facts in its SQL: bind {bind} in the data bindings, so that the database looks them up itself, or ask with more values given"
+                )
+            }
+        }
+    }
+}
+
+fn not_enumerable(var: &VarName, rule: Option<Place>, wanted: &[usize], asked: &[AskedVar<'_>]) -> String {
+    let place = of_rule(rule);
+    // The caller may not know the policy's own names.
+    let what = match var {
+        VarName::Asked(var) => {
+            let var = name(asked, *var);
+            return format!(
+                "`{var}` cannot be enumerated: {place} only tests it; give it a value, or bind it in the rule with a fact"
+            );
+        }
+        VarName::Written(var) => format!("`{var}`, a variable of the policy,"),
+        VarName::Made(_) => "a value".to_owned(),
+    };
+    let given = ask_with_values(wanted, asked);
+    format!(
+        "{what} cannot be enumerated: {place} only tests it; {given}bind it there, or in the rule that asks for it, with a fact"
+    )
+}
+
+/// The type of a rule's variable comes from the question, unless only the rule knows the variable.
+fn untyped(var: &VarName, test: Place, asked: &[AskedVar<'_>]) -> String {
+    let (what, whose) = match var {
+        VarName::Asked(var) => (format!("`{}`, which", name(asked, *var)), "it".to_owned()),
+        VarName::Written(var) => (format!("`{var}`, which"), format!("`{var}`")),
+        VarName::Made(_) => ("a value that".to_owned(), "its variable".to_owned()),
+    };
+    let untyped = asked.iter().filter(|var| !var.has_type).map(|var| var.name);
+    let untyped = in_backticks(untyped);
+    let ask = if untyped.is_empty() { untyped } else { format!("ask with a type for {untyped}, or ") };
+    format!(
+        "the rule at line {} tests {what} may be of any type: {ask}give {whose} a type in the rule",
+        test.line
+    )
+}
+
+fn of_rule(rule: Option<Place>) -> String {
+    rule.map_or("the question".to_owned(), |rule| format!("the rule at line {}", rule.line))
+}
+
+/// The advice to give values for what is asked, where anything is.
+fn ask_with_values(wanted: &[usize], asked: &[AskedVar<'_>]) -> String {
+    match wanted {
+        [] => String::new(),
+        wanted => {
+            format!("ask with a value for {}, or ", in_backticks(wanted.iter().map(|var| name(asked, *var))))
+        }
+    }
+}
+
+fn name<'n>(asked: &[AskedVar<'n>], var: usize) -> &'n str {
+    asked.get(var).map_or("_", |var| var.name)
+}
+
+/// Names joined by "or".
+fn in_backticks<'n>(names: impl Iterator<Item = &'n str>) -> String {
+    names.map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" or ")
+}
+
+impl Limit {
+    /// The end of a sentence that begins with "the question".
+    fn exceeded(self) -> String {
+        const ALTERNATIVES: &str = "needs too many alternatives for one statement, which takes";
+        match self {
+            Self::RuleCopies { most } => format!("needs more than {most} rule copies"),
+            Self::Alternatives { of_condition, in_all, tables } => {
+                format!("{ALTERNATIVES} {of_condition} of one condition, {in_all} in all and {tables} tables")
+            }
+            Self::Readings { most } => {
+                format!("reads the results of rules in too many places for one statement, which takes {most}")
+            }
+            Self::StoreReadings => {
+                "reads the results of rules in more places than the store takes in one statement".to_owned()
+            }
+            Self::UnionArms { most } => format!("{ALTERNATIVES} {most} of one union"),
+            Self::StatementBytes { most } => format!("needs a statement of more than {most} bytes"),
+            Self::SelectAlternatives { most } => {
+                format!("needs more than {most} alternatives in one select, which the database refuses")
+            }
+            Self::JoinedRelations { most } => {
+                format!("needs more than {most} joined relations in one select, which the database refuses")
+            }
+        }
+    }
+
+    /// The rules to split.
+    fn to_split(self) -> &'static str {
+        match self {
+            Self::RuleCopies { .. }
+            | Self::Alternatives { .. }
+            | Self::UnionArms { .. }
+            | Self::StatementBytes { .. } => "the rules that it reads",
+            Self::Readings { .. } | Self::StoreReadings => "the rules",
+            Self::SelectAlternatives { .. } | Self::JoinedRelations { .. } => "the rule",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::source::Span;
+
+    const OPEN: AskedVar<'static> = AskedVar { name: "v1", has_type: true, has_value: false };
+    const UNTYPED: AskedVar<'static> = AskedVar { name: "?0", has_type: false, has_value: false };
+    const GIVEN: AskedVar<'static> = AskedVar { name: "who", has_type: true, has_value: true };
+
+    fn said(refusal: &Refusal) -> String {
+        refusal.message(&[OPEN, UNTYPED, GIVEN])
+    }
+
+    fn at(line: usize) -> Place {
+        Place { span: Span::default(), line }
+    }
+
+    #[test]
+    fn a_message_has_the_callers_names_of_the_questions_variables() {
+        let refused = |var| said(&Refusal::NotEnumerable { var, rule: Some(at(7)), wanted: vec![0, 1] });
+        assert_eq!(
+            refused(VarName::Asked(1)),
+            "`?0` cannot be enumerated: the rule at line 7 only tests it; give it a value, or bind it in the rule with a fact"
+        );
+        assert_eq!(
+            refused(VarName::Written("v1".into())),
+            "`v1`, a variable of the policy, cannot be enumerated: the rule at line 7 only tests it; ask with a value for `v1` or `?0`, or bind it there, or in the rule that asks for it, with a fact"
+        );
+        assert!(refused(VarName::UNNAMED).starts_with("a value cannot be enumerated: the rule at line 7 "));
+    }
+
+    #[test]
+    fn a_test_of_any_type_names_what_the_caller_left_without_a_type() {
+        let refused = |var, asked: &[AskedVar<'_>]| Refusal::Untyped { var, test: at(3) }.message(asked);
+        let written = || VarName::Written("x".into());
+        assert_eq!(
+            refused(written(), &[OPEN, UNTYPED, GIVEN]),
+            "the rule at line 3 tests `x`, which may be of any type: ask with a type for `?0`, or give `x` a type in the rule"
+        );
+        assert_eq!(
+            refused(written(), &[OPEN, GIVEN]),
+            "the rule at line 3 tests `x`, which may be of any type: give `x` a type in the rule"
+        );
+        assert_eq!(
+            refused(VarName::Asked(0), &[UNTYPED]),
+            "the rule at line 3 tests `?0`, which may be of any type: ask with a type for `?0`, or give it a type in the rule"
+        );
+        assert_eq!(
+            refused(VarName::UNNAMED, &[OPEN]),
+            "the rule at line 3 tests a value that may be of any type: give its variable a type in the rule"
+        );
+    }
+
+    #[test]
+    fn an_unseeded_recursion_names_the_rule_that_calls_it() {
+        assert_eq!(
+            said(&Refusal::Unseeded { rule: Some(at(7)), wanted: vec![0] }),
+            "the rule at line 7 calls a recursive predicate for values that nothing enumerates: ask with a value for `v1`, or bind them there with a fact before the call"
+        );
+        assert_eq!(
+            said(&Refusal::Unseeded { rule: None, wanted: Vec::new() }),
+            "the question calls a recursive predicate for values that nothing enumerates: bind them there with a fact before the call"
+        );
+    }
+
+    #[test]
+    fn a_message_for_size_speaks_of_variables_only_where_one_is_open() {
+        let refusal = Refusal::TooLarge { limit: Limit::Readings { most: 9 }, rule: None };
+        let what =
+            "the question reads the results of rules in too many places for one statement, which takes 9";
+        assert_eq!(said(&refusal), format!("{what}: give its variables types or values, or split the rules"));
+        assert_eq!(refusal.message(&[GIVEN]), format!("{what}: split the rules"));
+    }
+
+    #[test]
+    fn a_message_for_size_names_the_rule_at_which_the_limit_was_reached() {
+        let refusal = Refusal::TooLarge { limit: Limit::RuleCopies { most: 9 }, rule: Some(at(7)) };
+        assert_eq!(
+            refusal.message(&[GIVEN]),
+            "the question needs more than 9 rule copies (reached in the rule at line 7): split the rules that it reads"
+        );
+    }
+
+    #[test]
+    fn a_refusal_of_the_store_gives_both_remedies() {
+        let refusal = Refusal::TooLarge { limit: Limit::StoreReadings, rule: None };
+        assert_eq!(
+            refusal.message(&[]),
+            "the question reads the results of rules in more places than the store takes in one statement: give its variables types or values, or split the rules"
+        );
+    }
+}

@@ -1,0 +1,215 @@
+//! Why a question has no answer, as data.
+//!
+//! A [`Refusal`] holds the cause: the variable, the rule and its position, or the limit. Its kind decides
+//! whether another plan may help. Callers use its [`code`](Refusal::code) and [`message`](Refusal::message);
+//! the message names the question's variables as the caller does. Messages are never parsed.
+
+mod message;
+
+use crate::source::{SourceMap, Span};
+use std::borrow::Cow;
+
+/// Why a question is refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// The question asks for values that a rule tests but does not enumerate ("everything except what is
+    /// banned").
+    NotEnumerable {
+        /// The variable that nothing binds.
+        var: VarName,
+        /// The rule that only tests it; `None` for the question itself.
+        rule: Option<Place>,
+        /// The variables of the question whose values are asked for.
+        wanted: Vec<usize>,
+    },
+    /// A rule tests a variable that may have any type.
+    Untyped {
+        /// The variable.
+        var: VarName,
+        /// The test.
+        test: Place,
+    },
+    /// The question recurses through a predicate whose values nothing enumerates.
+    Unseeded {
+        /// The rule that calls the predicate; `None` for the question itself.
+        rule: Option<Place>,
+        /// The variables of the question whose values are asked for.
+        wanted: Vec<usize>,
+    },
+    /// The question needs more than one statement can hold.
+    TooLarge {
+        /// The limit.
+        limit: Limit,
+        /// The rule at which it was reached; `None` if that is the question itself, or shows only in the
+        /// finished statement.
+        rule: Option<Place>,
+    },
+    /// The SQL of a local check would hold too many values of stored facts.
+    TooManyValues {
+        /// The predicates of these facts.
+        predicates: Vec<String>,
+        /// The maximum in one statement.
+        most: usize,
+    },
+}
+
+/// What a message says of a variable of the question.
+#[derive(Clone, Copy, Debug)]
+pub struct AskedVar<'n> {
+    /// Its name, as the caller wrote it.
+    pub name: &'n str,
+    /// Whether the question says of which type it is.
+    pub has_type: bool,
+    /// Whether the question says which values it may have.
+    pub has_value: bool,
+}
+
+/// The name of a variable in messages.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum VarName {
+    /// A variable of the question, by index; the caller supplies its name.
+    Asked(usize),
+    /// A variable of a rule, by its name in the policy.
+    Written(String),
+    /// A variable introduced by the compiler; only `explain` shows its name.
+    Made(Cow<'static, str>),
+}
+
+/// A place in the policy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The bytes.
+    pub span: Span,
+    /// The line it begins on, from 1.
+    pub line: usize,
+}
+
+impl Place {
+    /// The place of a span.
+    pub(crate) fn of(source: &SourceMap, span: Span) -> Self {
+        Self { span, line: source.locate(span).line }
+    }
+
+    /// The place of a rule; `None` for one that the policy implies.
+    pub(crate) fn of_rule(source: &SourceMap, span: Span) -> Option<Self> {
+        (!span.range().is_empty()).then(|| Self::of(source, span))
+    }
+}
+
+/// A limit on one statement, and its value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit {
+    /// Copies of rules, one for each combination of types and literals.
+    RuleCopies {
+        /// The maximum for one question.
+        most: usize,
+    },
+    /// Alternatives of one condition, alternatives of all conditions together, and tables.
+    Alternatives {
+        /// The maximum in one condition.
+        of_condition: usize,
+        /// The maximum in the whole statement.
+        in_all: usize,
+        /// The maximum number of tables.
+        tables: usize,
+    },
+    /// Places in a statement that read the results of rules.
+    Readings {
+        /// The maximum in one statement.
+        most: usize,
+    },
+    /// The same, where the store refuses a statement that is within [`Limit::Readings`].
+    StoreReadings,
+    /// Selects of one union, as the database counts them.
+    UnionArms {
+        /// How many it takes.
+        most: usize,
+    },
+    /// Bytes of its text.
+    StatementBytes {
+        /// How many it may have.
+        most: usize,
+    },
+    /// Alternatives of one select.
+    SelectAlternatives {
+        /// How many the database takes.
+        most: usize,
+    },
+    /// Relations that one select joins.
+    JoinedRelations {
+        /// How many the database takes.
+        most: usize,
+    },
+}
+
+impl Refusal {
+    /// A stable name for this kind of refusal.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::NotEnumerable { .. } => "not_enumerable",
+            Self::Untyped { .. } => "untyped_variable",
+            Self::Unseeded { .. } => "unseeded_recursion",
+            Self::TooLarge { .. } => "question_too_large",
+            Self::TooManyValues { .. } => "too_many_values",
+        }
+    }
+
+    /// The place in the policy that it is about, if it is about one.
+    pub fn place(&self) -> Option<Place> {
+        match self {
+            Self::NotEnumerable { rule, .. } | Self::Unseeded { rule, .. } | Self::TooLarge { rule, .. } => {
+                *rule
+            }
+            Self::Untyped { test, .. } => Some(*test),
+            Self::TooManyValues { .. } => None,
+        }
+    }
+
+    /// Whether a smaller plan for the same question may succeed.
+    pub(crate) fn another_plan_may_help(&self) -> bool {
+        match self {
+            Self::TooLarge { .. } => true,
+            Self::NotEnumerable { .. }
+            | Self::Untyped { .. }
+            | Self::Unseeded { .. }
+            | Self::TooManyValues { .. } => false,
+        }
+    }
+
+    /// Approximate size in memory, in bytes.
+    pub fn n_bytes(&self) -> usize {
+        let texts = match self {
+            Self::NotEnumerable { var, wanted, .. } => var.n_bytes() + 8 * wanted.len(),
+            Self::Untyped { var, .. } => var.n_bytes(),
+            Self::Unseeded { wanted, .. } => 8 * wanted.len(),
+            Self::TooLarge { .. } => 0,
+            Self::TooManyValues { predicates, .. } => predicates.iter().map(|name| name.len() + 24).sum(),
+        };
+        size_of::<Self>() + texts
+    }
+}
+
+impl VarName {
+    /// The name of a variable introduced by the compiler.
+    pub(crate) const UNNAMED: Self = Self::Made(Cow::Borrowed("_"));
+
+    fn n_bytes(&self) -> usize {
+        match self {
+            Self::Asked(_) => 0,
+            Self::Written(name) => name.len(),
+            Self::Made(name) => name.len(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_smaller_plan_helps() {
+        let large = Refusal::TooLarge { limit: Limit::UnionArms { most: 500 }, rule: None };
+        assert!(large.another_plan_may_help());
+        assert!(!Refusal::Unseeded { rule: None, wanted: Vec::new() }.another_plan_may_help());
+    }
+}
