@@ -1,7 +1,7 @@
 //! What each stage makes of one question for the caller's own database, for `explain`.
 //!
-//! In: the plan that answers it, with values and stored rows. Out: the stages from the policy to the plan that
-//! is printed, each as text. The stages up to the plan run once more, in the way that made the plan.
+//! In: the plan that answers it, with values and stored rows. Out: the stages from the policy to the plan
+//! that is printed, each as text. The stages up to the plan run once more, in the way that made the plan.
 
 use super::Asked;
 use super::answer::Formed;
