@@ -122,7 +122,7 @@ impl Sinks {
         let mut texts = Vec::with_capacity(BATCH);
         while let Ok(first) = lines.recv() {
             texts.clear();
-            texts.extend([first].into_iter().chain(lines.try_iter()).take(BATCH).map(|line| line.text()));
+            texts.extend([first].into_iter().chain(lines.try_iter()).take(BATCH).map(Line::text));
             let n_lines = texts.len() as u64;
             if let Some(file) = &mut self.file
                 && let Err(error) = file.write(texts.iter().map(|(_, text)| text.as_str()))
