@@ -10,10 +10,10 @@ use crate::optimise::{self, Draft, Purpose, Setting};
 use crate::plan::candidates::{Candidates, Order, first_fit};
 use crate::plan::{Approach, Ends, Planned, Request};
 use crate::question::{CompileError, Domain, Question, Slot, Statement};
-use crate::rewrite::{self, Context, Form};
+use crate::rewrite::{self, Context, RoleForm};
 use crate::specialise;
 use crate::sql;
-use crate::sql::hosted::{Literal, Values};
+use crate::sql::hosted::{LiteralValue, Values};
 
 /// Where a statement runs, and how its values get there.
 pub(crate) struct Target<'t> {
@@ -63,7 +63,7 @@ pub(crate) fn planned_statement(
 ///
 /// # Errors
 /// [`CompileError::Refused`] if the policy would be copied too often, or a type is missing.
-pub(crate) fn forms(request: &Request<'_>) -> Result<Vec<Form>, CompileError> {
+pub(crate) fn forms(request: &Request<'_>) -> Result<Vec<RoleForm>, CompileError> {
     let Request { program, catalog, shape } = *request;
     let specialised = specialise::specialise(program, catalog, shape)?;
     Ok(rewrite::forms(specialised, &Context { program, catalog }, &mut |_, _| {}))
@@ -91,28 +91,28 @@ pub(crate) fn finish(
 }
 
 /// The value of a question for a slot of its statement; `None` if it has none. All pages are one.
-pub(crate) fn literal(question: &Question, now: i64, slot: Slot) -> Option<Literal> {
+pub(crate) fn literal(question: &Question, now: i64, slot: Slot) -> Option<LiteralValue> {
     let var = |var: usize| question.vars.get(var);
     match slot {
         Slot::Given(given) => match &var(given)?.domain {
-            Domain::Given(text) => Some(Literal::Text(text.clone())),
+            Domain::Given(text) => Some(LiteralValue::Text(text.clone())),
             Domain::GivenOneOf(_) | Domain::Wanted | Domain::Ignored => None,
         },
         Slot::OneOf(given) => match &var(given)?.domain {
-            Domain::GivenOneOf(texts) => Some(Literal::Texts(texts.clone())),
+            Domain::GivenOneOf(texts) => Some(LiteralValue::Texts(texts.clone())),
             Domain::Given(_) | Domain::Wanted | Domain::Ignored => None,
         },
         Slot::Context(_) => None,
-        Slot::TypeOf(typed) => Some(Literal::Text(var(typed)?.ty.clone()?)),
-        Slot::Now => Some(Literal::Integer(now)),
-        Slot::PageAfter => Some(Literal::Text(String::new())),
-        Slot::PageLimit => Some(Literal::Integer(i64::MAX)),
+        Slot::TypeOf(typed) => Some(LiteralValue::Text(var(typed)?.ty.clone()?)),
+        Slot::Now => Some(LiteralValue::Integer(now)),
+        Slot::PageAfter => Some(LiteralValue::Text(String::new())),
+        Slot::PageLimit => Some(LiteralValue::Integer(i64::MAX)),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Literal, literal, optimise, rewrite};
+    use super::{LiteralValue, literal, optimise, rewrite};
     use crate::question::{Question, QuestionVar, Slot};
 
     #[test]
@@ -120,9 +120,9 @@ mod tests {
         let vars = vec![QuestionVar::given("who", "User", "ada"), QuestionVar::wanted("what", None)];
         let question = Question::atom("p", vars);
         let value = |slot| literal(&question, 7, slot);
-        assert_eq!(value(Slot::Given(0)), Some(Literal::Text("ada".into())));
-        assert_eq!(value(Slot::TypeOf(0)), Some(Literal::Text("User".into())));
-        assert_eq!(value(Slot::Now), Some(Literal::Integer(7)));
+        assert_eq!(value(Slot::Given(0)), Some(LiteralValue::Text("ada".into())));
+        assert_eq!(value(Slot::TypeOf(0)), Some(LiteralValue::Text("User".into())));
+        assert_eq!(value(Slot::Now), Some(LiteralValue::Integer(7)));
         for slot in [Slot::Given(1), Slot::Given(2), Slot::OneOf(0), Slot::TypeOf(1), Slot::Context(0)] {
             assert_eq!(value(slot), None, "{slot:?}");
         }

@@ -44,7 +44,7 @@ use question::{CompileError, Question, Shape, Statement};
 use source::SourceMap;
 use sql::hosted::Values;
 pub use sql::text::expansion::{StatementSize, statement_size};
-pub use stages::{Explanation, Stage};
+pub use stages::{Explained, Stage};
 
 /// A policy that was read: the program if it has no error, and every finding, sorted by position.
 #[derive(Debug)]
@@ -129,6 +129,6 @@ pub fn explain(
     catalog: &Catalog,
     question: &Question,
     dialect: Dialect,
-) -> Result<Explanation, CompileError> {
+) -> Result<Explained, CompileError> {
     stages::explain(program, catalog, question, dialect)
 }

@@ -10,13 +10,13 @@ use crate::dialect::Dialect;
 use crate::ir::{self, Program};
 use crate::plan::{Approach, Planned, Request, plan};
 use crate::question::{CompileError, Question, QuestionVar, Shape};
-use crate::rewrite::{self, Context, Form, Pass};
+use crate::rewrite::{self, Context, Pass, RoleForm};
 use crate::specialise::specialise;
 use crate::sql::hosted::Values;
 
 /// What the stages made of a question, in their order.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Explanation {
+pub struct Explained {
     /// The stages; a pass that changed nothing is none of them.
     pub stages: Vec<Stage>,
     /// The statement.
@@ -68,7 +68,7 @@ pub(crate) fn explain(
     catalog: &Catalog,
     question: &Question,
     dialect: Dialect,
-) -> Result<Explanation, CompileError> {
+) -> Result<Explained, CompileError> {
     let shape = &Shape::of(program, question);
     let request = Request { program, catalog, shape };
     let target = Target::tables(dialect, Values::Parameters);
@@ -81,7 +81,7 @@ pub(crate) fn explain(
         changes.after(pass.name, pass.does, names.plan(plan));
     })?;
     stages.append(&mut changes.stages);
-    Ok(Explanation { stages, sql: statement.sql })
+    Ok(Explained { stages, sql: statement.sql })
 }
 
 /// The stages from the policy to the plan that is made in one way, and that plan; `asked` are the question's
@@ -99,7 +99,7 @@ pub(crate) fn to_plan(
     let extra_constants = &specialised.extra_constants.clone();
     let names = Names { program, catalog, extra_constants, asked };
     let rules = names.specialised(&specialised);
-    let mut passes: Vec<(&'static Pass, Form)> = Vec::new();
+    let mut passes: Vec<(&'static Pass, RoleForm)> = Vec::new();
     let forms = rewrite::forms(specialised, &Context { program, catalog }, &mut |pass, form| {
         passes.push((pass, form.clone()));
     });

@@ -9,7 +9,7 @@ use super::{Verdict, compile, output, serve, tables};
 use crate::engine::{
     self, EngineError, LocalEmbedded, LocalExplanation, LocalProbe, LocalRule, LocalSet, LocalSlow,
 };
-use portcullis_compiler::{Dialect, Explanation, Stage, explain};
+use portcullis_compiler::{Dialect, Explained, Stage, explain};
 use std::path::PathBuf;
 
 /// Print every stage between a policy and the SQL of a question
@@ -50,7 +50,7 @@ pub(super) fn run(args: &Args) -> Result<Verdict, CliError> {
     Ok(Verdict::Good)
 }
 
-fn text(Explanation { stages, sql }: &Explanation) -> String {
+fn text(Explained { stages, sql }: &Explained) -> String {
     sections(stages.iter().map(titled).chain([("the SQL", sql.as_str())]))
 }
 

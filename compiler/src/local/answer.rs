@@ -7,7 +7,6 @@ use super::asked::{Asked, Form, LocalError};
 use super::fold::{Fetch, Fetched, Folded};
 use super::likeness::places;
 use super::plan::LocalPlan;
-use super::stages;
 use super::variant::Variant;
 use super::ways::{Taken, Ways};
 use super::{LocalSql, filter, split};
@@ -23,7 +22,6 @@ use crate::sql::caller::free_prefix;
 use crate::sql::forms::LocalStatement;
 use crate::sql::outline::Outline;
 use crate::sql::template::Template;
-use crate::stages::Stage;
 use indexmap::IndexSet;
 
 impl LocalPlan {
@@ -41,20 +39,12 @@ impl LocalPlan {
         text(self.taken(asked, fetch)?, asked).map_err(LocalError::Compile)
     }
 
-    /// What each stage makes of one question, from the policy to the plan that is printed.
-    ///
-    /// # Errors
-    /// As [`LocalPlan::sql`].
-    pub fn stages<E>(
+    /// The plan that answers one question, with values and stored rows in it.
+    pub(super) fn taken<E>(
         &self,
         asked: &Asked<'_>,
-        fetch: &mut dyn FnMut(&Statement, usize) -> Result<Fetched, E>,
-    ) -> Result<Vec<Stage>, LocalError<E>> {
-        stages::stages(self.taken(asked, fetch)?, asked).map_err(LocalError::Compile)
-    }
-
-    /// The plan that answers one question, with values and stored rows in it.
-    fn taken<E>(&self, asked: &Asked<'_>, fetch: Fetch<'_, E>) -> Result<Taken<'_>, LocalError<E>> {
+        fetch: Fetch<'_, E>,
+    ) -> Result<Taken<'_>, LocalError<E>> {
         if asked.catalog.relations.len() != self.n_relations {
             return Err(LocalError::Compile(CompileError::Bug("a plan over another catalog".into())));
         }

@@ -189,7 +189,12 @@ impl Maker<'_> {
         Ok(Some(Ways::new(asked, other.ok().flatten())))
     }
 
-    fn candidates<'c>(&self, request: Request<'c>, forms: &'c [rewrite::Form], ends: Ends) -> Candidates<'c> {
+    fn candidates<'c>(
+        &self,
+        request: Request<'c>,
+        forms: &'c [rewrite::RoleForm],
+        ends: Ends,
+    ) -> Candidates<'c> {
         let order = if self.most_readings.is_some() { Order::Closest } else { Order::Smaller };
         Candidates::new(request, forms, ends, order)
     }

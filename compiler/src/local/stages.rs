@@ -3,18 +3,33 @@
 //! In: the plan that answers it, with values and stored rows. Out: the stages from the policy to the plan
 //! that is printed, each as text. The stages up to the plan run once more, in the way that made the plan.
 
-use super::Asked;
 use super::answer::Formed;
-use super::fold::Folded;
+use super::asked::{Asked, LocalError};
+use super::fold::{Fetched, Folded};
+use super::plan::LocalPlan;
 use super::ways::Taken;
 use crate::datalog::print::Names;
 use crate::optimise::Draft;
 use crate::plan::Request;
-use crate::question::{CompileError, Shape};
+use crate::question::{CompileError, Shape, Statement};
 use crate::stages::{Changes, Stage, to_plan};
 
+impl LocalPlan {
+    /// What each stage makes of one question, from the policy to the plan that is printed.
+    ///
+    /// # Errors
+    /// As [`LocalPlan::sql`].
+    pub fn stages<E>(
+        &self,
+        asked: &Asked<'_>,
+        fetch: &mut dyn FnMut(&Statement, usize) -> Result<Fetched, E>,
+    ) -> Result<Vec<Stage>, LocalError<E>> {
+        stages(self.taken(asked, fetch)?, asked).map_err(LocalError::Compile)
+    }
+}
+
 /// The stages of a question in their order; a pass that changed nothing is none of them.
-pub(super) fn stages(taken: Taken<'_>, asked: &Asked<'_>) -> Result<Vec<Stage>, CompileError> {
+fn stages(taken: Taken<'_>, asked: &Asked<'_>) -> Result<Vec<Stage>, CompileError> {
     let Taken { variant, folded: Folded { plan, embedded, .. }, constants, .. } = taken;
     let Asked { program, catalog, question, .. } = *asked;
     let shape = &Shape { vars: variant.vars.clone(), ..Shape::of(program, question) };

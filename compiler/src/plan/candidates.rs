@@ -1,6 +1,6 @@
 //! The plans of one question, best first, and which of them is taken.
 //!
-//! A question's program has one or two [`Form`]s, and each of them several plans, which differ in what
+//! A question's program has one or two [`RoleForm`]s, and each of them several plans, which differ in what
 //! becomes a table of its own ([`Shares`]). The more, the smaller the plan; the less, the more closely it
 //! follows what is asked. [`first_fit`] takes the first plan that becomes a statement.
 //!
@@ -13,7 +13,7 @@ use super::{Approach, Planned, Request, plan};
 use crate::limits;
 use crate::question::CompileError;
 use crate::refusal::Refusal;
-use crate::rewrite::Form;
+use crate::rewrite::RoleForm;
 use std::collections::VecDeque;
 
 /// The order in which the plans of a form are tried.
@@ -28,7 +28,7 @@ pub(crate) enum Order {
 /// The plans of one question.
 pub(crate) struct Candidates<'c> {
     request: Request<'c>,
-    forms: &'c [Form],
+    forms: &'c [RoleForm],
     order: Order,
     /// What is still to be planned.
     queue: VecDeque<Approach>,
@@ -40,7 +40,7 @@ pub(crate) struct Candidates<'c> {
 
 impl<'c> Candidates<'c> {
     /// The plans of the forms, from one end of stored facts.
-    pub(crate) fn new(request: Request<'c>, forms: &'c [Form], ends: Ends, order: Order) -> Self {
+    pub(crate) fn new(request: Request<'c>, forms: &'c [RoleForm], ends: Ends, order: Order) -> Self {
         let approach = |form, shares| Approach { form, shares, ends };
         let all = || 0..forms.len();
         let close = all().flat_map(|form| [approach(form, Shares::Rows), approach(form, Shares::Tests)]);

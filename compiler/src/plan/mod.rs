@@ -1,6 +1,6 @@
 //! From a question's Datalog program to the algebra of one statement.
 //!
-//! In: a [`Form`] of the program, a [`Catalog`] and the question's [`Shape`]. Out: a [`Plan`]: common table
+//! In: a [`RoleForm`] of the program, a [`Catalog`] and the question's [`Shape`]. Out: a [`Plan`]: common table
 //! expressions and an answer over them, without rules. Afterwards every join, its order and every fixpoint is
 //! decided.
 //!
@@ -33,7 +33,7 @@ use crate::catalog::Catalog;
 use crate::ir::{Constant, Program, RuleId};
 use crate::question::{CompileError, Shape};
 use crate::refusal::Refusal;
-use crate::rewrite::Form;
+use crate::rewrite::RoleForm;
 use indexmap::IndexSet;
 use planner::{Planner, Shares};
 
@@ -84,12 +84,12 @@ impl Planned {
 /// [`CompileError::Refused`] if it cannot be planned so.
 pub(crate) fn plan(
     request: &Request<'_>,
-    forms: &[Form],
+    forms: &[RoleForm],
     approach: Approach,
 ) -> Result<Planned, CompileError> {
     let Approach { form, shares, ends } = approach;
     let form = forms.get(form).ok_or_else(|| CompileError::Bug("a plan of no form".into()))?;
-    let Form { program: datalog, .. } = form;
+    let RoleForm { program: datalog, .. } = form;
     let mut planner = Planner::new(request.program, request.catalog, form, shares, ends);
     let answer = planner.answer(request.shape, &datalog.roots)?;
     let refusal = planner.take_refusal()?;

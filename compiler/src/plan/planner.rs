@@ -16,7 +16,7 @@ use crate::ir::{Program, RuleId};
 use crate::limits;
 use crate::question::{AnswerColumn, CompileError, Shape, ShapeDomain};
 use crate::refusal::{Limit, Place, Refusal, VarName};
-use crate::rewrite::Form;
+use crate::rewrite::RoleForm;
 use indexmap::IndexSet;
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
@@ -127,11 +127,11 @@ impl<'p> Planner<'p> {
     pub(super) fn new(
         program: &'p Program,
         catalog: &'p Catalog,
-        form: &'p Form,
+        form: &'p RoleForm,
         shares: Shares,
         ends: Ends,
     ) -> Self {
-        let Form { program: datalog, shared, .. } = form;
+        let RoleForm { program: datalog, shared, .. } = form;
         let is_decision = datalog.roots.iter().all(|root| {
             root.outputs.iter().all(|output| !matches!(output.term(), Some(datalog::Term::Var(_))))
         });

@@ -1,6 +1,6 @@
 //! Passes from a question's Datalog program to a smaller one with the same answers.
 //!
-//! In: what [`crate::specialise`] made of the policy for one question. Out: the [`Form`]s of the program that
+//! In: what [`crate::specialise`] made of the policy for one question. Out: the [`RoleForm`]s of the program that
 //! are worth planning, best first. Each pass has its law in its own file; [`SHRINK`], [`ROLES`] and [`CLOSE`]
 //! say their order. A question about several roles or actions has two forms: one in which roles are data, and
 //! one in which each role is a literal of its own.
@@ -27,7 +27,7 @@ pub(crate) struct Pass {
     pub(crate) name: &'static str,
     /// What it does.
     pub(crate) does: &'static str,
-    run: fn(&mut Form, &Context<'_>),
+    run: fn(&mut RoleForm, &Context<'_>),
 }
 
 /// What the passes know of besides the program that they rewrite.
@@ -41,7 +41,7 @@ pub(crate) struct Context<'c> {
 
 /// A program that answers the question.
 #[derive(Clone, Debug)]
-pub(crate) struct Form {
+pub(crate) struct RoleForm {
     /// The program.
     pub(crate) program: Specialised,
     /// Its relations that many alternatives read, each for other roles: one table serves them all.
@@ -52,7 +52,7 @@ pub(crate) struct Form {
     pub(crate) rules: IndexSet<RuleId>,
 }
 
-impl Form {
+impl RoleForm {
     /// Whether this form went through a pass that made `after`: its own passes, and those before the forms
     /// parted.
     pub(crate) fn passed(&self, pass: &Pass, after: &Self) -> bool {
@@ -128,20 +128,20 @@ pub(crate) const CLOSE: &[Pass] = &[
 pub(crate) fn forms(
     program: Specialised,
     context: &Context<'_>,
-    observe: &mut dyn FnMut(&'static Pass, &Form),
-) -> Vec<Form> {
-    let mut run = |passes: &'static [Pass], form: &mut Form| {
+    observe: &mut dyn FnMut(&'static Pass, &RoleForm),
+) -> Vec<RoleForm> {
+    let mut run = |passes: &'static [Pass], form: &mut RoleForm| {
         for pass in passes {
             (pass.run)(form, context);
             observe(pass, form);
         }
     };
     let rules = rules(&program);
-    let mut named = Form { program, shared: IndexSet::new(), has_roles: false, rules };
+    let mut named = RoleForm { program, shared: IndexSet::new(), has_roles: false, rules };
     run(SHRINK, &mut named);
     let mut forms = Vec::new();
     if asks_for_literals(&named.program) {
-        let mut with_roles = Form { has_roles: true, ..named.clone() };
+        let mut with_roles = RoleForm { has_roles: true, ..named.clone() };
         run(ROLES, &mut with_roles);
         run(CLOSE, &mut with_roles);
         forms.push(with_roles);

@@ -20,12 +20,12 @@ pub(crate) enum Values<'v> {
     /// From parameters.
     Parameters,
     /// From the question itself, as literals in the text; `None` for a value that it does not have.
-    Literals(&'v dyn Fn(Slot) -> Option<Literal>),
+    Literals(&'v dyn Fn(Slot) -> Option<LiteralValue>),
 }
 
 /// A value for a literal.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Literal {
+pub(crate) enum LiteralValue {
     /// Text.
     Text(String),
     /// Several texts, where a parameter would be a JSON array.
@@ -163,9 +163,9 @@ impl Target for Lowering<'_, Hosted<'_>> {
                 })
             }
             Values::Literals(value) => match value(slot) {
-                Some(Literal::Text(text)) => build::lit(&text),
-                Some(Literal::Texts(texts)) => build::lit(&json_array(&texts)),
-                Some(Literal::Integer(integer)) => build::number(integer),
+                Some(LiteralValue::Text(text)) => build::lit(&text),
+                Some(LiteralValue::Texts(texts)) => build::lit(&json_array(&texts)),
+                Some(LiteralValue::Integer(integer)) => build::number(integer),
                 None => return Err(CompileError::Bug(format!("a question without a value for {slot:?}"))),
             },
         })
