@@ -98,6 +98,8 @@ pub struct Engine {
     account: Option<Arc<Account>>,
     /// What comes with the questions besides their context facts.
     attributes: Arc<[Attribute]>,
+    /// The policy that answers instead of the active one.
+    policy: Option<Arc<Active>>,
 }
 
 #[derive(Debug)]
@@ -159,7 +161,8 @@ impl Engine {
             counted: Arc::default(),
             ending: watch::Sender::default(),
         };
-        let engine = Self { shared: Arc::new(shared), store, account: None, attributes: Arc::default() };
+        let engine =
+            Self { shared: Arc::new(shared), store, account: None, attributes: Arc::default(), policy: None };
         if let Some(policy) = stored {
             let active = view::off_the_workers(move || Active::of(&policy)).await??;
             engine.activate(Some(Arc::new(active)));
@@ -172,8 +175,7 @@ impl Engine {
     #[must_use]
     pub fn on_account(&self, account: Arc<Account>) -> Self {
         let store = self.store.asked_by(account.asker());
-        let attributes = Arc::clone(&self.attributes);
-        Self { shared: Arc::clone(&self.shared), store, account: Some(account), attributes }
+        Self { store, account: Some(account), ..self.clone() }
     }
 
     /// The same engine for questions with these attributes. Those that the policy reads are context facts.
@@ -344,6 +346,9 @@ impl Engine {
     /// The active policy and its compiled questions, over the current relations.
     fn plans(&self) -> Option<Arc<Plans>> {
         let relations = self.store().relations();
+        if let Some(policy) = &self.policy {
+            return Some(Arc::new(Plans::new(Arc::clone(policy), relations, self.settings().plan_bytes)));
+        }
         {
             let plans = self.shared.plans.read();
             match &*plans {

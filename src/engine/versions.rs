@@ -53,6 +53,13 @@ impl Engine {
         }
     }
 
+    /// The same engine under an older version of its policy, for questions about earlier answers.
+    pub async fn at_version(&self, id: u64) -> Result<Self, EngineError> {
+        let policy = self.store().policy(Some(id)).await?.ok_or_else(|| no_version(id))?;
+        let active = off_the_workers(move || Active::of(&policy)).await??;
+        Ok(Self { policy: Some(Arc::new(active)), ..self.clone() })
+    }
+
     /// What a policy declares: one entry for each block, and `global`.
     pub async fn metadata(&self, id: Option<u64>) -> Result<Vec<BlockInfo>, EngineError> {
         let active = self.plans().map(|plans| Arc::clone(&plans.policy));

@@ -9,13 +9,15 @@ use super::auth::ReadAccess;
 use super::checks::AuthorizeIn;
 use super::error::ApiError;
 use super::json::{Json, Object, decode_fields};
-use super::openapi::{AnsweredValue, ExplainDecisionRequest};
+use super::openapi::{AnsweredValue, Error, ExplainDecisionRequest};
+use super::params::{pairs, version};
 use super::queries::EvaluateIn;
 use super::values::facts;
 use crate::engine::{
     Fact, FactOrigin, FailedGoal, Value, Why, WhyAtom, WhyAttempt, WhyBy, WhyCondition, WhyLack, WhyQuestion,
     WhyRule, WhyStep,
 };
+use axum::http::Uri;
 use serde::{Deserialize, Serialize};
 use serde_json::Map;
 use std::sync::Arc;
@@ -38,6 +40,11 @@ pub struct WhyOut {
     pub truncated: bool,
     /// The policy's file name.
     pub policy: Option<String>,
+    /// The policy's version; null before the first one.
+    pub policy_version: Option<u64>,
+    /// The offset of the store: the explanation saw all writes up to it. If it is that of an earlier answer,
+    /// no fact has changed since.
+    pub offset: u64,
     /// If allowed, the places in `steps` of what was asked.
     pub proof: Vec<usize>,
     /// What holds: facts, and what rules derive from them.
@@ -168,24 +175,33 @@ pub struct ArgOut {
 ///
 /// The body is that of `/authorize` or of `/evaluate_query`; of the latter, one answer is explained, or why
 /// there is none. The answer and its explanation belong to the same state of the store. A proof has the least
-/// height.
+/// height. With `version` an older version of the policy answers, over the facts of today.
 #[utoipa::path(
     post,
     path = "/explain",
     operation_id = "explain",
     tag = "Checks",
+    params(("version" = Option<u64>, Query, description = "The version of the policy; by default the active one")),
     request_body(content = ExplainDecisionRequest, example = json!({
         "actor_type": "User", "actor_id": "alice", "action": "read",
         "resource_type": "Repository", "resource_id": "docs",
     })),
-    responses((status = 200, description = "The answer, and why it is so", body = WhyOut)),
+    responses(
+        (status = 200, description = "The answer, and why it is so", body = WhyOut),
+        (status = 404, description = "No such version", body = Error),
+    ),
 )]
 async fn explain(
     ReadAccess(environment): ReadAccess,
+    uri: Uri,
     Json(Object(body)): Json<Object<Map<String, serde_json::Value>>>,
 ) -> Result<Json<WhyOut>, ApiError> {
     let (question, context) = asked(body)?;
-    Ok(Json(WhyOut::from(&environment.engine.explain(question, context).await?)))
+    let engine = match version(&pairs(&uri)?, &["version"])? {
+        Some(id) => environment.engine.at_version(id).await?,
+        None => environment.engine.clone(),
+    };
+    Ok(Json(WhyOut::from(&engine.explain(question, context).await?)))
 }
 
 /// The question of the endpoint that the body matches, and its context facts.
@@ -210,6 +226,8 @@ impl From<&Why> for WhyOut {
             allowed: why.allowed,
             truncated: explanation.truncated,
             policy: why.file().map(str::to_owned),
+            policy_version: why.version,
+            offset: why.offset,
             proof: explanation.proof.clone(),
             steps: explanation.steps.iter().map(|step| StepOut::of(why, step)).collect(),
             failures: explanation.failures.iter().map(|failure| FailureOut::of(why, failure)).collect(),

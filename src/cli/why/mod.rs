@@ -3,6 +3,7 @@
 //! In: a policy and facts in files, or a running service. Out: what `POST /explain` answers, as a tree for
 //! people or as that JSON. With files, an engine in memory answers.
 
+mod logged;
 mod tree;
 
 use super::error::CliError;
@@ -25,17 +26,28 @@ use std::path::{Path, PathBuf};
 what each rule lacks, and as the facts that would make it a yes. A question that asks for
 values, with Repo:? or Repo:_, holds if there are any.
 
+With --request, the decisions of a request are looked up in a decision log and explained anew:
+under the policy version of then, over the facts of now.
+
 Examples:
   portcullis why policy.polar 'allow(User:alice, \"read\", Repo:anvils)' --facts facts.txt
   portcullis why 'allow(User:alice, \"read\", Repo:anvils)' --url https://authz.example.com
-  portcullis why policy.polar 'has_role(User:alice, \"owner\", Repo:_)' --format json"
+  portcullis why policy.polar 'has_role(User:alice, \"owner\", Repo:_)' --format json
+  portcullis why --request 9f0c1d2e-7 --decision-log decisions.log --url http://127.0.0.1:8081"
 )]
 pub(super) struct Args {
     /// The policy file; a service has its own
     #[arg(required_unless_present = "url", conflicts_with = "url")]
     policy: Option<PathBuf>,
     /// The question, for example 'allow(User:alice, "read", Repo:anvils)'
-    question: String,
+    #[arg(required_unless_present = "request", conflicts_with = "request")]
+    question: Option<String>,
+    /// Explain the decisions of the request with this id
+    #[arg(long, value_name = "ID", requires = "decision_log", requires = "url")]
+    request: Option<String>,
+    /// The decision log in which the request is; its older files are read, too
+    #[arg(long, value_name = "FILE", requires = "request")]
+    decision_log: Option<PathBuf>,
     /// The facts: one per line, in the notation of questions or as JSON
     #[arg(long, value_name = "FILE", conflicts_with = "url")]
     facts: Option<PathBuf>,
@@ -54,19 +66,41 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
-    let asked = question(&args.question)?;
-    let why = match (args.url, &args.policy) {
-        (Some(url), _) => {
+    let colours = std::io::stdout().is_terminal();
+    let service = match args.url {
+        None => None,
+        Some(url) => {
             let config = Config::load(args.config, Flags::new())?.config;
-            let service = Service::new(&url, facts::key(args.key_file, config.api_key)?)?;
-            service.ask("explain", &body(&asked))?
+            Some(Service::new(&url, facts::key(args.key_file, config.api_key)?)?)
         }
-        (None, Some(policy)) => in_memory(policy, args.facts.as_deref(), asked)?,
-        (None, None) => return Err(CliError::Refused("there is neither a policy nor a service".to_owned())),
     };
-    let text = match args.format {
-        Format::Text => tree::text(&args.question, &why, std::io::stdout().is_terminal()),
-        Format::Json => format!("{:#}", json!(why)),
+    let text = match (service, args.question, args.request, args.decision_log) {
+        (Some(service), None, Some(request), Some(log)) => {
+            let explained = logged::explained(&service, &log, &request)?;
+            match args.format {
+                Format::Text => {
+                    explained.iter().map(|each| each.text(colours)).collect::<Vec<_>>().join("\n")
+                }
+                Format::Json => format!("{:#}", json!(explained)),
+            }
+        }
+        (service, Some(text), _, _) => {
+            let asked = question(&text)?;
+            let why = match (service, &args.policy) {
+                (Some(service), _) => service.ask("explain", &body(&asked))?,
+                (None, Some(policy)) => in_memory(policy, args.facts.as_deref(), asked)?,
+                (None, None) => {
+                    return Err(CliError::Refused("there is neither a policy nor a service".to_owned()));
+                }
+            };
+            match args.format {
+                Format::Text => tree::text(&text, &why, colours),
+                Format::Json => format!("{:#}", json!(why)),
+            }
+        }
+        (_, None, _, _) => {
+            return Err(CliError::Refused("there is neither a question nor a request".to_owned()));
+        }
     };
     output::to_stdout(&text)?;
     Ok(Verdict::Good)

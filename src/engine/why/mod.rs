@@ -54,6 +54,10 @@ pub struct Why {
     pub explanation: Explanation,
     /// If it does not hold: sets of facts with each of which it would.
     pub suggestions: Vec<Suggestion>,
+    /// The version of the policy; `None` before the first one.
+    pub version: Option<u64>,
+    /// An offset of the store: the explanation saw all writes up to it, and perhaps later ones.
+    pub offset: u64,
     /// The policy; `None` before the first one.
     policy: Option<Arc<Program>>,
 }
@@ -139,7 +143,8 @@ impl Engine {
         question: &Question,
         context: &[Fact],
     ) -> Result<Why, EngineError> {
-        let Some(view) = self.view(attempt, context)? else { return Ok(Why::default()) };
+        let offset = self.store().offset();
+        let Some(view) = self.view(attempt, context)? else { return Ok(Why { offset, ..Why::default() }) };
         questions::check_predicates(view.program(), question)?;
         let Found { allowed, reasons } = self.found(attempt, &view, question, context).await?;
         let Reasons { explanation, suggestions } = match reasons {
@@ -161,8 +166,8 @@ impl Engine {
                 confirmed.push(suggestion);
             }
         }
-        let policy = Some(Arc::clone(&view.plans().policy.program));
-        Ok(Why { allowed, explanation, suggestions: confirmed, policy })
+        let (policy, version) = (Some(Arc::clone(&view.plans().policy.program)), Some(view.version()));
+        Ok(Why { allowed, explanation, suggestions: confirmed, version, offset, policy })
     }
 
     /// The answer and its reasons, of one moment.

@@ -66,6 +66,63 @@ fn each_decision_is_a_line() {
 }
 
 #[test]
+fn a_request_of_the_log_is_explained_under_the_policy_of_then() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("decisions.log");
+    let log = path.to_str().unwrap();
+    let service = Service::with_policy(&["--decision-log", log]);
+    let post = |path: &str, body: &Json, headers: &[(&str, &str)]| {
+        assert_eq!(service.post(path, DEVELOPMENT_KEY, body, headers), 200, "{path}");
+    };
+    post("/api/facts", &role("ada", "reader", "docs"), &[]);
+    post("/api/authorize", &question("ada", "docs"), &[("X-Request-ID", "asked-7")]);
+    let why = |args: &[&str]| {
+        let given = ["why", "--request", "asked-7", "--decision-log", log, "--url", &service.base];
+        let mut command = portcullis_testkit::program::portcullis(folder.path());
+        let run = command.args(given).args(args).env("PORTCULLIS_API_KEY", DEVELOPMENT_KEY).output().unwrap();
+        (run.status.code(), String::from_utf8(run.stdout).unwrap(), String::from_utf8(run.stderr).unwrap())
+    };
+    let end = std::time::Instant::now() + Duration::from_secs(10);
+    while lines(&path).is_empty() {
+        assert!(std::time::Instant::now() < end, "the line is written soon");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let (code, out, err) = why(&[]);
+    assert_eq!((code, err.as_str()), (Some(0), ""));
+    assert!(out.starts_with("allowed at 20"), "{out}");
+    for part in [
+        ", by policy 1\nNothing was written since.\n\n",
+        "yes: allow(User:ada, \"read\", Repo:docs)",
+        "has_role(User:ada, \"reader\", Repo:docs)",
+    ] {
+        assert!(out.contains(part), "no {part} in {out}");
+    }
+
+    // The policy of now grants nothing to readers, and the fact is gone.
+    let stricter =
+        json!({ "src": "actor User {} resource Repo { roles = [\"reader\"]; permissions = [\"read\"]; }" });
+    post("/api/policy", &stricter, &[]);
+    let (_, out, _) = why(&[]);
+    assert!(out.contains("Facts or the policy were changed since"), "{out}");
+    assert!(out.contains("yes: allow("), "the policy of then still answers yes: {out}");
+    let (_, out, _) = why(&["--format", "json"]);
+    let explained: Json = serde_json::from_str(&out).unwrap();
+    assert_eq!(
+        (&explained[0]["changed_since"], &explained[0]["explanation"]["policy_version"]),
+        (&json!(true), &json!(1))
+    );
+    post("/api/bulk_delete", &json!([role("ada", "reader", "docs")]), &[]);
+    let (_, out, _) = why(&[]);
+    assert!(out.contains("The answer would be another one now.") && out.contains("no: allow("), "{out}");
+
+    let mut command = portcullis_testkit::program::portcullis(folder.path());
+    let given = ["why", "--request", "other", "--decision-log", log, "--url", &service.base];
+    let run = command.args(given).env("PORTCULLIS_API_KEY", DEVELOPMENT_KEY).output().unwrap();
+    let said = String::from_utf8(run.stderr).unwrap();
+    assert!(said.contains("has no decision of a request `other`"), "{said}");
+}
+
+#[test]
 fn a_collector_receives_each_decision() {
     let (address, received) = collector();
     let mut service = Service::with_policy(&["--decision-log-endpoint", &address]);

@@ -1,0 +1,147 @@
+//! Explains the decisions of a request that the decision log has.
+//!
+//! In: the log and the id of a request. Out: each of its decisions, explained by the service under the version
+//! of the policy that made it. The facts are those of now; the offsets of then and now say whether any has
+//! changed. Context facts count as far as the log shows them.
+
+use super::tree;
+use crate::cli::error::CliError;
+use crate::cli::facts::Service;
+use crate::http::WhyOut;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use std::fmt::Write;
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+
+/// How many decisions of a request are explained; one about many resources has more.
+const MOST: usize = 20;
+
+/// What a line of the log says.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Decision {
+    time: String,
+    request_id: String,
+    policy: Option<u64>,
+    offset: u64,
+    actor: Entity,
+    action: String,
+    resource: Entity,
+    allowed: bool,
+    #[serde(default)]
+    context_facts: Vec<Value>,
+    #[serde(default)]
+    context_facts_left_out: usize,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Entity {
+    #[serde(rename = "type")]
+    ty: String,
+    id: String,
+}
+
+/// A decision of then, and its explanation of now.
+#[derive(Debug, Serialize)]
+pub(super) struct Explained {
+    decision: Decision,
+    explanation: WhyOut,
+    /// Whether facts or the policy were changed since.
+    changed_since: bool,
+}
+
+/// The decisions of a request, each explained.
+pub(super) fn explained(service: &Service, log: &Path, request: &str) -> Result<Vec<Explained>, CliError> {
+    let decisions = decisions(log, request)?;
+    if decisions.is_empty() {
+        return Err(CliError::Refused(format!(
+            "`{}` has no decision of a request `{request}`",
+            log.display()
+        )));
+    }
+    let explain = |decision: Decision| {
+        let path = decision.policy.map_or("explain".to_owned(), |id| format!("explain?version={id}"));
+        let explanation: WhyOut = service.ask(&path, &decision.body())?;
+        let changed_since = explanation.offset != decision.offset;
+        Ok(Explained { decision, explanation, changed_since })
+    };
+    decisions.into_iter().take(MOST).map(explain).collect()
+}
+
+/// The lines of a request, from the newest file that has any.
+fn decisions(log: &Path, request: &str) -> Result<Vec<Decision>, CliError> {
+    for n in 0.. {
+        let path = if n == 0 { log.to_owned() } else { PathBuf::from(format!("{}.{n}", log.display())) };
+        let file = match File::open(&path) {
+            Err(error) if n > 0 && error.kind() == std::io::ErrorKind::NotFound => break,
+            opened => opened.map_err(|error| CliError::file(&path, error))?,
+        };
+        let mut found = Vec::new();
+        for line in BufReader::new(file).lines() {
+            let line = line.map_err(|error| CliError::file(&path, error))?;
+            // Most lines are of other requests.
+            if !line.contains(request) {
+                continue;
+            }
+            let decision: Decision = serde_json::from_str(&line).map_err(|error| {
+                CliError::Refused(format!("`{}` has a line that is no decision: {error}", path.display()))
+            })?;
+            if decision.request_id == request {
+                found.push(decision);
+            }
+        }
+        if !found.is_empty() {
+            return Ok(found);
+        }
+    }
+    Ok(Vec::new())
+}
+
+impl Decision {
+    /// The body of the request that explains it.
+    fn body(&self) -> Value {
+        json!({
+            "actor_type": self.actor.ty, "actor_id": self.actor.id, "action": self.action,
+            "resource_type": self.resource.ty, "resource_id": self.resource.id,
+            "context_facts": self.context_facts,
+        })
+    }
+
+    fn question(&self) -> String {
+        let Self { actor, action, resource, .. } = self;
+        format!("allow({}:{}, {action:?}, {}:{})", actor.ty, actor.id, resource.ty, resource.id)
+    }
+}
+
+impl Explained {
+    /// For people.
+    pub(super) fn text(&self, colours: bool) -> String {
+        let Self { decision, explanation, changed_since } = self;
+        let then = if decision.allowed { "allowed" } else { "denied" };
+        let policy = decision.policy.map_or("no policy".to_owned(), |id| format!("policy {id}"));
+        let mut text = format!("{then} at {}, by {policy}\n", decision.time);
+        // Writing to a String cannot fail.
+        let _ = match changed_since {
+            false => writeln!(text, "Nothing was written since."),
+            true => writeln!(
+                text,
+                "Facts or the policy were changed since (offset {} then, {} now): what follows is about the facts of now.",
+                decision.offset, explanation.offset
+            ),
+        };
+        if decision.context_facts_left_out > 0 {
+            let n = decision.context_facts_left_out;
+            let _ = writeln!(
+                text,
+                "The log leaves out {n} of the request's context facts, so they do not count here."
+            );
+        }
+        if explanation.allowed != decision.allowed {
+            text.push_str("The answer would be another one now.\n");
+        }
+        text.push('\n');
+        text.push_str(&tree::text(&decision.question(), explanation, colours));
+        text
+    }
+}
