@@ -30,7 +30,7 @@ pub(crate) fn check(program: &Program) -> Option<Diagnostic> {
             Ok(_) | Err(CompileError::Bug(_)) => return None,
         }
     }
-    let title = "no check of this policy can be answered";
+    let title = "with facts of every kind, no check of this policy can be answered";
     let label = "the rules that every check reads are too much for one statement";
     Some(Diagnostic::new(Code::Unanswerable, title, entry(program), label).with_note(refused?))
 }

@@ -126,7 +126,7 @@ async fn a_policy_that_no_check_fits_is_accepted_with_a_lint() {
     let outcome = engine.set_policy(policy(10), "test.polar".into(), options).await.unwrap();
     assert_eq!(outcome.message, "The policy was updated.");
     let outcome = engine.set_policy(policy(1_000), "test.polar".into(), options).await.unwrap();
-    let lint = "The policy was updated.\n\nwarning[P0707]: no check of this policy can be answered\n";
+    let lint = "The policy was updated.\n\nwarning[P0707]: with facts of every kind, no check of this policy can be answered\n";
     assert!(outcome.message.starts_with(lint), "{}", outcome.message);
     assert!(!outcome.message.contains("variables"), "a check has none: {}", outcome.message);
     let outcome =

@@ -10,6 +10,7 @@
 use portcullis_testkit::program::portcullis;
 use serde_json::Value as Json;
 use std::fs;
+use std::io::{Read, Write};
 use std::path::Path;
 
 use portcullis_testkit::postgres::{Session, WIRE};
@@ -464,6 +465,17 @@ fn an_address_is_completed_as_by_the_programs_of_postgresql() {
     assert_eq!(check("postgresql://", &here), (0, String::new()));
     let (code, err) = check("postgresql:///surroundings", &[("PGHOST", "/nowhere"), ("PGPORT", "7")]);
     assert!(code == 1 && err.contains("at /nowhere port 7"), "{err}");
-    let (code, err) = check("postgresql:///surroundings", &[here[0], here[1], ("PGSSLMODE", "verify-full")]);
+    // A socket has no encryption and needs none; over the network it is not done without.
+    let encrypted = ("PGSSLMODE", "verify-full");
+    assert_eq!(check("postgresql:///surroundings", &[here[0], here[1], encrypted]), (0, String::new()));
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let network = format!("postgresql://ada@{}/app", listener.local_addr().unwrap());
+    let refusing = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        stream.read_exact(&mut [0; 8]).unwrap();
+        stream.write_all(b"N").unwrap();
+    });
+    let (code, err) = check(&network, &[encrypted]);
     assert!(code == 1 && err.contains("TLS"), "{err}");
+    refusing.join().unwrap();
 }
