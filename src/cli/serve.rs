@@ -10,7 +10,6 @@ use crate::engine::{Engine, EngineSettings, PolicyOptions, open_environments};
 use crate::http::{self, AppState, DEFAULT_ENVIRONMENT, DEVELOPMENT_KEY, DecisionLog, Environment, Tls};
 use std::io::IsTerminal;
 use std::net::SocketAddr;
-use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::Arc;
 use tokio::net::TcpListener;
@@ -57,7 +56,7 @@ pub(super) fn runtime() -> Result<Runtime, CliError> {
 async fn serve(mut config: Config, values: &[InForce]) -> Result<Verdict, CliError> {
     let decision_log = DecisionLog::open(&config)?;
     let tls = Tls::read(config.tls_cert.as_deref(), config.tls_key.as_deref())?.map(Arc::new);
-    let settings = engine_settings(&config);
+    let settings = http::engine_settings(&config);
     let environments = open_environments(&config.data, DEFAULT_ENVIRONMENT, &settings).await?;
     precautions::warn_of_readable(&config, values);
     open_files::fit_connections(&mut config);
@@ -111,22 +110,6 @@ async fn serve(mut config: Config, values: &[InForce]) -> Result<Verdict, CliErr
         () = run_admin_commands(admin, state, settings) => {}
     }
     Ok(Verdict::Good)
-}
-
-/// The settings of every engine of the service.
-fn engine_settings(config: &Config) -> EngineSettings {
-    EngineSettings {
-        query_time: config.query_time,
-        query_wait: config.query_wait,
-        readers: config.readers.map(NonZeroUsize::get),
-        long_readers: config.long_readers.map(NonZeroUsize::get),
-        policy_test_time: config.policy_test_time,
-        context_facts: config.max_context_facts,
-        batch_facts: config.max_batch,
-        delete_reach: config.max_delete,
-        embedded_values: config.embedded_values,
-        ..EngineSettings::default()
-    }
 }
 
 /// Whether an environment has a valid key.

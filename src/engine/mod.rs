@@ -98,8 +98,8 @@ pub struct Engine {
     account: Option<Arc<Account>>,
     /// What comes with the questions besides their context facts.
     attributes: Arc<[Attribute]>,
-    /// The policy that answers instead of the active one.
-    policy: Option<Arc<Active>>,
+    /// An older version of the policy, which answers instead of the active one.
+    older: Option<Arc<Plans>>,
 }
 
 #[derive(Debug)]
@@ -162,7 +162,7 @@ impl Engine {
             ending: watch::Sender::default(),
         };
         let engine =
-            Self { shared: Arc::new(shared), store, account: None, attributes: Arc::default(), policy: None };
+            Self { shared: Arc::new(shared), store, account: None, attributes: Arc::default(), older: None };
         if let Some(policy) = stored {
             let active = view::off_the_workers(move || Active::of(&policy)).await??;
             engine.activate(Some(Arc::new(active)));
@@ -346,8 +346,12 @@ impl Engine {
     /// The active policy and its compiled questions, over the current relations.
     fn plans(&self) -> Option<Arc<Plans>> {
         let relations = self.store().relations();
-        if let Some(policy) = &self.policy {
-            return Some(Arc::new(Plans::new(Arc::clone(policy), relations, self.settings().plan_bytes)));
+        if let Some(older) = &self.older {
+            return Some(if older.generation() < relations.generation {
+                Arc::new(Plans::new(Arc::clone(&older.policy), relations, self.settings().plan_bytes))
+            } else {
+                Arc::clone(older)
+            });
         }
         {
             let plans = self.shared.plans.read();

@@ -3,7 +3,7 @@
 //! In: a stored policy. Out: its text, or what it declares. The active policy is checked once and kept as
 //! [`Active`]; older versions are checked again when their metadata is requested, which is rare.
 
-use super::view::off_the_workers;
+use super::plans::Plans;
 use super::{Engine, EngineError};
 use crate::store::StoredPolicy;
 use portcullis_compiler::diagnostic::Diagnostic;
@@ -53,11 +53,15 @@ impl Engine {
         }
     }
 
-    /// The same engine under an older version of its policy, for questions about earlier answers.
+    /// The same engine under this version of its policy, for questions about earlier answers.
     pub async fn at_version(&self, id: u64) -> Result<Self, EngineError> {
-        let policy = self.store().policy(Some(id)).await?.ok_or_else(|| no_version(id))?;
-        let active = off_the_workers(move || Active::of(&policy)).await??;
-        Ok(Self { policy: Some(Arc::new(active)), ..self.clone() })
+        let active = self.plans();
+        let relations = self.store().relations();
+        if active.is_some_and(|active| active.policy.version == id) {
+            return Ok(self.clone());
+        }
+        let plans = Plans::new(self.older(id).await?, relations, self.settings().plan_bytes);
+        Ok(Self { older: Some(Arc::new(plans)), ..self.clone() })
     }
 
     /// What a policy declares: one entry for each block, and `global`.
@@ -69,8 +73,13 @@ impl Engine {
             return Ok(active.program.blocks.clone());
         }
         let Some(id) = id else { return Err(EngineError::NotFound("there is no policy yet".into())) };
+        Ok(self.older(id).await?.program.blocks.clone())
+    }
+
+    /// A stored version, checked again when it is the asker's turn.
+    async fn older(&self, id: u64) -> Result<Arc<Active>, EngineError> {
         let policy = self.store().policy(Some(id)).await?.ok_or_else(|| no_version(id))?;
-        Ok(off_the_workers(move || Active::of(&policy)).await??.program.blocks.clone())
+        self.in_turn(move || Active::of(&policy)).await?.map(Arc::new)
     }
 }
 

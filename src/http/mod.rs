@@ -32,6 +32,7 @@ mod authzen;
 mod checks;
 mod code;
 mod decision_log;
+mod engine_settings;
 mod error;
 mod facts;
 mod headers;
@@ -62,6 +63,7 @@ mod why;
 pub use auth::DEVELOPMENT_KEY;
 pub use code::ErrorCode;
 pub use decision_log::{DecisionLog, DecisionLogError};
+pub use engine_settings::engine_settings;
 pub use serve::{serve, serve_metrics};
 pub use tls::{Tls, TlsError};
 pub use why::{

@@ -175,7 +175,7 @@ pub struct ArgOut {
 ///
 /// The body is that of `/authorize` or of `/evaluate_query`; of the latter, one answer is explained, or why
 /// there is none. The answer and its explanation belong to the same state of the store. A proof has the least
-/// height. With `version` an older version of the policy answers, over the facts of today.
+/// height. With `version`, an older version of the policy answers, with the current facts.
 #[utoipa::path(
     post,
     path = "/explain",

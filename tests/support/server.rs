@@ -7,7 +7,6 @@ use portcullis::http::{self, AppState, DEFAULT_ENVIRONMENT, DEVELOPMENT_KEY, Env
 use serde_json::Value as Json;
 use std::io::Write;
 use std::net::{SocketAddr, TcpStream};
-use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -92,18 +91,7 @@ impl Server {
 
     /// A server with exactly these settings, over a folder that may have been used before.
     pub fn over(config: Config, folder: TempDir) -> Self {
-        let settings = EngineSettings {
-            query_time: config.query_time,
-            query_wait: config.query_wait,
-            readers: config.readers.map(NonZeroUsize::get),
-            long_readers: config.long_readers.map(NonZeroUsize::get),
-            policy_test_time: config.policy_test_time,
-            context_facts: config.max_context_facts,
-            batch_facts: config.max_batch,
-            delete_reach: config.max_delete,
-            embedded_values: config.embedded_values,
-            ..EngineSettings::default()
-        };
+        let settings = http::engine_settings(&config);
         let runtime = runtime();
         let engine = runtime.block_on(Engine::open(folder.path(), settings)).unwrap();
         Self::around(runtime, engine, config, Some(folder))

@@ -23,7 +23,7 @@ pub enum Form {
         /// The column's name.
         name: String,
     },
-    /// A condition that is true if the caller's column holds a value of the wanted variable.
+    /// A boolean condition: is the column's value an answer for the wanted variable?
     Filter {
         /// The variable.
         var: usize,
@@ -47,7 +47,7 @@ pub struct Asked<'a> {
     pub form: &'a Form,
     /// Seconds since the epoch.
     pub now: i64,
-    /// How many values may stand in the text.
+    /// The maximum number of embedded values in the SQL.
     pub most_values: usize,
     /// Whether the plan is wanted as text, too.
     pub explains: bool,

@@ -13,7 +13,7 @@ pub(crate) struct Setting<'s> {
     pub(crate) catalog: &'s Catalog,
     /// The database.
     pub(crate) features: &'static Features,
-    /// The caller's queries and what they promise of their tables.
+    /// The data bindings: bound queries, and promises about their tables.
     pub(crate) bindings: Option<&'s Bindings>,
     /// The row that a filter tests, where its column is the key of a table.
     pub(crate) row: Option<Row<'s>>,

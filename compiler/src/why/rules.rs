@@ -7,7 +7,7 @@ use crate::specialise::Traced;
 /// What explanations of all questions of one shape share.
 #[derive(Debug)]
 pub struct Rules {
-    /// The caller's relations, plus an empty one for each kind of fact without a relation.
+    /// The catalog, extended with an empty relation for each kind of fact that has none.
     pub(super) catalog: Catalog,
     pub(super) n_stored: usize,
     pub(super) traced: Traced,

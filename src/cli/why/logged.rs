@@ -1,8 +1,8 @@
 //! Explains the decisions of a request that the decision log has.
 //!
-//! In: the log and the id of a request. Out: each of its decisions, explained by the service under the version
-//! of the policy that made it. The facts are those of now; the offsets of then and now say whether any has
-//! changed. Context facts count as far as the log shows them.
+//! In: the log and the id of a request. Out: each of its decisions, explained by the service with the policy
+//! version that made it and the current facts. Comparing the logged offset with the current one shows whether
+//! anything was written since. Only the context facts in the log are sent.
 
 use super::tree;
 use crate::cli::error::CliError;
@@ -42,7 +42,7 @@ struct Entity {
     id: String,
 }
 
-/// A decision of then, and its explanation of now.
+/// A logged decision, and its explanation with the current facts.
 #[derive(Debug, Serialize)]
 pub(super) struct Explained {
     decision: Decision,
@@ -126,7 +126,7 @@ impl Explained {
             false => writeln!(text, "Nothing was written since."),
             true => writeln!(
                 text,
-                "Facts or the policy were changed since (offset {} then, {} now): what follows is about the facts of now.",
+                "Facts or the policy have changed since (offset {}, now {}); the explanation uses the current facts.",
                 decision.offset, explanation.offset
             ),
         };
@@ -138,7 +138,7 @@ impl Explained {
             );
         }
         if explanation.allowed != decision.allowed {
-            text.push_str("The answer would be another one now.\n");
+            text.push_str("With the current facts the answer is different.\n");
         }
         text.push('\n');
         text.push_str(&tree::text(&decision.question(), explanation, colours));

@@ -26,8 +26,8 @@ use std::path::{Path, PathBuf};
 what each rule lacks, and as the facts that would make it a yes. A question that asks for
 values, with Repo:? or Repo:_, holds if there are any.
 
-With --request, the decisions of a request are looked up in a decision log and explained anew:
-under the policy version of then, over the facts of now.
+--request looks up the decisions of a request in a decision log and explains them, with the policy
+version that made them and the current facts.
 
 Examples:
   portcullis why policy.polar 'allow(User:alice, \"read\", Repo:anvils)' --facts facts.txt
@@ -45,7 +45,7 @@ pub(super) struct Args {
     /// Explain the decisions of the request with this id
     #[arg(long, value_name = "ID", requires = "decision_log", requires = "url")]
     request: Option<String>,
-    /// The decision log in which the request is; its older files are read, too
+    /// The decision log to search, with its older files
     #[arg(long, value_name = "FILE", requires = "request")]
     decision_log: Option<PathBuf>,
     /// The facts: one per line, in the notation of questions or as JSON

@@ -19,13 +19,14 @@ pub(super) use line::{Decided, Witness};
 
 use crate::config::{Config, LoggedFacts};
 use file::LogFile;
+use flume::RecvTimeoutError;
 use line::Line;
 use otlp::Collector;
-use parking_lot::Mutex;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::thread::{self, JoinHandle};
+use std::thread;
+use std::time::Duration;
 
 /// How many lines may wait: a second of a busy service.
 const QUEUE: usize = 16_384;
@@ -52,11 +53,15 @@ pub enum DecisionLogError {
 /// Takes lines without waiting.
 #[derive(Debug)]
 pub struct DecisionLog {
-    queue: flume::Sender<Line>,
+    /// `None` once the log is closing.
+    queue: Option<flume::Sender<Line>>,
     dropped: Arc<AtomicU64>,
     /// Context facts of these predicates are logged.
     facts: LoggedFacts,
-    thread: Mutex<Option<JoinHandle<()>>>,
+    /// Disconnected once the thread has ended.
+    running: flume::Receiver<()>,
+    /// How long closing waits for the last lines.
+    end_time: Duration,
 }
 
 impl DecisionLog {
@@ -77,12 +82,14 @@ impl DecisionLog {
         let (queue, lines) = flume::bounded(QUEUE);
         let dropped = Arc::new(AtomicU64::new(0));
         let mut sinks = Sinks { file, collector, dropped: Arc::clone(&dropped) };
-        let thread = thread::Builder::new()
-            .name("decision-log".into())
-            .spawn(move || sinks.serve(&lines))
-            .map_err(DecisionLogError::Thread)?;
-        let facts = config.decision_log_facts.clone();
-        Ok(Some(Self { queue, dropped, facts, thread: Mutex::new(Some(thread)) }))
+        let (ends, running) = flume::bounded(0);
+        let serve = move || {
+            let _ends: flume::Sender<()> = ends;
+            sinks.serve(&lines);
+        };
+        thread::Builder::new().name("decision-log".into()).spawn(serve).map_err(DecisionLogError::Thread)?;
+        let (facts, end_time) = (config.decision_log_facts.clone(), config.end_time());
+        Ok(Some(Self { queue: Some(queue), dropped, facts, running, end_time }))
     }
 
     /// How many lines were dropped.
@@ -91,21 +98,21 @@ impl DecisionLog {
     }
 
     fn note(&self, line: Line) {
-        if self.queue.try_send(line).is_err() {
+        if self.queue.as_ref().is_none_or(|queue| queue.try_send(line).is_err()) {
             self.dropped.fetch_add(1, Ordering::Relaxed);
         }
     }
 }
 
 impl Drop for DecisionLog {
-    /// Waits until the lines that were taken are written.
+    /// Waits until the lines that were taken are written, but not for a collector that does not answer: the
+    /// process must end in time.
     fn drop(&mut self) {
-        let (closed, _) = flume::bounded(0);
-        self.queue = closed;
-        if let Some(thread) = self.thread.lock().take()
-            && thread.join().is_err()
-        {
-            tracing::error!("the thread of the decision log panicked");
+        self.queue = None;
+        if self.running.recv_timeout(self.end_time) == Err(RecvTimeoutError::Timeout) {
+            tracing::error!(
+                "the last lines of the decision log are lost: its collector or its disk is too slow"
+            );
         }
     }
 }

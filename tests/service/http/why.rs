@@ -115,6 +115,33 @@ fn any_predicate_can_be_explained() {
 }
 
 #[test]
+fn an_older_version_of_the_policy_explains_with_the_current_facts() {
+    let server = populated();
+    let asked = question("ada", "read", "a");
+    let first = explained(&server, &asked);
+    assert_eq!((first.allowed, first.policy_version), (true, Some(1)));
+    let stricter = "actor User {} resource Org { roles = [\"member\"]; } resource Repo { permissions = [\"read\"]; \
+                    relations = { org: Org }; } declare is_public(Repo); declare is_new(Repo);";
+    assert_eq!(server.post("/api/policy", &json!({ "src": stricter })).status, 200);
+    assert!(!explained(&server, &asked).allowed);
+    let at = |version: &str| server.post(&format!("/api/explain?version={version}"), &asked);
+    let then = at("1").json();
+    assert_eq!((&then["allowed"], &then["policy_version"]), (&json!(true), &json!(1)));
+    assert!(then["offset"].as_u64() > Some(first.offset), "the offset is the current one");
+    assert_eq!((&at("2").json()["allowed"], &at("2").json()["policy_version"]), (&json!(false), &json!(2)));
+    // A fact of a kind that version 1 does not have; and one that it reads is gone.
+    server.add(&[&["is_new", "Repo:a"]]);
+    assert_eq!(at("1").json()["allowed"], json!(true));
+    let member = json!({ "predicate": "has_role", "args": [
+        { "type": "User", "id": "ada" }, { "type": "String", "id": "member" }, { "type": "Org", "id": "o" }
+    ] });
+    assert_eq!(server.post("/api/bulk_delete", &json!([member])).status, 200);
+    assert_eq!(at("1").json()["allowed"], json!(false));
+    at("99").fails(404, "there is no policy with id 99");
+    at("first").fails(400, "`first` is not the number of a version");
+}
+
+#[test]
 fn a_request_that_is_wrong_is_refused_like_a_check() {
     let server = populated();
     let mut body = question("ada", "read", "a");

@@ -103,7 +103,7 @@ fn a_request_of_the_log_is_explained_under_the_policy_of_then() {
         json!({ "src": "actor User {} resource Repo { roles = [\"reader\"]; permissions = [\"read\"]; }" });
     post("/api/policy", &stricter, &[]);
     let (_, out, _) = why(&[]);
-    assert!(out.contains("Facts or the policy were changed since"), "{out}");
+    assert!(out.contains("Facts or the policy have changed since"), "{out}");
     assert!(out.contains("yes: allow("), "the policy of then still answers yes: {out}");
     let (_, out, _) = why(&["--format", "json"]);
     let explained: Json = serde_json::from_str(&out).unwrap();
@@ -113,7 +113,10 @@ fn a_request_of_the_log_is_explained_under_the_policy_of_then() {
     );
     post("/api/bulk_delete", &json!([role("ada", "reader", "docs")]), &[]);
     let (_, out, _) = why(&[]);
-    assert!(out.contains("The answer would be another one now.") && out.contains("no: allow("), "{out}");
+    assert!(
+        out.contains("With the current facts the answer is different.") && out.contains("no: allow("),
+        "{out}"
+    );
 
     let mut command = portcullis_testkit::program::portcullis(folder.path());
     let given = ["why", "--request", "other", "--decision-log", log, "--url", &service.base];
@@ -155,6 +158,19 @@ fn lines_that_are_lost_are_counted_and_no_answer_waits() {
         assert!(std::time::Instant::now() < end, "{} of 3 are counted", dropped());
         std::thread::sleep(Duration::from_millis(50));
     }
+}
+
+#[test]
+fn a_collector_that_does_not_answer_does_not_delay_the_end() {
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("http://{}", silent.local_addr().unwrap());
+    let mut service = Service::with_policy(&["--decision-log-endpoint", &address, "--shutdown-time", "2"]);
+    assert_eq!(service.post("/api/authorize", DEVELOPMENT_KEY, &question("ada", "docs"), &[]), 200);
+    let begun = std::time::Instant::now();
+    assert!(service.stop().success(), "{}", service.log());
+    // Its own limit for a batch is five seconds.
+    assert!(begun.elapsed() < Duration::from_secs(4), "{:?}", begun.elapsed());
+    assert!(service.log().contains("the last lines of the decision log are lost"), "{}", service.log());
 }
 
 #[test]

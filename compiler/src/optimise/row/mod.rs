@@ -34,7 +34,7 @@ mod share;
 
 use crate::algebra::{Expr, From, FromKind};
 
-/// Whether a value is read from the caller's row: its key, or a column of a [`FromKind::Row`].
+/// Whether an expression reads the row being filtered: its key, or a column of a [`FromKind::Row`].
 fn is_of_row(expr: Expr, rows: &[From]) -> bool {
     match expr {
         Expr::Given(_) => true,
