@@ -130,9 +130,10 @@ impl Engine {
         explains: bool,
     ) -> Result<(LocalSql, String), EngineError> {
         self.with_facts(attempt, planned, move |planned, fetch| {
-            planned.settled(planned.plan.plan.sql(&planned.asked(explains), fetch))
+            let sql = planned.plan.plan.sql(&planned.asked(explains), fetch)?;
+            Ok(text(&sql.template, &planned.wanted.question).map(|text| (sql, text)))
         })
-        .await
+        .await?
     }
 
     /// What each stage makes of a planned question.
@@ -142,17 +143,18 @@ impl Engine {
         planned: Planned,
     ) -> Result<Vec<Stage>, EngineError> {
         self.with_facts(attempt, planned, |planned, fetch| {
-            planned.made(planned.plan.plan.stages(&planned.asked(true), fetch))
+            planned.plan.plan.stages(&planned.asked(true), fetch)
         })
         .await
     }
 
-    /// Makes something of a planned question, with a way to ask the store for its parts.
+    /// Makes something of a planned question, with a way to ask the store for its parts. An error of the store
+    /// is one of the reading: a question that was not brief is asked again as a long one.
     async fn with_facts<T: Send + 'static>(
         &self,
         attempt: ConsistentRead<'_>,
         planned: Planned,
-        make: impl Fn(&Planned, Fetch<'_>) -> Result<T, EngineError> + Send + 'static,
+        make: impl Fn(&Planned, Fetch<'_>) -> Result<T, LocalError<StoreError>> + Send + 'static,
     ) -> Result<T, EngineError> {
         let read = move |reader: &Reader| {
             let binding =
@@ -163,10 +165,14 @@ impl Engine {
                 let made = make(&planned, &mut |statement: &Statement, most| {
                     fetch(reader, statement, most, &binding, question, &mut failed)
                 });
-                Ok(match failed {
-                    Some(failed) => Err(failed),
-                    None => made,
-                })
+                match (failed, made) {
+                    (Some(failed), _) => Ok(Err(failed)),
+                    (None, Ok(made)) => Ok(Ok(made)),
+                    (None, Err(LocalError::Fetch(error))) => Err(error),
+                    (None, Err(LocalError::Compile(error))) => {
+                        Ok(Err(EngineError::uncompiled(error, question)))
+                    }
+                }
             })
         };
         attempt.read_brief(read).await?
@@ -195,23 +201,11 @@ impl Planned {
         let made = self.plan.plan.sql(&self.asked(false), &mut |_, _| {
             Err(StoreError::Bug("a plan without parts asks the store".into()))
         });
-        Ok(self.settled(made)?.0.template)
-    }
-
-    fn settled(
-        &self,
-        made: Result<LocalSql, LocalError<StoreError>>,
-    ) -> Result<(LocalSql, String), EngineError> {
-        let sql = self.made(made)?;
-        let text = text(&sql.template, &self.wanted.question)?;
-        Ok((sql, text))
-    }
-
-    fn made<T>(&self, made: Result<T, LocalError<StoreError>>) -> Result<T, EngineError> {
-        made.map_err(|error| match error {
-            LocalError::Compile(error) => EngineError::uncompiled(error, &self.wanted.question),
-            LocalError::Fetch(error) => error.into(),
-        })
+        match made {
+            Ok(sql) => Ok(sql.template),
+            Err(LocalError::Compile(error)) => Err(EngineError::uncompiled(error, &self.wanted.question)),
+            Err(LocalError::Fetch(error)) => Err(error.into()),
+        }
     }
 }
 

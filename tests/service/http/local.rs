@@ -168,6 +168,29 @@ fn a_list_is_a_condition_whatever_page_is_asked_for() {
     }
 }
 
+/// Most stored parts are read within the few steps of a brief question. These are not.
+#[test]
+fn a_stored_part_that_takes_longer_is_read_all_the_same() {
+    let (server, application) = populated();
+    let add = |ids: std::ops::Range<usize>| {
+        let fact = |id: usize| fact_json(&["has_role", "User:ann", "String:reader", &format!("Repo:{id}")]);
+        let facts: Vec<Json> = ids.map(fact).collect();
+        let answer = server.post("/api/batch", &json!([{ "inserts": facts }]));
+        assert_eq!(answer.status, 200, "{}", answer.text);
+    };
+    let mut query = list();
+    query["actor_id"] = json!("ann");
+    let body = json!({ "query": query, "column": "r.id", "data_bindings": BINDINGS });
+    add(4..9_000);
+    let condition = sql(&server.post("/api/list_query", &body));
+    assert_eq!(filtered(&application, &condition), ["3", "4"]);
+    assert!(condition.contains("8999"), "the ids are not embedded");
+    let explained = server.post("/api/explain_query", &body);
+    assert_eq!(explained.status, 200, "{}", explained.text);
+    add(9_000..10_005);
+    server.post("/api/list_query", &body).fails(400, "more than 10000 values of stored facts");
+}
+
 #[test]
 fn the_actors_are_a_condition() {
     let (server, application) = populated();
