@@ -11,7 +11,7 @@
 //! The database hashes the table for a test, or starts from it by an index. Of the joins it does not know
 //! that they are tests, nor how large the table is, and may pair the table with itself first.
 
-use crate::algebra::{Alias, Condition, Expr, From, Select};
+use crate::algebra::{Alias, Condition, Expr, From, FromKind, Select};
 use crate::ir::CompareOp;
 use crate::sql::at::ITSELF;
 
@@ -20,8 +20,7 @@ pub(super) fn semi_joined(step: &Select) -> Select {
     let mut step = step.clone();
     let own: Vec<From> = step.from.iter().filter(|from| from.kind == ITSELF).copied().collect();
     for from in own {
-        let others: Vec<Alias> =
-            step.from.iter().filter(|other| other.kind != ITSELF).map(|other| other.alias).collect();
+        let others: Vec<From> = step.from.iter().filter(|other| other.kind != ITSELF).copied().collect();
         if let Some(known) = others.into_iter().find_map(|other| known_by(&step, from.alias, other)) {
             test(&mut step, from, &known);
         }
@@ -30,8 +29,9 @@ pub(super) fn semi_joined(step: &Select) -> Select {
 }
 
 /// What the columns that are read of a source equal, if all are columns of one other source or the same for
-/// every row.
-fn known_by(step: &Select, own: Alias, other: Alias) -> Option<Vec<(Expr, Expr)>> {
+/// every row. What the step shows must have the type of the state: a column that is bound to the same type has
+/// it, a literal or an embedded text may not.
+fn known_by(step: &Select, own: Alias, other: From) -> Option<Vec<(Expr, Expr)>> {
     let mut read: Vec<Expr> = Vec::new();
     step.for_each_expr(&mut |expr| {
         if expr.alias() == Some(own) && !read.contains(&expr) {
@@ -41,7 +41,12 @@ fn known_by(step: &Select, own: Alias, other: Alias) -> Option<Vec<(Expr, Expr)>
     let equal = |column: Expr| {
         step.filter.iter().find_map(|condition| {
             let value = equal_to(condition, column)?;
-            (value.is_static() || value.alias() == Some(other)).then_some((column, value))
+            let is_of_other = value.alias() == Some(other.alias);
+            let fits = match other.kind {
+                FromKind::Source(_) if is_of_other => true,
+                _ => !step.output.contains(&column),
+            };
+            (fits && (is_of_other || value.is_static())).then_some((column, value))
         })
     };
     read.into_iter().map(equal).collect()
@@ -84,7 +89,6 @@ fn test(step: &mut Select, from: From, known: &[(Expr, Expr)]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::algebra::FromKind;
     use crate::catalog::SourceId;
 
     const fn column(alias: usize, column: usize) -> Expr {
@@ -129,12 +133,13 @@ mod tests {
         assert_eq!(semi_joined(&before), after);
     }
 
-    /// The second reading ties the first to the relation, or has a value that nothing else has.
+    /// The second reading ties the first to the relation, has a value that nothing else has, or shows a literal.
     #[test]
     fn what_joins_others_stays_a_source() {
         for filter in [
             vec![equal(column(1, 1), column(2, 0)), equal(column(3, 0), column(2, 1))],
             vec![equal(column(3, 0), column(2, 0))],
+            vec![equal(column(2, 1), Expr::Given(0))],
         ] {
             let before = step(filter, column(2, 1));
             let after = semi_joined(&before);
