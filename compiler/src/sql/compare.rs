@@ -98,8 +98,8 @@ impl Lowering<'_, Local<'_>> {
                 Fit::Never => fits = false,
             }
         }
-        // A bare number also fails in a column of another family; a UUID in quotes fits any.
-        let is_checked = ty.family != Family::Uuid && !(values.is_empty() && wide.is_empty());
+        // A number or a typed literal is an error in a column of another family.
+        let is_checked = !(values.is_empty() && wide.is_empty());
         if let Some(first) = values.first_mut() {
             *first = self.typed(ty, first.clone());
         }
@@ -125,8 +125,8 @@ impl Lowering<'_, Local<'_>> {
     /// A text literal with its type: a bare one would take the type of its column, and could then equal
     /// another id (`'05'` an integer `5`, `'HR'` a citext `hr`). One in a list is enough.
     fn typed(&self, ty: &SqlType, literal: Sql) -> Sql {
-        let is_text = matches!(ty.family, Family::Text | Family::Padded);
-        if is_text && self.inputs.features.strict_types { build::cast(literal, &ty.name) } else { literal }
+        let is_quoted = matches!(ty.family, Family::Text | Family::Padded | Family::Uuid);
+        if is_quoted && self.inputs.features.strict_types { build::cast(literal, &ty.name) } else { literal }
     }
 
     /// `(value = 0 AND FALSE)`: true for no row, and an error if the column is of another family, in which
