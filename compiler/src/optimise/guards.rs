@@ -3,10 +3,51 @@
 //! ```text
 //! (not banned and a) or (not banned and b) or c   ─▶   (not banned and (a or b)) or c
 //! ```
+//!
+//! Sources that an alternative reads without showing anything of them are such a condition, too, if nothing
+//! ties them to the others: that there are such rows.
 
 use crate::algebra::aliases::{free_aliases, number_aliases};
-use crate::algebra::{Condition, Plan, PlanAnswer, Select};
+use crate::algebra::groups::{Group, around};
+use crate::algebra::{Condition, Expr, Plan, PlanAnswer, Select};
 use indexmap::{IndexMap, IndexSet};
+
+/// Takes out of the alternatives of an answer what all of them ask of no row that they show. The answer drops
+/// what comes twice.
+pub(super) fn take_common_of_answer(selects: &mut [Select]) -> Vec<Condition> {
+    let mut common = take_common_sources(selects);
+    common.append(&mut take_common(selects));
+    common
+}
+
+/// Takes out the sources, with the conditions on them, that all of several alternatives read and none shows.
+fn take_common_sources(selects: &mut [Select]) -> Vec<Condition> {
+    let all: Vec<IndexMap<Condition, Group>> = selects.iter().map(unshown).collect();
+    let Some((first, others)) = all.split_first().filter(|(_, others)| !others.is_empty()) else {
+        return Vec::new();
+    };
+    let is_common = |test: &&Condition| others.iter().all(|other| other.contains_key(*test));
+    let common: Vec<Condition> = first.keys().filter(is_common).cloned().collect();
+    for (select, mut groups) in selects.iter_mut().zip(all) {
+        groups.retain(|test, _| common.contains(test));
+        for group in groups.into_values() {
+            select.from.retain(|from| !group.from.contains(from));
+            select.filter.retain(|condition| !group.inner.contains(condition));
+        }
+    }
+    common
+}
+
+/// The sources that an alternative reads and does not show, by the test that there are such rows.
+fn unshown(select: &Select) -> IndexMap<Condition, Group> {
+    let is_shown = |expr: Expr| select.output.iter().any(|shown| shown.alias() == expr.alias());
+    let groups = around(select, &|expr| expr.alias().is_some() && is_shown(expr)).groups.into_iter();
+    let tested = groups.filter(|group| group.links.is_empty()).filter_map(|group| {
+        let rows = Select { from: group.from.clone(), filter: group.inner.clone(), output: Vec::new() };
+        Some((normal(&Condition::Any(vec![rows]))?, group))
+    });
+    tested.collect()
+}
 
 /// Takes out of the selects what all of them ask of no row.
 pub(crate) fn take_common(selects: &mut [Select]) -> Vec<Condition> {

@@ -10,9 +10,10 @@
 
 use crate::algebra::{Condition, Plan, Select};
 
-/// Rewrites the alternatives of a plan's answer. Rows may come twice then: a check asks whether there is one,
-/// and a list drops the others.
+/// Rewrites the guard and the alternatives of a plan's answer. Rows may come twice then: a check asks whether
+/// there is one, and a list drops the others.
 pub(super) fn join_single(plan: &mut Plan) {
+    join_branches(&mut plan.guard);
     plan.answer.selects_mut().iter_mut().for_each(join_branches);
 }
 

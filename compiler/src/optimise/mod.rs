@@ -51,7 +51,7 @@ pub(crate) struct Draft {
 
 const READ_ONCE: Pass = Pass {
     name: "read-once",
-    does: "reads a row once that several bound queries of one table find by the same key",
+    does: "reads once a row that several bound queries of one table find by the same key",
     applies: |setting| setting.bindings.is_some(),
     keeps: Some(Keeps::Equals),
     run: |draft, setting| {
@@ -65,17 +65,12 @@ const READ_ONCE: Pass = Pass {
 pub(crate) const PASSES: &[Pass] = &[
     Pass {
         name: "common-guards",
-        does: "evaluates once, before all alternatives, the conditions that all of them have and that concern no row",
+        does: "evaluates once, before the alternatives, the conditions and unrelated sources that all of them share",
         applies: |setting| matches!(setting.purpose, Purpose::List | Purpose::Rows),
         keeps: Some(Keeps::Once),
-        run: |draft, _| draft.plan.guard.filter = take_common(draft.plan.answer.selects_mut()),
-    },
-    Pass {
-        name: "merge-literals",
-        does: "makes one alternative of those that answer with different literals under the same condition",
-        applies: |setting| setting.purpose == Purpose::List,
-        keeps: None,
-        run: |draft, _| literals::merge_answers(draft.plan.answer.selects_mut(), &mut draft.embedded),
+        run: |draft, _| {
+            draft.plan.guard.filter = guards::take_common_of_answer(draft.plan.answer.selects_mut());
+        },
     },
     Pass {
         name: "join-single",
@@ -97,6 +92,20 @@ pub(crate) const PASSES: &[Pass] = &[
         applies: |_| true,
         keeps: Some(Keeps::Relations),
         run: |draft, _| closures::merge(&mut draft.plan),
+    },
+    Pass {
+        name: "merge-answers",
+        does: "merges alternatives that answer with different literals under the same condition, or under the same branch of one",
+        applies: |setting| setting.purpose == Purpose::List,
+        keeps: Some(Keeps::Atoms),
+        run: |draft, _| literals::merge_answers(draft.plan.answer.selects_mut(), &mut draft.embedded),
+    },
+    Pass {
+        name: "pair-literals",
+        does: "merges alternatives that differ only in their answer and in the literals of one test",
+        applies: |setting| setting.purpose == Purpose::List,
+        keeps: Some(Keeps::Equals),
+        run: |draft, _| literals::pair_literals(draft.plan.answer.selects_mut(), &mut draft.embedded),
     },
     Pass {
         name: "ask-row",
@@ -122,7 +131,7 @@ pub(crate) const PASSES: &[Pass] = &[
     },
     Pass {
         name: "share-rows",
-        does: "reads a row once that many parts of a check look up by its key",
+        does: "reads once a row that many parts of a check look up by its key",
         applies: |setting| setting.flattens(),
         keeps: Some(Keeps::Once),
         run: |draft, setting| {
@@ -141,21 +150,21 @@ pub(crate) const PASSES: &[Pass] = &[
     },
     Pass {
         name: "row-sets",
-        does: "makes sets of what starts from the actor, and probes of everything else that a filter asks",
+        does: "turns a filter's conditions that start from the actor into sets, and all others into probes",
         applies: |setting| setting.row.is_some(),
         keeps: Some(Keeps::Equals),
         run: |draft, setting| row::sets::split_off(&mut draft.plan, setting.catalog),
     },
     Pass {
         name: "common-rows",
-        does: "asks once what all alternatives of a filter ask of the caller's row",
+        does: "evaluates conditions on the row that all alternatives of a filter share once, before them",
         applies: |setting| setting.row.is_some(),
         keeps: Some(Keeps::Once),
         run: |draft, _| row::common::take_out(&mut draft.plan),
     },
     Pass {
         name: "set-arms",
-        does: "reads the alternatives of a table where a set of a filter reads nothing but the table",
+        does: "replaces a set of a filter that only reads a table by the table's alternatives",
         applies: |setting| setting.purpose == Purpose::Filter,
         keeps: Some(Keeps::Selects),
         run: |draft, setting| row::arms::take_tables_apart(&mut draft.plan, setting.catalog),
@@ -177,7 +186,7 @@ pub(crate) const PASSES: &[Pass] = &[
     READ_ONCE,
     Pass {
         name: "sets",
-        does: "turns sources that only lead to another one into sets, which are made once",
+        does: "turns sources that are only used to reach another one into sets, which are evaluated once",
         applies: |setting| setting.makes_sets(),
         keeps: Some(Keeps::Atoms),
         run: |draft, setting| match setting.purpose {
@@ -189,7 +198,7 @@ pub(crate) const PASSES: &[Pass] = &[
     },
     Pass {
         name: "factor-guards",
-        does: "asks what alternatives of a decision have in common before them",
+        does: "evaluates conditions that alternatives of a decision share once, before them",
         applies: |setting| setting.is_hosted() || setting.purpose == Purpose::Check,
         keeps: Some(Keeps::Once),
         run: |draft, _| guards::factor_decision(&mut draft.plan),

@@ -48,9 +48,9 @@ pub(super) fn for_check(plan: &mut Plan, catalog: &Catalog) {
             selects.iter_mut().for_each(|select| lead(select, &anchors));
         }
     }
-    let Plan { tables, answer, .. } = plan;
+    let Plan { tables, guard, answer } = plan;
     let anchors = Anchors { catalog, tables };
-    answer.selects_mut().iter_mut().for_each(|select| lead(select, &anchors));
+    answer.selects_mut().iter_mut().chain([guard]).for_each(|select| lead(select, &anchors));
 }
 
 /// Makes sets of what leads to the source that a select shows, or of what leads to its last one.
