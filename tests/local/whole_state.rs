@@ -243,3 +243,46 @@ fn a_check_reads_what_it_needs() {
     let answer = printed(&caller, &sql).unwrap().concat();
     assert_eq!(answer, [Some("t".to_owned())], "{sql}");
 }
+
+/// A rule that needs a value twice keeps it as a column of the state.
+const TWICE: &str = r#"
+resource Doc {}
+resource Tag {}
+one(x: Doc, t: Tag, z: Doc) if link(z, y) and one(x, t, y);
+two(x: Doc, t: Tag, w: Tag, z: Doc) if link(z, y) and link(z, v) and one(x, t, y) and two(x, t, w, v);
+one(x: Doc, t: Tag, z: Doc) if link(z, y) and link(z, v) and two(x, t, t, y) and two(x, t, t, v);
+"#;
+
+/// The declaration contradicts the columns, and no value of the declared type is the id that is asked for. The
+/// cast of the columns must not be skipped, because that would be a wrong answer.
+#[test]
+fn a_mistaken_declaration_is_an_error() {
+    let bindings = "
+facts:
+  one(Doc:_, Tag:_, Doc:_):
+    query: SELECT a, b, c FROM ones
+  two(Doc:_, Tag:_, Tag:_, Doc:_):
+    query: SELECT a, b, c, d FROM twos
+  link(Doc:_, Doc:_):
+    query: SELECT a, b FROM links
+sql_types:
+  Doc: integer
+";
+    let service = Service::new(TWICE, "", bindings);
+    let caller = Caller::new(Dialect::Postgresql).unwrap();
+    caller
+        .script(
+            "CREATE TEMPORARY TABLE ones (a TEXT, b TEXT, c TEXT);
+             INSERT INTO ones VALUES ('x', 't', 'x');
+             CREATE TEMPORARY TABLE twos (a TEXT, b TEXT, c TEXT, d TEXT);
+             CREATE TEMPORARY TABLE links (a TEXT, b TEXT);",
+        )
+        .unwrap();
+    for question in ["one(Doc:x, Tag:?, Doc:?)", "one(Doc:x, Tag:?, Doc:x)", "one(Doc:?, Tag:?, Doc:x)"] {
+        let sql = service.sql(question, Way::Select, "");
+        let refused = printed(&caller, &sql).expect_err(&sql);
+        let is_type =
+            ["invalid input syntax", "operator does not exist"].iter().any(|why| refused.contains(why));
+        assert!(is_type, "{refused}");
+    }
+}

@@ -9,13 +9,31 @@ use super::local::Local;
 use super::lower::Lowering;
 use super::representation::Representation;
 use super::target::Target;
-use crate::algebra::Expr;
+use crate::algebra::{Expr, FromKind};
 use crate::bindings::{Family, Fit, SqlType, is_uuid, is_whole};
 use crate::ir::{CompareOp, ConstId, TypeId};
 use crate::question::CompileError;
 use sqlparser::ast::{BinaryOperator, Expr as Sql};
 
+/// Whose column a value is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ColumnOf {
+    /// The caller's query: the database knows its type, and an operator that the type does not have is an error.
+    Caller,
+    /// A table of the statement, into which values may have been cast. That is an error once it is done, so it
+    /// must not be skipped. No value of it is NULL.
+    Table,
+}
+
 impl Lowering<'_, Local<'_>> {
+    /// Whose column a value is.
+    pub(super) fn column_of(&self, at: At<'_>, value: Expr) -> ColumnOf {
+        match value.alias().and_then(|alias| at.scope.kind(alias)) {
+            Some(FromKind::Table(_)) => ColumnOf::Table,
+            _ => ColumnOf::Caller,
+        }
+    }
+
     /// `left op right`, for values in any representation.
     pub(super) fn compared(
         &mut self,
@@ -31,11 +49,11 @@ impl Lowering<'_, Local<'_>> {
         match (left, right) {
             (Expr::Const(_), Expr::Const(_)) => {}
             (Expr::Const(literal), value) | (value, Expr::Const(literal)) => {
-                let representation = self.represent(at, value);
+                let (representation, column_of) = (self.represent(at, value), self.column_of(at, value));
                 let value = self.expr(at, value)?;
                 return match op {
-                    CompareOp::NotEqual => self.unequal(value, &representation, literal),
-                    _ => self.one_of(value, &representation, &[literal]),
+                    CompareOp::NotEqual => self.unequal(value, &representation, column_of, literal),
+                    _ => self.one_of(value, &representation, column_of, &[literal]),
                 };
             }
             _ => {}
@@ -64,15 +82,16 @@ impl Lowering<'_, Local<'_>> {
         &mut self,
         value: Sql,
         representation: &Representation,
+        column_of: ColumnOf,
         literals: &[ConstId],
     ) -> Result<Sql, CompileError> {
         let features = self.inputs.features;
         match representation {
-            Representation::Native(ty) => self.one_of_type(value, ty, literals),
+            Representation::Native(ty) => self.one_of_type(value, ty, column_of, literals),
             Representation::Undeclared(ty) if self.suffice_untyped(*ty, literals)? => {
                 let exact = representation.as_text(value.clone(), features);
-                let one = self.one_of(value, &Representation::Text, literals)?;
-                let exact = self.one_of(exact, &Representation::Text, literals)?;
+                let one = self.one_of(value, &Representation::Text, column_of, literals)?;
+                let exact = self.one_of(exact, &Representation::Text, column_of, literals)?;
                 Ok(build::nested(build::all(vec![one, exact])))
             }
             Representation::Text | Representation::Undeclared(_) | Representation::Opaque(_) => {
@@ -84,7 +103,13 @@ impl Lowering<'_, Local<'_>> {
     }
 
     /// `value IN (…)`, for a value of an SQL type: each literal as it fits the type.
-    fn one_of_type(&self, value: Sql, ty: &SqlType, literals: &[ConstId]) -> Result<Sql, CompileError> {
+    fn one_of_type(
+        &self,
+        value: Sql,
+        ty: &SqlType,
+        column_of: ColumnOf,
+        literals: &[ConstId],
+    ) -> Result<Sql, CompileError> {
         let (mut values, mut wide, mut texts, mut fits) = (Vec::new(), Vec::new(), Vec::new(), true);
         let mut exact = Vec::new();
         for literal in literals {
@@ -117,7 +142,7 @@ impl Lowering<'_, Local<'_>> {
             }
         }
         if !fits && !is_checked {
-            any.extend(self.never(value, ty));
+            any.extend(self.never(value, ty, column_of));
         }
         Ok(build::any(any))
     }
@@ -129,9 +154,9 @@ impl Lowering<'_, Local<'_>> {
         if is_quoted && self.inputs.features.strict_types { build::cast(literal, &ty.name) } else { literal }
     }
 
-    /// `(value = 0 AND FALSE)`: true for no row, and an error if the column is of another family, in which
-    /// the literal might be a value.
-    fn never(&self, value: Sql, ty: &SqlType) -> Option<Sql> {
+    /// `(value = 0 AND FALSE)`, or `value IS NULL`: true for no row, and an error if the column is of another
+    /// family, in which the literal might be a value.
+    fn never(&self, value: Sql, ty: &SqlType, column_of: ColumnOf) -> Option<Sql> {
         let some = match ty.family {
             Family::Integer | Family::Numeric => build::number(0),
             Family::Uuid => build::cast(build::lit("00000000-0000-0000-0000-000000000000"), &ty.name),
@@ -139,11 +164,13 @@ impl Lowering<'_, Local<'_>> {
                 return None;
             }
         };
-        let equal = build::binary(value, BinaryOperator::Eq, some);
-        self.inputs
-            .features
-            .strict_types
-            .then(|| build::nested(build::all(vec![equal, build::boolean(false)])))
+        self.inputs.features.strict_types.then(|| match column_of {
+            ColumnOf::Caller => {
+                let equal = build::binary(value, BinaryOperator::Eq, some);
+                build::nested(build::all(vec![equal, build::boolean(false)]))
+            }
+            ColumnOf::Table => build::is_null(value),
+        })
     }
 
     /// `value <> literal`, for a value in any representation.
@@ -151,6 +178,7 @@ impl Lowering<'_, Local<'_>> {
         &self,
         value: Sql,
         representation: &Representation,
+        column_of: ColumnOf,
         literal: ConstId,
     ) -> Result<Sql, CompileError> {
         let features = self.inputs.features;
@@ -165,7 +193,7 @@ impl Lowering<'_, Local<'_>> {
             Fit::Value | Fit::Wide | Fit::Text => {
                 unequal(representation.as_text(value, features), self.literal(literal)?)
             }
-            Fit::Never => self.never(value, ty).map_or_else(|| build::boolean(true), build::not),
+            Fit::Never => self.never(value, ty, column_of).map_or_else(|| build::boolean(true), build::not),
         })
     }
 

@@ -8,6 +8,7 @@
 use super::analysis::{Caller, GivenColumn};
 use super::at::At;
 use super::build;
+use super::compare::ColumnOf;
 use super::local::Local;
 use super::lower::{Inputs, Lowering};
 use super::representation::Representation;
@@ -214,13 +215,18 @@ impl LocalStatement<'_> {
         let mut of_column = Vec::new();
         let exact = representation.exact(column.clone(), self.dialect.features());
         if !filter.literals.is_empty() {
-            of_column.push(lowering.one_of(exact.clone(), representation, &filter.literals)?);
+            of_column.push(lowering.one_of(
+                exact.clone(),
+                representation,
+                ColumnOf::Caller,
+                &filter.literals,
+            )?);
         }
         for select in &filter.rows {
             of_column.push(lowering.branch(at, select, false)?);
         }
         for (literal, select) in &filter.conditioned {
-            let is = lowering.one_of(exact.clone(), representation, &[*literal])?;
+            let is = lowering.one_of(exact.clone(), representation, ColumnOf::Caller, &[*literal])?;
             let holds = lowering.branch(at, select, false)?;
             of_column.push(build::nested(build::all(vec![is, holds])));
         }

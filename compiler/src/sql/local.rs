@@ -6,6 +6,7 @@
 use super::analysis::{Caller, of_column};
 use super::at::{At, SelectOutput};
 use super::build;
+use super::compare::ColumnOf;
 use super::lower::Lowering;
 use super::representation::Representation;
 use super::target::Target;
@@ -138,11 +139,11 @@ impl Target for Lowering<'_, Local<'_>> {
         // A literal by itself has no column's type, in which the others would be printed.
         if let Expr::Const(own) = value {
             let own = self.literal(own)?;
-            return self.one_of(own, &Representation::Text, literals);
+            return self.one_of(own, &Representation::Text, ColumnOf::Caller, literals);
         }
-        let representation = self.represent(at, value);
+        let (representation, column_of) = (self.represent(at, value), self.column_of(at, value));
         let value = self.expr(at, value)?;
-        self.one_of(value, &representation, literals)
+        self.one_of(value, &representation, column_of, literals)
     }
 
     fn in_selects(&mut self, at: At<'_>, value: Expr, selects: &[Select]) -> Result<Sql, CompileError> {
