@@ -16,7 +16,7 @@ use crate::algebra::anchor::Anchors;
 use crate::algebra::verify::Keeps;
 use crate::algebra::{Condition, Expr, From, FromKind, Plan, PlanAnswer, Select};
 use crate::bindings::{ColumnExpr, Family, Name, RowTable};
-use crate::ir::CompareOp;
+use crate::ir::{CompareOp, ConstId};
 use crate::optimise::key::is_key;
 use crate::optimise::{Row, Setting, sets, take_common as take_common_guards};
 use crate::question::CompileError;
@@ -100,6 +100,11 @@ pub(super) fn print(
         }
         (PlanAnswer::Rows { .. }, _) => of_values(plan.clone(), &statement, setting)?,
     };
+    if cfg!(debug_assertions) && matches!(plan.answer, PlanAnswer::Decision(_)) {
+        let after = filter.plan(&plan.tables);
+        let [before, after] = [plan.clone(), after].map(without_literals);
+        statement.verifier.account("filter", Keeps::SelectsOnce, &before, &after, &[])?;
+    }
     filter.row = setting.row.filter(|row| !row.is_looked_up).and_then(|row| {
         let (_, qualifier) = column.name.as_ref()?.split_last()?;
         Some((Name::path(qualifier), row.promised.column.clone()))
@@ -146,21 +151,41 @@ fn looked_up(
 fn of_row(selects: &[Select]) -> Filter {
     let mut filter = Filter::default();
     for select in selects {
-        match (select.from.as_slice(), select.filter.as_slice()) {
-            ([], [Condition::Compare { op: CompareOp::Equal, left, right }]) => match (left, right) {
-                (Expr::Const(literal), Expr::Given(_)) | (Expr::Given(_), Expr::Const(literal)) => {
-                    filter.literals.push(*literal);
-                }
-                _ => filter.rows.push(select.clone()),
-            },
-            ([], [Condition::OneOf { expr: Expr::Given(_), literals }]) => filter.literals.extend(literals),
-            _ if !select.from.is_empty() || asks_row(&select.filter) => filter.rows.push(select.clone()),
-            _ => filter.guards.push(select.clone()),
+        let only = match (select.from.as_slice(), select.filter.as_slice()) {
+            ([], [only]) => literals(only),
+            _ => None,
+        };
+        match only {
+            Some(literals) => filter.literals.extend(literals),
+            None if !select.from.is_empty() || asks_row(&select.filter) => filter.rows.push(select.clone()),
+            None => filter.guards.push(select.clone()),
         }
     }
     filter.literals.sort_unstable();
     filter.literals.dedup();
     filter
+}
+
+/// The literals that the caller's column may be, by a condition that asks nothing else.
+fn literals(condition: &Condition) -> Option<Vec<ConstId>> {
+    match condition {
+        Condition::Compare { op: CompareOp::Equal, left, right } => match (left, right) {
+            (Expr::Const(literal), Expr::Given(_)) | (Expr::Given(_), Expr::Const(literal)) => {
+                Some(vec![*literal])
+            }
+            _ => None,
+        },
+        Condition::OneOf { expr: Expr::Given(_), literals } => Some(literals.clone()),
+        _ => None,
+    }
+}
+
+/// A plan without the literals that the caller's column may be, which a filter lists by themselves.
+fn without_literals(mut plan: Plan) -> Plan {
+    for select in plan.answer.selects_mut() {
+        select.filter.retain(|condition| literals(condition).is_none());
+    }
+    plan
 }
 
 /// Arranges tests of the row so that indexes find the rows, or else that each row is tested fast.

@@ -17,6 +17,8 @@ pub(crate) enum Keeps {
     Selects,
     /// Their atoms, each at least once: it reads once what stood in several places.
     Once,
+    /// Both: their atoms, each at least once, and it reads the selects of a table in the table's place.
+    SelectsOnce,
     /// Their atoms but those that the rows of a table imply.
     AllButImplied,
     /// The relations that are read and denied, and no fewer comparisons: it replaces a value by one that
@@ -31,13 +33,13 @@ pub(super) fn check(keeps: Keeps, before: &Plan, after: &Plan, parts: &[&Plan]) 
     let inlines = match keeps {
         Keeps::Relations => Inlines::Nothing,
         Keeps::Atoms | Keeps::Once | Keeps::AllButImplied | Keeps::Equals => Inlines::Single,
-        Keeps::Selects => Inlines::Every,
+        Keeps::Selects | Keeps::SelectsOnce => Inlines::Every,
     };
     let mut left = WORK;
     let old = Atoms { plan: before, parts: &[], inlines };
     let new = Atoms { plan: after, parts, inlines };
     let counted = |all: Vec<Alternative>| match keeps {
-        Keeps::Once => all.into_iter().map(without_repeats).collect(),
+        Keeps::Once | Keeps::SelectsOnce => all.into_iter().map(without_repeats).collect(),
         Keeps::Atoms | Keeps::Selects | Keeps::AllButImplied | Keeps::Equals | Keeps::Relations => all,
     };
     if let (Some(old), Some(all)) =
@@ -92,7 +94,7 @@ fn compare(keeps: Keeps, old: &[Alternative], new: &[Alternative], plan: Atoms<'
     let stays = |old: &Alternative| match keeps {
         Keeps::Atoms | Keeps::Selects => new.iter().any(|new| contains(old, new)),
         Keeps::AllButImplied => new.iter().any(|new| adds_nothing(new, old, plan)),
-        Keeps::Once => new.iter().any(|new| is_subset(new, old)),
+        Keeps::Once | Keeps::SelectsOnce => new.iter().any(|new| is_subset(new, old)),
         // What values decide, and what is implied anyway, is not looked at.
         Keeps::Equals | Keeps::Relations => true,
     };
@@ -107,7 +109,7 @@ fn asks(keeps: Keeps, new: &Alternative, old: &Alternative, plan: Atoms<'_>) -> 
     match keeps {
         Keeps::Atoms | Keeps::Selects => contains(new, old),
         Keeps::Equals => asks_as_much(new, old),
-        Keeps::Once => is_subset(old, new),
+        Keeps::Once | Keeps::SelectsOnce => is_subset(old, new),
         Keeps::AllButImplied => missing(new, old).iter().all(|atom| is_implied(atom, new, plan)),
         Keeps::Relations => relations(new) == relations(old),
     }
