@@ -102,7 +102,7 @@ impl Document {
                 None
             }
             Content::Mapping(_) | Content::Sequence => {
-                self.report(entry.line, format!("{name} is not a text: write it as one"));
+                self.report(entry.line, format!("{name} must be a string"));
                 None
             }
         }
@@ -133,7 +133,7 @@ impl Document {
                 let limit = limits::BINDINGS_FACTS;
                 self.report(
                     line,
-                    format!("`{key}` is one more than {limit} bound facts: bind fewer queries"),
+                    format!("`{key}` exceeds the limit of {limit} bound facts: bind fewer queries"),
                 );
                 return facts;
             }

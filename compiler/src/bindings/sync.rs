@@ -15,8 +15,11 @@ use std::fmt::Write;
 /// Top-level keys of a sync configuration.
 const TOP: [&str; 4] = ["version", "source", "dbs", "db"];
 
-/// Keys of a database in `dbs` that give its kind.
-const KIND_OF_DATABASE: [&str; 2] = ["kind", "source"];
+/// Keys of a database, a source or a fact that give its kind.
+const KIND: [&str; 4] = ["kind", "source", "type", "engine"];
+
+/// Keys of a database with an address, whose scheme gives its kind.
+const ADDRESS: [&str; 3] = ["connection_string", "url", "uri"];
 
 /// The key of a fact that names one of the databases.
 const OF_FACT: &str = "db";
@@ -25,7 +28,22 @@ const OF_FACT: &str = "db";
 const INSTEAD_OF_SQL: [&str; 7] = ["collection", "fields", "aggregate", "find", "csv", "file", "path"];
 
 /// Sources whose queries are not in a supported dialect.
-const FOREIGN_SOURCES: [&str; 6] = ["mysql", "mariadb", "mongodb", "mongo", "csv", "files"];
+const FOREIGN_SOURCES: [&str; 14] = [
+    "mysql",
+    "mariadb",
+    "mongodb",
+    "mongo",
+    "csv",
+    "files",
+    "mssql",
+    "sqlserver",
+    "oracle",
+    "snowflake",
+    "bigquery",
+    "clickhouse",
+    "dynamodb",
+    "redis",
+];
 
 /// The keys that only a sync uses; empty if the document is not a sync configuration.
 pub(super) fn keys(top: &IndexMap<String, Entry>) -> Vec<SyncKey> {
@@ -63,14 +81,20 @@ fn word(entry: &Entry) -> Option<(usize, String)> {
 
 /// The error for a sync configuration whose source is not supported.
 pub(super) fn foreign_source(top: &IndexMap<String, Entry>) -> Option<(usize, String)> {
+    let inside = |name: &str| top.get(name).and_then(mapping).into_iter().flat_map(IndexMap::values);
     let of_top = top.get_key_value("source").into_iter();
-    let databases = top.get("dbs").and_then(mapping).into_iter().flat_map(|databases| databases.values());
-    let of_databases = databases
-        .filter_map(mapping)
-        .flat_map(|database| KIND_OF_DATABASE.into_iter().filter_map(|name| database.get_key_value(name)));
-    of_top.chain(of_databases).find_map(|(name, entry)| {
-        let (line, source) = word(entry)?;
-        let unknown = source.parse::<Dialect>().err().filter(|_| FOREIGN_SOURCES.contains(&source.as_str()))?;
+    let nested = top.get("source").and_then(mapping).into_iter();
+    let described = nested.chain(inside("dbs").chain(inside("facts")).filter_map(mapping));
+    let of_parts = described.flat_map(|part| {
+        let keys = KIND.into_iter().chain(ADDRESS);
+        keys.filter_map(|name| part.get_key_value(name))
+    });
+    of_top.chain(of_parts).find_map(|(name, entry)| {
+        let (line, text) = word(entry)?;
+        let scheme = || text.split_once("://").map(|(scheme, _)| scheme.split('+').next().unwrap_or(scheme));
+        let source = if ADDRESS.contains(&name.as_str()) { scheme()? } else { &text };
+        let unknown = source.parse::<Dialect>().err().filter(|_| FOREIGN_SOURCES.contains(&source))?;
+        // An address may hold a password.
         let message = format!(
             "this is a sync configuration, `{name}: {source}` ({unknown}): bind queries of the database that runs the SQL \
              and remove `{name}`, or import the facts"

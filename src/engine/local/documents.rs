@@ -87,6 +87,9 @@ impl Documents {
             let errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
             EngineError::Bindings(errors.join("\n"))
         })?;
+        if let Some(note) = bindings.sync_note() {
+            tracing::warn!("data bindings: {note}");
+        }
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let document = Arc::new(Document::new(number, bindings));
         self.cache.insert(text.to_owned(), Arc::clone(&document));

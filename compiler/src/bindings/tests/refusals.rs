@@ -104,7 +104,7 @@ fn what_has_no_query() {
         says(&format!("facts:\n  f(T:_):\n    query: {value}\n"), &["line 3: `f(T:_)`: the query is empty"]);
     }
     says("facts:\n  f(T:_):\n    query: -- x\n", &["line 3: `f(T:_)`: the query is empty"]);
-    says("facts:\n  f(T:_):\n    query: [a]\n", &["the query is not a text"]);
+    says("facts:\n  f(T:_):\n    query: [a]\n", &["the query must be a string"]);
     says("facts:\n  f(T:_):\n    <<: {query: SELECT id FROM t}\n", &["has no `query`", "merges entries"]);
 }
 
@@ -151,7 +151,7 @@ fn a_dialect_that_is_not_there() {
             &[&format!("line 3: `dialect`: unknown dialect `{name}`: write `postgresql` or `sqlite`")],
         );
     }
-    says("dialect: [a]\n", &["`dialect` is not a text"]);
+    says("dialect: [a]\n", &["`dialect` must be a string"]);
     says("dialect: ''\n", &["`dialect` is empty"]);
 }
 
@@ -183,7 +183,7 @@ fn types_that_cannot_be_printed() {
         says(&format!("sql_types:\n  T: '{text}'\n"), &["line 2: `sql_types`: `T`: "]);
     }
     says("sql_types:\n  T:\n", &["line 2: `sql_types`: `T` is empty"]);
-    says("sql_types:\n  T: [int]\n", &["`sql_types`: `T` is not a text"]);
+    says("sql_types:\n  T: [int]\n", &["`sql_types`: `T` must be a string"]);
 }
 
 #[test]

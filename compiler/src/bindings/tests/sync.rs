@@ -57,6 +57,14 @@ fn a_source_without_our_sql_is_refused() {
             wrong(&format!("dbs:\n  main: {database}\nfacts:\n  p(A:_):\n    query: '{{}}'\n")).join("\n");
         assert!(said.starts_with("data bindings, line 2: this is a sync configuration"), "{said}");
     }
+    for text in [
+        "source:\n  kind: mysql\nfacts:\n  p(A:_):\n    query: SELECT 1\n",
+        "dbs:\n  main: {connection_string: 'mongodb+srv://u:secret@h/db'}\nfacts:\n  p(A:_):\n    query: SELECT 1\n",
+        "facts:\n  p(A:_):\n    query: SELECT 1\n    kind: MongoDB\n",
+    ] {
+        let said = wrong(text).join("\n");
+        assert!(said.contains("this is a sync configuration") && !said.contains("secret"), "{said}");
+    }
     assert_snapshot!(wrong("source: mysql\nfacts:\n").join("\n"), @"data bindings, line 1: this is a sync configuration, `source: mysql` (unknown dialect `mysql`: write `postgresql` or `sqlite`): bind queries of the database that runs the SQL and remove `source`, or import the facts");
 }
 

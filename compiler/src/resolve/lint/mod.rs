@@ -27,6 +27,7 @@ pub(super) fn lint(tables: &mut Tables, blocks: &Blocks<'_>, policy: &Policy) {
             Item::Block(block) => {
                 for member in &block.members {
                     if let Member::Shorthand(shorthand) = member {
+                        names.enter(None);
                         short(tables, &mut names, &shorthand.body);
                     }
                 }
@@ -34,6 +35,7 @@ pub(super) fn lint(tables: &mut Tables, blocks: &Blocks<'_>, policy: &Policy) {
             Item::Rule(rule) => {
                 singletons(tables, rule);
                 if let Some(body) = &rule.body {
+                    names.enter(Some(&rule.name));
                     for_each_condition(body, &mut |part| condition(tables, &mut names, part));
                 }
             }
@@ -78,7 +80,9 @@ fn singletons(tables: &mut Tables, rule: &ast::Rule) {
         tables.report(match suggest::near(name, before) {
             Some(near) => diagnostic.with_fix(format!("a similar name exists: `{near}`"), span, near),
             None => {
-                diagnostic.with_fix("begin the name with `_` if any value will do", span, format!("_{name}"))
+                let unused = format!("_{name}");
+                let unused = if order.contains(&unused.as_str()) { "_".to_owned() } else { unused };
+                diagnostic.with_fix("begin the name with `_` if any value will do", span, unused)
             }
         });
     }

@@ -1,7 +1,7 @@
 //! Finds near misses of built-in predicates: `has_roles`, or `has_role` with four arguments.
 //!
-//! Only names at edit distance one count, and only if the predicate has no rules, `declare` or test facts of
-//! its own, which show that its name is intended.
+//! Only names at edit distance one and with as many arguments count, and only if no predicate of that name has
+//! rules, `declare` or test facts of its own, which show that the name is intended.
 
 use crate::builtin::PREDICATES;
 use crate::diagnostic::{Code, Diagnostic, suggest};
@@ -12,13 +12,21 @@ use rustc_hash::FxHashSet;
 /// Reports each near miss once per name.
 pub(super) struct NearMisses {
     known: FxHashSet<(String, usize)>,
+    names: FxHashSet<String>,
     reported: FxHashSet<(String, usize)>,
+    /// The predicate of the rule whose body is read. A call of it there may be an unintended recursion.
+    head: Option<String>,
 }
 
 impl NearMisses {
     /// Collects the names that are intended.
     pub(super) fn new(policy: &Policy) -> Self {
-        let mut names = Self { known: FxHashSet::default(), reported: FxHashSet::default() };
+        let mut names = Self {
+            known: FxHashSet::default(),
+            names: FxHashSet::default(),
+            reported: FxHashSet::default(),
+            head: None,
+        };
         for item in &policy.items {
             match item {
                 Item::Declare(declare) => names.know(&declare.name, declare.types.len()),
@@ -36,17 +44,25 @@ impl NearMisses {
 
     fn know(&mut self, name: &Name, arity: usize) {
         self.known.insert((name.value.clone(), arity));
+        self.names.insert(name.value.clone());
     }
 
     fn know_fact(&mut self, fact: &Call) {
         self.know(&fact.name, fact.args.len());
     }
 
+    /// Enters the body of a rule for this predicate, or that of a shorthand rule.
+    pub(super) fn enter(&mut self, head: Option<&Name>) {
+        self.head = head.map(|name| name.value.clone());
+    }
+
     /// Checks a call.
     pub(super) fn check(&mut self, tables: &mut Tables, call: &Call) {
         let (name, arity) = (&call.name, call.args.len());
         let text = name.value.as_str();
-        let near = suggest::one_slip(text, PREDICATES.map(|(name, _)| name));
+        let of_arity =
+            PREDICATES.iter().filter(|(_, arities)| arities.contains(&arity)).map(|(name, _)| *name);
+        let near = suggest::one_slip(text, of_arity).filter(|_| !self.names.contains(text));
         let exact = PREDICATES.iter().find(|(built_in, _)| *built_in == text);
         let is_right = exact.is_some_and(|(_, arities)| arities.contains(&arity));
         if is_right || (exact.is_none() && near.is_none()) {
@@ -65,11 +81,13 @@ impl NearMisses {
             }
             (None, Some(near)) => {
                 let title = format!("`{text}` is almost the built-in predicate `{near}`");
-                Diagnostic::new(Code::BuiltInNearMiss, title, name.span, "a separate predicate").with_fix(
-                    format!("did you mean `{near}`?"),
-                    name.span,
-                    near,
-                )
+                let found = Diagnostic::new(Code::BuiltInNearMiss, title, name.span, "a separate predicate");
+                let help = format!("did you mean `{near}`?");
+                if self.head.as_deref() == Some(near) {
+                    found.with_help(help)
+                } else {
+                    found.with_fix(help, name.span, near)
+                }
             }
             (None, None) => return,
         };

@@ -61,7 +61,7 @@ fn a_rule_that_can_never_match_is_pointed_at() {
 
 #[test]
 fn almost_a_built_in_predicate_is_pointed_at() {
-    let text = r#"p(u: User) if has_roles(u, "a", r) and has_role(u, "a", r, r) and has_relation(u, r) and alow(u);"#;
+    let text = r#"p(u: User) if has_roles(u, "a", r) and has_role(u, "a", r, r) and has_relation(u, r) and alow(u, "a", r);"#;
     assert_snapshot!(findings(text), @"
     P0705 1:15 [has_roles] `has_roles` is almost the built-in predicate `has_role` -> has_role
     P0705 1:40 [has_role] `has_role` has 2 or 3 arguments, not 4
