@@ -275,9 +275,11 @@ mod tests {
             Question::atom("allow", vec![var]).refused(refusal).message
         };
         let given = Domain::Given("ada".into());
-        let narrower = "the question needs more than 9 rule copies: give its variables types or values, or split the rules that it reads";
-        assert_eq!(told(None, given.clone()), narrower);
-        assert_eq!(told(Some("User"), Domain::Wanted), narrower);
+        let narrower = |by| {
+            format!("the question needs more than 9 rule copies: {by}, or split the rules that it reads")
+        };
+        assert_eq!(told(None, given.clone()), narrower("give `actor` a type"));
+        assert_eq!(told(Some("User"), Domain::Wanted), narrower("give `actor` a value"));
         for domain in [given, Domain::GivenOneOf(vec!["ada".into()])] {
             let split = "the question needs more than 9 rule copies: split the rules that it reads";
             assert_eq!(told(Some("User"), domain), split);

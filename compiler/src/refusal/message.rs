@@ -17,10 +17,7 @@ impl Refusal {
             }
             Self::TooLarge { limit, rule } => {
                 let reached = rule.map(|rule| format!(" (reached in the rule at line {})", rule.line));
-                // The store does not know the question.
-                let is_open =
-                    *limit == Limit::StoreReadings || asked.iter().any(|var| !var.has_type || !var.has_value);
-                let narrower = if is_open { "give its variables types or values, or " } else { "" };
+                let narrower = narrow(*limit, asked);
                 format!(
                     "the question {}{}: {narrower}split {}",
                     limit.exceeded(),
@@ -35,6 +32,22 @@ impl Refusal {
                 )
             }
         }
+    }
+}
+
+/// The advice to give types or values for what is asked without them.
+fn narrow(limit: Limit, asked: &[AskedVar<'_>]) -> String {
+    let untyped = in_backticks(asked.iter().filter(|var| !var.has_type).map(|var| var.name));
+    let open = in_backticks(asked.iter().filter(|var| !var.has_value).map(|var| var.name));
+    if !untyped.is_empty() {
+        format!("give {untyped} a type, or ")
+    } else if !open.is_empty() {
+        format!("give {open} a value, or ")
+    } else if limit == Limit::StoreReadings {
+        // The store does not know the question.
+        "give its variables types or values, or ".to_owned()
+    } else {
+        String::new()
     }
 }
 
@@ -205,7 +218,9 @@ mod tests {
         let refusal = Refusal::TooLarge { limit: Limit::Readings { most: 9 }, rule: None };
         let what =
             "the question reads the results of rules in too many places for one statement, which takes 9";
-        assert_eq!(said(&refusal), format!("{what}: give its variables types or values, or split the rules"));
+        assert_eq!(said(&refusal), format!("{what}: give `?0` a type, or split the rules"));
+        let narrower = "give `v1` a value, or split the rules";
+        assert_eq!(refusal.message(&[OPEN, GIVEN]), format!("{what}: {narrower}"));
         assert_eq!(refusal.message(&[GIVEN]), format!("{what}: split the rules"));
     }
 

@@ -1,4 +1,4 @@
-//! Whether what an attempt lacks is really not there.
+//! Whether what an attempt lacks is false in every form of its predicate.
 //!
 //! An attempt is one at a clause, and a clause reads one relation of each predicate that its rule reads: the
 //! predicate may hold in another relation, which another clause of the rule reads. So before a condition is

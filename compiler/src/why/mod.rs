@@ -38,7 +38,7 @@ pub use rules::Rules;
 
 use crate::builtin::{ALLOW, HAS_PERMISSION};
 use crate::catalog::Catalog;
-use crate::ir::Program;
+use crate::ir::{Program, RuleId};
 use crate::question::{CompileError, Question, Shape};
 use crate::specialise;
 use failure::Failures;
@@ -51,8 +51,8 @@ use world::{Fault, World};
 pub enum WhyError<E> {
     /// Rows could not be read.
     Rows(E),
-    /// A rule that the question needs only tests a value that nothing gives.
-    Open,
+    /// A rule that the question needs only tests a value that nothing gives. `None` if it is the question itself.
+    Open(Option<RuleId>),
     /// An internal invariant did not hold.
     Lost,
 }
@@ -62,7 +62,7 @@ impl<E> WhyError<E> {
     fn of(fault: Fault<E>) -> Option<Self> {
         match fault {
             Fault::Spent => None,
-            Fault::Open => Some(Self::Open),
+            Fault::Open(rule) => Some(Self::Open(rule)),
             Fault::Lost => Some(Self::Lost),
             Fault::Rows(error) => Some(Self::Rows(error)),
         }
@@ -90,10 +90,10 @@ impl Rules {
         let (catalog, traced, is_cut) = match specialise::trace(program, &extended, shape) {
             Ok(traced) => (extended, traced, is_cut),
             // More kinds of fact mean more copies of rules.
-            Err(CompileError::Refused(_)) => {
+            Err(CompileError::Refused(refusal)) if refusal.another_plan_may_help() => {
                 (catalog.clone(), specialise::trace(program, catalog, shape)?, true)
             }
-            Err(error @ CompileError::Bug(_)) => return Err(error),
+            Err(error) => return Err(error),
         };
         let heads = program.rules.iter().filter_map(|rule| program.predicates.get_index(rule.head.index()));
         let heads = heads.map(|predicate| predicate.name.clone());
@@ -149,7 +149,7 @@ impl Rules {
         }
         let cut = Explanation { truncated: true, ..Explanation::default() };
         let Some(root) = run.root else { return Ok(cut) };
-        let Run { world, state, is_open, .. } = &mut run;
+        let Run { world, state, open, .. } = &mut run;
         let answers = state.tables[root].answers.iter();
         if let Some((_, frame)) = answers.filter_map(|answer| state.answers[*answer].best).min() {
             let mut steps = Steps::default();
@@ -157,11 +157,11 @@ impl Rules {
             proof.sort_unstable();
             let proof = proof.into_iter().map(|(_, step)| step).collect();
             let steps = shown(steps.finish(world, state))?;
-            let (verdict, truncated) = (Verdict::Holds, is_spent || *is_open);
+            let (verdict, truncated) = (Verdict::Holds, is_spent || open.is_some());
             return Ok(Explanation { verdict, truncated, steps, proof, failures: Vec::new() });
         }
-        if *is_open {
-            return Err(WhyError::Open);
+        if let Some(rule) = *open {
+            return Err(WhyError::Open(rule));
         }
         if is_spent {
             // What was not looked for to the end may hold.

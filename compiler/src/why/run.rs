@@ -19,6 +19,7 @@ use super::values::Value;
 use super::world::{Fault, World};
 use crate::catalog::SourceId;
 use crate::datalog::Goal;
+use crate::ir::RuleId;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -59,7 +60,8 @@ pub(super) struct Run<'r, 'w, R> {
     made: FxHashSet<AttemptKey>,
     turn: usize,
     /// Whether an attempt could not go on, as a rule only tests a value that nothing gives.
-    pub(super) is_open: bool,
+    /// The first such rule.
+    pub(super) open: Option<Option<RuleId>>,
     /// The goal of the question.
     pub(super) root: Option<AnswerTableId>,
 }
@@ -76,7 +78,7 @@ impl<'r, 'w, R: Rows> Run<'r, 'w, R> {
             most_assumed,
             made: FxHashSet::default(),
             turn: 0,
-            is_open: false,
+            open: None,
             root: None,
         }
     }
@@ -88,9 +90,12 @@ impl<'r, 'w, R: Rows> Run<'r, 'w, R> {
 
     /// Gives up an attempt that cannot go on. A negation must know all answers of its goal, so below one
     /// nothing can.
-    pub(super) fn give_up(&mut self) -> Result<(), Fault<R::Error>> {
-        self.is_open = true;
-        if self.levels.len() > 1 { Err(Fault::Open) } else { Ok(()) }
+    pub(super) fn give_up(&mut self, frame: FrameId) -> Result<(), Fault<R::Error>> {
+        let (table, clause) = (self.state.frames[frame].table, self.state.frames[frame].clause);
+        let clauses = self.world.clauses(self.state.tables[table].key.0);
+        let rule = clauses.get(clause).and_then(|traced| traced.clause.rule);
+        self.open.get_or_insert(rule);
+        if self.levels.len() > 1 { Err(Fault::Open(rule)) } else { Ok(()) }
     }
 
     pub(super) fn queue(&mut self, table: AnswerTableId) {

@@ -20,7 +20,7 @@ pub(super) fn step<R: Rows>(run: &mut Run<'_, '_, R>, frame: FrameId) -> Result<
     }
     let chosen = choose(run, frame, goals)?;
     if chosen.is_empty() {
-        return run.give_up();
+        return run.give_up(frame);
     }
     for goal_idx in chosen {
         let Some(goal) = goals.get(goal_idx) else { continue };
@@ -40,7 +40,7 @@ fn finish<R: Rows>(run: &mut Run<'_, '_, R>, frame: FrameId) -> Result<(), Fault
     let assumed = run.state.frames[frame].assumed.clone();
     match tuple {
         Some(tuple) => run.answer(frame, tuple, assumed),
-        None => run.give_up(),
+        None => run.give_up(frame),
     }
 }
 

@@ -35,7 +35,7 @@ pub(super) fn suggest<R: Rows>(
         let mut run = Run::new(world, n_facts);
         match run.question() {
             Ok(()) => {}
-            Err(Fault::Spent | Fault::Open | Fault::Lost) => is_cut = true,
+            Err(Fault::Spent | Fault::Open(_) | Fault::Lost) => is_cut = true,
             Err(Fault::Rows(error)) => return Err(error),
         }
         let Run { state, root, .. } = run;

@@ -6,7 +6,7 @@ use super::state::Missing;
 use super::values::{Texts, Value};
 use crate::catalog::{RelationArg, SourceId};
 use crate::datalog::{RelId, Term, constant};
-use crate::ir::{ConstId, Program};
+use crate::ir::{ConstId, Program, RuleId};
 use crate::question::{Domain, Question};
 use crate::specialise::TracedClause;
 use rustc_hash::FxHashMap;
@@ -22,8 +22,8 @@ pub(super) enum Fault<E> {
     Rows(E),
     /// The budget is used up.
     Spent,
-    /// A rule only tests a value that nothing gives.
-    Open,
+    /// This rule, or the question, only tests a value that nothing gives.
+    Open(Option<RuleId>),
     /// Something that the run found is not there.
     Lost,
 }

@@ -225,12 +225,12 @@ differs(x, y) if x != y;"
     };
     assert_eq!(
         ask(&["open what"], &[("what", "Doc", None)]).await,
-        "the question needs too many alternatives for one statement, which takes 256 of one condition, 4000 in all and 400 tables (reached in the rule at line 3): give its variables types or values, or split the rules that it reads"
+        "the question needs too many alternatives for one statement, which takes 256 of one condition, 4000 in all and 400 tables (reached in the rule at line 3): give `what` a value, or split the rules that it reads"
     );
     let vars = ["a", "b", "c", "d", "e", "f"].map(|name| (name, "String", None));
     assert_eq!(
         ask(&["code a b c d e f"], &vars).await,
-        "the question needs more than 200000 rule copies (reached in the rule at line 4): give its variables types or values, or split the rules that it reads"
+        "the question needs more than 200000 rule copies (reached in the rule at line 4): give `a` or `b` or `c` or `d` or `e` or `f` a value, or split the rules that it reads"
     );
     let pattern = FactPattern {
         predicate: Some("differs".into()),

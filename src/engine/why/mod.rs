@@ -79,10 +79,20 @@ struct Found {
 
 /// Why there is no explanation of an answer.
 enum Inexplicable {
-    /// A rule only tests a value that nothing gives.
-    Open,
+    /// This rule, or the question, only tests a value that nothing gives.
+    Open(Option<RuleId>),
     /// A fault of the evaluator.
     Lost,
+}
+
+/// Says which rule prevents an explanation, and what to do.
+fn inexplicable(program: &Program, rule: Option<RuleId>) -> String {
+    let line = rule.and_then(|rule| program.line_of_rule(rule));
+    let place = line.map_or_else(|| "the question".to_owned(), |line| format!("the rule at line {line}"));
+    format!(
+        "the question cannot be explained: {place} only tests a value that nothing gives; ask with a value for each \
+         argument, or bind the value in the rule with a fact"
+    )
 }
 
 impl Why {
@@ -149,9 +159,9 @@ impl Engine {
         let Found { allowed, reasons } = self.found(attempt, &view, question, context).await?;
         let Reasons { explanation, suggestions } = match reasons {
             Ok(reasons) => reasons,
-            Err(Inexplicable::Open) => {
-                let text = "the question cannot be explained: a rule only tests a value that nothing gives";
-                return Err(EngineError::BadRequest(text.to_owned()));
+            Err(Inexplicable::Open(rule)) => {
+                let text = inexplicable(view.program(), rule);
+                return Err(EngineError::BadRequest(text));
             }
             Err(Inexplicable::Lost) => {
                 return Err(EngineError::Bug("an explanation lost what it had found".to_owned()));
@@ -193,7 +203,7 @@ impl Engine {
                 let reasons = match reasons {
                     Ok(reasons) => Ok(reasons),
                     Err(WhyError::Rows(error)) => return Err(Unanswered::Store(error)),
-                    Err(WhyError::Open) => Err(Inexplicable::Open),
+                    Err(WhyError::Open(rule)) => Err(Inexplicable::Open(rule)),
                     Err(WhyError::Lost) => Err(Inexplicable::Lost),
                 };
                 Ok(Found { allowed, reasons })
