@@ -1,4 +1,4 @@
-//! A service in bad hands: each attack of a list beside a probe, and what the probe feels of it.
+//! A service under attack: each attack, and its effect on a probe.
 //!
 //! ```text
 //! cargo bench --bench overload                              every attack, 20 seconds each

@@ -209,7 +209,7 @@ settings! {
     ["Decision log"]
     /// The file that gets a line of JSON for each decision; none, because the lines say who uses what.
     decision_log: Option<PathBuf> = None;
-    /// The bytes after which that file starts anew; a few hundred thousand decisions.
+    /// The size in bytes at which that file is rotated; a few hundred thousand decisions.
     decision_log_bytes: u64 = 100_000_000;
     /// How many full files are kept, numbered from the newest; about a gigabyte with the default size.
     decision_log_files: usize = 10;

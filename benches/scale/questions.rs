@@ -1,7 +1,7 @@
 //! Questions with their answers, drawn so that they go through every rule.
 //!
 //! In: a code host and a seed. Out: [`Question`]s, each with its truth. A user and an issue drawn at random
-//! have hardly ever to do with each other, and a service is fast at saying no to strangers. So most questions
+//! are rarely related, and a service is fast at saying no to strangers. So most questions
 //! are drawn backwards from a reason: a grant, a membership, a ban, a creator ([`Reason`]). Which action is
 //! asked is random all the same, and so about half of the answers are yes.
 

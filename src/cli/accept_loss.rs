@@ -11,9 +11,9 @@ use crate::store::accept_loss;
 /// Show what remains of a damaged environment, and continue with it
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "For an environment that the service refuses to open as its log is missing, cut or not its own. Without \
---yes nothing is changed. Look for what is missing first: with the file back in its place, the service starts. A \
-backup is the better way, too, where it is newer than what is left.
+    after_help = "For an environment that the service refuses to open because its log is missing, truncated or from another \
+store. Without --yes nothing is changed. Look for the missing file first: with it back in its place, the service \
+starts. If a backup is newer than what is left, restore it instead.
 
 Examples:
   portcullis accept-loss --environment staging          # what is missing, and what is there

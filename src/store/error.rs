@@ -79,7 +79,7 @@ pub enum StoreError {
     },
     /// An earlier release wrote this file, and migrating it failed because of a bug.
     #[error(
-        "`{}` has format {found} of an earlier release, and Portcullis could not migrate it: {reason}; this is a bug of Portcullis, and the file is unchanged: go on with the earlier release, and report this",
+        "`{}` has format {found} of an earlier release, and Portcullis could not migrate it: {reason}; this is a bug in Portcullis, and the file is unchanged: keep using the earlier release, and report this",
         .file.display()
     )]
     NotMigrated {

@@ -151,7 +151,7 @@ pub enum Loss {
         /// How many were acknowledged.
         acknowledged: u64,
     },
-    /// Its file or its log belongs to another store or is from another time.
+    /// Its file or its log belongs to another store, or is older or newer.
     Foreign,
     /// Its mark is missing, and it was not shut down cleanly.
     Unmarked,
@@ -166,12 +166,12 @@ impl fmt::Display for Loss {
                 let (n, writes) = (acknowledged - held, if acknowledged - held == 1 { "write is" } else { "writes are" });
                 write!(
                     f,
-                    "{n} acknowledged {writes} not in it: its log `store.db-wal` or its file is missing, cut or \
-                     of an earlier time"
+                    "{n} acknowledged {writes} not in it: its log `store.db-wal` or its file is missing, truncated \
+                     or older"
                 )
             }
             Self::Foreign => {
-                f.write_str("its log `store.db-wal` or its file belongs to another store, or is from another time")
+                f.write_str("its log `store.db-wal` or its file belongs to another store, or is older or newer")
             }
             Self::Unmarked => f.write_str(
                 "`store.db-mark` is missing, although the file was in service: it was removed, or the file was copied \

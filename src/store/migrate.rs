@@ -6,7 +6,7 @@
 //!
 //! Before the first step a file of a former format is checked completely, however long that takes: the steps
 //! would copy damage, and afterwards no index would reveal it. So if a step fails on such a file, the cause
-//! is a bug of Portcullis or a failure of the machine, and the error says so: an intact file must not be
+//! is a bug in Portcullis or a failure of the machine, and the error says so: an intact file must not be
 //! replaced by a backup.
 //!
 //! Every start checks that the file is a store (`application_id`) and not newer, that it is as long as its

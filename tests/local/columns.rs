@@ -1,5 +1,4 @@
-//! Columns that hold something else than a text of our own: what may be told of them, what is not told, and
-//! what equals more than itself.
+//! Columns of other types than text: declared, undeclared, and types in which a value equals more than itself.
 
 use super::service::{Service, caller as usual, column};
 use portcullis_compiler::Dialect;

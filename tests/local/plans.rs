@@ -1,4 +1,4 @@
-//! The plans of local checks on PostgreSQL: no table is read from end to end that an expert does not read so.
+//! The plans of local checks on PostgreSQL: the SQL scans no table that the expert's SQL does not.
 //!
 //! The questions, the expert's queries and the tables are those of `cargo bench --bench local`, with fewer
 //! rows, but enough of each kind that the planner takes the same indexes as at full size. What it looks at is

@@ -1,4 +1,4 @@
-//! Recursion over both sides: from stored ids that are none of the caller's, over tables with NULLs in them,
+//! Recursion over both sides: from stored ids that the caller's tables lack, over tables with NULLs in them,
 //! under a negation, and over a column that the caller casts.
 
 use super::service::{Service, column};

@@ -4,9 +4,9 @@
 //! Out, in two steps: a [`LocalPlan`], which depends on the question's shape alone and is worth keeping; and
 //! with a question's values and the store's rows for it the SQL text. None of the caller's data is read here.
 //!
-//! 1. `split` separates what the store decides from what is left for the caller's database; `narrow` lets
-//!    stored facts decide of each other first;
-//! 2. `fold` puts values and rows in, and decides what they decide; of two plans that read stored facts from
+//! 1. `split` separates what the store decides from what is left for the caller's database; `narrow`
+//!    filters stored facts by each other first;
+//! 2. `fold` puts values and rows in, and evaluates what they determine; of two plans that read stored facts from
 //!    different ends, `ways` takes the one with fewer of their values;
 //! 3. `optimise` gives the plan the shape that the caller's database answers fast, and `filter`
 //!    sorts the alternatives of a filter;
@@ -251,12 +251,12 @@ impl LocalPlan {
     }
 
     /// The variable of a filter that nothing enumerates in full and that no plan tests row by row. Each row
-    /// may tell a value that is asked for, unless it is a String, for whose values rules are copied.
+    /// can supply a value that is asked for, unless it is a String, for whose values rules are copied.
     fn lacks_row(&self, shape: &Shape, form: &Form) -> Option<usize> {
         let Form::Filter { var, .. } = *form else { return None };
         let ShapeVar { domain, ty, .. } = shape.vars.get(var)?;
-        let may_be_told = *domain == ShapeDomain::Wanted && *ty != Some(TypeId::STRING);
+        let can_be_supplied = *domain == ShapeDomain::Wanted && *ty != Some(TypeId::STRING);
         let is_lacking = self.row.is_none() && (self.asked.is_err() || self.refusal.is_some());
-        (may_be_told && is_lacking).then_some(var)
+        (can_be_supplied && is_lacking).then_some(var)
     }
 }

@@ -2,8 +2,8 @@
 //!
 //! In: the selects of a list, in which one source holds the answer and others lead to it. Out: the same
 //! rows, with `answer.column in (select …)` where the others are tied to the answer by one equality alone.
-//! PostgreSQL evaluates such a select once, takes its size for small, and then looks the answer up by an
-//! index; a join over a recursive table it takes for ten times its base, and scans whole tables.
+//! PostgreSQL evaluates such a select once, estimates it as small, and then looks the answer up by an
+//! index; it estimates a join over a recursive table at ten times its base, and scans whole tables.
 //!
 //! ```text
 //! t1(r) ⋈ t2(r, f) ⋈ answer(f, i)   ─▶   answer.f in (t2.f where t2.r in (t1.r))

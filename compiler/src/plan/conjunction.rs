@@ -54,7 +54,7 @@ impl Planner<'_> {
         Ok(())
     }
 
-    /// Whether a test may be a branch; one that is too deep or has too many fellows becomes a table.
+    /// Whether a test may be a branch; one that is too deep or has too many siblings becomes a table.
     fn may_nest(&self, scope: &Enclosing<'_>) -> bool {
         scope.depth() < limits::NESTED_BRANCHES && self.n_branches < limits::BRANCHES / 4
     }

@@ -9,12 +9,11 @@
 //!   (magic sets, Bancilhon, Maier, Sagiv and Ullman 1986).
 //!
 //! A tuple that is demanded is derived if and only if the whole component has it, whichever member it is of; so
-//! what is negated outside is denied rightly. For in any derivation of a demanded tuple by a step, the step's
-//! goals hold, and those that the demand goes through are some of them: it reaches all calls of the step, which
-//! are demanded in turn, and have shorter derivations. So the demand may go through fewer goals than the step has,
-//! and leaves out what the step negates or orders, or does not need on the way from its head to its calls. It may
-//! not go through another call of the step: a call whose values only that one binds is not demanded, and then the
-//! component is closed in full.
+//! negations outside remain correct. Proof: take a derivation of a demanded tuple by a step. The step's goals hold,
+//! and the demand goes through some of them, so it reaches all calls of the step. These are demanded in turn, and
+//! have shorter derivations. So the demand may go through fewer goals than the step has: it leaves out negations,
+//! order comparisons, and what it does not need on the way from the head to the calls. It may not go through
+//! another call of the step. If only another call binds a call's values, the component is closed in full.
 
 use super::body::{Clause, Goal, Term, terms};
 use super::closure::{Call, KnownColumn};
@@ -162,12 +161,7 @@ impl Planner<'_> {
         match self.demand_steps(call, layout, &goals) {
             Ok(step) if self.n_branches <= limits::BRANCHES / 4 => {
                 let body = TableBody::Recursive { base: vec![base], step };
-                Ok(Some(self.add_table(
-                    call.rel,
-                    "all that it may be derived from",
-                    layout.n_columns(),
-                    body,
-                )))
+                Ok(Some(self.add_table(call.rel, "everything it may depend on", layout.n_columns(), body)))
             }
             Ok(_)
             | Err(PlanError::Unbound { .. } | PlanError::Unseeded { .. } | PlanError::TooLarge { .. }) => {

@@ -73,9 +73,9 @@ impl Sources {
     }
 
     fn add(&mut self, pred: PredId, source: ResolvedRelation) {
-        let fellows = self.by_predicate.entry(pred).or_default();
-        self.places.insert(source.id, (pred, fellows.len()));
-        fellows.push(source);
+        let siblings = self.by_predicate.entry(pred).or_default();
+        self.places.insert(source.id, (pred, siblings.len()));
+        siblings.push(source);
     }
 
     fn arg(&mut self, program: &Program, arg: &RelationArg) -> Option<SourceArg> {

@@ -225,7 +225,7 @@ fn undeclared(ty: &str, column: &Column) -> Option<Finding> {
         };
         format!("is `{name}`, but compared as text: add `{ty}: {name}` under `sql_types`, so that {gain}")
     } else {
-        format!("is `{name}`, so only what is written like a {ty} of the policy matches")
+        format!("is `{name}`, so only values in the canonical form of a {ty} match")
     };
     Some(Finding::of(Severity::Warning, column, message))
 }

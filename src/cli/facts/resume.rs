@@ -39,13 +39,13 @@ impl ResumeState {
         let other = |what: String| {
             let state = path(file);
             let again = format!("to start again, leave out --resume, see `{}`", state.display());
-            Err(CliError::Refused(format!("the import that was interrupted {what}: {again}")))
+            Err(CliError::Refused(format!("the interrupted import {what}: {again}")))
         };
         if self.target != target {
             return other(format!("went to {}, not to {target}", self.target));
         }
         if self.format != name(format) {
-            return other(format!("was of {}, not of {}", self.format, name(format)));
+            return other(format!("read {}, not {}", self.format, name(format)));
         }
         Ok(())
     }

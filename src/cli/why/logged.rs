@@ -56,7 +56,7 @@ pub(super) fn explained(service: &Service, log: &Path, request: &str) -> Result<
     let decisions = decisions(log, request)?;
     if decisions.is_empty() {
         return Err(CliError::Refused(format!(
-            "`{}` has no decision of a request `{request}`",
+            "`{}` contains no decision for request `{request}`",
             log.display()
         )));
     }
@@ -85,7 +85,10 @@ fn decisions(log: &Path, request: &str) -> Result<Vec<Decision>, CliError> {
                 continue;
             }
             let decision: Decision = serde_json::from_str(&line).map_err(|error| {
-                CliError::Refused(format!("`{}` has a line that is no decision: {error}", path.display()))
+                CliError::Refused(format!(
+                    "`{}` contains a line that is not a decision: {error}",
+                    path.display()
+                ))
             })?;
             if decision.request_id == request {
                 found.push(decision);

@@ -90,7 +90,9 @@ pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
                 (Some(service), _) => service.ask("explain", &body(&asked))?,
                 (None, Some(policy)) => in_memory(policy, args.facts.as_deref(), asked)?,
                 (None, None) => {
-                    return Err(CliError::Refused("there is neither a policy nor a service".to_owned()));
+                    return Err(CliError::Refused(
+                        "give a policy file, or the address of a service with --url".to_owned(),
+                    ));
                 }
             };
             match args.format {
@@ -99,7 +101,7 @@ pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
             }
         }
         (_, None, _, _) => {
-            return Err(CliError::Refused("there is neither a question nor a request".to_owned()));
+            return Err(CliError::Refused("give a question, or a request with --request".to_owned()));
         }
     };
     output::to_stdout(&text)?;

@@ -27,7 +27,7 @@ impl Words<'_> {
         let bound = match start {
             Start::Values => "starts from values of the question or of stored facts",
             Start::Row => "depends on a row of the query around it, and is made again for each",
-            Start::Nowhere => "starts from nothing, and is as large as what it reads",
+            Start::Nowhere => "is not restricted by any value, and is as large as what it reads",
         };
         let why = match kind {
             SetKind::Recursion => {
@@ -72,7 +72,7 @@ impl Words<'_> {
             SlowPart::Cast { column, ty, reason } => self.cast(*column, ty, reason),
             SlowPart::Unbounded(reads) => {
                 let what = format!(
-                    "a set that starts from no value of the question: it is as large as {}",
+                    "a set that no value of the question restricts: it is as large as {}",
                     self.named(reads)
                 );
                 let help = "let the rule start from the actor or the resource";
@@ -80,10 +80,10 @@ impl Words<'_> {
             }
             SlowPart::Unled(reads) => {
                 let what = format!(
-                    "a look-up for each row that no equality leads to: it reads all of {} each time",
+                    "a full scan for each row, since no equality restricts it: it reads all of {} each time",
                     self.named(reads)
                 );
-                (what, Some("let the rule relate it to the row by an equality".to_owned()))
+                (what, Some("add an equality with the row to the rule".to_owned()))
             }
             SlowPart::WholeState { table } => {
                 let what = format!(
@@ -130,7 +130,7 @@ impl Words<'_> {
             }
             CastReason::Opaque { declared } => {
                 let help = "store the ids as integers, uuids or text, and declare that type".to_owned();
-                (what(&format!("values of `{declared}` have no comparison of their own")), Some(help))
+                (what(&format!("values of `{declared}` are compared as text")), Some(help))
             }
             CastReason::Mixed => {
                 let help = format!("give all columns with ids of {ty} one type");

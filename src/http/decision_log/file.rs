@@ -1,4 +1,4 @@
-//! The file of the decision log, which starts anew once it is large.
+//! The file of the decision log, which is rotated at a maximum size.
 //!
 //! `decisions.log` becomes `decisions.log.1`, that `decisions.log.2`, and the oldest is removed. Only its
 //! owner can read it, because it says who uses what. A line is written whole, by one call.

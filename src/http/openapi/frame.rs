@@ -139,7 +139,7 @@ fn tags() -> Value {
         { "name": "Queries", "description": "Any predicate of the policy" },
         { "name": "Local checks", "description": "SQL for the caller's own database" },
         { "name": authzen::TAG, "description": "The OpenID AuthZEN Authorization API 1.0: properties and context that the policy reads are facts of the request" },
-        { "name": "Service", "description": "How the service is" },
+        { "name": "Service", "description": "Health and statistics" },
     ])
 }
 

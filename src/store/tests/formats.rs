@@ -68,9 +68,9 @@ async fn a_fault_of_ours_in_a_migration_is_told_as_one_and_changes_nothing() {
     let file = dir.path().join("store.db");
     let told = error.to_string();
     let (start, end) =
-        (format!("`{}` has format 1 of", file.display()), "go on with the earlier release, and report this");
+        (format!("`{}` has format 1 of", file.display()), "keep using the earlier release, and report this");
     assert!(told.starts_with(&start) && told.ends_with(end), "{told}");
-    assert!(told.contains("table f7 already exists") && told.contains("a bug of Portcullis"), "{told}");
+    assert!(told.contains("table f7 already exists") && told.contains("a bug in Portcullis"), "{told}");
     assert!(!told.contains("damaged") && !told.contains("restore"), "{told}");
     assert_eq!(fs::read(&file).unwrap(), before, "the file is as it was");
     let files: Vec<_> = fs::read_dir(dir.path()).unwrap().map(|file| file.unwrap().file_name()).collect();

@@ -1,4 +1,4 @@
-//! Long questions beside each other, and brief ones beside them.
+//! Long questions run concurrently, with brief ones alongside.
 
 use super::*;
 use crate::share::Asker;

@@ -1,5 +1,5 @@
 //! A disk without space: writes are refused with a reason, nothing that was acknowledged is lost, questions
-//! are answered, and with space again all goes on.
+//! are answered, and once there is space again, service resumes.
 
 use super::mounts::{fill, mount, with_own_mounts};
 use super::writers::{Kind, Writer, held, policy};

@@ -1,5 +1,5 @@
 //! The program is killed under load, and its log, or another of its files, is lost before the next start:
-//! what was acknowledged is there, or the start is refused; it never goes on without it in silence.
+//! what was acknowledged is there, or the start is refused; it never silently continues.
 
 use super::kills::{Watch, rounds_asked, within, write};
 use super::writers::{Kind, Writer, held, policy};

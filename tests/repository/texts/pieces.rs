@@ -1,6 +1,6 @@
 //! A policy taken apart into tokens and what stands between them, and put together again.
 //!
-//! This is an opinion of its own about what a token is: the compiler's lexer is what is tested.
+//! This is a second, independent tokenizer: the compiler's lexer is what is tested.
 
 /// The tokens of a policy, each with what stands before it.
 #[derive(Debug)]

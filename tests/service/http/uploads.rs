@@ -1,4 +1,4 @@
-//! An upload has one deadline, and ends with who waits for it.
+//! An upload has one deadline, and is cancelled when its client disconnects.
 
 use std::{
     fmt::Write as _,

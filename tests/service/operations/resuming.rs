@@ -81,7 +81,7 @@ fn what_began_differently_is_not_resumed() {
     let elsewhere: Vec<&str> = resume.iter().map(|arg| if *arg == "key" { "other" } else { arg }).collect();
     assert!(bad(folder, &elsewhere).contains("environment staging"));
     let other_format = [&resume[..], &["--format", "csv"]].concat();
-    assert!(bad(folder, &other_format).contains("was of jsonl, not of csv"));
+    assert!(bad(folder, &other_format).contains("read jsonl, not csv"));
     assert!(good(folder, &resume).starts_with("31 facts stored"));
     assert_eq!(service.taken().concat().len(), 31);
     fs::write(folder.join("f.jsonl.import"), "{").unwrap();

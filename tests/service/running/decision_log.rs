@@ -122,7 +122,7 @@ fn a_request_of_the_log_is_explained_under_the_policy_of_then() {
     let given = ["why", "--request", "other", "--decision-log", log, "--url", &service.base];
     let run = command.args(given).env("PORTCULLIS_API_KEY", DEVELOPMENT_KEY).output().unwrap();
     let said = String::from_utf8(run.stderr).unwrap();
-    assert!(said.contains("has no decision of a request `other`"), "{said}");
+    assert!(said.contains("contains no decision for request `other`"), "{said}");
 }
 
 #[test]

@@ -72,8 +72,8 @@ pub(super) enum ValueOrigin {
 /// An alternative: its atoms, sorted.
 pub(super) type Alternative = Vec<Atom>;
 
-/// What a plan's tables and parts are, to find atoms behind them. A plan may not be checked yet: a table or a
-/// part that is not there is one that nothing stands behind.
+/// What a plan's tables and parts are, to find atoms behind them. A plan may not be checked yet: a missing
+/// table or part is an unknown one.
 #[derive(Clone, Copy)]
 pub(super) struct Atoms<'a> {
     pub(super) plan: &'a Plan,

@@ -94,7 +94,7 @@ impl ReferenceWalk<'_> {
             step.iter().try_for_each(reads_itself_once)?;
         }
         let mut columns = vec![ColumnKind::Nothing; n_columns];
-        // Each round may tell more of a column, or that it holds values of several types.
+        // Each round may learn more about a column, or that it holds values of several types.
         loop {
             self.itself.clone_from(&columns);
             let base = base.iter().map(|select| (select, false));

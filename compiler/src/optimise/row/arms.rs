@@ -1,12 +1,11 @@
-//! Reads the alternatives of a table where a set of a filter reads nothing but the table.
+//! Replaces a set of a filter that only reads a table by the table's alternatives.
 //!
 //! ```text
 //! row.f in (t)   with   t = roles(u, f) ∪ folders(f, o), owns(u, o)
 //!     ─▶   row.f in (roles(u, f)) ∪ (folders(f, o), owns(u, o))
 //! ```
 //!
-//! What is asked of the set is asked of each alternative by itself then, and each may read it off a row that it
-//! reads anyway: see [`super::guards`] and [`super::super::read_once`].
+//! Conditions on the set then apply to each alternative, which often reads the row already: see [`super::guards`] and [`super::super::read_once`].
 
 use super::super::sets::set_tests;
 use crate::algebra::aliases::{TakenAliases, renumber_inside};

@@ -1,11 +1,11 @@
-//! Asks once what all alternatives of a filter ask of the caller's row.
+//! Evaluates conditions on the row that all alternatives of a filter share once, before them.
 //!
 //! ```text
 //! (row.owner != u and a) or (row.owner != u and b)   ─▶   row.owner != u and (a or b)
 //! ```
 //!
 //! A denial that stands before the alternatives is an anti-join. Inside them it is asked of each row by itself,
-//! and PostgreSQL takes each such test for true of half the rows.
+//! and PostgreSQL assumes that each such test holds for half of the rows.
 
 use super::rows_of;
 use super::sets::rank;

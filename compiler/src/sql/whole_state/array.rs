@@ -13,7 +13,7 @@
 //! states are equal rows, and `UNION` ends with the first that repeats; the largest is the fixpoint. Texts
 //! are told apart and sorted by their bytes. What reads them gets the default collation, which gives way to
 //! that of a column. The demand, if there is one, is read from an array as well, `UNNEST(ARRAY(…))`: PostgreSQL
-//! takes a recursive table for ten times its start and more, scans whole tables to join it, and compiles the
+//! estimates a recursive table at ten times its start and more, scans whole tables to join it, and compiles the
 //! statement because it looks costly.
 
 use super::semi_join::semi_joined;

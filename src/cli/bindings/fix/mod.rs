@@ -92,8 +92,8 @@ pub(super) fn work_out(
         let lines: Vec<String> =
             changes.iter().map(|(change, reason)| format!("\n  {change}: {reason}")).collect();
         return Err(CliError::Refused(format!(
-            "the layout of `{file}` does not allow to correct it without changing something else. Make these \
-             changes yourself:{}",
+            "`{file}` cannot be corrected without changing something else, because of its layout. Make \
+             these changes yourself:{}",
             lines.concat()
         )));
     };
