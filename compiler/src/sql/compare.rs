@@ -7,23 +7,13 @@ use super::at::At;
 use super::build;
 use super::local::Local;
 use super::lower::Lowering;
-use super::representation::Representation;
+use super::representation::{ColumnOf, Representation};
 use super::target::Target;
 use crate::algebra::{Expr, FromKind};
 use crate::bindings::{Family, Fit, SqlType, is_uuid, is_whole};
 use crate::ir::{CompareOp, ConstId, TypeId};
 use crate::question::CompileError;
 use sqlparser::ast::{BinaryOperator, Expr as Sql};
-
-/// Whose column a value is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ColumnOf {
-    /// The caller's query: the database knows its type, and an operator that the type does not have is an error.
-    Caller,
-    /// A table of the statement, into which values may have been cast. That is an error once it is done, so it
-    /// must not be skipped. No value of it is NULL.
-    Table,
-}
 
 impl Lowering<'_, Local<'_>> {
     /// Whose column a value is.

@@ -8,10 +8,9 @@
 use super::analysis::{Caller, GivenColumn};
 use super::at::At;
 use super::build;
-use super::compare::ColumnOf;
 use super::local::Local;
 use super::lower::{Inputs, Lowering};
-use super::representation::Representation;
+use super::representation::{ColumnOf, Representation};
 use super::target::Target;
 use super::template::{Template, ValuePlace};
 use super::text;

@@ -6,9 +6,8 @@
 use super::analysis::{Caller, of_column};
 use super::at::{At, SelectOutput};
 use super::build;
-use super::compare::ColumnOf;
 use super::lower::Lowering;
-use super::representation::Representation;
+use super::representation::{ColumnOf, Representation};
 use super::target::Target;
 use super::template::{Spelling, mark};
 use crate::algebra::readers::tables_read_once;

@@ -23,6 +23,16 @@ pub(crate) enum Representation {
     Undeclared(Option<TypeId>),
 }
 
+/// Whose column a value is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ColumnOf {
+    /// The caller's query: the database knows its type, and an operator that the type does not have is an error.
+    Caller,
+    /// A table of the statement, into which values may have been cast. That is an error once it is done, so it
+    /// must not be skipped. No value of it is NULL.
+    Table,
+}
+
 impl Representation {
     /// How a caller's column represents the values of a type, given the SQL type that is declared for it.
     pub(super) fn of(declared: Option<&SqlType>, ty: Option<TypeId>) -> Self {

@@ -79,7 +79,10 @@ fn a_local_question_goes_through_the_same_stages_as_a_hosted_one() {
     ];
     assert_eq!(titles(&local), [&read[..], &rules, &passes, &of_local, &optimised, &made].concat());
     let (_, row_sets) = local.iter().find(|(title, _)| title == "after row-sets").unwrap();
-    assert!(row_sets.starts_with("-- makes sets of what starts from the actor"), "{row_sets}");
+    assert!(
+        row_sets.starts_with("-- turns a filter's conditions that start from the actor into sets"),
+        "{row_sets}"
+    );
     assert!(row_sets.contains("where t5.1 in (t4.0) from pc1_has_role t4"), "{row_sets}");
 }
 
