@@ -25,11 +25,17 @@ pub(crate) struct Memory {
 impl Service {
     /// Starts it with the development key, and waits until it listens.
     pub(crate) fn start(data: &Path) -> Self {
+        Self::start_with(data, &[])
+    }
+
+    /// The same, with more arguments.
+    pub(crate) fn start_with(data: &Path, arguments: &[&str]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let mut command = portcullis(folder.path());
         command.env("PORTCULLIS_LOG", "warn");
         let data = std::path::absolute(data).unwrap();
-        let started = Program::spawn_as(command, folder.path(), data.to_str().unwrap(), &["--dev"]);
+        let arguments = [&["--dev"], arguments].concat();
+        let started = Program::spawn_as(command, folder.path(), data.to_str().unwrap(), &arguments);
         let inner = started.answering().unwrap();
         let address = inner.caller.url.strip_prefix("http://").unwrap().parse().unwrap();
         Self { address, inner, _folder: folder }

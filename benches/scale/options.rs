@@ -40,6 +40,9 @@ pub(crate) struct Options {
     /// Load nothing: measure what an earlier run kept in this folder
     #[arg(long, value_name = "FOLDER")]
     pub(crate) reuse: Option<PathBuf>,
+    /// Let the service write a decision log into this file
+    #[arg(long, value_name = "FILE")]
+    decision_log: Option<PathBuf>,
     /// What `cargo bench` tells every benchmark
     #[arg(long, hide = true)]
     bench: bool,
@@ -53,6 +56,7 @@ Examples:
   cargo bench --bench scale -- --scale 0.01,1,5               how it grows
   cargo bench --bench scale -- --scale 1 --only load --order random
   cargo bench --bench scale -- --scale 1 --keep /var/tmp/host
+  cargo bench --bench scale -- --scale 1 --only authorize --decision-log /var/tmp/decisions.log
   cargo bench --bench scale -- --scale 1 --reuse /var/tmp/host --only list,actions --json numbers.json";
 
 /// A part of the measurements.
@@ -80,6 +84,12 @@ impl Options {
     /// Whether a part is to be measured.
     pub(crate) fn asks(&self, part: Part) -> bool {
         self.only.is_empty() || self.only.contains(&part)
+    }
+
+    /// The arguments of the service.
+    pub(crate) fn service(&self) -> Vec<&str> {
+        let log = self.decision_log.iter().filter_map(|file| file.to_str());
+        log.flat_map(|file| ["--decision-log", file]).collect()
     }
 
     /// Tells what happens now, and when.

@@ -72,7 +72,7 @@ pub(crate) fn run(scale: f64, options: &Options, runtime: &tokio::runtime::Runti
         (None, Some(parent)) => Folder::kept(parent, scale),
         (None, None) => Folder::temporary(),
     };
-    let service = Service::start(&folder.data());
+    let service = Service::start_with(&folder.data(), &options.service());
     let watch = Watch::over(&service);
     let loaded = options.reuse.is_none().then(|| {
         Client::new(service.address).post("/policy", &json!({ "src": POLICY }).to_string());

@@ -1,7 +1,7 @@
 //! The decision log: who asked what of whom, and what was decided, one JSON line a decision.
 //!
 //! ```text
-//! handler ─try_send─▶ queue (bounded) ─▶ one thread ─┬▶ file, which starts anew at a size (file)
+//! handler ─try_send─▶ queue (bounded) ─▶ one thread ─┬▶ file, rotated at a maximum size (file)
 //!             └▶ full: counted as dropped            └▶ collector, in batches (otlp)
 //! ```
 //!
@@ -20,7 +20,7 @@ pub(super) use line::{Decided, Witness};
 use crate::config::{Config, LoggedFacts};
 use file::LogFile;
 use flume::RecvTimeoutError;
-use line::Line;
+use line::{Line, Moment};
 use otlp::Collector;
 use std::io;
 use std::sync::Arc;
@@ -33,6 +33,9 @@ const QUEUE: usize = 16_384;
 
 /// How many lines are written and sent at once at most.
 const BATCH: usize = 512;
+
+/// How long lines gather before they are written: to wake the thread for each costs more than to write it.
+const GATHERING: Duration = Duration::from_millis(50);
 
 /// Why there is no decision log.
 #[derive(Debug, thiserror::Error)]
@@ -126,21 +129,30 @@ struct Sinks {
 
 impl Sinks {
     fn serve(&mut self, lines: &flume::Receiver<Line>) {
-        let mut texts = Vec::with_capacity(BATCH);
         while let Ok(first) = lines.recv() {
-            texts.clear();
-            texts.extend([first].into_iter().chain(lines.try_iter()).take(BATCH).map(Line::text));
-            let n_lines = texts.len() as u64;
-            if let Some(file) = &mut self.file
-                && let Err(error) = file.write(texts.iter().map(|(_, text)| text.as_str()))
-            {
-                self.lost(n_lines, "cannot write the decision log", &error);
+            thread::sleep(GATHERING);
+            let mut waiting = [first].into_iter().chain(lines.drain()).map(Line::text);
+            loop {
+                let texts: Vec<_> = waiting.by_ref().take(BATCH).collect();
+                if texts.is_empty() {
+                    break;
+                }
+                self.write(&texts);
             }
-            if let Some(collector) = &self.collector
-                && let Err(error) = collector.send(&texts)
-            {
-                self.lost(n_lines, "cannot send decisions to the collector", &error);
-            }
+        }
+    }
+
+    fn write(&mut self, texts: &[(Moment, String)]) {
+        let n_lines = texts.len() as u64;
+        if let Some(file) = &mut self.file
+            && let Err(error) = file.write(texts.iter().map(|(_, text)| text.as_str()))
+        {
+            self.lost(n_lines, "cannot write the decision log", &error);
+        }
+        if let Some(collector) = &self.collector
+            && let Err(error) = collector.send(texts)
+        {
+            self.lost(n_lines, "cannot send decisions to the collector", &error);
         }
     }
 
