@@ -245,13 +245,13 @@ fn a_check_reads_what_it_needs() {
 }
 
 /// A rule that needs a value twice keeps it as a column of the state.
-const TWICE: &str = r#"
+const TWICE: &str = "
 resource Doc {}
 resource Tag {}
 one(x: Doc, t: Tag, z: Doc) if link(z, y) and one(x, t, y);
 two(x: Doc, t: Tag, w: Tag, z: Doc) if link(z, y) and link(z, v) and one(x, t, y) and two(x, t, w, v);
 one(x: Doc, t: Tag, z: Doc) if link(z, y) and link(z, v) and two(x, t, t, y) and two(x, t, t, v);
-"#;
+";
 
 /// The declaration contradicts the columns, and no value of the declared type is the id that is asked for. The
 /// cast of the columns must not be skipped, because that would be a wrong answer.

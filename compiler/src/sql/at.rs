@@ -3,8 +3,8 @@
 //! [`At`] is a value that is passed down. Each part of a statement gets its own, so nothing is set and reset
 //! around a call.
 
-use super::representation::Representation;
-use crate::algebra::{Alias, From, FromKind, Select, Table, TableId, TableRef};
+use super::representation::{ColumnOf, Representation};
+use crate::algebra::{Alias, Expr, From, FromKind, Select, Table, TableId, TableRef};
 
 /// Where in a statement something is printed.
 #[derive(Clone, Copy, Debug)]
@@ -76,6 +76,14 @@ impl<'p> At<'p> {
     /// Inside a select, where its sources may be used.
     pub(super) fn inside<'s>(&'s self, select: &'s Select) -> At<'s> {
         At { scope: SourceScope { from: &select.from, outer: Some(&self.scope) }, ..*self }
+    }
+
+    /// Whose column a value is.
+    pub(super) fn column_of(&self, value: Expr) -> ColumnOf {
+        match value.alias().and_then(|alias| self.scope.kind(alias)) {
+            Some(FromKind::Table(_)) => ColumnOf::Table,
+            _ => ColumnOf::Caller,
+        }
     }
 
     /// In a test of whether there is a row.

@@ -9,21 +9,13 @@ use super::local::Local;
 use super::lower::Lowering;
 use super::representation::{ColumnOf, Representation};
 use super::target::Target;
-use crate::algebra::{Expr, FromKind};
+use crate::algebra::Expr;
 use crate::bindings::{Family, Fit, SqlType, is_uuid, is_whole};
 use crate::ir::{CompareOp, ConstId, TypeId};
 use crate::question::CompileError;
 use sqlparser::ast::{BinaryOperator, Expr as Sql};
 
 impl Lowering<'_, Local<'_>> {
-    /// Whose column a value is.
-    pub(super) fn column_of(&self, at: At<'_>, value: Expr) -> ColumnOf {
-        match value.alias().and_then(|alias| at.scope.kind(alias)) {
-            Some(FromKind::Table(_)) => ColumnOf::Table,
-            _ => ColumnOf::Caller,
-        }
-    }
-
     /// `left op right`, for values in any representation.
     pub(super) fn compared(
         &mut self,
@@ -39,7 +31,7 @@ impl Lowering<'_, Local<'_>> {
         match (left, right) {
             (Expr::Const(_), Expr::Const(_)) => {}
             (Expr::Const(literal), value) | (value, Expr::Const(literal)) => {
-                let (representation, column_of) = (self.represent(at, value), self.column_of(at, value));
+                let (representation, column_of) = (self.represent(at, value), at.column_of(value));
                 let value = self.expr(at, value)?;
                 return match op {
                     CompareOp::NotEqual => self.unequal(value, &representation, column_of, literal),

@@ -140,7 +140,7 @@ impl Target for Lowering<'_, Local<'_>> {
             let own = self.literal(own)?;
             return self.one_of(own, &Representation::Text, ColumnOf::Caller, literals);
         }
-        let (representation, column_of) = (self.represent(at, value), self.column_of(at, value));
+        let (representation, column_of) = (self.represent(at, value), at.column_of(value));
         let value = self.expr(at, value)?;
         self.one_of(value, &representation, column_of, literals)
     }

@@ -43,7 +43,7 @@ use crate::question::{CompileError, Question, Shape};
 use crate::specialise;
 use failure::Failures;
 use proof::Steps;
-use run::Run;
+use run::{OpenClause, Run};
 use world::{Fault, World};
 
 /// Why there is no explanation.
@@ -160,7 +160,7 @@ impl Rules {
             let (verdict, truncated) = (Verdict::Holds, is_spent || open.is_some());
             return Ok(Explanation { verdict, truncated, steps, proof, failures: Vec::new() });
         }
-        if let Some(rule) = *open {
+        if let Some(OpenClause { rule }) = *open {
             return Err(WhyError::Open(rule));
         }
         if is_spent {

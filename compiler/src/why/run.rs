@@ -44,6 +44,13 @@ pub(super) struct Level {
 /// An attempt: goal, clause, values, satisfied conditions, and what it assumes.
 type AttemptKey = (AnswerTableId, usize, Box<[Option<Value>]>, Box<[u64]>, Assumed);
 
+/// A clause that only tests a value that nothing gives.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct OpenClause {
+    /// Its rule; `None` for the question.
+    pub(super) rule: Option<RuleId>,
+}
+
 /// One evaluation.
 #[derive(Debug)]
 pub(super) struct Run<'r, 'w, R> {
@@ -61,7 +68,7 @@ pub(super) struct Run<'r, 'w, R> {
     turn: usize,
     /// Whether an attempt could not go on, as a rule only tests a value that nothing gives.
     /// The first such rule.
-    pub(super) open: Option<Option<RuleId>>,
+    pub(super) open: Option<OpenClause>,
     /// The goal of the question.
     pub(super) root: Option<AnswerTableId>,
 }
@@ -94,7 +101,7 @@ impl<'r, 'w, R: Rows> Run<'r, 'w, R> {
         let (table, clause) = (self.state.frames[frame].table, self.state.frames[frame].clause);
         let clauses = self.world.clauses(self.state.tables[table].key.0);
         let rule = clauses.get(clause).and_then(|traced| traced.clause.rule);
-        self.open.get_or_insert(rule);
+        self.open.get_or_insert(OpenClause { rule });
         if self.levels.len() > 1 { Err(Fault::Open(rule)) } else { Ok(()) }
     }
 

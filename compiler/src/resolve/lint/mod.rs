@@ -77,13 +77,11 @@ fn singletons(tables: &mut Tables, rule: &ast::Rule) {
             "nothing else in the rule uses it",
         );
         let before = order.iter().take(at).copied().take(limits::PARAMETERS);
+        let unused = format!("_{name}");
+        let unused = if order.contains(&unused.as_str()) { "_".to_owned() } else { unused };
         tables.report(match suggest::near(name, before) {
             Some(near) => diagnostic.with_fix(format!("a similar name exists: `{near}`"), span, near),
-            None => {
-                let unused = format!("_{name}");
-                let unused = if order.contains(&unused.as_str()) { "_".to_owned() } else { unused };
-                diagnostic.with_fix("begin the name with `_` if any value will do", span, unused)
-            }
+            None => diagnostic.with_fix("begin the name with `_` if any value will do", span, unused),
         });
     }
 }
