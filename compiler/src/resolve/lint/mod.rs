@@ -96,8 +96,8 @@ fn condition(tables: &mut Tables, names: &mut NearMisses, part: &Condition) {
         }
         Condition::Call(call) => names.check(tables, call),
         Condition::Matches { ty, .. } => undeclared_match(tables, ty),
+        Condition::Not(inner, _) => names.negate(span_of(inner)),
         Condition::And(..)
-        | Condition::Not(..)
         | Condition::Paren(..)
         | Condition::Compare { .. }
         | Condition::In { .. }

@@ -6,6 +6,7 @@
 use crate::builtin::PREDICATES;
 use crate::diagnostic::{Code, Diagnostic, suggest};
 use crate::resolve::tables::Tables;
+use crate::source::Span;
 use crate::syntax::ast::{Call, Item, Name, Policy, Setup};
 use rustc_hash::FxHashSet;
 
@@ -14,8 +15,10 @@ pub(super) struct NearMisses {
     known: FxHashSet<(String, usize)>,
     names: FxHashSet<String>,
     reported: FxHashSet<(String, usize)>,
-    /// The predicate of the rule whose body is read. A call of it there may be an unintended recursion.
+    /// The predicate of the rule whose body is read, and what that body negates: a predicate may not depend on
+    /// its own negation.
     head: Option<String>,
+    negated: Vec<Span>,
 }
 
 impl NearMisses {
@@ -26,6 +29,7 @@ impl NearMisses {
             names: FxHashSet::default(),
             reported: FxHashSet::default(),
             head: None,
+            negated: Vec::new(),
         };
         for item in &policy.items {
             match item {
@@ -54,6 +58,12 @@ impl NearMisses {
     /// Enters the body of a rule for this predicate, or that of a shorthand rule.
     pub(super) fn enter(&mut self, head: Option<&Name>) {
         self.head = head.map(|name| name.value.clone());
+        self.negated.clear();
+    }
+
+    /// Enters a negation of the body.
+    pub(super) fn negate(&mut self, negated: Span) {
+        self.negated.push(negated);
     }
 
     /// Checks a call.
@@ -83,7 +93,11 @@ impl NearMisses {
                 let title = format!("`{text}` is almost the built-in predicate `{near}`");
                 let found = Diagnostic::new(Code::BuiltInNearMiss, title, name.span, "a separate predicate");
                 let help = format!("did you mean `{near}`?");
-                if self.head.as_deref() == Some(near) {
+                let is_negated = self
+                    .negated
+                    .iter()
+                    .any(|negated| negated.start <= name.span.start && name.span.end <= negated.end);
+                if is_negated && self.head.as_deref() == Some(near) {
                     found.with_help(help)
                 } else {
                     found.with_fix(help, name.span, near)
