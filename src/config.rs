@@ -213,8 +213,8 @@ settings! {
     decision_log_bytes: u64 = 100_000_000;
     /// How many full files are kept, numbered from the newest; about a gigabyte with the default size.
     decision_log_files: usize = 10;
-    /// The collector that receives the decisions, by OTLP over plain HTTP, like `http://127.0.0.1:4318`; none,
-    /// for the same reason as for the file.
+    /// The collector that receives the decisions, by OTLP over plain HTTP, like `http://127.0.0.1:4318`;
+    /// none, for the same reason as for the file.
     decision_log_endpoint: Option<HttpAddress> = None;
     /// Which context facts the decision log shows: `none`, `all`, `only p, q` or `except p, q` with names of
     /// predicates; none, because they may hold what an application would never store. Each line says how

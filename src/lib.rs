@@ -1,7 +1,7 @@
 //! Portcullis, an authorization service: it compiles a policy to SQL and answers with it.
 //!
-//! `http` knows the wire format and nothing about policies. `engine` connects the compiler and the store, which do not
-//! know each other.
+//! `http` knows the wire format and nothing about policies. `engine` connects the compiler and the store,
+//! which do not know each other.
 //!
 //! ```text
 //! cli ─→ config ─→ http ─→ engine ─┬→ portcullis_compiler   (text in, statement out)

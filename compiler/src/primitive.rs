@@ -1,8 +1,8 @@
 //! The primitive types of the language, and the canonical forms of values.
 //!
-//! Two values are equal if their types and texts are, so a value that could be written in several ways has one
-//! *canonical* form: `7` and not `07`, `true` and not `True`. Ids that look like numbers or UUIDs are text; their
-//! canonical forms matter only where such an id is stored or compared as a number or UUID.
+//! Two values are equal if their types and texts are, so a value that could be written in several ways has
+//! one *canonical* form: `7` and not `07`, `true` and not `True`. Ids that look like numbers or UUIDs are
+//! text; their canonical forms matter only where such an id is stored or compared as a number or UUID.
 
 /// The name of the type of texts.
 pub const STRING: &str = "String";

@@ -1,17 +1,18 @@
 //! Admin commands: the command line manages the keys and environments of a running service.
 //!
-//! In: a [`AdminCommand`], through a Unix socket in the data folder. Out: a [`AdminReply`]. The commands that manage keys send
-//! them to the running service; if none runs, they open the store themselves. Either way, access to the data folder is
-//! what permits managing its keys, and nothing else does.
+//! In: a [`AdminCommand`], through a Unix socket in the data folder. Out: a [`AdminReply`]. The commands that
+//! manage keys send them to the running service; if none runs, they open the store themselves. Either way,
+//! access to the data folder is what permits managing its keys, and nothing else does.
 //!
 //! ```text
 //! DIR/.admin/          0700: without access to the folder there is no connecting to the socket
 //!   socket             0600: one command per connection, one line of JSON each way
 //! ```
 //!
-//! The service remains the only process that writes. It replies after it has published a new or a revoked key, so the
-//! next request sees the change, and checking a key stays a look-up in memory. No environment can have the folder's
-//! name. The socket is not part of the HTTP interface, because a key of one environment must not manage another.
+//! The service remains the only process that writes. It replies after it has published a new or a revoked
+//! key, so the next request sees the change, and checking a key stays a look-up in memory. No environment can
+//! have the folder's name. The socket is not part of the HTTP interface, because a key of one environment
+//! must not manage another.
 
 #[cfg(unix)]
 mod client;

@@ -1,7 +1,7 @@
 //! `portcullis keys`: the keys of an environment.
 //!
-//! A running service carries the command out, and its next request sees the change. If none runs, the store is
-//! opened here.
+//! A running service carries the command out, and its next request sees the change. If none runs, the store
+//! is opened here.
 
 use super::data::DataFolder;
 use super::error::CliError;

@@ -2,8 +2,8 @@
 //!
 //! In: an actor, an action, a resource, and the request's context facts. Out: what the policy decides over
 //! the stored facts and those. Each check is the question `allow(actor, action, resource)` with a different
-//! part left open; [`super::pages`] leaves the resource open and [`super::subjects`] the actor. Unknown types,
-//! ids and actions are not errors: the answer is no, or empty. A bulk request is answered in one read
+//! part left open; [`super::pages`] leaves the resource open and [`super::subjects`] the actor. Unknown
+//! types, ids and actions are not errors: the answer is no, or empty. A bulk request is answered in one read
 //! transaction.
 
 use super::answers::{Prepared, read};

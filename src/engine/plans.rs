@@ -66,8 +66,8 @@ pub(super) struct KeptPlan {
 }
 
 impl KeptPlan {
-    /// About how many bytes it takes, with its catalog, which it keeps alive after the cache of catalogs has dropped
-    /// it.
+    /// About how many bytes it takes, with its catalog, which it keeps alive after the cache of catalogs has
+    /// dropped it.
     fn n_bytes(&self) -> usize {
         self.plan.n_bytes() + of_catalog(&self.catalog)
     }

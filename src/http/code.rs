@@ -1,7 +1,8 @@
 //! The errors of the interface by name.
 //!
-//! A code says what kind of error it is, for programs; its message says what is wrong this time, for people. Codes
-//! stay as they are; what each means and what to do is in `docs/errors.md`, which a test compares with this list.
+//! A code says what kind of error it is, for programs; its message says what is wrong this time, for people.
+//! Codes stay as they are; what each means and what to do is in `docs/errors.md`, which a test compares with
+//! this list.
 
 use crate::engine::{PolicyRefusal, Refusal};
 use axum::http::StatusCode;

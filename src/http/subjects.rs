@@ -65,9 +65,9 @@ enum SubjectsOut {
 /// List the actors that may do this to a resource
 ///
 /// The actors are in a fixed order, by type and then by id, numbers first. An entry with the id `*` stands
-/// for every actor of its type, and one whose type is `*` as well for every actor of any type; concrete actors
-/// may follow it. The list is complete. If it cannot be, because a rule grants to everyone *except* some, the
-/// question is refused with that rule.
+/// for every actor of its type, and one whose type is `*` as well for every actor of any type; concrete
+/// actors may follow it. The list is complete. If it cannot be, because a rule grants to everyone *except*
+/// some, the question is refused with that rule.
 #[utoipa::path(
     post,
     path = "/list_subjects",

@@ -127,7 +127,8 @@ impl From<ValueIn> for Value {
 
 /// A typed reference: an entity, or a String, an Integer or a Boolean, whose `id` is a text as well.
 ///
-/// An Integer has 64 bits and is written without leading zeros and without `+`, a Boolean is `true` or `false`.
+/// An Integer has 64 bits and is written without leading zeros and without `+`, a Boolean is `true` or
+/// `false`.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Value)]
 pub(super) struct ValueOut {

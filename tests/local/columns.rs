@@ -1,4 +1,5 @@
-//! Columns of other types than text: declared, undeclared, and types in which a value equals more than itself.
+//! Columns of other types than text: declared, undeclared, and types in which a value equals more than
+//! itself.
 
 use super::service::{Service, caller as usual, column};
 use portcullis_compiler::Dialect;

@@ -253,8 +253,8 @@ two(x: Doc, t: Tag, w: Tag, z: Doc) if link(z, y) and link(z, v) and one(x, t, y
 one(x: Doc, t: Tag, z: Doc) if link(z, y) and link(z, v) and two(x, t, t, y) and two(x, t, t, v);
 ";
 
-/// The declaration contradicts the columns, and no value of the declared type is the id that is asked for. The
-/// cast of the columns must not be skipped, because that would be a wrong answer.
+/// The declaration contradicts the columns, and no value of the declared type is the id that is asked for.
+/// The cast of the columns must not be skipped, because that would be a wrong answer.
 #[test]
 fn a_mistaken_declaration_is_an_error() {
     let bindings = "

@@ -48,7 +48,8 @@ impl Known<'_> {
         Ok(hosted)
     }
 
-    /// The checks that a list of resources, actions or actors is made of: each with the value that it is about.
+    /// The checks that a list of resources, actions or actors is made of: each with the value that it is
+    /// about.
     fn checks(&self, allow: &Allow) -> Vec<(Value, Allow)> {
         let known = self.facts.iter().flat_map(|fact| &fact.args).cloned();
         let known: BTreeSet<Value> =

@@ -1,4 +1,5 @@
-//! Output shown on pages is real: what `compiler/ARCHITECTURE.md` and `README.md` show is what the program prints.
+//! Output shown on pages is real: what `compiler/ARCHITECTURE.md` and `README.md` show is what the program
+//! prints.
 //!
 //! A comment on such a page names a question, and the block below it must hold what the program prints for
 //! the last policy above it, with the last data bindings and facts above it:

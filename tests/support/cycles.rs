@@ -1,5 +1,5 @@
-//! Rules that ask a closure for both ends of a row: whether what one column of the row leads to is what another
-//! column holds. A plan that takes the row for implied by the closure's start loses the other end.
+//! Rules that ask a closure for both ends of a row: whether what one column of the row leads to is what
+//! another column holds. A plan that takes the row for implied by the closure's start loses the other end.
 
 use super::generate::Choices;
 use super::patterns::pair;

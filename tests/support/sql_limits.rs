@@ -199,8 +199,8 @@ pub fn check(sql: &str, dialect: Dialect) -> Result<(), String> {
     }
 }
 
-/// Whether SQLite counts no more cursors than the compiler, seen from what it refuses with a lower limit. Only
-/// the database knows what a view reads, and an expression may be too deep for a limit so low.
+/// Whether SQLite counts no more cursors than the compiler, seen from what it refuses with a lower limit.
+/// Only the database knows what a view reads, and an expression may be too deep for a limit so low.
 pub fn check_cursors(connection: &Connection, sql: &str) -> Result<(), String> {
     let Some(cursors) = portcullis_compiler::statement_size(sql).cursors else { return Ok(()) };
     let views = "SELECT count(*) FROM (SELECT type FROM sqlite_schema UNION ALL SELECT type FROM sqlite_temp_schema) WHERE type = 'view'";

@@ -1,4 +1,5 @@
-//! The aliases of a select: which a condition mentions, and a canonical numbering, under which equal selects compare equal.
+//! The aliases of a select: which a condition mentions, and a canonical numbering, under which equal selects
+//! compare equal.
 
 use super::ids::Alias;
 use super::select::{Condition, FromKind, Select};

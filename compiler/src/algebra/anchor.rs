@@ -78,8 +78,8 @@ impl Anchors<'_> {
         }
     }
 
-    /// Whether an index can find the rows that pass this condition: a column must be in a set, or equal a value
-    /// that few rows have.
+    /// Whether an index can find the rows that pass this condition: a column must be in a set, or equal a
+    /// value that few rows have.
     pub(crate) fn has_index(&self, row: &Select) -> bool {
         self.has_index_inside(row, &[])
     }

@@ -37,8 +37,8 @@ pub(crate) enum FromKind {
     /// Rows of literals; only in what is left of a plan once stored facts
     /// are known.
     Embedded(EmbeddedId),
-    /// The row that the filter tests, with the columns that a bound query of its table selects; the table is not
-    /// read again.
+    /// The row that the filter tests, with the columns that a bound query of its table selects; the table is
+    /// not read again.
     Row {
         /// The bound query.
         source: SourceId,

@@ -6,8 +6,8 @@
 //!
 //! 1. `split` separates what the store decides from what is left for the caller's database; `narrow`
 //!    filters stored facts by each other first;
-//! 2. `fold` puts values and rows in, and evaluates what they determine; of two plans that read stored facts from
-//!    different ends, `ways` takes the one with fewer of their values;
+//! 2. `fold` puts values and rows in, and evaluates what they determine; of two plans that read stored facts
+//!    from different ends, `ways` takes the one with fewer of their values;
 //! 3. `optimise` gives the plan the shape that the caller's database answers fast, and `filter`
 //!    sorts the alternatives of a filter;
 //! 4. `sql::forms` prints, with places for the question's values: a `likeness` says which questions share a

@@ -38,7 +38,8 @@ pub(super) fn merge_answers(selects: &mut Vec<Select>, embedded: &mut Vec<Embedd
     }
 }
 
-/// Makes one select of those that answer with different literals where one value is one of different literals.
+/// Makes one select of those that answer with different literals where one value is one of different
+/// literals.
 pub(super) fn pair_literals(selects: &mut Vec<Select>, embedded: &mut Vec<Embedded>) {
     if selects.len() > MOST_BRANCHES {
         return;
@@ -165,8 +166,8 @@ fn split_off_shared(selects: &mut Vec<Select>) {
     *selects = std::mem::take(selects).into_iter().zip(choices).flat_map(split).collect();
 }
 
-/// The place of the test of several branches at which an alternative may be split: one that depends on no row,
-/// next to conditions that are less than any of the branches, as each part repeats them.
+/// The place of the test of several branches at which an alternative may be split: one that depends on no
+/// row, next to conditions that are less than any of the branches, as each part repeats them.
 fn choice(select: &Select) -> Option<usize> {
     literal(select)?;
     let at = select.filter.iter().position(|condition| {
@@ -182,7 +183,8 @@ fn branches(select: &Select, at: usize) -> impl Iterator<Item = &Select> {
     select.filter.get(at).map(Condition::branches).unwrap_or_default().iter()
 }
 
-/// The alternative with only these branches of the condition at a place; without the condition if there are none.
+/// The alternative with only these branches of the condition at a place; without the condition if there are
+/// none.
 fn with(select: &Select, at: usize, branches: Vec<Select>) -> Select {
     let mut select = select.clone();
     if branches.is_empty() {

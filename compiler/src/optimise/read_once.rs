@@ -1,7 +1,7 @@
 //! Reads a row once where several bound queries of one table find it by the same key.
 //!
-//! In: a plan over bound queries. Out: the same answers, where a source that would look a row up which another
-//! source reads already [sees that row again](FromKind::Again). A fact about a row is a column of it:
+//! In: a plan over bound queries. Out: the same answers, where a source that would look a row up which
+//! another source reads already [sees that row again](FromKind::Again). A fact about a row is a column of it:
 //!
 //! ```text
 //! docs t1 (id, folder) ⋈ docs t2 (id, status) where t1.id = t2.id   ─▶   docs t1 (id, folder, status)

@@ -28,8 +28,8 @@ pub(crate) struct Row<'b> {
     pub(crate) var: usize,
     /// The table that the bindings promise the row to be of.
     pub(crate) promised: &'b RowTable,
-    /// Whether the row must be looked up, because the caller's column is not the table's unique column itself:
-    /// an alias's column, or a foreign key.
+    /// Whether the row must be looked up, because the caller's column is not the table's unique column
+    /// itself: an alias's column, or a foreign key.
     pub(crate) is_looked_up: bool,
 }
 

@@ -8,8 +8,8 @@
 //!   row starts from the enclosing select (its demand) and remembers where it started, so that no answer is
 //!   ever attributed to another row (magic sets with supplementary relations, Beeri and Ramakrishnan 1987).
 //! - **Close forwards** the columns that nothing binds, from the exits that the walks reach.
-//! - [**Flat**](super::flat): the whole component in one table, as a linear fixpoint or, where a step calls the
-//!   component twice, on the whole state at once.
+//! - [**Flat**](super::flat): the whole component in one table, as a linear fixpoint or, where a step calls
+//!   the component twice, on the whole state at once.
 
 use super::body::{Clause, Goal, Term};
 use super::build::Build;

@@ -4,16 +4,17 @@
 //! component twice, one over the whole state. It holds no more than the call asks for:
 //!
 //! - An argument that no step changes, and that the call fixes for the whole statement, is no column.
-//! - Where the call gives all the others, a linear fixpoint finds their **demand** first: the tuples from which
-//!   the asked ones may be derived, from the head of each step to each of its calls. No other tuple is derived
-//!   (magic sets, Bancilhon, Maier, Sagiv and Ullman 1986).
+//! - Where the call gives all the others, a linear fixpoint finds their **demand** first: the tuples from
+//!   which the asked ones may be derived, from the head of each step to each of its calls. No other tuple is
+//!   derived (magic sets, Bancilhon, Maier, Sagiv and Ullman 1986).
 //!
-//! A tuple that is demanded is derived if and only if the whole component has it, whichever member it is of; so
-//! negations outside remain correct. Proof: take a derivation of a demanded tuple by a step. The step's goals hold,
-//! and the demand goes through some of them, so it reaches all calls of the step. These are demanded in turn, and
-//! have shorter derivations. So the demand may go through fewer goals than the step has: it leaves out negations,
-//! order comparisons, and what it does not need on the way from the head to the calls. It may not go through
-//! another call of the step. If only another call binds a call's values, the component is closed in full.
+//! A tuple that is demanded is derived if and only if the whole component has it, whichever member it is of;
+//! so negations outside remain correct. Proof: take a derivation of a demanded tuple by a step. The step's
+//! goals hold, and the demand goes through some of them, so it reaches all calls of the step. These are
+//! demanded in turn, and have shorter derivations. So the demand may go through fewer goals than the step
+//! has: it leaves out negations, order comparisons, and what it does not need on the way from the head to the
+//! calls. It may not go through another call of the step. If only another call binds a call's values, the
+//! component is closed in full.
 
 use super::body::{Clause, Goal, Term, terms};
 use super::closure::{Call, KnownColumn};

@@ -1,15 +1,15 @@
 //! From a question's Datalog program to the algebra of one statement.
 //!
-//! In: a [`RoleForm`] of the program, a [`Catalog`] and the question's [`Shape`]. Out: a [`Plan`]: common table
-//! expressions and an answer over them, without rules. Afterwards every join, its order and every fixpoint is
-//! decided.
+//! In: a [`RoleForm`] of the program, a [`Catalog`] and the question's [`Shape`]. Out: a [`Plan`]: common
+//! table expressions and an answer over them, without rules. Afterwards every join, its order and every
+//! fixpoint is decided.
 //!
 //! [`planner`] holds the state: the relations, which of them recurse, the tables made so far. [`conjunction`]
 //! orders each [`body`] goal by goal, [`step`] says which goal is cheapest next, [`build`] is a select in the
 //! making. [`materialise`] makes tables of calls, [`closure`] closes recursion from the demand of the
 //! enclosing [`scope`]; [`separable`] closures are the best of them, [`flat`] ones are for all others, and
-//! [`ends`] are what closures over stored facts start from. One program has several plans; [`candidates`] lists
-//! them, best first.
+//! [`ends`] are what closures over stored facts start from. One program has several plans; [`candidates`]
+//! lists them, best first.
 
 mod answer;
 mod body;

@@ -92,7 +92,8 @@ pub(super) struct Planner<'p> {
     /// For each relation the members of its recursive component.
     component_of: FxHashMap<RelId, Rc<[RelId]>>,
     exits: FxHashMap<RelId, RelId>,
-    /// For each relation that was closed flat, and the values that take the place of its columns, its closure.
+    /// For each relation that was closed flat, and the values that take the place of its columns, its
+    /// closure.
     pub(super) flat: FxHashMap<(RelId, Vec<Option<Term>>), RelId>,
     /// Whether a flat closure of what is demanded is being planned.
     pub(super) in_demand: bool,

@@ -1,9 +1,9 @@
 //! Passes from a question's Datalog program to a smaller one with the same answers.
 //!
-//! In: what [`crate::specialise`] made of the policy for one question. Out: the [`RoleForm`]s of the program that
-//! are worth planning, best first. Each pass has its law in its own file; [`SHRINK`], [`ROLES`] and [`CLOSE`]
-//! say their order. A question about several roles or actions has two forms: one in which roles are data, and
-//! one in which each role is a literal of its own.
+//! In: what [`crate::specialise`] made of the policy for one question. Out: the [`RoleForm`]s of the program
+//! that are worth planning, best first. Each pass has its law in its own file; [`SHRINK`], [`ROLES`] and
+//! [`CLOSE`] say their order. A question about several roles or actions has two forms: one in which roles are
+//! data, and one in which each role is a literal of its own.
 
 mod absorb;
 mod contained;

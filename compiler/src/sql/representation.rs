@@ -26,10 +26,11 @@ pub(crate) enum Representation {
 /// Whose column a value is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ColumnOf {
-    /// The caller's query: the database knows its type, and an operator that the type does not have is an error.
+    /// The caller's query: the database knows its type, and an operator that the type does not have is an
+    /// error.
     Caller,
-    /// A table of the statement, into which values may have been cast. That is an error once it is done, so it
-    /// must not be skipped. No value of it is NULL.
+    /// A table of the statement, into which values may have been cast. That is an error once it is done, so
+    /// it must not be skipped. No value of it is NULL.
     Table,
 }
 

@@ -1,7 +1,8 @@
 //! Orders predicates so that a negated one is complete before anyone reads it, or refuses the policy.
 //!
 //! In: a resolved [`Program`]. Out: the diagnostics of its negation cycles; none means that every question
-//! has strata, dependencies first. `plan` orders the relations of one question with the same `datalog::graph`.
+//! has strata, dependencies first. `plan` orders the relations of one question with the same
+//! `datalog::graph`.
 //!
 //! ```text
 //! allow ──▶ member_of ◀─┐      stratum 0: banned          (facts only)

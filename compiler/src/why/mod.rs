@@ -51,7 +51,8 @@ use world::{Fault, World};
 pub enum WhyError<E> {
     /// Rows could not be read.
     Rows(E),
-    /// A rule that the question needs only tests a value that nothing gives. `None` if it is the question itself.
+    /// A rule that the question needs only tests a value that nothing gives. `None` if it is the question
+    /// itself.
     Open(Option<RuleId>),
     /// An internal invariant did not hold.
     Lost,

@@ -66,7 +66,8 @@ impl Words<'_> {
         outline.slow.iter().map(|part| self.slow_part(part, tests_rows)).collect()
     }
 
-    /// A part in words. If the filter does not test the row by its own columns, that is the remedy for its sets.
+    /// A part in words. If the filter does not test the row by its own columns, that is the remedy for its
+    /// sets.
     fn slow_part(&self, part: &SlowPart, tests_rows: bool) -> LocalSlow {
         let (what, help) = match part {
             SlowPart::Cast { column, ty, reason } => self.cast(*column, ty, reason),

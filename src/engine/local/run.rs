@@ -148,8 +148,8 @@ impl Engine {
         .await
     }
 
-    /// Makes something of a planned question, with a way to ask the store for its parts. An error of the store
-    /// is one of the reading: a question that was not brief is asked again as a long one.
+    /// Makes something of a planned question, with a way to ask the store for its parts. An error of the
+    /// store is one of the reading: a question that was not brief is asked again as a long one.
     async fn with_facts<T: Send + 'static>(
         &self,
         attempt: ConsistentRead<'_>,

@@ -244,8 +244,8 @@ differs(x, y) if x != y;"
     );
 }
 
-/// Three recursions that read each other, and a question that reads them in so many places that SQLite would refuse the
-/// statement if each place had its own.
+/// Three recursions that read each other, and a question that reads them in so many places that SQLite would
+/// refuse the statement if each place had its own.
 #[tokio::test]
 async fn many_reads_of_three_recursions_share_their_tables() {
     let page = include_str!("../../../fixtures/conformance/recursion/three-that-read-each-other.md");

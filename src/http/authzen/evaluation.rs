@@ -18,8 +18,8 @@ use utoipa::ToSchema;
 /// The maximum number of evaluations in a request.
 const MOST: usize = 10_000;
 
-/// How many bytes the defaults may have in all evaluations together, which get a copy each: copying more takes
-/// longer than answering.
+/// How many bytes the defaults may have in all evaluations together, which get a copy each: copying more
+/// takes longer than answering.
 const MOST_COPIED: usize = 16 << 20;
 
 /// The parts of an evaluation.

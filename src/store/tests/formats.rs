@@ -61,7 +61,8 @@ fn first(dir: &Path, sql: &str) -> Vec<u8> {
 #[tokio::test]
 async fn a_fault_of_ours_in_a_migration_is_told_as_one_and_changes_nothing() {
     let dir = tempfile::tempdir().unwrap();
-    // No release leaves a table of a number that is still to come: it represents a migration step that fails half-way.
+    // No release leaves a table of a number that is still to come: it represents a migration step that fails
+    // half-way.
     let before = first(dir.path(), "CREATE TABLE f7 (theirs)");
     let error = Store::open(dir.path(), &options()).unwrap_err();
     assert!(matches!(error, StoreError::NotMigrated { found: 1, .. }), "{error}");

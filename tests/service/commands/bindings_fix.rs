@@ -1,5 +1,5 @@
-//! `portcullis bindings check --fix` against real databases: what it changes, what it leaves alone, and that the
-//! corrected document gives the same rows.
+//! `portcullis bindings check --fix` against real databases: what it changes, what it leaves alone, and that
+//! the corrected document gives the same rows.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop where it is")]
 

@@ -63,8 +63,8 @@ fn bodies_that_do_not_end_leave_room_for_checks_and_give_theirs_back() {
     let server = with_memory(96 << 20);
     let body = batch(2 << 20);
     let sent = body.len() - 1;
-    // One key gets half of the memory, however many requests it begins; a body counts for about six times its length
-    // before it is read.
+    // One key gets half of the memory, however many requests it begins; a body counts for about six times its
+    // length before it is read.
     let unfinished: Vec<TcpStream> = (0..7).map(|_| begin(&server, &body, sent)).collect();
     wait_until("what arrived is held", || held(&server).0 >= 7 * sent as u64);
     let refused = server.send(

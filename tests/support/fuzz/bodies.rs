@@ -2,8 +2,8 @@
 //!
 //! An input is a request as text: `POST /api/list`, lines with headers, an empty line, the body. The key and
 //! the type of the body are added unless a header says otherwise. Every answer must be one that the service's
-//! own OpenAPI document has for that endpoint, with an id, and every error JSON with a message or a message itself. A single
-//! request is never a reason to be busy.
+//! own OpenAPI document has for that endpoint, with an id, and every error JSON with a message or a message
+//! itself. A single request is never a reason to be busy.
 
 use super::world::{RUNTIME, furnished};
 use axum::Router;

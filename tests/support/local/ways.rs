@@ -1,7 +1,7 @@
 //! The questions of a page as questions of a local check, and what their answers must be.
 //!
-//! A question of the entry point is a check, a list, the actions or the actors; a conjunction is rows, and for each of
-//! its variables a filter. A filter's answer is the set of candidates that pass it.
+//! A question of the entry point is a check, a list, the actions or the actors; a conjunction is rows, and
+//! for each of its variables a filter. A filter's answer is the set of candidates that pass it.
 
 use crate::notation::{Cell, Value};
 use crate::outcome::{Allow, given};

@@ -5,7 +5,8 @@
 //!     ─▶   row.f in (roles(u, f)) ∪ (folders(f, o), owns(u, o))
 //! ```
 //!
-//! Conditions on the set then apply to each alternative, which often reads the row already: see [`super::guards`] and [`super::super::read_once`].
+//! Conditions on the set then apply to each alternative, which often reads the row already: see
+//! [`super::guards`] and [`super::super::read_once`].
 
 use super::super::sets::set_tests;
 use crate::algebra::aliases::{TakenAliases, renumber_inside};

@@ -4,8 +4,8 @@
 //! (row.owner != u and a) or (row.owner != u and b)   ─▶   row.owner != u and (a or b)
 //! ```
 //!
-//! A denial that stands before the alternatives is an anti-join. Inside them it is asked of each row by itself,
-//! and PostgreSQL assumes that each such test holds for half of the rows.
+//! A denial that stands before the alternatives is an anti-join. Inside them it is asked of each row by
+//! itself, and PostgreSQL assumes that each such test holds for half of the rows.
 
 use super::rows_of;
 use super::sets::rank;
@@ -122,7 +122,8 @@ fn asks_row(condition: &Condition) -> bool {
     found
 }
 
-/// Adds a condition that alternatives had in common to the select around them, with the sources that it needs.
+/// Adds a condition that alternatives had in common to the select around them, with the sources that it
+/// needs.
 fn add(
     select: &mut Select,
     shown: Vec<From>,
@@ -148,8 +149,8 @@ fn add(
     select.filter.push(condition);
 }
 
-/// A condition with its own sources numbered in their order, and with the kind of each source that shows the row
-/// in place of its number. Equal conditions of different alternatives are equal so.
+/// A condition with its own sources numbered in their order, and with the kind of each source that shows the
+/// row in place of its number. Equal conditions of different alternatives are equal so.
 fn normal(condition: &Condition, rows: &[From]) -> (Vec<FromKind>, Condition) {
     let mut kinds = Vec::new();
     let mut condition = condition.clone();
@@ -167,7 +168,7 @@ fn normal(condition: &Condition, rows: &[From]) -> (Vec<FromKind>, Condition) {
     (kinds, select.filter.swap_remove(0))
 }
 
-/// The first number of a condition's own sources in its normal form, and of those that show the row: beyond all
-/// numbers of sources.
+/// The first number of a condition's own sources in its normal form, and of those that show the row: beyond
+/// all numbers of sources.
 const OWN: usize = usize::MAX / 2;
 const SHOWN: usize = OWN / 2 * 3;

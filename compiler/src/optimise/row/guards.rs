@@ -84,8 +84,8 @@ fn starts_from_actor(probe: &Condition, rows: &[From], anchors: &Anchors<'_>) ->
     })
 }
 
-/// Puts a probe into the sets of its column, or else into the alternatives of which all have such sets, or some
-/// if the others may get copies; says whether there were any.
+/// Puts a probe into the sets of its column, or else into the alternatives of which all have such sets, or
+/// some if the others may get copies; says whether there were any.
 fn put(
     probe: &Condition,
     column: Expr,

@@ -1,19 +1,20 @@
 //! Turns the alternatives of a filter into conditions on the caller's row.
 //!
-//! A filter tests the rows of a table one by one. If the bindings read a fact about the row from the same table
-//! by the same key, the fact is a column of the row. So each alternative becomes a condition on the row, as an
-//! expert would write it, in eight passes:
+//! A filter tests the rows of a table one by one. If the bindings read a fact about the row from the same
+//! table by the same key, the fact is a column of the row. So each alternative becomes a condition on the
+//! row, as an expert would write it, in eight passes:
 //!
 //! 1. [`ask`] equates what an alternative returns with the caller's column;
-//! 2. [`ask`] also uses [the row itself](crate::algebra::FromKind::Row) instead of looking it up by its key, and
-//!    inlines tables that return such rows, so that `(a or b) and c` stays a condition on the row;
+//! 2. [`ask`] also uses [the row itself](crate::algebra::FromKind::Row) instead of looking it up by its key,
+//!    and inlines tables that return such rows, so that `(a or b) and c` stays a condition on the row;
 //! 3. [`instances`] makes one alternative of two that differ only in where a value comes from;
-//! 4. [`sets`] splits the rest by its connection with the row. Sources that start from the actor become a set, in
-//!    which the row's column is looked up; all others become a probe. [`share`] builds one set for several
-//!    alternatives;
+//! 4. [`sets`] splits the rest by its connection with the row. Sources that start from the actor become a
+//!    set, in which the row's column is looked up; all others become a probe. [`share`] builds one set for
+//!    several alternatives;
 //! 5. [`common`] evaluates what all alternatives ask of the row once, before them;
 //! 6. [`arms`] reads the alternatives of a table where a set reads nothing but the table;
-//! 7. [`guards`] moves a probe that depends on one column into the sets of that column, which have few values;
+//! 7. [`guards`] moves a probe that depends on one column into the sets of that column, which have few
+//!    values;
 //! 8. [`denials`] moves denials into the probes next to them.
 //!
 //! ```text

@@ -1,9 +1,9 @@
 //! Splits the conditions on the caller's row by what connects them with it.
 //!
 //! Sources that one equality connects with a column of the row, and that start from a given value, are a set,
-//! made once, which the column is looked up in. All others are a probe for the row at hand: no set as large as
-//! a table is ever made. A probe that starts from a given value, too, gets the set of one of its columns in
-//! front, which is implied and lets an index find the rows.
+//! made once, which the column is looked up in. All others are a probe for the row at hand: no set as large
+//! as a table is ever made. A probe that starts from a given value, too, gets the set of one of its columns
+//! in front, which is implied and lets an index find the rows.
 
 use super::super::sets::set_tests;
 use super::share::share_sets;

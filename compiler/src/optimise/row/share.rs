@@ -1,7 +1,7 @@
 //! Asks once, before several alternatives, for the set that a column of the row must be in for any of them.
 //!
-//! A probe that starts from the actor has a set in front, which is implied. Alternatives with sets for the same
-//! column get one set together: PostgreSQL then finds the rows by one index, and takes fewer of them for
+//! A probe that starts from the actor has a set in front, which is implied. Alternatives with sets for the
+//! same column get one set together: PostgreSQL then finds the rows by one index, and takes fewer of them for
 //! candidates than it does for each alternative by itself.
 //!
 //! ```text

@@ -1,7 +1,7 @@
 //! Finds near misses of built-in predicates: `has_roles`, or `has_role` with four arguments.
 //!
-//! Only names at edit distance one and with as many arguments count, and only if no predicate of that name has
-//! rules, `declare` or test facts of its own, which show that the name is intended.
+//! Only names at edit distance one and with as many arguments count, and only if no predicate of that name
+//! has rules, `declare` or test facts of its own, which show that the name is intended.
 
 use crate::builtin::PREDICATES;
 use crate::diagnostic::{Code, Diagnostic, suggest};
@@ -15,8 +15,8 @@ pub(super) struct NearMisses {
     known: FxHashSet<(String, usize)>,
     names: FxHashSet<String>,
     reported: FxHashSet<(String, usize)>,
-    /// The predicate of the rule whose body is read, and what that body negates: a predicate may not depend on
-    /// its own negation.
+    /// The predicate of the rule whose body is read, and what that body negates: a predicate may not depend
+    /// on its own negation.
     head: Option<String>,
     negated: Vec<Span>,
 }

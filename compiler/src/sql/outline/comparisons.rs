@@ -1,7 +1,7 @@
 //! Which comparisons go through text, and why.
 //!
-//! The conditions are those under which [`Lowering::compared`](crate::sql::lower::Lowering) and its neighbours
-//! print a cast. Only ids count: a role's name narrows nothing down.
+//! The conditions are those under which [`Lowering::compared`](crate::sql::lower::Lowering) and its
+//! neighbours print a cast. Only ids count: a role's name narrows nothing down.
 
 use super::report::{BoundColumn, CastReason, SlowPart};
 use super::walk::Walk;

@@ -1,8 +1,8 @@
 //! What a text for a caller's database is made of, for those who look for what is slow in it.
 //!
 //! In: the plan that is printed, and for a filter its sorted alternatives. Out: the sets that the text makes,
-//! what it asks for each row, and the parts that no index serves. All of it is read from the plan, by the rules
-//! by which the text is printed; the text itself is not looked at.
+//! what it asks for each row, and the parts that no index serves. All of it is read from the plan, by the
+//! rules by which the text is printed; the text itself is not looked at.
 
 mod comparisons;
 mod report;

@@ -284,7 +284,8 @@ impl<'w, 'l> Walk<'w, 'l> {
     }
 }
 
-/// Whether a value is a column of one of the sources that a select reads. A row that is read around it is none.
+/// Whether a value is a column of one of the sources that a select reads. A row that is read around it is
+/// none.
 fn defines(select: &Select, expr: Expr) -> bool {
     expr.alias().is_some_and(|alias| reads_alias(select, alias))
 }

@@ -15,8 +15,8 @@ use std::fmt::Display;
 
 /// The text of a statement, or of a condition in one, laid out; `comment` returns the comment of a common
 /// table expression by its name. In a database that expands common table expressions the text is refused if
-/// it leaves fewer than `reserved` cursors to others, or if a union is too long; in any database if it is longer
-/// than [`limits::STATEMENT_BYTES`].
+/// it leaves fewer than `reserved` cursors to others, or if a union is too long; in any database if it is
+/// longer than [`limits::STATEMENT_BYTES`].
 pub(super) fn printed(
     node: &impl Display,
     features: &Features,

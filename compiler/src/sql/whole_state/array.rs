@@ -12,9 +12,9 @@
 //! indexes serve. All arrays of a state are in the order of its tuples, each of which it holds once. So equal
 //! states are equal rows, and `UNION` ends with the first that repeats; the largest is the fixpoint. Texts
 //! are told apart and sorted by their bytes. What reads them gets the default collation, which gives way to
-//! that of a column. The demand, if there is one, is read from an array as well, `UNNEST(ARRAY(…))`: PostgreSQL
-//! estimates a recursive table at ten times its start and more, scans whole tables to join it, and compiles the
-//! statement because it looks costly.
+//! that of a column. The demand, if there is one, is read from an array as well, `UNNEST(ARRAY(…))`:
+//! PostgreSQL estimates a recursive table at ten times its start and more, scans whole tables to join it, and
+//! compiles the statement because it looks costly.
 
 use super::semi_join::semi_joined;
 use crate::algebra::{Select, Table, TableBody, TableId};
@@ -97,8 +97,9 @@ where
         Ok(ctes)
     }
 
-    /// The tables under the names by which the fixpoint reads them, and what makes them so. A recursive one is
-    /// read from an array, which the database takes for a few elements, where it takes the table for many rows.
+    /// The tables under the names by which the fixpoint reads them, and what makes them so. A recursive one
+    /// is read from an array, which the database takes for a few elements, where it takes the table for many
+    /// rows.
     fn read_as_few(&self, at: At<'_>, table: &Table) -> (Vec<Table>, Vec<Cte>) {
         let mut tables = at.tables.to_vec();
         let mut few = Vec::new();

@@ -1,7 +1,8 @@
 //! Reads of the table that a step extends, as tests.
 //!
-//! In: a step of a fixpoint over the whole state. Out: the same rows from fewer sources. Where a source is the
-//! table itself, and all that is read of it equals columns of one other source, it only tests that source:
+//! In: a step of a fixpoint over the whole state. Out: the same rows from fewer sources. Where a source is
+//! the table itself, and all that is read of it equals columns of one other source, it only tests that
+//! source:
 //!
 //! ```text
 //! itself t1 ⋈ itself t2 ⋈ gate t3 where t3.1 = t1.0, t3.2 = t2.0
@@ -29,8 +30,8 @@ pub(super) fn semi_joined(step: &Select) -> Select {
 }
 
 /// What the columns that are read of a source equal, if all are columns of one other source or the same for
-/// every row. What the step shows must have the type of the state: a column that is bound to the same type has
-/// it, a literal or an embedded text may not.
+/// every row. What the step shows must have the type of the state: a column that is bound to the same type
+/// has it, a literal or an embedded text may not.
 fn known_by(step: &Select, own: Alias, other: From) -> Option<Vec<(Expr, Expr)>> {
     let mut read: Vec<Expr> = Vec::new();
     step.for_each_expr(&mut |expr| {
@@ -133,7 +134,8 @@ mod tests {
         assert_eq!(semi_joined(&before), after);
     }
 
-    /// The second reading ties the first to the relation, has a value that nothing else has, or shows a literal.
+    /// The second reading ties the first to the relation, has a value that nothing else has, or shows a
+    /// literal.
     #[test]
     fn what_joins_others_stays_a_source() {
         for filter in [

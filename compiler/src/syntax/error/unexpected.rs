@@ -125,8 +125,8 @@ impl Ctx<'_> {
             let found = Diagnostic::new(Code::UnclosedBracket, title, opener_span, "opened here");
             let found = found.with_label(self.span, label);
             let help = format!("close it with `{closer}`");
-            // A stray closing bracket at this place leaves the intent unclear. It is one, too, if the expected
-            // bracket follows it.
+            // A stray closing bracket at this place leaves the intent unclear. It is one, too, if the
+            // expected bracket follows it.
             let is_closed_after = self.tokens.kind(self.at + 1) == opener.closer();
             let is_plain = found_closer.is_none_or(|closer| self.is_open_outside(closer) && !is_closed_after);
             return Some(if is_plain {

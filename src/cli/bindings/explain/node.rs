@@ -129,7 +129,8 @@ impl Node {
         text
     }
 
-    /// Whether a condition or output of this step hashes the rows of one of its subplans, and so runs it once.
+    /// Whether a condition or output of this step hashes the rows of one of its subplans, and so runs it
+    /// once.
     pub(super) fn hashes(&self, subplan: &str) -> bool {
         let hashed = format!("hashed {subplan}");
         let texts = self.conditions().map(|(_, text)| text).chain(self.output.iter().map(String::as_str));

@@ -115,7 +115,8 @@ impl<'a> Judge<'a> {
         slow
     }
 
-    /// Indexed columns of a step's table that are compared through a cast or a function, anywhere in the plan.
+    /// Indexed columns of a step's table that are compared through a cast or a function, anywhere in the
+    /// plan.
     fn casts(&self, node: &Node) -> Vec<Slow> {
         let mut found = Vec::new();
         for (column, mention) in self.mentioned(node) {

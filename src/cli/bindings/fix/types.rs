@@ -1,8 +1,8 @@
 //! Works out `sql_types`: the type that all columns with a Polar type's ids have.
 //!
-//! An entry never changes which rows are facts, so it must be true of every column. If the columns differ, ids
-//! are compared as text, which is always correct, and an entry that some column contradicts is removed. If
-//! most columns are text, the few others are cast to text: then no form of id makes a statement fail.
+//! An entry never changes which rows are facts, so it must be true of every column. If the columns differ,
+//! ids are compared as text, which is always correct, and an entry that some column contradicts is removed.
+//! If most columns are text, the few others are cast to text: then no form of id makes a statement fail.
 
 use super::decide::{BoundColumn, TypeColumns};
 use super::{Cast, Correction};
