@@ -12,8 +12,8 @@ use crate::algebra::groups::{Group, around};
 use crate::algebra::{Condition, Expr, Plan, PlanAnswer, Select};
 use indexmap::{IndexMap, IndexSet};
 
-/// Takes out of the alternatives of an answer what all of them ask of no row that they show. The answer drops
-/// what comes twice.
+/// Takes out what all alternatives of an answer share and what does not depend on the rows that they show.
+/// The answer has no duplicates, so a source may become a test.
 pub(super) fn take_common_of_answer(selects: &mut [Select]) -> Vec<Condition> {
     let mut common = take_common_sources(selects);
     common.append(&mut take_common(selects));

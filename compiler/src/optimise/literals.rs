@@ -38,8 +38,7 @@ pub(super) fn merge_answers(selects: &mut Vec<Select>, embedded: &mut Vec<Embedd
     }
 }
 
-/// Makes one select of those that answer with different literals where one value is one of different
-/// literals.
+/// Merges selects that differ only in their answer and in the literals of one test.
 pub(super) fn pair_literals(selects: &mut Vec<Select>, embedded: &mut Vec<Embedded>) {
     if selects.len() > MOST_BRANCHES {
         return;
@@ -166,8 +165,8 @@ fn split_off_shared(selects: &mut Vec<Select>) {
     *selects = std::mem::take(selects).into_iter().zip(choices).flat_map(split).collect();
 }
 
-/// The place of the test of several branches at which an alternative may be split: one that depends on no
-/// row, next to conditions that are less than any of the branches, as each part repeats them.
+/// The place of the test at which an alternative may be split into its branches. The test depends on no row.
+/// The other conditions are no larger than any branch, because each part repeats them.
 fn choice(select: &Select) -> Option<usize> {
     literal(select)?;
     let at = select.filter.iter().position(|condition| {

@@ -136,8 +136,8 @@ impl Lowering<'_, Local<'_>> {
         if is_quoted && self.inputs.features.strict_types { build::cast(literal, &ty.name) } else { literal }
     }
 
-    /// `(value = 0 AND FALSE)`, or `value IS NULL`: true for no row, and an error if the column is of another
-    /// family, in which the literal might be a value.
+    /// `(value = 0 AND FALSE)`, or `value <> value`: true for no row, and an error if the column is of
+    /// another family, in which the literal might be a value.
     fn never(&self, value: Sql, ty: &SqlType, column_of: ColumnOf) -> Option<Sql> {
         let some = match ty.family {
             Family::Integer | Family::Numeric => build::number(0),
@@ -151,7 +151,7 @@ impl Lowering<'_, Local<'_>> {
                 let equal = build::binary(value, BinaryOperator::Eq, some);
                 build::nested(build::all(vec![equal, build::boolean(false)]))
             }
-            ColumnOf::Table => build::is_null(value),
+            ColumnOf::Table => build::nested(build::binary(value.clone(), BinaryOperator::NotEq, value)),
         })
     }
 

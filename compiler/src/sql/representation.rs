@@ -29,8 +29,8 @@ pub(super) enum ColumnOf {
     /// The caller's query: the database knows its type, and an operator that the type does not have is an
     /// error.
     Caller,
-    /// A table of the statement, into which values may have been cast. That is an error once it is done, so
-    /// it must not be skipped. No value of it is NULL.
+    /// A table of the statement, into which values may have been cast. A wrong cast fails when it is
+    /// evaluated, so no condition may let the database skip it.
     Table,
 }
 

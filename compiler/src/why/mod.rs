@@ -90,11 +90,12 @@ impl Rules {
         let (extended, is_cut) = possible::with_possible(program, catalog);
         let (catalog, traced, is_cut) = match specialise::trace(program, &extended, shape) {
             Ok(traced) => (extended, traced, is_cut),
-            // More kinds of fact mean more copies of rules.
-            Err(CompileError::Refused(refusal)) if refusal.another_plan_may_help() => {
+            // More kinds of fact mean more copies of rules, and rules that apply only then. What is answered
+            // without them is explained without them.
+            Err(CompileError::Refused(_)) => {
                 (catalog.clone(), specialise::trace(program, catalog, shape)?, true)
             }
-            Err(error) => return Err(error),
+            Err(error @ CompileError::Bug(_)) => return Err(error),
         };
         let heads = program.rules.iter().filter_map(|rule| program.predicates.get_index(rule.head.index()));
         let heads = heads.map(|predicate| predicate.name.clone());

@@ -13,11 +13,6 @@ pub(in crate::sql) fn is_true(expr: Expr) -> Expr {
     Expr::IsTrue(Box::new(expr))
 }
 
-/// `expr IS NULL`
-pub(crate) fn is_null(expr: Expr) -> Expr {
-    Expr::IsNull(Box::new(expr))
-}
-
 /// `expr IS NOT NULL`
 pub(in crate::sql) fn is_not_null(expr: Expr) -> Expr {
     Expr::IsNotNull(Box::new(expr))
