@@ -127,6 +127,7 @@ impl From<EngineError> for CliError {
             | EngineError::Refused(_)
             | EngineError::UnknownPredicate { .. }
             | EngineError::Bindings(_)
+            | EngineError::Contradiction(_)
             | EngineError::NotFound(_)
             | EngineError::TooLarge(_)
             | EngineError::Timeout(_)

@@ -29,6 +29,9 @@ pub enum EngineError {
     /// The data bindings are wrong, 400; one line for each finding.
     #[error("{0}")]
     Bindings(String),
+    /// What the caller's database said contradicts itself, 400; the text says what to do.
+    #[error("{0}")]
+    Contradiction(String),
     /// A policy, version or environment does not exist, 404.
     #[error("{0}")]
     NotFound(String),

@@ -65,8 +65,8 @@ pub use settings::EngineSettings;
 pub use subjects::{SubjectList, SubjectsPage, SubjectsQuestion};
 pub use view::unix_time;
 pub use why::{
-    Explanation, FactOrigin, FailedGoal, Suggestion, Verdict, Why, WhyAtom, WhyAttempt, WhyBy, WhyCondition,
-    WhyLack, WhyQuestion, WhyRule, WhyStep,
+    CallerRow, Explanation, FactOrigin, FailedGoal, LocalWhy, LocalWhyRequest, Suggestion, Verdict, Why,
+    WhyAtom, WhyAttempt, WhyBy, WhyCondition, WhyLack, WhyQuestion, WhyRule, WhyStep,
 };
 
 use crate::share::{Account, Turns};

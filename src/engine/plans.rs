@@ -17,13 +17,14 @@ use super::versions::Active;
 use crate::store::Relations;
 use portcullis_compiler::catalog::{Catalog, Relation};
 use portcullis_compiler::compile_for_store;
+use portcullis_compiler::ir::Program;
 use portcullis_compiler::local::{self, Form, LocalPlan, Template};
 use portcullis_compiler::question::{CompileError, Question, Shape, Statement};
 use portcullis_compiler::why::Rules;
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 use std::hash::Hash;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// A compiled question, or why the compiler refused it.
 pub(super) type Compiled = Result<Arc<Statement>, CompileError>;
@@ -45,6 +46,8 @@ pub(super) struct Plans {
     cache: Cache<PlanKey, Compiled, Bytes>,
     why: Cache<PlanKey, Traced, Bytes>,
     local: LocalPlans,
+    /// The policy without its rules, once it was needed.
+    facts: OnceLock<Program>,
 }
 
 /// What is cached for local checks.
@@ -54,6 +57,7 @@ struct LocalPlans {
     catalogs: Cache<(Vec<ContextSignature>, u64), Arc<Catalog>, Bytes>,
     plans: Cache<LocalKey, PlannedLocal, Bytes>,
     texts: Cache<TextKey, Arc<Template>, Bytes>,
+    why: Cache<LocalKey, Traced, Bytes>,
 }
 
 /// A plan for a caller's database, with its catalog.
@@ -95,10 +99,11 @@ impl Plans {
             catalogs: cache(bytes / 16, 16 << 10),
             plans: cache(bytes / 4, 32 << 10),
             texts: cache(bytes / 4, 4 << 10),
+            why: cache(bytes / 16, 32 << 10),
         };
         // Statements of typical policies are 1 to 4 KiB long.
         let (why, cache) = (cache(bytes / 8, 32 << 10), cache(bytes, 2 << 10));
-        Self { policy, relations, stored, cache, why, local }
+        Self { policy, relations, stored, cache, why, local, facts: OnceLock::new() }
     }
 
     /// The rules of this shape for explanations, if they are cached.
@@ -126,14 +131,7 @@ impl Plans {
         form: &Form,
         most_values: usize,
     ) -> PlannedLocal {
-        let of_document = (key.context.clone(), document.number);
-        let catalog = self.local.catalogs.get(&of_document).unwrap_or_else(|| {
-            let mut catalog = catalog::catalog(&self.stored, &key.context);
-            catalog.relations.extend(document.relations());
-            let catalog = Arc::new(catalog);
-            self.local.catalogs.insert(of_document, Arc::clone(&catalog));
-            catalog
-        });
+        let catalog = self.local_catalog(&key, document);
         let planned = local::plan(
             &self.policy.program,
             &catalog,
@@ -144,6 +142,35 @@ impl Plans {
         );
         let planned = planned.map(|plan| Arc::new(KeptPlan { catalog, plan }));
         keep(&self.local.plans, key, planned)
+    }
+
+    /// The store's relations, those of the context, and the document's.
+    fn local_catalog(&self, key: &LocalKey, document: &Document) -> Arc<Catalog> {
+        let of_document = (key.context.clone(), document.number);
+        self.local.catalogs.get(&of_document).unwrap_or_else(|| {
+            let mut catalog = catalog::catalog(&self.stored, &key.context);
+            catalog.relations.extend(document.relations());
+            let catalog = Arc::new(catalog);
+            self.local.catalogs.insert(of_document, Arc::clone(&catalog));
+            catalog
+        })
+    }
+
+    /// The rules of a question about a caller's database for explanations, if they are cached.
+    pub(super) fn known_local_rules(&self, key: &LocalKey) -> Option<Traced> {
+        self.local.why.get(key)
+    }
+
+    /// [`Plans::rules`] over the relations of a document, too.
+    pub(super) fn local_rules(&self, key: LocalKey, document: &Document) -> Traced {
+        let catalog = self.local_catalog(&key, document);
+        let rules = Rules::new(&self.policy.program, &catalog, &key.shape);
+        keep(&self.local.why, key, rules.map(Arc::new))
+    }
+
+    /// The policy without its rules: its facts alone.
+    pub(super) fn facts(&self) -> &Program {
+        self.facts.get_or_init(|| self.policy.program.without_rules())
     }
 
     /// The text for a caller's database, if it is cached.
@@ -229,6 +256,13 @@ impl Weighter<LocalKey, PlannedLocal> for Bytes {
     fn weight(&self, key: &LocalKey, planned: &PlannedLocal) -> u64 {
         let planned = planned.as_ref().map_or_else(of_refusal, |kept| kept.n_bytes());
         bytes(of_shape(&key.shape) + of_context(&key.context) + planned)
+    }
+}
+
+impl Weighter<LocalKey, Traced> for Bytes {
+    fn weight(&self, key: &LocalKey, traced: &Traced) -> u64 {
+        let traced = traced.as_ref().map_or_else(of_refusal, |rules| rules.n_bytes());
+        bytes(of_shape(&key.shape) + of_context(&key.context) + traced)
     }
 }
 

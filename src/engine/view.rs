@@ -6,6 +6,7 @@
 use super::answers::{Prepared, SlotValues, Window};
 use super::catalog::Context;
 use super::counters::Counted;
+use super::local::{Document, LocalKey};
 use super::plans::{PlanKey, Plans};
 use super::{Engine, EngineError, attributes, facts};
 use crate::share::{Account, Asker, Turns};
@@ -94,6 +95,11 @@ impl View {
         self.now
     }
 
+    /// The same at another time, if there is one.
+    pub(super) fn at(self, now: Option<i64>) -> Self {
+        Self { now: now.unwrap_or(self.now), ..self }
+    }
+
     /// The version of the policy.
     pub(super) fn version(&self) -> u64 {
         self.plans.policy.version
@@ -117,6 +123,23 @@ impl View {
         } else {
             let plans = Arc::clone(&self.plans);
             in_turn(&self.compiling, self.account.as_deref(), move || plans.rules(key)).await?
+        };
+        rules.map_err(|error| EngineError::uncompiled(error, question))
+    }
+
+    /// [`View::rules`] over the relations of a caller's database, too.
+    pub(super) async fn local_rules(
+        &self,
+        question: &Question,
+        document: &Arc<Document>,
+    ) -> Result<Arc<Rules>, EngineError> {
+        let key = LocalKey::of(&self.plans, question, &self.context, document);
+        let rules = if let Some(known) = self.plans.known_local_rules(&key) {
+            known
+        } else {
+            let (plans, document) = (Arc::clone(&self.plans), Arc::clone(document));
+            let make = move || plans.local_rules(key, &document);
+            in_turn(&self.compiling, self.account.as_deref(), make).await?
         };
         rules.map_err(|error| EngineError::uncompiled(error, question))
     }

@@ -62,6 +62,8 @@ codes! {
     Timeout = "timeout", BAD_REQUEST;
     /// The data bindings are wrong.
     InvalidBindings = "invalid_bindings", BAD_REQUEST;
+    /// The rows of a caller's database do not fit the answer of the local check.
+    ContradictoryRows = "contradictory_rows", BAD_REQUEST;
     /// The policy does not validate.
     InvalidPolicy = "invalid_policy", BAD_REQUEST;
     /// The policy validates, and its own tests fail.

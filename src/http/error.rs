@@ -38,6 +38,8 @@ pub(super) enum ApiError {
     Timeout(String),
     /// 400: the data bindings are wrong.
     InvalidBindings(String),
+    /// 400: the rows of the caller's database contradict its own answer.
+    Contradiction(String),
     /// 400: the policy is wrong, or its tests fail.
     InvalidPolicy(PolicyRefusal),
     /// 401: the key is missing or unknown.
@@ -76,6 +78,7 @@ impl ApiError {
             Self::UnknownPredicate(_) => ErrorCode::UnknownPredicate,
             Self::Timeout(_) => ErrorCode::Timeout,
             Self::InvalidBindings(_) => ErrorCode::InvalidBindings,
+            Self::Contradiction(_) => ErrorCode::ContradictoryRows,
             Self::InvalidPolicy(refusal) => refusal.into(),
             Self::Unauthorized(_) => ErrorCode::Unauthorized,
             Self::Forbidden => ErrorCode::ReadOnlyKey,
@@ -100,6 +103,7 @@ impl ApiError {
             | Self::UnknownPredicate(text)
             | Self::Timeout(text)
             | Self::InvalidBindings(text)
+            | Self::Contradiction(text)
             | Self::NotFound(text)
             | Self::TooLarge(text) => text,
             Self::Refused(refused) => refused.message,
@@ -150,6 +154,7 @@ impl ApiError {
             | Self::UnknownPredicate(_)
             | Self::Timeout(_)
             | Self::InvalidBindings(_)
+            | Self::Contradiction(_)
             | Self::InvalidPolicy(_)
             | Self::Unauthorized(_)
             | Self::Forbidden
@@ -226,6 +231,7 @@ impl From<EngineError> for ApiError {
             EngineError::Refused(refused) => Self::Refused(refused),
             EngineError::UnknownPredicate { .. } => Self::UnknownPredicate(error.to_string()),
             EngineError::Bindings(text) => Self::InvalidBindings(text),
+            EngineError::Contradiction(text) => Self::Contradiction(text),
             EngineError::Timeout(text) => Self::Timeout(text),
             EngineError::NotFound(text) => Self::NotFound(text),
             EngineError::TooLarge(text) => Self::TooLarge(text),
@@ -296,6 +302,7 @@ impl From<EngineError> for PolicyError {
             | EngineError::Refused(_)
             | EngineError::UnknownPredicate { .. }
             | EngineError::Bindings(_)
+            | EngineError::Contradiction(_)
             | EngineError::NotFound(_)
             | EngineError::TooLarge(_)
             | EngineError::Timeout(_)

@@ -9,7 +9,7 @@
 //! | `subjects` | `/list_subjects` |
 //! | `why` | `/explain` |
 //! | `queries` | `/query`, `/evaluate_query` |
-//! | `local` | `/authorize_query`, `/list_query`, `/list_subjects_query`, `/actions_query`, `/evaluate_query_local`, `/explain_query` |
+//! | `local` | `/authorize_query`, `/list_query`, `/list_subjects_query`, `/actions_query`, `/evaluate_query_local`, `/explain_query`, `/why_query` |
 //! | `parity` | `/expect` |
 //! | `policy` | `/policy`, `/policy_metadata` |
 //! | `status` | `/stats`, `/healthcheck`, and `/health`, `/ready` outside the prefix |
@@ -64,6 +64,7 @@ pub use auth::DEVELOPMENT_KEY;
 pub use code::ErrorCode;
 pub use decision_log::{DecisionLog, DecisionLogError};
 pub use engine_settings::engine_settings;
+pub use local::LocalWhyOut;
 pub use serve::{serve, serve_metrics};
 pub use tls::{Tls, TlsError};
 pub use why::{

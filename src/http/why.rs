@@ -67,6 +67,8 @@ pub struct StepOut {
     pub height: usize,
     /// Where the fact is; null if a rule derives it.
     pub source: Option<SourceOut>,
+    /// The key of the data binding whose query returns the fact; null if it is elsewhere.
+    pub binding: Option<String>,
     /// The rule that derives it; null for a fact.
     pub rule: Option<RuleOut>,
     /// The rule's conditions, in its order.
@@ -82,6 +84,8 @@ pub enum SourceOut {
     Stored,
     /// In the request
     Context,
+    /// In the caller's database
+    Bound,
 }
 
 /// A rule of the policy.
@@ -205,7 +209,7 @@ async fn explain(
 }
 
 /// The question of the endpoint that the body matches, and its context facts.
-fn asked(body: Map<String, serde_json::Value>) -> Result<(WhyQuestion, Vec<Fact>), ApiError> {
+pub(super) fn asked(body: Map<String, serde_json::Value>) -> Result<(WhyQuestion, Vec<Fact>), ApiError> {
     if body.contains_key("predicate") {
         let mut asked: EvaluateIn = decode_fields(body)?;
         let context = facts(asked.context_facts.take());
@@ -238,17 +242,27 @@ impl From<&Why> for WhyOut {
 
 impl StepOut {
     fn of(why: &Why, step: &WhyStep) -> Self {
-        let (source, rule, conditions) = match &step.by {
-            WhyBy::Fact(FactOrigin::Context) => (Some(SourceOut::Context), None, Vec::new()),
-            WhyBy::Fact(FactOrigin::Stored | FactOrigin::Bound(_)) => {
-                (Some(SourceOut::Stored), None, Vec::new())
-            }
-            WhyBy::Rule(instance) => {
-                let conditions = instance.conditions.iter().map(ConditionOut::from).collect();
-                (None, Some(why.rule(instance.rule).into()), conditions)
-            }
+        let fact = |source, binding: Option<&str>| Self {
+            fact: (&step.atom).into(),
+            height: step.height,
+            source: Some(source),
+            binding: binding.map(str::to_owned),
+            rule: None,
+            conditions: Vec::new(),
         };
-        Self { fact: (&step.atom).into(), height: step.height, source, rule, conditions }
+        match &step.by {
+            WhyBy::Fact(FactOrigin::Stored) => fact(SourceOut::Stored, None),
+            WhyBy::Fact(FactOrigin::Context) => fact(SourceOut::Context, None),
+            WhyBy::Fact(FactOrigin::Bound(binding)) => fact(SourceOut::Bound, why.binding(*binding)),
+            WhyBy::Rule(instance) => Self {
+                fact: (&step.atom).into(),
+                height: step.height,
+                source: None,
+                binding: None,
+                rule: Some(why.rule(instance.rule).into()),
+                conditions: instance.conditions.iter().map(ConditionOut::from).collect(),
+            },
+        }
     }
 }
 

@@ -78,6 +78,7 @@ impl From<EngineError> for Told {
                 Self { kind: Some(Kind::UnknownPredicate), message: error.to_string() }
             }
             EngineError::Policy(_)
+            | EngineError::Contradiction(_)
             | EngineError::NotFound(_)
             | EngineError::TooLarge(_)
             | EngineError::Timeout(_)

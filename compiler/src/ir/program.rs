@@ -30,6 +30,25 @@ pub struct Program {
     pub index: Index,
 }
 
+impl Program {
+    /// The same names and literals without a rule: what holds is what is a fact.
+    #[must_use]
+    pub fn without_rules(&self) -> Self {
+        let Self { source, types, predicates, constants, signatures, .. } = self;
+        Self {
+            source: source.clone(),
+            types: types.clone(),
+            predicates: predicates.clone(),
+            rules: Vec::new(),
+            constants: constants.clone(),
+            signatures: signatures.clone(),
+            blocks: Vec::new(),
+            tests: Vec::new(),
+            index: Index::new(types, predicates, constants, signatures, &[]),
+        }
+    }
+}
+
 /// One block in the response to `GET /policy_metadata`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BlockInfo {

@@ -24,6 +24,7 @@ mod likeness;
 mod narrow;
 mod plan;
 mod put;
+pub mod reading;
 mod split;
 mod stages;
 mod types;

@@ -20,8 +20,8 @@ use std::fmt::Write;
 /// How many lines are drawn.
 const LINES: usize = 500;
 
-/// How much of a rule's text is shown.
-const RULE: usize = 100;
+/// How much is shown of the text of a rule or of the key of a binding.
+const TEXT: usize = 100;
 
 /// A line of the tree.
 #[derive(Clone, Copy)]
@@ -173,6 +173,10 @@ impl<'w> Tree<'w> {
             (Some(rule), _) => rule_text(rule),
             (None, Some(SourceOut::Stored)) => "stored".to_owned(),
             (None, Some(SourceOut::Context)) => "of the request".to_owned(),
+            (None, Some(SourceOut::Bound)) => {
+                let binding = step.binding.as_deref().unwrap_or_default();
+                format!("your database: {}", shortened(binding))
+            }
             (None, None) => String::new(),
         };
         format!("{}  {}", shown(&step.fact), self.toned(Tone::Quiet, &by))
@@ -219,14 +223,20 @@ fn place(item: Item<'_>) -> Option<(bool, usize)> {
 
 /// The line and the beginning of a rule.
 fn rule_text(rule: &RuleOut) -> String {
-    let mut text: String = rule.text.chars().take(RULE).collect();
-    if text.len() < rule.text.len() {
-        text.push('…');
-    }
+    let text = shortened(&rule.text);
     match rule.line {
         Some(line) => format!("line {line}: {text}"),
         None => format!("always: {text}"),
     }
+}
+
+/// The beginning of a text.
+fn shortened(text: &str) -> String {
+    let mut shown: String = text.chars().take(TEXT).collect();
+    if shown.len() < text.len() {
+        shown.push('…');
+    }
+    shown
 }
 
 /// In the notation of questions.

@@ -99,7 +99,7 @@ impl Documents {
 
 impl Engine {
     /// The document of a text, parsed or from the cache, in turn if it takes long.
-    pub(super) async fn document(&self, text: &str) -> Result<Arc<Document>, EngineError> {
+    pub(in crate::engine) async fn document(&self, text: &str) -> Result<Arc<Document>, EngineError> {
         if text.len() <= BRIEF
             && let Some(known) = self.documents().cache.get(text)
         {

@@ -20,7 +20,7 @@ pub(super) use documents::{Document, Documents};
 pub(super) use run::{LocalKey, TextKey};
 
 use super::{Engine, EngineError, EvaluateQuery};
-use crate::store::{Fact, Value};
+use crate::store::{ConsistentRead, Fact, Value};
 use portcullis_compiler::Stage;
 
 /// A request for SQL.
@@ -203,6 +203,17 @@ impl Engine {
                 self.local_text(attempt, self.plan_local(attempt, request).await?).await
             })
             .await
+    }
+
+    /// [`Engine::local`] at a time, within one attempt.
+    pub(super) async fn local_at(
+        &self,
+        attempt: ConsistentRead<'_>,
+        request: &LocalRequest,
+        now: i64,
+    ) -> Result<String, EngineError> {
+        let planned = self.plan_local(attempt, request).await?;
+        self.local_text(attempt, planned.at(now)).await
     }
 
     /// [`Engine::local`], with an explanation.

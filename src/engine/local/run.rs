@@ -7,7 +7,7 @@ use super::documents::Document;
 use super::question::Wanted;
 use super::{LocalQuestion, LocalRequest};
 use crate::engine::answers::SlotValues;
-use crate::engine::catalog::ContextSignature;
+use crate::engine::catalog::{Context, ContextSignature};
 use crate::engine::plans::{KeptPlan, Plans};
 use crate::engine::view::View;
 use crate::engine::{Engine, EngineError, questions};
@@ -26,6 +26,19 @@ pub(in crate::engine) struct LocalKey {
     pub(in crate::engine) document: u64,
     /// The variable of a filter.
     filter: Option<usize>,
+}
+
+impl LocalKey {
+    /// The key of a question that is no filter.
+    pub(in crate::engine) fn of(
+        plans: &Plans,
+        question: &Question,
+        context: &Context,
+        document: &Document,
+    ) -> Self {
+        let shape = Shape::of(&plans.policy.program, question);
+        Self { shape, context: context.signatures.clone(), document: document.number, filter: None }
+    }
 }
 
 /// The key of a text for a caller's database.
@@ -176,6 +189,13 @@ impl Engine {
             })
         };
         attempt.read_brief(read).await?
+    }
+}
+
+impl Planned {
+    /// The same at another time.
+    pub(super) fn at(self, now: i64) -> Self {
+        Self { view: self.view.at(Some(now)), ..self }
     }
 }
 

@@ -5,13 +5,19 @@
 //! compared, and if they disagree the request fails: an explanation never says anything else than the answer.
 //! Each suggested set of facts was asked of the engine as context facts.
 
+mod caller;
+mod local;
+mod mixed;
 mod rows;
 
 use super::answers::{Prepared, Unanswered, read};
 use super::evaluate::EvaluateQuery;
+use super::local::Document;
 use super::view::View;
 use super::{Engine, EngineError, facts, questions};
 use crate::store::{ConsistentRead, Fact, Reader, Value};
+pub use caller::CallerRow;
+pub use local::{LocalWhy, LocalWhyRequest};
 pub use portcullis_compiler::why::{
     Atom as WhyAtom, Attempt as WhyAttempt, By as WhyBy, Condition as WhyCondition, Explanation, FactOrigin,
     FailedGoal, Lack as WhyLack, Step as WhyStep, Suggestion, Verdict,
@@ -60,6 +66,8 @@ pub struct Why {
     pub offset: u64,
     /// The policy; `None` before the first one.
     policy: Option<Arc<Program>>,
+    /// The data bindings, if the question is about a caller's database.
+    document: Option<Arc<Document>>,
 }
 
 /// A rule as the policy writes it.
@@ -86,19 +94,31 @@ enum Inexplicable {
 }
 
 /// Says which rule prevents an explanation, and what to do.
-fn inexplicable(program: &Program, rule: Option<RuleId>) -> String {
+fn unexplained(program: &Program, why: &Inexplicable) -> EngineError {
+    let rule = match why {
+        Inexplicable::Open(rule) => *rule,
+        Inexplicable::Lost => {
+            return EngineError::Bug("an explanation lost what it had found".to_owned());
+        }
+    };
     let line = rule.and_then(|rule| program.line_of_rule(rule));
     let place = line.map_or_else(|| "the question".to_owned(), |line| format!("the rule at line {line}"));
-    format!(
+    EngineError::BadRequest(format!(
         "the question cannot be explained: {place} only tests a value that nothing gives; ask with a value for each \
          argument, or bind the value in the rule with a fact"
-    )
+    ))
 }
 
 impl Why {
     /// The policy's file name.
     pub fn file(&self) -> Option<&str> {
         self.policy.as_ref().map(|policy| policy.source.name())
+    }
+
+    /// The key of a binding, whose rows are facts of the explanation.
+    pub fn binding(&self, binding: usize) -> Option<&str> {
+        let bound = self.document.as_ref()?.bindings.facts.get(binding)?;
+        Some(&bound.key)
     }
 
     /// A rule of the explanation.
@@ -157,16 +177,8 @@ impl Engine {
         let Some(view) = self.view(attempt, context)? else { return Ok(Why { offset, ..Why::default() }) };
         questions::check_predicates(view.program(), question)?;
         let Found { allowed, reasons } = self.found(attempt, &view, question, context).await?;
-        let Reasons { explanation, suggestions } = match reasons {
-            Ok(reasons) => reasons,
-            Err(Inexplicable::Open(rule)) => {
-                let text = inexplicable(view.program(), rule);
-                return Err(EngineError::BadRequest(text));
-            }
-            Err(Inexplicable::Lost) => {
-                return Err(EngineError::Bug("an explanation lost what it had found".to_owned()));
-            }
-        };
+        let Reasons { explanation, suggestions } =
+            reasons.map_err(|why| unexplained(view.program(), &why))?;
         agree(allowed, explanation.verdict)?;
         let mut confirmed = Vec::new();
         for suggestion in suggestions {
@@ -177,7 +189,7 @@ impl Engine {
             }
         }
         let (policy, version) = (Some(Arc::clone(&view.plans().policy.program)), Some(view.version()));
-        Ok(Why { allowed, explanation, suggestions: confirmed, version, offset, policy })
+        Ok(Why { allowed, explanation, suggestions: confirmed, version, offset, policy, document: None })
     }
 
     /// The answer and its reasons, of one moment.

@@ -2,7 +2,7 @@
 //!
 //! Each takes a question like its hosted counterpart, in the field `query`, and the data bindings that say
 //! where the caller's facts are. The answer is SQL for that database. `/explain_query` takes the body of any
-//! of the others and explains its SQL.
+//! of the others and explains its SQL; `/why_query` explains an answer.
 //!
 //! | endpoint | in addition to `query` and `data_bindings` | the SQL |
 //! |---|---|---|
@@ -17,6 +17,7 @@
 
 mod explain;
 mod mode;
+mod why;
 
 use super::auth::ReadAccess;
 use super::checks::{ActionsIn, AuthorizeIn};
@@ -33,6 +34,7 @@ use std::sync::Arc;
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
+pub use why::LocalWhyOut;
 
 pub(super) fn router() -> OpenApiRouter<Arc<AppState>> {
     OpenApiRouter::new()
@@ -42,6 +44,7 @@ pub(super) fn router() -> OpenApiRouter<Arc<AppState>> {
         .routes(routes!(actions))
         .routes(routes!(evaluate))
         .routes(routes!(explain::explain))
+        .routes(routes!(why::why))
 }
 
 #[derive(Debug, Deserialize, ToSchema)]

@@ -34,6 +34,7 @@ const PATHS: &[(&str, &[&str])] = &[
     ("/api/actions_query", &["POST"]),
     ("/api/evaluate_query_local", &["POST"]),
     ("/api/explain_query", &["POST"]),
+    ("/api/why_query", &["POST"]),
     ("/api/expect", &["POST"]),
     ("/api/policy", &["GET", "POST"]),
     ("/api/policy_metadata", &["GET"]),

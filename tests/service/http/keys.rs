@@ -114,6 +114,7 @@ fn a_read_only_key_asks_and_changes_nothing() {
         "actions_query",
         "evaluate_query_local",
         "explain_query",
+        "why_query",
     ] {
         assert_eq!(status(&server, &bearer(&text), &format!("/api/{path}")), 400, "{path}");
         assert_eq!(status(&server, &bearer("wrong"), &format!("/api/{path}")), 401, "{path}");

@@ -33,3 +33,4 @@ mod subjects;
 mod tls;
 mod uploads;
 mod why;
+mod why_local;

@@ -145,6 +145,15 @@ pub(crate) fn every(user: &str, doc: &str, text: &str) -> Vec<Request> {
         post("evaluate_query_local", with(local(conjunction(user, &context)), "mode", select)),
         post("evaluate_query_local", with(local(conjunction(user, &context)), "mode", filter)),
         post("explain_query", local(check(user, "read", doc))),
+        post("why_query", local(check(user, "read", doc))),
+        post(
+            "why_query",
+            with(
+                local(conjunction(user, &context)),
+                "rows",
+                json!([[json!([0, 64, [doc]]).to_string(), text]]),
+            ),
+        ),
         post("expect", json!({ "request_id": text, "expected": true })),
         post("facts", note(user, text)),
         ("DELETE /api/facts".to_owned(), Some(note(user, text))),
@@ -207,6 +216,10 @@ pub(crate) fn mistaken(user: &str, doc: &str, text: &str) -> Vec<Request> {
             with(local(list(user, "read"), BINDINGS.to_owned()), "column", json!(format!("'{text}"))),
         ),
         post("explain_query", local(json!({ "actor_type": text }), text.to_owned())),
+        post(
+            "why_query",
+            with(local(check(user, "read", doc), BINDINGS.to_owned()), "rows", json!([[text, doc]])),
+        ),
         post("expect", json!({ "request_id": [text] })),
         post("policy", json!({ "src": format!("allow({text}"), "filename": text })),
         post(

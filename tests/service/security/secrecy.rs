@@ -33,7 +33,7 @@ fn talk(caller: &Caller, keys: &[String]) -> Vec<(u16, String)> {
         }
     }
     for body in ["zqx", "{\"zqx", "\"\\ud800zqx\"", &format!("[{}]", "\"zqx\",".repeat(17_000))] {
-        for path in ["batch", "authorize", "policy", "explain_query", "explain"] {
+        for path in ["batch", "authorize", "policy", "explain_query", "explain", "why_query"] {
             answers.push(send(&keys[0], &format!("POST /api/{path}"), Some(body.as_bytes())));
         }
     }

@@ -1,0 +1,156 @@
+//! One statement that reads single facts from the caller's database, for an explanation.
+//!
+//! An explanation reads facts through `why::Rows`, and the caller's database has some of them. Each such read
+//! is a question of one atom over one bound query, under the policy without its rules. So it takes the same
+//! way to SQL as every question, and compares values as all local SQL does. The statements of many reads are
+//! put together into one, with the name of each in its rows:
+//!
+//! ```text
+//! part                     | value1 | value2 | …
+//! [1,64,["ada",null]]      | reader | NULL   |       a row of a read
+//! [2,64,["7"]]             | NULL   | NULL   |       a read without rows
+//! [1760000000,"5d1b…"]     | true   | NULL   |       a decision
+//! ```
+
+use super::asked::{Asked, Form, LocalError};
+use crate::bindings::Bindings;
+use crate::catalog::{Catalog, Relation, RelationArg};
+use crate::dialect::quote::plain_literal;
+use crate::dialect::{Dialect, Escapes};
+use crate::ir::Program;
+use crate::limits;
+use crate::question::{CompileError, Domain, Question, QuestionVar, Shape};
+
+/// The column of a decision on a fact.
+const HOLDS: &str = "holds";
+
+/// A part of a statement.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// What is in the first column of its rows.
+    pub name: String,
+    /// Its own statement.
+    pub sql: String,
+    /// What this returns.
+    pub returns: Returns,
+}
+
+/// What the statement of a part returns.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Returns {
+    /// One truth value, in a column of this name; it is shown as `true` or `false`.
+    Decision(String),
+    /// Rows with so many values, of which at most `most` are shown. If there are none, the part has one row
+    /// of NULL.
+    Rows {
+        /// How many columns there are.
+        n_values: usize,
+        /// How many rows are shown at most.
+        most: usize,
+    },
+}
+
+/// Reads at most `most` rows of a bound query whose columns have these values, where there is one. The rows
+/// have the values of the other columns; without any, it is decided whether there is such a row. `facts` is
+/// the policy [without its rules](Program::without_rules).
+///
+/// # Errors
+/// [`CompileError::Refused`] if there is no SQL for it.
+pub fn fact_rows(
+    facts: &Program,
+    bindings: &Bindings,
+    relation: &Relation,
+    bound: &[Option<String>],
+    most: usize,
+    name: String,
+) -> Result<Part, CompileError> {
+    let question = question(relation, bound);
+    let wanted = question.vars.iter().enumerate().filter(|(_, var)| var.domain == Domain::Wanted);
+    let columns: Vec<(usize, String)> =
+        wanted.zip(1..).map(|((var, _), place)| (var, value_name(place))).collect();
+    let returns = match columns.len() {
+        0 => Returns::Decision(HOLDS.to_owned()),
+        n_values => Returns::Rows { n_values, most },
+    };
+    let form =
+        if columns.is_empty() { Form::Decision { name: HOLDS.to_owned() } } else { Form::Rows { columns } };
+    let catalog = Catalog { relations: vec![relation.clone()] };
+    let shape = Shape::of(facts, &question);
+    let plan = super::plan(facts, &catalog, &shape, &form, bindings.dialect, limits::PARAMETERS)?;
+    let asked = Asked {
+        program: facts,
+        catalog: &catalog,
+        bindings,
+        question: &question,
+        form: &form,
+        now: 0,
+        most_values: limits::PARAMETERS,
+        explains: false,
+    };
+    let bug = |what: &str| CompileError::Bug(what.to_owned());
+    let made = plan.sql(&asked, &mut |_, _| Err(bug("a bound query is asked of the store")));
+    let made = made.map_err(|error| match error {
+        LocalError::Compile(error) | LocalError::Fetch(error) => error,
+    })?;
+    let sql = made.template.text(&question).ok_or_else(|| bug("a read without its values"))?;
+    Ok(Part { name, sql, returns })
+}
+
+/// The question of one atom for the rows of a relation.
+fn question(relation: &Relation, bound: &[Option<String>]) -> Question {
+    let mut bound = bound.iter();
+    let var = |(at, arg): (usize, &RelationArg)| {
+        let (ty, known) = match arg {
+            RelationArg::Column { ty, .. } => (ty, bound.next().cloned().flatten()),
+            RelationArg::Constant { ty, text } => (ty, Some(text.clone())),
+        };
+        let domain = known.map_or(Domain::Wanted, Domain::Given);
+        QuestionVar { name: at.to_string(), ty: Some(ty.clone()), domain }
+    };
+    Question::atom(&relation.predicate, relation.args.iter().enumerate().map(var).collect())
+}
+
+/// All parts in one statement, with the columns `part`, `value1` and so on.
+pub fn together(parts: &[Part], dialect: Dialect) -> String {
+    let escapes = dialect.features().escapes;
+    let n_values = parts.iter().map(|part| part.returns.n_values()).max().unwrap_or(1);
+    parts.iter().map(|part| part.select(n_values, escapes)).collect::<Vec<_>>().join("\nUNION ALL\n")
+}
+
+impl Returns {
+    fn n_values(&self) -> usize {
+        match self {
+            Self::Decision(_) => 1,
+            Self::Rows { n_values, .. } => *n_values,
+        }
+    }
+}
+
+impl Part {
+    fn select(&self, n_columns: usize, escapes: Escapes) -> String {
+        let name = plain_literal(&self.name, escapes);
+        let value = |place: usize| match &self.returns {
+            Returns::Decision(column) if place == 1 => {
+                format!("CASE WHEN r.{column} THEN 'true' ELSE 'false' END AS {}", value_name(place))
+            }
+            Returns::Rows { n_values, .. } if place <= *n_values => format!("r.{}", value_name(place)),
+            Returns::Decision(_) | Returns::Rows { .. } => {
+                format!("CAST(NULL AS TEXT) AS {}", value_name(place))
+            }
+        };
+        let values = (1..=n_columns).map(value).collect::<Vec<_>>().join(", ");
+        let Self { sql, .. } = self;
+        let from = match &self.returns {
+            Returns::Decision(_) => format!("({sql}) AS r"),
+            // Without a row of its own, a part is one row of NULL.
+            Returns::Rows { most, .. } => format!(
+                "(SELECT 1 AS one) AS o LEFT JOIN (SELECT * FROM ({sql}) AS s LIMIT {most}) AS r ON 1 = 1"
+            ),
+        };
+        format!("SELECT {name} AS part, {values} FROM {from}")
+    }
+}
+
+fn value_name(place: usize) -> String {
+    format!("value{place}")
+}

@@ -1,0 +1,256 @@
+//! Why a question is answered as it is on a caller's own database.
+//!
+//! The service has no connection to that database, and reads of an explanation follow from each other: which
+//! folder's parent is needed, the document's row says. So the caller asks several times. Each answer is one
+//! statement for its database, until the rows of all statements so far are enough; then it is the
+//! explanation. Nothing is kept in between: each time, the evaluator runs over what is known, and notes what
+//! it lacks.
+//!
+//! ```text
+//! question, bindings, rows so far ─evaluator over rows, store, request─┬─lacks rows─▶ one statement
+//!                                                                      └─has them──▶ explanation
+//! ```
+//!
+//! The first statement also decides the question itself, by the SQL of the local check. The explanation must
+//! agree with it. Suggested facts are context facts of further such decisions.
+
+use super::caller::{self, AskedDecision, CallerAnswers, CallerRow, WantedReads};
+use super::mixed::{MixedRows, Unread};
+use super::rows::StoredRows;
+use super::{CANDIDATES, Inexplicable, SUGGESTIONS, Why, WhyQuestion, fact, unexplained};
+use crate::engine::answers::{Unanswered, read};
+use crate::engine::local::Document;
+use crate::engine::view::View;
+use crate::engine::{Engine, EngineError, LocalMode, LocalQuestion, LocalRequest, questions};
+use crate::store::{ConsistentRead, Fact, Reader};
+use portcullis_compiler::ir::Program;
+use portcullis_compiler::question::{CompileError, Question, RefusedQuestion};
+use portcullis_compiler::why::{Budget, Explanation, Reasons, Rules, Suggestion, Verdict, WhyError};
+use std::sync::Arc;
+
+/// A question about facts of which the caller's database has some, with what the database said so far.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LocalWhyRequest {
+    /// The data-bindings document.
+    pub bindings: String,
+    /// The question.
+    pub question: WhyQuestion,
+    /// The context facts of the request.
+    pub context: Vec<Fact>,
+    /// The rows of all statements so far; none at first.
+    pub rows: Vec<CallerRow>,
+}
+
+/// What follows from the rows so far.
+#[derive(Clone, Debug)]
+pub enum LocalWhy {
+    /// The database is to be asked this; its rows are to be added.
+    Ask(String),
+    /// The explanation.
+    Explained(Box<Why>),
+}
+
+/// What one look at the facts found, and what it lacked.
+struct Look {
+    reasons: Result<Reasons, Inexplicable>,
+    wanted: WantedReads,
+}
+
+/// One request, over one state of the store.
+struct Asking<'a> {
+    attempt: ConsistentRead<'a>,
+    request: &'a LocalWhyRequest,
+    question: &'a Question,
+    answers: &'a Arc<CallerAnswers>,
+    document: Arc<Document>,
+    view: View,
+}
+
+impl Engine {
+    /// Says why a question is answered as it is on the caller's database, or what to ask the database first.
+    ///
+    /// # Errors
+    /// Those of [`Engine::local`] and [`Engine::explain`]; [`EngineError::Contradiction`] if the rows do not
+    /// fit the decision.
+    pub async fn explain_on_caller(&self, request: LocalWhyRequest) -> Result<LocalWhy, EngineError> {
+        let Some(question) = self.why_question(request.question.clone())? else {
+            return Ok(LocalWhy::Explained(Box::default()));
+        };
+        let answers = Arc::new(CallerAnswers::of(&request.rows)?);
+        let (request, question, answers) = (&request, &question, &answers);
+        let reasoned = |attempt| async move {
+            let offset = self.store().offset();
+            let Some(view) = self.view(attempt, &request.context)? else {
+                return Ok(LocalWhy::Explained(Box::new(Why { offset, ..Why::default() })));
+            };
+            questions::check_predicates(view.program(), question)?;
+            let document = self.document(&request.bindings).await?;
+            let view = view.at(answers.now);
+            let asking = Asking { attempt, request, question, answers, document, view };
+            self.reasoned_on_caller(&asking, offset).await
+        };
+        self.store().consistently(reasoned).await
+    }
+
+    async fn reasoned_on_caller(&self, asking: &Asking<'_>, offset: u64) -> Result<LocalWhy, EngineError> {
+        let decision = self.decision(asking, &[]).await?;
+        let allowed = asking.answers.decision(&decision);
+        let Look { reasons, wanted } = self.look(asking).await?;
+        let Some(allowed) = allowed else { return self.ask(asking, vec![decision], wanted).await };
+        if !wanted.is_empty() {
+            return self.ask(asking, Vec::new(), wanted).await;
+        }
+        let Reasons { explanation, suggestions } =
+            reasons.map_err(|why| unexplained(asking.view.program(), &why))?;
+        agree(allowed, explanation.verdict)?;
+        let mut unknown = Vec::new();
+        let mut confirmed: Vec<Suggestion> = Vec::new();
+        for suggestion in suggestions {
+            let Some(decision) = self.decision_with(asking, &suggestion).await? else { continue };
+            match asking.answers.decision(&decision) {
+                Some(true) => confirmed.push(suggestion),
+                Some(false) => {}
+                None => unknown.push(decision),
+            }
+        }
+        if !unknown.is_empty() {
+            return self.ask(asking, unknown, WantedReads::new()).await;
+        }
+        confirmed.truncate(SUGGESTIONS);
+        let (policy, version) =
+            (Some(Arc::clone(&asking.view.plans().policy.program)), Some(asking.view.version()));
+        let document = Some(Arc::clone(&asking.document));
+        let why = Why { allowed, explanation, suggestions: confirmed, version, offset, policy, document };
+        Ok(LocalWhy::Explained(Box::new(why)))
+    }
+
+    /// The statement that decides the question on the caller's database, with further context facts.
+    async fn decision(&self, asking: &Asking<'_>, more: &[Fact]) -> Result<AskedDecision, EngineError> {
+        let LocalWhyRequest { bindings, question, context, .. } = asking.request;
+        let (question, column) = match question.clone() {
+            WhyQuestion::Authorize { actor, action, resource } => {
+                (LocalQuestion::Authorize { actor, action, resource }, "allowed")
+            }
+            WhyQuestion::Evaluate(query) => {
+                (LocalQuestion::Evaluate { query, mode: LocalMode::Select(Vec::new()) }, "result")
+            }
+        };
+        let context = context.iter().chain(more).cloned().collect();
+        let request = LocalRequest { bindings: bindings.clone(), question, context };
+        let now = asking.view.now();
+        Ok(AskedDecision::new(self.local_at(asking.attempt, &request, now).await?, column, now))
+    }
+
+    /// The same with suggested facts. A set of facts that cannot be asked about is none that can be
+    /// suggested.
+    async fn decision_with(
+        &self,
+        asking: &Asking<'_>,
+        suggestion: &Suggestion,
+    ) -> Result<Option<AskedDecision>, EngineError> {
+        let facts: Option<Vec<Fact>> = suggestion.iter().map(fact).collect();
+        let Some(facts) = facts else { return Ok(None) };
+        match self.decision(asking, &facts).await {
+            Err(
+                EngineError::BadRequest(_)
+                | EngineError::Refused(_)
+                | EngineError::TooLarge(_)
+                | EngineError::Timeout(_),
+            ) => Ok(None),
+            asked => asked.map(Some),
+        }
+    }
+
+    /// Evaluates the question over what is known.
+    async fn look(&self, asking: &Asking<'_>) -> Result<Look, EngineError> {
+        let Asking { attempt, request, question, answers, document, view } = asking;
+        let rules = view.local_rules(question, document).await?;
+        let (plans, now, account) = (view.plans(), view.now(), self.account.clone());
+        let (question, context) = ((*question).clone(), request.context.clone());
+        let answers = Arc::clone(answers);
+        let find = move |reader: &Reader| {
+            reader.snapshot(|reader| {
+                let stored = StoredRows::new(reader, &context, account.as_ref());
+                let mut rows = MixedRows::new(stored, &answers);
+                let reasons = reasons(&plans.policy.program, &rules, &question, now, &mut rows)?;
+                Ok(Look { reasons, wanted: rows.wanted })
+            })
+        };
+        read(*attempt, false, find).await
+    }
+
+    /// The statement for what is not known yet.
+    async fn ask(
+        &self,
+        asking: &Asking<'_>,
+        decisions: Vec<AskedDecision>,
+        wanted: WantedReads,
+    ) -> Result<LocalWhy, EngineError> {
+        let (plans, document) = (asking.view.plans(), Arc::clone(&asking.document));
+        let make = move || {
+            let relations: Vec<_> = document.relations().collect();
+            caller::statement(plans.facts(), &document.bindings, &relations, decisions, &wanted)
+        };
+        let made = self.in_turn(make).await?;
+        made.map(LocalWhy::Ask).map_err(|error| match error {
+            CompileError::Refused(refusal) => {
+                EngineError::Refused(Box::new(RefusedQuestion::unnamed(refusal)))
+            }
+            CompileError::Bug(text) => EngineError::Bug(text),
+        })
+    }
+}
+
+/// The reasons over what is known. What would change the answer is looked for only once the rest is known.
+fn reasons(
+    program: &Program,
+    rules: &Rules,
+    question: &Question,
+    now: i64,
+    rows: &mut MixedRows<'_>,
+) -> Result<Result<Reasons, Inexplicable>, Unanswered> {
+    let explain = |rows: &mut MixedRows<'_>, n_suggestions| {
+        let explained = rules.explain(program, question, now, rows, Budget::default(), n_suggestions);
+        Ok(match explained {
+            Ok(reasons) => Ok(reasons),
+            Err(WhyError::Rows(Unread::Store(error))) => return Err(Unanswered::Store(error)),
+            Err(WhyError::Rows(Unread::TooMany)) => {
+                let explanation = Explanation { truncated: true, ..Explanation::default() };
+                Ok(Reasons { explanation, suggestions: Vec::new() })
+            }
+            Err(WhyError::Open(rule)) => Err(Inexplicable::Open(rule)),
+            Err(WhyError::Lost) => Err(Inexplicable::Lost),
+        })
+    };
+    let first = explain(rows, 0)?;
+    let fails = matches!(&first, Ok(reasons) if reasons.explanation.verdict == Verdict::Fails);
+    if fails && rows.wanted.is_empty() { explain(rows, CANDIDATES) } else { Ok(first) }
+}
+
+/// Fails if an explanation does not say what the caller's database answers.
+fn agree(allowed: bool, verdict: Verdict) -> Result<(), EngineError> {
+    let (answer, rows) = match (allowed, verdict) {
+        (true, Verdict::Holds) | (false, Verdict::Fails) | (_, Verdict::Unknown) => return Ok(()),
+        (true, Verdict::Fails) => ("yes", "no"),
+        (false, Verdict::Holds) => ("no", "yes"),
+    };
+    Err(EngineError::Contradiction(format!(
+        "the local check answers {answer}, but the rows of the database say {rows}: run all statements of one \
+         explanation in one read-only transaction, in PostgreSQL with REPEATABLE READ, and check the data bindings with \
+         `portcullis bindings check`; if neither helps, report this as a bug"
+    )))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_explanation_that_contradicts_the_decision_is_refused() {
+        for (allowed, verdict) in [(true, Verdict::Holds), (false, Verdict::Fails)] {
+            assert!(agree(allowed, verdict).is_ok());
+            assert!(agree(allowed, Verdict::Unknown).is_ok());
+            assert!(matches!(agree(!allowed, verdict), Err(EngineError::Contradiction(_))));
+        }
+    }
+}
