@@ -117,8 +117,7 @@ const PLACES: &[(&str, &[&str])] = &[
     // The store knows only two things of the language: the compact form of values, and the names of
     // relations.
     ("portcullis_compiler", &["src/engine/", "src/cli/", "src/store/value.rs", "src/store/signature.rs"]),
-    // The service's own store, and the one command that looks at a caller's database, each driver in one
-    // file.
+    // The service's own store, and the commands that look at a caller's database, each driver in one file.
     ("rusqlite", &["src/store/", "src/cli/bindings/sqlite.rs"]),
     ("tokio_postgres", &["src/cli/bindings/postgresql.rs"]),
     ("csv::", &["src/cli/facts/table.rs"]),

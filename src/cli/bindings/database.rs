@@ -5,14 +5,17 @@
 //! settings that make statements slow, and the database's plans of statements. Everything is read in one
 //! read-only transaction, which ends with the connection.
 
+use super::document;
 use super::postgresql::Postgresql;
 use super::sqlite::Sqlite;
 use crate::cli::error::CliError;
+use crate::cli::policy_file;
 use portcullis_compiler::Dialect;
-use portcullis_compiler::bindings::Name;
+use portcullis_compiler::bindings::{Bindings, Name};
+use std::path::Path;
 
 /// A database that is open for reading.
-pub(super) enum Database {
+pub(in crate::cli) enum Database {
     /// Over the network.
     Postgresql(Postgresql),
     /// A file.
@@ -140,7 +143,7 @@ pub(super) struct Jit {
 
 impl Database {
     /// Opens a database for reading.
-    pub(super) async fn open(address: &str) -> Result<Self, CliError> {
+    async fn open(address: &str) -> Result<Self, CliError> {
         if let Some(path) = address.strip_prefix("sqlite:") {
             return Sqlite::open(path).map(Self::Sqlite);
         }
@@ -148,6 +151,31 @@ impl Database {
             return Postgresql::open(address).await.map(Self::Postgresql);
         }
         Err(CliError::Address)
+    }
+
+    /// Opens the database that a data-bindings document describes. Returns the document's text, too.
+    pub(in crate::cli) async fn described(file: &Path, address: &str) -> Result<(String, Self), CliError> {
+        let text = policy_file::read(file)?;
+        let bindings = document::parse(&file.display().to_string(), &text)?;
+        Ok((text, Self::open_for(address, &bindings).await?))
+    }
+
+    /// Opens a database, which must be of the dialect of the document.
+    pub(super) async fn open_for(address: &str, bindings: &Bindings) -> Result<Self, CliError> {
+        let database = Self::open(address).await?;
+        if database.dialect() != bindings.dialect {
+            let (bound, found) = (bindings.dialect.to_string(), database.dialect().to_string());
+            return Err(CliError::OtherDatabase { bound, found });
+        }
+        Ok(database)
+    }
+
+    /// The rows of a statement whose columns are text.
+    pub(in crate::cli) async fn rows(&self, statement: &str) -> Result<Vec<Vec<Option<String>>>, CliError> {
+        match self {
+            Self::Postgresql(database) => database.rows(statement).await,
+            Self::Sqlite(database) => database.rows(statement),
+        }
     }
 
     /// Its dialect.

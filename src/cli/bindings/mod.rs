@@ -11,9 +11,11 @@
 //!
 //! The service itself never connects to a caller's database; this command is for the author's machine, or a
 //! check before a deployment. So drivers for foreign databases are used only here.
+//! `portcullis why` reads through the same [`Database`].
 
 mod advice;
 mod database;
+mod document;
 mod entries;
 mod explain;
 mod fix;
@@ -30,12 +32,13 @@ use super::error::CliError;
 use super::output::{self, Format};
 use super::policy_file::PolicyFile;
 use super::{Verdict, local, policy_file, serve};
-use database::Database;
+pub(super) use database::Database;
+use document::parse;
 use explain::{Explanations, Subject};
 use fix::Outcome;
 use judge::Severity;
 use live::Live;
-use portcullis_compiler::bindings::{self, Bindings};
+use portcullis_compiler::bindings::Bindings;
 use portcullis_compiler::ir::Program;
 use report::Report;
 use std::path::PathBuf;
@@ -136,7 +139,7 @@ async fn check(args: &CheckArgs) -> Result<Verdict, CliError> {
     if let Some(note) = bindings.sync_note() {
         output::to_stderr(&format!("note: `{file}`: {note}"));
     }
-    let database = open(&args.database, &bindings).await?;
+    let database = Database::open_for(&args.database, &bindings).await?;
     let live = Live::read(&database, &bindings).await?;
     let report = Report::new(file.clone(), &bindings, &live, program.as_ref());
     let explain = async |text: &str, bindings: &Bindings, live: &Live| match &program {
@@ -215,20 +218,4 @@ fn print(
         text.push_str(&explanations.text());
     }
     output::to_stdout(&text)
-}
-
-fn parse(file: &str, text: &str) -> Result<Bindings, CliError> {
-    bindings::parse(text).map_err(|errors| {
-        let lines = errors.iter().map(|error| format!("error: `{file}`: {error}"));
-        CliError::Bindings(lines.collect::<Vec<_>>().join("\n"))
-    })
-}
-
-async fn open(address: &str, bindings: &Bindings) -> Result<Database, CliError> {
-    let database = Database::open(address).await?;
-    if database.dialect() != bindings.dialect {
-        let (bound, found) = (bindings.dialect.to_string(), database.dialect().to_string());
-        return Err(CliError::OtherDatabase { bound, found });
-    }
-    Ok(database)
 }

@@ -47,7 +47,7 @@ const SIZE: &str = "
     WHERE n.nspname = $1 AND c.relname = $2";
 
 /// A connection in a read-only transaction.
-pub(super) struct Postgresql {
+pub(in crate::cli) struct Postgresql {
     client: Client,
 }
 
@@ -141,6 +141,18 @@ impl Postgresql {
     /// The text in the first row of a query; `None` if it has no row or the server refuses it.
     pub(super) async fn first_value(&self, query: &str) -> Result<Option<String>, CliError> {
         Ok(self.texts(query).await?.ok().and_then(|rows| rows.into_iter().next()))
+    }
+
+    /// The rows of a statement whose columns are text.
+    pub(super) async fn rows(&self, statement: &str) -> Result<Vec<Vec<Option<String>>>, CliError> {
+        let messages = self.client.simple_query(statement).await.map_err(failed)?;
+        let row = |message: &SimpleQueryMessage| match message {
+            SimpleQueryMessage::Row(row) => {
+                Some((0..row.len()).map(|at| row.get(at).map(str::to_owned)).collect())
+            }
+            _ => None,
+        };
+        Ok(messages.iter().filter_map(row).collect())
     }
 
     /// The first column of each row, or the server's reason for refusing the query.

@@ -26,7 +26,7 @@ const INDEXES: &str = "
       SELECT 1 FROM pragma_index_info(i.name) WHERE seqno = 0 AND name = ?2 COLLATE NOCASE)";
 
 /// A file that is open read-only.
-pub(super) struct Sqlite {
+pub(in crate::cli) struct Sqlite {
     connection: Connection,
 }
 
@@ -111,6 +111,14 @@ impl Sqlite {
         };
         let lines = prepared.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(3)?)));
         lines.and_then(Iterator::collect).map(Ok).map_err(failed)
+    }
+
+    /// The rows of a statement whose columns are text.
+    pub(super) fn rows(&self, statement: &str) -> Result<Vec<Vec<Option<String>>>, CliError> {
+        let mut prepared = self.connection.prepare(statement).map_err(failed)?;
+        let n_columns = prepared.column_count();
+        let rows = prepared.query_map([], |row| (0..n_columns).map(|at| row.get(at)).collect());
+        rows.and_then(Iterator::collect).map_err(failed)
     }
 
     /// The text in the first row of a query; `None` if it has no row or SQLite refuses it.

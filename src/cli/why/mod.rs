@@ -1,22 +1,25 @@
 //! `portcullis why`: why a question is answered as it is.
 //!
 //! In: a policy and facts in files, or a running service. Out: what `POST /explain` answers, as a tree for
-//! people or as that JSON. With files, an engine in memory answers.
+//! people or as that JSON. With files, an engine in memory answers. With data bindings, the question is a
+//! local check on the database that they describe.
 
+mod database;
 mod logged;
 mod tree;
 
 use super::error::CliError;
 use super::facts::{self, Service};
 use super::output::{self, Format};
-use super::{Verdict, compile, facts_file, local, policy_file, serve};
+use super::{Verdict, compile, local, serve};
 use crate::config::{Config, Flags};
-use crate::engine::{Change, Engine, EngineSettings, EvaluateQuery, PolicyOptions, WhyQuestion, builtin};
+use crate::engine::{EvaluateQuery, WhyQuestion, builtin};
 use crate::http::WhyOut;
+use database::Explainer;
 use portcullis_compiler::question::{Question, QuestionAtom};
 use serde_json::{Value, json};
 use std::io::IsTerminal;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Say why a question is answered yes or no
 #[derive(Debug, clap::Args)]
@@ -26,6 +29,10 @@ use std::path::{Path, PathBuf};
 what each rule lacks, and as the facts that would make it a yes. A question that asks for
 values, with Repo:? or Repo:_, holds if there are any.
 
+--bindings and --database explain the local check on your own database. Its facts and those of the
+file or the service count together; it is read in one read-only transaction, with several small
+statements. PostgreSQL and SQLite addresses are as for `portcullis bindings check`.
+
 --request looks up the decisions of a request in a decision log and explains them, with the policy
 version that made them and the current facts.
 
@@ -33,6 +40,8 @@ Examples:
   portcullis why policy.polar 'allow(User:alice, \"read\", Repo:anvils)' --facts facts.txt
   portcullis why 'allow(User:alice, \"read\", Repo:anvils)' --url https://authz.example.com
   portcullis why policy.polar 'has_role(User:alice, \"owner\", Repo:_)' --format json
+  portcullis why policy.polar 'allow(User:1, \"read\", Issue:7)' --bindings bindings.yaml --database sqlite:app.db
+  portcullis why 'allow(User:1, \"read\", Issue:7)' --bindings bindings.yaml --database postgresql:///app --url https://authz.example.com
   portcullis why --request 9f0c1d2e-7 --decision-log decisions.log --url http://127.0.0.1:8081"
 )]
 pub(super) struct Args {
@@ -51,6 +60,12 @@ pub(super) struct Args {
     /// The facts: one per line, in the notation of questions or as JSON
     #[arg(long, value_name = "FILE", conflicts_with = "url")]
     facts: Option<PathBuf>,
+    /// Data bindings: explain the local check on the database that they describe
+    #[arg(long, value_name = "FILE", requires = "database", conflicts_with = "request")]
+    bindings: Option<PathBuf>,
+    /// The database: postgresql://[USER[:PASSWORD]@][HOST[:PORT]]/[NAME], or sqlite:FILE
+    #[arg(long, value_name = "URL", requires = "bindings")]
+    database: Option<String>,
     /// Ask this service instead, about its own policy and facts
     #[arg(long, value_name = "URL")]
     url: Option<String>,
@@ -86,14 +101,21 @@ pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
         }
         (service, Some(text), _, _) => {
             let asked = question(&text)?;
-            let why = match (service, &args.policy) {
-                (Some(service), _) => service.ask("explain", &body(&asked))?,
-                (None, Some(policy)) => in_memory(policy, args.facts.as_deref(), asked)?,
+            let explainer = match (&service, &args.policy) {
+                (Some(service), _) => Explainer::Service(service),
+                (None, Some(policy)) => Explainer::Files { policy, facts: args.facts.as_deref() },
                 (None, None) => {
                     return Err(CliError::Refused(
                         "give a policy file, or the address of a service with --url".to_owned(),
                     ));
                 }
+            };
+            let why = match (&args.bindings, &args.database) {
+                (Some(bindings), Some(database)) => {
+                    let explained = database::explained(explainer, bindings, database, &asked);
+                    serve::runtime()?.block_on(explained)?
+                }
+                (None, _) | (_, None) => hosted(explainer, asked)?,
             };
             match args.format {
                 Format::Text => tree::text(&text, &why, colours),
@@ -129,18 +151,15 @@ fn check(question: &Question) -> Option<WhyQuestion> {
     Some(WhyQuestion::Authorize { actor: value(0)?, action: action.id, resource: value(2)? })
 }
 
-/// The answer of an engine that holds the files.
-fn in_memory(policy: &Path, facts: Option<&Path>, asked: WhyQuestion) -> Result<WhyOut, CliError> {
-    serve::runtime()?.block_on(async {
-        let engine = Engine::in_memory(EngineSettings::default()).await?;
-        // Its tests are for `portcullis test`.
-        let options = PolicyOptions { force: true, ..PolicyOptions::default() };
-        engine.set_policy(policy_file::read(policy)?, policy.display().to_string(), options).await?;
-        if let Some(facts) = facts {
-            engine.apply(vec![Change::Insert(facts_file::read(facts)?)]).await?;
-        }
-        Ok(WhyOut::from(&engine.explain(asked, Vec::new()).await?))
-    })
+/// The explanation of the service, or of an engine that holds the files.
+fn hosted(explainer: Explainer<'_>, asked: WhyQuestion) -> Result<WhyOut, CliError> {
+    match explainer {
+        Explainer::Service(service) => service.ask("explain", &body(&asked)),
+        Explainer::Files { policy, facts } => serve::runtime()?.block_on(async {
+            let engine = local::engine(policy, facts).await?;
+            Ok(WhyOut::from(&engine.explain(asked, Vec::new()).await?))
+        }),
+    }
 }
 
 /// The body of the request to a service.

@@ -6,3 +6,4 @@ mod bindings_fix;
 mod exit_codes;
 mod explain;
 mod why;
+mod why_local;

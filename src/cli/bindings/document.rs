@@ -1,0 +1,12 @@
+//! Reads a data-bindings document for a command.
+
+use crate::cli::error::CliError;
+use portcullis_compiler::bindings::{self, Bindings};
+
+/// The content of a document, or its mistakes, one line each.
+pub(super) fn parse(file: &str, text: &str) -> Result<Bindings, CliError> {
+    bindings::parse(text).map_err(|errors| {
+        let lines = errors.iter().map(|error| format!("error: `{file}`: {error}"));
+        CliError::Bindings(lines.collect::<Vec<_>>().join("\n"))
+    })
+}
