@@ -11,8 +11,9 @@ use super::notation::{Cell, Fact, Value};
 use super::outcome::{Allow, Outcome, given, ids, is_wanted};
 use super::refusal::Told;
 use portcullis::engine::{
-    Engine, EngineError, EngineSettings, EvaluateQuery, EvaluateVar, LocalExplanation, LocalQuestion,
-    LocalRequest, Page, PolicyOptions, SubjectsPage, SubjectsQuestion, Why, WhyQuestion,
+    CallerRow, Engine, EngineError, EngineSettings, EvaluateQuery, EvaluateVar, LocalExplanation,
+    LocalQuestion, LocalRequest, LocalWhy, LocalWhyRequest, Page, PolicyOptions, SubjectsPage,
+    SubjectsQuestion, Why, WhyQuestion,
 };
 use portcullis::store::{self, ArgPattern, Change, FactPattern};
 use portcullis_compiler::question::{Domain, Question, QuestionVar};
@@ -103,16 +104,42 @@ impl Hosted {
 
     /// The explanation of a question whose variables have types.
     pub fn why(&self, question: &Question, context: &[Fact]) -> Option<Result<Why, Told>> {
-        let asked = match Allow::of(question) {
-            Some(Allow::Authorize(actor, action, resource)) => {
-                WhyQuestion::Authorize { actor: stored(&actor), action, resource: stored(&resource) }
-            }
-            Some(Allow::List(..) | Allow::Actions(..) | Allow::Subjects(..)) | None => {
-                WhyQuestion::Evaluate(conjunction(question)?)
-            }
-        };
-        let why = self.engine.explain(asked, stored_all(context));
+        let why = self.engine.explain(why_question(question)?, stored_all(context));
         Some(RUNTIME.block_on(why).map_err(Told::from))
+    }
+
+    /// The same of a local check; `run` runs a statement on the caller's database.
+    pub fn why_on_caller(
+        &self,
+        bindings: &str,
+        question: &Question,
+        context: &[Fact],
+        run: impl Fn(&str) -> Result<Vec<Vec<Option<String>>>, String>,
+    ) -> Option<Result<Why, Told>> {
+        let question = why_question(question)?;
+        let mut rows = Vec::new();
+        loop {
+            let request = LocalWhyRequest {
+                bindings: bindings.to_owned(),
+                question: question.clone(),
+                context: stored_all(context),
+                rows: rows.clone(),
+            };
+            let sql = match RUNTIME.block_on(self.engine.explain_on_caller(request)) {
+                Ok(LocalWhy::Ask(sql)) => sql,
+                Ok(LocalWhy::Explained(why)) => return Some(Ok(*why)),
+                Err(error) => return Some(Err(Told::from(error))),
+            };
+            let known = rows.len();
+            match run(&sql) {
+                Ok(found) => rows.extend(found.into_iter().map(|mut row| {
+                    let part = row.remove(0).unwrap_or_default();
+                    CallerRow { part, values: row }
+                })),
+                Err(message) => return Some(Err(Told::fault(message))),
+            }
+            assert!(rows.len() > known, "nothing was asked:\n{sql}");
+        }
     }
 
     /// A list of the entry point, read in pages of this size to its end.
@@ -245,6 +272,18 @@ impl Hosted {
             Answer::Rows(rows.collect::<BTreeSet<_>>())
         }))
     }
+}
+
+/// What is explained of a question whose variables have types.
+fn why_question(question: &Question) -> Option<WhyQuestion> {
+    Some(match Allow::of(question) {
+        Some(Allow::Authorize(actor, action, resource)) => {
+            WhyQuestion::Authorize { actor: stored(&actor), action, resource: stored(&resource) }
+        }
+        Some(Allow::List(..) | Allow::Actions(..) | Allow::Subjects(..)) | None => {
+            WhyQuestion::Evaluate(conjunction(question)?)
+        }
+    })
 }
 
 fn subjects(ty: Option<&str>, action: &str, resource: &Value) -> SubjectsQuestion {

@@ -23,6 +23,8 @@ pub struct Judge<'j> {
     pub stored: &'j [Fact],
     /// Those of the request.
     pub context: &'j [Fact],
+    /// Those of a caller's database.
+    pub bound: &'j [Fact],
     /// The time of the oracle, which may have gone on since.
     pub now: i64,
 }
@@ -63,7 +65,7 @@ impl Judge<'_> {
                 let facts = match origin {
                     FactOrigin::Stored => self.stored,
                     FactOrigin::Context => self.context,
-                    FactOrigin::Bound(_) => return Err("a bound query in a hosted check".to_owned()),
+                    FactOrigin::Bound(_) => self.bound,
                 };
                 let is_it = |fact: &Fact| {
                     let values: Vec<Cell> = fact.args.iter().cloned().map(Cell::Value).collect();
@@ -230,7 +232,8 @@ impl Judge<'_> {
                                 cells(atom).iter().zip(values).all(|(cell, value)| cell.covers(&value));
                             fact.predicate == atom.predicate && fact.args.len() == atom.args.len() && matching
                         };
-                        if let Some(fact) = self.stored.iter().chain(self.context).find(is_it) {
+                        let facts = self.stored.iter().chain(self.context).chain(self.bound);
+                        if let Some(fact) = facts.into_iter().find(is_it) {
                             return Err(format!("{fact} is a fact"));
                         }
                     }

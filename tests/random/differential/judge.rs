@@ -9,7 +9,7 @@ use super::many_resources::ManyResources;
 use super::next;
 use super::page::{answer, page};
 use super::tally::{Tally, count};
-use portcullis::engine::WhyAtom;
+use portcullis::engine::{Why, WhyAtom};
 use portcullis_compiler::ir::Program;
 use portcullis_compiler::question::Question;
 use portcullis_testkit::fixture::{Answer, Expected};
@@ -18,7 +18,7 @@ use portcullis_testkit::hosted::Hosted;
 use portcullis_testkit::local::referee::Referee;
 use portcullis_testkit::local::split::{self, Split};
 use portcullis_testkit::local::ways::{Way, ways};
-use portcullis_testkit::local::{Asked, Local};
+use portcullis_testkit::local::{Asked, DIALECTS, Local};
 use portcullis_testkit::notation::{Fact, Value};
 use portcullis_testkit::oracle::Oracle;
 use portcullis_testkit::outcome::{Allow, Outcome, mentioned};
@@ -39,6 +39,9 @@ const STATEMENTS: usize = 6;
 
 /// One in this many questions is explained.
 const EXPLAINED: usize = 2;
+
+/// One in this many questions is explained on a caller's database.
+const EXPLAINED_LOCALLY: usize = 8;
 
 /// What the engine says where a rule only tests a value.
 const UNEXPLAINED: &str = "the question cannot be explained";
@@ -191,6 +194,7 @@ impl<'c> Case<'c> {
             self.check(question, is_check, way, &found)?;
         }
         self.explain(question, turn, tally)?;
+        self.explain_locally(question, turn, tally)?;
         if let Some(returned) = &self.returned
             && turn.is_none_or(|turn| turn.is_multiple_of(STATEMENTS))
         {
@@ -255,25 +259,76 @@ impl<'c> Case<'c> {
         }
         let context = self.split.request.as_slice();
         let stored: Vec<Fact> = self.split.stored.iter().chain(&self.split.local).cloned().collect();
-        let wrong = |found: String| (answer(self.oracle, question), found);
         let why = match self.parted.why(question, context) {
             None => return Ok(()),
             Some(Err(told)) if told.kind.is_some_and(may_be_refused) || told.contains(UNEXPLAINED) => {
                 count(&tally.unexplained);
                 return Ok(());
             }
-            Some(Err(told)) => return Err(wrong(format!("the explanation: {told}"))),
+            Some(Err(told)) => return Err(self.wrong(question, format!("the explanation: {told}"))),
             Some(Ok(why)) => why,
         };
-        let judge = Judge {
-            program: self.program,
-            oracle: self.oracle,
-            stored: &stored,
-            context,
-            now: portcullis::engine::unix_time(),
+        let now = portcullis::engine::unix_time();
+        let Self { program, oracle, .. } = self;
+        self.judge(
+            question,
+            turn,
+            &Judge { program, oracle, stored: &stored, context, bound: &[], now },
+            &why,
+            tally,
+        )?;
+        count(if why.allowed { &tally.proved } else { &tally.disproved });
+        Ok(())
+    }
+
+    /// Lets a local check be explained on one of the caller's databases, and judges what is said.
+    fn explain_locally(&self, question: &Question, turn: Option<usize>, tally: &Tally) -> Result<(), Wrong> {
+        let places = match turn {
+            Some(turn) if !turn.is_multiple_of(EXPLAINED_LOCALLY) => return Ok(()),
+            Some(turn) => turn / EXPLAINED_LOCALLY..turn / EXPLAINED_LOCALLY + 1,
+            None => 0..DIALECTS.len(),
         };
-        let judged = judge.judge(question, &why);
-        judged.map_err(|found| wrong(format!("the explanation: {found}\n{why:#?}")))?;
+        for place in places {
+            let why = match self.local.why(question, place) {
+                None => return Ok(()),
+                Some(Err(told)) if told.kind.is_some() || told.contains(UNEXPLAINED) => {
+                    count(&tally.unexplained_locally);
+                    continue;
+                }
+                Some(Err(told)) if self.local.is_mistaken(&told.to_string()) => {
+                    count(&tally.mistaken);
+                    continue;
+                }
+                Some(Err(told)) => {
+                    return Err(self.wrong(question, format!("the local explanation: {told}")));
+                }
+                Some(Ok(why)) => why,
+            };
+            let Self { program, oracle, split, .. } = self;
+            let Split { stored, request: context, local: bound, .. } = split;
+            let now = portcullis::engine::unix_time();
+            self.judge(question, turn, &Judge { program, oracle, stored, context, bound, now }, &why, tally)?;
+            count(&tally.explained_locally);
+        }
+        Ok(())
+    }
+
+    fn wrong(&self, question: &Question, found: String) -> Wrong {
+        (answer(self.oracle, question), found)
+    }
+
+    /// Judges an explanation, and asks the engine with the facts that it suggests.
+    fn judge(
+        &self,
+        question: &Question,
+        turn: Option<usize>,
+        judge: &Judge<'_>,
+        why: &Why,
+        tally: &Tally,
+    ) -> Result<(), Wrong> {
+        let context = self.split.request.as_slice();
+        let judged = judge.judge(question, why);
+        judged.map_err(|found| self.wrong(question, format!("the explanation: {found}\n{why:#?}")))?;
         for suggestion in &why.suggestions {
             count(&tally.suggested);
             let facts = suggestion.iter().map(granted).collect::<Vec<Fact>>();
@@ -290,11 +345,11 @@ impl<'c> Case<'c> {
             };
             for (way, found) in asked {
                 if !holds(&found) {
-                    return Err(wrong(format!("{way}: {found}, even with {suggestion:?}")));
+                    let found = format!("{way}: {found}, even with {suggestion:?}");
+                    return Err(self.wrong(question, found));
                 }
             }
         }
-        count(if why.allowed { &tally.proved } else { &tally.disproved });
         Ok(())
     }
 

@@ -101,6 +101,9 @@ pub(crate) struct Tally {
     pub(crate) suggested: Counter<usize>,
     /// Questions that cannot be explained: a rule only tests a value.
     pub(crate) unexplained: Counter<usize>,
+    /// Explanations of local checks, and questions that have none.
+    pub(crate) explained_locally: Counter<usize>,
+    pub(crate) unexplained_locally: Counter<usize>,
     /// Cases by what is special about their policies and schemas.
     kinds: RefCell<BTreeMap<&'static str, usize>>,
     /// In the order of [`DIALECTS`].
@@ -255,6 +258,7 @@ impl Tally {
         assert!(holds(&self.disproved, 20, &self.cases, 1), "too few noes are explained");
         assert!(holds(&self.suggested, 20, &self.cases, 1), "too few facts are suggested");
         assert!(!holds(&self.unexplained, 20, &self.cases, 1), "too few questions can be explained");
+        assert!(holds(&self.explained_locally, 20, &self.cases, 1), "too few local checks are explained");
         let Paged { all, turned, starred } = &self.paged;
         assert!(holds(all, 20, &self.cases, 1), "too few lists are read in pages");
         assert!(!holds(&self.refused_pages, 10, all, 1), "too many lists are refused in pages");
@@ -322,11 +326,13 @@ impl fmt::Display for Tally {
         let Self { proved, disproved, suggested, unexplained, paged, bulks, too_large, .. } = self;
         write!(
             f,
-            "{} proofs, {} noes with reasons, {} suggestions, {} without explanation; ",
+            "{} proofs, {} noes with reasons, {} suggestions, {} without explanation, {} local checks explained, {} not; ",
             proved.get(),
             disproved.get(),
             suggested.get(),
             unexplained.get(),
+            self.explained_locally.get(),
+            self.unexplained_locally.get(),
         )?;
         write!(
             f,

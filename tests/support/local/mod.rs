@@ -23,6 +23,7 @@ mod schema;
 pub mod split;
 pub mod style;
 mod tables;
+mod why;
 mod written;
 
 use super::fixture::{Answer, Expected};
