@@ -222,9 +222,14 @@ fn reasons(
             Err(WhyError::Lost) => Err(Inexplicable::Lost),
         })
     };
+    let fails = |reasons: &Result<Reasons, Inexplicable>| matches!(reasons, Ok(reasons) if reasons.explanation.verdict == Verdict::Fails);
     let first = explain(rows, 0)?;
-    let fails = matches!(&first, Ok(reasons) if reasons.explanation.verdict == Verdict::Fails);
-    if fails && rows.wanted.is_empty() { explain(rows, CANDIDATES) } else { Ok(first) }
+    if !fails(&first) || !rows.wanted.is_empty() {
+        return Ok(first);
+    }
+    let again = explain(rows, CANDIDATES)?;
+    // The time may be over before as much is known again.
+    Ok(if fails(&again) { again } else { first })
 }
 
 /// Fails if an explanation does not say what the caller's database answers.
