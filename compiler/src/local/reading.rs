@@ -154,3 +154,57 @@ impl Part {
 fn value_name(place: usize) -> String {
     format!("value{place}")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bindings;
+    use crate::catalog::RelationSource;
+    use crate::source::SourceMap;
+
+    /// The parts of a read with these values known, and of a decision.
+    fn read(dialect: &str, bound: &[Option<&str>]) -> String {
+        let policy = "actor User {} resource Doc { roles = [\"reader\"]; }";
+        let facts = crate::check(&SourceMap::new("policy.polar", policy)).program.unwrap().without_rules();
+        let document = format!(
+            "dialect: {dialect}\nfacts:\n  has_role(User:_, reader, Doc:_):\n    query: SELECT who, doc FROM readers\n\
+             sql_types: {{Doc: integer}}\n"
+        );
+        let bindings = bindings::parse(&document).unwrap();
+        let column = |ty: &str| RelationArg::Column { ty: ty.into(), column: "c".into() };
+        let role = RelationArg::Constant { ty: "String".into(), text: "reader".into() };
+        let relation = Relation {
+            predicate: "has_role".into(),
+            args: vec![column("User"), role, column("Doc")],
+            source: RelationSource::Bound { binding: 0 },
+        };
+        let bound: Vec<Option<String>> = bound.iter().map(|value| value.map(str::to_owned)).collect();
+        let part = fact_rows(&facts, &bindings, &relation, &bound, 64, "it's".into()).unwrap();
+        let decision =
+            Part { name: "[7]".into(), sql: "SELECT 1 AS d".into(), returns: Returns::Decision("d".into()) };
+        let text = together(&[part, decision], bindings.dialect);
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn a_read_is_restricted_as_local_sql_restricts_it() {
+        let by_doc = read("postgresql", &[None, Some("7")]);
+        assert!(by_doc.starts_with("SELECT 'it''s' AS part, r.value1 FROM (SELECT 1 AS one) AS o LEFT JOIN"));
+        assert!(by_doc.contains("FROM readers AS t1 WHERE t1.doc = 7"), "{by_doc}");
+        assert!(
+            by_doc.contains("LIMIT 64) AS r ON 1 = 1 UNION ALL SELECT '[7]' AS part, CASE WHEN r.d"),
+            "{by_doc}"
+        );
+        let all = read("sqlite", &[None, None]);
+        assert!(
+            all.contains("r.value1, r.value2 FROM") && all.contains("CAST(NULL AS TEXT) AS value2"),
+            "{all}"
+        );
+        let whole = read("sqlite", &[Some("a?"), Some("7")]);
+        assert!(whole.contains("CASE WHEN r.holds THEN 'true' ELSE 'false' END AS value1"), "{whole}");
+        assert!(whole.contains("char(63)"), "a driver may read `?` as a parameter: {whole}");
+        // No row has an id that is no number.
+        let none = read("postgresql", &[None, Some("x")]);
+        assert!(none.contains("(t1.doc = 0 AND false)"), "{none}");
+    }
+}

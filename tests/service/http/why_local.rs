@@ -44,7 +44,16 @@ fn request(asked: &Json, rows: &[Json]) -> Json {
 
 /// The explanation, all rows that it needed, and how many statements returned them.
 fn explained(server: &Server, application: &Connection, asked: &Json) -> (Json, Vec<Json>, usize) {
-    let mut rows = Vec::new();
+    explained_after(server, application, asked, Vec::new())
+}
+
+/// The same with some rows known.
+fn explained_after(
+    server: &Server,
+    application: &Connection,
+    asked: &Json,
+    mut rows: Vec<Json>,
+) -> (Json, Vec<Json>, usize) {
     for n_statements in 0..20 {
         let answer = server.post("/api/why_query", &request(asked, &rows));
         assert_eq!(answer.status, 200, "{}", answer.text);
@@ -120,6 +129,22 @@ fn a_no_has_reasons_and_what_would_change_it() {
         (&public["allowed"], &public["steps"][0]["fact"]["args"][0]["id"]),
         (&json!(true), &json!(null))
     );
+}
+
+#[test]
+fn what_is_stored_between_two_statements_counts() {
+    let (server, application) = populated();
+    let asked = question("bob", "read", "a");
+    let (no, rows, _) = explained(&server, &application, &asked);
+    assert_eq!(no["allowed"], json!(false));
+    server.add(&[&["has_role", "User:bob", "String:member", "Org:o"]]);
+    let (yes, ..) = explained_after(&server, &application, &asked, rows.clone());
+    assert_eq!(yes["allowed"], json!(true), "{yes}");
+    let policy = server.get("/api/policy").json()["policy"]["src"].as_str().unwrap().to_owned();
+    let stricter = policy.replace(r#""reader" if "member" on "org";"#, "");
+    assert_eq!(server.post("/api/policy", &json!({ "src": stricter })).status, 200);
+    let (no, ..) = explained_after(&server, &application, &asked, rows);
+    assert_eq!(no["allowed"], json!(false), "{no}");
 }
 
 #[test]
