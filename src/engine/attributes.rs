@@ -13,7 +13,7 @@
 //! An attribute that the policy does not read is ignored. One that it reads, but with a value that cannot be
 //! a fact or has another type than the rules expect, is refused: under a negation, ignoring it would grant.
 
-use super::EngineError;
+use super::{Engine, EngineError};
 use crate::store::{Fact, Value};
 use portcullis_compiler::ir::{Program, SignatureArg, TypeId};
 use portcullis_compiler::primitive::{BOOLEAN, INTEGER, STRING};
@@ -49,6 +49,14 @@ pub enum AttributeOwner {
     ResourceOfType(String),
     /// The request's.
     Context,
+}
+
+impl Engine {
+    /// The facts that the policy reads of the attributes.
+    pub fn attribute_facts(&self) -> Result<Vec<Fact>, EngineError> {
+        let plans = self.plans().filter(|_| !self.attributes.is_empty());
+        plans.map_or(Ok(Vec::new()), |plans| facts(&plans.policy.program, &self.attributes))
+    }
 }
 
 /// The facts that a policy reads of these attributes.

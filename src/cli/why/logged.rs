@@ -7,6 +7,7 @@
 use super::tree;
 use crate::cli::error::CliError;
 use crate::cli::facts::Service;
+use crate::cli::output;
 use crate::http::WhyOut;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -60,6 +61,10 @@ pub(super) fn explained(service: &Service, log: &Path, request: &str) -> Result<
             log.display()
         )));
     }
+    let n = decisions.len();
+    if n > MOST {
+        output::to_stderr(&format!("the request has {n} decisions: the first {MOST} are explained"));
+    }
     let explain = |decision: Decision| {
         let path = decision.policy.map_or("explain".to_owned(), |id| format!("explain?version={id}"));
         let explanation: WhyOut = service.ask(&path, &decision.body())?;
@@ -69,36 +74,50 @@ pub(super) fn explained(service: &Service, log: &Path, request: &str) -> Result<
     decisions.into_iter().take(MOST).map(explain).collect()
 }
 
-/// The lines of a request, from the newest file that has any.
+/// The lines of a request, from the newest file that has any. Those that begin a file may continue lines at
+/// the end of the older one.
 fn decisions(log: &Path, request: &str) -> Result<Vec<Decision>, CliError> {
+    let mut decisions = Vec::new();
     for n in 0.. {
         let path = if n == 0 { log.to_owned() } else { PathBuf::from(format!("{}.{n}", log.display())) };
         let file = match File::open(&path) {
             Err(error) if n > 0 && error.kind() == std::io::ErrorKind::NotFound => break,
             opened => opened.map_err(|error| CliError::file(&path, error))?,
         };
-        let mut found = Vec::new();
-        for line in BufReader::new(file).lines() {
-            let line = line.map_err(|error| CliError::file(&path, error))?;
-            // Most lines are of other requests.
-            if !line.contains(request) {
-                continue;
-            }
-            let decision: Decision = serde_json::from_str(&line).map_err(|error| {
-                CliError::Refused(format!(
-                    "`{}` contains a line that is not a decision: {error}",
-                    path.display()
-                ))
-            })?;
-            if decision.request_id == request {
-                found.push(decision);
-            }
+        let (mut found, begins) = in_file(file, &path, request)?;
+        if found.is_empty() && !decisions.is_empty() {
+            break;
         }
-        if !found.is_empty() {
-            return Ok(found);
+        found.append(&mut decisions);
+        decisions = found;
+        if !decisions.is_empty() && !begins {
+            break;
         }
     }
-    Ok(Vec::new())
+    Ok(decisions)
+}
+
+/// The lines of a request in a file, and whether the first line is one of them.
+fn in_file(file: File, path: &Path, request: &str) -> Result<(Vec<Decision>, bool), CliError> {
+    // As it stands in the line.
+    let written = json!(request).to_string();
+    let mut found = Vec::new();
+    let mut begins = false;
+    for (at, line) in BufReader::new(file).lines().enumerate() {
+        let line = line.map_err(|error| CliError::file(path, error))?;
+        // Most lines are of other requests.
+        if !line.contains(&written) {
+            continue;
+        }
+        let decision: Decision = serde_json::from_str(&line).map_err(|error| {
+            CliError::Refused(format!("`{}` contains a line that is not a decision: {error}", path.display()))
+        })?;
+        if decision.request_id == request {
+            begins |= at == 0;
+            found.push(decision);
+        }
+    }
+    Ok((found, begins))
 }
 
 impl Decision {
@@ -146,5 +165,39 @@ impl Explained {
         text.push('\n');
         text.push_str(&tree::text(&decision.question(), explanation, colours));
         text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(request: &str, id: &str) -> String {
+        let (actor, resource) = (json!({ "type": "User", "id": "ada" }), json!({ "type": "Repo", "id": id }));
+        let line = json!({
+            "time": "now", "request_id": request, "policy": 1, "offset": 2, "actor": actor, "action": "read",
+            "resource": resource, "allowed": true,
+        });
+        format!("{line}\n")
+    }
+
+    #[test]
+    fn lines_of_a_request_are_found_across_files() {
+        let folder = tempfile::tempdir().unwrap();
+        let log = folder.path().join("decisions.log");
+        let write = |name: &str, lines: &[(&str, &str)]| {
+            let text: String = lines.iter().map(|(request, id)| line(request, id)).collect();
+            std::fs::write(folder.path().join(name), text).unwrap();
+        };
+        write("decisions.log", &[("split", "3"), ("other", "4"), ("whole", "5")]);
+        write("decisions.log.1", &[("whole", "0"), ("x", "1"), ("split", "2")]);
+        write("decisions.log.2", &[("split", "0"), (r#"a"b\c"#, "1")]);
+        let found = |request: &str| -> Vec<String> {
+            decisions(&log, request).unwrap().into_iter().map(|decision| decision.resource.id).collect()
+        };
+        assert_eq!(found("split"), ["2", "3"]);
+        assert_eq!(found("whole"), ["5"]);
+        assert_eq!(found(r#"a"b\c"#), ["1"]);
+        assert_eq!(found("none"), [""; 0]);
     }
 }

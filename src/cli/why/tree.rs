@@ -244,3 +244,26 @@ fn shown(atom: &AtomOut) -> String {
     let arg = |arg: &crate::http::ArgOut| Arg { ty: arg.ty.clone(), id: arg.id.clone() };
     Atom { predicate: atom.predicate.clone(), args: atom.args.iter().map(arg).collect() }.to_string()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_terminal_shows_colours() {
+        let why = WhyOut {
+            allowed: false,
+            truncated: true,
+            policy: None,
+            policy_version: None,
+            offset: 0,
+            proof: Vec::new(),
+            steps: Vec::new(),
+            failures: Vec::new(),
+            suggestions: Vec::new(),
+        };
+        assert!(text("p()", &why, true).starts_with("\x1b[31mno\x1b[0m: p()\n"));
+        let plain = text("p()", &WhyOut { allowed: true, ..why }, false);
+        assert!(plain.starts_with("yes: p()\n") && plain.contains("ended at its limit"), "{plain}");
+    }
+}

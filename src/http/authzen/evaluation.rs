@@ -213,6 +213,7 @@ async fn decide(
     let engine = environment.engine.with_attributes(taken.attributes);
     let Decision { answer: allowed, policy, offset } =
         engine.decide(&subject, &action, &resource, &[]).await?;
+    let context = if witness.is_watching() { engine.attribute_facts()? } else { Vec::new() };
     witness.note(Decided {
         environment: &environment.name,
         actor: &subject,
@@ -221,7 +222,7 @@ async fn decide(
         allowed,
         policy,
         offset,
-        context: &[],
+        context: &context,
     });
     Ok(allowed)
 }

@@ -126,6 +126,40 @@ fn a_request_of_the_log_is_explained_under_the_policy_of_then() {
 }
 
 #[test]
+fn properties_that_the_policy_reads_are_context_facts_of_the_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("decisions.log");
+    let log = path.to_str().unwrap();
+    let mut service = Service::with_policy(&["--decision-log", log, "--decision-log-facts", "all"]);
+    let policy = json!({ "src": r#"
+        actor User {}
+        resource Repo { permissions = ["read"]; }
+        has_permission(user: User, "read", _: Repo) if subject_property(user, "role", "auditor");
+    "# });
+    assert_eq!(service.post("/api/policy", DEVELOPMENT_KEY, &policy, &[]), 200);
+    let subject = json!({ "type": "User", "id": "ada", "properties": { "role": "auditor", "age": 7 } });
+    let body = json!({ "subject": subject, "action": { "name": "read" }, "resource": value("Repo", "docs") });
+    let id = [("X-Request-ID", r#"a"b\c"#)];
+    assert_eq!(service.post("/access/v1/evaluation", DEVELOPMENT_KEY, &body, &id), 200);
+    let end = std::time::Instant::now() + Duration::from_secs(10);
+    while lines(&path).is_empty() {
+        assert!(std::time::Instant::now() < end, "the line is written soon");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let line = lines(&path).remove(0);
+    let args = json!([value("User", "ada"), value("String", "role"), value("String", "auditor")]);
+    let property = json!([{ "predicate": "subject_property", "args": args }]);
+    assert_eq!((&line["allowed"], &line["context_facts"]), (&json!(true), &property));
+    // So the replay has them as well.
+    let given = ["why", "--request", r#"a"b\c"#, "--decision-log", log, "--url", &service.base];
+    let mut command = portcullis_testkit::program::portcullis(folder.path());
+    let run = command.args(given).env("PORTCULLIS_API_KEY", DEVELOPMENT_KEY).output().unwrap();
+    let out = String::from_utf8(run.stdout).unwrap();
+    assert!(out.contains("yes: allow(") && out.contains("of the request"), "{out}");
+    assert!(service.stop().success(), "{}", service.log());
+}
+
+#[test]
 fn a_collector_receives_each_decision() {
     let (address, received) = collector();
     let mut service = Service::with_policy(&["--decision-log-endpoint", &address]);
