@@ -16,6 +16,7 @@ mod explain;
 mod facts;
 mod facts_file;
 mod flags;
+mod folder;
 mod keys;
 mod local;
 mod open_files;
@@ -24,6 +25,7 @@ mod policy_file;
 mod precautions;
 mod progress;
 mod restore;
+mod review;
 mod serve;
 mod tables;
 mod telemetry;
@@ -33,6 +35,7 @@ mod why;
 
 use clap::{Parser, Subcommand};
 use output::Format;
+use review::ReviewFormat;
 use std::process::ExitCode;
 
 /// An authorization service that compiles policies to SQL
@@ -54,6 +57,7 @@ enum Command {
     Compile(compile::Args),
     Explain(explain::Args),
     Why(why::Args),
+    Review(review::Args),
     Test(test::Args),
     Validate(validate::Args),
     Bindings(bindings::Args),
@@ -82,7 +86,8 @@ pub fn run() -> ExitCode {
         Command::Serve(args) => serve::run(args),
         Command::Compile(args) => compile::run(&args),
         Command::Explain(args) => explain::run(&args),
-        Command::Why(args) => why::run(args),
+        Command::Why(args) => why::run(&args),
+        Command::Review(args) => review::run(args),
         Command::Test(args) => test::run(&args),
         Command::Validate(args) => validate::run(&args),
         Command::Bindings(args) => bindings::run(&args),
@@ -105,6 +110,10 @@ impl Command {
     fn format(&self) -> Format {
         match self {
             Self::Why(args) => args.format,
+            Self::Review(args) => match args.format {
+                ReviewFormat::Json => Format::Json,
+                ReviewFormat::Text | ReviewFormat::Csv => Format::Text,
+            },
             Self::Test(args) => args.format,
             Self::Validate(args) => args.format,
             Self::Bindings(args) => args.format(),

@@ -34,6 +34,7 @@ mod policies;
 mod policy_tests;
 mod questions;
 mod report;
+mod review;
 mod settings;
 mod subjects;
 #[cfg(test)]
@@ -61,6 +62,7 @@ pub use portcullis_compiler::question::RefusedQuestion;
 pub use portcullis_compiler::refusal::Refusal;
 pub use questions::check_predicates;
 pub use report::{RefusedAssertion, TestOutcome, TestReport};
+pub use review::{Review, ReviewQuestion, Reviewed, ReviewedType};
 pub use settings::EngineSettings;
 pub use subjects::{SubjectList, SubjectsPage, SubjectsQuestion};
 pub use view::unix_time;
@@ -70,7 +72,7 @@ pub use why::{
 };
 
 use crate::share::{Account, Turns};
-use crate::store::{Access, Key, NewKey, Stats, Store, StoreOptions};
+use crate::store::{Access, Key, NewKey, Stats, Store};
 use counters::Counted;
 use local::Documents;
 use parking_lot::RwLock;
@@ -138,14 +140,14 @@ pub struct EngineStats {
 impl Engine {
     /// Opens the environment in a folder and reloads its active policy.
     pub async fn open(dir: &Path, settings: EngineSettings) -> Result<Self, EngineError> {
-        let (dir, options) = (dir.to_owned(), options(&settings));
+        let (dir, options) = (dir.to_owned(), settings.store_options());
         let store = view::off_the_workers(move || Store::open(&dir, &options)).await??;
         Self::over(store, settings).await
     }
 
     /// An environment that disappears when it is dropped.
     pub async fn in_memory(settings: EngineSettings) -> Result<Self, EngineError> {
-        let store = Store::in_memory(&options(&settings))?;
+        let store = Store::in_memory(&settings.store_options())?;
         Self::over(store, settings).await
     }
 
@@ -384,16 +386,5 @@ impl Engine {
         let mut plans = self.shared.plans.write();
         let bytes = self.settings().plan_bytes;
         *plans = policy.map(|policy| Arc::new(Plans::new(policy, self.store().relations(), bytes)));
-    }
-}
-
-fn options(settings: &EngineSettings) -> StoreOptions {
-    let defaults = StoreOptions::default();
-    StoreOptions {
-        readers: settings.readers.unwrap_or(defaults.readers),
-        long_readers: settings.long_readers.unwrap_or(defaults.long_readers),
-        query_time: settings.query_time,
-        query_wait: settings.query_wait,
-        ..defaults
     }
 }

@@ -48,6 +48,23 @@ pub fn parse(text: &str) -> Result<Question, NotationError> {
     Ok(Question { atoms, vars: reader.vars, paged: false })
 }
 
+/// Reads one value, such as `User:alice`.
+pub fn value(text: &str) -> Result<Value, NotationError> {
+    let mut reader = NotationReader { text, rest: text, vars: Vec::new() };
+    reader.arg()?;
+    reader.blank();
+    if !reader.rest.is_empty() {
+        return Err(reader.expected("the end of the value: write an id with other characters in quotes"));
+    }
+    match reader.vars.pop().map(|var| (var.ty, var.domain)) {
+        Some((Some(ty), Domain::Given(id))) => Ok(Value { ty, id }),
+        Some((_, Domain::Given(_) | Domain::GivenOneOf(_) | Domain::Wanted | Domain::Ignored)) | None => {
+            reader.rest = text;
+            Err(reader.expected("one value, not `?` or `_`"))
+        }
+    }
+}
+
 struct NotationReader<'a> {
     text: &'a str,
     rest: &'a str,
@@ -281,6 +298,19 @@ mod tests {
         assert_eq!(read("p(?u) and q(User:?u)"), "p[0] q[0] User?");
         assert_eq!(read("p(?, ?)"), "p[0, 1] any? any?");
         assert!(read("p(User:?u) and q(Repo:?u)").contains("the same type as elsewhere"));
+    }
+
+    #[test]
+    fn a_value_is_read_alone() {
+        let value = |text| super::value(text).map_err(|error| error.to_string());
+        let of = |ty: &str, id: &str| Ok(Value { ty: ty.into(), id: id.into() });
+        assert_eq!(value(" User:ada "), of("User", "ada"));
+        assert_eq!(value(r#"A::B:"x, \"y\"""#), of("A::B", r#"x, "y""#));
+        assert_eq!(value("7"), of("Integer", "7"));
+        assert_eq!(value("User:?"), Err("column 1: expected one value, not `?` or `_`".to_owned()));
+        assert_eq!(value("?u"), Err("column 1: expected one value, not `?` or `_`".to_owned()));
+        assert!(value("User:a b").unwrap_err().starts_with("column 8: expected the end of the value"));
+        assert!(value("User").unwrap_err().contains("an id"));
     }
 
     #[test]

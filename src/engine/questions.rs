@@ -57,6 +57,29 @@ pub(super) fn actions(actor: &Value, resource: &Value) -> Option<Question> {
     allow(actor, action, QuestionVar::given("resource", &resource.ty, &resource.id))
 }
 
+/// The place of the action among the variables of a check.
+pub(super) const ACTION: usize = 1;
+
+/// What may the actor do to resources of this type, of which some or all are asked for?
+pub(super) fn actions_of_actor(actor: &Value, resource_type: &str, resources: Domain) -> Option<Question> {
+    let resource = QuestionVar { name: "resource".into(), ty: Some(resource_type.into()), domain: resources };
+    allow(actor, QuestionVar::wanted("action", Some(STRING)), resource)
+}
+
+/// What may actors of this type do to the resource, of whom some or all are asked for?
+pub(super) fn actions_on_resource(actor_type: &str, resource: &Value, actors: Domain) -> Option<Question> {
+    let actor = QuestionVar { name: "actor".into(), ty: Some(actor_type.into()), domain: actors };
+    let resource = QuestionVar::given("resource", &resource.ty, &resource.id);
+    of_entry_point(actor, QuestionVar::wanted("action", Some(STRING)), resource)
+}
+
+/// What may the actor do without a resource?
+pub(super) fn global_actions(actor: &Value) -> Question {
+    let action = QuestionVar::wanted("action", Some(STRING));
+    let actor = QuestionVar::given("actor", &actor.ty, &actor.id);
+    Question::atom(ALLOW, vec![actor, action])
+}
+
 /// Which facts, stored or derived, match a pattern?
 pub(super) fn matching(predicate: &str, pattern: &FactPattern) -> Option<Question> {
     let var = |(position, arg): (usize, &ArgPattern)| {

@@ -3,6 +3,7 @@
 //! `config` fills these in from the settings; the defaults are those of the published contract.
 
 use crate::share::Turns;
+use crate::store::StoreOptions;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -60,6 +61,20 @@ impl Default for EngineSettings {
             embedded_values: 10_000,
             turns: Arc::new(Turns::beside_others()),
             compiling: Arc::new(Turns::for_each_processor()),
+        }
+    }
+}
+
+impl EngineSettings {
+    /// Those of the store.
+    pub(super) fn store_options(&self) -> StoreOptions {
+        let defaults = StoreOptions::default();
+        StoreOptions {
+            readers: self.readers.unwrap_or(defaults.readers),
+            long_readers: self.long_readers.unwrap_or(defaults.long_readers),
+            query_time: self.query_time,
+            query_wait: self.query_wait,
+            ..defaults
         }
     }
 }

@@ -8,6 +8,7 @@
 //! | `checks` | `/authorize`, `/authorize_resources`, `/list`, `/actions`, `/bulk_actions` |
 //! | `subjects` | `/list_subjects` |
 //! | `why` | `/explain` |
+//! | `review` | `/review` |
 //! | `queries` | `/query`, `/evaluate_query` |
 //! | `local` | `/authorize_query`, `/list_query`, `/list_subjects_query`, `/actions_query`, `/evaluate_query_local`, `/explain_query`, `/why_query` |
 //! | `parity` | `/expect` |
@@ -48,6 +49,7 @@ mod parity;
 mod policy;
 mod queries;
 mod rate;
+mod review;
 
 mod seats;
 mod serve;
@@ -65,6 +67,7 @@ pub use code::ErrorCode;
 pub use decision_log::{DecisionLog, DecisionLogError};
 pub use engine_settings::engine_settings;
 pub use local::LocalWhyOut;
+pub use review::{ReviewOut, ReviewRefusedOut, ReviewedTypeOut};
 pub use serve::{serve, serve_metrics};
 pub use tls::{Tls, TlsError};
 pub use why::{
@@ -215,6 +218,7 @@ fn routes() -> OpenApiRouter<Arc<AppState>> {
         .merge(subjects::router())
         .merge(queries::router())
         .merge(why::router())
+        .merge(review::router())
         .merge(local::router())
         .merge(parity::router())
         .merge(policy::router())

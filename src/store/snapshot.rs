@@ -11,6 +11,7 @@ use super::connect::{DATABASE, open_file};
 use super::error::StoreError;
 use super::fact::Fact;
 use super::mark::Seen;
+use super::policy::{self, StoredPolicy};
 use super::relation::Directory;
 use super::signature::StoredRelation;
 use super::{migrate, value};
@@ -109,6 +110,12 @@ impl Snapshot {
     /// What it contains.
     pub fn holdings(&self) -> Result<Holdings, StoreError> {
         holdings(&self.conn)
+    }
+
+    /// The active policy; `None` before the first one.
+    pub fn policy(&self) -> Result<Option<StoredPolicy>, StoreError> {
+        policy::check(&self.conn)?;
+        Ok(policy::get(&self.conn, None)?)
     }
 
     /// Passes every fact to `each`, ordered by signature, then ids, until `each` breaks.

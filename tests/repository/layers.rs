@@ -120,7 +120,7 @@ const PLACES: &[(&str, &[&str])] = &[
     // The service's own store, and the commands that look at a caller's database, each driver in one file.
     ("rusqlite", &["src/store/", "src/cli/bindings/sqlite.rs"]),
     ("tokio_postgres", &["src/cli/bindings/postgresql.rs"]),
-    ("csv::", &["src/cli/facts/table.rs"]),
+    ("csv::", &["src/cli/facts/table.rs", "src/cli/review/rows.rs"]),
     ("indicatif::", &["src/cli/progress.rs"]),
     ("axum", &["src/http/", "src/cli/serve.rs", "src/lib.rs"]),
     ("hyper", &["src/http/"]),

@@ -26,7 +26,7 @@ use crate::config::{Config, Flags, Secret};
 use crate::engine::check_environment_name;
 use crate::http::DEFAULT_ENVIRONMENT;
 use clap::{Subcommand, ValueEnum};
-pub(super) use service::Service;
+pub(super) use service::{Asked, Service};
 use std::path::{Path, PathBuf};
 
 /// Import and export the facts of an environment

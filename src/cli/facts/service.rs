@@ -28,6 +28,22 @@ const RETRY_TIME: Duration = Duration::from_mins(5);
 /// The longest pause between two attempts.
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
+/// The longest answer that is held as a whole.
+const MOST_ANSWER: u64 = 64 << 20;
+
+/// What a service says to a question.
+pub(in crate::cli) enum Asked<T> {
+    /// The answer.
+    Answer(T),
+    /// The question has no answer.
+    Refused {
+        /// Why.
+        message: String,
+        /// What kind of error it is.
+        code: String,
+    },
+}
+
 /// An environment of a service.
 pub(in crate::cli) struct Service {
     agent: Agent,
@@ -63,9 +79,8 @@ impl Service {
     /// The active policy.
     pub(super) fn policy(&self) -> Result<Policy, CliError> {
         let mut response = self.get("policy")?;
-        let limit = 64 << 20;
-        let answer: Json =
-            response.body_mut().with_config().limit(limit).read_json().map_err(|error| lost(&error))?;
+        let read = response.body_mut().with_config().limit(MOST_ANSWER).read_json();
+        let answer: Json = read.map_err(|error| lost(&error))?;
         let text = |name: &str| answer.pointer(&format!("/policy/{name}")).and_then(Json::as_str);
         Ok(text("src").map_or(Policy::None, |src| policy(text("filename").unwrap_or_default(), src)))
     }
@@ -116,8 +131,41 @@ impl Service {
         if !response.status().is_success() {
             return Err(CliError::Refused(refusal(response)));
         }
-        let limit = 64 << 20;
-        response.body_mut().with_config().limit(limit).read_json().map_err(|error| lost(&error))
+        response.body_mut().with_config().limit(MOST_ANSWER).read_json().map_err(|error| lost(&error))
+    }
+
+    /// The answer of an endpoint that changes nothing, or why the question itself has none. Waits if the
+    /// service asks for it.
+    pub(in crate::cli) fn try_ask<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        body: &Json,
+    ) -> Result<Asked<T>, CliError> {
+        let start = Instant::now();
+        loop {
+            let request =
+                self.agent.post(format!("{}/{path}", self.base)).header("Authorization", self.bearer());
+            let mut response = request.send_json(body).map_err(|error| lost(&error))?;
+            if let Some(asked) = asked_to_wait(&response)
+                && start.elapsed() + asked < RETRY_TIME
+            {
+                std::thread::sleep(asked.clamp(Duration::from_millis(100), LONGEST_PAUSE));
+                continue;
+            }
+            match response.status() {
+                status if status.is_success() => {
+                    let read = response.body_mut().with_config().limit(MOST_ANSWER).read_json();
+                    return read.map(Asked::Answer).map_err(|error| lost(&error));
+                }
+                StatusCode::BAD_REQUEST | StatusCode::PAYLOAD_TOO_LARGE => {
+                    let answer: Option<Json> = response.body_mut().read_json().ok();
+                    let text = |name: &str| answer.as_ref()?.get(name)?.as_str().map(str::to_owned);
+                    let message = text("message").unwrap_or_else(|| "no message".to_owned());
+                    return Ok(Asked::Refused { message, code: text("code").unwrap_or_default() });
+                }
+                _ => return Err(CliError::Refused(refusal(response))),
+            }
+        }
     }
 
     fn get(&self, path: &str) -> Result<Response<Body>, CliError> {

@@ -1,8 +1,8 @@
 //! `portcullis why`: why a question is answered as it is.
 //!
-//! In: a policy and facts in files, or a running service. Out: what `POST /explain` answers, as a tree for
-//! people or as that JSON. With files, an engine in memory answers. With data bindings, the question is a
-//! local check on the database that they describe.
+//! In: a policy and facts in files, a data folder, or a running service. Out: what `POST /explain` answers,
+//! as a tree for people or as that JSON. Without a service, an engine in memory answers. With data bindings,
+//! the question is a local check on the database that they describe.
 
 mod database;
 mod logged;
@@ -11,15 +11,15 @@ mod tree;
 use super::error::CliError;
 use super::facts::{self, Service};
 use super::output::{self, Format};
-use super::{Verdict, compile, local, serve};
+use super::{Verdict, compile, folder, local, serve};
 use crate::config::{Config, Flags};
-use crate::engine::{EvaluateQuery, WhyQuestion, builtin};
-use crate::http::WhyOut;
+use crate::engine::{EvaluateQuery, WhyQuestion, builtin, check_environment_name};
+use crate::http::{DEFAULT_ENVIRONMENT, WhyOut};
 use database::Explainer;
 use portcullis_compiler::question::{Question, QuestionAtom};
 use serde_json::{Value, json};
 use std::io::IsTerminal;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Say why a question is answered yes or no
 #[derive(Debug, clap::Args)]
@@ -33,6 +33,9 @@ values, with Repo:? or Repo:_, holds if there are any.
 file or the service count together; it is read in one read-only transaction, with several small
 statements. PostgreSQL and SQLite addresses are as for `portcullis bindings check`.
 
+With --data the policy and the facts are those of a data folder, which is read into memory and not
+changed; its service may be running.
+
 --request looks up the decisions of a request in a decision log and explains them, with the policy
 version that made them and the current facts.
 
@@ -40,13 +43,16 @@ Examples:
   portcullis why policy.polar 'allow(User:alice, \"read\", Repo:anvils)' --facts facts.txt
   portcullis why 'allow(User:alice, \"read\", Repo:anvils)' --url https://authz.example.com
   portcullis why policy.polar 'has_role(User:alice, \"owner\", Repo:_)' --format json
-  portcullis why policy.polar 'allow(User:1, \"read\", Issue:7)' --bindings bindings.yaml --database sqlite:app.db
-  portcullis why 'allow(User:1, \"read\", Issue:7)' --bindings bindings.yaml --database postgresql:///app --url https://authz.example.com
+  portcullis why policy.polar 'allow(User:1, \"read\", Issue:7)' --bindings bindings.yaml \\
+      --database sqlite:app.db
+  portcullis why 'allow(User:1, \"read\", Issue:7)' --url https://authz.example.com \\
+      --bindings bindings.yaml --database postgresql:///app
+  portcullis why --data /var/lib/portcullis 'allow(User:alice, \"read\", Repo:anvils)'
   portcullis why --request 9f0c1d2e-7 --decision-log decisions.log --url http://127.0.0.1:8081"
 )]
 pub(super) struct Args {
-    /// The policy file; a service has its own
-    #[arg(required_unless_present = "url", conflicts_with = "url")]
+    /// The policy file; a service and a data folder have their own
+    #[arg(required_unless_present_any = ["url", "data"], conflicts_with_all = ["url", "data"])]
     policy: Option<PathBuf>,
     /// The question, for example 'allow(User:alice, "read", Repo:anvils)'
     #[arg(required_unless_present = "request", conflicts_with = "request")]
@@ -58,10 +64,10 @@ pub(super) struct Args {
     #[arg(long, value_name = "FILE", requires = "request")]
     decision_log: Option<PathBuf>,
     /// The facts: one per line, in the notation of questions or as JSON
-    #[arg(long, value_name = "FILE", conflicts_with = "url")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["url", "data"])]
     facts: Option<PathBuf>,
     /// Data bindings: explain the local check on the database that they describe
-    #[arg(long, value_name = "FILE", requires = "database", conflicts_with = "request")]
+    #[arg(long, value_name = "FILE", requires = "database", conflicts_with_all = ["request", "data"])]
     bindings: Option<PathBuf>,
     /// The database: postgresql://[USER[:PASSWORD]@][HOST[:PORT]]/[NAME], or sqlite:FILE
     #[arg(long, value_name = "URL", requires = "bindings")]
@@ -70,28 +76,34 @@ pub(super) struct Args {
     #[arg(long, value_name = "URL")]
     url: Option<String>,
     /// A file that contains the key; by default the key in the settings, for example in `PORTCULLIS_API_KEY`
-    #[arg(long, value_name = "FILE", conflicts_with = "policy")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["policy", "data"])]
     key_file: Option<PathBuf>,
     /// The settings file; by default that of `PORTCULLIS_CONFIG`
-    #[arg(long, value_name = "FILE", conflicts_with = "policy")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["policy", "data"])]
     config: Option<PathBuf>,
+    /// Ask about the policy and the facts of this data folder
+    #[arg(long, value_name = "DIR", conflicts_with = "url")]
+    data: Option<PathBuf>,
+    /// The environment in the data folder (a service determines it by the key)
+    #[arg(long, value_name = "NAME", requires = "data", default_value = DEFAULT_ENVIRONMENT)]
+    environment: String,
     /// How to write the explanation
     #[arg(long, value_enum, default_value_t)]
     pub(super) format: Format,
 }
 
-pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
+pub(super) fn run(args: &Args) -> Result<Verdict, CliError> {
     let colours = std::io::stdout().is_terminal();
-    let service = match args.url {
+    let service = match &args.url {
         None => None,
         Some(url) => {
-            let config = Config::load(args.config, Flags::new())?.config;
-            Some(Service::new(&url, facts::key(args.key_file, config.api_key)?)?)
+            let config = Config::load(args.config.clone(), Flags::new())?.config;
+            Some(Service::new(url, facts::key(args.key_file.clone(), config.api_key)?)?)
         }
     };
-    let text = match (service, args.question, args.request, args.decision_log) {
+    let text = match (&service, &args.question, &args.request, &args.decision_log) {
         (Some(service), None, Some(request), Some(log)) => {
-            let explained = logged::explained(&service, &log, &request)?;
+            let explained = logged::explained(service, log, request)?;
             match args.format {
                 Format::Text => {
                     explained.iter().map(|each| each.text(colours)).collect::<Vec<_>>().join("\n")
@@ -100,25 +112,9 @@ pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
             }
         }
         (service, Some(text), _, _) => {
-            let asked = question(&text)?;
-            let explainer = match (&service, &args.policy) {
-                (Some(service), _) => Explainer::Service(service),
-                (None, Some(policy)) => Explainer::Files { policy, facts: args.facts.as_deref() },
-                (None, None) => {
-                    return Err(CliError::Refused(
-                        "give a policy file, or the address of a service with --url".to_owned(),
-                    ));
-                }
-            };
-            let why = match (&args.bindings, &args.database) {
-                (Some(bindings), Some(database)) => {
-                    let explained = database::explained(explainer, bindings, database, &asked);
-                    serve::runtime()?.block_on(explained)?
-                }
-                (None, _) | (_, None) => hosted(explainer, asked)?,
-            };
+            let why = args.explanation(service.as_ref(), question(text)?)?;
             match args.format {
-                Format::Text => tree::text(&text, &why, colours),
+                Format::Text => tree::text(text, &why, colours),
                 Format::Json => format!("{:#}", json!(why)),
             }
         }
@@ -128,6 +124,26 @@ pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
     };
     output::to_stdout(&text)?;
     Ok(Verdict::Good)
+}
+
+impl Args {
+    /// The explanation of the service, of an engine in memory, or of the database.
+    fn explanation(&self, service: Option<&Service>, asked: WhyQuestion) -> Result<WhyOut, CliError> {
+        let explainer = match (service, &self.policy, &self.data) {
+            (Some(service), _, _) => Explainer::Service(service),
+            (None, Some(policy), _) => Explainer::Files { policy, facts: self.facts.as_deref() },
+            (None, None, Some(data)) => return of_folder(data, &self.environment, asked),
+            (None, None, None) => {
+                return Err(CliError::Refused("give a policy file, --data or --url".to_owned()));
+            }
+        };
+        match (&self.bindings, &self.database) {
+            (Some(bindings), Some(database)) => {
+                serve::runtime()?.block_on(database::explained(explainer, bindings, database, &asked))
+            }
+            (None, _) | (_, None) => hosted(explainer, asked),
+        }
+    }
 }
 
 /// The question in an argument: a check, or a conjunction.
@@ -160,6 +176,15 @@ fn hosted(explainer: Explainer<'_>, asked: WhyQuestion) -> Result<WhyOut, CliErr
             Ok(WhyOut::from(&engine.explain(asked, Vec::new()).await?))
         }),
     }
+}
+
+/// The explanation of an engine that holds an environment of a data folder.
+fn of_folder(data: &Path, environment: &str, asked: WhyQuestion) -> Result<WhyOut, CliError> {
+    check_environment_name(environment)?;
+    let runtime = serve::runtime()?;
+    let held = folder::hold(&data.join(environment), &runtime)?;
+    let why = WhyOut::from(&runtime.block_on(held.engine.explain(asked, Vec::new()))?);
+    Ok(WhyOut { policy_version: held.moment.policy_version, offset: held.moment.offset, ..why })
 }
 
 /// The body of the request to a service.

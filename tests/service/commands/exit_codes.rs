@@ -51,7 +51,7 @@ fn wrong_arguments_exit_with_2_and_help_shows_examples() {
     assert_eq!(run(&["compile", "good.polar", "p()", "--dialect", "db2"]).0, 2);
     let commands = ["serve", "compile", "explain", "why", "test", "validate", "keys", "bindings check"];
     let keys = ["keys create", "keys list", "keys revoke", "config show"];
-    let more = ["facts import", "facts export", "backup", "restore"];
+    let more = ["facts import", "facts export", "backup", "restore", "review"];
     for command in commands.into_iter().chain(keys).chain(more) {
         let words: Vec<&str> = command.split(' ').chain(["--help"]).collect();
         let (code, out, err) = run(&words);

@@ -5,5 +5,6 @@ mod bindings_explain;
 mod bindings_fix;
 mod exit_codes;
 mod explain;
+mod review;
 mod why;
 mod why_local;

@@ -2,9 +2,10 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot start its program has failed")]
 
-use portcullis_testkit::program::portcullis;
+use portcullis_testkit::program::{Program, portcullis};
 use portcullis_testkit::server::{POLICY, Server};
-use serde_json::Value as Json;
+use portcullis_testkit::wire::fact_json;
+use serde_json::{Value as Json, json};
 use std::fs;
 use std::path::Path;
 use tempfile::TempDir;
@@ -84,6 +85,46 @@ fn a_service_is_asked_and_gives_the_same() {
     let asked: Vec<&str> = ["p(User:a)"].into_iter().chain(place).collect();
     let (code, out, err) = run(folder.path(), &asked);
     assert!(code == 1 && out.contains("no predicate `p`") && err.is_empty(), "{out} {err}");
+}
+
+#[test]
+fn a_data_folder_answers_while_its_service_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    let service = Program::spawn(folder.path(), "d", &["--dev"]).answering().unwrap();
+    let key = portcullis::http::DEVELOPMENT_KEY;
+    let post = |path: &str, body: Json| assert_eq!(service.caller.post(key, path, &body).0, 200, "{path}");
+    post("policy", json!({ "src": POLICY }));
+    let fact = fact_json(&["has_role", "User:ada", "String:writer", "Repo:a"]);
+    post("batch", json!([{ "inserts": [fact, fact_json(&["is_trusting", "User:ada"])] }]));
+    // The trust is not used any more, and stays stored.
+    post(
+        "policy",
+        json!({ "src": POLICY.replace("trusts(user: User, _anybody) if is_trusting(user);", "") }),
+    );
+    let question = r#"allow(User:ada, "read", Repo:a)"#;
+    let (code, out, err) = run(folder.path(), &["--data", "d", question, "--format", "json"]);
+    assert_eq!((code, err.as_str()), (0, ""));
+    let body = json!({
+        "actor_type": "User", "actor_id": "ada", "action": "read", "resource_type": "Repo", "resource_id": "a",
+    });
+    let answer = service.caller.post(key, "explain", &body).1;
+    assert_eq!(serde_json::from_str::<Json>(&out).unwrap(), answer);
+    assert_eq!((&answer["allowed"], &answer["policy_version"]), (&json!(true), &json!(2)));
+    let output = portcullis(folder.path()).args(["review", "--data", "d", "--actor", "User:ada"]).output();
+    let out = String::from_utf8(output.unwrap().stdout).unwrap();
+    let expected = "what User:ada may do, by policy 2
+
+action        resource
+visit         every Org
+read          Repo:a
+write         Repo:a
+
+3 rows.
+";
+    assert_eq!(out, expected);
+    let (code, _, err) = run(folder.path(), &["--data", "d", "--environment", "other", question]);
+    assert!(code == 1 && err.contains("other"), "{err}");
+    assert_eq!(run(folder.path(), &["policy.polar", question, "--data", "d"]).0, 2);
 }
 
 #[test]

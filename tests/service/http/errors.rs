@@ -28,6 +28,7 @@ const PATHS: &[(&str, &[&str])] = &[
     ("/api/query", &["POST"]),
     ("/api/evaluate_query", &["POST"]),
     ("/api/explain", &["POST"]),
+    ("/api/review", &["POST"]),
     ("/api/authorize_query", &["POST"]),
     ("/api/list_query", &["POST"]),
     ("/api/list_subjects_query", &["POST"]),

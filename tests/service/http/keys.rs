@@ -115,6 +115,7 @@ fn a_read_only_key_asks_and_changes_nothing() {
         "evaluate_query_local",
         "explain_query",
         "why_query",
+        "review",
     ] {
         assert_eq!(status(&server, &bearer(&text), &format!("/api/{path}")), 400, "{path}");
         assert_eq!(status(&server, &bearer("wrong"), &format!("/api/{path}")), 401, "{path}");

@@ -27,6 +27,7 @@ mod policy;
 mod queries;
 mod rates;
 mod raw;
+mod review;
 mod status;
 mod streams;
 mod subjects;

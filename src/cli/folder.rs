@@ -1,0 +1,67 @@
+//! An environment of a data folder, held in memory to be asked.
+//!
+//! In: the environment's folder, whether or not a service has it open. Out: an engine with its policy and its
+//! facts of one moment; the folder is only read. Facts that the policy does not use are left out, because no
+//! answer depends on them.
+
+use super::error::CliError;
+use crate::engine::{Change, Engine, EngineSettings, Fact, PolicyOptions, check_fact};
+use crate::store::Snapshot;
+use portcullis_compiler::source::SourceMap;
+use std::ops::ControlFlow;
+use std::path::Path;
+use tokio::runtime::Runtime;
+
+/// How many facts are added at once.
+const CHUNK: usize = 10_000;
+
+/// What was held, and when.
+pub(super) struct HeldFolder {
+    /// Answers.
+    pub(super) engine: Engine,
+    /// What the folder calls this moment.
+    pub(super) moment: Moment,
+}
+
+/// A state of an environment.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Moment {
+    /// The version of its policy; `None` before the first one.
+    pub(super) policy_version: Option<u64>,
+    /// Its offset.
+    pub(super) offset: u64,
+}
+
+/// Holds the environment of a folder.
+pub(super) fn hold(dir: &Path, runtime: &Runtime) -> Result<HeldFolder, CliError> {
+    let snapshot = Snapshot::open(dir)?;
+    let offset = snapshot.holdings()?.offset;
+    let engine = runtime.block_on(Engine::in_memory(EngineSettings::default()))?;
+    let Some(stored) = snapshot.policy()? else {
+        return Ok(HeldFolder { engine, moment: Moment { policy_version: None, offset } });
+    };
+    let moment = Moment { policy_version: Some(stored.version.id), offset };
+    let program =
+        portcullis_compiler::check(&SourceMap::new(&*stored.version.filename, &*stored.src)).program;
+    // Its tests passed, or were skipped, when it was stored.
+    let options = PolicyOptions { force: true, ..PolicyOptions::default() };
+    runtime.block_on(engine.set_policy(stored.src, stored.version.filename, options))?;
+    let mut chunk: Vec<Fact> = Vec::new();
+    let mut failed = None;
+    let add = |facts: Vec<Fact>| runtime.block_on(engine.apply(vec![Change::Insert(facts)])).map(drop);
+    snapshot.facts(|fact| {
+        if check_fact(program.as_ref(), &fact).is_ok() {
+            chunk.push(fact);
+        }
+        if chunk.len() < CHUNK {
+            return ControlFlow::Continue(());
+        }
+        failed = add(std::mem::take(&mut chunk)).err();
+        if failed.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    })?;
+    if let Some(error) = failed {
+        return Err(error.into());
+    }
+    add(chunk)?;
+    Ok(HeldFolder { engine, moment })
+}

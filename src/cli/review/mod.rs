@@ -1,0 +1,227 @@
+//! `portcullis review`: everything that one actor may do, or everyone who may act on one resource.
+//!
+//! ```text
+//! actor or resource ─/review─▶ types and actions ─/list, /list_subjects, page by page─▶ rows
+//! ```
+//!
+//! In: a policy and facts in files, a data folder, or a running service. Out: a row for each action with each
+//! resource or actor. Rows are written as they arrive, so no more than a page is in memory, here and in the
+//! service: the pages of the lists exist, continue after an id and need nothing from the service between two
+//! of them. An answer that is streamed from one read transaction would hold its snapshot for as long as the
+//! reader takes, and meanwhile the store's log could not start over. Instead the offset of the store is
+//! compared before and after, and the end of the review says whether anything was written in between.
+//!
+//! What is refused is a row, and makes the exit code 1: a review that lacks something never looks complete.
+
+mod rows;
+mod source;
+
+use super::error::CliError;
+use super::facts::{self, Service};
+use super::output::output_error;
+use super::{Verdict, folder, local, serve};
+use crate::config::{Config, Flags};
+use crate::engine::{ANY, Reviewed, Value, check_environment_name, notation};
+use crate::http::{DEFAULT_ENVIRONMENT, ReviewOut, ReviewRefusedOut};
+use rows::{End, Rows};
+use source::{Listed, Source};
+use std::io::{self, BufWriter, Write};
+use std::path::PathBuf;
+
+/// List everything that one actor may do, or everyone who may act on one resource
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Every type and every action is listed, also those that only facts name. \"every Repository\" is a
+rule that grants all of them, which are not listed one by one; \"any other type\" is one that the
+policy does not name. What cannot be listed is shown as refused, and the exit code is 1.
+
+From a service, lists are read in pages and written as they arrive. The end says if facts or the
+policy have changed meanwhile. With --format json each row is a line of JSON, `*` stands for every
+type, action or id, and the last line has the field `end`: without it, the review was cut.
+
+Examples:
+  portcullis review policy.polar --facts facts.txt --actor User:alice
+  portcullis review --url https://authz.example.com --resource Repo:anvils
+  portcullis review --data /var/lib/portcullis --resource Repo:anvils
+  portcullis review --url http://127.0.0.1:8081 --actor User:alice --type Repo --format csv"
+)]
+pub(super) struct Args {
+    /// The policy file; a service and a data folder have their own
+    #[arg(required_unless_present_any = ["url", "data"], conflicts_with_all = ["url", "data"])]
+    policy: Option<PathBuf>,
+    /// What this actor may do, for example User:alice
+    #[arg(long, value_name = "VALUE", value_parser = notation::value)]
+    #[arg(required_unless_present = "resource", conflicts_with = "resource")]
+    actor: Option<Value>,
+    /// Who may act on this resource, for example Repo:anvils
+    #[arg(long, value_name = "VALUE", value_parser = notation::value)]
+    resource: Option<Value>,
+    /// Only resources, or actors, of this type; may be repeated
+    #[arg(long = "type", value_name = "TYPE")]
+    types: Vec<String>,
+    /// Only this action; may be repeated
+    #[arg(long = "action", value_name = "ACTION")]
+    actions: Vec<String>,
+    /// The facts: one per line, in the notation of questions or as JSON
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["url", "data"])]
+    facts: Option<PathBuf>,
+    /// Ask this service instead, about its own policy and facts
+    #[arg(long, value_name = "URL")]
+    url: Option<String>,
+    /// A file that contains the key; by default the key in the settings, for example in `PORTCULLIS_API_KEY`
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["policy", "data"])]
+    key_file: Option<PathBuf>,
+    /// The settings file; by default that of `PORTCULLIS_CONFIG`
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["policy", "data"])]
+    config: Option<PathBuf>,
+    /// Ask about the policy and the facts of this data folder, which is read into memory
+    #[arg(long, value_name = "DIR", conflicts_with = "url")]
+    data: Option<PathBuf>,
+    /// The environment in the data folder (a service determines it by the key)
+    #[arg(long, value_name = "NAME", requires = "data", default_value = DEFAULT_ENVIRONMENT)]
+    environment: String,
+    /// How to write the rows
+    #[arg(long, value_enum, default_value_t)]
+    pub(super) format: ReviewFormat,
+}
+
+/// The format of a review.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum ReviewFormat {
+    /// A table for people.
+    #[default]
+    Text,
+    /// One JSON object per line.
+    Json,
+    /// A table with a header.
+    Csv,
+}
+
+pub(super) fn run(mut args: Args) -> Result<Verdict, CliError> {
+    let about = match (args.actor.take(), args.resource.take()) {
+        (Some(actor), _) => Reviewed::Actor(actor),
+        (None, Some(resource)) => Reviewed::Resource(resource),
+        (None, None) => return Err(CliError::Refused("give an --actor or a --resource".to_owned())),
+    };
+    let (types, actions) = (std::mem::take(&mut args.types), std::mem::take(&mut args.actions));
+    let format = args.format;
+    let source = args.source()?;
+    let found = source.review(&about, &types)?;
+    let to = BufWriter::new(io::stdout().lock());
+    let rows = Rows::new(format, to, &about, &found).map_err(written)?;
+    let mut review = Running { source, about, actions, rows, end: End::of(&found) };
+    review.parts(&found)?;
+    // Asked after every list was read, so that a change in between shows.
+    let after = review.source.review(&review.about, &[ANY.to_owned()])?;
+    let Running { mut rows, mut end, .. } = review;
+    end.offset_after = after.offset;
+    rows.end(&end).map_err(written)?;
+    let is_complete = end.n_refused == 0 && end.unknown_types.is_empty();
+    Ok(if is_complete { Verdict::Good } else { Verdict::Bad })
+}
+
+impl Args {
+    /// What answers.
+    fn source(self) -> Result<Source, CliError> {
+        match (self.url, self.policy, self.data) {
+            (Some(url), _, _) => {
+                let config = Config::load(self.config, Flags::new())?.config;
+                Ok(Source::Service(Service::new(&url, facts::key(self.key_file, config.api_key)?)?))
+            }
+            (None, Some(policy), _) => {
+                let runtime = serve::runtime()?;
+                let engine = runtime.block_on(local::engine(&policy, self.facts.as_deref()))?;
+                Ok(Source::Memory { engine, runtime, moment: None })
+            }
+            (None, None, Some(data)) => {
+                check_environment_name(&self.environment)?;
+                let runtime = serve::runtime()?;
+                let held = folder::hold(&data.join(self.environment), &runtime)?;
+                Ok(Source::Memory { engine: held.engine, runtime, moment: Some(held.moment) })
+            }
+            (None, None, None) => Err(CliError::Refused("give a policy file, --data or --url".to_owned())),
+        }
+    }
+}
+
+/// A review that is being written.
+struct Running<W: Write> {
+    source: Source,
+    about: Reviewed,
+    /// The actions that are asked for; empty for all.
+    actions: Vec<String>,
+    rows: Rows<W>,
+    end: End,
+}
+
+impl<W: Write> Running<W> {
+    /// Each type with each of its actions.
+    fn parts(&mut self, found: &ReviewOut) -> Result<(), CliError> {
+        for found in &found.types {
+            let ty = found.ty.as_deref();
+            let is_open = found.refused.is_some() || found.actions.iter().any(|action| action == ANY);
+            let actions: Vec<String> = if self.actions.is_empty() {
+                found.actions.clone()
+            } else {
+                let is_found = |action: &&String| is_open || found.actions.contains(action);
+                self.actions.iter().filter(is_found).cloned().collect()
+            };
+            // Which actions there are does not matter if some were asked for.
+            if let Some(refused) = found.refused.as_ref().filter(|_| self.actions.is_empty()) {
+                self.refused(ty, None, refused)?;
+            }
+            for action in actions {
+                match ty {
+                    Some(ty) => self.list(ty, &action)?,
+                    None if found.actions.contains(&action) => self.row(&action, None)?,
+                    None if found.actions.iter().any(|found| found == ANY) => self.row(ANY, None)?,
+                    None => {
+                        if let Some(refused) = &found.refused {
+                            self.refused(None, Some(&action), refused)?;
+                        }
+                    }
+                }
+            }
+            self.rows.flush().map_err(written)?;
+        }
+        Ok(())
+    }
+
+    /// Every resource, or actor, of a type with an action.
+    fn list(&mut self, ty: &str, action: &str) -> Result<(), CliError> {
+        let mut place = None;
+        loop {
+            match self.source.page(&self.about, ty, action, place)? {
+                Listed::Page { ids, next } => {
+                    for id in &ids {
+                        self.row(action, Some((ty, id)))?;
+                    }
+                    if next.is_none() {
+                        return Ok(());
+                    }
+                    place = next;
+                }
+                Listed::Refused(refused) => return self.refused(Some(ty), Some(action), &refused),
+            }
+        }
+    }
+
+    fn row(&mut self, action: &str, value: Option<(&str, &str)>) -> Result<(), CliError> {
+        self.end.n_rows += 1;
+        self.rows.row(action, value).map_err(written)
+    }
+
+    fn refused(
+        &mut self,
+        ty: Option<&str>,
+        action: Option<&str>,
+        refused: &ReviewRefusedOut,
+    ) -> Result<(), CliError> {
+        self.end.n_refused += 1;
+        self.rows.refused(ty, action, refused).map_err(written)
+    }
+}
+
+fn written(error: io::Error) -> CliError {
+    output_error("the standard output", error)
+}
