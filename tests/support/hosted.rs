@@ -11,9 +11,9 @@ use super::notation::{Cell, Fact, Value};
 use super::outcome::{Allow, Outcome, given, ids, is_wanted};
 use super::refusal::Told;
 use portcullis::engine::{
-    CallerRow, Engine, EngineError, EngineSettings, EvaluateQuery, EvaluateVar, LocalExplanation,
-    LocalQuestion, LocalRequest, LocalWhy, LocalWhyRequest, Page, PolicyOptions, SubjectsPage,
-    SubjectsQuestion, Why, WhyQuestion,
+    ANY, CallerRow, Engine, EngineError, EngineSettings, EvaluateQuery, EvaluateVar, LocalExplanation,
+    LocalQuestion, LocalRequest, LocalWhy, LocalWhyRequest, Page, PolicyOptions, ReviewQuestion, Reviewed,
+    ReviewedType, SubjectsPage, SubjectsQuestion, Why, WhyQuestion,
 };
 use portcullis::store::{self, ArgPattern, Change, FactPattern};
 use portcullis_compiler::question::{Domain, Question, QuestionVar};
@@ -140,6 +140,39 @@ impl Hosted {
             }
             assert!(rows.len() > known, "nothing was asked:\n{sql}");
         }
+    }
+
+    /// Every action with every value of a type, for an actor or a resource; `None` if a part is refused.
+    pub fn review(&self, about: &Reviewed, ty: &str) -> Result<Option<BTreeSet<Vec<Cell>>>, Told> {
+        let types = Some(BTreeSet::from([ty.to_owned()]));
+        let question = ReviewQuestion { about: about.clone(), types };
+        let review = RUNTIME.block_on(self.engine.review(question)).map_err(Told::from)?;
+        let mut rows = BTreeSet::new();
+        for ReviewedType { actions, refused, .. } in review.types {
+            if refused.is_some() {
+                return Ok(None);
+            }
+            for action in actions {
+                let value = |value: &store::Value| Value::new(&value.ty, &value.id);
+                let (allow, at) = match about {
+                    Reviewed::Actor(actor) => (Allow::List(value(actor), action.clone(), ty.to_owned()), 1),
+                    Reviewed::Resource(it) => {
+                        (Allow::Subjects(Some(ty.to_owned()), action.clone(), value(it)), 0)
+                    }
+                };
+                let action = match action.as_str() {
+                    ANY => Cell::AnyOf("String".to_owned()),
+                    action => Cell::Value(Value::new("String", action)),
+                };
+                let Outcome::Is(Answer::Rows(found)) = self.ask_allow(&allow, &[]) else { return Ok(None) };
+                for mut row in found {
+                    // In the order of the arguments.
+                    row.insert(1 - at, action.clone());
+                    rows.insert(row);
+                }
+            }
+        }
+        Ok(Some(rows))
     }
 
     /// A list of the entry point, read in pages of this size to its end.

@@ -5,11 +5,12 @@
 //! ([`super::many_resources`]). A sample on its way to a smaller one is asked the question that failed alone,
 //! in every way and every place.
 
+use super::explain::{Explaining, UNEXPLAINED};
 use super::many_resources::ManyResources;
 use super::next;
 use super::page::{answer, page};
+use super::review;
 use super::tally::{Tally, count};
-use portcullis::engine::{Why, WhyAtom};
 use portcullis_compiler::ir::Program;
 use portcullis_compiler::question::Question;
 use portcullis_testkit::fixture::{Answer, Expected};
@@ -43,14 +44,14 @@ const EXPLAINED: usize = 2;
 /// One in this many questions is explained on a caller's database.
 const EXPLAINED_LOCALLY: usize = 8;
 
-/// What the engine says where a rule only tests a value.
-const UNEXPLAINED: &str = "the question cannot be explained";
+/// Of the lists one in this many is reviewed with every action.
+const REVIEWED: usize = 3;
 
 /// One local text in so many is compared with what is printed for its question alone.
 const ALONE: usize = 20;
 
 /// How many assignments the oracle tries for one policy: some seconds.
-const PATIENCE: u64 = 30_000_000;
+pub(crate) const PATIENCE: u64 = 30_000_000;
 
 /// The reasons for which a check may be refused: on the way to its answer it asks for *some* value of a
 /// variable that a rule only tests (`d != Doc{"a"}`, `not closed(d)`); or several recursions that are not
@@ -71,21 +72,35 @@ pub(crate) struct Found {
     pub(crate) page: String,
 }
 
+/// The program of a sample; `None` if it has a mistake that the generator may make.
+pub(crate) fn program(sample: &Sample) -> Result<Option<Program>, Found> {
+    match policy::program(&sample.policy) {
+        Ok(program) => Ok(Some(program)),
+        Err(message) if MISTAKES.iter().any(|mistake| message.contains(mistake)) => Ok(None),
+        Err(message) => Err(no_question(sample, &message)),
+    }
+}
+
+/// The questions about a sample, all or the one of this text, and the values that all of them mention.
+pub(crate) fn asked(
+    sample: &Sample,
+    program: &Program,
+    only: Option<&str>,
+) -> (Vec<(String, Question)>, Vec<Value>) {
+    let mut questions = questions(program, &sample.words, sample.spelling);
+    let values = questions.iter().flat_map(|(_, question)| mentioned(question)).collect();
+    questions.retain(|(text, _)| only.is_none_or(|only| only == text));
+    (questions, values)
+}
+
 /// Asks a share of the questions, or only the one of this text.
 pub(crate) fn judge(sample: &Sample, tally: &Tally, only: Option<&str>) -> Result<(), Found> {
     count(&tally.policies);
-    let program = match policy::program(&sample.policy) {
-        Ok(program) => program,
-        // The only mistakes that the generator may make.
-        Err(message) if MISTAKES.iter().any(|mistake| message.contains(mistake)) => {
-            count(&tally.refused_policies);
-            return Ok(());
-        }
-        Err(message) => return Err(no_question(sample, &message)),
+    let Some(program) = program(sample)? else {
+        count(&tally.refused_policies);
+        return Ok(());
     };
-    let mut questions = questions(&program, &sample.words, sample.spelling);
-    let values: Vec<Value> = questions.iter().flat_map(|(_, question)| mentioned(question)).collect();
-    questions.retain(|(text, _)| only.is_none_or(|only| only == text));
+    let (questions, values) = asked(sample, &program, only);
     let facts = sample.facts(&program);
     let now = portcullis::engine::unix_time();
     let Some(oracle) = Oracle::patient(&program, &facts, &values, now, PATIENCE) else {
@@ -128,15 +143,8 @@ pub(crate) fn judge(sample: &Sample, tally: &Tally, only: Option<&str>) -> Resul
     Ok(())
 }
 
-/// A suggested fact.
-fn granted(atom: &WhyAtom) -> Fact {
-    let value =
-        |ty: &Option<String>, id: &Option<String>| Value::new(ty.as_ref().unwrap(), id.as_ref().unwrap());
-    let args = atom.args.iter().map(|arg| value(&arg.ty, &arg.id)).collect();
-    Fact { predicate: atom.predicate.clone(), args }
-}
-
-fn no_question(sample: &Sample, message: &str) -> Found {
+/// A sample that is wrong before any question.
+pub(crate) fn no_question(sample: &Sample, message: &str) -> Found {
     Found { question: String::new(), page: format!("{message}\n\n{}", sample.policy) }
 }
 
@@ -195,6 +203,11 @@ impl<'c> Case<'c> {
         }
         self.explain(question, turn, tally)?;
         self.explain_locally(question, turn, tally)?;
+        if turn.is_none_or(|turn| turn.is_multiple_of(REVIEWED))
+            && review::judge(&self.whole, self.oracle, question)?
+        {
+            count(&tally.reviewed);
+        }
         if let Some(returned) = &self.returned
             && turn.is_none_or(|turn| turn.is_multiple_of(STATEMENTS))
         {
@@ -252,33 +265,12 @@ impl<'c> Case<'c> {
         }
     }
 
-    /// Lets the engine explain a share of the questions, and judges what it says.
+    /// Lets the engine explain a share of the questions.
     fn explain(&self, question: &Question, turn: Option<usize>, tally: &Tally) -> Result<(), Wrong> {
         if turn.is_some_and(|turn| !turn.is_multiple_of(EXPLAINED)) {
             return Ok(());
         }
-        let context = self.split.request.as_slice();
-        let stored: Vec<Fact> = self.split.stored.iter().chain(&self.split.local).cloned().collect();
-        let why = match self.parted.why(question, context) {
-            None => return Ok(()),
-            Some(Err(told)) if told.kind.is_some_and(may_be_refused) || told.contains(UNEXPLAINED) => {
-                count(&tally.unexplained);
-                return Ok(());
-            }
-            Some(Err(told)) => return Err(self.wrong(question, format!("the explanation: {told}"))),
-            Some(Ok(why)) => why,
-        };
-        let now = portcullis::engine::unix_time();
-        let Self { program, oracle, .. } = self;
-        self.judge(
-            question,
-            turn,
-            &Judge { program, oracle, stored: &stored, context, bound: &[], now },
-            &why,
-            tally,
-        )?;
-        count(if why.allowed { &tally.proved } else { &tally.disproved });
-        Ok(())
+        self.explaining().judge(question, turn, &tally.explained)
     }
 
     /// Lets a local check be explained on one of the caller's databases, and judges what is said.
@@ -307,7 +299,8 @@ impl<'c> Case<'c> {
             let Self { program, oracle, split, .. } = self;
             let Split { stored, request: context, local: bound, .. } = split;
             let now = portcullis::engine::unix_time();
-            self.judge(question, turn, &Judge { program, oracle, stored, context, bound, now }, &why, tally)?;
+            let judge = Judge { program, oracle, stored, context, bound, now };
+            self.explaining().check(question, turn, &judge, &why, &tally.explained)?;
             count(&tally.explained_locally);
         }
         Ok(())
@@ -317,40 +310,9 @@ impl<'c> Case<'c> {
         (answer(self.oracle, question), found)
     }
 
-    /// Judges an explanation, and asks the engine with the facts that it suggests.
-    fn judge(
-        &self,
-        question: &Question,
-        turn: Option<usize>,
-        judge: &Judge<'_>,
-        why: &Why,
-        tally: &Tally,
-    ) -> Result<(), Wrong> {
-        let context = self.split.request.as_slice();
-        let judged = judge.judge(question, why);
-        judged.map_err(|found| self.wrong(question, format!("the explanation: {found}\n{why:#?}")))?;
-        for suggestion in &why.suggestions {
-            count(&tally.suggested);
-            let facts = suggestion.iter().map(granted).collect::<Vec<Fact>>();
-            let context: Vec<Fact> = context.iter().cloned().chain(facts).collect();
-            let holds = |found: &Outcome| match found {
-                Expected::Is(Answer::Decision(decision)) => *decision,
-                Expected::Is(Answer::Rows(rows)) => !rows.is_empty(),
-                // *Some value* may exist where not all can be listed.
-                Expected::Refused(told) => told.kind.is_some_and(may_be_refused),
-            };
-            let asked = match turn {
-                Some(turn) => vec![self.parted.ask_one_way(question, &context, turn)],
-                None => self.parted.ask_every_way(question, &context),
-            };
-            for (way, found) in asked {
-                if !holds(&found) {
-                    let found = format!("{way}: {found}, even with {suggestion:?}");
-                    return Err(self.wrong(question, found));
-                }
-            }
-        }
-        Ok(())
+    fn explaining(&self) -> Explaining<'_> {
+        let Self { program, oracle, parted, split, .. } = self;
+        Explaining { program, oracle, hosted: parted, split }
     }
 
     fn check(&self, question: &Question, is_check: bool, way: &str, found: &Outcome) -> Result<(), Wrong> {

@@ -12,6 +12,7 @@
 //! ```text
 //! cargo test --test random -- differential::   the same policies every time: about a minute
 //! scripts/differential --minutes 60 --seed 7   as many policies as an hour holds
+//! scripts/differential --proofs 100000         explanations alone ([`proofs`])
 //! ```
 //!
 //! Each policy has a seed of its own, made from the one before; so the first disagreement, which ends the
@@ -20,16 +21,20 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test binary; a panic is the failure")]
 
+mod explain;
 mod judge;
 mod many_resources;
 mod page;
+mod proofs;
+mod review;
 mod tally;
 
-use judge::judge;
+use judge::{Found, judge};
 use portcullis_testkit::generate::{Sample, samples};
 use proptest::strategy::Strategy;
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, TestRng, TestRunner};
 use std::cell::RefCell;
+use std::fmt::Display;
 use std::fs;
 use std::path::Path;
 use std::str::FromStr;
@@ -49,21 +54,36 @@ const STEP: u64 = 5;
 /// How often a long run reports its progress.
 const TOLD: Duration = Duration::from_secs(10);
 
+/// Judges a sample, all of its questions or the one of this text.
+type JudgeSample<'j> = &'j dyn Fn(&Sample, Option<&str>) -> Result<(), Found>;
+
 #[test]
 fn all_judges_answer_what_the_oracle_answers() {
+    let has_time = wanted::<f64>("PORTCULLIS_MINUTES").is_some();
+    let cases = wanted("PORTCULLIS_CASES").unwrap_or(if has_time { usize::MAX } else { CASES });
+    let tally = Tally::of(wanted("PORTCULLIS_STEP").unwrap_or(STEP));
+    let is_enough = || tally.cases.get() >= cases;
+    run("--cases 1", &|sample, only| judge(sample, &tally, only), &is_enough, &tally);
+    if tally.cases.get() >= CASES {
+        tally.check_shares();
+    } else {
+        eprintln!("fewer than {CASES} cases: whether each kind of question is among them was not looked at");
+    }
+}
+
+/// Judges one policy after the other, until it is enough or the time is over. `again` are the arguments of
+/// the script that repeat a disagreement.
+fn run(again: &str, judge: JudgeSample<'_>, is_enough: &dyn Fn() -> bool, tally: &dyn Display) {
     let minutes: Option<f64> = wanted("PORTCULLIS_MINUTES");
-    let cases = wanted("PORTCULLIS_CASES").unwrap_or(if minutes.is_some() { usize::MAX } else { CASES });
     let start = Instant::now();
     let end = minutes.map(|minutes| start + Duration::from_secs_f64(minutes * 60.0));
-    let step = wanted("PORTCULLIS_STEP").unwrap_or(STEP);
-    let tally = Tally::of(step);
     let mut seed = wanted("PORTCULLIS_SEED").unwrap_or(SEED);
     let mut told = start;
-    while tally.cases.get() < cases && end.is_none_or(|end| Instant::now() < end) {
-        if let Err(found) = try_policy(seed, &tally) {
+    while !is_enough() && end.is_none_or(|end| Instant::now() < end) {
+        if let Err(found) = try_policy(seed, judge) {
             let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("disagreement-{seed}.md"));
             fs::write(&file, &found).unwrap();
-            let again = format!("scripts/differential --seed {seed} --cases 1");
+            let again = format!("scripts/differential --seed {seed} {again}");
             panic!("{found}\nafter {tally}\nthe same again: {again}\nthe page is {}", file.display());
         }
         seed = next(seed);
@@ -73,11 +93,6 @@ fn all_judges_answer_what_the_oracle_answers() {
         }
     }
     eprintln!("{} s, no disagreement: {tally}", start.elapsed().as_secs());
-    if tally.cases.get() >= CASES {
-        tally.check_shares();
-    } else {
-        eprintln!("fewer than {CASES} cases: whether each kind of question is among them was not looked at");
-    }
 }
 
 fn wanted<T: FromStr>(variable: &str) -> Option<T> {
@@ -94,7 +109,7 @@ fn next(seed: u64) -> u64 {
 }
 
 /// Judges the policy of a seed, and shrinks it if the judges disagree.
-fn try_policy(seed: u64, tally: &Tally) -> Result<(), String> {
+fn try_policy(seed: u64, judge: JudgeSample<'_>) -> Result<(), String> {
     let mut bytes = [7; 32];
     bytes[..8].copy_from_slice(&seed.to_le_bytes());
     let config = Config {
@@ -110,7 +125,7 @@ fn try_policy(seed: u64, tally: &Tally) -> Result<(), String> {
     let failed: RefCell<Option<String>> = RefCell::new(None);
     let run = runner.run_one(tree, |sample| {
         let only = failed.borrow().clone();
-        judge(&sample, tally, only.as_deref()).map_err(|found| {
+        judge(&sample, only.as_deref()).map_err(|found| {
             failed.borrow_mut().get_or_insert(found.question);
             TestCaseError::fail(found.page)
         })

@@ -1,6 +1,7 @@
 //! What was asked and what came out, counted; so that a run which compares little does not look like one that
 //! compares much.
 
+use super::explain::Explained;
 use portcullis_compiler::Dialect;
 use portcullis_testkit::domain::FOREIGN;
 use portcullis_testkit::fixture::{Answer, Expected};
@@ -94,16 +95,13 @@ pub(crate) struct Tally {
     pub(crate) mistaken: Counter<usize>,
     /// Answers of the statements themselves.
     pub(crate) statements: Counter<usize>,
-    /// Questions with a proof, and with reasons for a no.
-    pub(crate) proved: Counter<usize>,
-    pub(crate) disproved: Counter<usize>,
-    /// Sets of facts that would change a no.
-    pub(crate) suggested: Counter<usize>,
-    /// Questions that cannot be explained: a rule only tests a value.
-    pub(crate) unexplained: Counter<usize>,
     /// Explanations of local checks, and questions that have none.
     pub(crate) explained_locally: Counter<usize>,
     pub(crate) unexplained_locally: Counter<usize>,
+    /// Reviews of an actor and a type, or of a type and a resource.
+    pub(crate) reviewed: Counter<usize>,
+    /// Explanations.
+    pub(crate) explained: Explained,
     /// Cases by what is special about their policies and schemas.
     kinds: RefCell<BTreeMap<&'static str, usize>>,
     /// In the order of [`DIALECTS`].
@@ -254,11 +252,13 @@ impl Tally {
         for (name, n) in &*self.kinds.borrow() {
             assert!(n * KINDS_PER >= self.cases.get(), "too few cases with {name}");
         }
-        assert!(holds(&self.proved, 40, &self.cases, 1), "too few proofs");
-        assert!(holds(&self.disproved, 20, &self.cases, 1), "too few noes are explained");
-        assert!(holds(&self.suggested, 20, &self.cases, 1), "too few facts are suggested");
-        assert!(!holds(&self.unexplained, 20, &self.cases, 1), "too few questions can be explained");
+        let Explained { proved, disproved, suggested, unexplained, .. } = &self.explained;
+        assert!(holds(proved, 40, &self.cases, 1), "too few proofs");
+        assert!(holds(disproved, 20, &self.cases, 1), "too few noes are explained");
+        assert!(holds(suggested, 20, &self.cases, 1), "too few facts are suggested");
+        assert!(!holds(unexplained, 20, &self.cases, 1), "too few questions can be explained");
         assert!(holds(&self.explained_locally, 20, &self.cases, 1), "too few local checks are explained");
+        assert!(holds(&self.reviewed, 100, &self.cases, 1), "too few reviews");
         let Paged { all, turned, starred } = &self.paged;
         assert!(holds(all, 20, &self.cases, 1), "too few lists are read in pages");
         assert!(!holds(&self.refused_pages, 10, all, 1), "too many lists are refused in pages");
@@ -323,17 +323,15 @@ impl fmt::Display for Tally {
             wildcards.get(),
             refused.get(),
         )?;
-        let Self { proved, disproved, suggested, unexplained, paged, bulks, too_large, .. } = self;
+        let Self { explained, explained_locally, unexplained_locally, reviewed, .. } = self;
         write!(
             f,
-            "{} proofs, {} noes with reasons, {} suggestions, {} without explanation, {} local checks explained, {} not; ",
-            proved.get(),
-            disproved.get(),
-            suggested.get(),
-            unexplained.get(),
-            self.explained_locally.get(),
-            self.unexplained_locally.get(),
+            "{explained}; {} local checks explained, {} not; {} reviews, ",
+            explained_locally.get(),
+            unexplained_locally.get(),
+            reviewed.get(),
         )?;
+        let Self { paged, bulks, too_large, .. } = self;
         write!(
             f,
             "{} lists in pages ({} of several, {} of them with wildcards, {} refused), ",
