@@ -253,7 +253,8 @@ impl<'e, 'p> Emitter<'e, 'p> {
         Ok(Some(Goals { goals, literals }))
     }
 
-    fn positive(&self, literal_idx: usize, args: &[ir::Term]) -> Option<Goal> {
+    /// The goal of a positive atom.
+    pub(super) fn positive(&self, literal_idx: usize, args: &[ir::Term]) -> Option<Goal> {
         let (_, choice) = self.choices.iter().find(|(index, _)| *index == literal_idx)?;
         match *choice {
             Choice::Source(index) => {

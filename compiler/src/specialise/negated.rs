@@ -2,7 +2,9 @@
 //!
 //! A variable that nothing binds, that the head does not have and that only tests mention is *fresh*: some
 //! value that no fact and no literal mentions is always a witness. A negated column never holds it, so the
-//! negation is true; `!=` to anything else is true.
+//! negation is true; `!=` to anything else is true. A positive atom whose rules only test its arguments may
+//! tie them to each other, as `same(x, x);` does: what it ties to a value or to the head is not fresh, and of
+//! two that it ties, neither is known to differ from the other.
 
 use super::emit::{Emitter, term_in};
 use super::frame::{Frame, Impossible};
@@ -10,7 +12,7 @@ use super::index::SourceArg;
 use super::pattern::Pattern;
 use super::specialiser::Choice;
 use crate::datalog::{Adornment, Goal, ScanArg, Term, constant};
-use crate::ir::{self, CompareOp, ConstId, Polarity, PredId, TypeId, VarId};
+use crate::ir::{self, CompareOp, ConstId, LiteralKind, Polarity, PredId, TypeId, VarId};
 use crate::question::CompileError;
 use crate::source::Span;
 
@@ -157,7 +159,7 @@ impl<'p> Emitter<'_, 'p> {
             if self.type_of(left, span)? != self.type_of(right, span)? {
                 return Ok(true);
             }
-            if self.is_fresh(left) || self.is_fresh(right) {
+            if (self.is_fresh(left) || self.is_fresh(right)) && !self.are_tied(left, right) {
                 self.check_infinite(left, span)?;
                 self.check_infinite(right, span)?;
                 return Ok(true);
@@ -193,13 +195,68 @@ impl<'p> Emitter<'_, 'p> {
         self.body.locals.get(var.index()).copied().unwrap_or(false)
     }
 
-    /// Whether a fresh value is a witness for this term: nothing binds it and the head does not have it.
+    /// Whether a fresh value is a witness for this term: nothing binds it, and the head has neither it nor
+    /// anything that it may be tied to.
     fn is_fresh(&self, arg: ir::Term) -> bool {
-        let ir::Term::Var(var) = arg else { return false };
-        let in_head = self.body.params.iter().any(
-            |param| matches!(param, ir::Term::Var(param) if self.frame.root(*param) == self.frame.root(var)),
-        );
-        !in_head && !self.frame.is_bound(var)
+        matches!(arg, ir::Term::Var(var) if self.tied(var).is_some())
+    }
+
+    /// Whether atoms may require two terms to be equal.
+    fn are_tied(&self, left: ir::Term, right: ir::Term) -> bool {
+        match (left, right) {
+            (ir::Term::Var(left), ir::Term::Var(right)) => {
+                self.tied(left).is_some_and(|tied| tied.contains(&self.frame.root(right)))
+            }
+            (ir::Term::Var(_) | ir::Term::Const(_) | ir::Term::Now, _) => false,
+        }
+    }
+
+    /// A variable and those that it may be tied to; `None` if something gives one of them a value.
+    fn tied(&self, var: VarId) -> Option<Vec<VarId>> {
+        let has_no_value = |var: VarId| {
+            let is_it = |param: &ir::Term| matches!(param, ir::Term::Var(param) if self.frame.root(*param) == self.frame.root(var));
+            !self.frame.is_bound(var) && !self.body.params.iter().any(is_it)
+        };
+        let mut tied = vec![self.frame.root(var)];
+        let mut at = 0;
+        while let Some(var) = tied.get(at).copied() {
+            if !has_no_value(var) {
+                return None;
+            }
+            for terms in self.positive_columns() {
+                if !terms.contains(&Term::Var(var)) {
+                    continue;
+                }
+                for term in terms {
+                    match term {
+                        Term::Var(other) if tied.contains(&other) => {}
+                        Term::Var(other) => tied.push(other),
+                        Term::Const(_) | Term::Given(_) | Term::Now | Term::Local(_) | Term::Ignored => {
+                            return None;
+                        }
+                    }
+                }
+            }
+            at += 1;
+        }
+        Some(tied)
+    }
+
+    /// The columns of each positive atom that rules answer.
+    fn positive_columns(&self) -> impl Iterator<Item = Vec<Term>> {
+        self.choices.iter().filter_map(|(literal_idx, _)| match &self.body.literals.get(*literal_idx)?.kind {
+            LiteralKind::Atom { polarity: Polarity::Positive, args, .. } => {
+                match self.positive(*literal_idx, args)? {
+                    Goal::Call { args, .. } => Some(args),
+                    Goal::Scan { .. } | Goal::Compare { .. } | Goal::Values { .. } => None,
+                }
+            }
+            LiteralKind::Atom { .. }
+            | LiteralKind::Compare { .. }
+            | LiteralKind::OneOf { .. }
+            | LiteralKind::NotOfType { .. }
+            | LiteralKind::False => None,
+        })
     }
 
     /// A fresh value exists for every type but Boolean, which has two values.
