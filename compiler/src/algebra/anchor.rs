@@ -81,10 +81,11 @@ impl Anchors<'_> {
     /// Whether an index can find the rows that pass this condition: a column must be in a set, or equal a
     /// value that few rows have.
     pub(crate) fn has_index(&self, row: &Select) -> bool {
-        self.has_index_inside(row, &[])
+        self.has_index_among(row, &[])
     }
 
-    fn has_index_inside(&self, row: &Select, around: &[From]) -> bool {
+    /// The same, for a condition that has rows `around` it.
+    pub(crate) fn has_index_among(&self, row: &Select, around: &[From]) -> bool {
         let from: Vec<From> = around.iter().chain(&row.from).copied().collect();
         let has_set = |condition: &Condition| match condition {
             Condition::In { expr, .. } => matches!(expr, Expr::Given(_) | Expr::Column { .. }),
@@ -97,7 +98,7 @@ impl Anchors<'_> {
             }
             Condition::OneOf { expr, .. } => self.narrows(&from, *expr),
             Condition::Any(branches) => {
-                branches.iter().all(|branch| branch.reads_nothing() && self.has_index_inside(branch, &from))
+                branches.iter().all(|branch| branch.reads_nothing() && self.has_index_among(branch, &from))
             }
             Condition::Compare { .. } | Condition::None(_) => false,
         };

@@ -60,8 +60,8 @@ pub(crate) struct Features {
     pub(crate) joins_sets: bool,
     /// `EXISTS (query)` as a whole condition is turned into a join, which starts from the cheaper side.
     pub(crate) joins_tests: bool,
-    /// A recursive table is estimated at ten times the rows that it starts from, and whole tables are scanned
-    /// to be joined with it. A set made of it is estimated as small.
+    /// A recursive table is estimated at ten times the rows that it starts from, times what a step finds for
+    /// each, and whole tables are scanned to be joined with it. An array is estimated at ten elements.
     pub(crate) overestimates_recursion: bool,
     /// Each query inside another is planned by itself, and a join in every order of its sources, so planning
     /// a short check takes longer than running it.

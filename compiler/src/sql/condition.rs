@@ -35,6 +35,9 @@ where
             Condition::In { expr, selects } => self.in_selects(at, *expr, selects),
             Condition::Any(branches) => {
                 let several = branches.len() > 1;
+                // Next to a denial of comparisons, a test is for the few rows that those hold of: it must not
+                // be hashed.
+                let at = if branches.iter().any(exempts) { at.in_test() } else { at };
                 let branches = branches.iter().map(|branch| self.branch(at, branch, several));
                 Ok(build::any(branches.collect::<Result<Vec<_>, _>>()?))
             }
@@ -72,4 +75,10 @@ where
     pub(super) fn fenced(&self, query: Query, is_nested: bool) -> Query {
         if is_nested && self.inputs.features.fences_alternatives { build::fenced(query) } else { query }
     }
+}
+
+/// Whether an alternative only says that the row around it is none of some.
+fn exempts(select: &Select) -> bool {
+    matches!((select.from.as_slice(), select.filter.as_slice()), ([], [Condition::None(denied)])
+        if denied.iter().all(Select::reads_nothing))
 }

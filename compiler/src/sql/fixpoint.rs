@@ -51,7 +51,7 @@ where
                 } else {
                     let base = match base.len() {
                         0 | 1 => base.into_iter().next(),
-                        _ => build::union(base, true).map(Self::wrap),
+                        _ => build::union(base, true).map(|all| self.start(table, all)),
                     };
                     let step = self.recursive_arm(at, table, step)?;
                     build::union(base.into_iter().chain(step).collect(), false)
@@ -63,6 +63,16 @@ where
                 State::Json => self.json_state(at, table, base, step),
                 State::Arrays { .. } => self.array_state(at, table, base, step),
             },
+        }
+    }
+
+    /// All rows that a recursion starts from, as one arm. An array is estimated at ten elements, where the
+    /// estimates of several arms add up, and each step multiplies them.
+    fn start(&self, table: &Table, all: SetExpr) -> SetExpr {
+        if self.inputs.features.overestimates_recursion && table.n_columns == 1 {
+            build::elements_of(build::array_of(build::query(all)))
+        } else {
+            Self::wrap(all)
         }
     }
 

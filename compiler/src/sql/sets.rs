@@ -66,10 +66,15 @@ impl Lowering<'_, Local<'_>> {
             Ok(build::query(this.arms(at, &selects, 1, false)?))
         })?;
         let features = self.inputs.features;
-        let test = if features.arrays_are_looked_up && !at.hashes_sets {
-            build::any_of(value, BinaryOperator::Eq, build::array_of(query))
-        } else {
-            build::in_query(value, query)
+        let test = match (features.arrays_are_looked_up, at.hashes_sets) {
+            (true, false) => build::any_of(value, BinaryOperator::Eq, build::array_of(query)),
+            // A set that is estimated to be too large for a hash table would be read for each row. An array is
+            // estimated at ten elements.
+            (true, true) => {
+                let elements = build::elements_of(build::array_of(query));
+                build::in_query(value, build::query(elements))
+            }
+            (false, _) => build::in_query(value, query),
         };
         let is_joined = at.hashes_sets && at.depth > 0 && features.joins_sets;
         Ok(if is_joined { build::is_true(build::nested(test)) } else { test })

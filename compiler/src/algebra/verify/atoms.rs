@@ -6,6 +6,7 @@
 //! what it shows there; so is a table of several, where a pass takes such tables apart. So a plan may be
 //! rewritten in many ways that leave its atoms as they are.
 
+use super::exempt;
 use crate::algebra::TableRef;
 use crate::algebra::{Condition, Expr, From, FromKind, Plan, Select, TableBody};
 use crate::catalog::SourceId;
@@ -169,13 +170,18 @@ impl<'a> Atoms<'a> {
         scope: &[Seen],
         left: &mut usize,
     ) -> Option<Vec<Alternative>> {
-        let mut all = vec![Vec::new()];
+        let mut read = vec![Vec::new()];
         for seen in scope.get(outside..).unwrap_or_default() {
-            all = product(&all, &self.behind(seen, left)?, left)?;
-            all = product(&all, &[self.sameness(seen.from.kind, scope)], left)?;
+            read = product(&read, &self.behind(seen, left)?, left)?;
+            read = product(&read, &[self.sameness(seen.from.kind, scope)], left)?;
         }
-        for condition in &select.filter {
-            all = product(&all, &self.condition(condition, scope, left)?, left)?;
+        let mut all = Vec::new();
+        for case in exempt::cases(select) {
+            let mut of_case = read.clone();
+            for condition in &case.filter {
+                of_case = product(&of_case, &self.condition(condition, scope, left)?, left)?;
+            }
+            all.append(&mut of_case);
         }
         all.iter_mut().for_each(|alternative| alternative.sort());
         Some(all)

@@ -11,6 +11,7 @@
 
 mod accounts;
 mod atoms;
+mod exempt;
 mod references;
 #[cfg(test)]
 mod tests;

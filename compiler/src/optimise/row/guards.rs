@@ -5,8 +5,18 @@
 //! ```
 //!
 //! A set has as many values as the actor has grants, and a table as many rows as it has. Alternatives without
-//! such a set get the probe themselves. But a denial that starts from the actor ("who blocked me") is a small
-//! set itself: it stays one condition on the row if some alternative would only get a copy of it.
+//! such a set get the probe themselves, but for a comparison whose rows an index finds: next to it the OR
+//! stays one of bare columns, and the probe is only for the rows that the comparison holds of.
+//!
+//! ```text
+//! (row.f in S or row.owner = u) and probe(row.f)
+//!   ─▶   (row.f in (S where probe) or row.owner = u) and (row.owner <> u or probe(row.f))
+//! ```
+//!
+//! With the probe inside the OR, PostgreSQL would compare each row that it found with all of `S` again.
+//!
+//! A denial that starts from the actor ("who blocked me") is a small set itself: it stays one condition on the
+//! row if some alternative would only get a copy of it.
 
 use super::{is_of_row, rows_of};
 use crate::algebra::aliases::{TakenAliases, renumber_inside};
@@ -33,7 +43,8 @@ fn move_in(select: &mut Select, outside: &[From], anchors: &Anchors<'_>, taken: 
         if let Some(column) = column {
             select.filter.remove(at);
             let may_copy = !starts_from_actor(&condition, &rows, anchors);
-            if put(&condition, column, may_copy, select, taken) {
+            let probe = Probe { condition: &condition, column, may_copy, rows: &rows, anchors };
+            if probe.put(select, taken) {
                 continue;
             }
             select.filter.insert(at, condition);
@@ -84,39 +95,78 @@ fn starts_from_actor(probe: &Condition, rows: &[From], anchors: &Anchors<'_>) ->
     })
 }
 
-/// Puts a probe into the sets of its column, or else into the alternatives of which all have such sets, or
-/// some if the others may get copies; says whether there were any.
-fn put(
-    probe: &Condition,
+/// A condition that depends on one column of the row.
+struct Probe<'a> {
+    condition: &'a Condition,
     column: Expr,
+    /// Whether alternatives without a set may get a copy.
     may_copy: bool,
-    select: &mut Select,
-    taken: &mut TakenAliases,
-) -> bool {
-    for condition in &mut select.filter {
-        if let Condition::In { expr, selects } = condition
-            && *expr == column
-            && selects.iter().all(|set| set.output.len() == 1)
-        {
-            selects.iter_mut().for_each(|set| put_in_set(probe, column, set, taken));
-            return true;
-        }
-    }
-    for condition in &mut select.filter {
-        if let Condition::Any(branches) = condition
-            && branches.iter().all(Select::reads_nothing)
-            && branches.iter().any(|branch| has_set(column, branch))
-            && (may_copy || branches.iter().all(|branch| has_set(column, branch)))
-        {
-            for branch in branches {
-                if !put(probe, column, may_copy, branch, taken) {
-                    branch.filter.push(copy(probe, taken));
-                }
+    /// The rows around it.
+    rows: &'a [From],
+    anchors: &'a Anchors<'a>,
+}
+
+impl Probe<'_> {
+    /// Puts the probe into the sets of its column, or else into the alternatives of which all have such sets,
+    /// or some if the others may get copies; says whether there were any.
+    fn put(&self, select: &mut Select, taken: &mut TakenAliases) -> bool {
+        for condition in &mut select.filter {
+            if let Condition::In { expr, selects } = condition
+                && *expr == self.column
+                && selects.iter().all(|set| set.output.len() == 1)
+            {
+                selects.iter_mut().for_each(|set| self.put_in_set(set, taken));
+                return true;
             }
-            return true;
         }
+        let has_set = |branch: &Select| has_set(self.column, branch);
+        let takes = |condition: &&mut Condition| match condition {
+            Condition::Any(branches) => {
+                branches.iter().all(Select::reads_nothing)
+                    && branches.iter().any(has_set)
+                    && (self.may_copy || branches.iter().all(has_set))
+            }
+            Condition::Compare { .. }
+            | Condition::OneOf { .. }
+            | Condition::In { .. }
+            | Condition::None(_) => false,
+        };
+        let Some(Condition::Any(branches)) = select.filter.iter_mut().find(takes) else { return false };
+        let mut compared = Vec::new();
+        for branch in branches {
+            if self.is_compared(branch) {
+                compared.push(branch.clone());
+            } else if !self.put(branch, taken) {
+                branch.filter.push(copy(self.condition, taken));
+            }
+        }
+        if !compared.is_empty() {
+            let exempt = copy(&Condition::None(compared), taken);
+            let branches = [exempt, copy(self.condition, taken)]
+                .map(|condition| Select { filter: vec![condition], ..Select::default() });
+            select.filter.push(Condition::Any(branches.into()));
+        }
+        true
     }
-    false
+
+    /// Whether an alternative only compares columns of the row, and an index finds its rows.
+    fn is_compared(&self, branch: &Select) -> bool {
+        let is_comparison =
+            |condition: &Condition| matches!(condition, Condition::Compare { .. } | Condition::OneOf { .. });
+        branch.filter.iter().all(is_comparison) && self.anchors.has_index_among(branch, self.rows)
+    }
+
+    /// Tests what a set shows.
+    fn put_in_set(&self, set: &mut Select, taken: &mut TakenAliases) {
+        let Some(shown) = set.output.first().copied() else { return };
+        let mut probe = copy(self.condition, taken);
+        probe.for_each_expr_mut(&mut |expr| {
+            if *expr == self.column {
+                *expr = shown;
+            }
+        });
+        set.filter.push(probe);
+    }
 }
 
 fn has_set(column: Expr, select: &Select) -> bool {
@@ -130,21 +180,9 @@ fn has_set(column: Expr, select: &Select) -> bool {
     })
 }
 
-/// Asks a probe of what a set shows.
-fn put_in_set(probe: &Condition, column: Expr, set: &mut Select, taken: &mut TakenAliases) {
-    let Some(shown) = set.output.first().copied() else { return };
-    let mut probe = copy(probe, taken);
-    probe.for_each_expr_mut(&mut |expr| {
-        if *expr == column {
-            *expr = shown;
-        }
-    });
-    set.filter.push(probe);
-}
-
-/// The same probe over sources with numbers of their own.
-fn copy(probe: &Condition, taken: &mut TakenAliases) -> Condition {
-    let mut probe = probe.clone();
-    renumber_inside(&mut probe, taken);
-    probe
+/// The same condition over sources with numbers of their own.
+fn copy(condition: &Condition, taken: &mut TakenAliases) -> Condition {
+    let mut condition = condition.clone();
+    renumber_inside(&mut condition, taken);
+    condition
 }

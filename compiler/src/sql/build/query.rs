@@ -1,6 +1,6 @@
 //! Queries, what they read, and common table expressions.
 
-use super::expr::{all, function_args, name, number};
+use super::expr::{all, call, function_args, name, number};
 use sqlparser::ast::helpers::attached_token::AttachedToken;
 use sqlparser::ast::{
     Cte, CteAsMaterialized, Distinct, Expr, GroupByExpr, Ident, Join, JoinOperator, LimitClause, ObjectName,
@@ -85,6 +85,11 @@ pub(in crate::sql) fn unnest(arrays: Vec<Expr>, as_alias: &str, columns: &[&str]
         with_offset_alias: None,
         with_ordinality: false,
     }
+}
+
+/// `SELECT unnest(array)`
+pub(in crate::sql) fn elements_of(array: Expr) -> SetExpr {
+    select(false, vec![item(call("unnest", vec![array]), None)], Vec::new(), Vec::new())
 }
 
 /// `(query) AS alias`

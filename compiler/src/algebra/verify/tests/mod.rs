@@ -254,3 +254,35 @@ fn what_is_read_again_inside_a_negation_is_no_loss() {
     assert_eq!(loss(Keeps::Once, again), None);
     assert!(loss(Keeps::Atoms, again).is_some());
 }
+
+#[test]
+fn a_guard_may_be_for_one_alternative_only() {
+    let owned =
+        || Condition::Any(vec![read(&[(8, OWNER)], vec![equal(column(8, 1), column(4, 0))], Vec::new())]);
+    let locked = |alias| {
+        Condition::None(vec![read(
+            &[(alias, LOCKED)],
+            vec![equal(column(alias, 0), column(4, 0))],
+            Vec::new(),
+        )])
+    };
+    let given = |var| equal(column(4, 0), Expr::Given(var));
+    let test = |filter| read(&[], filter, Vec::new());
+    let of = |filter: Vec<Condition>| {
+        let mut plan = sound();
+        answer(&mut plan).filter.extend(filter);
+        plan
+    };
+    let before =
+        of(vec![Condition::Any(vec![test(vec![owned(), locked(9)]), test(vec![given(0), locked(10)])])]);
+    let after = |exempt| {
+        let alternatives = Condition::Any(vec![test(vec![owned(), locked(9)]), test(vec![given(0)])]);
+        let exempt = test(vec![Condition::None(vec![test(exempt)])]);
+        of(vec![alternatives, Condition::Any(vec![exempt, test(vec![locked(10)])])])
+    };
+    let check = |after: &Plan| super::accounts::check(Keeps::Equals, &before, after, &[]);
+    assert_eq!(check(&after(vec![given(0)])), Ok(()));
+    // The guard would be for other rows than those of the alternative.
+    assert!(check(&after(vec![given(1)])).is_err());
+    assert!(check(&after(vec![given(0), given(1)])).is_err());
+}

@@ -1,0 +1,81 @@
+//! Alternatives that contradict themselves: a branch of one test, and next to it its own denial.
+//!
+//! ```text
+//! (a or b) and (not b or c)   =   (a and not b) or (a and c) or (b and c)
+//! ```
+//!
+//! Laid out, the product has `b and not b`, too, which asks less than any alternative of the plan before. So
+//! such a select is taken apart by the branches of the first test. Only the very same branch is recognised,
+//! not one with the same atoms.
+
+use crate::algebra::aliases::{TakenAliases, renumber_inside};
+use crate::algebra::{Condition, Select};
+use std::borrow::Cow;
+
+/// Selects that together are the select, none with a branch and its own denial.
+pub(super) fn cases(select: &Select) -> Vec<Cow<'_, Select>> {
+    let taken = TakenAliases::of([select]);
+    let Some(exemption) = exemption(select, taken) else { return vec![Cow::Borrowed(select)] };
+    let mut cases = Vec::new();
+    for branch in exemption.branches {
+        let mut case = select.clone();
+        if let Some(condition) = case.filter.get_mut(exemption.test) {
+            *condition = Condition::Any(vec![branch.clone()]);
+        }
+        if exemption.denied.contains(&alone(branch, taken))
+            && let Some(Condition::Any(others)) = case.filter.get_mut(exemption.exempting)
+        {
+            others.remove(exemption.place);
+        }
+        let of_case = self::cases(&case).into_iter().map(|case| Cow::Owned(case.into_owned()));
+        cases.extend(of_case);
+    }
+    cases
+}
+
+/// A test with a branch that a branch of another test denies.
+struct Exemption<'s> {
+    /// The place of the test, and its branches.
+    test: usize,
+    branches: &'s [Select],
+    /// The place of the other test, and that of its branch.
+    exempting: usize,
+    place: usize,
+    /// What that branch denies.
+    denied: Vec<Condition>,
+}
+
+fn exemption(select: &Select, taken: TakenAliases) -> Option<Exemption<'_>> {
+    let tests = || {
+        select.filter.iter().enumerate().filter_map(|(at, condition)| match condition {
+            Condition::Any(branches) => Some((at, branches.as_slice())),
+            Condition::Compare { .. }
+            | Condition::OneOf { .. }
+            | Condition::In { .. }
+            | Condition::None(_) => None,
+        })
+    };
+    tests().find_map(|(exempting, others)| {
+        others.iter().enumerate().find_map(|(place, other)| {
+            let denied: Vec<Condition> = denials(other)?.iter().map(|branch| alone(branch, taken)).collect();
+            let is_denied = |branch: &Select| denied.contains(&alone(branch, taken));
+            let (test, branches) = tests().find(|(_, branches)| branches.iter().any(is_denied))?;
+            Some(Exemption { test, branches, exempting, place, denied })
+        })
+    })
+}
+
+/// What a branch denies, if it asks nothing else.
+fn denials(branch: &Select) -> Option<&[Select]> {
+    match (branch.from.as_slice(), branch.filter.as_slice()) {
+        ([], [Condition::None(denied)]) => Some(denied),
+        _ => None,
+    }
+}
+
+/// A branch by itself, with numbers for its sources that do not depend on its place.
+fn alone(branch: &Select, mut taken: TakenAliases) -> Condition {
+    let mut branch = Condition::Any(vec![branch.clone()]);
+    renumber_inside(&mut branch, &mut taken);
+    branch
+}
