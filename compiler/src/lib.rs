@@ -28,6 +28,7 @@ pub mod resolve;
 mod rewrite;
 pub mod source;
 mod specialise;
+pub mod spelling;
 mod sql;
 mod stages;
 pub mod strata;

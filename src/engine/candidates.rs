@@ -4,8 +4,8 @@
 //! policy and its tests never mention, except Integers by their order. So it is enough to try every value
 //! that occurs, one that does not, and the neighbours of every Integer.
 
-use super::facts::quoted;
 use portcullis_compiler::ir::{Program, TypeId};
+use portcullis_compiler::spelling::quoted;
 use std::collections::BTreeSet;
 
 /// One value to try.

@@ -148,24 +148,6 @@ pub(super) fn check_pattern(pattern: &FactPattern) -> Result<(), EngineError> {
     })
 }
 
-/// A text as a String literal of Polar.
-pub(super) fn quoted(text: &str) -> String {
-    let mut literal = String::with_capacity(text.len() + 2);
-    literal.push('"');
-    for c in text.chars() {
-        match c {
-            '\n' => literal.push_str("\\n"),
-            '\r' => literal.push_str("\\r"),
-            '\t' => literal.push_str("\\t"),
-            '\0' => literal.push_str("\\0"),
-            '"' | '\\' => literal.extend(['\\', c]),
-            _ => literal.push(c),
-        }
-    }
-    literal.push('"');
-    literal
-}
-
 /// A name with its NULs made visible, for a message.
 fn visible(text: &str) -> String {
     text.replace('\0', "\\0")

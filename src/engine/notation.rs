@@ -23,6 +23,7 @@ use crate::store::Value;
 use portcullis_compiler::builtin::is_abstract;
 use portcullis_compiler::primitive::{BOOLEAN, INTEGER, STRING, is_boolean};
 use portcullis_compiler::question::{Domain, Question, QuestionAtom, QuestionVar};
+use portcullis_compiler::spelling::{split_literal, split_name, unescape};
 
 /// Why a text is not a question.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -198,20 +199,7 @@ impl<'a> NotationReader<'a> {
 
     /// An identifier of the policy language, with `::` segments.
     fn name(&mut self) -> Option<&'a str> {
-        let end_of_word = |text: &str| {
-            let inside = |c: char| c == '_' || !(c.is_ascii_punctuation() || c.is_whitespace());
-            text.find(|c| !inside(c)).unwrap_or(text.len())
-        };
-        let mut end = end_of_word(self.rest);
-        while let Some(segment) = self.rest.get(end..).and_then(|rest| rest.strip_prefix("::"))
-            && end_of_word(segment) > 0
-        {
-            end += 2 + end_of_word(segment);
-        }
-        if end == 0 || self.rest.starts_with(|c: char| c.is_ascii_digit()) {
-            return None;
-        }
-        let (name, rest) = self.rest.split_at_checked(end)?;
+        let (name, rest) = split_name(self.rest)?;
         self.rest = rest;
         Some(name)
     }
@@ -226,25 +214,10 @@ impl<'a> NotationReader<'a> {
 
     /// A quoted text with the escapes of Polar.
     fn string(&mut self) -> Result<String, NotationError> {
-        let mut text = String::new();
-        let mut chars = self.rest.char_indices().skip(1);
-        while let Some((at, c)) = chars.next() {
-            match c {
-                '"' => {
-                    self.rest = self.rest.get(at + 1..).unwrap_or_default();
-                    return Ok(text);
-                }
-                '\\' => text.extend(chars.next().map(|(_, c)| match c {
-                    'n' => '\n',
-                    'r' => '\r',
-                    't' => '\t',
-                    '0' => '\0',
-                    other => other,
-                })),
-                other => text.push(other),
-            }
-        }
-        Err(self.expected("a text that ends with `\"`"))
+        let (literal, rest) =
+            split_literal(self.rest).ok_or_else(|| self.expected("a text that ends with `\"`"))?;
+        self.rest = rest;
+        Ok(unescape(literal))
     }
 
     fn expected(&self, expected: &str) -> NotationError {

@@ -14,14 +14,15 @@ const COMPILER: &[(&str, &[&str])] = &[
     ("catalog", &[]),
     ("primitive", &[]),
     ("builtin", &[]),
+    ("spelling", &[]),
     ("compact", &["primitive"]),
     ("dialect", &["limits"]),
     ("id_vec", &[]),
     ("ordered", &[]),
     ("diagnostic", &["limits", "source"]),
-    ("syntax", &["limits", "source", "primitive", "diagnostic"]),
+    ("syntax", &["limits", "source", "primitive", "spelling", "diagnostic"]),
     ("ir", &["source", "id_vec", "primitive"]),
-    ("resolve", &["limits", "source", "primitive", "builtin", "diagnostic", "syntax", "ir"]),
+    ("resolve", &["limits", "source", "primitive", "builtin", "spelling", "diagnostic", "syntax", "ir"]),
     ("refusal", &["source"]),
     ("question", &["ir", "refusal"]),
     ("datalog", &["id_vec", "ordered", "catalog", "ir", "refusal", "question"]),
@@ -35,7 +36,7 @@ const COMPILER: &[(&str, &[&str])] = &[
         &["id_vec", "ordered", "builtin", "catalog", "primitive", "ir", "question", "datalog", "specialise"],
     ),
     ("rewrite", &["limits", "id_vec", "ordered", "builtin", "catalog", "ir", "refusal", "datalog"]),
-    ("algebra", &["catalog", "ir", "question", "datalog"]),
+    ("algebra", &["catalog", "primitive", "ir", "question", "datalog"]),
     (
         "plan",
         &[
@@ -43,7 +44,7 @@ const COMPILER: &[(&str, &[&str])] = &[
             "algebra",
         ],
     ),
-    ("bindings", &["limits", "primitive", "dialect"]),
+    ("bindings", &["limits", "primitive", "spelling", "dialect"]),
     ("optimise", &["limits", "catalog", "ir", "question", "algebra", "dialect", "bindings"]),
     (
         "sql",
@@ -85,8 +86,22 @@ const COMPILER: &[(&str, &[&str])] = &[
     (
         "local",
         &[
-            "limits", "catalog", "ir", "refusal", "question", "datalog", "rewrite", "algebra", "plan",
-            "optimise", "dialect", "bindings", "sql", "compile", "stages",
+            "limits",
+            "catalog",
+            "primitive",
+            "ir",
+            "refusal",
+            "question",
+            "datalog",
+            "rewrite",
+            "algebra",
+            "plan",
+            "optimise",
+            "dialect",
+            "bindings",
+            "sql",
+            "compile",
+            "stages",
         ],
     ),
 ];
@@ -381,6 +396,20 @@ fn no_code_asks_which_database_it_is() {
     none(&offenders, "the compiler asks for features, see dialect/mod.rs");
 }
 
+/// The examples of the HTTP interface are written as a client writes them.
+#[test]
+fn a_primitive_type_is_named_in_one_place() {
+    let mut offenders = Vec::new();
+    let inside = |path: &str| path != "compiler/src/primitive.rs" && !path.starts_with("src/http/");
+    for file in product().iter().filter(|file| inside(&file.path)) {
+        let written = ["\"String\"", "\"Integer\"", "\"Boolean\""];
+        let found =
+            file.code().into_iter().filter(|(_, line)| written.iter().any(|name| line.contains(name)));
+        offenders.extend(found.map(|(number, _)| format!("{}:{number}: spells a type's name", file.path)));
+    }
+    none(&offenders, "the names of primitive types are constants of primitive.rs");
+}
+
 /// rustfmt sorts a block of imports, but only unstable options of it would split paths and join blocks.
 #[test]
 fn imports_are_one_block_of_one_path_a_line() {
@@ -406,24 +435,6 @@ fn imports_are_one_block_of_one_path_a_line() {
         }
     }
     none(&offenders, "an import names one module, as in `use std::fmt;` or `use std::sync::{Arc, Weak};`");
-}
-
-#[test]
-fn files_are_short() {
-    let product: BTreeSet<String> = product().into_iter().map(|file| file.path).collect();
-    let mut offenders = Vec::new();
-    for file in everything() {
-        let n_lines = file.text.lines().count();
-        let most = match file.path.as_str() {
-            "src/main.rs" => 60,
-            path if product.contains(path) => 400,
-            _ => 800,
-        };
-        if n_lines > most {
-            offenders.push(format!("{}: {n_lines} lines", file.path));
-        }
-    }
-    none(&offenders, "a file has at most 400 lines, one of tests 800, src/main.rs 60");
 }
 
 /// In a binary that lists its trials itself, a function with this attribute compiles and never runs.

@@ -9,10 +9,11 @@ use super::plan::{Table, TableBody};
 use super::select::{Condition, Expr, From, FromKind, Select};
 use crate::catalog::Catalog;
 use crate::ir::CompareOp;
+use crate::primitive::{BOOLEAN, STRING};
 use indexmap::IndexSet;
 
 /// Types too unselective to start from: a role's name narrows nothing down.
-const WIDE: [&str; 2] = ["String", "Boolean"];
+const WIDE: [&str; 2] = [STRING, BOOLEAN];
 
 /// What decides whether a set is anchored.
 pub(crate) struct Anchors<'a> {

@@ -6,6 +6,7 @@
 use super::bound::BindingArg;
 use crate::limits;
 use crate::primitive::{Primitive, STRING};
+use crate::spelling::{split_literal, split_name, unescape};
 
 /// Reads a key. Errors continue a sentence that begins with the key.
 pub(super) fn read(key: &str) -> Result<(String, Vec<BindingArg>), String> {
@@ -54,14 +55,6 @@ struct KeyReader<'a> {
     rest: &'a str,
 }
 
-fn begins_name(c: char) -> bool {
-    c == '_' || !(c.is_ascii_punctuation() || c.is_ascii_digit() || c.is_whitespace() || c.is_control())
-}
-
-fn continues_name(c: char) -> bool {
-    begins_name(c) || c.is_ascii_digit()
-}
-
 impl KeyReader<'_> {
     fn take(&mut self, sign: &str) -> bool {
         let rest = self.rest.strip_prefix(sign);
@@ -83,15 +76,9 @@ impl KeyReader<'_> {
 
     /// A name with its `::` segments.
     fn name(&mut self) -> Option<String> {
-        if !self.rest.starts_with(begins_name) {
-            return None;
-        }
-        let mut name = self.take_while(continues_name).to_owned();
-        while self.rest.strip_prefix("::").is_some_and(|rest| rest.starts_with(begins_name)) {
-            self.take("::");
-            name = format!("{name}::{}", self.take_while(continues_name));
-        }
-        Some(name)
+        let (name, rest) = split_name(self.rest)?;
+        self.rest = rest;
+        Some(name.to_owned())
     }
 
     fn argument(&mut self) -> Result<BindingArg, String> {
@@ -164,27 +151,15 @@ impl KeyReader<'_> {
 
     /// A text between double quotes, with the escapes of the policy language.
     fn quoted(&mut self) -> Result<String, String> {
-        let mut text = String::new();
-        let mut chars = self.rest.chars();
-        chars.next();
-        while let Some(c) = chars.next() {
-            match c {
-                '"' => {
-                    self.rest = chars.as_str();
-                    return Ok(text);
-                }
-                '\\' => match chars.next() {
-                    Some('n') => text.push('\n'),
-                    Some('r') => text.push('\r'),
-                    Some('t') => text.push('\t'),
-                    Some('0') => return Err("has a NUL character in a text: remove the `\\0`".to_owned()),
-                    Some(other) => text.push(other),
-                    None => break,
-                },
-                '\0' => return Err("has a NUL character in a text: remove it".to_owned()),
-                c => text.push(c),
-            }
+        let Some((literal, rest)) = split_literal(self.rest) else {
+            return Err("has a text that is not closed: write the second `\"`".to_owned());
+        };
+        let text = unescape(literal);
+        if text.contains('\0') {
+            let written = if literal.contains('\0') { "it" } else { "the `\\0`" };
+            return Err(format!("has a NUL character in a text: remove {written}"));
         }
-        Err("has a text that is not closed: write the second `\"`".to_owned())
+        self.rest = rest;
+        Ok(text)
     }
 }

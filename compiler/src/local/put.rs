@@ -8,6 +8,7 @@ use super::fold::Folder;
 use crate::algebra::{Alias, Condition, Embedded, Expr, LiteralRows, Plan, Select};
 use crate::datalog::constant;
 use crate::ir::{CompareOp, ConstId};
+use crate::primitive::INTEGER;
 use crate::question::{Domain, Question};
 use indexmap::IndexSet;
 
@@ -27,7 +28,7 @@ pub(crate) fn put_values(
                 *expr = Expr::Const(intern(var.ty.as_deref().unwrap_or_default(), text));
             }
         }
-        Expr::Now => *expr = Expr::Const(intern("Integer", &now.to_string())),
+        Expr::Now => *expr = Expr::Const(intern(INTEGER, &now.to_string())),
         Expr::Tag(tag) => *expr = Expr::Const(intern("", &tag.to_string())),
         Expr::Column { .. } | Expr::Const(_) | Expr::Given(_) | Expr::TypeName(_) | Expr::Unconstrained => {}
     };

@@ -14,11 +14,12 @@
 use super::flatten::flatten;
 use super::formula::{Formula, NestedRule, term_types, variable};
 use super::lower;
-use super::tables::{Replace, Tables, quote};
+use super::tables::{Replace, Tables};
 use super::walk::{each_variable, span_of};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ir::{self, PredId, Program, Term, TypeId};
 use crate::source::Span;
+use crate::spelling::quoted;
 use crate::syntax::ast::{self, Assertion, Call, Condition, Item, Name, Param, Policy, Setup};
 use rustc_hash::FxHashMap;
 
@@ -147,7 +148,7 @@ fn fact(tables: &mut Tables, call: &Call, facts: &mut Facts) -> Option<ir::Fact>
         match &arg.value {
             ast::Term::Variable(name) => {
                 let title = format!("a test fact cannot contain the variable `{name}`");
-                let help = format!("write a value: `{}` or `Type{{\"{name}\"}}`", quote(name));
+                let help = format!("write a value: `{}` or `Type{{\"{name}\"}}`", quoted(name));
                 tables.report(
                     Diagnostic::new(Code::NotConcrete, title, arg.span, "not a value").with_help(help),
                 );

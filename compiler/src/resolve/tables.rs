@@ -11,6 +11,7 @@ use crate::ir::{
 use crate::limits;
 use crate::primitive::Primitive;
 use crate::source::Span;
+use crate::spelling::quoted;
 use crate::syntax::ast::Name;
 use indexmap::IndexSet;
 use rustc_hash::FxHashMap;
@@ -209,7 +210,7 @@ impl Tables {
         };
         let diagnostic = match near {
             Some(near) => {
-                let text = if replace.quoted { quote(near) } else { near.to_owned() };
+                let text = if replace.quoted { quoted(near) } else { near.to_owned() };
                 diagnostic.with_fix(format!("a similar name exists: `{near}`"), replace.span, text)
             }
             None => diagnostic,
@@ -235,22 +236,4 @@ impl Replace {
     pub(super) fn name(name: &Name) -> Self {
         Self { span: name.span, quoted: false }
     }
-}
-
-/// A string literal in policy syntax.
-pub(super) fn quote(text: &str) -> String {
-    let mut quoted = String::with_capacity(text.len() + 2);
-    quoted.push('"');
-    for c in text.chars() {
-        match c {
-            '"' | '\\' => quoted.extend(['\\', c]),
-            '\n' => quoted.push_str("\\n"),
-            '\r' => quoted.push_str("\\r"),
-            '\t' => quoted.push_str("\\t"),
-            '\0' => quoted.push_str("\\0"),
-            c => quoted.push(c),
-        }
-    }
-    quoted.push('"');
-    quoted
 }

@@ -20,7 +20,6 @@ mod error;
 mod grammar;
 mod lexer;
 mod print;
-mod spelling;
 mod token;
 
 pub use print::print;

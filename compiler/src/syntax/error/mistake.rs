@@ -7,8 +7,8 @@ use crate::diagnostic::{Code, Diagnostic};
 use crate::limits;
 use crate::primitive::{Primitive, is_boolean};
 use crate::source::Span;
+use crate::spelling::{excerpt, quoted, unescape};
 use crate::syntax::lexer;
-use crate::syntax::spelling::{excerpt, quoted, unescape};
 
 /// A missing `;`; `end` is the empty span after the statement's last token.
 pub(in crate::syntax) fn missing_semicolon(statement: &str, end: Span) -> Diagnostic {

@@ -7,7 +7,7 @@ use super::expected::{Expected, TokenGroup};
 use super::mistake;
 use crate::diagnostic::{Code, Diagnostic, suggest};
 use crate::source::Span;
-use crate::syntax::spelling::{excerpt, quoted};
+use crate::spelling::{excerpt, quoted};
 use crate::syntax::token::{Kind, Tokens};
 
 /// How many tokens of a statement are examined; real statements are shorter.

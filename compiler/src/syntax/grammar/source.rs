@@ -1,9 +1,9 @@
 //! What every production reads: the tokens with their text, and names and strings in them.
 
 use crate::source::Span;
+use crate::spelling::unescape;
 use crate::syntax::ast::{Name, Spanned};
 use crate::syntax::error::{Failure, Input, TokenGroup};
-use crate::syntax::spelling::unescape;
 use crate::syntax::token::{Kind, Tokens};
 use chumsky::prelude::*;
 

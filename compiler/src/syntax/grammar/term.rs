@@ -4,9 +4,9 @@ use super::recover::{Parsing, position};
 use super::source::{Parse, TokenText, name};
 use crate::limits;
 use crate::primitive::Primitive;
+use crate::spelling::{integer_text, unescape};
 use crate::syntax::ast::{Call, Name, Param, Spanned, Term};
 use crate::syntax::error::{Failure, TokenGroup, mistake};
-use crate::syntax::spelling::{integer_text, unescape};
 use crate::syntax::token::Kind;
 use chumsky::prelude::*;
 

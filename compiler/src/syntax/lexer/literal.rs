@@ -1,9 +1,9 @@
 //! Reads strings and numbers.
 
-use super::state::{Lexer, begins_name, continues_name};
+use super::state::Lexer;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::source::LINE_ENDS;
-use crate::syntax::spelling::{excerpt, integer_text, quoted, unescape};
+use crate::spelling::{begins_name, continues_name, excerpt, integer_text, quoted, unescape};
 use crate::syntax::token::Kind;
 
 impl Lexer<'_> {

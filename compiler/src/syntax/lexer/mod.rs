@@ -14,8 +14,9 @@ mod state;
 use super::token::{Kind, Tokens};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::source::LINE_ENDS;
+use crate::spelling::{begins_name, continues_name};
 use nesting::Nesting;
-use state::{Lexer, begins_name, continues_name};
+use state::Lexer;
 
 /// Splits a policy's text into tokens.
 pub(super) fn lex(text: &str) -> (Tokens, Vec<Diagnostic>) {

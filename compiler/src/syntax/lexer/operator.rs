@@ -1,8 +1,9 @@
 //! Punctuation, and operators of other languages.
 
-use super::state::{Lexer, begins_name};
+use super::state::Lexer;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::source::LINE_ENDS;
+use crate::spelling::begins_name;
 use crate::syntax::token::Kind;
 
 /// The language's punctuation, longer operators first.

@@ -16,16 +16,6 @@ pub(super) struct Lexer<'a> {
     pub(super) diagnostics: Vec<Diagnostic>,
 }
 
-/// Whether a name may begin with this character.
-pub(super) fn begins_name(c: char) -> bool {
-    c == '_' || !(c.is_ascii_punctuation() || c.is_ascii_digit() || c.is_whitespace() || c.is_control())
-}
-
-/// Whether a name may continue with this character.
-pub(super) fn continues_name(c: char) -> bool {
-    begins_name(c) || c.is_ascii_digit()
-}
-
 impl Lexer<'_> {
     pub(super) fn rest(&self) -> &str {
         self.text.get(self.at..).unwrap_or("")

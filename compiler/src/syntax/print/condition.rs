@@ -1,8 +1,8 @@
 //! Prints conditions, divided where a long line may be broken.
 
 use super::term::{call, list, short, term};
+use crate::spelling::quoted;
 use crate::syntax::ast::{Comparison, Condition, ShortCondition};
-use crate::syntax::spelling::quoted;
 
 /// The parts of a condition: one per operand of its outermost `and` or `or`.
 pub(super) fn condition(expr: &Condition) -> Vec<String> {

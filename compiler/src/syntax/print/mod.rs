@@ -10,7 +10,7 @@ mod term;
 use super::ast::{
     Assertion, Block, BlockKind, Declare, Fixture, Item, Member, Name, Policy, Rule, Setup, Shorthand, Test,
 };
-use super::spelling::quoted;
+use crate::spelling::quoted;
 use condition::{condition, short_condition};
 use term::{call, list, param, short};
 

@@ -1,8 +1,8 @@
 //! Prints terms and calls.
 
 use crate::primitive::Primitive;
+use crate::spelling::quoted;
 use crate::syntax::ast::{Call, Param, Short, Spanned, Term};
-use crate::syntax::spelling::quoted;
 use crate::syntax::token::Kind;
 
 pub(super) fn list<T>(items: &[T], print: impl Fn(&T) -> String) -> String {
