@@ -83,6 +83,12 @@ impl<I: Id, T> IndexMut<I> for IdVec<I, T> {
     }
 }
 
+impl<I, T> Default for IdVec<I, T> {
+    fn default() -> Self {
+        Self::from_iter([])
+    }
+}
+
 impl<I, T> FromIterator<T> for IdVec<I, T> {
     fn from_iter<E: IntoIterator<Item = T>>(entries: E) -> Self {
         Self { entries: entries.into_iter().collect(), ids: PhantomData }

@@ -6,10 +6,27 @@
 use super::ids::{ConstId, PredId, RuleId, TypeId};
 use super::index::{ConstantKey, PredicateKey};
 use super::program::Program;
-use super::symbols::{Signature, SignatureArg, TypeKind};
+use super::rule::Rule;
+use super::symbols::{Constant, Predicate, Signature, SignatureArg, TypeKind};
 use crate::primitive::STRING;
 
 impl Program {
+    /// A rule. Ids of rules come from the program that they index.
+    #[expect(clippy::indexing_slicing, reason = "a rule's id is its place among the program's rules")]
+    pub(crate) fn rule(&self, id: RuleId) -> &Rule {
+        &self.rules[id.index()]
+    }
+
+    /// A literal of the policy. Ids of literals in its rules come from the program that they index.
+    pub(crate) fn literal(&self, id: ConstId) -> &Constant {
+        &self.constants[id.index()]
+    }
+
+    /// A predicate. Ids of predicates come from the program that they index.
+    pub(crate) fn predicate(&self, id: PredId) -> &Predicate {
+        &self.predicates[id.index()]
+    }
+
     /// The type of this name.
     pub fn type_id(&self, name: &str) -> Option<TypeId> {
         self.index.types.get(name).copied()

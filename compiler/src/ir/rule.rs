@@ -18,6 +18,14 @@ pub struct Rule {
     pub span: Span,
 }
 
+impl Rule {
+    /// A variable. Ids of variables come from the rule that they index.
+    #[expect(clippy::indexing_slicing, reason = "a variable's id is its place among the rule's variables")]
+    pub(crate) fn var(&self, id: VarId) -> &Variable {
+        &self.vars[id.index()]
+    }
+}
+
 /// The concrete types that a variable may take.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum VarType {

@@ -3,6 +3,7 @@
 use super::ids::{ConstId, PredId, RuleId, TypeId, VarId};
 use super::rule::{Literal, LiteralKind, Polarity, Rule, Term, VarType};
 use super::symbols::{Constant, Predicate};
+use crate::id_vec::IdVec;
 use indexmap::IndexSet;
 use rustc_hash::FxHashMap;
 
@@ -70,9 +71,9 @@ impl Iterator for MatchingRules<'_> {
 /// What the specialiser needs of a policy, computed once per policy.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RuleIndex {
-    rules: Vec<RulesOf>,
+    rules: IdVec<PredId, RulesOf>,
     /// For each rule, which variables occur in a single negated atom and nowhere else.
-    locals: Vec<Vec<bool>>,
+    locals: IdVec<RuleId, IdVec<VarId, bool>>,
 }
 
 impl RuleIndex {
@@ -82,12 +83,12 @@ impl RuleIndex {
         constants: &IndexSet<Constant>,
         all: &[Rule],
     ) -> Self {
-        let mut rules: Vec<RulesOf> = Vec::new();
+        let mut rules: IdVec<PredId, RulesOf> = IdVec::new();
         for predicate in predicates {
             rules.push(RulesOf { all: Vec::new(), positions: vec![RulesAt::default(); predicate.arity] });
         }
         for (rule_idx, rule) in all.iter().enumerate() {
-            let Some(of) = rules.get_mut(rule.head.index()) else { continue };
+            let of = &mut rules[rule.head];
             let id = RuleId::from_index(rule_idx);
             of.all.push(id);
             for (param, at) in rule.params.iter().zip(&mut of.positions) {
@@ -106,9 +107,9 @@ impl RuleIndex {
         pred: PredId,
         args: impl Iterator<Item = Given>,
     ) -> MatchingRules<'_> {
-        let of = self.rules.get(pred.index());
-        let mut best = MatchingRules { left: of.map_or(&[], |of| &of.all), right: &[] };
-        for (given, at) in args.zip(of.into_iter().flat_map(|of| &of.positions)) {
+        let of = &self.rules[pred];
+        let mut best = MatchingRules { left: &of.all, right: &[] };
+        for (given, at) in args.zip(&of.positions) {
             if let Some(found) = at.matching_rules(given).filter(|found| found.len() < best.len()) {
                 best = found;
             }
@@ -117,22 +118,19 @@ impl RuleIndex {
     }
 
     /// For each variable of the rule, whether it occurs only in one negated atom.
-    pub(crate) fn locals(&self, rule: RuleId) -> &[bool] {
-        self.locals.get(rule.index()).map_or(&[], Vec::as_slice)
+    pub(crate) fn locals(&self, rule: RuleId) -> &IdVec<VarId, bool> {
+        &self.locals[rule]
     }
 }
 
 impl RulesAt {
     fn add(&mut self, rule: &Rule, id: RuleId, param: Term, constants: &IndexSet<Constant>) {
         let types: &[TypeId] = match param {
-            Term::Const(literal) => match constants.get_index(literal.index()) {
-                Some(constant) => &[constant.ty],
-                None => &[],
-            },
+            Term::Const(literal) => &[constants[literal.index()].ty],
             Term::Now => &[TypeId::INTEGER],
-            Term::Var(var) => match rule.vars.get(var.index()).map(|var| &var.ty) {
-                Some(VarType::OneOf(types)) => types,
-                Some(VarType::Any) | None => {
+            Term::Var(var) => match &rule.var(var).ty {
+                VarType::OneOf(types) => types,
+                VarType::Any => {
                     self.open = true;
                     &[]
                 }
@@ -158,14 +156,12 @@ impl RulesAt {
 }
 
 /// Which variables occur in a single negated atom and nowhere else: existential inside the negation.
-pub(crate) fn locals(params: &[Term], body: &[Literal], n_vars: usize) -> Vec<bool> {
+fn locals(params: &[Term], body: &[Literal], n_vars: usize) -> IdVec<VarId, bool> {
     const OUTSIDE: usize = usize::MAX;
-    let mut seen: Vec<Option<usize>> = vec![None; n_vars];
+    let mut seen: IdVec<VarId, Option<usize>> = vec![None; n_vars].into_iter().collect();
     let mut note = |term: &Term, place: usize| {
-        if let Term::Var(VarId(index)) = term
-            && let Some(slot) = seen.get_mut(*index as usize)
-        {
-            *slot = match *slot {
+        if let Term::Var(var) = term {
+            seen[*var] = match seen[*var] {
                 None => Some(place),
                 Some(before) if before == place => Some(place),
                 Some(_) => Some(OUTSIDE),
@@ -193,5 +189,5 @@ pub(crate) fn locals(params: &[Term], body: &[Literal], n_vars: usize) -> Vec<bo
             LiteralKind::False => {}
         }
     }
-    seen.into_iter().map(|place| place.is_some_and(|place| place != OUTSIDE)).collect()
+    seen.iter().map(|place| place.is_some_and(|place| place != OUTSIDE)).collect()
 }

@@ -56,13 +56,13 @@ impl<'p> Specialiser<'p> {
             LiteralKind::Atom { polarity: Polarity::Positive, args, .. } => {
                 let choice =
                     choices.iter().find(|(index, _)| *index == literal_idx).map(|(_, choice)| *choice);
+                // A relation of the catalog tests nothing. An atom without a choice has no goal, which is a
+                // bug that the emitter reports.
                 let Some(Choice::Answer { table, answer }) = choice else { return false };
-                let adornments = self.tables.get(table).and_then(|table| table.answers.get_index(answer));
-                adornments.is_some_and(|adornments| {
-                    args.iter()
-                        .zip(adornments)
-                        .any(|(arg, adornment)| matches!(adornment, Adornment::Tested(_)) && is_it(arg))
-                })
+                let adornments = self.tables[table].answer(answer);
+                args.iter()
+                    .zip(adornments)
+                    .any(|(arg, adornment)| matches!(adornment, Adornment::Tested(_)) && is_it(arg))
             }
             LiteralKind::Compare { op: CompareOp::Equal, .. }
             | LiteralKind::NotOfType { .. }

@@ -4,9 +4,10 @@ use super::frame::Frame;
 use super::index::SourceArg;
 use super::pattern::{Pattern, PatternArg};
 use super::solve::Body;
-use super::specialiser::{Answerer, Choice, DirectAnswer, Specialiser};
+use super::specialiser::{Answerer, CallId, Choice, DirectAnswer, Specialiser};
 use crate::datalog::Adornment;
 use crate::ir::{LiteralKind, Polarity, TypeId};
+use crate::question::CompileError;
 use rustc_hash::FxHashSet;
 
 impl<'p> Specialiser<'p> {
@@ -19,11 +20,11 @@ impl<'p> Specialiser<'p> {
                     (literal == *held).then_some(Adornment::Literal(literal))
                 }
                 (PatternArg::Typed(ty), SourceArg::Constant(held)) => {
-                    (self.literal_type(*held).ok()? == ty).then_some(Adornment::Literal(*held))
+                    (self.literal(*held).ty == ty).then_some(Adornment::Literal(*held))
                 }
                 (PatternArg::Untyped, SourceArg::Constant(held)) => Some(Adornment::Literal(*held)),
                 (PatternArg::Literal(literal), SourceArg::Column(ty)) => {
-                    (self.literal_type(literal).ok()? == *ty).then_some(Adornment::Literal(literal))
+                    (self.literal(literal).ty == *ty).then_some(Adornment::Literal(literal))
                 }
                 (PatternArg::Typed(wanted), SourceArg::Column(ty)) => {
                     (wanted == *ty).then_some(Adornment::Column(wanted))
@@ -57,23 +58,18 @@ impl<'p> Specialiser<'p> {
 
     /// What answers a call, found or made when it is called first. A table has its reader run again whenever
     /// it grows.
-    pub(super) fn call(&mut self, pattern: Pattern, reader: Option<usize>) -> Answerer {
+    pub(super) fn call(&mut self, pattern: Pattern, reader: Option<CallId>) -> Answerer {
         let known = self.by_pattern.get(&pattern).copied();
         let answerer = known.unwrap_or_else(|| self.first_call(pattern));
-        if let Answerer::Table(table) = answerer
-            && let Some(entry) = self.tables.get_mut(table)
-        {
-            entry.readers.extend(reader);
+        if let Answerer::Table(table) = answerer {
+            self.tables[table].readers.extend(reader);
         }
         answerer
     }
 
     fn first_call(&mut self, pattern: Pattern) -> Answerer {
         let answerer = match self.direct_answers(&pattern) {
-            Some(answers) => {
-                self.direct.push(answers);
-                Answerer::Direct(self.direct.len() - 1)
-            }
+            Some(answers) => Answerer::Direct(self.direct.push(answers)),
             None => Answerer::Table(self.table(pattern.clone())),
         };
         self.by_pattern.insert(pattern, answerer);
@@ -86,8 +82,8 @@ impl<'p> Specialiser<'p> {
         answerer: Answerer,
     ) -> impl DoubleEndedIterator<Item = (Choice, &[Adornment])> {
         let (direct, table) = match answerer {
-            Answerer::Direct(place) => (self.direct.get(place), None),
-            Answerer::Table(table) => (None, self.tables.get(table).map(|entry| (table, entry))),
+            Answerer::Direct(direct) => (Some(&self.direct[direct]), None),
+            Answerer::Table(table) => (None, Some((table, &self.tables[table]))),
         };
         let direct = direct
             .into_iter()
@@ -100,12 +96,11 @@ impl<'p> Specialiser<'p> {
         direct.chain(table)
     }
 
-    /// The answers to a call that was made before.
-    pub(super) fn known_choices(
-        &self,
-        pattern: &Pattern,
-    ) -> impl DoubleEndedIterator<Item = (Choice, &[Adornment])> {
-        self.by_pattern.get(pattern).into_iter().flat_map(|answerer| self.choices(*answerer))
+    /// What answers a negated call, which was made when its rule was solved. Without an answerer the negation
+    /// would be left out.
+    pub(super) fn answerer_of_negated(&self, pattern: &Pattern) -> Result<Answerer, CompileError> {
+        let answerer = self.by_pattern.get(pattern).copied();
+        answerer.ok_or_else(|| CompileError::Bug("a negated atom that was never called".into()))
     }
 
     /// Makes the tables of the negated atoms, so that they are complete when clauses are emitted.

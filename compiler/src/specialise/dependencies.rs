@@ -43,10 +43,10 @@ pub(crate) fn dependencies(program: &Program) -> Result<Dependencies, CompileErr
     }
     work.fixpoint()?;
     let mut edges = OrderedSet::default();
-    for (table, entry) in work.tables.iter().enumerate() {
+    for (table, entry) in work.tables.enumerate() {
         for solution in &entry.solutions {
             let Origin::Rule { rule, frame, choices } = &solution.origin else { continue };
-            let Some(rule) = program.rules.get(rule.index()) else { continue };
+            let rule = program.rule(*rule);
             for (literal_idx, literal) in rule.body.iter().enumerate() {
                 let LiteralKind::Atom { polarity, pred, args } = &literal.kind else { continue };
                 let read = match polarity {
@@ -59,15 +59,15 @@ pub(crate) fn dependencies(program: &Program) -> Result<Dependencies, CompileErr
                         })
                     }
                     Polarity::Negated => {
-                        match work.by_pattern.get(&Pattern::of(program, frame, *pred, args)) {
-                            Some(Answerer::Table(table)) => Some(*table),
-                            Some(Answerer::Direct(_)) | None => None,
+                        match work.answerer_of_negated(&Pattern::of(program, frame, *pred, args))? {
+                            Answerer::Table(table) => Some(table),
+                            Answerer::Direct(_) => None,
                         }
                     }
                 };
                 let edge = read.map(|read| Dependency {
-                    reader: table,
-                    read,
+                    reader: table.index(),
+                    read: read.index(),
                     polarity: *polarity,
                     span: literal.span,
                 });
@@ -84,17 +84,16 @@ fn head_patterns(program: &Program, rule: &Rule) -> Vec<Pattern> {
     let mut patterns = vec![Vec::new()];
     for param in &rule.params {
         let choices: Vec<PatternArg> = match param {
-            Term::Const(literal) => match program.constants.get_index(literal.index()) {
-                Some(constant) if constant.ty == TypeId::STRING => vec![PatternArg::Literal(*literal)],
-                Some(constant) => vec![PatternArg::Typed(constant.ty)],
-                None => vec![PatternArg::Untyped],
+            Term::Const(literal) => match program.literal(*literal).ty {
+                TypeId::STRING => vec![PatternArg::Literal(*literal)],
+                ty => vec![PatternArg::Typed(ty)],
             },
             Term::Now => vec![PatternArg::Typed(TypeId::INTEGER)],
-            Term::Var(var) => match rule.vars.get(var.index()).map(|var| &var.ty) {
-                Some(VarType::OneOf(types)) if patterns.len() * types.len() <= HEAD_PATTERNS => {
+            Term::Var(var) => match &rule.var(*var).ty {
+                VarType::OneOf(types) if patterns.len() * types.len() <= HEAD_PATTERNS => {
                     types.iter().map(|ty| PatternArg::Typed(*ty)).collect()
                 }
-                Some(VarType::OneOf(_) | VarType::Any) | None => vec![PatternArg::Untyped],
+                VarType::OneOf(_) | VarType::Any => vec![PatternArg::Untyped],
             },
         };
         patterns = patterns
@@ -106,20 +105,13 @@ fn head_patterns(program: &Program, rule: &Rule) -> Vec<Pattern> {
 }
 
 fn name(program: &Program, pattern: &Pattern) -> String {
-    let predicate = program.predicates.get_index(pattern.pred.index());
-    let literals = pattern.args.iter().filter_map(|arg| match arg {
-        PatternArg::Literal(literal) => program.constants.get_index(literal.index()),
-        PatternArg::Typed(_) | PatternArg::Untyped => None,
-    });
+    let predicate = program.predicate(pattern.pred).name.as_str();
+    let literals = pattern.args.iter().filter(|arg| matches!(arg, PatternArg::Literal(_)));
     let types = pattern.args.iter().map(|arg| match arg {
-        PatternArg::Literal(literal) => program
-            .constants
-            .get_index(literal.index())
-            .map_or("_".into(), |literal| format!("{:?}", literal.text)),
+        PatternArg::Literal(literal) => format!("{:?}", program.literal(*literal).text),
         PatternArg::Typed(ty) => program.types.get(ty.index()).map_or("_".into(), |ty| ty.name.clone()),
         PatternArg::Untyped => "_".into(),
     });
-    let predicate = predicate.map_or("_", |predicate| predicate.name.as_str());
     let generated = predicate.starts_with('\'');
     match literals.count() {
         _ if generated => "the condition".into(),

@@ -6,13 +6,14 @@
 use super::frame::{Frame, Replacement};
 use super::index::SourceArg;
 use super::solve::Body;
-use super::specialiser::{Choice, Origin, Solution, Specialiser};
+use super::specialiser::{CallId, Choice, Origin, Solution, Specialiser};
 use super::traced::TracedClause;
 use crate::catalog::SourceId;
 use crate::datalog::visit::ignore_singletons;
 use crate::datalog::{Adornment, Clause, Goal, Output, RelId, ScanArg, Term};
+use crate::id_vec::IdVec;
 use crate::ir::{self, CompareOp, LiteralKind, Polarity, PredId, TypeId, VarId};
-use crate::ordered::OrderedSet;
+use crate::ordered::{OrderedMap, OrderedSet};
 use crate::question::CompileError;
 use crate::refusal::VarName;
 use std::hash::Hash;
@@ -20,7 +21,7 @@ use std::hash::Hash;
 /// Which relation each adornment of each table becomes.
 #[derive(Debug)]
 pub(super) struct Numbering {
-    starts: Vec<usize>,
+    starts: IdVec<CallId, usize>,
 }
 
 impl Numbering {
@@ -34,8 +35,8 @@ impl Numbering {
         Self { starts: starts.collect() }
     }
 
-    pub(super) fn rel(&self, table: usize, answer: usize) -> RelId {
-        RelId::from_index(self.starts.get(table).copied().unwrap_or(0) + answer)
+    pub(super) fn rel(&self, table: CallId, answer: usize) -> RelId {
+        RelId::from_index(self.starts[table] + answer)
     }
 }
 
@@ -43,7 +44,7 @@ impl Numbering {
 pub(super) struct Emitted<C> {
     pub(super) pred: PredId,
     /// The table of which it is one answer.
-    pub(super) table: usize,
+    pub(super) table: CallId,
     pub(super) adornments: Vec<Adornment>,
     pub(super) clauses: Vec<C>,
 }
@@ -56,25 +57,22 @@ impl Specialiser<'_> {
     ) -> Result<Vec<Emitted<C>>, CompileError> {
         let numbering = Numbering::new(self);
         let mut relations = Vec::new();
-        for (at, table) in self.tables.iter().enumerate() {
-            let mut clauses: Vec<OrderedSet<C>> = Vec::new();
-            clauses.resize_with(table.answers.len(), OrderedSet::default);
+        for (at, table) in self.tables.enumerate() {
+            let no_clauses = |adornments: &Vec<Adornment>| (adornments.clone(), OrderedSet::default());
+            let mut answers: OrderedMap<Vec<Adornment>, OrderedSet<C>> =
+                table.answers.iter().map(no_clauses).collect();
             for solution in &table.solutions {
-                let Some(answer) = table.answers.get_index_of(&solution.adornments) else {
+                let Some(clauses) = answers.get_mut(&solution.adornments) else {
                     return Err(CompileError::Bug(
                         "a table has a solution that it does not answer with".into(),
                     ));
                 };
-                let clause = emit(self, &numbering, solution)?;
-                if let (Some(clause), Some(clauses)) = (clause, clauses.get_mut(answer)) {
-                    clauses.insert(clause);
-                }
+                clauses.extend(emit(self, &numbering, solution)?);
             }
-            let with_clauses = table.answers.iter().zip(clauses);
-            relations.extend(with_clauses.map(|(adornments, clauses)| Emitted {
+            relations.extend(answers.into_iter().map(|(adornments, clauses)| Emitted {
                 pred: table.pattern.pred,
                 table: at,
-                adornments: adornments.clone(),
+                adornments,
                 clauses: clauses.into_iter().collect(),
             }));
         }
@@ -100,9 +98,8 @@ pub(super) fn traced(
 ) -> Result<Option<TracedClause>, CompileError> {
     match &solution.origin {
         Origin::Rule { rule, frame, choices } => {
-            let Some(written) = work.program.rules.get(rule.index()) else { return Ok(None) };
-            let locals = work.program.index.rules.locals(*rule);
-            let body = Body { params: &written.params, literals: &written.body, locals, rule: Some(*rule) };
+            let written = work.program.rule(*rule);
+            let body = Body::of_rule(work.program, *rule);
             let emitter = Emitter::new(work, numbering, &body, frame, choices);
             let Some(Goals { goals, literals }) = emitter.goals()? else { return Ok(None) };
             let with_column = written
@@ -117,15 +114,18 @@ pub(super) fn traced(
             Ok(Some(TracedClause { clause, vars, literals }))
         }
         Origin::Source(id) => {
-            let clause = source_clause(work, *id, &solution.adornments);
-            let traced = |clause| TracedClause { clause, vars: Vec::new(), literals: vec![None] };
-            Ok(clause.map(traced))
+            let clause = source_clause(work, *id, &solution.adornments)?;
+            Ok(Some(TracedClause { clause, vars: Vec::new(), literals: vec![None] }))
         }
     }
 }
 
 /// The clause `p(x, y) :- source(x, y)` of a predicate that has rules and stored facts.
-fn source_clause(work: &Specialiser<'_>, id: SourceId, adornments: &[Adornment]) -> Option<Clause> {
+fn source_clause(
+    work: &Specialiser<'_>,
+    id: SourceId,
+    adornments: &[Adornment],
+) -> Result<Clause, CompileError> {
     let source = work.sources.find(id)?;
     let mut head = Vec::new();
     let mut args = Vec::new();
@@ -148,7 +148,7 @@ fn source_clause(work: &Specialiser<'_>, id: SourceId, adornments: &[Adornment])
         }
     }
     let goal = Goal::Scan { polarity: Polarity::Positive, source: id, args, guards: Vec::new() };
-    Some(Clause { rule: None, head, goals: vec![goal], var_names })
+    Ok(Clause { rule: None, head, goals: vec![goal], var_names })
 }
 
 /// The goals of a body.
@@ -218,7 +218,7 @@ impl<'e, 'p> Emitter<'e, 'p> {
         for (literal_idx, literal) in self.body.literals.iter().enumerate() {
             let possible = match &literal.kind {
                 LiteralKind::Atom { polarity: Polarity::Positive, args, .. } => {
-                    goals.extend(self.positive(literal_idx, args));
+                    goals.push(self.positive(literal_idx, args)?);
                     true
                 }
                 LiteralKind::Atom { polarity: Polarity::Negated, pred, args } => {
@@ -254,22 +254,25 @@ impl<'e, 'p> Emitter<'e, 'p> {
     }
 
     /// The goal of a positive atom.
-    pub(super) fn positive(&self, literal_idx: usize, args: &[ir::Term]) -> Option<Goal> {
-        let (_, choice) = self.choices.iter().find(|(index, _)| *index == literal_idx)?;
+    pub(super) fn positive(&self, literal_idx: usize, args: &[ir::Term]) -> Result<Goal, CompileError> {
+        let choice = self.choices.iter().find(|(index, _)| *index == literal_idx);
+        let Some((_, choice)) = choice else {
+            return Err(CompileError::Bug("a condition that nothing was chosen to answer".into()));
+        };
         match *choice {
             Choice::Source(index) => {
                 let source = self.work.sources.find(index)?;
                 let columns =
                     args.iter().zip(&source.args).filter(|(_, held)| matches!(held, SourceArg::Column(_)));
                 let args = columns.map(|(arg, _)| ScanArg::Term(self.term(*arg))).collect();
-                Some(Goal::Scan { polarity: Polarity::Positive, source: index, args, guards: Vec::new() })
+                Ok(Goal::Scan { polarity: Polarity::Positive, source: index, args, guards: Vec::new() })
             }
             Choice::Answer { table, answer } => {
-                let adornments = self.work.tables.get(table)?.answers.get_index(answer)?;
+                let adornments = self.work.tables[table].answer(answer);
                 let columns = args.iter().zip(adornments).filter(|(_, adornment)| adornment.has_column());
                 let args = columns.map(|(arg, _)| self.term(*arg)).collect();
                 let rel = self.numbering.rel(table, answer);
-                Some(Goal::Call { polarity: Polarity::Positive, rel, args, guards: Vec::new() })
+                Ok(Goal::Call { polarity: Polarity::Positive, rel, args, guards: Vec::new() })
             }
         }
     }

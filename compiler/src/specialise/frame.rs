@@ -3,7 +3,8 @@
 //! A frame starts from a rule's variables and only ever learns: variables are merged by `=`, narrowed by
 //! the types of what they meet, and replaced by literals. A contradiction makes the copy impossible.
 
-use crate::ir::{ConstId, Constant, TypeId, VarId, VarType, Variable};
+use crate::id_vec::IdVec;
+use crate::ir::{ConstId, TypeId, VarId, VarType, Variable};
 use std::borrow::Cow;
 
 /// What a variable was replaced by.
@@ -78,7 +79,7 @@ struct Cell<'p> {
 /// The variables of one rule copy.
 #[derive(Clone, Debug)]
 pub(super) struct Frame<'p> {
-    cells: Vec<Cell<'p>>,
+    cells: IdVec<VarId, Cell<'p>>,
     /// Pairs of values that must be equal when the statement runs.
     pub(super) equal: Vec<(Replacement, Replacement)>,
 }
@@ -101,32 +102,29 @@ impl<'p> Frame<'p> {
     /// The variable that stands for this one and all merged with it.
     pub(super) fn root(&self, var: VarId) -> VarId {
         let mut at = var;
-        while let Some(cell) = self.cells.get(at.index()) {
-            if cell.root == at {
-                break;
-            }
-            at = cell.root;
+        while self.cells[at].root != at {
+            at = self.cells[at].root;
         }
         at
     }
 
-    fn cell(&self, var: VarId) -> Option<&Cell<'p>> {
-        self.cells.get(self.root(var).index())
+    fn cell(&self, var: VarId) -> &Cell<'p> {
+        &self.cells[self.root(var)]
     }
 
-    fn cell_mut(&mut self, var: VarId) -> Result<&mut Cell<'p>, Impossible> {
+    fn cell_mut(&mut self, var: VarId) -> &mut Cell<'p> {
         let root = self.root(var);
-        self.cells.get_mut(root.index()).ok_or(Impossible)
+        &mut self.cells[root]
     }
 
     /// What the variable was replaced by.
     pub(super) fn value(&self, var: VarId) -> Option<Replacement> {
-        self.cell(var).and_then(|cell| cell.value)
+        self.cell(var).value
     }
 
     /// The types it may still have.
     pub(super) fn types(&self, var: VarId) -> &TypeSet<'p> {
-        self.cell(var).map_or(&TypeSet::Any, |cell| &cell.types)
+        &self.cell(var).types
     }
 
     /// Its type, once there is only one.
@@ -139,18 +137,18 @@ impl<'p> Frame<'p> {
 
     /// Whether a literal, the question or a positive column gives it a value.
     pub(super) fn is_bound(&self, var: VarId) -> bool {
-        self.cell(var).is_some_and(|cell| cell.bound || cell.value.is_some())
+        let cell = self.cell(var);
+        cell.bound || cell.value.is_some()
     }
 
     /// Records that a positive column enumerates it.
-    pub(super) fn mark_bound(&mut self, var: VarId) -> Result<(), Impossible> {
-        self.cell_mut(var)?.bound = true;
-        Ok(())
+    pub(super) fn mark_bound(&mut self, var: VarId) {
+        self.cell_mut(var).bound = true;
     }
 
     /// Narrows it to one type.
     pub(super) fn narrow(&mut self, var: VarId, ty: TypeId) -> Result<(), Impossible> {
-        let cell = self.cell_mut(var)?;
+        let cell = self.cell_mut(var);
         if !cell.types.admits(ty) {
             return Err(Impossible);
         }
@@ -160,7 +158,7 @@ impl<'p> Frame<'p> {
 
     /// Excludes types from it; leaves an unrestricted variable as it is and says so with `false`.
     pub(super) fn exclude(&mut self, var: VarId, excluded: &[TypeId]) -> Result<bool, Impossible> {
-        let cell = self.cell_mut(var)?;
+        let cell = self.cell_mut(var);
         match &cell.types {
             TypeSet::Any => Ok(false),
             TypeSet::One(ty) => {
@@ -193,7 +191,7 @@ impl<'p> Frame<'p> {
         same: impl Fn(Replacement, Replacement, TypeId) -> Option<bool>,
     ) -> Result<(), Impossible> {
         self.narrow(var, ty)?;
-        let cell = self.cell_mut(var)?;
+        let cell = self.cell_mut(var);
         let Some(old) = cell.value else {
             cell.value = Some(value);
             return Ok(());
@@ -223,9 +221,9 @@ impl<'p> Frame<'p> {
         if left == right {
             return Ok(());
         }
-        let moved = self.cell_mut(right)?.clone();
-        self.cell_mut(right)?.root = left;
-        let cell = self.cell_mut(left)?;
+        let moved = self.cell_mut(right).clone();
+        self.cell_mut(right).root = left;
+        let cell = self.cell_mut(left);
         cell.types = cell.types.meet(&moved.types).ok_or(Impossible)?;
         cell.bound |= moved.bound;
         match (moved.value, self.only_type(left)) {
@@ -234,9 +232,4 @@ impl<'p> Frame<'p> {
             (Some(_), None) => Err(Impossible),
         }
     }
-}
-
-/// The type of a literal.
-pub(super) fn type_of(constant: Option<&Constant>) -> Result<TypeId, Impossible> {
-    constant.map(|constant| constant.ty).ok_or(Impossible)
 }

@@ -2,6 +2,7 @@
 
 use crate::catalog::{Catalog, RelationArg, SourceId};
 use crate::ir::{ConstId, Constant, PredId, Program, SignatureArg, TypeId};
+use crate::question::CompileError;
 use indexmap::IndexSet;
 use rustc_hash::FxHashMap;
 
@@ -92,13 +93,14 @@ impl Sources {
         }
     }
 
-    /// A relation of the catalog, if the policy knows it.
-    pub(super) fn find(&self, id: SourceId) -> Option<&ResolvedRelation> {
-        let (pred, place) = self.places.get(&id)?;
-        self.by_predicate.get(pred)?.get(*place)
+    /// A relation of the catalog that answers a call.
+    pub(super) fn find(&self, id: SourceId) -> Result<&ResolvedRelation, CompileError> {
+        let place = self.places.get(&id);
+        let found = place.and_then(|(pred, place)| self.by_predicate.get(pred)?.get(*place));
+        found.ok_or_else(|| CompileError::Bug("a call is answered by an unknown relation".into()))
     }
 
-    /// The relations that hold facts of a predicate, in catalog order.
+    /// The relations that hold facts of a predicate, in catalog order; often there are none.
     pub(super) fn of(&self, pred: PredId) -> &[ResolvedRelation] {
         self.by_predicate.get(&pred).map_or(&[], Vec::as_slice)
     }

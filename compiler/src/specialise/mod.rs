@@ -15,7 +15,6 @@
 //! [`Adornment::Tested`] for any contents of the negated predicate.
 
 mod adorn;
-mod asked;
 mod choices;
 mod dependencies;
 mod emit;
@@ -23,6 +22,7 @@ mod frame;
 mod index;
 mod negated;
 mod pattern;
+mod question_rule;
 mod solve;
 mod specialiser;
 mod trace;
@@ -41,6 +41,7 @@ use crate::question::{CompileError, Shape};
 use emit::Emitted;
 use index::Sources;
 use indexmap::IndexSet;
+use question_rule::QuestionRule;
 use specialiser::Specialiser;
 
 /// Returns the program of one question.
@@ -54,7 +55,7 @@ pub(crate) fn specialise(
     catalog: &Catalog,
     shape: &Shape,
 ) -> Result<Specialised, CompileError> {
-    let Some(question) = asked::QuestionRule::new(program, shape) else {
+    let Some(question) = QuestionRule::new(program, shape) else {
         return Ok(Specialised {
             relations: IdVec::new(),
             roots: Vec::new(),

@@ -11,13 +11,13 @@ use super::frame::{Frame, Impossible};
 use super::index::SourceArg;
 use super::pattern::Pattern;
 use super::specialiser::Choice;
-use crate::datalog::{Adornment, Goal, ScanArg, Term, constant};
+use crate::datalog::{Adornment, Goal, ScanArg, Term};
 use crate::ir::{self, CompareOp, ConstId, LiteralKind, Polarity, PredId, TypeId, VarId};
 use crate::question::CompileError;
 use crate::source::Span;
 
-/// When a negated atom's literal position matches.
-enum Guard {
+/// When a term equals the literal at one position of a negated atom.
+enum LiteralMatch {
     Never,
     Always,
     If(Term),
@@ -33,7 +33,8 @@ impl<'p> Emitter<'_, 'p> {
         goals: &mut Vec<Goal>,
     ) -> Result<(), CompileError> {
         let pattern = Pattern::of(self.work.program, self.frame, pred, args);
-        for (choice, adornments) in self.work.known_choices(&pattern) {
+        let answerer = self.work.answerer_of_negated(&pattern)?;
+        for (choice, adornments) in self.work.choices(answerer) {
             let mut frame = self.frame.clone();
             let mut guards = Vec::new();
             if !self.can_hold(&mut frame, args, adornments, span, &mut guards)? {
@@ -46,7 +47,7 @@ impl<'p> Emitter<'_, 'p> {
             };
             let goal = match choice {
                 Choice::Source(index) => {
-                    let Some(source) = self.work.sources.find(index) else { continue };
+                    let source = self.work.sources.find(index)?;
                     let columns = args
                         .iter()
                         .zip(&source.args)
@@ -90,20 +91,20 @@ impl<'p> Emitter<'_, 'p> {
                 {
                     self.work.unify_type(frame, *arg, ty)
                 }
-                Adornment::Literal(literal) => match self.guard(*arg, literal, span)? {
-                    Guard::Never => Err(Impossible),
-                    Guard::Always => Ok(()),
-                    Guard::If(term) => {
+                Adornment::Literal(literal) => match self.literal_match(*arg, literal, span)? {
+                    LiteralMatch::Never => Err(Impossible),
+                    LiteralMatch::Always => Ok(()),
+                    LiteralMatch::If(term) => {
                         guards.push((term, literal));
                         Ok(())
                     }
                 },
                 Adornment::Column(ty) => {
-                    if self.is_fresh(*arg) {
+                    if self.is_fresh(*arg)? {
                         self.check_infinite(*arg, span)?;
                     }
                     let same = self.type_of(*arg, span)? == ty;
-                    if same && !self.is_fresh(*arg) { Ok(()) } else { Err(Impossible) }
+                    if same && !self.is_fresh(*arg)? { Ok(()) } else { Err(Impossible) }
                 }
                 Adornment::Tested(Some(ty)) | Adornment::Unconstrained(Some(ty)) => {
                     if self.type_of(*arg, span)? == ty { Ok(()) } else { Err(Impossible) }
@@ -118,26 +119,30 @@ impl<'p> Emitter<'_, 'p> {
     }
 
     /// When a term outside the negation equals a literal.
-    fn guard(&self, arg: ir::Term, literal: ConstId, span: Span) -> Result<Guard, CompileError> {
-        let held = constant(self.work.program, &self.work.sources.extra_constants, literal);
-        let Some(held) = held else { return Ok(Guard::Never) };
+    fn literal_match(
+        &self,
+        arg: ir::Term,
+        literal: ConstId,
+        span: Span,
+    ) -> Result<LiteralMatch, CompileError> {
+        let held = self.work.literal(literal);
         if self.type_of(arg, span)? != held.ty {
-            return Ok(Guard::Never);
+            return Ok(LiteralMatch::Never);
         }
-        if self.is_fresh(arg) {
+        if self.is_fresh(arg)? {
             self.check_infinite(arg, span)?;
-            return Ok(Guard::Never);
+            return Ok(LiteralMatch::Never);
         }
         Ok(match self.term(arg) {
-            Term::Const(other) if other == literal => Guard::Always,
-            Term::Const(_) => Guard::Never,
+            Term::Const(other) if other == literal => LiteralMatch::Always,
+            Term::Const(_) => LiteralMatch::Never,
             Term::Given(_)
                 if held.ty == TypeId::STRING && literal.index() < self.work.program.constants.len() =>
             {
-                Guard::Never
+                LiteralMatch::Never
             }
             term @ (Term::Var(_) | Term::Given(_) | Term::Now | Term::Local(_) | Term::Ignored) => {
-                Guard::If(term)
+                LiteralMatch::If(term)
             }
         })
     }
@@ -159,7 +164,7 @@ impl<'p> Emitter<'_, 'p> {
             if self.type_of(left, span)? != self.type_of(right, span)? {
                 return Ok(true);
             }
-            if (self.is_fresh(left) || self.is_fresh(right)) && !self.are_tied(left, right) {
+            if (self.is_fresh(left)? || self.is_fresh(right)?) && !self.are_tied(left, right)? {
                 self.check_infinite(left, span)?;
                 self.check_infinite(right, span)?;
                 return Ok(true);
@@ -173,10 +178,8 @@ impl<'p> Emitter<'_, 'p> {
     }
 
     fn decide(&self, op: CompareOp, left: ConstId, right: ConstId) -> bool {
-        let number = |id: ConstId| {
-            let held = constant(self.work.program, &self.work.sources.extra_constants, id);
-            held.and_then(|held| held.text.parse::<i64>().ok())
-        };
+        // Only Integers are compared by order, and each fits into 64 bits.
+        let number = |id: ConstId| self.work.literal(id).text.parse::<i64>().ok();
         match op {
             CompareOp::Equal => left == right,
             CompareOp::NotEqual => left != right,
@@ -192,78 +195,75 @@ impl<'p> Emitter<'_, 'p> {
     }
 
     fn is_local(&self, var: VarId) -> bool {
-        self.body.locals.get(var.index()).copied().unwrap_or(false)
+        self.body.is_local(var)
     }
 
     /// Whether a fresh value is a witness for this term: nothing binds it, and the head has neither it nor
     /// anything that it may be tied to.
-    fn is_fresh(&self, arg: ir::Term) -> bool {
-        matches!(arg, ir::Term::Var(var) if self.tied(var).is_some())
+    fn is_fresh(&self, arg: ir::Term) -> Result<bool, CompileError> {
+        match arg {
+            ir::Term::Var(var) => Ok(self.tied(var)?.is_some()),
+            ir::Term::Const(_) | ir::Term::Now => Ok(false),
+        }
     }
 
     /// Whether atoms may require two terms to be equal.
-    fn are_tied(&self, left: ir::Term, right: ir::Term) -> bool {
+    fn are_tied(&self, left: ir::Term, right: ir::Term) -> Result<bool, CompileError> {
         match (left, right) {
             (ir::Term::Var(left), ir::Term::Var(right)) => {
-                self.tied(left).is_some_and(|tied| tied.contains(&self.frame.root(right)))
+                let right = self.frame.root(right);
+                Ok(self.tied(left)?.is_some_and(|tied| tied.contains(&right)))
             }
-            (ir::Term::Var(_) | ir::Term::Const(_) | ir::Term::Now, _) => false,
+            (ir::Term::Var(_) | ir::Term::Const(_) | ir::Term::Now, _) => Ok(false),
         }
     }
 
     /// A variable and those that it may be tied to; `None` if something gives one of them a value.
-    fn tied(&self, var: VarId) -> Option<Vec<VarId>> {
-        let has_no_value = |var: VarId| {
-            let is_it = |param: &ir::Term| matches!(param, ir::Term::Var(param) if self.frame.root(*param) == self.frame.root(var));
-            !self.frame.is_bound(var) && !self.body.params.iter().any(is_it)
+    fn tied(&self, var: VarId) -> Result<Option<Vec<VarId>>, CompileError> {
+        let root = |var: VarId| self.frame.root(var);
+        let has_value = |var: VarId| {
+            let is_it = |param: &ir::Term| matches!(param, ir::Term::Var(param) if root(*param) == root(var));
+            self.frame.is_bound(var) || self.body.params.iter().any(is_it)
         };
-        let mut tied = vec![self.frame.root(var)];
+        let mut tied = vec![root(var)];
         let mut at = 0;
         while let Some(var) = tied.get(at).copied() {
-            if !has_no_value(var) {
-                return None;
+            if has_value(var) {
+                return Ok(None);
             }
-            for terms in self.positive_columns() {
-                if !terms.contains(&Term::Var(var)) {
-                    continue;
-                }
-                for term in terms {
-                    match term {
-                        Term::Var(other) if tied.contains(&other) => {}
-                        Term::Var(other) => tied.push(other),
-                        Term::Const(_) | Term::Given(_) | Term::Now | Term::Local(_) | Term::Ignored => {
-                            return None;
-                        }
+            let columns = self.positive_columns()?.into_iter();
+            for term in columns.filter(|columns| columns.contains(&Term::Var(var))).flatten() {
+                match term {
+                    Term::Var(other) if tied.contains(&other) => {}
+                    Term::Var(other) => tied.push(other),
+                    Term::Const(_) | Term::Given(_) | Term::Now | Term::Local(_) | Term::Ignored => {
+                        return Ok(None);
                     }
                 }
             }
             at += 1;
         }
-        Some(tied)
+        Ok(Some(tied))
     }
 
     /// The columns of each positive atom that rules answer.
-    fn positive_columns(&self) -> impl Iterator<Item = Vec<Term>> {
-        self.choices.iter().filter_map(|(literal_idx, _)| match &self.body.literals.get(*literal_idx)?.kind {
-            LiteralKind::Atom { polarity: Polarity::Positive, args, .. } => {
-                match self.positive(*literal_idx, args)? {
-                    Goal::Call { args, .. } => Some(args),
-                    Goal::Scan { .. } | Goal::Compare { .. } | Goal::Values { .. } => None,
-                }
+    fn positive_columns(&self) -> Result<Vec<Vec<Term>>, CompileError> {
+        let mut columns = Vec::new();
+        for (literal_idx, literal) in self.body.literals.iter().enumerate() {
+            if let LiteralKind::Atom { polarity: Polarity::Positive, args, .. } = &literal.kind
+                && let Goal::Call { args, .. } = self.positive(literal_idx, args)?
+            {
+                columns.push(args);
             }
-            LiteralKind::Atom { .. }
-            | LiteralKind::Compare { .. }
-            | LiteralKind::OneOf { .. }
-            | LiteralKind::NotOfType { .. }
-            | LiteralKind::False => None,
-        })
+        }
+        Ok(columns)
     }
 
     /// A fresh value exists for every type but Boolean, which has two values.
     fn check_infinite(&self, arg: ir::Term, span: Span) -> Result<(), CompileError> {
         match arg {
             ir::Term::Var(var)
-                if self.is_fresh(arg) && self.frame.only_type(var) == Some(TypeId::BOOLEAN) =>
+                if self.is_fresh(arg)? && self.frame.only_type(var) == Some(TypeId::BOOLEAN) =>
             {
                 Err(self.work.untyped(self.body, var, span))
             }
@@ -277,10 +277,7 @@ impl<'p> Emitter<'_, 'p> {
                 self.frame.only_type(var).ok_or_else(|| self.work.untyped(self.body, var, span))
             }
             ir::Term::Now => Ok(TypeId::INTEGER),
-            ir::Term::Const(literal) => {
-                let held = constant(self.work.program, &self.work.sources.extra_constants, literal);
-                held.map(|held| held.ty).ok_or_else(|| CompileError::Bug("a literal without an entry".into()))
-            }
+            ir::Term::Const(literal) => Ok(self.work.literal(literal).ty),
         }
     }
 }

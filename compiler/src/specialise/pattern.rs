@@ -46,10 +46,7 @@ impl Pattern {
 
 fn pattern_arg(program: &Program, frame: &Frame<'_>, term: Term) -> PatternArg {
     match term {
-        Term::Const(literal) => match program.constants.get_index(literal.index()) {
-            Some(constant) => literal_or_type(program, literal, constant.ty),
-            None => PatternArg::Untyped,
-        },
+        Term::Const(literal) => literal_or_type(program, literal, program.literal(literal).ty),
         Term::Now => PatternArg::Typed(TypeId::INTEGER),
         Term::Var(var) => match (frame.value(var), frame.types(var)) {
             (Some(Replacement::Const(literal)), TypeSet::One(ty)) => literal_or_type(program, literal, *ty),

@@ -2,8 +2,11 @@
 
 use super::frame::{Frame, Impossible, TypeSet};
 use super::pattern::Pattern;
-use super::specialiser::{Choice, Origin, Solution, Specialiser};
-use crate::ir::{CompareOp, ConstId, Literal, LiteralKind, Polarity, PredId, RuleId, Term, TypeId, VarId};
+use super::specialiser::{CallId, Choice, Origin, Solution, Specialiser};
+use crate::id_vec::IdVec;
+use crate::ir::{
+    CompareOp, ConstId, Literal, LiteralKind, Polarity, PredId, Program, Rule, RuleId, Term, TypeId, VarId,
+};
 use crate::question::CompileError;
 use crate::refusal::{Place, Refusal, VarName};
 use crate::source::Span;
@@ -13,9 +16,42 @@ use crate::source::Span;
 pub(super) struct Body<'b> {
     pub(super) params: &'b [Term],
     pub(super) literals: &'b [Literal],
-    /// One entry a variable: is it existential inside a negation?
-    pub(super) locals: &'b [bool],
-    pub(super) rule: Option<RuleId>,
+    pub(super) of: BodyOf<'b>,
+}
+
+/// What a body belongs to.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum BodyOf<'b> {
+    /// A rule of the policy.
+    Rule {
+        id: RuleId,
+        /// Which variables are existential inside a negation.
+        locals: &'b IdVec<VarId, bool>,
+    },
+    /// The question, which negates nothing.
+    Question,
+}
+
+impl<'b> Body<'b> {
+    /// The body of a rule.
+    pub(super) fn of_rule(program: &'b Program, id: RuleId) -> Self {
+        let Rule { params, body, .. } = program.rule(id);
+        let of = BodyOf::Rule { id, locals: program.index.rules.locals(id) };
+        Self { params, literals: body, of }
+    }
+
+    /// The body of a question.
+    pub(super) fn of_question(literals: &'b [Literal]) -> Self {
+        Self { params: &[], literals, of: BodyOf::Question }
+    }
+
+    /// Whether a variable is existential inside a negation.
+    pub(super) fn is_local(&self, var: VarId) -> bool {
+        match self.of {
+            BodyOf::Rule { locals, .. } => locals[var],
+            BodyOf::Question => false,
+        }
+    }
 }
 
 /// A positive atom: its index in the body, its predicate and its arguments.
@@ -30,39 +66,22 @@ impl<'p> Specialiser<'p> {
         &mut self,
         pattern: &Pattern,
         rule_id: RuleId,
-        reader: usize,
+        reader: CallId,
         found: &mut Vec<Solution<'p>>,
     ) -> Result<(), CompileError> {
         let program = self.program;
-        let Some(rule) = program.rules.get(rule_id.index()) else { return Ok(()) };
+        let rule = program.rule(rule_id);
         let Some(mut frame) = Frame::new(&rule.vars) else { return Ok(()) };
         if self.unify_head(&mut frame, &rule.params, pattern).is_err() {
             return Ok(());
         }
-        let body = Body {
-            params: &rule.params,
-            literals: &rule.body,
-            locals: self.program.index.rules.locals(rule_id),
-            rule: Some(rule_id),
-        };
-        self.solve(&body, frame, Some(reader), found)
-    }
-
-    /// Answers a rule's body in every way and adds a solution for each.
-    pub(super) fn solve(
-        &mut self,
-        body: &Body<'_>,
-        frame: Frame<'p>,
-        reader: Option<usize>,
-        found: &mut Vec<Solution<'p>>,
-    ) -> Result<(), CompileError> {
-        let Some(rule) = body.rule else { return Err(CompileError::Bug("a rule without an id".into())) };
+        let body = Body::of_rule(program, rule_id);
         let mut answered = Vec::new();
-        self.answer(body, frame, reader, &mut answered)?;
+        self.answer(&body, frame, Some(reader), &mut answered)?;
         for (frame, choices) in answered {
-            self.call_negated(body, &frame);
-            let adornments = self.adornments(body, &frame, &choices);
-            found.push(Solution { adornments, origin: Origin::Rule { rule, frame, choices } });
+            self.call_negated(&body, &frame);
+            let adornments = self.adornments(&body, &frame, &choices);
+            found.push(Solution { adornments, origin: Origin::Rule { rule: rule_id, frame, choices } });
         }
         Ok(())
     }
@@ -72,7 +91,7 @@ impl<'p> Specialiser<'p> {
         &mut self,
         body: &Body<'_>,
         mut frame: Frame<'p>,
-        reader: Option<usize>,
+        reader: Option<CallId>,
         answered: &mut Vec<Answered<'p>>,
     ) -> Result<(), CompileError> {
         let mut atoms = Vec::new();
@@ -115,7 +134,7 @@ impl<'p> Specialiser<'p> {
         frame: Frame<'p>,
         choices_of: &[(Term, &[ConstId])],
         atoms: &[PositiveAtom<'_>],
-        reader: Option<usize>,
+        reader: Option<CallId>,
         answered: &mut Vec<Answered<'p>>,
     ) -> Result<(), CompileError> {
         let mut frames = vec![frame];
@@ -144,14 +163,13 @@ impl<'p> Specialiser<'p> {
         body: &Body<'_>,
         frame: Frame<'p>,
         atoms: &[PositiveAtom<'_>],
-        reader: Option<usize>,
+        reader: Option<CallId>,
         answered: &mut Vec<Answered<'p>>,
     ) -> Result<(), CompileError> {
-        let all: Vec<usize> = (0..atoms.len()).collect();
-        let mut open = vec![(frame, Vec::new(), all)];
+        let mut open = vec![(frame, Vec::new(), atoms.to_vec())];
         while let Some((frame, choices, left)) = open.pop() {
             self.step_in(body)?;
-            let Some((place, (literal_idx, pred, args))) = self.most_known(&frame, atoms, &left) else {
+            let Some((place, (literal_idx, pred, args))) = self.most_known(&frame, &left) else {
                 self.branch_on_types(body, frame, &choices, answered)?;
                 continue;
             };
@@ -172,16 +190,15 @@ impl<'p> Specialiser<'p> {
         Ok(())
     }
 
-    /// The first of the atoms left with the fewest unknown arguments, and its place among them.
+    /// The first of the atoms left with the fewest unknown arguments, and its place among them; `None` if no
+    /// atom is left.
     fn most_known<'a>(
         &self,
         frame: &Frame<'p>,
-        atoms: &[PositiveAtom<'a>],
-        left: &[usize],
+        left: &[PositiveAtom<'a>],
     ) -> Option<(usize, PositiveAtom<'a>)> {
         let mut best: Option<(usize, usize, PositiveAtom<'a>)> = None;
-        for (place, atom) in left.iter().enumerate() {
-            let atom = *atoms.get(*atom)?;
+        for (place, atom) in left.iter().copied().enumerate() {
             let n_untyped = Pattern::n_untyped(self.program, frame, atom.2);
             if best.is_none_or(|(fewest, ..)| n_untyped < fewest) {
                 best = Some((n_untyped, place, atom));
@@ -218,7 +235,10 @@ impl<'p> Specialiser<'p> {
                 answered.push((frame, choices.to_vec()));
                 continue;
             };
-            let TypeSet::OneOf(types) = frame.types(var).clone() else { continue };
+            // The variable was chosen for having several types.
+            let TypeSet::OneOf(types) = frame.types(var).clone() else {
+                return Err(CompileError::Bug("a variable to split on has one type".into()));
+            };
             for ty in types.iter().rev() {
                 let mut next = frame.clone();
                 if next.narrow(var, *ty).is_ok() {
@@ -245,20 +265,20 @@ impl<'p> Specialiser<'p> {
 
     /// Counts work on a rule against the limit.
     fn step_in(&mut self, body: &Body<'_>) -> Result<(), CompileError> {
-        self.step().map_err(|error| {
-            let rule = body.rule.and_then(|rule| self.program.rules.get(rule.index()));
-            error.at_rule(rule.and_then(|rule| Place::of_rule(&self.program.source, rule.span)))
+        self.step().map_err(|error| match body.of {
+            BodyOf::Rule { id, .. } => {
+                error.at_rule(Place::of_rule(&self.program.source, self.program.rule(id).span))
+            }
+            BodyOf::Question => error,
         })
     }
 
     /// The refusal for a test whose variable has no type.
     pub(super) fn untyped(&self, body: &Body<'_>, var: VarId, span: Span) -> CompileError {
-        let rule = body.rule.and_then(|rule| self.program.rules.get(rule.index()));
-        let written = rule.and_then(|rule| rule.vars.get(var.index()));
-        let var = match body.rule {
+        let var = match body.of {
             // The question's own variables have its numbers.
-            None => VarName::Asked(var.index()),
-            Some(_) => written.map_or(VarName::UNNAMED, |var| VarName::Written(var.name.clone())),
+            BodyOf::Question => VarName::Asked(var.index()),
+            BodyOf::Rule { id, .. } => VarName::Written(self.program.rule(id).var(var).name.clone()),
         };
         CompileError::Refused(Refusal::Untyped { var, test: Place::of(&self.program.source, span) })
     }
@@ -267,10 +287,7 @@ impl<'p> Specialiser<'p> {
 /// A variable of a test that has several types still.
 fn open_variable(body: &Body<'_>, frame: &Frame<'_>, literal: &Literal) -> Option<VarId> {
     let is_open = |term: &Term| match term {
-        Term::Var(var) => {
-            let local = body.locals.get(var.index()).copied().unwrap_or(false);
-            (!local && has_types(frame, *var)).then_some(*var)
-        }
+        Term::Var(var) => (!body.is_local(*var) && has_types(frame, *var)).then_some(*var),
         Term::Const(_) | Term::Now => None,
     };
     match &literal.kind {

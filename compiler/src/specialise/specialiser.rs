@@ -5,13 +5,20 @@ use super::index::Sources;
 use super::pattern::Pattern;
 use crate::catalog::SourceId;
 use crate::datalog::Adornment;
-use crate::ir::{MatchingRules, Program, RuleId};
+use crate::id_vec::IdVec;
+use crate::ir::ids::id;
+use crate::ir::{ConstId, Constant, MatchingRules, Program, RuleId};
 use crate::limits;
 use crate::ordered::OrderedSet;
 use crate::question::CompileError;
 use crate::refusal::Limit;
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
+
+id!(/// A call that is answered by a table.
+    pub(super) CallId, "call");
+id!(/// A call that relations of the catalog answer by themselves.
+    pub(super) DirectId, "direct");
 
 /// A predicate called in one way, with what it answers.
 #[derive(Debug)]
@@ -23,17 +30,24 @@ pub(super) struct AnswerTable<'p> {
     /// other.
     pub(super) solutions: Vec<Solution<'p>>,
     /// The tables that read this one.
-    pub(super) readers: OrderedSet<usize>,
+    pub(super) readers: OrderedSet<CallId>,
     pub(super) queued: bool,
+}
+
+impl AnswerTable<'_> {
+    /// An adornment by its number. Numbers come from the table that they index, which only grows.
+    pub(super) fn answer(&self, answer: usize) -> &[Adornment] {
+        &self.answers[answer]
+    }
 }
 
 /// What answers a call.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Answerer {
-    /// Relations of the catalog by themselves: a place in [`Specialiser::direct`].
-    Direct(usize),
+    /// Relations of the catalog by themselves.
+    Direct(DirectId),
     /// A table.
-    Table(usize),
+    Table(CallId),
 }
 
 /// How one positive atom of a rule copy is answered.
@@ -42,7 +56,7 @@ pub(super) enum Choice {
     /// By a relation of the catalog.
     Source(SourceId),
     /// By one adornment of a table.
-    Answer { table: usize, answer: usize },
+    Answer { table: CallId, answer: usize },
 }
 
 /// A relation of the catalog that answers a call, and what it answers with.
@@ -68,11 +82,11 @@ pub(super) enum Origin<'p> {
 pub(super) struct Specialiser<'p> {
     pub(super) program: &'p Program,
     pub(super) sources: Sources,
-    pub(super) tables: Vec<AnswerTable<'p>>,
+    pub(super) tables: IdVec<CallId, AnswerTable<'p>>,
     /// What answers the calls that need no table.
-    pub(super) direct: Vec<Vec<DirectAnswer>>,
+    pub(super) direct: IdVec<DirectId, Vec<DirectAnswer>>,
     pub(super) by_pattern: FxHashMap<Pattern, Answerer>,
-    pub(super) queue: VecDeque<usize>,
+    pub(super) queue: VecDeque<CallId>,
     pub(super) steps: usize,
 }
 
@@ -82,8 +96,8 @@ impl<'p> Specialiser<'p> {
         Self {
             program,
             sources,
-            tables: Vec::new(),
-            direct: Vec::new(),
+            tables: IdVec::new(),
+            direct: IdVec::new(),
             by_pattern: FxHashMap::default(),
             queue: VecDeque::new(),
             steps: 0,
@@ -91,9 +105,8 @@ impl<'p> Specialiser<'p> {
     }
 
     /// A new table, which is queued.
-    pub(super) fn table(&mut self, pattern: Pattern) -> usize {
-        let table = self.tables.len();
-        self.tables.push(AnswerTable {
+    pub(super) fn table(&mut self, pattern: Pattern) -> CallId {
+        let table = self.tables.push(AnswerTable {
             pattern,
             answers: OrderedSet::default(),
             solutions: Vec::new(),
@@ -112,11 +125,11 @@ impl<'p> Specialiser<'p> {
     /// Runs queued tables until none grows.
     pub(super) fn fixpoint(&mut self) -> Result<(), CompileError> {
         while let Some(table) = self.queue.pop_front() {
-            let Some(entry) = self.tables.get_mut(table) else { continue };
+            let entry = &mut self.tables[table];
             entry.queued = false;
             let pattern = entry.pattern.clone();
             let solutions = self.solutions(&pattern, table)?;
-            let Some(entry) = self.tables.get_mut(table) else { continue };
+            let entry = &mut self.tables[table];
             let before = entry.answers.len();
             for solution in &solutions {
                 if !entry.answers.contains(&solution.adornments) {
@@ -126,10 +139,9 @@ impl<'p> Specialiser<'p> {
             entry.solutions = solutions;
             if entry.answers.len() > before {
                 for reader in entry.readers.clone() {
-                    if let Some(reader_entry) = self.tables.get_mut(reader)
-                        && !reader_entry.queued
-                    {
-                        reader_entry.queued = true;
+                    let entry = &mut self.tables[reader];
+                    if !entry.queued {
+                        entry.queued = true;
                         self.queue.push_back(reader);
                     }
                 }
@@ -144,7 +156,7 @@ impl<'p> Specialiser<'p> {
     }
 
     /// Every way in which the rules and stored relations answer a pattern.
-    fn solutions(&mut self, pattern: &Pattern, reader: usize) -> Result<Vec<Solution<'p>>, CompileError> {
+    fn solutions(&mut self, pattern: &Pattern, reader: CallId) -> Result<Vec<Solution<'p>>, CompileError> {
         let direct = self.source_answers(pattern).into_iter();
         let mut found: Vec<Solution<'p>> = direct
             .map(|(source, adornments)| Solution { adornments, origin: Origin::Source(source) })
@@ -153,6 +165,14 @@ impl<'p> Specialiser<'p> {
             self.rule_solutions(pattern, rule_id, reader, &mut found)?;
         }
         Ok(found)
+    }
+
+    /// A literal of the policy or of the catalog. Ids of literals come from the two that they index.
+    pub(super) fn literal(&self, id: ConstId) -> &Constant {
+        match id.index().checked_sub(self.program.constants.len()) {
+            None => self.program.literal(id),
+            Some(extra) => &self.sources.extra_constants[extra],
+        }
     }
 
     /// Counts work against the limit.

@@ -4,10 +4,10 @@
 //! for each one of its rule that nothing replaced, and says which condition of the rule each of its goals
 //! comes from.
 
-use super::asked::QuestionRule;
 use super::emit;
 use super::emit::Emitted;
 use super::index::Sources;
+use super::question_rule::QuestionRule;
 use super::specialiser::Specialiser;
 use super::traced::{Traced, TracedRelation};
 use crate::catalog::Catalog;
@@ -31,7 +31,7 @@ pub(crate) fn trace(program: &Program, catalog: &Catalog, shape: &Shape) -> Resu
     let relations = work.relations(emit::traced)?.into_iter();
     let relations = relations.map(|Emitted { pred, table, adornments, clauses }| TracedRelation {
         pred,
-        call: table,
+        call: table.index(),
         adornments,
         clauses,
     });

@@ -3,10 +3,10 @@
 //! In: a frame and two things that must be equal. Out: the frame with what follows, or [`Impossible`]: then
 //! the rule does not answer the call.
 
-use super::frame::{Frame, Impossible, Replacement, type_of};
+use super::frame::{Frame, Impossible, Replacement};
 use super::pattern::{Pattern, PatternArg};
 use super::specialiser::Specialiser;
-use crate::datalog::{Adornment, constant};
+use crate::datalog::Adornment;
 use crate::ir::{ConstId, Term, TypeId};
 
 impl<'p> Specialiser<'p> {
@@ -31,10 +31,6 @@ impl<'p> Specialiser<'p> {
         }
     }
 
-    pub(super) fn literal_type(&self, literal: ConstId) -> Result<TypeId, Impossible> {
-        type_of(constant(self.program, &self.sources.extra_constants, literal))
-    }
-
     /// Learns that a term has this literal as its value.
     pub(super) fn unify_literal(
         &self,
@@ -42,7 +38,7 @@ impl<'p> Specialiser<'p> {
         term: Term,
         literal: ConstId,
     ) -> Result<(), Impossible> {
-        let ty = self.literal_type(literal)?;
+        let ty = self.literal(literal).ty;
         match term {
             Term::Var(var) => frame.assign(var, Replacement::Const(literal), ty, self.same()),
             Term::Const(other) if other == literal => Ok(()),
@@ -59,7 +55,7 @@ impl<'p> Specialiser<'p> {
     pub(super) fn unify_type(&self, frame: &mut Frame<'p>, term: Term, ty: TypeId) -> Result<(), Impossible> {
         let known = match term {
             Term::Var(var) => return frame.narrow(var, ty),
-            Term::Const(literal) => self.literal_type(literal)?,
+            Term::Const(literal) => self.literal(literal).ty,
             Term::Now => TypeId::INTEGER,
         };
         if known == ty { Ok(()) } else { Err(Impossible) }
@@ -108,7 +104,7 @@ impl<'p> Specialiser<'p> {
                 Adornment::Column(ty) => {
                     self.unify_type(frame, *arg, ty)?;
                     if let Term::Var(var) = *arg {
-                        frame.mark_bound(var)?;
+                        frame.mark_bound(var);
                     }
                 }
                 Adornment::Tested(Some(ty)) | Adornment::Unconstrained(Some(ty)) => {

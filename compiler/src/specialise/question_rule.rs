@@ -49,7 +49,10 @@ impl QuestionRule {
                 (ShapeDomain::Given, Some(ty)) => {
                     frame.assign(var, Replacement::Given(index), *ty, work.same())
                 }
-                (ShapeDomain::GivenOneOf, _) => frame.mark_bound(var),
+                (ShapeDomain::GivenOneOf, _) => {
+                    frame.mark_bound(var);
+                    Ok(())
+                }
                 (ShapeDomain::Literal(_) | ShapeDomain::Given, None) => Err(Impossible),
                 (ShapeDomain::Wanted | ShapeDomain::Ignored, _) => Ok(()),
             };
@@ -57,7 +60,7 @@ impl QuestionRule {
                 return Err(CompileError::Bug("a given variable without a type".into()));
             }
         }
-        let body = Body { params: &[], literals: &self.literals, locals: &[], rule: None };
+        let body = Body::of_question(&self.literals);
         let mut answered = Vec::new();
         work.answer(&body, frame, None, &mut answered)?;
         Ok(answered)
@@ -71,7 +74,7 @@ impl QuestionRule {
     /// The question's alternatives, once all tables are complete.
     pub(super) fn roots<'q>(&'q self, work: &mut Specialiser<'q>) -> Result<Vec<Root>, CompileError> {
         let numbering = emit::Numbering::new(work);
-        let body = Body { params: &[], literals: &self.literals, locals: &[], rule: None };
+        let body = Body::of_question(&self.literals);
         let mut roots: Vec<Root> = Vec::new();
         for (frame, choices) in self.answered(work)? {
             let emitter = emit::Emitter::new(work, &numbering, &body, &frame, &choices);
@@ -106,7 +109,7 @@ impl QuestionRule {
         work: &mut Specialiser<'q>,
     ) -> Result<Vec<TracedClause>, CompileError> {
         let numbering = emit::Numbering::new(work);
-        let body = Body { params: &[], literals: &self.literals, locals: &[], rule: None };
+        let body = Body::of_question(&self.literals);
         let mut roots: Vec<TracedClause> = Vec::new();
         for (frame, choices) in self.answered(work)? {
             let emitter = emit::Emitter::new(work, &numbering, &body, &frame, &choices);
