@@ -31,6 +31,12 @@ use indexmap::IndexSet;
 id!(/// A relation of a question's program, see [`Specialised::relations`].
     pub(crate) RelId, "rel");
 
+impl RelId {
+    /// Takes the place of a relation where clauses are compared without regard to what they call. No program
+    /// has a relation of this id.
+    pub(crate) const ERASED: Self = Self(u32::MAX);
+}
+
 /// What is known of one position of a specialised relation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Adornment {

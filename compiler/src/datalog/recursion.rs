@@ -9,18 +9,23 @@
 
 use super::visit::ignore_singletons;
 use super::{Clause, Goal, RelId, Relation, Specialised, Term};
+use crate::id_vec::IdVec;
 use crate::ir::Polarity;
+use crate::ir::ids::id;
 use indexmap::IndexSet;
+
+id!(/// A member of a recursive component.
+    pub(crate) MemberId, "member");
 
 /// A clause that calls its own component.
 #[derive(Clone, Debug)]
 pub(crate) struct RecursiveClause {
-    /// The member it defines, by index in the component.
-    pub(crate) member: usize,
+    /// The member it defines.
+    pub(crate) member: MemberId,
     /// Its head.
     pub(crate) head: Vec<Term>,
-    /// The calls of members: member index and arguments.
-    pub(crate) calls: Vec<(usize, Vec<Term>)>,
+    /// The calls of members, and their arguments.
+    pub(crate) calls: Vec<(MemberId, Vec<Term>)>,
     /// The other goals.
     pub(crate) goals: Vec<Goal>,
     /// The clause it comes from.
@@ -31,13 +36,13 @@ pub(crate) struct RecursiveClause {
 #[derive(Clone, Debug)]
 pub(crate) struct Recursion {
     /// The members.
-    pub(crate) members: Vec<RelId>,
+    pub(crate) members: IdVec<MemberId, RelId>,
     /// For each member its exits alone.
-    pub(crate) exits: Vec<Relation>,
+    pub(crate) exits: IdVec<MemberId, Relation>,
     /// All steps.
     pub(crate) steps: Vec<RecursiveClause>,
     /// The members' numbers of columns.
-    pub(crate) widths: Vec<usize>,
+    pub(crate) widths: IdVec<MemberId, usize>,
 }
 
 impl Recursion {
@@ -48,13 +53,13 @@ impl Recursion {
 
     /// The common number of columns, if there is one.
     pub(crate) fn width(&self) -> Option<usize> {
-        let first = *self.widths.first()?;
+        let first = *self.widths.iter().next()?;
         self.widths.iter().all(|width| *width == first).then_some(first)
     }
 
-    /// The index of a member.
-    pub(crate) fn member(&self, rel: RelId) -> Option<usize> {
-        self.members.iter().position(|member| *member == rel)
+    /// The member that a relation is, if it is one.
+    pub(crate) fn member(&self, rel: RelId) -> Option<MemberId> {
+        self.members.enumerate().find(|(_, member)| **member == rel).map(|(id, _)| id)
     }
 }
 
@@ -72,26 +77,30 @@ pub(crate) struct Classes {
 }
 
 /// Takes a component apart; the exits get no relations of their own yet.
-pub(crate) fn take_apart(program: &Specialised, members: &[RelId]) -> Option<Recursion> {
-    let mut recursion =
-        Recursion { members: members.to_vec(), exits: Vec::new(), steps: Vec::new(), widths: Vec::new() };
-    for (member_idx, member) in members.iter().enumerate() {
-        let relation = &program.relations[*member];
+pub(crate) fn take_apart(program: &Specialised, members: &[RelId]) -> Recursion {
+    let members: IdVec<MemberId, RelId> = members.iter().copied().collect();
+    let mut recursion = Recursion { members, exits: IdVec::new(), steps: Vec::new(), widths: IdVec::new() };
+    for member in recursion.members.ids() {
+        let relation = &program.relations[recursion.members[member]];
         let mut exits = Vec::new();
         for clause in &relation.clauses {
             let mut step = RecursiveClause {
-                member: member_idx,
+                member,
                 head: clause.head.clone(),
                 calls: Vec::new(),
                 goals: Vec::new(),
                 clause: clause.clone(),
             };
             for goal in &clause.goals {
-                match goal {
-                    Goal::Call { polarity: Polarity::Positive, rel, args, .. } if members.contains(rel) => {
-                        step.calls.push((recursion.member(*rel)?, args.clone()));
+                let called = match goal {
+                    Goal::Call { polarity: Polarity::Positive, rel, args, .. } => {
+                        recursion.member(*rel).map(|callee| (callee, args.clone()))
                     }
-                    other => step.goals.push(other.clone()),
+                    _ => None,
+                };
+                match called {
+                    Some(call) => step.calls.push(call),
+                    None => step.goals.push(goal.clone()),
                 }
             }
             if step.calls.is_empty() {
@@ -107,7 +116,7 @@ pub(crate) fn take_apart(program: &Specialised, members: &[RelId]) -> Option<Rec
             adornments: relation.adornments.clone(),
         });
     }
-    Some(recursion)
+    recursion
 }
 
 /// Groups the columns of a linear component of uniform width.
@@ -195,7 +204,8 @@ fn has_equal_steps(
     class: &[usize],
     is_in: impl Fn(usize) -> bool,
 ) -> bool {
-    let mut of_member: Vec<IndexSet<(Vec<Term>, Vec<Goal>)>> = vec![IndexSet::new(); recursion.members.len()];
+    let mut of_member: IdVec<MemberId, IndexSet<(Vec<Term>, Vec<Goal>)>> =
+        IdVec::like(&recursion.members, IndexSet::new());
     for (step, columns) in recursion.steps.iter().zip(touched) {
         if !columns.first().is_some_and(|first| is_in(*first)) {
             continue;
@@ -207,11 +217,9 @@ fn has_equal_steps(
         let head = [terms(&step.head), terms(args)].concat();
         let clause = Clause { head, goals: step.goals.clone(), ..step.clause.clone() };
         let normal = ignore_singletons(clause, &[]);
-        if let Some(steps) = of_member.get_mut(step.member) {
-            steps.insert((normal.head, normal.goals));
-        }
+        of_member[step.member].insert((normal.head, normal.goals));
     }
-    let Some(first) = of_member.first() else { return true };
+    let Some(first) = of_member.iter().next() else { return true };
     of_member.iter().all(|steps| steps.len() == first.len() && steps.iter().all(|step| first.contains(step)))
 }
 

@@ -1,6 +1,7 @@
 //! One clause with a call replaced by the body of a clause of the callee (a resolvent).
 
 use super::{Clause, Goal, Term};
+use crate::id_vec::IdVec;
 use crate::ir::{CompareOp, VarId};
 use crate::refusal::VarName;
 
@@ -8,33 +9,30 @@ use crate::refusal::VarName;
 pub(crate) fn unfold_call(clause: &Clause, goal_at: usize, args: &[Term], callee: &Clause) -> Clause {
     let mut unfolded = clause.clone();
     unfolded.goals.remove(goal_at);
-    let mut names: Vec<Option<Term>> = vec![None; callee.var_names.len()];
+    let mut names: IdVec<VarId, Option<Term>> = callee.var_names.iter().map(|_| None).collect();
     let mut equal = Vec::new();
     for (head, arg) in callee.head.iter().zip(args) {
         match head {
-            Term::Var(var) => match names.get_mut(var.index()) {
-                Some(slot @ None) if *arg == Term::Ignored => {
-                    *slot = Some(fresh(&mut unfolded, &VarName::UNNAMED));
+            Term::Var(var) => match names[*var] {
+                None if *arg == Term::Ignored => {
+                    names[*var] = Some(fresh(&mut unfolded, &VarName::UNNAMED));
                 }
-                Some(slot @ None) => *slot = Some(*arg),
-                Some(Some(known)) => equal.push((*known, *arg)),
-                None => {}
+                None => names[*var] = Some(*arg),
+                Some(known) => equal.push((known, *arg)),
             },
             other => equal.push((*other, *arg)),
         }
     }
-    for (slot, name) in names.iter_mut().zip(&callee.var_names) {
-        slot.get_or_insert_with(|| fresh(&mut unfolded, name));
-    }
+    let renamed = names.iter().zip(&callee.var_names);
+    let names: IdVec<VarId, Term> =
+        renamed.map(|(known, name)| known.unwrap_or_else(|| fresh(&mut unfolded, name))).collect();
     let equal = equal.into_iter().filter(|(_, right)| *right != Term::Ignored);
     unfolded.goals.extend(equal.map(|(left, right)| Goal::Compare { op: CompareOp::Equal, left, right }));
     for goal in &callee.goals {
         let mut goal = goal.clone();
         goal.for_each_term_mut(&mut |term| {
-            if let Term::Var(var) = *term
-                && let Some(Some(renamed)) = names.get(var.index())
-            {
-                *term = *renamed;
+            if let Term::Var(var) = *term {
+                *term = names[var];
             }
         });
         unfolded.goals.push(goal);

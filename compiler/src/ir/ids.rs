@@ -12,7 +12,8 @@ macro_rules! id {
                 self.0 as usize
             }
 
-            /// The id of the entry at `index`.
+            /// The id of the entry at `index`. Every table is bounded far below the largest id, see
+            /// [`limits`](crate::limits).
             $vis fn from_index(index: usize) -> Self {
                 Self(u32::try_from(index).unwrap_or(u32::MAX))
             }

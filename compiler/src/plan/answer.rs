@@ -2,10 +2,14 @@
 
 use crate::algebra::Expr;
 use crate::datalog::{Output, Root};
-use crate::question::{Shape, ShapeDomain};
+use crate::question::{CompileError, Shape, ShapeDomain};
 
 /// One row of the answer: the bound terms' values in their order, with types and wildcards put in.
-pub(super) fn row(shape: &Shape, root: &Root, bound: &[Expr]) -> Vec<Expr> {
+///
+/// # Errors
+/// [`CompileError::Bug`] if a value is missing. It must not become a wildcard.
+pub(super) fn row(shape: &Shape, root: &Root, bound: &[Expr]) -> Result<Vec<Expr>, CompileError> {
+    let missing = || CompileError::Bug("an answer without one of its values".into());
     let mut bound = bound.iter().copied();
     let mut outputs = root.outputs.iter();
     let mut row = Vec::new();
@@ -14,14 +18,14 @@ pub(super) fn row(shape: &Shape, root: &Root, bound: &[Expr]) -> Vec<Expr> {
             ShapeDomain::Wanted | ShapeDomain::GivenOneOf => {}
             ShapeDomain::Literal(_) | ShapeDomain::Given | ShapeDomain::Ignored => continue,
         }
-        let Some(output) = outputs.next() else { continue };
+        let output = outputs.next().ok_or_else(missing)?;
         if var.ty.is_none() {
             row.push(output.ty().map_or(Expr::Unconstrained, Expr::TypeName));
         }
         row.push(match output {
-            Output::Term(..) => bound.next().unwrap_or(Expr::Unconstrained),
+            Output::Term(..) => bound.next().ok_or_else(missing)?,
             Output::Unconstrained(_) => Expr::Unconstrained,
         });
     }
-    row
+    Ok(row)
 }

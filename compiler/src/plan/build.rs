@@ -2,6 +2,7 @@
 
 use super::body::{Clause, Goal, ScanArg, Term};
 use crate::algebra::{Alias, Condition, Expr, From, FromKind, Select};
+use crate::id_vec::IdVec;
 use crate::ir::{CompareOp, Polarity, RuleId, VarId};
 use crate::refusal::VarName;
 
@@ -18,8 +19,8 @@ pub(super) struct Build {
     pub(super) output: Vec<Term>,
     /// The sources and conditions so far.
     pub(super) select: Select,
-    env: Vec<Option<Expr>>,
-    names: Vec<VarName>,
+    env: IdVec<VarId, Option<Expr>>,
+    names: IdVec<VarId, VarName>,
 }
 
 impl Default for Build {
@@ -30,8 +31,8 @@ impl Default for Build {
             rule: None,
             output: Vec::new(),
             select: Select::default(),
-            env: Vec::new(),
-            names: Vec::new(),
+            env: IdVec::new(),
+            names: IdVec::new(),
         }
     }
 }
@@ -39,22 +40,20 @@ impl Default for Build {
 impl Build {
     /// A variable that nothing binds yet.
     pub(super) fn fresh(&mut self, name: &VarName) -> Term {
-        self.env.push(None);
         self.names.push(name.clone());
-        Term::Var(VarId::from_index(self.env.len() - 1))
+        Term::Var(self.env.push(None))
     }
 
     /// A variable that stands for a value.
     pub(super) fn bound(&mut self, expr: Expr) -> Term {
-        self.env.push(Some(expr));
         self.names.push(VarName::UNNAMED);
-        Term::Var(VarId::from_index(self.env.len() - 1))
+        Term::Var(self.env.push(Some(expr)))
     }
 
     /// What a term stands for; `None` if nothing binds it.
     pub(super) fn expr(&self, term: Term) -> Option<Expr> {
         match term {
-            Term::Var(var) => self.env.get(var.index()).copied().flatten(),
+            Term::Var(var) => self.env[var],
             Term::Const(literal) => Some(Expr::Const(literal)),
             Term::Given(var) => Some(Expr::Given(var)),
             Term::Now => Some(Expr::Now),
@@ -66,7 +65,7 @@ impl Build {
     /// The name of a variable, for messages.
     pub(super) fn name(&self, term: Term) -> &VarName {
         match term {
-            Term::Var(var) => self.names.get(var.index()).unwrap_or(&VarName::UNNAMED),
+            Term::Var(var) => &self.names[var],
             Term::Const(_) | Term::Given(_) | Term::Now | Term::Tag(_) | Term::Local(_) | Term::Ignored => {
                 &VarName::UNNAMED
             }
@@ -83,11 +82,7 @@ impl Build {
                     self.select.filter.push(Condition::Compare { op, left: expr, right: known });
                 }
             }
-            (Term::Var(var), None) => {
-                if let Some(slot) = self.env.get_mut(var.index()) {
-                    *slot = Some(expr);
-                }
-            }
+            (Term::Var(var), None) => self.env[var] = Some(expr),
             (Term::Const(_) | Term::Given(_) | Term::Now | Term::Tag(_) | Term::Local(_), None) => {}
         }
     }
@@ -134,26 +129,21 @@ impl Build {
 
     /// Adds a clause's goals, with the clause's head met with the caller's terms.
     pub(super) fn inline(&mut self, clause: &Clause, args: &[Term]) {
-        let mut names: Vec<Option<Term>> = vec![None; clause.var_names.len()];
+        let mut names: IdVec<VarId, Option<Term>> = clause.var_names.iter().map(|_| None).collect();
         let mut equal = Vec::new();
         for (head, arg) in clause.head.iter().zip(args) {
             match head {
-                Term::Var(var) => match names.get_mut(var.index()) {
-                    Some(slot @ None) => {
-                        *slot =
-                            Some(if *arg == Term::Ignored { self.fresh(&VarName::UNNAMED) } else { *arg });
-                    }
-                    Some(Some(known)) => equal.push((*known, *arg)),
-                    None => {}
+                Term::Var(var) => match names[*var] {
+                    None if *arg == Term::Ignored => names[*var] = Some(self.fresh(&VarName::UNNAMED)),
+                    None => names[*var] = Some(*arg),
+                    Some(known) => equal.push((known, *arg)),
                 },
                 other => equal.push((*other, *arg)),
             }
         }
-        for (index, name) in clause.var_names.iter().enumerate() {
-            if let Some(slot @ None) = names.get_mut(index) {
-                *slot = Some(self.fresh(name));
-            }
-        }
+        let renamed = names.iter().zip(&clause.var_names);
+        let names: IdVec<VarId, Term> =
+            renamed.map(|(known, name)| known.unwrap_or_else(|| self.fresh(name))).collect();
         for (left, right) in equal {
             if right != Term::Ignored {
                 self.goals.push(Goal::Compare { op: CompareOp::Equal, left, right });
@@ -162,10 +152,8 @@ impl Build {
         for goal in &clause.goals {
             let mut goal = goal.clone();
             goal.for_each_term_mut(&mut |term| {
-                if let Term::Var(var) = *term
-                    && let Some(Some(renamed)) = names.get(var.index())
-                {
-                    *term = *renamed;
+                if let Term::Var(var) = *term {
+                    *term = names[var];
                 }
             });
             self.goals.push(goal);

@@ -13,11 +13,12 @@
 
 use super::body::{Clause, Goal, Term};
 use super::build::Build;
-use super::planner::{PlanError, Planner, Shares};
+use super::planner::{Asks, PlanError, Planner, Shares};
 use super::scope::Enclosing;
 use crate::algebra::{Expr, Select, TableRef};
 use crate::datalog::RelId;
-use crate::datalog::recursion::{Classes, Recursion, classes};
+use crate::datalog::recursion::{Classes, MemberId, Recursion, classes};
+use crate::id_vec::IdVec;
 use crate::ir::RuleId;
 
 /// How one class of columns is closed.
@@ -36,11 +37,11 @@ pub(super) enum KnownColumn {
 }
 
 /// A call to be closed.
-pub(super) struct Call<'c> {
+pub(super) struct ClosureCall<'c> {
     pub(super) rel: RelId,
     pub(super) recursion: &'c Recursion,
     /// For each member the relation of its exits.
-    pub(super) exits: &'c [RelId],
+    pub(super) exits: &'c IdVec<MemberId, RelId>,
     pub(super) known: Vec<KnownColumn>,
     pub(super) scope: &'c Enclosing<'c>,
     pub(super) select: &'c Select,
@@ -57,15 +58,14 @@ impl Planner<'_> {
         rel: RelId,
         args: &[Term],
     ) -> Result<Goal, PlanError> {
-        let (recursion, exits) =
-            self.recursion(rel).ok_or(PlanError::Bug("a recursive relation without a component"))?;
+        let (recursion, exits) = self.recursion(rel)?;
         let known = args.iter().map(|arg| match build.expr(*arg) {
             Some(expr) if expr.is_static() => KnownColumn::Static(expr),
             Some(expr) => KnownColumn::Row(expr),
             None => KnownColumn::No,
         });
         let known: Vec<KnownColumn> = known.collect();
-        let mut call = Call {
+        let mut call = ClosureCall {
             rel,
             recursion: &recursion,
             exits: &exits,
@@ -101,7 +101,7 @@ impl Planner<'_> {
         Ok(Goal::call(closed, args.to_vec()))
     }
 
-    fn close_call(&mut self, call: &Call<'_>) -> Result<RelId, PlanError> {
+    fn close_call(&mut self, call: &ClosureCall<'_>) -> Result<RelId, PlanError> {
         let Some(width) = call.recursion.width().filter(|_| call.recursion.is_linear()) else {
             return self.flat(call);
         };
@@ -123,7 +123,7 @@ impl Planner<'_> {
     }
 
     /// The ways to close the classes, best first.
-    fn modes(&self, call: &Call<'_>, classes: &Classes) -> Vec<Vec<Mode>> {
+    fn modes(&self, call: &ClosureCall<'_>, classes: &Classes) -> Vec<Vec<Mode>> {
         let columns = |class: usize| {
             let column = classes.of_column.iter().zip(&call.known).filter(move |(of, _)| **of == Some(class));
             column.map(|(_, known)| *known)
@@ -137,7 +137,7 @@ impl Planner<'_> {
         let forward = vec![Mode::Forward; classes.count];
         let mut modes = Vec::new();
         let some_fixed = call.known.iter().any(|known| matches!(known, KnownColumn::Static(_)));
-        if all_bound && (self.is_decision || !some_fixed) {
+        if all_bound && (self.asks == Asks::Whether || !some_fixed) {
             modes.push(walk_bound.clone());
         }
         modes.push(walk_fixed);

@@ -8,7 +8,7 @@
 
 use super::body::{Clause, Goal, ScanArg, Term};
 use super::build::Build;
-use super::planner::{PlanError, Planner, Shares};
+use super::planner::{Asks, PlanError, Planner, Shares};
 use super::scope::Enclosing;
 use super::step::{GoalStep, is_ready};
 use crate::algebra::{Condition, FromKind, Select};
@@ -106,7 +106,7 @@ impl Planner<'_> {
                 return Ok(finish(build));
             };
             if step == GoalStep::Cut {
-                self.cut(&mut build, at);
+                self.cut(&mut build, at)?;
                 continue;
             }
             let goal = build.goals.remove(at);
@@ -159,7 +159,7 @@ impl Planner<'_> {
         let nests = self.may_nest(scope) && (self.shares == Shares::Rows || args.is_empty());
         let shares_all = self.shares == Shares::Relations && !args.is_empty();
         let n_split = build.n_split.saturating_mul(alternatives);
-        let may_split = is_alone || self.is_decision && !shares_all && n_split <= limits::SPLITS;
+        let may_split = is_alone || self.asks == Asks::Whether && !shares_all && n_split <= limits::SPLITS;
         let is_table = match step {
             GoalStep::Test if !is_alone && nests => {
                 let branches = self.branches(scope, build, &Goal::call(rel, args.to_vec()))?;

@@ -17,11 +17,11 @@
 //! component is closed in full.
 
 use super::body::{Clause, Goal, Term, terms};
-use super::closure::{Call, KnownColumn};
-use super::planner::{PlanError, Planner};
+use super::closure::{ClosureCall, KnownColumn};
+use super::planner::{Asks, FlatClosures, PlanError, Planner};
 use super::separable::static_term;
 use crate::algebra::{Expr, Select, TableBody, TableRef};
-use crate::datalog::recursion::{Recursion, RecursiveClause};
+use crate::datalog::recursion::{MemberId, Recursion, RecursiveClause};
 use crate::datalog::{self, RelId};
 use crate::ir::{CompareOp, Polarity, VarId};
 use crate::limits;
@@ -38,11 +38,11 @@ struct MemberColumns {
 }
 
 impl MemberColumns {
-    fn of(call: &Call<'_>) -> Self {
+    fn of(call: &ClosureCall<'_>) -> Self {
         let Recursion { members, steps, widths, .. } = call.recursion;
         let stays = |column: usize, step: &RecursiveClause| {
             let head = step.head.get(column);
-            let is_same = |(_, args): &(usize, Vec<datalog::Term>)| args.get(column) == head;
+            let is_same = |(_, args): &(MemberId, Vec<datalog::Term>)| args.get(column) == head;
             matches!(head, Some(datalog::Term::Var(_))) && step.calls.iter().all(is_same)
         };
         let is_uniform = call.recursion.width().is_some();
@@ -60,8 +60,8 @@ impl MemberColumns {
     }
 
     /// A member's tuple as a row; `padding` stands where others have more columns.
-    fn row(&self, member: usize, terms: &[Term], padding: Term) -> Vec<Term> {
-        let tag = self.has_tag.then_some(Term::Tag(member));
+    fn row(&self, member: MemberId, terms: &[Term], padding: Term) -> Vec<Term> {
+        let tag = self.has_tag.then_some(Term::Tag(member.index()));
         let n_padded = self.width.saturating_sub(terms.len());
         let is_fixed = |column: usize| matches!(self.fixed.get(column), Some(Some(_)));
         let kept = terms.iter().enumerate().filter(|(column, _)| !is_fixed(*column)).map(|(_, term)| *term);
@@ -84,38 +84,41 @@ impl MemberColumns {
 
 impl Planner<'_> {
     /// Closes a component in one table.
-    pub(super) fn flat(&mut self, call: &Call<'_>) -> Result<RelId, PlanError> {
+    pub(super) fn flat(&mut self, call: &ClosureCall<'_>) -> Result<RelId, PlanError> {
         let layout = MemberColumns::of(call);
         let key = (call.rel, layout.fixed.clone());
         if let Some(known) = self.flat.get(&key) {
             return Ok(*known);
         }
-        let demand = if self.in_demand { None } else { self.demanded(call, &layout)? };
-        // What a demanded closure reads is closed once for all that read it, however often they are planned.
-        let outside = self.in_demand;
-        self.in_demand |= demand.is_some();
-        let closed = self.flat_over(call, &layout, demand);
-        self.in_demand = outside;
-        let closed = closed?;
-        if demand.is_none() {
-            self.flat.insert(key, closed);
+        let demand = match self.flat_closures {
+            FlatClosures::OfDemand => self.demanded(call, &layout)?,
+            FlatClosures::Whole => None,
+        };
+        if demand.is_some() {
+            // What a demanded closure reads is closed once for all that read it, however often they are planned.
+            let outside = std::mem::replace(&mut self.flat_closures, FlatClosures::Whole);
+            let closed = self.flat_over(call, &layout, demand);
+            self.flat_closures = outside;
+            return closed;
         }
+        let closed = self.flat_over(call, &layout, None)?;
+        self.flat.insert(key, closed);
         Ok(closed)
     }
 
     /// The relation over the table, which holds what is demanded.
     fn flat_over(
         &mut self,
-        call: &Call<'_>,
+        call: &ClosureCall<'_>,
         layout: &MemberColumns,
         demand: Option<TableRef>,
     ) -> Result<RelId, PlanError> {
         let recursion = call.recursion;
-        let demanded = |member: usize, terms: &[Term]| {
+        let demanded = |member: MemberId, terms: &[Term]| {
             demand.map(|table| Goal::Rows { table, args: layout.row(member, terms, Term::Ignored) })
         };
         let mut base = Vec::new();
-        for (member, exit) in call.exits.iter().enumerate() {
+        for (member, exit) in call.exits.enumerate() {
             let (head, var_names) = columns(recursion, member);
             let mut goals: Vec<Goal> = demanded(member, &head).into_iter().collect();
             goals.push(Goal::call(*exit, head.clone()));
@@ -153,7 +156,11 @@ impl Planner<'_> {
 
     /// The table of all tuples from which the asked ones may be derived; none if the call does not give them
     /// in full, or a step does not lead from its head to its calls.
-    fn demanded(&mut self, call: &Call<'_>, layout: &MemberColumns) -> Result<Option<TableRef>, PlanError> {
+    fn demanded(
+        &mut self,
+        call: &ClosureCall<'_>,
+        layout: &MemberColumns,
+    ) -> Result<Option<TableRef>, PlanError> {
         let (n_tables, n_branches) = (self.tables.len(), self.n_branches);
         let own = call.recursion.member(call.rel).ok_or(PlanError::Bug("a call outside its component"))?;
         let Some(base) = self.asked(call, layout, own) else { return Ok(None) };
@@ -176,13 +183,15 @@ impl Planner<'_> {
 
     /// The tuples that are asked for. Values that differ by row are those of all rows, which are few only
     /// where the question is about given values.
-    fn asked(&self, call: &Call<'_>, layout: &MemberColumns, own: usize) -> Option<Select> {
+    fn asked(&self, call: &ClosureCall<'_>, layout: &MemberColumns, own: MemberId) -> Option<Select> {
         let mut asked = Vec::new();
         for (known, fixed) in call.known.iter().zip(&layout.fixed) {
             match known {
                 _ if fixed.is_some() => {}
                 KnownColumn::Static(expr) => asked.push(*expr),
-                KnownColumn::Row(expr) if self.is_decision && !call.scope.is_in_step() => asked.push(*expr),
+                KnownColumn::Row(expr) if self.asks == Asks::Whether && !call.scope.is_in_step() => {
+                    asked.push(*expr);
+                }
                 KnownColumn::Row(_) | KnownColumn::No => return None,
             }
         }
@@ -190,7 +199,7 @@ impl Planner<'_> {
             return None;
         }
         let is_static = asked.iter().all(|expr| expr.is_static());
-        let tag = layout.has_tag.then_some(Expr::Tag(own));
+        let tag = layout.has_tag.then_some(Expr::Tag(own.index()));
         let mut output: Vec<Expr> = tag.into_iter().chain(asked).collect();
         output.resize(layout.n_columns(), Expr::Tag(0));
         Some(if is_static {
@@ -203,7 +212,7 @@ impl Planner<'_> {
     /// From the head of each step to each of its calls.
     fn demand_steps(
         &mut self,
-        call: &Call<'_>,
+        call: &ClosureCall<'_>,
         layout: &MemberColumns,
         goals: &[Vec<Goal>],
     ) -> Result<Vec<Select>, PlanError> {
@@ -266,8 +275,8 @@ fn binds(goal: &datalog::Goal) -> bool {
 }
 
 /// A variable for each column of a member.
-fn columns(recursion: &Recursion, member: usize) -> (Vec<Term>, Vec<VarName>) {
-    let n_columns = recursion.widths.get(member).copied().unwrap_or(0);
+fn columns(recursion: &Recursion, member: MemberId) -> (Vec<Term>, Vec<VarName>) {
+    let n_columns = recursion.widths[member];
     let head = (0..n_columns).map(|column| Term::Var(VarId::from_index(column)));
     (head.collect(), vec![VarName::UNNAMED; n_columns])
 }

@@ -129,9 +129,11 @@ impl Planner<'_> {
     /// Turns what a body found so far into a table of the values that the rest of it needs, of which the goal
     /// at `next` is the next to plan (a supplementary relation, too). Each combination of values goes on
     /// once.
-    pub(super) fn cut(&mut self, build: &mut Build, next: usize) {
-        let Some(Goal::Call { rel, .. }) = build.goals.get(next) else { return };
-        let rel = *rel;
+    pub(super) fn cut(&mut self, build: &mut Build, next: usize) -> Result<(), PlanError> {
+        let rel = match build.goals.get(next) {
+            Some(Goal::Call { rel, .. }) => *rel,
+            _ => return Err(PlanError::Bug("a body is cut before something else than a call")),
+        };
         let needed = build.needed();
         // A table needs a column, also where only the existence of a row counts.
         let output = if needed.is_empty() { vec![Expr::Tag(0)] } else { needed.clone() };
@@ -140,5 +142,6 @@ impl Planner<'_> {
         let table = self.add_table(rel, "what leads to it", n_columns, TableBody::Union(vec![select]));
         let from = From { alias: self.alias(), kind: FromKind::Table(table) };
         build.go_on_from(from, &needed);
+        Ok(())
     }
 }

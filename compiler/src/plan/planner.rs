@@ -9,7 +9,7 @@ use crate::algebra::{Alias, Expr, Plan, PlanAnswer, Range, Select, Table, TableB
 use crate::builtin::{HAS_PERMISSION, HAS_ROLE};
 use crate::catalog::{Catalog, SourceId};
 use crate::datalog::print::heading;
-use crate::datalog::recursion::{Recursion, take_apart};
+use crate::datalog::recursion::{MemberId, Recursion, take_apart};
 use crate::datalog::{self, Adornment, Output, RelId, Root, Specialised};
 use crate::id_vec::IdVec;
 use crate::ir::{Program, RuleId};
@@ -70,6 +70,24 @@ pub(crate) enum Ends {
     },
 }
 
+/// What a closure of a whole component holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum FlatClosures {
+    /// What is demanded of it, where the call says that.
+    OfDemand,
+    /// Everything, for all that read it: it is part of a closure of what is demanded.
+    Whole,
+}
+
+/// What a question asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Asks {
+    /// Whether something holds, of values that are all given.
+    Whether,
+    /// For values.
+    Values,
+}
+
 /// What a table of a relation holds of one argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Held {
@@ -95,8 +113,8 @@ pub(super) struct Planner<'p> {
     /// For each relation that was closed flat, and the values that take the place of its columns, its
     /// closure.
     pub(super) flat: FxHashMap<(RelId, Vec<Option<Term>>), RelId>,
-    /// Whether a flat closure of what is demanded is being planned.
-    pub(super) in_demand: bool,
+    /// What the flat closures hold that are planned now.
+    pub(super) flat_closures: FlatClosures,
     pub(super) tables: Vec<Table>,
     /// Tables of relations that do not recurse, by relation and what of each argument is asked: a chain of
     /// relations that each read the next one twice would otherwise be planned twice as often at each link.
@@ -119,8 +137,8 @@ pub(super) struct Planner<'p> {
     pub(super) refused: Option<Vec<(Select, PlanError)>>,
     /// The variables whose values the question asks for.
     wanted: Vec<usize>,
-    /// Whether the question only asks whether something holds, of values that are all given.
-    pub(super) is_decision: bool,
+    /// What the question asks for.
+    pub(super) asks: Asks,
 }
 
 impl<'p> Planner<'p> {
@@ -149,7 +167,7 @@ impl<'p> Planner<'p> {
             component_of,
             exits: FxHashMap::default(),
             flat: FxHashMap::default(),
-            in_demand: false,
+            flat_closures: FlatClosures::OfDemand,
             tables: Vec::new(),
             produced: FxHashMap::default(),
             aliases: TakenAliases::default(),
@@ -161,7 +179,7 @@ impl<'p> Planner<'p> {
             shares,
             ends,
             has_other_end: false,
-            is_decision,
+            asks: if is_decision { Asks::Whether } else { Asks::Values },
         }
     }
 
@@ -176,17 +194,18 @@ impl<'p> Planner<'p> {
     }
 
     /// Takes the component of a relation apart, with a relation for each member's exits.
-    pub(super) fn recursion(&mut self, rel: RelId) -> Option<(Recursion, Vec<RelId>)> {
-        let members = Rc::clone(self.component_of.get(&rel)?);
-        let recursion = take_apart(self.datalog, &members)?;
-        let mut exits = Vec::new();
-        for (member, exit) in members.iter().zip(&recursion.exits) {
+    pub(super) fn recursion(&mut self, rel: RelId) -> Result<(Recursion, IdVec<MemberId, RelId>), PlanError> {
+        let members = self.component_of.get(&rel);
+        let members = members.ok_or(PlanError::Bug("a recursive relation without a component"))?;
+        let recursion = take_apart(self.datalog, members);
+        let mut exits = IdVec::new();
+        for (member, exit) in recursion.members.iter().zip(&recursion.exits) {
             let known = self.exits.get(member).copied();
             let exit = known.unwrap_or_else(|| self.relations.push(exit.into()));
             self.exits.insert(*member, exit);
             exits.push(exit);
         }
-        Some((recursion, exits))
+        Ok((recursion, exits))
     }
 
     /// Whether a relation of the catalog says who holds what on a resource, actor first.
@@ -233,8 +252,7 @@ impl<'p> Planner<'p> {
             return TableRef::Table(TableId::from_index(known));
         }
         let Relation { pred, adornments, .. } = &self.relations[rel];
-        let predicate = self.program.predicates.get_index(pred.index());
-        let predicate = predicate.map_or("", |predicate| predicate.name.as_str());
+        let predicate = &self.program.predicate(*pred).name;
         let readable: String =
             predicate.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '_').take(20).collect();
         let number = self.tables.len() + 1;
@@ -262,7 +280,7 @@ impl<'p> Planner<'p> {
             build.output.clone_from(&fresh);
             let planned = self.selects(&Enclosing::TOP, build).map_err(|error| self.refusal(error))?;
             for mut select in planned {
-                select.output = super::answer::row(shape, root, &select.output);
+                select.output = super::answer::row(shape, root, &select.output)?;
                 if !selects.contains(&select) {
                     selects.push(select);
                 }
@@ -326,8 +344,7 @@ impl<'p> Planner<'p> {
 
     /// Where a rule is written.
     fn place(&self, rule: Option<RuleId>) -> Option<Place> {
-        let rule = self.program.rules.get(rule?.index())?;
-        Place::of_rule(&self.program.source, rule.span)
+        Place::of_rule(&self.program.source, self.program.rule(rule?).span)
     }
 }
 

@@ -4,11 +4,11 @@
 //! a relation without recursion over the tables that hold both.
 
 use super::body::{Clause, Goal, Term, terms};
-use super::closure::{Call, KnownColumn, Mode};
+use super::closure::{ClosureCall, KnownColumn, Mode};
 use super::planner::{PlanError, Planner};
 use crate::algebra::{Condition, Expr, Select, TableBody, TableRef};
 use crate::datalog::RelId;
-use crate::datalog::recursion::{Classes, Recursion, RecursiveClause};
+use crate::datalog::recursion::{Classes, MemberId, Recursion, RecursiveClause};
 use crate::ir::{CompareOp, VarId};
 use crate::refusal::VarName;
 
@@ -16,12 +16,12 @@ impl Planner<'_> {
     /// Closes each class in its mode, and returns a relation with the columns of the call.
     pub(super) fn separable(
         &mut self,
-        call: &Call<'_>,
+        call: &ClosureCall<'_>,
         classes: &Classes,
         modes: &[Mode],
     ) -> Result<RelId, PlanError> {
         let width = classes.of_column.len();
-        let n_members = call.recursion.members.len();
+        let members = || call.recursion.members.ids();
         let mut walks = Vec::new();
         for (class, mode) in modes.iter().enumerate() {
             if *mode == Mode::Walk {
@@ -32,14 +32,15 @@ impl Planner<'_> {
         let head: Vec<Term> = (0..width).map(|column| Term::Var(VarId::from_index(column))).collect();
         let tag_walks = classes.of_tag.is_some_and(|class| modes.get(class) == Some(&Mode::Walk));
         let own = call.recursion.member(call.rel).ok_or(PlanError::Bug("a call outside its component"))?;
-        let ends: Vec<usize> = if tag_walks { (0..n_members).collect() } else { vec![own] };
+        let ends: Vec<MemberId> = if tag_walks { members().collect() } else { vec![own] };
         let forward: Vec<usize> =
             (0..classes.count).filter(|class| modes.get(*class) == Some(&Mode::Forward)).collect();
-        let starts: Vec<usize> = if tag_walks || !forward.iter().any(|class| classes.of_tag == Some(*class)) {
-            ends
-        } else {
-            (0..n_members).collect()
-        };
+        let starts: Vec<MemberId> =
+            if tag_walks || !forward.iter().any(|class| classes.of_tag == Some(*class)) {
+                ends
+            } else {
+                members().collect()
+            };
         let mut reached = Vec::new();
         for member in starts {
             let mut names = vec![VarName::UNNAMED; width];
@@ -55,7 +56,7 @@ impl Planner<'_> {
                     }
                 }
                 if classes.of_tag == Some(*class) {
-                    args.push(Term::Tag(member));
+                    args.push(Term::Tag(member.index()));
                 }
                 for (column, term) in at_exit.iter_mut().enumerate() {
                     if classes.of_column.get(column) == Some(&Some(*class)) {
@@ -66,8 +67,7 @@ impl Planner<'_> {
                 }
                 goals.push(Goal::Rows { table: *table, args });
             }
-            let rel = *call.exits.get(member).ok_or(PlanError::Bug("a member without exits"))?;
-            goals.push(Goal::call(rel, at_exit));
+            goals.push(Goal::call(call.exits[member], at_exit));
             reached.push((member, Clause { rule: None, head: head.clone(), goals, var_names: names }));
         }
         let clauses = if forward.is_empty() {
@@ -80,7 +80,12 @@ impl Planner<'_> {
 
     /// The table of all that a class's bound values lead to: where it started (for values that differ by
     /// row), the member, and where it is.
-    fn walk(&mut self, call: &Call<'_>, classes: &Classes, class: usize) -> Result<TableRef, PlanError> {
+    fn walk(
+        &mut self,
+        call: &ClosureCall<'_>,
+        classes: &Classes,
+        class: usize,
+    ) -> Result<TableRef, PlanError> {
         let columns: Vec<usize> = columns_of(classes, class);
         let has_tag = classes.of_tag == Some(class);
         let own = call.recursion.member(call.rel).ok_or(PlanError::Bug("a call outside its component"))?;
@@ -90,7 +95,7 @@ impl Planner<'_> {
         };
         let here = columns.iter().map(expr).collect::<Result<Vec<_>, _>>()?;
         let started: Vec<Expr> = here.iter().copied().filter(|expr| !expr.is_static()).collect();
-        let tag = has_tag.then_some(Expr::Tag(own));
+        let tag = has_tag.then_some(Expr::Tag(own.index()));
         let n_started = started.len();
         let output: Vec<Expr> = started.into_iter().chain(tag).chain(here).collect();
         let n_columns = output.len();
@@ -114,8 +119,8 @@ impl Planner<'_> {
                 clause.head.push(start);
             }
             if has_tag {
-                from.push(Term::Tag(rule.member));
-                clause.head.push(Term::Tag(*callee));
+                from.push(Term::Tag(rule.member.index()));
+                clause.head.push(Term::Tag(callee.index()));
             }
             from.extend(columns.iter().filter_map(|column| head.get(*column)));
             clause.head.extend(columns.iter().filter_map(|column| args.get(*column)));
@@ -131,10 +136,10 @@ impl Planner<'_> {
     /// The clause over the table that closes the forward classes from where the walks end.
     fn forward(
         &mut self,
-        call: &Call<'_>,
+        call: &ClosureCall<'_>,
         classes: &Classes,
         forward: &[usize],
-        reached: Vec<(usize, Clause)>,
+        reached: Vec<(MemberId, Clause)>,
     ) -> Result<Clause, PlanError> {
         let is_kept = |column: usize| match classes.of_column.get(column).copied().flatten() {
             Some(class) => forward.contains(&class),
@@ -142,7 +147,7 @@ impl Planner<'_> {
         };
         let kept: Vec<usize> = (0..classes.of_column.len()).filter(|column| is_kept(*column)).collect();
         let has_tag = forward.iter().any(|class| classes.of_tag == Some(*class));
-        let tag = |member: usize| has_tag.then_some(Term::Tag(member));
+        let tag = |member: MemberId| has_tag.then_some(Term::Tag(member.index()));
         let pick = |terms: &[Term]| -> Vec<Term> {
             kept.iter().filter_map(|column| terms.get(*column).copied()).collect()
         };
@@ -183,7 +188,7 @@ impl Planner<'_> {
 ///
 /// Those columns never change on the way, so what starts elsewhere ends elsewhere. `kept` are the columns
 /// that come out, after `n_tags` others.
-fn demand(call: &Call<'_>, classes: &Classes, kept: &[usize], n_tags: usize, base: &mut [Select]) {
+fn demand(call: &ClosureCall<'_>, classes: &Classes, kept: &[usize], n_tags: usize, base: &mut [Select]) {
     let asked: Vec<(usize, Expr)> = kept
         .iter()
         .enumerate()
@@ -208,7 +213,7 @@ fn demand(call: &Call<'_>, classes: &Classes, kept: &[usize], n_tags: usize, bas
 }
 
 /// The static values of a clause's invariant columns.
-fn fixed(call: &Call<'_>, classes: &Classes, head: &[Term]) -> Vec<Goal> {
+fn fixed(call: &ClosureCall<'_>, classes: &Classes, head: &[Term]) -> Vec<Goal> {
     let columns = head.iter().zip(&call.known).zip(&classes.of_column);
     let fixed = columns.filter_map(|((term, known), class)| match (known, class) {
         (KnownColumn::Static(expr), None) => static_term(*expr).map(|value| (*term, value)),

@@ -30,6 +30,7 @@ pub(super) fn absorb(program: &mut Specialised) {
         for clause in clauses.iter_mut().filter(|clause| !clause.callees().any(|callee| callee == rel)) {
             for at in 0..clause.goals.len() {
                 if let Some((callee, class)) = absorbed(&closures, own, clause, at) {
+                    // A closure that cannot be copied stays as it is.
                     let copy = without_class(program, &mut reduced, callee, &class);
                     if let (Some(copy), Some(Goal::Call { rel, .. })) = (copy, clause.goals.get_mut(at)) {
                         *rel = copy;
@@ -43,7 +44,7 @@ pub(super) fn absorb(program: &mut Specialised) {
 
 /// A relation that is alone in its component, taken apart, if it is linear.
 fn apart(program: &Specialised, rel: RelId) -> Option<(Recursion, Classes)> {
-    let recursion = take_apart(program, &[rel])?;
+    let recursion = take_apart(program, &[rel]);
     let width = recursion.width().filter(|_| recursion.is_linear())?;
     let classes = classes(&recursion, width, &vec![false; width]);
     Some((recursion, classes))

@@ -19,6 +19,8 @@
 
 use crate::datalog::unfold::unfold_call;
 use crate::datalog::{Clause, Goal, RelId, ScanArg, Specialised, Term};
+use crate::id_vec::IdVec;
+use crate::ir::ids::id;
 use crate::ir::{CompareOp, Polarity};
 use indexmap::IndexSet;
 
@@ -100,10 +102,13 @@ fn is_contained(
         Search { program, without: (rel, without), body: &clause.goals, steps: STEPS.min(*left) };
     let started = search.steps;
     let head: Vec<DerivedValue> = clause.head.iter().map(|term| DerivedValue::Frozen(*term)).collect();
-    let found = search.derives(rel, &head, &Bindings::default(), DEPTH, &mut |_, _| true);
+    let found = search.derives(rel, &head, &Substitution::default(), DEPTH, &mut |_, _| true);
     *left -= started - search.steps;
     found
 }
+
+id!(/// A variable of a derivation.
+    OpenId, "open");
 
 /// A value of a derivation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,21 +119,20 @@ enum DerivedValue {
     /// nothing else mentions.
     Some(usize, usize),
     /// A variable of the derivation.
-    Open(usize),
+    Open(OpenId),
 }
 
 /// What the variables of a derivation stand for.
 #[derive(Clone, Debug, Default)]
-struct Bindings(Vec<Option<DerivedValue>>);
+struct Substitution(IdVec<OpenId, Option<DerivedValue>>);
 
-impl Bindings {
+impl Substitution {
     fn resolve(&self, value: DerivedValue) -> DerivedValue {
         let mut value = value;
-        while let DerivedValue::Open(var) = value {
-            match self.0.get(var).copied().flatten() {
-                Some(next) => value = next,
-                None => break,
-            }
+        while let DerivedValue::Open(var) = value
+            && let Some(next) = self.0[var]
+        {
+            value = next;
         }
         value
     }
@@ -137,9 +141,7 @@ impl Bindings {
         match (self.resolve(left), self.resolve(right)) {
             (left, right) if left == right => true,
             (DerivedValue::Open(var), other) | (other, DerivedValue::Open(var)) => {
-                if let Some(slot) = self.0.get_mut(var) {
-                    *slot = Some(other);
-                }
+                self.0[var] = Some(other);
                 true
             }
             _ => false,
@@ -148,7 +150,7 @@ impl Bindings {
 }
 
 /// What is done with the bindings of a derivation: true ends the search.
-type Then<'t> = &'t mut dyn FnMut(&mut Search<'_>, &Bindings) -> bool;
+type Then<'t> = &'t mut dyn FnMut(&mut Search<'_>, &Substitution) -> bool;
 
 struct Search<'s> {
     program: &'s Specialised,
@@ -165,7 +167,7 @@ impl Search<'_> {
         &mut self,
         rel: RelId,
         args: &[DerivedValue],
-        bindings: &Bindings,
+        bindings: &Substitution,
         depth: usize,
         then: Then<'_>,
     ) -> bool {
@@ -178,7 +180,9 @@ impl Search<'_> {
             self.steps = left;
             let mut bindings = bindings.clone();
             let base = bindings.0.len();
-            bindings.0.resize(base + clause.var_names.len(), None);
+            for _ in &clause.var_names {
+                bindings.0.push(None);
+            }
             let heads = clause.head.iter().zip(args);
             let matches = heads.into_iter().all(|(head, arg)| bindings.unify(value(*head, base), *arg));
             if matches && self.goals(&clause.goals, base, &bindings, depth, then) {
@@ -193,16 +197,18 @@ impl Search<'_> {
         &mut self,
         goals: &[Goal],
         base: usize,
-        bindings: &Bindings,
+        bindings: &Substitution,
         depth: usize,
         then: Then<'_>,
     ) -> bool {
         let Some((goal, rest)) = goals.split_first() else { return then(self, bindings) };
         let Some(left) = self.steps.checked_sub(1) else { return false };
         self.steps = left;
-        for at in 0..self.body.len() {
+        for (at, held) in self.body.iter().enumerate() {
             let mut bindings = bindings.clone();
-            if self.is(goal, base, at, &mut bindings) && self.goals(rest, base, &bindings, depth, then) {
+            if is_goal(goal, base, (at, held), &mut bindings)
+                && self.goals(rest, base, &bindings, depth, then)
+            {
                 return true;
             }
         }
@@ -219,10 +225,7 @@ impl Search<'_> {
                 let args: Vec<DerivedValue> = args
                     .iter()
                     .map(|arg| match arg {
-                        Term::Ignored => {
-                            bindings.0.push(None);
-                            DerivedValue::Open(bindings.0.len() - 1)
-                        }
+                        Term::Ignored => DerivedValue::Open(bindings.0.push(None)),
                         arg => value(*arg, base),
                     })
                     .collect();
@@ -233,63 +236,61 @@ impl Search<'_> {
             _ => false,
         }
     }
+}
 
-    /// Whether a goal is one of the frozen body.
-    fn is(&self, goal: &Goal, base: usize, at: usize, bindings: &mut Bindings) -> bool {
-        let Some(held) = self.body.get(at) else { return false };
-        match (goal, held) {
-            (
-                Goal::Scan { polarity: Polarity::Positive, source, args, .. },
-                Goal::Scan { polarity: Polarity::Positive, source: held, args: values, .. },
-            ) => {
-                source == held
-                    && args
-                        .iter()
-                        .zip(values)
-                        .enumerate()
-                        .all(|(column, (arg, held))| is_arg(arg, base, held, (at, column), bindings))
-            }
-            (
-                Goal::Call { polarity: Polarity::Positive, rel, args, .. },
-                Goal::Call { polarity: Polarity::Positive, rel: held, args: values, .. },
-            ) => {
-                rel == held
-                    && args
-                        .iter()
-                        .zip(values)
-                        .enumerate()
-                        .all(|(column, (arg, held))| is_term(*arg, base, *held, (at, column), bindings))
-            }
-            (Goal::Values { slot, term }, Goal::Values { slot: held, term: other }) => {
-                slot == held && is_term(*term, base, *other, (at, 0), bindings)
-            }
-            (
-                Goal::Compare { op, left, right },
-                Goal::Compare { op: held, left: held_left, right: held_right },
-            ) => {
-                op == held
-                    && is_term(*left, base, *held_left, (at, 0), bindings)
-                    && is_term(*right, base, *held_right, (at, 1), bindings)
-            }
-            // A negation is the same only to the letter, once its variables are known.
-            (
-                Goal::Scan { polarity: Polarity::Negated, .. }
-                | Goal::Call { polarity: Polarity::Negated, .. },
-                _,
-            ) => same_negation(goal, base, held, bindings),
-            _ => false,
+/// Whether a goal is this one of the frozen body, which has this place there.
+fn is_goal(goal: &Goal, base: usize, (at, held): (usize, &Goal), bindings: &mut Substitution) -> bool {
+    match (goal, held) {
+        (
+            Goal::Scan { polarity: Polarity::Positive, source, args, .. },
+            Goal::Scan { polarity: Polarity::Positive, source: held, args: values, .. },
+        ) => {
+            source == held
+                && args
+                    .iter()
+                    .zip(values)
+                    .enumerate()
+                    .all(|(column, (arg, held))| is_arg(arg, base, held, (at, column), bindings))
         }
+        (
+            Goal::Call { polarity: Polarity::Positive, rel, args, .. },
+            Goal::Call { polarity: Polarity::Positive, rel: held, args: values, .. },
+        ) => {
+            rel == held
+                && args
+                    .iter()
+                    .zip(values)
+                    .enumerate()
+                    .all(|(column, (arg, held))| is_term(*arg, base, *held, (at, column), bindings))
+        }
+        (Goal::Values { slot, term }, Goal::Values { slot: held, term: other }) => {
+            slot == held && is_term(*term, base, *other, (at, 0), bindings)
+        }
+        (
+            Goal::Compare { op, left, right },
+            Goal::Compare { op: held, left: held_left, right: held_right },
+        ) => {
+            op == held
+                && is_term(*left, base, *held_left, (at, 0), bindings)
+                && is_term(*right, base, *held_right, (at, 1), bindings)
+        }
+        // A negation is the same only to the letter, once its variables are known.
+        (
+            Goal::Scan { polarity: Polarity::Negated, .. } | Goal::Call { polarity: Polarity::Negated, .. },
+            _,
+        ) => same_negation(goal, base, held, bindings),
+        _ => false,
     }
 }
 
 fn value(term: Term, base: usize) -> DerivedValue {
     match term {
-        Term::Var(var) => DerivedValue::Open(base + var.index()),
+        Term::Var(var) => DerivedValue::Open(OpenId::from_index(base + var.index())),
         other => DerivedValue::Frozen(other),
     }
 }
 
-fn is_term(term: Term, base: usize, held: Term, place: (usize, usize), bindings: &mut Bindings) -> bool {
+fn is_term(term: Term, base: usize, held: Term, place: (usize, usize), bindings: &mut Substitution) -> bool {
     match (term, held) {
         (Term::Ignored, _) => true,
         (_, Term::Ignored) => bindings.unify(value(term, base), DerivedValue::Some(place.0, place.1)),
@@ -302,7 +303,7 @@ fn is_arg(
     base: usize,
     held: &ScanArg,
     place: (usize, usize),
-    bindings: &mut Bindings,
+    bindings: &mut Substitution,
 ) -> bool {
     match (arg, held) {
         (ScanArg::Term(term), ScanArg::Term(held)) => is_term(*term, base, *held, place, bindings),
@@ -317,7 +318,7 @@ fn is_arg(
 }
 
 /// Whether two negated goals are the same goal: of known variables, and with the same names for their own.
-fn same_negation(goal: &Goal, base: usize, held: &Goal, bindings: &Bindings) -> bool {
+fn same_negation(goal: &Goal, base: usize, held: &Goal, bindings: &Substitution) -> bool {
     let mut goal = goal.clone();
     let mut is_known = true;
     goal.for_each_term_mut(&mut |term| {

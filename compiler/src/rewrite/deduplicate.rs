@@ -9,25 +9,27 @@
 
 use crate::datalog::{Adornment, Clause, Goal, RelId, Relation, Specialised, Term};
 use crate::id_vec::IdVec;
+use crate::ir::ids::id;
 use crate::ordered::{OrderedMap, OrderedSet};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
+
+id!(/// Relations that have the same clauses, as far as is known.
+    ClassId, "class");
 
 /// A relation's clauses, over classes.
 type ClausesKey = Vec<(Vec<Term>, Vec<Goal>)>;
 
 /// Replaces each relation by the first one of its class.
 pub(super) fn deduplicate(program: &mut Specialised) {
-    let classes = refine(program);
-    let mut firsts: FxHashMap<usize, RelId> = FxHashMap::default();
-    for (rel, class) in classes.enumerate() {
-        firsts.entry(*class).or_insert(rel);
-    }
-    let first = |rel: RelId| firsts.get(&classes[rel]).copied().unwrap_or(rel);
+    let Partition { classes, members } = refine(program);
+    let mut firsts: IdVec<ClassId, Option<RelId>> = IdVec::like(&members, None);
+    let first_of_class: IdVec<RelId, RelId> =
+        classes.enumerate().map(|(rel, class)| *firsts[*class].get_or_insert(rel)).collect();
     let clauses = program.relations.iter_mut().flat_map(|relation| &mut relation.clauses);
     for clause in clauses.chain(program.roots.iter_mut().map(|root| &mut root.clause)) {
         for goal in &mut clause.goals {
             if let Goal::Call { rel, .. } = goal {
-                *rel = first(*rel);
+                *rel = first_of_class[*rel];
             }
         }
     }
@@ -48,14 +50,14 @@ fn readers(program: &Specialised) -> IdVec<RelId, Vec<RelId>> {
     readers
 }
 
-/// Returns the class of each relation.
-fn refine(program: &Specialised) -> IdVec<RelId, usize> {
+/// Sorts the relations into classes.
+fn refine(program: &Specialised) -> Partition {
     let readers = readers(program);
     let mut partition = Partition::new(program.relations.iter().map(n_tested));
     let mut stale: OrderedSet<RelId> = program.relations.ids().collect();
     while !stale.is_empty() {
         // The keys of a class were equal: those that may have changed differ from those that have not.
-        let mut parts_of: OrderedMap<usize, OrderedMap<ClausesKey, OrderedSet<RelId>>> =
+        let mut parts_of: OrderedMap<ClassId, OrderedMap<ClausesKey, OrderedSet<RelId>>> =
             OrderedMap::default();
         for rel in &stale {
             let clauses = program.relations[*rel].clauses.iter();
@@ -69,7 +71,7 @@ fn refine(program: &Specialised) -> IdVec<RelId, usize> {
         }
         stale = renumbered.iter().flat_map(|rel| readers[*rel].iter().copied()).collect();
     }
-    partition.classes
+    partition
 }
 
 /// A number that differs for relations with other columns, or other columns that are only tested.
@@ -81,29 +83,29 @@ fn n_tested(relation: &Relation) -> usize {
 /// Relations in classes.
 struct Partition {
     /// For each relation its class.
-    classes: IdVec<RelId, usize>,
+    classes: IdVec<RelId, ClassId>,
     /// For each class its relations.
-    members: Vec<OrderedSet<RelId>>,
+    members: IdVec<ClassId, OrderedSet<RelId>>,
 }
 
 impl Partition {
     /// Relations with the same number start in the same class.
     fn new(numbers: impl Iterator<Item = usize>) -> Self {
-        let mut known: OrderedSet<usize> = OrderedSet::default();
-        let classes: IdVec<RelId, usize> = numbers.map(|number| known.insert_full(number).0).collect();
-        let mut members = vec![OrderedSet::default(); known.len()];
+        let mut known: OrderedMap<usize, ClassId> = OrderedMap::default();
+        let mut members: IdVec<ClassId, OrderedSet<RelId>> = IdVec::new();
+        let classes: IdVec<RelId, ClassId> = numbers
+            .map(|number| *known.entry(number).or_insert_with(|| members.push(OrderedSet::default())))
+            .collect();
         for (rel, class) in classes.enumerate() {
-            if let Some(members) = members.get_mut(*class) {
-                members.insert(rel);
-            }
+            members[*class].insert(rel);
         }
         Self { classes, members }
     }
 
     /// Splits disjoint parts of a class from each other and from the rest. The largest part, or the rest,
     /// remains; the relations that leave are added to `renumbered`.
-    fn split(&mut self, class: usize, mut parts: Vec<OrderedSet<RelId>>, renumbered: &mut Vec<RelId>) {
-        let Some(members) = self.members.get_mut(class) else { return };
+    fn split(&mut self, class: ClassId, mut parts: Vec<OrderedSet<RelId>>, renumbered: &mut Vec<RelId>) {
+        let members = &mut self.members[class];
         for rel in parts.iter().flatten() {
             members.swap_remove(rel);
         }
@@ -112,20 +114,21 @@ impl Partition {
             std::mem::swap(largest, members);
         }
         for part in parts.into_iter().filter(|part| !part.is_empty()) {
-            for rel in &part {
-                self.classes[*rel] = self.members.len();
-            }
             renumbered.extend(&part);
-            self.members.push(part);
+            let class = self.members.push(part);
+            for rel in &self.members[class] {
+                self.classes[*rel] = class;
+            }
         }
     }
 }
 
-fn over_classes(clause: &Clause, classes: &IdVec<RelId, usize>) -> (Vec<Term>, Vec<Goal>) {
+/// A clause as a key: the number of a class takes the place of each relation that is called.
+fn over_classes(clause: &Clause, classes: &IdVec<RelId, ClassId>) -> (Vec<Term>, Vec<Goal>) {
     let mut goals = clause.goals.clone();
     for goal in &mut goals {
         if let Goal::Call { rel, .. } = goal {
-            *rel = RelId::from_index(classes[*rel]);
+            *rel = RelId::from_index(classes[*rel].index());
         }
     }
     (clause.head.clone(), goals)

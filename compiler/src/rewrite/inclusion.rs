@@ -12,12 +12,18 @@ use crate::datalog::graph::components;
 use crate::datalog::{Clause, Goal, RelId, Specialised, Term};
 use crate::id_vec::IdVec;
 use crate::ir::Polarity;
+use crate::ir::ids::id;
 use crate::limits;
 use crate::ordered::OrderedSet;
 use rustc_hash::{FxHashMap, FxHashSet};
 
+id!(/// A group of relations that include each other.
+    GroupId, "group");
+
 /// Relations that include each other.
 struct Peers {
+    /// The one that stands for them.
+    representative: RelId,
     /// Ascending.
     members: Vec<RelId>,
     /// What the members rename, in order.
@@ -27,10 +33,10 @@ struct Peers {
 /// The inclusions of a program.
 pub(super) struct Inclusions {
     /// For each relation its group.
-    group_of: IdVec<RelId, usize>,
-    groups: Vec<Peers>,
+    group_of: IdVec<RelId, GroupId>,
+    groups: IdVec<GroupId, Peers>,
     /// For a group all that it includes, itself first.
-    found: FxHashMap<usize, OrderedSet<usize>>,
+    found: FxHashMap<GroupId, OrderedSet<GroupId>>,
     /// How much more may be found.
     budget: usize,
 }
@@ -47,25 +53,26 @@ impl Inclusions {
         let edges = renamed_by
             .enumerate()
             .flat_map(|(reader, all)| all.iter().map(move |rel| (reader.index(), rel.index())));
-        let mut group_of = IdVec::like(&program.relations, 0);
-        let mut groups = Vec::new();
+        let mut group_of = IdVec::like(&program.relations, GroupId::from_index(0));
+        let mut groups = IdVec::new();
         for component in components(n_relations, edges) {
             let members: Vec<RelId> = component.nodes.into_iter().map(RelId::from_index).collect();
-            members.iter().for_each(|member| group_of[*member] = groups.len());
+            let Some(representative) = members.first().copied() else { continue };
             let renamed = members.iter().flat_map(|member| &renamed_by[*member]).copied().collect();
-            groups.push(Peers { members, renamed });
+            let group = groups.push(Peers { representative, members, renamed });
+            groups[group].members.iter().for_each(|member| group_of[*member] = group);
         }
         Self { group_of, groups, found: FxHashMap::default(), budget: limits::INCLUSIONS }
     }
 
     /// The relations that hold the same tuples as this one, itself among them.
     pub(super) fn group(&self, rel: RelId) -> &[RelId] {
-        self.groups.get(self.group_of[rel]).map_or(&[], |group| &group.members)
+        &self.groups[self.group_of[rel]].members
     }
 
     /// The one that stands for its group.
     pub(super) fn representative(&self, rel: RelId) -> RelId {
-        self.group(rel).first().copied().unwrap_or(rel)
+        self.groups[self.group_of[rel]].representative
     }
 
     /// Whether every tuple of `smaller` is known to be one of `larger`.
@@ -77,20 +84,16 @@ impl Inclusions {
     /// All that the relation includes, its group first; the group alone if the rest is too much to find.
     pub(super) fn included(&mut self, rel: RelId) -> Vec<RelId> {
         let Some(found) = self.find(rel).cloned() else { return self.group(rel).to_vec() };
-        found
-            .iter()
-            .filter_map(|group| self.groups.get(*group))
-            .flat_map(|group| group.members.iter().copied())
-            .collect()
+        found.iter().flat_map(|group| self.groups[*group].members.iter().copied()).collect()
     }
 
     /// The groups that the relation's group includes; `None` if that is too much to find.
-    fn find(&mut self, rel: RelId) -> Option<&OrderedSet<usize>> {
+    fn find(&mut self, rel: RelId) -> Option<&OrderedSet<GroupId>> {
         let group = self.group_of[rel];
         if !self.found.contains_key(&group) {
             let mut found = OrderedSet::from_iter([group]);
             let mut at = 0;
-            while let Some(next) = found.get_index(at).and_then(|next| self.groups.get(*next)) {
+            while let Some(next) = found.get_index(at).map(|next| &self.groups[*next]) {
                 self.budget = self.budget.checked_sub(next.renamed.len() + 1)?;
                 found.extend(next.renamed.iter().map(|rel| self.group_of[*rel]));
                 at += 1;

@@ -18,6 +18,8 @@
 use crate::builtin::HAS_ROLE;
 use crate::catalog::{Catalog, SourceId};
 use crate::datalog::{Adornment, Clause, Goal, RelId, Relation, ScanArg, Specialised, Term};
+use crate::id_vec::IdVec;
+use crate::ir::ids::id;
 use crate::ir::{ConstId, Polarity, PredId, Program, TypeId, VarId};
 use crate::refusal::VarName;
 use indexmap::{IndexMap, IndexSet};
@@ -27,7 +29,11 @@ use std::collections::BTreeSet;
 /// The roles that a relation's clauses ask for, ascending.
 type Roles = Vec<ConstId>;
 
-/// Where a clause gets its role from: a scan's column, or a call.
+id!(/// Relations that are copies of each other but for their roles.
+    CopyId, "copies");
+
+/// Where a clause gets its role from: a scan's column, or a call. INVARIANT: it is used for the goals of that
+/// clause only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum RoleSource {
     /// This goal, this argument.
@@ -41,51 +47,56 @@ pub(super) fn reify(program: &Program, catalog: &Catalog, specialised: &mut Spec
     let finder = RoleFinder { program, catalog, roles: IndexMap::new(), impure: IndexSet::new() };
     let finder = finder.find(specialised);
     let classes = finder.refine(specialised);
-    let mut members: IndexMap<usize, Vec<RelId>> = IndexMap::new();
-    for (rel, class) in &classes {
-        members.entry(*class).or_default().push(*rel);
+    // Copies are numbered in the order in which their first relation comes.
+    let mut copies: IdVec<CopyId, Copies> = IdVec::new();
+    for (rel, id) in &classes {
+        if id.index() == copies.len() {
+            copies.push(Copies { first: *rel, others: Vec::new() });
+        } else {
+            copies[*id].others.push(*rel);
+        }
     }
-    if members.values().all(|members| members.len() < 2) {
+    if copies.iter().all(|copies| copies.others.is_empty()) {
         return IndexSet::new();
     }
     // The new relations call each other: each has its id before any has its clauses.
-    let mut all_roles: IndexMap<usize, RelId> = IndexMap::new();
-    for (class, rels) in &members {
-        let Some(first) = rels.first() else { continue };
+    let mut all_roles: IdVec<CopyId, RelId> = IdVec::new();
+    for Copies { first, .. } in &copies {
         let Relation { pred, adornments, .. } = specialised.relations[*first].clone();
-        all_roles
-            .insert(*class, specialised.relations.push(Relation { pred, adornments, clauses: Vec::new() }));
+        all_roles.push(specialised.relations.push(Relation { pred, adornments, clauses: Vec::new() }));
     }
-    for (class, rels) in &members {
-        let (Some(first), Some(own)) = (rels.first(), all_roles.get(class)) else { continue };
-        let relation = finder.with_role(&specialised.relations[*first], *own, &classes, &all_roles);
-        specialised.relations[*own] = relation;
+    for (id, Copies { first, .. }) in copies.enumerate() {
+        let own = all_roles[id];
+        let relation = finder.with_role(&specialised.relations[*first], own, &classes, &all_roles);
+        specialised.relations[own] = relation;
     }
-    let mut lists: IndexMap<Roles, RelId> = IndexMap::new();
-    for (class, rels) in &members {
-        let Some(all) = all_roles.get(class).copied() else { continue };
-        for rel in rels {
-            let Some(wanted) = finder.roles.get(rel).cloned() else { continue };
+    let mut lists: IndexMap<&Roles, RelId> = IndexMap::new();
+    for (id, Copies { first, others }) in copies.enumerate() {
+        for rel in std::iter::once(first).chain(others) {
+            let wanted = &finder.roles[rel];
             let pred = specialised.relations[*rel].pred;
-            let list = match lists.get(&wanted) {
-                Some(list) => *list,
-                None => specialised.relations.push(list_of(pred, &wanted)),
-            };
-            lists.insert(wanted, list);
+            let list =
+                *lists.entry(wanted).or_insert_with(|| specialised.relations.push(list_of(pred, wanted)));
             let relation = &mut specialised.relations[*rel];
-            let picks = picks(relation, all, list);
+            let picks = picks(relation, all_roles[id], list);
             relation.clauses.retain(|clause| finder.place(*rel, clause).is_none());
             relation.clauses.push(picks);
         }
     }
-    all_roles.into_values().collect()
+    all_roles.iter().copied().collect()
+}
+
+/// Relations that differ in their roles alone.
+struct Copies {
+    first: RelId,
+    others: Vec<RelId>,
 }
 
 /// Finds relations whose clauses ask for one set of roles.
 struct RoleFinder<'f> {
     program: &'f Program,
     catalog: &'f Catalog,
-    /// The relations found, with their roles.
+    /// The relations found, with their roles. INVARIANT: a relation that [`RoleSource::Call`] names has some.
     roles: IndexMap<RelId, Roles>,
     /// Those of them that also have other clauses.
     impure: IndexSet<RelId>,
@@ -200,10 +211,9 @@ impl RoleFinder<'_> {
         &self,
         relation: &Relation,
         own: RelId,
-        classes: &IndexMap<RelId, usize>,
-        made: &IndexMap<usize, RelId>,
+        classes: &IndexMap<RelId, CopyId>,
+        all_roles: &IdVec<CopyId, RelId>,
     ) -> Relation {
-        let rel_of = |callee: RelId| classes.get(&callee).and_then(|class| made.get(class)).copied();
         let clauses = relation.clauses.iter().filter_map(|clause| {
             let place = self.place(own, clause)?;
             let mut clause = clause.clone();
@@ -220,7 +230,7 @@ impl RoleFinder<'_> {
                 }
                 RoleSource::Call(goal, callee) => {
                     if let Some(Goal::Call { rel, args, .. }) = clause.goals.get_mut(goal) {
-                        *rel = rel_of(callee)?;
+                        *rel = all_roles[classes[&callee]];
                         args.push(role);
                     }
                 }
@@ -264,25 +274,23 @@ fn picks(relation: &Relation, all: RelId, list: RelId) -> Clause {
 }
 
 /// What is left of a clause without its roles: head, goals, and the class of what it calls for roles.
-type Skeleton = (Vec<Term>, Vec<Goal>, Option<usize>);
-
-/// The relation that stands for any in a [`Skeleton`].
-const ERASED: RelId = RelId(u32::MAX);
+type Skeleton = (Vec<Term>, Vec<Goal>, Option<CopyId>);
 
 impl RoleFinder<'_> {
     /// The classes of relations that are copies of each other but for the roles.
-    fn refine(&self, specialised: &Specialised) -> IndexMap<RelId, usize> {
-        let mut classes: IndexMap<RelId, usize> = self.roles.keys().map(|rel| (*rel, 0)).collect();
+    fn refine(&self, specialised: &Specialised) -> IndexMap<RelId, CopyId> {
+        let all_alike = CopyId::from_index(0);
+        let mut classes: IndexMap<RelId, CopyId> = self.roles.keys().map(|rel| (*rel, all_alike)).collect();
         let mut n_classes = 1;
         loop {
-            let mut numbers: FxHashMap<(Vec<Adornment>, BTreeSet<Skeleton>), usize> = FxHashMap::default();
-            let mut next: IndexMap<RelId, usize> = IndexMap::new();
+            let mut numbers: FxHashMap<(Vec<Adornment>, BTreeSet<Skeleton>), CopyId> = FxHashMap::default();
+            let mut next: IndexMap<RelId, CopyId> = IndexMap::new();
             for rel in self.roles.keys() {
                 let relation = &specialised.relations[*rel];
                 let columns = relation.adornments.iter().filter(|adornment| adornment.has_column()).copied();
                 let skeletons =
                     relation.clauses.iter().filter_map(|clause| self.skeleton(*rel, clause, &classes));
-                let number = numbers.len();
+                let number = CopyId::from_index(numbers.len());
                 next.insert(*rel, *numbers.entry((columns.collect(), skeletons.collect())).or_insert(number));
             }
             classes = next;
@@ -294,7 +302,7 @@ impl RoleFinder<'_> {
     }
 
     /// A clause without its roles, its calls read as calls of classes and its variables in order.
-    fn skeleton(&self, rel: RelId, clause: &Clause, classes: &IndexMap<RelId, usize>) -> Option<Skeleton> {
+    fn skeleton(&self, rel: RelId, clause: &Clause, classes: &IndexMap<RelId, CopyId>) -> Option<Skeleton> {
         let place = self.place(rel, clause)?;
         let mut head = clause.head.clone();
         let mut goals = clause.goals.clone();
@@ -309,9 +317,9 @@ impl RoleFinder<'_> {
             }
             RoleSource::Call(goal, callee) => {
                 if let Some(Goal::Call { rel, .. }) = goals.get_mut(goal) {
-                    *rel = ERASED;
+                    *rel = RelId::ERASED;
                 }
-                class = classes.get(&callee).copied();
+                class = Some(classes[&callee]);
             }
         }
         let mut numbers: IndexSet<VarId> = IndexSet::new();

@@ -26,9 +26,6 @@ type Skeleton = (Vec<Term>, Vec<Goal>);
 /// How many clauses with the same skeleton one clause is compared with; more are seldom comparable.
 const COMPARED: usize = 64;
 
-/// The relation that stands for any in a [`Skeleton`].
-const ERASED: RelId = RelId(u32::MAX);
-
 /// Rewrites the relations that the question reaches, and empties all others.
 pub(super) fn unfold(program: &mut Specialised) {
     let mut inclusions = Inclusions::new(program);
@@ -46,6 +43,7 @@ pub(super) fn unfold(program: &mut Specialised) {
         }
     }
     for (relation, clauses) in program.relations.iter_mut().zip(&mut rewritten) {
+        // What the question does not reach was not rewritten, and is emptied.
         relation.clauses = clauses.take().unwrap_or_default();
     }
 }
@@ -103,7 +101,7 @@ fn skeleton(clause: &Clause) -> Skeleton {
     let mut goals = clause.goals.clone();
     for goal in &mut goals {
         if let Goal::Call { polarity: Polarity::Positive, rel, .. } = goal {
-            *rel = ERASED;
+            *rel = RelId::ERASED;
         }
     }
     (clause.head.clone(), goals)
