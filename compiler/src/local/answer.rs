@@ -4,6 +4,7 @@
 //! whole answer is not printed: a filter tests each row then, and any other form is refused.
 
 use super::asked::{Asked, Form, LocalError};
+use super::filter::{Arranging, FilterStep, arranged, shown};
 use super::fold::{Fetch, Fetched, Folded};
 use super::likeness::places;
 use super::plan::LocalPlan;
@@ -160,6 +161,23 @@ impl<'v> Formed<'v> {
         let mut draft = self.draft.clone();
         optimise(&mut draft, &self.verifier(asked, setting), setting, observe)?;
         Ok(draft)
+    }
+
+    /// Runs the steps that arrange a filter, if the form is one; `observe` sees what each makes of the plan.
+    pub(super) fn arrange(
+        &self,
+        asked: &Asked<'_>,
+        optimised: &Optimised<'_>,
+        observe: &mut dyn FnMut(&FilterStep, &Plan),
+    ) -> Result<(), CompileError> {
+        // A filter that tests each row is printed as it is.
+        let (Form::Filter { var, column }, None) = (asked.form, self.variant.column) else { return Ok(()) };
+        let Optimised { draft: Draft { plan, embedded }, setting } = optimised;
+        let widths = widths(embedded);
+        let verifier = Verifier { embedded: &widths, ..self.verifier(asked, setting) };
+        let arranging = Arranging { plan, setting, embedded, verifier, column };
+        arranged(&arranging, &mut |step, filter| observe(step, &shown(filter, *var, &plan.tables)))?;
+        Ok(())
     }
 
     fn setting<'s>(&'s self, asked: &Asked<'s>) -> Setting<'s> {

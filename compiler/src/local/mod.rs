@@ -9,12 +9,11 @@
 //! 2. `fold` puts values and rows in, and evaluates what they determine; of two plans that read stored facts
 //!    from different ends, `ways` takes the one with fewer of their values;
 //! 3. `optimise` gives the plan the shape that the caller's database answers fast, and `filter`
-//!    sorts the alternatives of a filter;
+//!    arranges the alternatives of a filter;
 //! 4. `sql::forms` prints, with places for the question's values: a `likeness` says which questions share a
 //!    text.
 
 mod answer;
-mod arms;
 mod asked;
 mod component;
 mod equal;

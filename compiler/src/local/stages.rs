@@ -40,10 +40,13 @@ fn stages(taken: Taken<'_>, asked: &Asked<'_>) -> Result<Vec<Stage>, CompileErro
     let names = Names { program, catalog, extra_constants, asked: &question.vars };
     stages.push(Stage::new("the plan with values and stored rows", names.plan(&plan)));
     let formed = Formed::new(variant, constants, Draft { plan, embedded }, asked)?;
-    let setting = formed.optimised(asked)?.setting;
+    let optimised = formed.optimised(asked)?;
     let mut changes = Changes::since(names.plan(&formed.draft.plan));
-    formed.after_passes(asked, &setting, &mut |pass, plan| {
+    formed.after_passes(asked, &optimised.setting, &mut |pass, plan| {
         changes.after(pass.name, pass.does, names.plan(plan));
+    })?;
+    formed.arrange(asked, &optimised, &mut |step, plan| {
+        changes.after(step.name, step.does, names.plan(plan));
     })?;
     stages.append(&mut changes.stages);
     Ok(stages)

@@ -1,0 +1,60 @@
+//! Arranges the alternatives of a filter by what they ask of the caller's column, and prints them.
+//!
+//! In: an optimised plan. Where the bindings promise that the column is the key of a table, its alternatives
+//! are conditions on the caller's row, see [`crate::optimise`]; otherwise they answer with the column's
+//! values. Out: literals, sets, tests of the row, and guards that let every row pass. If the column only has
+//! the key's values, as that of an alias, then the conditions that need a row of the table are asked of the
+//! table, and the column is looked up among the keys of the rows that pass.
+//!
+//! [`steps`] lists how this is done, step by step; `explain` shows the filter after each.
+//!
+//! Where each alternative has a condition that an index can serve, the sets of the others are arrays, which
+//! indexes serve, too; where one has not, every row is read anyway, and sets are hashed.
+
+mod arms;
+mod row;
+mod sort;
+mod steps;
+
+pub(super) use row::{is_separable, row};
+pub(super) use steps::{Arranging, FilterStep, arranged, shown};
+
+use super::asked::Asked;
+use crate::algebra::Plan;
+use crate::bindings::{ColumnExpr, Name};
+use crate::optimise::Setting;
+use crate::question::CompileError;
+use crate::sql::forms::{LocalStatement, column_text};
+use crate::sql::outline::{FilterColumn, Outline, SlowPart};
+use crate::sql::template::Template;
+
+/// Prints the filter of an optimised plan.
+pub(super) fn print(
+    statement: LocalStatement<'_>,
+    plan: &Plan,
+    setting: &Setting<'_>,
+    given: Option<usize>,
+    var: usize,
+    column: &ColumnExpr,
+    asked: &Asked<'_>,
+) -> Result<(Template, Outline), CompileError> {
+    let ty = asked.question.vars.get(var).and_then(|var| var.ty.as_deref()).unwrap_or_default();
+    let text = column_text(column);
+    let representation = statement.represent_column(column, ty);
+    if given.is_some() {
+        let outline = Outline { slow: vec![SlowPart::RowTest], ..Outline::default() };
+        return Ok((statement.row_test(plan, &text, var, representation)?, outline));
+    }
+    let LocalStatement { embedded, verifier, .. } = statement;
+    let mut filter = arranged(&Arranging { plan, setting, embedded, verifier, column }, &mut |_, _| {})?;
+    filter.row = setting.row.filter(|row| !row.is_looked_up).and_then(|row| {
+        let (_, qualifier) = column.name.as_ref()?.split_last()?;
+        Some((Name::path(qualifier), row.promised.column.clone()))
+    });
+    let outline = if asked.explains {
+        statement.filter_outline(plan, &filter, &FilterColumn { var, column, ty })
+    } else {
+        Outline::default()
+    };
+    Ok((statement.filter(plan, &filter, var, &text, &representation)?, outline))
+}

@@ -1,0 +1,64 @@
+//! What a filter asks of the caller's row.
+
+use super::super::asked::{Asked, Form};
+use crate::algebra::{Condition, Expr, FromKind, Plan, PlanAnswer, Select};
+use crate::bindings::Family;
+use crate::optimise::Row;
+
+/// The row that a filter tests, if the bindings promise a table with a unique column for the type of its
+/// column. `given` is the variable whose value the plan takes as given, if it tests the column row by row
+/// anyway.
+pub(in super::super) fn row<'a>(asked: &Asked<'a>, given: Option<usize>) -> Option<Row<'a>> {
+    let Form::Filter { var, column } = asked.form else { return None };
+    let ty = asked.question.vars.get(*var)?.ty.as_deref()?;
+    let promised = asked.bindings.tables.get(ty)?;
+    let (name, qualifier) = column.name.as_ref()?.split_last()?;
+    let is_itself = *name == promised.column && !qualifier.is_empty() && promised.table.ends_with(qualifier);
+    // Both columns must hold the same values in the same way.
+    let is_declared = asked.bindings.sql_types.get(ty).is_some_and(|ty| match ty.family {
+        Family::Integer | Family::Uuid | Family::Text => true,
+        Family::Numeric | Family::IntegerAffinity | Family::Padded | Family::Other | Family::Ambiguous => {
+            false
+        }
+    });
+    let is_row = given.is_none() && (is_itself || is_declared);
+    is_row.then_some(Row { var: *var, promised, is_looked_up: !is_itself })
+}
+
+/// Whether each alternative of a filter either needs a row of the promised table to exist or asks nothing of
+/// such a row. The column's own values need not be in the table.
+pub(in super::super) fn is_separable(plan: &Plan) -> bool {
+    match &plan.answer {
+        PlanAnswer::Decision(selects) => selects.iter().all(|select| needs_row(select) || !sees_row(select)),
+        PlanAnswer::Rows { .. } => true,
+    }
+}
+
+pub(super) fn needs_row(select: &Select) -> bool {
+    select.from.iter().any(|from| matches!(from.kind, FromKind::Row { .. }))
+        || select.filter.iter().any(|condition| match condition {
+            Condition::Any(branches) => branches.iter().all(needs_row),
+            Condition::Compare { .. }
+            | Condition::OneOf { .. }
+            | Condition::In { .. }
+            | Condition::None(_) => false,
+        })
+}
+
+fn sees_row(select: &Select) -> bool {
+    let mut sees = false;
+    select.for_each_source(&mut |from| sees |= matches!(from.kind, FromKind::Row { .. }));
+    sees
+}
+
+/// Whether conditions mention the caller's row.
+pub(super) fn asks_row(conditions: &[Condition]) -> bool {
+    let mut found = false;
+    for condition in conditions {
+        condition.for_each_expr(&mut |expr| found |= matches!(expr, Expr::Given(_)));
+        for branch in condition.branches() {
+            branch.for_each_source(&mut |from| found |= matches!(from.kind, FromKind::Row { .. }));
+        }
+    }
+    found
+}

@@ -1,0 +1,245 @@
+//! The last rewrites of a filter, in their order: from an optimised plan to what is printed.
+
+use super::arms::{by_arms, merge_sets, probed};
+use super::sort::{literals, look_up, of_row, of_values, take_common, take_guards};
+use crate::algebra::anchor::Anchors;
+use crate::algebra::verify::{Keeps, Verifier};
+use crate::algebra::{Condition, Embedded, Expr, From, FromKind, Plan, PlanAnswer, Select, Table};
+use crate::bindings::{ColumnExpr, RowTable};
+use crate::ir::CompareOp;
+use crate::optimise::Setting;
+use crate::optimise::key::is_key;
+use crate::question::CompileError;
+use crate::sql::forms::Filter;
+
+/// One rewrite of a filter.
+pub(in super::super) struct FilterStep {
+    /// Its name, as `explain` shows it.
+    pub(in super::super) name: &'static str,
+    /// What it does.
+    pub(in super::super) does: &'static str,
+    /// What it keeps of the filter's alternatives.
+    keeps: Keeps,
+    run: fn(&mut Filter, &Arranging<'_>) -> Result<(), CompileError>,
+}
+
+/// What the steps know, apart from the filter.
+#[derive(Clone, Copy)]
+pub(in super::super) struct Arranging<'a> {
+    /// The optimised plan.
+    pub(in super::super) plan: &'a Plan,
+    /// What it was optimised for.
+    pub(in super::super) setting: &'a Setting<'a>,
+    /// The rows of embedded sources.
+    pub(in super::super) embedded: &'a [Embedded],
+    /// What the plan may refer to.
+    pub(in super::super) verifier: Verifier<'a>,
+    /// The caller's column.
+    pub(in super::super) column: &'a ColumnExpr,
+}
+
+/// What the alternatives of an optimised plan are.
+enum Alternatives<'a> {
+    /// Conditions on the caller's row.
+    OfRow(&'a [Select]),
+    /// Conditions on a row of this table, among whose keys the caller's column is.
+    OfKeys(&'a [Select], &'a RowTable),
+    /// Values of the caller's column.
+    Values(&'a [Select]),
+}
+
+/// All steps, in their order.
+pub(in super::super) const STEPS: &[FilterStep] = &[
+    FilterStep {
+        name: "sort-alternatives",
+        does: "sorts the alternatives of a filter by what they ask of the column: literals, sets, conditions on the row, guards",
+        keeps: Keeps::Once,
+        run: |filter, arranging| {
+            match arranging.alternatives() {
+                Alternatives::OfRow(selects) => *filter = of_row(selects),
+                Alternatives::OfKeys(selects, _) => filter.rows = selects.to_vec(),
+                Alternatives::Values(selects) => {
+                    *filter = of_values(selects, &arranging.anchors(), arranging.embedded);
+                }
+            }
+            Ok(())
+        },
+    },
+    FilterStep {
+        name: "filter-guards",
+        does: "evaluates once what all alternatives of a filter ask without regard to the row",
+        keeps: Keeps::Once,
+        run: |filter, arranging| {
+            match arranging.alternatives() {
+                Alternatives::OfRow(_) | Alternatives::Values(_) => filter.common = take_common(filter),
+                Alternatives::OfKeys(..) => take_guards(filter),
+            }
+            Ok(())
+        },
+    },
+    FilterStep {
+        name: "look-up-keys",
+        does: "asks what needs a row of a table of the table, and looks the column up among the keys of its rows",
+        keeps: Keeps::Once,
+        run: |filter, arranging| match arranging.alternatives() {
+            Alternatives::OfKeys(_, table) => {
+                let is_qualified = arranging.column.name.as_ref().is_some_and(|name| name.len() > 1);
+                look_up(filter, table, is_qualified)
+            }
+            Alternatives::OfRow(_) | Alternatives::Values(_) => Ok(()),
+        },
+    },
+    FilterStep {
+        name: "filter-arms",
+        does: "tests each alternative of a table in a set by itself, and merges the sets of a column inside conditions",
+        keeps: Keeps::SelectsOnce,
+        run: |filter, arranging| {
+            let tables = &arranging.plan.tables;
+            for (rows, _) in tests_of_rows(filter) {
+                rows.iter_mut().flat_map(|row| &mut row.filter).for_each(|condition| tidy(condition, tables));
+                *rows = rows.iter().flat_map(|row| by_arms(row, tables)).collect();
+            }
+            Ok(())
+        },
+    },
+    FilterStep {
+        name: "probe-keys",
+        does: "looks up by its key what would be a set, where no index finds the rows and each of them is tested",
+        keeps: Keeps::Once,
+        run: |filter, arranging| {
+            let anchors = arranging.anchors();
+            for (rows, hashes) in tests_of_rows(filter) {
+                *hashes = !rows.iter().all(|row| anchors.has_index(row));
+                if *hashes {
+                    let by_key = |set: &Select| arranging.is_found_by_key(set);
+                    *rows = std::mem::take(rows).into_iter().map(|row| probed(row, &by_key)).collect();
+                }
+            }
+            Ok(())
+        },
+    },
+    FilterStep {
+        name: "merge-sets",
+        does: "makes one set of those in which a filter looks up the same column",
+        keeps: Keeps::Once,
+        run: |filter, _| {
+            tests_of_rows(filter).for_each(|(rows, _)| merge_sets(rows));
+            Ok(())
+        },
+    },
+];
+
+/// Runs the steps; `observe` sees the filter after each of them. Conditions are accounted for in tests and
+/// debug builds, and always where the alternatives are values.
+pub(in super::super) fn arranged(
+    arranging: &Arranging<'_>,
+    observe: &mut dyn FnMut(&FilterStep, &Filter),
+) -> Result<Filter, CompileError> {
+    let Arranging { plan, verifier, .. } = arranging;
+    let checks = cfg!(debug_assertions) || matches!(plan.answer, PlanAnswer::Rows { .. });
+    let mut before = checks.then(|| without_literals((*plan).clone()));
+    let mut filter = Filter::default();
+    for step in STEPS {
+        (step.run)(&mut filter, arranging)?;
+        if let Some(before) = &mut before {
+            let after = without_literals(filter.plan(&plan.tables));
+            if after != *before {
+                verifier.account(step.name, step.keeps, before, &after, &[])?;
+                *before = after;
+            }
+        }
+        observe(step, &filter);
+    }
+    Ok(filter)
+}
+
+/// A filter as a plan, for `explain`: every alternative is a condition on the column or on the row.
+pub(in super::super) fn shown(filter: &Filter, var: usize, tables: &[Table]) -> Plan {
+    let column = Expr::Given(var);
+    let test = |condition| Select { filter: vec![condition], ..Select::default() };
+    let mut plan = Filter { common: filter.common.clone(), ..Filter::default() }.plan(tables);
+    let selects = plan.answer.selects_mut();
+    if !filter.literals.is_empty() {
+        selects.push(test(Condition::OneOf { expr: column, literals: filter.literals.clone() }));
+    }
+    for (literal, select) in &filter.conditioned {
+        let mut select = select.clone();
+        let right = Expr::Const(*literal);
+        select.filter.insert(0, Condition::Compare { op: CompareOp::Equal, left: column, right });
+        selects.push(select);
+    }
+    selects.extend(filter.rows.iter().cloned());
+    selects.extend(filter.looked_up.iter().flat_map(|looked_up| &looked_up.rows).cloned());
+    if !filter.set.is_empty() {
+        selects.push(test(Condition::In { expr: column, selects: filter.set.clone() }));
+    }
+    selects.extend(filter.guards.iter().cloned());
+    plan
+}
+
+impl<'a> Arranging<'a> {
+    fn alternatives(&self) -> Alternatives<'a> {
+        match (&self.plan.answer, self.setting.row) {
+            (PlanAnswer::Decision(selects), Some(row)) if row.is_looked_up => {
+                Alternatives::OfKeys(selects, row.promised)
+            }
+            (PlanAnswer::Decision(selects), _) => Alternatives::OfRow(selects),
+            (PlanAnswer::Rows { selects, .. }, _) => Alternatives::Values(selects),
+        }
+    }
+
+    fn anchors(&self) -> Anchors<'a> {
+        Anchors { catalog: self.setting.catalog, tables: &self.plan.tables }
+    }
+
+    /// Whether a set has one row by its key: where each row is looked at anyway, it is cheaper looked up than
+    /// listed.
+    fn is_found_by_key(&self, set: &Select) -> bool {
+        let Setting { catalog, bindings, .. } = self.setting;
+        match (set.from.as_slice(), set.output.as_slice()) {
+            ([From { alias, kind: FromKind::Source(source) }], [Expr::Column { alias: shown, column }]) => {
+                alias == shown && bindings.is_some_and(|bindings| is_key(catalog, bindings, *source, *column))
+            }
+            _ => false,
+        }
+    }
+}
+
+/// The conditions on the caller's row and those on a table's rows, each with whether every row is tested.
+fn tests_of_rows(filter: &mut Filter) -> impl Iterator<Item = (&mut Vec<Select>, &mut bool)> {
+    let looked_up = filter.looked_up.iter_mut().map(|looked_up| (&mut looked_up.rows, &mut looked_up.hashes));
+    std::iter::once((&mut filter.rows, &mut filter.hashes)).chain(looked_up)
+}
+
+/// Merges the sets of one column among the alternatives of a test.
+fn tidy(condition: &mut Condition, tables: &[Table]) {
+    let Condition::Any(branches) = condition else { return };
+    if !branches.iter().all(Select::reads_nothing) {
+        return;
+    }
+    branches.iter_mut().flat_map(|branch| &mut branch.filter).for_each(|inner| tidy(inner, tables));
+    *branches = branches.iter().flat_map(|branch| by_arms(branch, tables)).collect();
+    merge_sets(branches);
+}
+
+/// A plan without the literals that the caller's column may be, which a filter lists by themselves.
+fn without_literals(mut plan: Plan) -> Plan {
+    for select in plan.answer.selects_mut() {
+        select.filter.retain(|condition| literals(condition).is_none());
+    }
+    plan
+}
+
+#[cfg(test)]
+mod tests {
+    use super::STEPS;
+
+    /// `ARCHITECTURE.md` has a table of the steps, in their order.
+    #[test]
+    fn the_architecture_lists_the_steps() {
+        let page = include_str!("../../../ARCHITECTURE.md");
+        let rows = STEPS.iter().map(|step| format!("| `{}` | {} |\n", step.name, step.does));
+        let table = format!("| step | what it does |\n| --- | --- |\n{}\n", rows.collect::<String>());
+        assert!(page.contains(&table), "the page lacks\n{table}");
+    }
+}
