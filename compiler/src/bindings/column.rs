@@ -5,7 +5,7 @@ use super::grammar::Cursor;
 use super::name::Name;
 use super::query::{escaped, settled};
 use super::token::{Lexeme, Token, plainly_spelled, words};
-use super::{guard, lexer, reader};
+use super::{forbidden, lexer, reader};
 use crate::dialect::lexis::Lexis;
 use crate::dialect::quote::plain_name;
 use crate::dialect::{Dialect, Escapes};
@@ -35,7 +35,7 @@ fn read(text: &str, dialect: Dialect) -> Result<ColumnExpr, String> {
         return Err("ends in `;`: remove it".to_owned());
     }
     let lexemes = lexed.lexemes;
-    guard::reads_one_row(&lexemes)?;
+    forbidden::reads_one_row(&lexemes)?;
     if let [Lexeme { token: Token::Word(word), .. }, ..] = lexemes.as_slice() {
         let is_alone = lexemes.get(1).is_none_or(|next| matches!(next.token, Token::Period | Token::Cast));
         if is_alone && lexis.reserved.contains(&word.to_ascii_lowercase().as_str()) {

@@ -26,7 +26,7 @@ mod column;
 mod document;
 mod error;
 mod grammar;
-mod guard;
+mod forbidden;
 mod key;
 mod lexer;
 mod name;

@@ -1,7 +1,7 @@
 //! Reads a bound query: from the caller's text to SQL that is safe to insert into a statement.
 //!
 //! 1. `lexer` reads the text as its database does and rejects what is ambiguous;
-//! 2. `guard` rejects words that could do more than read;
+//! 2. `forbidden` rejects words that could do more than read;
 //! 3. the tokens are printed, and the output must be read as the same tokens again;
 //! 4. `reader` must find the same tokens in it, and exactly one query, whose columns it counts.
 
@@ -9,7 +9,7 @@ use super::bound::BoundQuery;
 use super::grammar::Cursor;
 use super::lexer::Lexed;
 use super::token::{Lexeme, Token, plainly_spelled, spelled, words};
-use super::{guard, lexer, plain, reader};
+use super::{forbidden, lexer, plain, reader};
 use crate::dialect::lexis::Lexis;
 use crate::dialect::{Dialect, Escapes};
 use crate::limits;
@@ -38,7 +38,7 @@ pub(super) fn read(text: &str, dialect: Dialect) -> Result<Settled, String> {
     if lexemes.iter().filter(|lexeme| lexeme.token.is("join")).count() > limits::QUERY_JOINS {
         return Err(format!("has more than {} joins: move a part into a view", limits::QUERY_JOINS));
     }
-    guard::reads_only(&lexemes)?;
+    forbidden::reads_only(&lexemes)?;
     if let Some(table) = table(&lexemes, lexis) {
         lexemes = table;
     }

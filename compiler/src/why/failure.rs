@@ -45,7 +45,7 @@ pub(super) struct Failures {
 }
 
 /// The failed goals and the steps.
-pub(super) type Explained = (Vec<FailedGoal>, Vec<Step>);
+pub(super) type FailureParts = (Vec<FailedGoal>, Vec<Step>);
 
 /// How far an attempt came: whether it lacks a condition of its rule, not a value that only its clause
 /// wants, and how many conditions it satisfied.
@@ -89,7 +89,7 @@ impl Failures {
     }
 
     /// The failed goals and the steps.
-    pub(super) fn finish<R: Rows>(self, run: &mut Run<'_, '_, R>) -> Result<Explained, Fault<R::Error>> {
+    pub(super) fn finish<R: Rows>(self, run: &mut Run<'_, '_, R>) -> Result<FailureParts, Fault<R::Error>> {
         Ok((self.goals, self.steps.finish(run.world, &run.state)?))
     }
 

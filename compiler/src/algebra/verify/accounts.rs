@@ -3,7 +3,7 @@
 //! An alternative with an atom less holds of more rows, which may be a wrong "allowed"; one with an atom
 //! more, or an alternative less, may be a wrong "denied". What a pass may change is its [`Keeps`].
 
-use super::atoms::{Alternative, Atom, Atoms, Inlines, ReadFrom, ValueOrigin, WORK};
+use super::atoms::{Alternative, Atoms, Inlines, PlanAtom, ReadFrom, ValueOrigin, WORK};
 use crate::algebra::{Plan, Select, Table, TableBody};
 use crate::ir::CompareOp;
 use std::collections::{BTreeMap, BTreeSet};
@@ -62,7 +62,7 @@ pub(super) fn check(keeps: Keeps, before: &Plan, after: &Plan, parts: &[&Plan]) 
 /// The same alternative, with each atom once, those of its denials as well.
 fn without_repeats(mut alternative: Alternative) -> Alternative {
     for atom in &mut alternative {
-        if let Atom::None(denied) = atom {
+        if let PlanAtom::None(denied) = atom {
             *denied = without_repeats(std::mem::take(denied));
         }
     }
@@ -121,10 +121,10 @@ fn contains(more: &Alternative, less: &Alternative) -> bool {
 }
 
 /// The atoms of `wanted` that `found` has not, or not as often. Both are sorted.
-fn missing<'a>(found: &Alternative, wanted: &'a Alternative) -> Vec<&'a Atom> {
+fn missing<'a>(found: &Alternative, wanted: &'a Alternative) -> Vec<&'a PlanAtom> {
     let mut found = found.iter().peekable();
     let mut missing = Vec::new();
-    for atom in wanted.iter().filter(|atom| **atom != Atom::Source(ReadFrom::Rows)) {
+    for atom in wanted.iter().filter(|atom| **atom != PlanAtom::Source(ReadFrom::Rows)) {
         while found.peek().is_some_and(|next| *next < atom) {
             found.next();
         }
@@ -138,36 +138,38 @@ fn missing<'a>(found: &Alternative, wanted: &'a Alternative) -> Vec<&'a Atom> {
 }
 
 fn is_subset(less: &Alternative, more: &Alternative) -> bool {
-    less.iter().all(|atom| *atom == Atom::Source(ReadFrom::Rows) || has(more, atom))
+    less.iter().all(|atom| *atom == PlanAtom::Source(ReadFrom::Rows) || has(more, atom))
 }
 
 /// Whether an alternative has an atom, or a denial that differs from it only in what holds around it anyway.
-fn has(alternative: &Alternative, atom: &Atom) -> bool {
+fn has(alternative: &Alternative, atom: &PlanAtom) -> bool {
     let differs_in_more = |one: &Alternative, other: &Alternative| {
         one.iter().all(|atom| other.contains(atom) || alternative.contains(atom))
     };
     alternative.contains(atom)
         || alternative.iter().any(|known| match (atom, known) {
-            (Atom::None(one), Atom::None(other)) => {
+            (PlanAtom::None(one), PlanAtom::None(other)) => {
                 differs_in_more(one, other) && differs_in_more(other, one)
             }
-            (Atom::Source(_) | Atom::Compare(..) | Atom::OneOf(..) | Atom::None(_), _) => false,
+            (PlanAtom::Source(_) | PlanAtom::Compare(..) | PlanAtom::OneOf(..) | PlanAtom::None(_), _) => {
+                false
+            }
         })
 }
 
 /// Whether an alternative reads and denies all that an old one does, with as many comparisons.
 fn asks_as_much(new: &Alternative, old: &Alternative) -> bool {
     let n_comparisons = |alternative: &Alternative| {
-        let is_one = |atom: &&Atom| matches!(atom, Atom::Compare(..) | Atom::OneOf(..));
+        let is_one = |atom: &&PlanAtom| matches!(atom, PlanAtom::Compare(..) | PlanAtom::OneOf(..));
         alternative.iter().filter(is_one).count()
     };
     let sources = |alternative: &Alternative| -> Alternative {
-        alternative.iter().filter(|atom| matches!(atom, Atom::Source(_))).cloned().collect()
+        alternative.iter().filter(|atom| matches!(atom, PlanAtom::Source(_))).cloned().collect()
     };
     let denied = |alternative: &Alternative| -> Vec<Alternative> {
         let denied = alternative.iter().filter_map(|atom| match atom {
-            Atom::None(denied) => Some(denied.clone()),
-            Atom::Source(_) | Atom::Compare(..) | Atom::OneOf(..) => None,
+            PlanAtom::None(denied) => Some(denied.clone()),
+            PlanAtom::Source(_) | PlanAtom::Compare(..) | PlanAtom::OneOf(..) => None,
         });
         denied.collect()
     };
@@ -202,8 +204,8 @@ fn each_has_its_own(new: &[Alternative], old: &[Alternative]) -> bool {
     (0..old.len()).all(|at| place(at, &fits, &mut taken, &mut BTreeSet::new()))
 }
 
-fn relations(alternative: &Alternative) -> Vec<&Atom> {
-    let is_relation = |atom: &&Atom| matches!(atom, Atom::Source(ReadFrom::Relation(_)));
+fn relations(alternative: &Alternative) -> Vec<&PlanAtom> {
+    let is_relation = |atom: &&PlanAtom| matches!(atom, PlanAtom::Source(ReadFrom::Relation(_)));
     alternative.iter().filter(is_relation).collect()
 }
 
@@ -213,28 +215,28 @@ fn adds_nothing(new: &Alternative, old: &Alternative, plan: Atoms<'_>) -> bool {
 }
 
 /// Whether two atoms are denials of the same rows: the new one lacks only what its other atoms imply.
-fn denies_the_same(new: &Atom, old: &Atom, plan: Atoms<'_>) -> bool {
+fn denies_the_same(new: &PlanAtom, old: &PlanAtom, plan: Atoms<'_>) -> bool {
     match (new, old) {
-        (Atom::None(new), Atom::None(old)) => {
+        (PlanAtom::None(new), PlanAtom::None(old)) => {
             missing(new, old).into_iter().all(|atom| is_implied(atom, new, plan))
                 && adds_nothing(new, old, plan)
         }
-        (Atom::Source(_) | Atom::Compare(..) | Atom::OneOf(..) | Atom::None(_), _) => false,
+        (PlanAtom::Source(_) | PlanAtom::Compare(..) | PlanAtom::OneOf(..) | PlanAtom::None(_), _) => false,
     }
 }
 
 /// Whether an atom that is left out holds of the rows of a table that the alternative reads: each row of the
 /// table came from such a one, to which an equality tied it.
-fn is_implied(atom: &Atom, alternative: &Alternative, plan: Atoms<'_>) -> bool {
+fn is_implied(atom: &PlanAtom, alternative: &Alternative, plan: Atoms<'_>) -> bool {
     let is_tie = match atom {
-        Atom::Compare(CompareOp::Equal, left, right) => {
+        PlanAtom::Compare(CompareOp::Equal, left, right) => {
             left == right
                 || [left, right].iter().any(|side| matches!(side, ValueOrigin::Of(ReadFrom::Table(_))))
         }
-        Atom::Compare(..) | Atom::Source(_) | Atom::OneOf(..) | Atom::None(_) => false,
+        PlanAtom::Compare(..) | PlanAtom::Source(_) | PlanAtom::OneOf(..) | PlanAtom::None(_) => false,
     };
     let read = alternative.iter().filter_map(|atom| match atom {
-        Atom::Source(ReadFrom::Table(name)) => plan.plan.tables.iter().find(|table| table.name == *name),
+        PlanAtom::Source(ReadFrom::Table(name)) => plan.plan.tables.iter().find(|table| table.name == *name),
         _ => None,
     });
     let mut bases = read.map(|table| plan.of_selects(base(table), &mut { WORK }));

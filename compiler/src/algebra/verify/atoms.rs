@@ -23,7 +23,7 @@ pub(super) const WORK: usize = 50_000;
 
 /// What an alternative asks.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Atom {
+pub(super) enum PlanAtom {
     /// A row of a source.
     Source(ReadFrom),
     /// A comparison; an equality has its lesser side first.
@@ -71,7 +71,7 @@ pub(super) enum ValueOrigin {
 }
 
 /// An alternative: its atoms, sorted.
-pub(super) type Alternative = Vec<Atom>;
+pub(super) type Alternative = Vec<PlanAtom>;
 
 /// What a plan's tables and parts are, to find atoms behind them. A plan may not be checked yet: a missing
 /// table or part is an unknown one.
@@ -193,7 +193,7 @@ impl<'a> Atoms<'a> {
                 vec![vec![compare(*op, self.value(*left, scope), self.value(*right, scope))]]
             }
             Condition::OneOf { expr, literals } => {
-                vec![vec![Atom::OneOf(self.value(*expr, scope), literals.clone())]]
+                vec![vec![PlanAtom::OneOf(self.value(*expr, scope), literals.clone())]]
             }
             Condition::In { expr, selects } => {
                 let value = self.value(*expr, scope);
@@ -220,7 +220,7 @@ impl<'a> Atoms<'a> {
                 // Each alternative of each branch denies by itself.
                 let mut none = Vec::new();
                 for branch in branches {
-                    none.extend(self.alternatives(branch, scope, left)?.into_iter().map(Atom::None));
+                    none.extend(self.alternatives(branch, scope, left)?.into_iter().map(PlanAtom::None));
                 }
                 vec![none]
             }
@@ -248,7 +248,7 @@ impl<'a> Atoms<'a> {
         if let Some((select, inner)) = self.arm(seen) {
             return inner.of_scope(select, 0, &seen.inside, left);
         }
-        Some(vec![vec![Atom::Source(self.source(seen.from.kind))]])
+        Some(vec![vec![PlanAtom::Source(self.source(seen.from.kind))]])
     }
 
     fn source(self, kind: FromKind) -> ReadFrom {
@@ -327,9 +327,13 @@ impl<'a> Atoms<'a> {
     }
 }
 
-fn compare(op: CompareOp, left: ValueOrigin, right: ValueOrigin) -> Atom {
+fn compare(op: CompareOp, left: ValueOrigin, right: ValueOrigin) -> PlanAtom {
     let turns = matches!(op, CompareOp::Equal | CompareOp::NotEqual);
-    if turns && right < left { Atom::Compare(op, right, left) } else { Atom::Compare(op, left, right) }
+    if turns && right < left {
+        PlanAtom::Compare(op, right, left)
+    } else {
+        PlanAtom::Compare(op, left, right)
+    }
 }
 
 /// Every alternative of one with every alternative of the other, not sorted; `None` if they are too many.

@@ -3,10 +3,10 @@
 //! PostgreSQL has five ways to write a text. Those with an exact meaning become a plain literal. Those of
 //! another type (`N'…'`), or that may not be valid text, are rejected.
 
-use super::{Before, Lexer, begins_word};
+use super::{Before, QueryLexer, begins_word};
 use crate::bindings::token::Token;
 
-impl Lexer<'_> {
+impl QueryLexer<'_> {
     /// `'…'`, or its continuation on another line.
     pub(super) fn text(&mut self) -> Result<(), String> {
         let joins = self.lexis.escaped_texts && self.before.line_end && self.before.text;

@@ -38,7 +38,7 @@ pub(super) fn read(text: &str, lexis: &'static Lexis) -> Result<Lexed, String> {
     if text.contains('\0') {
         return Err("contains a NUL character, which no database takes: remove it".to_owned());
     }
-    let mut lexer = Lexer {
+    let mut lexer = QueryLexer {
         rest: text,
         lexis,
         lexemes: Vec::new(),
@@ -55,11 +55,11 @@ pub(super) fn read(text: &str, lexis: &'static Lexis) -> Result<Lexed, String> {
     if lexer.lexemes.is_empty() {
         return Err("is empty".to_owned());
     }
-    let Lexer { lexemes, comments, line_comments, ended, .. } = lexer;
+    let QueryLexer { lexemes, comments, line_comments, ended, .. } = lexer;
     Ok(Lexed { lexemes, comments, line_comments, ended })
 }
 
-struct Lexer<'a> {
+struct QueryLexer<'a> {
     rest: &'a str,
     lexis: &'static Lexis,
     lexemes: Vec<Lexeme>,
@@ -87,7 +87,7 @@ fn begins_word(c: char) -> bool {
     c == '_' || c.is_alphabetic()
 }
 
-impl Lexer<'_> {
+impl QueryLexer<'_> {
     fn run(&mut self) -> Result<(), String> {
         loop {
             self.gap()?;

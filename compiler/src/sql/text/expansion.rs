@@ -16,7 +16,7 @@
 //! union first; for each select the cursors of its sources, then their queries, then the queries among its
 //! values. Where that order is uncertain, the larger count is returned.
 
-use super::tokens::{Token, tokens};
+use super::tokens::{PrintedToken, tokens};
 
 /// What SQLite counts of a statement, or of a condition in one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,7 +33,7 @@ pub fn statement_size(sql: &str) -> StatementSize {
 }
 
 /// Counts them in the tokens of a statement.
-pub(super) fn size_of(tokens: &[Token<'_>]) -> StatementSize {
+pub(super) fn size_of(tokens: &[PrintedToken<'_>]) -> StatementSize {
     let words = tokens.iter().map(|token| token.text).filter(|word| !word.trim().is_empty());
     let words: Vec<&str> = words.collect();
     let mut reader =
@@ -79,7 +79,7 @@ impl Cost {
 
 /// A select. Its cursors are added in the order of the fields.
 #[derive(Clone, Copy, Debug, Default)]
-struct Select {
+struct SelectCost {
     /// The cursors of its sources, and of the sources of those that are queries.
     sources: usize,
     /// What the sources' queries add.
@@ -94,7 +94,7 @@ struct Select {
     is_recursive: bool,
 }
 
-impl Select {
+impl SelectCost {
     /// What it adds besides the cursors of its sources.
     fn rest(self) -> Cost {
         let all = self.queries.then(self.values).then(self.arguments).then(self.joins);
@@ -144,7 +144,7 @@ enum With {
 
 /// A common table expression.
 #[derive(Debug)]
-struct Table<'t> {
+struct TableCost<'t> {
     name: &'t str,
     /// What a copy adds; none before its query was read.
     copy: Option<Cost>,
@@ -155,10 +155,10 @@ struct Table<'t> {
 struct Parenthesis<'t> {
     opened: Opened,
     with: With,
-    tables: Vec<Table<'t>>,
+    tables: Vec<TableCost<'t>>,
     /// The selects of a union before the last.
-    before: Vec<Select>,
-    last: Select,
+    before: Vec<SelectCost>,
+    last: SelectCost,
     /// Between `FROM` and what follows it.
     in_from: bool,
     /// A source comes next.
@@ -178,7 +178,7 @@ impl Parenthesis<'_> {
             with: With::Over,
             tables: Vec::new(),
             before: Vec::new(),
-            last: Select::default(),
+            last: SelectCost::default(),
             in_from: false,
             wants_source: false,
             is_named: false,
@@ -196,7 +196,8 @@ impl Parenthesis<'_> {
     /// start it come first, and it has a cursor of its own.
     fn copied(&self) -> Cost {
         let selects = || self.before.iter().chain([&self.last]).rev();
-        let (steps, starts): (Vec<&Select>, Vec<&Select>) = selects().partition(|select| select.is_recursive);
+        let (steps, starts): (Vec<&SelectCost>, Vec<&SelectCost>) =
+            selects().partition(|select| select.is_recursive);
         let own = Cost::of(usize::from(!steps.is_empty()));
         let all = starts.into_iter().chain(steps);
         all.map(|select| Cost::of(select.sources).then(select.rest())).fold(own.then(Cost::LOOK), Cost::then)
@@ -229,7 +230,7 @@ impl<'t> StatementReader<'t> {
             (")", _) => return self.close(),
             (_, With::Name) => {
                 if !is("RECURSIVE") {
-                    level.tables.push(Table { name: unquoted(word), copy: None });
+                    level.tables.push(TableCost { name: unquoted(word), copy: None });
                     level.with = With::Columns;
                 }
                 return;

@@ -4,7 +4,7 @@
 //! space, and a comment before each common table expression that has one. Quoted texts are copied unchanged.
 //! The result parses to the same syntax tree as the input, which the tests assert for every snapshot.
 
-use super::tokens::{Token, joined};
+use super::tokens::{PrintedToken, joined};
 
 /// Words that start a line at a query's own indent.
 const CLAUSES: [&str; 8] = ["SELECT", "FROM", "WHERE", "UNION", "CROSS", "ORDER", "LIMIT", "OFFSET"];
@@ -34,7 +34,11 @@ struct Layout {
 
 /// Lays out a statement; `tokens` are its tokens, and `comment` returns the comment of a common table
 /// expression by its name.
-pub(super) fn layout(text: &str, tokens: &[Token<'_>], comment: impl Fn(&str) -> Option<String>) -> String {
+pub(super) fn layout(
+    text: &str,
+    tokens: &[PrintedToken<'_>],
+    comment: impl Fn(&str) -> Option<String>,
+) -> String {
     let tokens = joined(text, tokens);
     let out = String::with_capacity(text.len() * 5 / 4);
     let mut layout = Layout { out, indent: 0, parens: Vec::new(), lists: Vec::new(), cases: Vec::new() };
@@ -49,7 +53,7 @@ pub(super) fn layout(text: &str, tokens: &[Token<'_>], comment: impl Fn(&str) ->
 impl Layout {
     fn token(
         &mut self,
-        token: &Token<'_>,
+        token: &PrintedToken<'_>,
         before: Option<&str>,
         after: Option<&str>,
         comment: &impl Fn(&str) -> Option<String>,
@@ -123,7 +127,7 @@ impl Layout {
         self.query_indent() + n_cases.max(1)
     }
 
-    fn space(&mut self, token: &Token<'_>) {
+    fn space(&mut self, token: &PrintedToken<'_>) {
         if token.spaced && !self.out.is_empty() && !self.out.ends_with([' ', '\n', '(']) {
             self.out.push(' ');
         }

@@ -10,7 +10,7 @@
 
 /// A token, and where it stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Token<'t> {
+pub(super) struct PrintedToken<'t> {
     /// Its text, quotes included.
     pub(super) text: &'t str,
     /// Where it begins, in bytes.
@@ -19,7 +19,7 @@ pub(super) struct Token<'t> {
     pub(super) spaced: bool,
 }
 
-impl Token<'_> {
+impl PrintedToken<'_> {
     /// Whether it joins with a token that it touches, as a word does with a dot. Quoted texts, parentheses
     /// and commas stand alone.
     fn is_loose(&self) -> bool {
@@ -28,7 +28,7 @@ impl Token<'_> {
 }
 
 /// The tokens of a text: words and numbers, quoted texts, and every other character by itself.
-pub(super) fn tokens(sql: &str) -> Vec<Token<'_>> {
+pub(super) fn tokens(sql: &str) -> Vec<PrintedToken<'_>> {
     let is_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '$');
     let mut tokens = Vec::new();
     let (mut rest, mut start, mut spaced) = (sql, 0, false);
@@ -41,7 +41,7 @@ pub(super) fn tokens(sql: &str) -> Vec<Token<'_>> {
         let (text, after) = rest.split_at_checked(length).unwrap_or((rest, ""));
         let is_gap = matches!(first, ' ' | '\n');
         if !is_gap {
-            tokens.push(Token { text, start, spaced });
+            tokens.push(PrintedToken { text, start, spaced });
         }
         (rest, start, spaced) = (after, start + text.len(), is_gap);
     }
@@ -49,8 +49,8 @@ pub(super) fn tokens(sql: &str) -> Vec<Token<'_>> {
 }
 
 /// The tokens of `sql` with those joined that touch: `t1.c0` and `>=` are one token each.
-pub(super) fn joined<'t>(sql: &'t str, tokens: &[Token<'t>]) -> Vec<Token<'t>> {
-    let mut joined: Vec<Token<'t>> = Vec::new();
+pub(super) fn joined<'t>(sql: &'t str, tokens: &[PrintedToken<'t>]) -> Vec<PrintedToken<'t>> {
+    let mut joined: Vec<PrintedToken<'t>> = Vec::new();
     for token in tokens {
         match joined.last_mut() {
             Some(last) if last.is_loose() && token.is_loose() && !token.spaced => {
