@@ -32,6 +32,6 @@ mod visit;
 
 pub(crate) use embedded::{Embedded, LiteralRows};
 pub(crate) use ids::{Alias, EmbeddedId, TableId, TableRef};
-pub(crate) use plan::{Plan, PlanAnswer, Range, Table, TableBody};
+pub(crate) use plan::{Plan, PlanAnswer, Range, Repeats, Table, TableBody};
 pub(crate) use prune::prune;
 pub(crate) use select::{Condition, Expr, From, FromKind, Select};

@@ -52,12 +52,23 @@ pub(crate) struct Table {
     pub(crate) n_columns: usize,
     /// Its rows.
     pub(crate) body: TableBody,
+    /// What becomes of a row that it has twice.
+    pub(crate) repeats: Repeats,
+}
+
+/// What becomes of a row that a table has twice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Repeats {
+    /// It is removed: a table is a set.
+    Removed,
+    /// It is kept, where that is harmless, see [`Plan::keep_repeats`].
+    Kept,
 }
 
 /// The rows of a common table expression.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum TableBody {
-    /// The rows of all selects, each once but where [`Plan::repeats`].
+    /// The rows of all selects.
     Union(Vec<Select>),
     /// A linear fixpoint: each step reads [`TableRef::Itself`] exactly once, and in none of its branches.
     Recursive {
@@ -74,6 +85,13 @@ pub(crate) enum TableBody {
         /// How it goes on.
         step: Vec<Select>,
     },
+}
+
+impl Table {
+    /// A table without repeated rows.
+    pub(crate) fn new(name: String, comment: String, n_columns: usize, body: TableBody) -> Self {
+        Self { name, comment, n_columns, body, repeats: Repeats::Removed }
+    }
 }
 
 impl PlanAnswer {

@@ -1,7 +1,7 @@
 //! Plans as text, for `explain` and snapshots. Deterministic.
 
 use super::ids::TableRef;
-use super::plan::{Plan, PlanAnswer, TableBody};
+use super::plan::{Plan, PlanAnswer, Repeats, TableBody};
 use super::select::{Condition, Expr, FromKind, Select};
 use crate::datalog::print::Names;
 use std::fmt::Write;
@@ -11,7 +11,11 @@ impl Names<'_> {
     pub(crate) fn plan(&self, plan: &Plan) -> String {
         let mut text = String::new();
         for table in &plan.tables {
-            let _ = writeln!(text, "table {}: {}", table.name, table.comment);
+            let repeats = match table.repeats {
+                Repeats::Removed => "",
+                Repeats::Kept => ", perhaps repeated",
+            };
+            let _ = writeln!(text, "table {}: {}{repeats}", table.name, table.comment);
             let (base, step, kind) = match &table.body {
                 TableBody::Union(selects) => (selects, None, ""),
                 TableBody::Recursive { base, step } => (base, Some(step), "step"),

@@ -4,13 +4,13 @@
 //! harmless: the answer removes them anyway, so the rows are compared with each other once instead of twice,
 //! and the database need not materialise the table. In a join a duplicate would be joined twice.
 
-use super::plan::{Plan, PlanAnswer, TableBody};
+use super::plan::{Plan, PlanAnswer, Repeats, TableBody};
 
 impl Plan {
-    /// For each table whether duplicate rows of it are harmless.
-    pub(crate) fn repeats(&self) -> Vec<bool> {
-        let mut repeats = vec![false; self.tables.len()];
-        let PlanAnswer::Rows { selects, .. } = &self.answer else { return repeats };
+    /// Keeps the duplicate rows of each table where they are harmless. INVARIANT: nothing rewrites the plan
+    /// afterwards.
+    pub(crate) fn keep_repeats(&mut self) {
+        let PlanAnswer::Rows { selects, .. } = &self.answer else { return };
         let mut n_readings = vec![0_usize; self.tables.len()];
         for select in self.selects() {
             select.for_each_source(&mut |from| {
@@ -21,12 +21,14 @@ impl Plan {
         }
         for reader in selects {
             if let [only] = reader.from.as_slice()
-                && let Some(table) = only.kind.table()
+                && let Some(id) = only.kind.table()
+                && *id.of(&n_readings) == 1
             {
-                let is_union = matches!(table.of(&self.tables).body, TableBody::Union(_));
-                *table.of_mut(&mut repeats) = is_union && *table.of(&n_readings) == 1;
+                let table = id.of_mut(&mut self.tables);
+                if matches!(table.body, TableBody::Union(_)) {
+                    table.repeats = Repeats::Kept;
+                }
             }
         }
-        repeats
     }
 }

@@ -67,9 +67,11 @@ impl Variant {
         let types = Types { program, catalog, constants: &constants, shape }.of_parts(&residual);
         let mut statements = Vec::new();
         for part in &residual.parts {
+            let mut plan = part.plan.clone();
+            plan.keep_repeats();
             let planned = Planned {
                 approach,
-                plan: part.plan.clone(),
+                plan,
                 refusal: None,
                 extra_constants: constants.clone(),
                 rules: IndexSet::new(),

@@ -120,12 +120,7 @@ mod tests {
         let base =
             vec![reading(1, FromKind::Source(SourceId::from_index(0)), vec![column(1, 0), column(1, 1)])];
         let step = vec![reading(2, FromKind::Table(TableRef::Itself), vec![column(2, 1), column(2, 0)])];
-        let table = Table {
-            name: "pairs".into(),
-            comment: String::new(),
-            n_columns: 2,
-            body: TableBody::Recursive { base, step },
-        };
+        let table = Table::new("pairs".into(), String::new(), 2, TableBody::Recursive { base, step });
         let reader = reading(3, TableId(0).source(), Vec::new());
         let mut plan = Plan::new(vec![table], PlanAnswer::Decision(vec![reader]));
         let before = plan.clone();

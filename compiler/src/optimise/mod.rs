@@ -210,6 +210,13 @@ pub(crate) const PASSES: &[Pass] = &[
         keeps: None,
         run: |draft, _| bans::skip_bans(&mut draft.plan),
     },
+    Pass {
+        name: "keep-repeats",
+        does: "keeps repeated rows of a table that one alternative of the answer reads alone: the answer removes them",
+        applies: |setting| setting.purpose != Purpose::Filter,
+        keeps: Some(Keeps::Atoms),
+        run: |draft, _| draft.plan.keep_repeats(),
+    },
 ];
 
 /// Runs the passes that apply; `observe` sees the plan after each of them.

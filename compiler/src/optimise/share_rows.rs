@@ -186,6 +186,6 @@ impl LookUpFinder<'_> {
             filter: vec![Condition::Compare { op: CompareOp::Equal, left, right }],
             output: (0..n_columns).map(|column| Expr::Column { alias: found, column }).collect(),
         };
-        Table { name, comment: "shared look-up".into(), n_columns, body: TableBody::Union(vec![select]) }
+        Table::new(name, "shared look-up".to_owned(), n_columns, TableBody::Union(vec![select]))
     }
 }

@@ -259,7 +259,7 @@ impl<'p> Planner<'p> {
         let described = heading(self.program, *pred, adornments);
         let comment = if purpose.is_empty() { described } else { format!("{described}: {purpose}") };
         let id = TableId::after(&self.tables);
-        self.tables.push(Table { name: format!("pc{number}_{readable}"), comment, n_columns, body });
+        self.tables.push(Table::new(format!("pc{number}_{readable}"), comment, n_columns, body));
         TableRef::Table(id)
     }
 

@@ -7,7 +7,7 @@ use super::at::{At, Itself};
 use super::build;
 use super::lower::{Lowering, column_names};
 use super::target::Target;
-use crate::algebra::{Select, Table, TableBody};
+use crate::algebra::{Repeats, Select, Table, TableBody};
 use crate::dialect::State;
 use crate::limits;
 use crate::question::CompileError;
@@ -17,13 +17,8 @@ impl<T> Lowering<'_, T>
 where
     Self: Target,
 {
-    /// A table of a plan; `repeats` says whether its rows may come twice. `at` is in its body.
-    pub(super) fn table(
-        &mut self,
-        at: At<'_>,
-        table: &Table,
-        repeats: bool,
-    ) -> Result<Vec<Cte>, CompileError> {
+    /// A table of a plan; `at` is in its body.
+    pub(super) fn table(&mut self, at: At<'_>, table: &Table) -> Result<Vec<Cte>, CompileError> {
         let names = column_names(table.n_columns);
         let columns: Vec<&str> = names.iter().map(String::as_str).collect();
         let at = At { itself: Itself::Named(&table.name), ..at };
@@ -33,9 +28,10 @@ where
         match &table.body {
             TableBody::Union(selects) => {
                 let is_long = |select: &Select| select.from.len() >= limits::LONG_JOIN;
-                let is_long_join = !repeats && matches!(selects.as_slice(), [only] if is_long(only));
+                let keeps = table.repeats == Repeats::Kept;
+                let is_long_join = !keeps && matches!(selects.as_slice(), [only] if is_long(only));
                 let arms = arms(self, selects)?;
-                let all = build::union(arms, repeats).unwrap_or_else(|| self.no_rows(table.n_columns));
+                let all = build::union(arms, keeps).unwrap_or_else(|| self.no_rows(table.n_columns));
                 let all = if is_long_join { build::distinct(all) } else { all };
                 Ok(vec![build::cte(&table.name, &columns, build::query(all), false)])
             }

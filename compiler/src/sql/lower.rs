@@ -61,8 +61,8 @@ where
     pub(super) fn tables(&mut self, plan: &Plan) -> Result<(Vec<Cte>, bool), CompileError> {
         let at = At::top(&plan.tables);
         let mut ctes = Vec::new();
-        for ((id, table), repeats) in TableId::enumerate(&plan.tables).zip(plan.repeats()) {
-            ctes.extend(self.table(at.in_table(id), table, repeats)?);
+        for (id, table) in TableId::enumerate(&plan.tables) {
+            ctes.extend(self.table(at.in_table(id), table)?);
         }
         let recursive = plan.tables.iter().any(|table| !matches!(table.body, TableBody::Union(_)));
         Ok((ctes, recursive))

@@ -198,7 +198,7 @@ impl Lowering<'_, Local<'_>> {
         let is_named = |id: &TableId| needed.contains(id) && !derived.contains(id);
         for (id, table) in TableId::enumerate(at.tables).filter(|(id, _)| is_named(id)) {
             recursive |= !matches!(table.body, TableBody::Union(_));
-            ctes.extend(self.table(at.in_table(id), table, false)?);
+            ctes.extend(self.table(at.in_table(id), table)?);
         }
         let query = print(self, At { brings_tables: false, derived, ..at })?;
         let mut all = self.read_queries()?;

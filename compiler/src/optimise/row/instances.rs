@@ -162,12 +162,8 @@ fn values(general: &Select, pair: Pair, name: String) -> Table {
     let (mut own, _) = apart(general, from.alias);
     own.output.push(Expr::Column { alias: from.alias, column });
     let literal = Select { output: vec![value], ..Select::default() };
-    Table {
-        name,
-        comment: "a value, and those that a fact relates to it".into(),
-        n_columns: 1,
-        body: TableBody::Union(vec![own, literal]),
-    }
+    let comment = "a value, and those that a fact relates to it".to_owned();
+    Table::new(name, comment, 1, TableBody::Union(vec![own, literal]))
 }
 
 /// Reads the table of a pair's values in place of the source.

@@ -51,7 +51,7 @@ fn sound() -> Plan {
     let base = read(&[(1, OWNER)], vec![equal(column(1, 0), Expr::Given(0))], vec![column(1, 1)]);
     let step = read(&[(2, ITSELF), (3, OWNER)], vec![equal(column(3, 1), column(2, 0))], vec![column(3, 1)]);
     let body = TableBody::Recursive { base: vec![base], step: vec![step] };
-    let table = Table { name: "pc1".into(), comment: String::new(), n_columns: 1, body };
+    let table = Table::new("pc1".into(), String::new(), 1, body);
     let locked = read(&[(5, LOCKED)], vec![equal(column(5, 0), column(4, 0))], Vec::new());
     let answer = read(&[(4, TABLE)], vec![Condition::None(vec![locked])], vec![column(4, 0)]);
     let columns = vec![AnswerColumn::Id(1)];
