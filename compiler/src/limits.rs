@@ -1,4 +1,7 @@
-//! Every bound of the compiler, with its reason.
+//! Every bound of the compiler that its users can reach, with its reason.
+//!
+//! The budget of a single pass, beyond which it leaves a program as it is, is in the file of the pass. What a
+//! database bounds is in its row of [`crate::dialect`].
 //!
 //! A policy comes from a stranger. Each bound is far above what people write, and low enough that the
 //! worst text within it is still read quickly and with little memory.
@@ -71,8 +74,8 @@ pub const BODY: usize = 10;
 /// Sources of a join whose rows are made distinct if it is a table of its own; a shorter one repeats few.
 pub const LONG_JOIN: usize = 5;
 
-/// Sources of one plan for a caller's database, those of a table counted wherever it is read. Beyond it
-/// another plan comes first, as the text that is counted is made only once the stored facts are known.
+/// Sources of one plan, those of a table counted wherever it is read. Beyond it another plan comes first.
+/// Every database accepts that many, and [`CURSORS_OF_CALLER`] more.
 pub const TABLE_READINGS: usize = 960;
 
 /// Values of stored facts in a text that are few: whether another plan needs fewer is not asked.

@@ -1,11 +1,19 @@
 //! Estimates of what a database makes of a plan before its statement is printed.
 //!
 //! They order candidates and branches. Whether a database takes a statement is decided on its text, see
-//! [`crate::sql::text::expansion`].
+//! [`crate::sql::text::expansion`]. For a caller's database there is a text only once the stored facts are
+//! known. So there are two counts, but one bound: [`TABLE_READINGS`](crate::limits::TABLE_READINGS) readings
+//! are within what each [dialect](crate::dialect) takes of a text, which is checked there.
 
 use super::ids::TableRef;
 use super::plan::{Plan, TableBody};
 use super::select::{FromKind, Select};
+
+/// The state of a fixpoint, its packing and its unpacking are tables too, with so many sources in all.
+const STATE_SOURCES: usize = 12;
+
+/// A step inside a subquery of a recursive select is expanded up to so many times.
+const STEP_EXPANSIONS: usize = 4;
 
 impl Plan {
     /// How many sources the statement reads if a database expands each table of its own wherever it is read:
@@ -22,10 +30,8 @@ impl Plan {
                 TableBody::Recursive { base, step } => {
                     readings(base, &of_table) + readings(step, &of_table) + 1
                 }
-                // The state, its packing and its unpacking are tables too; and SQLite expands a step that
-                // stands in a subquery of a recursive select up to four times.
                 TableBody::WholeState { base, step } => {
-                    readings(base, &of_table) + readings(step, &of_table) * 4 + 12
+                    readings(base, &of_table) + readings(step, &of_table) * STEP_EXPANSIONS + STATE_SOURCES
                 }
             };
             of_table.push(n_readings);

@@ -244,7 +244,13 @@ impl Features {
             Some(most) => 2 * limits::NESTED_BRANCHES <= most,
             None => true,
         };
-        limits::SELECTS <= union_arms && takes_tables && takes_tests
+        let takes_readings = match self.table_readings {
+            TableReadings::Expanded { cursors } => {
+                limits::TABLE_READINGS + limits::CURSORS_OF_CALLER <= cursors
+            }
+            TableReadings::Shared => true,
+        };
+        limits::SELECTS <= union_arms && takes_tables && takes_tests && takes_readings
     }
 }
 
