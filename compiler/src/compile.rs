@@ -54,8 +54,9 @@ pub(crate) fn planned_statement(
     let forms = forms(request)?;
     let order = if target.features.bounds_readings() { Order::Closest } else { Order::Smaller };
     first_fit(Candidates::new(*request, &forms, Ends::Asked, order), |planned| {
-        let approach = planned.approach;
-        Ok((approach, finish(request, target, planned, &mut |_, _| {})?))
+        let (approach, most) = (planned.approach, planned.most);
+        let statement = finish(request, target, planned, &mut |_, _| {});
+        Ok((approach, statement.map_err(|error| error.at_rule(most))?))
     })
 }
 

@@ -4,8 +4,9 @@
 //! [`explain`] shows every stage in between.
 #![doc = include_str!("../ARCHITECTURE.md")]
 
-pub mod bindings;
+mod advice;
 mod algebra;
+pub mod bindings;
 pub mod builtin;
 pub mod catalog;
 pub mod compact;
@@ -86,7 +87,7 @@ pub fn compile(
     dialect: Dialect,
 ) -> Result<Statement, CompileError> {
     let target = Target::tables(dialect, Values::Parameters);
-    compile::statement(&Request { program, catalog, shape }, &target)
+    advised(&Request { program, catalog, shape }, &target)
 }
 
 /// Compiles the shape of a question to a statement for the embedded store, whose tables, parameters and
@@ -99,7 +100,7 @@ pub fn compile_for_store(
     catalog: &Catalog,
     shape: &Shape,
 ) -> Result<Statement, CompileError> {
-    compile::statement(&Request { program, catalog, shape }, &Target::STORE)
+    advised(&Request { program, catalog, shape }, &Target::STORE)
 }
 
 /// Compiles a question to a statement with its values as literals; it needs no parameters.
@@ -118,7 +119,17 @@ pub fn compile_text(
     let value = |slot| compile::literal(question, now, slot);
     let shape = &Shape::of(program, question);
     let target = Target::tables(dialect, Values::Literals(&value));
-    compile::statement(&Request { program, catalog, shape }, &target)
+    advised(&Request { program, catalog, shape }, &target)
+}
+
+/// The statement of a question. What a refusal advises is tried first.
+fn advised(request: &Request<'_>, target: &Target<'_>) -> Result<Statement, CompileError> {
+    let statement = compile::statement(request, target);
+    let mut statement = statement.map_err(|error| advice::helpful_error(request, error))?;
+    if let Some(refused_if) = &mut statement.refused_if {
+        refused_if.refusal = advice::helpful(request, refused_if.refusal.clone());
+    }
+    Ok(statement)
 }
 
 /// Compiles a question and says what each stage made of it.

@@ -6,7 +6,7 @@
 //! serves every question of the shape; the [`Statement`] says which value goes into which parameter.
 
 use crate::ir::{ConstId, Program, TypeId};
-use crate::refusal::{AskedVar, Limit, Place, Refusal};
+use crate::refusal::{AskedVar, Limit, Refusal, RuleAtLimit};
 
 /// A question with its values.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -220,8 +220,8 @@ impl CompileError {
         Self::Refused(Refusal::TooLarge { limit, rule: None })
     }
 
-    /// The same error; a limit that was reached, but at no rule yet, was reached at this one.
-    pub(crate) fn at_rule(self, at: Option<Place>) -> Self {
+    /// The same error; a limit that is of no rule yet is of this one.
+    pub(crate) fn at_rule(self, at: Option<RuleAtLimit>) -> Self {
         match self {
             Self::Refused(Refusal::TooLarge { limit, rule: None }) => {
                 Self::Refused(Refusal::TooLarge { limit, rule: at })

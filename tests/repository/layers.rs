@@ -64,6 +64,7 @@ const COMPILER: &[(&str, &[&str])] = &[
         ],
     ),
     ("compile", &["question", "specialise", "rewrite", "algebra", "plan", "optimise", "sql", "dialect"]),
+    ("advice", &["question", "refusal", "plan", "compile"]),
     (
         "stages",
         &[
@@ -101,6 +102,7 @@ const COMPILER: &[(&str, &[&str])] = &[
             "bindings",
             "sql",
             "compile",
+            "advice",
             "stages",
         ],
     ),

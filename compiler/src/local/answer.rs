@@ -83,7 +83,8 @@ fn text(taken: Taken<'_>, asked: &Asked<'_>) -> Result<LocalSql, CompileError> {
     };
     let formed = Formed::new(variant, constants, Draft { plan, embedded }, asked)?;
     let optimised = formed.optimised(asked)?;
-    let (template, outline) = printed(&formed, &optimised, asked)?;
+    let printed = printed(&formed, &optimised, asked);
+    let (template, outline) = printed.map_err(|error| error.at_rule(variant.most))?;
     let embedded = read.into_iter().map(|(part, n_rows)| (variant.predicates(part, catalog), n_rows));
     Ok(LocalSql {
         template,

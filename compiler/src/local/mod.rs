@@ -41,6 +41,7 @@ pub use likeness::Likeness;
 pub use plan::LocalPlan;
 pub use ways::End;
 
+use crate::advice;
 use crate::catalog::Catalog;
 use crate::compile;
 use crate::dialect::{Dialect, Features};
@@ -89,7 +90,7 @@ pub fn plan(
     let mut best: Option<LocalPlan> = None;
     for most_readings in sizes(dialect.features()) {
         let maker = Maker { program, catalog, most_readings: *most_readings, most_rows };
-        let Attempt { plan, lacks_larger } = maker.attempt(shape, form)?;
+        let SizedPlan { plan, lacks_larger } = maker.sized_plan(shape, form)?;
         // A larger plan is taken if the smaller one has no answer, or lacks the test of a row.
         if best.as_ref().is_none_or(|small| small.asked.is_err() || plan.row.is_some()) {
             best = Some(plan);
@@ -98,7 +99,8 @@ pub fn plan(
             break;
         }
     }
-    best.ok_or_else(|| CompileError::Bug("no plan was tried".into()))?.whole()
+    let best = best.ok_or_else(|| CompileError::Bug("no plan was tried".into()))?;
+    best.advised(&Request { program, catalog, shape }).whole()
 }
 
 /// In how many places plans may read their tables, in the order in which that is tried. Stored facts may yet
@@ -108,7 +110,7 @@ fn sizes(features: &Features) -> &'static [Option<usize>] {
 }
 
 /// The plans of one size.
-struct Attempt {
+struct SizedPlan {
     plan: LocalPlan,
     /// Whether only a plan that is too large would answer, or test a row that must be tested.
     lacks_larger: bool,
@@ -128,7 +130,7 @@ struct Maker<'m> {
 
 impl Maker<'_> {
     /// The plans of a shape.
-    fn attempt(&self, shape: &Shape, form: &Form) -> Result<Attempt, CompileError> {
+    fn sized_plan(&self, shape: &Shape, form: &Form) -> Result<SizedPlan, CompileError> {
         let (asked, refusal) = match or_refused(self.asked(shape))? {
             Ok((asked, refusal)) => (Ok(asked), refusal),
             Err(refusal) => (Err(refusal), None),
@@ -146,7 +148,7 @@ impl Maker<'_> {
                 Err(refusal) => lacks_larger |= refusal.another_plan_may_help(),
             }
         }
-        Ok(Attempt { plan, lacks_larger })
+        Ok(SizedPlan { plan, lacks_larger })
     }
 
     /// The question as it was asked, from both ends of stored facts, and when its rows are not the whole
@@ -213,10 +215,12 @@ impl Maker<'_> {
         shape: &Shape,
         column: Option<usize>,
     ) -> Result<Variant, CompileError> {
-        let variant = Variant::new(self.program, self.catalog, shape, planned, column, self.most_rows)?;
+        let most_clauses = planned.most;
+        let variant = Variant::new(self.program, self.catalog, shape, planned, column, self.most_rows);
+        let variant = variant.map_err(|error| error.at_rule(most_clauses))?;
         match self.most_readings {
             Some(most) if variant.residual.plan.n_readings() > most => {
-                Err(CompileError::too_large(Limit::Readings { most }))
+                Err(CompileError::too_large(Limit::Readings { most }).at_rule(most_clauses))
             }
             Some(_) | None => Ok(variant),
         }
@@ -242,6 +246,13 @@ fn or_refused<T>(made: Result<T, CompileError>) -> Result<Result<T, Refusal>, Co
 }
 
 impl LocalPlan {
+    /// The plan with what helps against its refusals.
+    fn advised(self, request: &Request<'_>) -> Self {
+        let asked = self.asked.map_err(|refusal| advice::helpful(request, refusal));
+        let refusal = self.refusal.map(|(ways, refusal)| (ways, advice::helpful(request, refusal)));
+        Self { asked, refusal, ..self }
+    }
+
     /// The plan, if it answers anything.
     fn whole(self) -> Result<Self, CompileError> {
         match self.asked {

@@ -19,7 +19,7 @@ use crate::ir::{Constant, Program, RuleId, TypeId};
 use crate::optimise::widths;
 use crate::plan::{Approach, Planned};
 use crate::question::{CompileError, Shape, ShapeVar, Statement};
-use crate::refusal::Refusal;
+use crate::refusal::{Refusal, RuleAtLimit};
 use crate::sql;
 use crate::sql::hosted::Values;
 use indexmap::IndexSet;
@@ -36,6 +36,8 @@ pub(super) struct Variant {
     pub(super) statements: Vec<Statement>,
     pub(super) constants: IndexSet<Constant>,
     pub(super) rules: IndexSet<RuleId>,
+    /// The rule that most clauses come from, for messages.
+    pub(super) most: Option<RuleAtLimit>,
     /// How it was planned.
     pub(super) approach: Approach,
     /// The question's variables.
@@ -75,6 +77,7 @@ impl Variant {
                 refusal: None,
                 extra_constants: constants.clone(),
                 rules: IndexSet::new(),
+                most: planned.most,
                 has_other_end: false,
             };
             statements.push(sql::to_sql(
@@ -88,8 +91,8 @@ impl Variant {
         }
         let is_by_values = residual.is_by_values();
         let vars = shape.vars.clone();
-        let rules = planned.rules;
-        Ok(Self { residual, types, statements, constants, rules, approach, vars, is_by_values, column })
+        let (rules, most) = (planned.rules, planned.most);
+        Ok(Self { residual, types, statements, constants, rules, most, approach, vars, is_by_values, column })
     }
 
     /// Puts values and rows into the plan.

@@ -95,7 +95,8 @@ impl Planner<'_> {
             FlatClosures::Whole => None,
         };
         if demand.is_some() {
-            // What a demanded closure reads is closed once for all that read it, however often they are planned.
+            // What a demanded closure reads is closed once for all that read it, however often they are
+            // planned.
             let outside = std::mem::replace(&mut self.flat_closures, FlatClosures::Whole);
             let closed = self.flat_over(call, &layout, demand);
             self.flat_closures = outside;

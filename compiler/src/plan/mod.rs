@@ -30,12 +30,14 @@ pub(crate) use planner::Ends;
 use crate::algebra::Plan;
 use crate::algebra::verify::Verifier;
 use crate::catalog::Catalog;
+use crate::datalog::Specialised;
 use crate::ir::{Constant, Program, RuleId};
 use crate::question::{CompileError, Shape};
-use crate::refusal::Refusal;
+use crate::refusal::{Place, Refusal, RuleAtLimit};
 use crate::rewrite::RoleForm;
 use indexmap::IndexSet;
 use planner::{Planner, Shares};
+use std::collections::BTreeMap;
 
 /// A question to plan.
 #[derive(Clone, Copy, Debug)]
@@ -67,6 +69,8 @@ pub(crate) struct Planned {
     pub(crate) extra_constants: IndexSet<Constant>,
     /// The rules that the question could reach.
     pub(crate) rules: IndexSet<RuleId>,
+    /// The rule that most clauses come from, for messages.
+    pub(crate) most: Option<RuleAtLimit>,
     /// Whether a plan with other [`Ends`] may differ.
     pub(crate) has_other_end: bool,
 }
@@ -101,7 +105,22 @@ pub(crate) fn plan(
         verifier.check("plan", &plan)?;
         refusal.iter().try_for_each(|(plan, _)| verifier.check("refusal", plan))?;
     }
-    Ok(Planned { approach, plan, refusal, extra_constants, rules: form.rules.clone(), has_other_end })
+    let most = most_clauses(request.program, datalog);
+    Ok(Planned { approach, plan, refusal, extra_constants, rules: form.rules.clone(), most, has_other_end })
+}
+
+/// The rule of the policy's text that most clauses of a program come from; the first of several.
+fn most_clauses(program: &Program, datalog: &Specialised) -> Option<RuleAtLimit> {
+    let roots = datalog.roots.iter().map(|root| &root.clause);
+    let clauses = datalog.relations.iter().flat_map(|relation| &relation.clauses).chain(roots);
+    let mut n_clauses: BTreeMap<RuleId, usize> = BTreeMap::new();
+    for rule in clauses.filter_map(|clause| clause.rule) {
+        *n_clauses.entry(rule).or_default() += 1;
+    }
+    let span = |rule: RuleId| program.rule(rule).span;
+    let written = n_clauses.into_iter().rev().filter(|(rule, _)| !span(*rule).range().is_empty());
+    let (most, _) = written.max_by_key(|(_, n_clauses)| *n_clauses)?;
+    Place::of_rule(&program.source, span(most)).map(RuleAtLimit::Most)
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ use crate::id_vec::IdVec;
 use crate::ir::{Program, RuleId};
 use crate::limits;
 use crate::question::{AnswerColumn, CompileError, Shape, ShapeDomain};
-use crate::refusal::{Limit, Place, Refusal, VarName};
+use crate::refusal::{Limit, Place, Refusal, RuleAtLimit, VarName};
 use crate::rewrite::RoleForm;
 use indexmap::IndexSet;
 use rustc_hash::FxHashMap;
@@ -336,7 +336,8 @@ impl<'p> Planner<'p> {
                     in_all: limits::BRANCHES,
                     tables: limits::TABLES,
                 };
-                CompileError::Refused(Refusal::TooLarge { limit, rule: self.place(rule) })
+                let rule = self.place(rule).map(RuleAtLimit::Reached);
+                CompileError::Refused(Refusal::TooLarge { limit, rule })
             }
             PlanError::Bug(text) => CompileError::Bug(text.into()),
         }

@@ -1,6 +1,6 @@
 //! Refusals in words: what is wrong, which rule with its line, and what to do.
 
-use super::{AskedVar, Limit, Place, Refusal, VarName};
+use super::{AskedVar, Limit, Place, Refusal, RuleAtLimit, VarName};
 
 impl Refusal {
     /// Explains the refusal and how to avoid it; `asked` are the variables of the question.
@@ -16,14 +16,17 @@ impl Refusal {
                 )
             }
             Self::TooLarge { limit, rule } => {
-                let reached = rule.map(|rule| format!(" (reached in the rule at line {})", rule.line));
+                let rule = match rule {
+                    Some(RuleAtLimit::Reached(rule)) => {
+                        format!(" (reached in the rule at line {})", rule.line)
+                    }
+                    Some(RuleAtLimit::Most(rule)) => {
+                        format!(" (most of it comes from the rule at line {})", rule.line)
+                    }
+                    None => String::new(),
+                };
                 let narrower = narrow(*limit, asked);
-                format!(
-                    "the question {}{}: {narrower}split {}",
-                    limit.exceeded(),
-                    reached.unwrap_or_default(),
-                    limit.to_split()
-                )
+                format!("the question {}{rule}: {narrower}split {}", limit.exceeded(), limit.to_split())
             }
             Self::TooManyValues { predicates, most } => {
                 let bind = in_backticks(predicates.iter().map(String::as_str));
@@ -226,10 +229,15 @@ mod tests {
 
     #[test]
     fn a_message_for_size_names_the_rule_at_which_the_limit_was_reached() {
-        let refusal = Refusal::TooLarge { limit: Limit::RuleCopies { most: 9 }, rule: Some(at(7)) };
+        let limit = Limit::RuleCopies { most: 9 };
+        let said = |rule| Refusal::TooLarge { limit, rule: Some(rule) }.message(&[GIVEN]);
         assert_eq!(
-            refusal.message(&[GIVEN]),
+            said(RuleAtLimit::Reached(at(7))),
             "the question needs more than 9 rule copies (reached in the rule at line 7): split the rules that it reads"
+        );
+        assert_eq!(
+            said(RuleAtLimit::Most(at(7))),
+            "the question needs more than 9 rule copies (most of it comes from the rule at line 7): split the rules that it reads"
         );
     }
 

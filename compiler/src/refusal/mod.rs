@@ -19,7 +19,8 @@ pub enum Refusal {
         var: VarName,
         /// The rule that only tests it; `None` for the question itself.
         rule: Option<Place>,
-        /// The variables of the question whose values are asked for.
+        /// The variables of the question whose values are asked for; in a finished refusal only those that
+        /// avoid it if they are given.
         wanted: Vec<usize>,
     },
     /// A rule tests a variable that may have any type.
@@ -33,16 +34,16 @@ pub enum Refusal {
     Unseeded {
         /// The rule that calls the predicate; `None` for the question itself.
         rule: Option<Place>,
-        /// The variables of the question whose values are asked for.
+        /// The variables of the question whose values are asked for; in a finished refusal only those that
+        /// avoid it if they are given.
         wanted: Vec<usize>,
     },
     /// The question needs more than one statement can hold.
     TooLarge {
         /// The limit.
         limit: Limit,
-        /// The rule at which it was reached; `None` if that is the question itself, or shows only in the
-        /// finished statement.
-        rule: Option<Place>,
+        /// The rule to look at; `None` if the question reads no rule that the policy has written.
+        rule: Option<RuleAtLimit>,
     },
     /// The SQL of a local check would hold too many values of stored facts.
     TooManyValues {
@@ -93,6 +94,25 @@ impl Place {
     /// The place of a rule; `None` for one that the policy implies.
     pub(crate) fn of_rule(source: &SourceMap, span: Span) -> Option<Self> {
         (!span.range().is_empty()).then(|| Self::of(source, span))
+    }
+}
+
+/// What a rule has to do with a limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RuleAtLimit {
+    /// The limit was reached in this rule.
+    Reached(Place),
+    /// The limit shows only in the finished statement, and more of the question's clauses come from this rule
+    /// than from any other.
+    Most(Place),
+}
+
+impl RuleAtLimit {
+    /// Where the rule is.
+    pub fn place(self) -> Place {
+        match self {
+            Self::Reached(place) | Self::Most(place) => place,
+        }
     }
 }
 
@@ -157,12 +177,43 @@ impl Refusal {
     /// The place in the policy that it is about, if it is about one.
     pub fn place(&self) -> Option<Place> {
         match self {
-            Self::NotEnumerable { rule, .. } | Self::Unseeded { rule, .. } | Self::TooLarge { rule, .. } => {
-                *rule
-            }
+            Self::NotEnumerable { rule, .. } | Self::Unseeded { rule, .. } => *rule,
+            Self::TooLarge { rule, .. } => rule.map(RuleAtLimit::place),
             Self::Untyped { test, .. } => Some(*test),
             Self::TooManyValues { .. } => None,
         }
+    }
+
+    /// Whether two questions are refused for the same reason: the same variable in the same rule.
+    pub(crate) fn has_cause_of(&self, other: &Self) -> bool {
+        match (self, other) {
+            (
+                Self::NotEnumerable { var, rule, .. },
+                Self::NotEnumerable { var: other_var, rule: other_rule, .. },
+            ) => var == other_var && rule == other_rule,
+            (Self::Unseeded { rule, .. }, Self::Unseeded { rule: other, .. }) => rule == other,
+            (
+                Self::NotEnumerable { .. }
+                | Self::Untyped { .. }
+                | Self::Unseeded { .. }
+                | Self::TooLarge { .. }
+                | Self::TooManyValues { .. },
+                _,
+            ) => false,
+        }
+    }
+
+    /// Keeps only those variables that a caller is advised to give values for.
+    pub(crate) fn advise(mut self, helps: impl Fn(&Self, usize) -> bool) -> Self {
+        let all = match &self {
+            Self::NotEnumerable { wanted, .. } | Self::Unseeded { wanted, .. } => wanted.clone(),
+            Self::Untyped { .. } | Self::TooLarge { .. } | Self::TooManyValues { .. } => return self,
+        };
+        let helpful: Vec<usize> = all.into_iter().filter(|var| helps(&self, *var)).collect();
+        if let Self::NotEnumerable { wanted, .. } | Self::Unseeded { wanted, .. } = &mut self {
+            *wanted = helpful;
+        }
+        self
     }
 
     /// Whether a smaller plan for the same question may succeed.

@@ -22,7 +22,7 @@ id!(/// A group of relations that include each other.
 
 /// Relations that include each other.
 struct Peers {
-    /// The one that stands for them.
+    /// The one that takes the place of all of them.
     representative: RelId,
     /// Ascending.
     members: Vec<RelId>,

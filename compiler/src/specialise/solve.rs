@@ -8,7 +8,7 @@ use crate::ir::{
     CompareOp, ConstId, Literal, LiteralKind, Polarity, PredId, Program, Rule, RuleId, Term, TypeId, VarId,
 };
 use crate::question::CompileError;
-use crate::refusal::{Place, Refusal, VarName};
+use crate::refusal::{Place, Refusal, RuleAtLimit, VarName};
 use crate::source::Span;
 
 /// A rule, or the question itself, as the solver reads it.
@@ -267,7 +267,8 @@ impl<'p> Specialiser<'p> {
     fn step_in(&mut self, body: &Body<'_>) -> Result<(), CompileError> {
         self.step().map_err(|error| match body.of {
             BodyOf::Rule { id, .. } => {
-                error.at_rule(Place::of_rule(&self.program.source, self.program.rule(id).span))
+                let place = Place::of_rule(&self.program.source, self.program.rule(id).span);
+                error.at_rule(place.map(RuleAtLimit::Reached))
             }
             BodyOf::Question => error,
         })

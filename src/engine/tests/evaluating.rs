@@ -197,7 +197,8 @@ near(a: Node, n: Node) if near(a, m) and calm(n) and not edge(m, n);";
     };
     let refused = ask(&["near from to"], &[("from", "Node", None), ("to", "Node", None)]).await;
     assert!(refused.contains("a value cannot be enumerated: the rule at line 2"), "{refused}");
-    assert!(refused.contains("a value for `from` or `to`"), "{refused}");
+    // With either value and with both, the recursion calls `calm` for values that nothing enumerates.
+    assert!(!refused.contains("a value for"), "{refused}");
     let refused = ask(&["calm what"], &[("what", "Node", None)]).await;
     assert!(refused.contains("`what` cannot be enumerated: the rule at line 2"), "{refused}");
 }
