@@ -51,7 +51,7 @@ mod tests {
     use crate::source::SourceMap;
     use crate::{Dialect, check};
 
-    const POLICY: &str = r#"
+    const POLICY: &str = r"
         actor User {}
         resource Doc {}
         open(doc: Doc) if not locked(doc);
@@ -59,7 +59,7 @@ mod tests {
         curious(user: User) if knows(user) and open(_);
         declare locked(Doc);
         declare knows(User);
-    "#;
+    ";
 
     fn message(predicate: &str, vars: Vec<QuestionVar>) -> String {
         let program = check(&SourceMap::new("policy.polar", POLICY)).program.expect("a policy");

@@ -204,8 +204,8 @@ fn has_equal_steps(
     class: &[usize],
     is_in: impl Fn(usize) -> bool,
 ) -> bool {
-    let mut of_member: IdVec<MemberId, IndexSet<(Vec<Term>, Vec<Goal>)>> =
-        IdVec::like(&recursion.members, IndexSet::new());
+    let none: IndexSet<(Vec<Term>, Vec<Goal>)> = IndexSet::new();
+    let mut of_member = IdVec::like(&recursion.members, none);
     for (step, columns) in recursion.steps.iter().zip(touched) {
         if !columns.first().is_some_and(|first| is_in(*first)) {
             continue;

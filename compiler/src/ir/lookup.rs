@@ -18,11 +18,16 @@ impl Program {
     }
 
     /// A literal of the policy. Ids of literals in its rules come from the program that they index.
+    #[expect(clippy::indexing_slicing, reason = "a literal's id is its place among the program's literals")]
     pub(crate) fn literal(&self, id: ConstId) -> &Constant {
         &self.constants[id.index()]
     }
 
     /// A predicate. Ids of predicates come from the program that they index.
+    #[expect(
+        clippy::indexing_slicing,
+        reason = "a predicate's id is its place among the program's predicates"
+    )]
     pub(crate) fn predicate(&self, id: PredId) -> &Predicate {
         &self.predicates[id.index()]
     }

@@ -72,8 +72,9 @@ pub(super) fn reify(program: &Program, catalog: &Catalog, specialised: &mut Spec
     }
     let mut lists: IndexMap<&Roles, RelId> = IndexMap::new();
     for (id, Copies { first, others }) in copies.enumerate() {
+        // Copies are relations that have roles.
         for rel in std::iter::once(first).chain(others) {
-            let wanted = &finder.roles[rel];
+            let Some(wanted) = finder.roles.get(rel) else { continue };
             let pred = specialised.relations[*rel].pred;
             let list =
                 *lists.entry(wanted).or_insert_with(|| specialised.relations.push(list_of(pred, wanted)));

@@ -36,6 +36,7 @@ pub(super) struct AnswerTable<'p> {
 
 impl AnswerTable<'_> {
     /// An adornment by its number. Numbers come from the table that they index, which only grows.
+    #[expect(clippy::indexing_slicing, reason = "an answer's number is its place in the table")]
     pub(super) fn answer(&self, answer: usize) -> &[Adornment] {
         &self.answers[answer]
     }
@@ -168,6 +169,7 @@ impl<'p> Specialiser<'p> {
     }
 
     /// A literal of the policy or of the catalog. Ids of literals come from the two that they index.
+    #[expect(clippy::indexing_slicing, reason = "the id of an added literal follows those of the policy")]
     pub(super) fn literal(&self, id: ConstId) -> &Constant {
         match id.index().checked_sub(self.program.constants.len()) {
             None => self.program.literal(id),
