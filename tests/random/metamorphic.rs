@@ -302,7 +302,7 @@ fn actions_are_what_checks_allow() {
 
 #[test]
 fn the_listed_actors_are_those_that_checks_allow() {
-    try_policies((24, 6), 500, all, |known, compared| {
+    try_policies((40, 6), 500, all, |known, compared| {
         enumerations_hold_what_checks_allow(known, compared, |allow| matches!(allow, Allow::Subjects(..)))
     });
 }

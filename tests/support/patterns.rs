@@ -3,6 +3,7 @@
 //! permissions.
 
 use super::generate::{Choices, Style};
+use super::longhand;
 use super::shorthand::fitting;
 use super::vocabulary::{Predicate, Vocabulary};
 
@@ -39,7 +40,7 @@ pub fn rule(words: &Vocabulary, style: Style, choices: &mut Choices<'_>) -> Stri
     let [low, high] = [0, 1].map(|_| choices.below(at.permissions.len()));
     let [low, high] = [low.min(high), low.max(high)].map(|number| at.permissions[number]);
     let role = choices.of(&at.roles);
-    match choices.below(14) {
+    match choices.below(15) {
         0 | 1 => OF_GROUPS.to_owned(),
         2 => format!(
             "has_role(user: User, {role:?}, resource: {on}) if f0(user, group) and has_role(group, {role:?}, resource);"
@@ -62,8 +63,41 @@ pub fn rule(words: &Vocabulary, style: Style, choices: &mut Choices<'_>) -> Stri
         7 => format!("has_role(actor: Actor, {role:?}, resource: {on}) if {};", fitting(words, on, choices)),
         8 => "has_permission(actor: Actor, \"p0\", resource: Resource) if has_role(actor, \"r0\", resource);"
             .to_owned(),
+        9 => tied(words, style, choices).unwrap_or_else(|| derived(words, style, choices)),
         _ => derived(words, style, choices),
     }
+}
+
+/// A rule whose two arguments are one value, or one that asks something of a value that it has by such a rule
+/// only; `None` if no predicate has two arguments of one type.
+fn tied(words: &Vocabulary, style: Style, choices: &mut Choices<'_>) -> Option<String> {
+    let all = &words.predicates[words.n_stored..];
+    let ties: Vec<&Predicate> = all
+        .iter()
+        .filter(|derived| derived.types.len() == 2 && derived.types[0] == derived.types[1])
+        .collect();
+    if ties.is_empty() {
+        return None;
+    }
+    let Predicate { name: tie, types } = ties[choices.below(ties.len())];
+    let ty = types[0];
+    if choices.rarely(2) {
+        return Some(format!("{tie}(x0: {ty}, x0);"));
+    }
+    let heads: Vec<&Predicate> = all.iter().filter(|derived| derived.types.contains(&ty)).collect();
+    let Predicate { name, types } = heads[choices.below(heads.len())];
+    let at = types.iter().position(|of| *of == ty)?;
+    let params: Vec<String> = types.iter().enumerate().map(|(at, ty)| format!("x{at}: {ty}")).collect();
+    let mut body = said(words, types, choices);
+    body.push(if choices.rarely(2) { format!("{tie}(x{at}, w)") } else { format!("{tie}(w, x{at})") });
+    body.push(if style == Style::Layered && choices.rarely(2) {
+        let stored = Vocabulary { predicates: words.predicates[..words.n_stored].to_vec(), ..words.clone() };
+        let denied = fitting(&stored, ty, choices).replace("resource", "w").replace("actor", "_");
+        format!("not {denied}")
+    } else {
+        format!("w != {}", longhand::literal(ty, choices))
+    });
+    Some(format!("{name}({}) if {};", params.join(", "), body.join(" and ")))
 }
 
 /// A role or a permission on what something lies in, for what lies in it.

@@ -68,8 +68,8 @@ impl Lowering<'_, Local<'_>> {
         let features = self.inputs.features;
         let test = match (features.arrays_are_looked_up, at.hashes_sets) {
             (true, false) => build::any_of(value, BinaryOperator::Eq, build::array_of(query)),
-            // A set that is estimated to be too large for a hash table would be read for each row. An array is
-            // estimated at ten elements.
+            // A set that is estimated to be too large for a hash table would be read for each row. An array
+            // is estimated at ten elements.
             (true, true) => {
                 let elements = build::elements_of(build::array_of(query));
                 build::in_query(value, build::query(elements))

@@ -15,8 +15,8 @@
 //!
 //! With the probe inside the OR, PostgreSQL would compare each row that it found with all of `S` again.
 //!
-//! A denial that starts from the actor ("who blocked me") is a small set itself: it stays one condition on the
-//! row if some alternative would only get a copy of it.
+//! A denial that starts from the actor ("who blocked me") is a small set itself: it stays one condition on
+//! the row if some alternative would only get a copy of it.
 
 use super::{is_of_row, rows_of};
 use crate::algebra::aliases::{TakenAliases, renumber_inside};
