@@ -68,7 +68,7 @@ pub fn rule(words: &Vocabulary, style: Style, choices: &mut Choices<'_>) -> Stri
     }
 }
 
-/// A rule whose two arguments are one value, or one that asks something of a value that it has by such a rule
+/// A rule whose two arguments are one value, and one that asks something of a value that it has by such a rule
 /// only; `None` if no predicate has two arguments of one type.
 fn tied(words: &Vocabulary, style: Style, choices: &mut Choices<'_>) -> Option<String> {
     let all = &words.predicates[words.n_stored..];
@@ -81,9 +81,6 @@ fn tied(words: &Vocabulary, style: Style, choices: &mut Choices<'_>) -> Option<S
     }
     let Predicate { name: tie, types } = ties[choices.below(ties.len())];
     let ty = types[0];
-    if choices.rarely(2) {
-        return Some(format!("{tie}(x0: {ty}, x0);"));
-    }
     let heads: Vec<&Predicate> = all.iter().filter(|derived| derived.types.contains(&ty)).collect();
     let Predicate { name, types } = heads[choices.below(heads.len())];
     let at = types.iter().position(|of| *of == ty)?;
@@ -97,7 +94,8 @@ fn tied(words: &Vocabulary, style: Style, choices: &mut Choices<'_>) -> Option<S
     } else {
         format!("w != {}", longhand::literal(ty, choices))
     });
-    Some(format!("{name}({}) if {};", params.join(", "), body.join(" and ")))
+    let tying = format!("{tie}(x0: {ty}, x0);");
+    Some(format!("{tying}\n{name}({}) if {};", params.join(", "), body.join(" and ")))
 }
 
 /// A role or a permission on what something lies in, for what lies in it.
