@@ -68,8 +68,8 @@ pub fn rule(words: &Vocabulary, style: Style, choices: &mut Choices<'_>) -> Stri
     }
 }
 
-/// A rule whose two arguments are one value, and one that asks something of a value that it has by such a rule
-/// only; `None` if no predicate has two arguments of one type.
+/// A rule whose two arguments are one value, and one that asks something of a value that it has only by such
+/// a rule; `None` if no predicate has two arguments of one type.
 fn tied(words: &Vocabulary, style: Style, choices: &mut Choices<'_>) -> Option<String> {
     let all = &words.predicates[words.n_stored..];
     let ties: Vec<&Predicate> = all
