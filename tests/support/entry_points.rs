@@ -9,13 +9,20 @@ use super::generate::Choices;
 use super::shorthand;
 use super::vocabulary::Vocabulary;
 
+/// A rule whose two arguments are one value: a guard may know the resource only by it.
+const TIE: &str = "same(x: Resource, x);";
+
 /// The rules of `allow`; without any the policy has the usual one.
 pub fn rules(words: &Vocabulary, choices: &mut Choices<'_>) -> Vec<String> {
     if choices.below(5) == 0 {
         return Vec::new();
     }
     let n = 1 + usize::from(choices.rarely(6));
-    (0..n).map(|_| rule(words, choices)).collect()
+    let mut rules: Vec<String> = (0..n).map(|_| rule(words, choices)).collect();
+    if rules.iter().any(|rule| rule.contains("same(")) {
+        rules.push(TIE.to_owned());
+    }
+    rules
 }
 
 fn rule(words: &Vocabulary, choices: &mut Choices<'_>) -> String {
@@ -39,6 +46,10 @@ fn rule(words: &Vocabulary, choices: &mut Choices<'_>) -> String {
     while guards.len() < 3 && choices.rarely(3) {
         let there = format!("there{}", guards.len());
         guards.push(guard(words, about, &there, choices));
+    }
+    if choices.rarely(5) {
+        let tie = choices.of(&["same(resource, itself)", "same(itself, resource)"]);
+        guards[0] = format!("{tie} and {}", guards[0].replace("resource", "itself"));
     }
     let place = if choices.rarely(4) { 0 } else { guards.len() };
     guards.insert(place, goal);

@@ -4,7 +4,7 @@ use super::frame::{Frame, Replacement};
 use super::solve::Body;
 use super::specialiser::{Choice, Specialiser};
 use crate::datalog::Adornment;
-use crate::ir::{CompareOp, LiteralKind, Polarity, Term, TypeId, VarId};
+use crate::ir::{CompareOp, Literal, LiteralKind, Polarity, Term, TypeId, VarId};
 
 impl<'p> Specialiser<'p> {
     /// What a rule copy answers at each position of its head.
@@ -41,7 +41,7 @@ impl<'p> Specialiser<'p> {
         body.params.iter().enumerate().map(adornment).collect()
     }
 
-    /// Whether a negation, a comparison or a testing predicate mentions the variable.
+    /// Whether a negation or a comparison mentions the variable, or a positive atom that only tests it.
     pub(super) fn is_tested(
         &self,
         body: &Body<'_>,
@@ -51,25 +51,39 @@ impl<'p> Specialiser<'p> {
     ) -> bool {
         let root = frame.root(var);
         let is_it = |term: &Term| matches!(term, Term::Var(other) if frame.root(*other) == root);
-        body.literals.iter().enumerate().any(|(literal_idx, literal)| match &literal.kind {
+        let asks = |literal: &Literal| match &literal.kind {
             LiteralKind::Atom { polarity: Polarity::Negated, args, .. } => args.iter().any(is_it),
-            LiteralKind::Atom { polarity: Polarity::Positive, args, .. } => {
-                let choice =
-                    choices.iter().find(|(index, _)| *index == literal_idx).map(|(_, choice)| *choice);
-                // A relation of the catalog tests nothing. An atom without a choice has no goal, which is a
-                // bug that the emitter reports.
-                let Some(Choice::Answer { table, answer }) = choice else { return false };
-                let adornments = self.tables[table].answer(answer);
-                args.iter()
-                    .zip(adornments)
-                    .any(|(arg, adornment)| matches!(adornment, Adornment::Tested(_)) && is_it(arg))
-            }
+            LiteralKind::Atom { polarity: Polarity::Positive, .. } => false,
             LiteralKind::Compare { op: CompareOp::Equal, .. }
             | LiteralKind::NotOfType { .. }
             | LiteralKind::False => false,
             LiteralKind::Compare { left, right, .. } => is_it(left) || is_it(right),
             LiteralKind::OneOf { polarity: Polarity::Negated, term, .. } => is_it(term),
             LiteralKind::OneOf { polarity: Polarity::Positive, .. } => false,
+        };
+        body.literals.iter().any(asks) || self.is_tested_by_call(body, frame, choices, var)
+    }
+
+    /// Whether the variable is in a positive atom, where the rules of the atom only test it.
+    pub(super) fn is_tested_by_call(
+        &self,
+        body: &Body<'_>,
+        frame: &Frame<'p>,
+        choices: &[(usize, Choice)],
+        var: VarId,
+    ) -> bool {
+        let root = frame.root(var);
+        let is_it = |term: &Term| matches!(term, Term::Var(other) if frame.root(*other) == root);
+        choices.iter().any(|(literal_idx, choice)| {
+            // A relation of the catalog tests nothing.
+            let Choice::Answer { table, answer } = *choice else { return false };
+            let Some(LiteralKind::Atom { args, .. }) = body.literals.get(*literal_idx).map(|of| &of.kind)
+            else {
+                return false;
+            };
+            args.iter()
+                .zip(self.tables[table].answer(answer))
+                .any(|(arg, adornment)| matches!(adornment, Adornment::Tested(_)) && is_it(arg))
         })
     }
 }

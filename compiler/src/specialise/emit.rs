@@ -254,7 +254,7 @@ impl<'e, 'p> Emitter<'e, 'p> {
     }
 
     /// The goal of a positive atom.
-    pub(super) fn positive(&self, literal_idx: usize, args: &[ir::Term]) -> Result<Goal, CompileError> {
+    fn positive(&self, literal_idx: usize, args: &[ir::Term]) -> Result<Goal, CompileError> {
         let choice = self.choices.iter().find(|(index, _)| *index == literal_idx);
         let Some((_, choice)) = choice else {
             return Err(CompileError::Bug("a condition that nothing was chosen to answer".into()));

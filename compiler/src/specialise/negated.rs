@@ -1,10 +1,10 @@
 //! Negated atoms and comparisons of a solved rule copy: decided where they can be, else goals.
 //!
-//! A variable that nothing binds, that the head does not have and that only tests mention is *fresh*: some
-//! value that no fact and no literal mentions is always a witness. A negated column never holds it, so the
-//! negation is true; `!=` to anything else is true. A positive atom whose rules only test its arguments may
-//! tie them to each other, as `same(x, x);` does: what it ties to a value or to the head is not fresh, and of
-//! two that it ties, neither is known to differ from the other.
+//! A variable that nothing binds, that the head does not have and that only negations and comparisons mention
+//! is *fresh*: some value that no fact and no literal mentions is always a witness. A negated column never
+//! holds it, so the negation is true; `!=` to anything else is true. A variable of a positive atom is not
+//! fresh, even if the atom's rules only test it: they may require a value, as `p(x) if same(x, y) and f(y);`
+//! does with `same(x, x);`. What is asked of it stays, and unfolding the atom may bind it.
 
 use super::emit::{Emitter, term_in};
 use super::frame::{Frame, Impossible};
@@ -12,7 +12,7 @@ use super::index::SourceArg;
 use super::pattern::Pattern;
 use super::specialiser::Choice;
 use crate::datalog::{Adornment, Goal, ScanArg, Term};
-use crate::ir::{self, CompareOp, ConstId, LiteralKind, Polarity, PredId, TypeId, VarId};
+use crate::ir::{self, CompareOp, ConstId, Polarity, PredId, TypeId, VarId};
 use crate::question::CompileError;
 use crate::source::Span;
 
@@ -100,11 +100,11 @@ impl<'p> Emitter<'_, 'p> {
                     }
                 },
                 Adornment::Column(ty) => {
-                    if self.is_fresh(*arg)? {
+                    if self.is_fresh(*arg) {
                         self.check_infinite(*arg, span)?;
                     }
                     let same = self.type_of(*arg, span)? == ty;
-                    if same && !self.is_fresh(*arg)? { Ok(()) } else { Err(Impossible) }
+                    if same && !self.is_fresh(*arg) { Ok(()) } else { Err(Impossible) }
                 }
                 Adornment::Tested(Some(ty)) | Adornment::Unconstrained(Some(ty)) => {
                     if self.type_of(*arg, span)? == ty { Ok(()) } else { Err(Impossible) }
@@ -129,7 +129,7 @@ impl<'p> Emitter<'_, 'p> {
         if self.type_of(arg, span)? != held.ty {
             return Ok(LiteralMatch::Never);
         }
-        if self.is_fresh(arg)? {
+        if self.is_fresh(arg) {
             self.check_infinite(arg, span)?;
             return Ok(LiteralMatch::Never);
         }
@@ -164,7 +164,7 @@ impl<'p> Emitter<'_, 'p> {
             if self.type_of(left, span)? != self.type_of(right, span)? {
                 return Ok(true);
             }
-            if (self.is_fresh(left)? || self.is_fresh(right)?) && !self.are_tied(left, right)? {
+            if self.is_fresh(left) || self.is_fresh(right) {
                 self.check_infinite(left, span)?;
                 self.check_infinite(right, span)?;
                 return Ok(true);
@@ -198,72 +198,23 @@ impl<'p> Emitter<'_, 'p> {
         self.body.is_local(var)
     }
 
-    /// Whether a fresh value is a witness for this term: nothing binds it, and the head has neither it nor
-    /// anything that it may be tied to.
-    fn is_fresh(&self, arg: ir::Term) -> Result<bool, CompileError> {
-        match arg {
-            ir::Term::Var(var) => Ok(self.tied(var)?.is_some()),
-            ir::Term::Const(_) | ir::Term::Now => Ok(false),
-        }
-    }
-
-    /// Whether atoms may require two terms to be equal.
-    fn are_tied(&self, left: ir::Term, right: ir::Term) -> Result<bool, CompileError> {
-        match (left, right) {
-            (ir::Term::Var(left), ir::Term::Var(right)) => {
-                let right = self.frame.root(right);
-                Ok(self.tied(left)?.is_some_and(|tied| tied.contains(&right)))
-            }
-            (ir::Term::Var(_) | ir::Term::Const(_) | ir::Term::Now, _) => Ok(false),
-        }
-    }
-
-    /// A variable and those that it may be tied to; `None` if something gives one of them a value.
-    fn tied(&self, var: VarId) -> Result<Option<Vec<VarId>>, CompileError> {
-        let root = |var: VarId| self.frame.root(var);
-        let has_value = |var: VarId| {
-            let is_it = |param: &ir::Term| matches!(param, ir::Term::Var(param) if root(*param) == root(var));
-            self.frame.is_bound(var) || self.body.params.iter().any(is_it)
-        };
-        let mut tied = vec![root(var)];
-        let mut at = 0;
-        while let Some(var) = tied.get(at).copied() {
-            if has_value(var) {
-                return Ok(None);
-            }
-            let columns = self.positive_columns()?.into_iter();
-            for term in columns.filter(|columns| columns.contains(&Term::Var(var))).flatten() {
-                match term {
-                    Term::Var(other) if tied.contains(&other) => {}
-                    Term::Var(other) => tied.push(other),
-                    Term::Const(_) | Term::Given(_) | Term::Now | Term::Local(_) | Term::Ignored => {
-                        return Ok(None);
-                    }
-                }
-            }
-            at += 1;
-        }
-        Ok(Some(tied))
-    }
-
-    /// The columns of each positive atom that rules answer.
-    fn positive_columns(&self) -> Result<Vec<Vec<Term>>, CompileError> {
-        let mut columns = Vec::new();
-        for (literal_idx, literal) in self.body.literals.iter().enumerate() {
-            if let LiteralKind::Atom { polarity: Polarity::Positive, args, .. } = &literal.kind
-                && let Goal::Call { args, .. } = self.positive(literal_idx, args)?
-            {
-                columns.push(args);
-            }
-        }
-        Ok(columns)
+    /// Whether a fresh value is a witness for this term: nothing binds it, and it is neither in the head nor in
+    /// a positive atom.
+    fn is_fresh(&self, arg: ir::Term) -> bool {
+        let ir::Term::Var(var) = arg else { return false };
+        let root = self.frame.root(var);
+        let is_it =
+            |param: &ir::Term| matches!(param, ir::Term::Var(param) if self.frame.root(*param) == root);
+        !self.frame.is_bound(var)
+            && !self.body.params.iter().any(is_it)
+            && !self.work.is_tested_by_call(self.body, self.frame, self.choices, var)
     }
 
     /// A fresh value exists for every type but Boolean, which has two values.
     fn check_infinite(&self, arg: ir::Term, span: Span) -> Result<(), CompileError> {
         match arg {
             ir::Term::Var(var)
-                if self.is_fresh(arg)? && self.frame.only_type(var) == Some(TypeId::BOOLEAN) =>
+                if self.is_fresh(arg) && self.frame.only_type(var) == Some(TypeId::BOOLEAN) =>
             {
                 Err(self.work.untyped(self.body, var, span))
             }
