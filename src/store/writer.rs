@@ -161,7 +161,6 @@ impl WriterState {
             }
             self.run_group(group);
             self.tidy();
-            self.watch.note_write();
         }
     }
 
@@ -315,6 +314,8 @@ impl WriterState {
         }
         // A transaction without changes writes nothing here and costs nothing.
         self.conn.prepare_cached("COMMIT")?.execute([])?;
+        // Before the reply: what another program does after it must not count as the store's own.
+        self.watch.note_write();
         self.tally.note(writes);
         self.publish(news);
         // If files were removed meanwhile, the commit is lost with them.
@@ -371,6 +372,9 @@ impl WriterState {
 
     /// Work that can wait until all replies are sent.
     fn tidy(&mut self) {
+        if self.check_content().is_err() {
+            return;
+        }
         if self.log.is_full() {
             self.published.readings.cut();
         }
@@ -378,5 +382,6 @@ impl WriterState {
         if let Err(error) = self.retired.drop_unused(&self.conn) {
             tracing::warn!(%error, "cannot drop cleared tables: they remain until the next start");
         }
+        self.watch.note_write();
     }
 }
