@@ -1,9 +1,8 @@
 //! One statement that reads single facts from the caller's database, for an explanation.
 //!
-//! An explanation reads facts through `why::Rows`, and the caller's database has some of them. Each such read
-//! is a question of one atom over one bound query, under the policy without its rules. So it takes the same
-//! way to SQL as every question, and compares values as all local SQL does. The statements of many reads are
-//! put together into one, with the name of each in its rows:
+//! An explanation reads facts through `why::Rows`. A read of facts in the caller's database is compiled as a
+//! question with one atom over one bound query, under the policy without its rules, so it compares values as
+//! all local SQL does. The statements of many reads are combined into one, whose first column names the read:
 //!
 //! ```text
 //! part                     | value1 | value2 | …

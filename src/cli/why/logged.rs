@@ -99,7 +99,7 @@ fn decisions(log: &Path, request: &str) -> Result<Vec<Decision>, CliError> {
 
 /// The lines of a request in a file, and whether the first line is one of them.
 fn in_file(file: File, path: &Path, request: &str) -> Result<(Vec<Decision>, bool), CliError> {
-    // As it stands in the line.
+    // The id with the quotes and escapes of JSON, as the log has it.
     let written = json!(request).to_string();
     let mut found = Vec::new();
     let mut begins = false;

@@ -1,5 +1,5 @@
-//! The rows that an explanation of a local check reads: what the caller's database said of its bound queries,
-//! and for everything else the store and the request.
+//! The facts that an explanation of a local check reads: those of bound queries from the rows that the caller
+//! sent, all others from the store and the request.
 
 use super::caller::{CallerAnswers, FactRead, KnownFacts, MOST_READS, WantedReads};
 use super::rows::StoredRows;
@@ -15,17 +15,17 @@ pub(super) enum Unread {
     TooMany,
 }
 
-/// The facts of one moment in the store and in a caller's database. What the database was not asked for yet
-/// is noted, and seems to have no rows: what is found then is of no use.
+/// The facts of one moment in the store and in a caller's database. A read whose rows the caller has not sent
+/// yet is recorded and returns nothing, so the result of such a run must be discarded.
 pub(super) struct MixedRows<'r> {
     stored: StoredRows<'r>,
     answers: &'r CallerAnswers,
-    /// What the database is to be asked for.
+    /// The reads whose rows are still missing.
     pub(super) wanted: WantedReads,
 }
 
 impl<'r> MixedRows<'r> {
-    /// The facts of the store and of the request, and those that the database said.
+    /// The facts of the store and of the request, and those in the caller's rows.
     pub(super) fn new(stored: StoredRows<'r>, answers: &'r CallerAnswers) -> Self {
         Self { stored, answers, wanted: WantedReads::new() }
     }

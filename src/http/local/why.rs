@@ -1,8 +1,8 @@
 //! `/why_query`: why a local check is answered as it is.
 //!
-//! The service has no connection to the caller's database. So the answer is a statement to run there, whose
-//! rows the caller adds to those that it has and sends, or in the end the explanation. Nothing is kept
-//! between these requests: each has all rows so far.
+//! The service has no connection to the caller's database. It answers with a statement, the caller runs it
+//! and sends the request again with its rows, until the answer is the explanation. The service keeps no state
+//! between these requests: each has the rows of all statements so far.
 
 use crate::engine::{CallerRow, LocalWhy, LocalWhyRequest};
 use crate::http::auth::ReadAccess;
@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-/// A question about a caller's database, with what the database said so far.
+/// A question about a caller's database, with the rows that it has returned so far.
 #[derive(Debug, Deserialize, ToSchema)]
 #[schema(as = WhyQueryRequest)]
 pub(super) struct WhyLocal {
@@ -22,16 +22,15 @@ pub(super) struct WhyLocal {
     query: Object<Map<String, Value>>,
     /// The document that says which of the caller's queries hold which facts; none if empty or null.
     data_bindings: Option<String>,
-    /// All rows of all statements so far, each a list with its columns in their order; none at first.
+    /// The rows of all statements so far, each a list of its columns in order. Empty in the first request.
     rows: Option<Vec<Vec<Option<String>>>>,
 }
 
-/// What to ask the caller's database next, or the explanation: one of the two is null.
+/// The next statement to run, or the explanation. The other one is null.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[schema(as = WhyQueryAnswer)]
 pub struct LocalWhyOut {
-    /// A statement for the caller's database. Its rows, added to those before, are the `rows` of the next
-    /// request.
+    /// Run this on your database, and append its rows to `rows` in the next request.
     pub sql: Option<String>,
     /// The answer, and why it is so.
     pub explanation: Option<WhyOut>,

@@ -67,7 +67,7 @@ pub(in super::super) const STEPS: &[FilterStep] = &[
     },
     FilterStep {
         name: "filter-guards",
-        does: "evaluates once what all alternatives of a filter ask without regard to the row",
+        does: "evaluates once the conditions that all alternatives of a filter share and that do not depend on the row",
         keeps: Keeps::Once,
         run: |filter, arranging| {
             match arranging.alternatives() {
@@ -79,7 +79,7 @@ pub(in super::super) const STEPS: &[FilterStep] = &[
     },
     FilterStep {
         name: "look-up-keys",
-        does: "asks what needs a row of a table of the table, and looks the column up among the keys of its rows",
+        does: "turns conditions that need a row of the promised table into a look-up of the column among the table's keys",
         keeps: Keeps::Once,
         run: |filter, arranging| match arranging.alternatives() {
             Alternatives::OfKeys(_, table) => {
@@ -104,7 +104,7 @@ pub(in super::super) const STEPS: &[FilterStep] = &[
     },
     FilterStep {
         name: "probe-keys",
-        does: "looks up by its key what would be a set, where no index finds the rows and each of them is tested",
+        does: "replaces a set by a look-up by key where no index finds the rows, so that each row is tested anyway",
         keeps: Keeps::Once,
         run: |filter, arranging| {
             let anchors = arranging.anchors();
