@@ -198,8 +198,8 @@ impl<'p> Emitter<'_, 'p> {
         self.body.is_local(var)
     }
 
-    /// Whether a fresh value is a witness for this term: nothing binds it, and it is neither in the head nor in
-    /// a positive atom.
+    /// Whether a fresh value is a witness for this term: nothing binds it, and neither the head nor a
+    /// positive atom mentions it.
     fn is_fresh(&self, arg: ir::Term) -> bool {
         let ir::Term::Var(var) = arg else { return false };
         let root = self.frame.root(var);
