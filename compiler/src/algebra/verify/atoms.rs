@@ -176,7 +176,7 @@ impl<'a> Atoms<'a> {
             read = product(&read, &[self.sameness(seen.from.kind, scope)], left)?;
         }
         let mut all = Vec::new();
-        for case in exempt::cases(select) {
+        for case in exempt::cases(select, ALTERNATIVES)? {
             let mut of_case = read.clone();
             for condition in &case.filter {
                 of_case = product(&of_case, &self.condition(condition, scope, left)?, left)?;

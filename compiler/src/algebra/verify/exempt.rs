@@ -12,25 +12,25 @@ use crate::algebra::aliases::{TakenAliases, renumber_inside};
 use crate::algebra::{Condition, Select};
 use std::borrow::Cow;
 
-/// Selects that together are the select, none with a branch and its own denial.
-pub(super) fn cases(select: &Select) -> Vec<Cow<'_, Select>> {
+/// Selects that together are the select, none with a branch and its own denial; `None` if they are more than
+/// `most`.
+pub(super) fn cases(select: &Select, most: usize) -> Option<Vec<Cow<'_, Select>>> {
     let taken = TakenAliases::of([select]);
-    let Some(exemption) = exemption(select, taken) else { return vec![Cow::Borrowed(select)] };
-    let mut cases = Vec::new();
-    for branch in exemption.branches {
-        let mut case = select.clone();
-        if let Some(condition) = case.filter.get_mut(exemption.test) {
-            *condition = Condition::Any(vec![branch.clone()]);
+    let (mut open, mut cases) = (vec![Cow::Borrowed(select)], Vec::new());
+    while let Some(select) = open.pop() {
+        match exemption(&select, taken) {
+            None => cases.push(select),
+            Some(exemption) => {
+                let taken_apart: Vec<Select> =
+                    exemption.branches.iter().map(|branch| exemption.case(&select, branch, taken)).collect();
+                open.extend(taken_apart.into_iter().rev().map(Cow::Owned));
+            }
         }
-        if exemption.denied.contains(&alone(branch, taken))
-            && let Some(Condition::Any(others)) = case.filter.get_mut(exemption.exempting)
-        {
-            others.remove(exemption.place);
+        if open.len() + cases.len() > most {
+            return None;
         }
-        let of_case = self::cases(&case).into_iter().map(|case| Cow::Owned(case.into_owned()));
-        cases.extend(of_case);
     }
-    cases
+    Some(cases)
 }
 
 /// A test with a branch that a branch of another test denies.
@@ -43,6 +43,22 @@ struct Exemption<'s> {
     place: usize,
     /// What that branch denies.
     denied: Vec<Condition>,
+}
+
+impl Exemption<'_> {
+    /// The select with one branch of the test, and without the denial of that branch.
+    fn case(&self, select: &Select, branch: &Select, taken: TakenAliases) -> Select {
+        let mut case = select.clone();
+        if let Some(condition) = case.filter.get_mut(self.test) {
+            *condition = Condition::Any(vec![branch.clone()]);
+        }
+        if self.denied.contains(&alone(branch, taken))
+            && let Some(Condition::Any(others)) = case.filter.get_mut(self.exempting)
+        {
+            others.remove(self.place);
+        }
+        case
+    }
 }
 
 fn exemption(select: &Select, taken: TakenAliases) -> Option<Exemption<'_>> {
@@ -59,7 +75,8 @@ fn exemption(select: &Select, taken: TakenAliases) -> Option<Exemption<'_>> {
         others.iter().enumerate().find_map(|(place, other)| {
             let denied: Vec<Condition> = denials(other)?.iter().map(|branch| alone(branch, taken)).collect();
             let is_denied = |branch: &Select| denied.contains(&alone(branch, taken));
-            let (test, branches) = tests().find(|(_, branches)| branches.iter().any(is_denied))?;
+            let mut apart = tests().filter(|(test, _)| *test != exempting);
+            let (test, branches) = apart.find(|(_, branches)| branches.iter().any(is_denied))?;
             Some(Exemption { test, branches, exempting, place, denied })
         })
     })

@@ -286,3 +286,32 @@ fn a_guard_may_be_for_one_alternative_only() {
     assert!(check(&after(vec![given(1)])).is_err());
     assert!(check(&after(vec![given(0), given(1)])).is_err());
 }
+
+/// It holds always, so it is not taken apart by that branch.
+#[test]
+fn a_test_may_have_a_branch_and_its_denial() {
+    let given = || read(&[], vec![equal(column(4, 0), Expr::Given(0))], Vec::new());
+    let denied = read(&[], vec![Condition::None(vec![given()])], Vec::new());
+    let of = |branches: Vec<Select>| {
+        let mut plan = sound();
+        answer(&mut plan).filter.push(Condition::Any(branches));
+        plan
+    };
+    let always = of(vec![denied.clone(), given()]);
+    assert_eq!(super::accounts::check(Keeps::Equals, &always, &always, &[]), Ok(()));
+    assert!(super::accounts::check(Keeps::Equals, &of(vec![denied]), &always, &[]).is_err());
+}
+
+/// Each pair of tests doubles the cases.
+#[test]
+fn many_denials_are_not_taken_apart() {
+    let given = |var| read(&[], vec![equal(column(4, 0), Expr::Given(var))], Vec::new());
+    let mut plan = sound();
+    for var in 0..40 {
+        let denied = read(&[], vec![Condition::None(vec![given(var)])], Vec::new());
+        let other = given(var + 100);
+        answer(&mut plan).filter.push(Condition::Any(vec![given(var), other.clone()]));
+        answer(&mut plan).filter.push(Condition::Any(vec![denied, other]));
+    }
+    assert_eq!(super::accounts::check(Keeps::Equals, &plan, &plan, &[]), Ok(()));
+}
