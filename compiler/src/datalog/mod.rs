@@ -46,6 +46,13 @@ pub(crate) enum Adornment {
     Column(TypeId),
     /// Values of this type (any type if `None`), which the clauses only test: the caller must bind them.
     Tested(Option<TypeId>),
+    /// The same, and in every tuple it is the value of an earlier position, which is tested too.
+    Same {
+        /// The earlier position.
+        position: usize,
+        /// The type.
+        ty: Option<TypeId>,
+    },
     /// Every value of this type (any type if `None`); no column.
     Unconstrained(Option<TypeId>),
 }
@@ -53,7 +60,12 @@ pub(crate) enum Adornment {
 impl Adornment {
     /// Whether the position has a column.
     pub(crate) fn has_column(self) -> bool {
-        matches!(self, Self::Column(_) | Self::Tested(_))
+        matches!(self, Self::Column(_)) || self.is_tested()
+    }
+
+    /// Whether the clauses only test the values.
+    pub(crate) fn is_tested(self) -> bool {
+        matches!(self, Self::Tested(_) | Self::Same { .. })
     }
 }
 

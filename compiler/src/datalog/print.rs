@@ -35,6 +35,7 @@ pub(crate) fn heading(program: &Program, pred: PredId, adornments: &[Adornment])
         }
         Adornment::Column(column) => ty(Some(column)),
         Adornment::Tested(tested) => format!("{}?", ty(tested)),
+        Adornment::Same { position, ty: tested } => format!("{}={position}", ty(tested)),
         Adornment::Unconstrained(open) => format!("{}*", ty(open)),
     });
     let name = predicate.map_or("_", |predicate| predicate.name.as_str());

@@ -212,7 +212,8 @@ fn has_equal_steps(
         }
         let Some((_, args)) = step.calls.first() else { return false };
         let terms = |all: &[Term]| -> Vec<Term> {
-            class.iter().filter_map(|column| all.get(*column).copied()).collect()
+            let of_class = all.iter().enumerate().filter(|(column, _)| class.contains(column));
+            of_class.map(|(_, term)| *term).collect()
         };
         let head = [terms(&step.head), terms(args)].concat();
         let clause = Clause { head, goals: step.goals.clone(), ..step.clause.clone() };

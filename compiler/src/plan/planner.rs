@@ -10,7 +10,7 @@ use crate::builtin::{HAS_PERMISSION, HAS_ROLE};
 use crate::catalog::{Catalog, SourceId};
 use crate::datalog::print::heading;
 use crate::datalog::recursion::{MemberId, Recursion, take_apart};
-use crate::datalog::{self, Adornment, Output, RelId, Root, Specialised};
+use crate::datalog::{self, Output, RelId, Root, Specialised};
 use crate::id_vec::IdVec;
 use crate::ir::{Program, RuleId};
 use crate::limits;
@@ -216,7 +216,7 @@ impl<'p> Planner<'p> {
     /// For each column: do the clauses only test it?
     pub(super) fn tested_columns(&self, rel: RelId) -> impl Iterator<Item = bool> {
         let columns = self.relations[rel].adornments.iter().filter(|adornment| adornment.has_column());
-        columns.map(|adornment| matches!(adornment, Adornment::Tested(_)))
+        columns.map(|adornment| adornment.is_tested())
     }
 
     /// A relation like another one, of other clauses; it is not recursive.

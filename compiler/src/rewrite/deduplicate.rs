@@ -7,7 +7,7 @@
 //! largest part keeps its number, and only readers of the others are looked at again: each relation changes
 //! its number at most `log n` times.
 
-use crate::datalog::{Adornment, Clause, Goal, RelId, Relation, Specialised, Term};
+use crate::datalog::{Clause, Goal, RelId, Relation, Specialised, Term};
 use crate::id_vec::IdVec;
 use crate::ir::ids::id;
 use crate::ordered::{OrderedMap, OrderedSet};
@@ -77,7 +77,7 @@ fn refine(program: &Specialised) -> Partition {
 /// A number that differs for relations with other columns, or other columns that are only tested.
 fn n_tested(relation: &Relation) -> usize {
     let columns = relation.adornments.iter().filter(|adornment| adornment.has_column());
-    columns.fold(1, |number, adornment| number * 2 + usize::from(matches!(adornment, Adornment::Tested(_))))
+    columns.fold(1, |number, adornment| number * 2 + usize::from(adornment.is_tested()))
 }
 
 /// Relations in classes.

@@ -26,14 +26,16 @@ impl<'p> Specialiser<'p> {
                     None => Adornment::Tested(None),
                 },
                 None => {
-                    let repeated = body.params.iter().enumerate().any(|(other, param)| {
-                        other != position
-                            && matches!(param, Term::Var(other) if frame.root(*other) == frame.root(var))
-                    });
-                    if repeated || self.is_tested(body, frame, choices, var) {
-                        Adornment::Tested(frame.only_type(var))
-                    } else {
-                        Adornment::Unconstrained(frame.only_type(var))
+                    let is_it = |param: &Term| matches!(param, Term::Var(other) if frame.root(*other) == frame.root(var));
+                    let ty = frame.only_type(var);
+                    match body.params.iter().position(is_it) {
+                        Some(first) if first < position => Adornment::Same { position: first, ty },
+                        _ if body.params.iter().filter(|param| is_it(param)).count() > 1
+                            || self.is_tested(body, frame, choices, var) =>
+                        {
+                            Adornment::Tested(ty)
+                        }
+                        _ => Adornment::Unconstrained(ty),
                     }
                 }
             },
@@ -83,7 +85,7 @@ impl<'p> Specialiser<'p> {
             };
             args.iter()
                 .zip(self.tables[table].answer(answer))
-                .any(|(arg, adornment)| matches!(adornment, Adornment::Tested(_)) && is_it(arg))
+                .any(|(arg, adornment)| adornment.is_tested() && is_it(arg))
         })
     }
 }

@@ -136,7 +136,10 @@ fn source_clause(
                 args.push(ScanArg::Term(Term::Const(*literal)));
             }
             (
-                Adornment::Column(_) | Adornment::Tested(_) | Adornment::Unconstrained(_),
+                Adornment::Column(_)
+                | Adornment::Tested(_)
+                | Adornment::Same { .. }
+                | Adornment::Unconstrained(_),
                 SourceArg::Column(_),
             ) => {
                 let var = Term::Var(VarId::from_index(var_names.len()));

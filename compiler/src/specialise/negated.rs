@@ -86,7 +86,10 @@ impl<'p> Emitter<'_, 'p> {
             let local = matches!(arg, ir::Term::Var(var) if self.is_local(*var));
             let unified = match *adornment {
                 Adornment::Literal(literal) if local => self.work.unify_literal(frame, *arg, literal),
-                Adornment::Column(ty) | Adornment::Tested(Some(ty)) | Adornment::Unconstrained(Some(ty))
+                Adornment::Column(ty)
+                | Adornment::Tested(Some(ty))
+                | Adornment::Same { ty: Some(ty), .. }
+                | Adornment::Unconstrained(Some(ty))
                     if local =>
                 {
                     self.work.unify_type(frame, *arg, ty)
@@ -106,10 +109,18 @@ impl<'p> Emitter<'_, 'p> {
                     let same = self.type_of(*arg, span)? == ty;
                     if same && !self.is_fresh(*arg) { Ok(()) } else { Err(Impossible) }
                 }
-                Adornment::Tested(Some(ty)) | Adornment::Unconstrained(Some(ty)) => {
-                    if self.type_of(*arg, span)? == ty { Ok(()) } else { Err(Impossible) }
+                Adornment::Tested(Some(ty))
+                | Adornment::Same { ty: Some(ty), .. }
+                | Adornment::Unconstrained(Some(ty)) => {
+                    if self.type_of(*arg, span)? == ty {
+                        Ok(())
+                    } else {
+                        Err(Impossible)
+                    }
                 }
-                Adornment::Tested(None) | Adornment::Unconstrained(None) => Ok(()),
+                Adornment::Tested(None)
+                | Adornment::Same { ty: None, .. }
+                | Adornment::Unconstrained(None) => Ok(()),
             };
             if unified.is_err() {
                 return Ok(false);

@@ -110,6 +110,14 @@ impl<'p> Specialiser<'p> {
                 Adornment::Tested(Some(ty)) | Adornment::Unconstrained(Some(ty)) => {
                     self.unify_type(frame, *arg, ty)?;
                 }
+                Adornment::Same { position, ty } => {
+                    if let Some(ty) = ty {
+                        self.unify_type(frame, *arg, ty)?;
+                    }
+                    if let Some(first) = args.get(position) {
+                        self.unify(frame, *first, *arg)?;
+                    }
+                }
                 Adornment::Tested(None) | Adornment::Unconstrained(None) => {}
             }
         }

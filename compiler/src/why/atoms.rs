@@ -72,7 +72,7 @@ pub(super) fn answered<R: Rows>(world: &mut World<'_, R>, state: &Found, answer:
                 arg(world, held.map(|held| held.ty), Some(value))
             }
             Adornment::Column(ty) => arg(world, Some(ty), tuple.next()),
-            Adornment::Tested(ty) => arg(world, ty, tuple.next()),
+            Adornment::Tested(ty) | Adornment::Same { ty, .. } => arg(world, ty, tuple.next()),
             Adornment::Unconstrained(ty) => arg(world, ty, None),
         });
     }

@@ -10,7 +10,7 @@ use super::state::FrameId;
 use super::terms::{plain, scan_values, values_of};
 use super::values::Value;
 use super::world::{Fault, RowQuery, World};
-use crate::datalog::{Adornment, Goal, RelId, Term};
+use crate::datalog::{Goal, RelId, Term};
 use crate::ir::{CompareOp, Polarity};
 
 /// How many rows are read to compare conditions.
@@ -158,5 +158,5 @@ fn is_known(term: Term, env: &[Option<Value>]) -> bool {
 fn may_call<R: Rows>(world: &World<'_, R>, rel: RelId, bound: &[Option<Value>]) -> bool {
     let columns =
         world.rules.traced.relations[rel].adornments.iter().filter(|adornment| adornment.has_column());
-    columns.zip(bound).all(|(adornment, value)| value.is_some() || !matches!(adornment, Adornment::Tested(_)))
+    columns.zip(bound).all(|(adornment, value)| value.is_some() || !adornment.is_tested())
 }

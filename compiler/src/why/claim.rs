@@ -107,9 +107,7 @@ impl Sought {
                 continue;
             }
             let columns = || self.args.iter().zip(adornments).filter(|(_, adornment)| adornment.has_column());
-            if columns()
-                .any(|(arg, adornment)| arg.value.is_none() && matches!(adornment, Adornment::Tested(_)))
-            {
+            if columns().any(|(arg, adornment)| arg.value.is_none() && adornment.is_tested()) {
                 is_open = true;
                 continue;
             }
@@ -212,7 +210,7 @@ fn fixed<R: Rows>(world: &mut World<'_, R>, adornment: Adornment) -> ClaimedValu
             (held.map(|held| held.ty), Some(world.constant(literal)))
         }
         Adornment::Column(ty) => (Some(ty), None),
-        Adornment::Tested(ty) | Adornment::Unconstrained(ty) => (ty, None),
+        Adornment::Tested(ty) | Adornment::Same { ty, .. } | Adornment::Unconstrained(ty) => (ty, None),
     }
 }
 
