@@ -1,6 +1,6 @@
 //! What a document binds: facts to queries, SQL types to the types of ids, and tables to types.
 
-use super::name::Name;
+use super::name::SqlName;
 use super::types::SqlType;
 use crate::dialect::Dialect;
 use indexmap::IndexMap;
@@ -88,9 +88,9 @@ pub struct BoundQuery {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlainQuery {
     /// The table as the query names it, with its schema if given.
-    pub table: Vec<Name>,
+    pub table: Vec<SqlName>,
     /// The selected columns, without a qualifier.
-    pub columns: Vec<Name>,
+    pub columns: Vec<SqlName>,
     /// The condition, with the columns marked so that they can be qualified; empty if there is none. It can
     /// be joined to others by `AND`: an `OR` in it is parenthesised.
     pub condition: Vec<ConditionPart>,
@@ -102,7 +102,7 @@ pub enum ConditionPart {
     /// Literal SQL text.
     Text(String),
     /// A column of the table, without a qualifier.
-    Column(Name),
+    Column(SqlName),
 }
 
 /// The column of a filter: an expression over one row of the caller's query.
@@ -111,7 +111,7 @@ pub struct ColumnExpr {
     /// Its text, parenthesised unless it is a name or a cast of one.
     pub text: String,
     /// The parts of the name, if it is a column, perhaps qualified.
-    pub name: Option<Vec<Name>>,
+    pub name: Option<Vec<SqlName>>,
     /// Every word in it, in lower case and without quotes; generated names avoid these.
     pub words: Vec<String>,
 }
@@ -120,7 +120,7 @@ pub struct ColumnExpr {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RowTable {
     /// The table, with its schema if given.
-    pub table: Vec<Name>,
+    pub table: Vec<SqlName>,
     /// Its unique column with the ids.
-    pub column: Name,
+    pub column: SqlName,
 }

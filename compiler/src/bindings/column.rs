@@ -2,7 +2,7 @@
 
 use super::bound::ColumnExpr;
 use super::grammar::Cursor;
-use super::name::Name;
+use super::name::SqlName;
 use super::query::{escaped, settled};
 use super::token::{Lexeme, Token, plainly_spelled, words};
 use super::{forbidden, lexer, reader};
@@ -53,7 +53,7 @@ fn read(text: &str, dialect: Dialect) -> Result<ColumnExpr, String> {
     let mut cursor = Cursor::new(&lexemes, lexis);
     if let Some(path) = cursor.path() {
         if cursor.done() {
-            return Ok(ColumnExpr { text, name: Some(Name::all(&path, lexis)), words });
+            return Ok(ColumnExpr { text, name: Some(SqlName::all(&path, lexis)), words });
         }
         if let Some(text) = cast(cursor, escapes) {
             return Ok(ColumnExpr { text, name: None, words });
@@ -98,7 +98,7 @@ pub fn output_name(name: &str, dialect: Dialect) -> Result<String, String> {
 
 /// Reads `[schema.]table.column` into the table's names and the column's. Errors continue a sentence that
 /// begins with "the table".
-pub(super) fn table_column(text: &str, lexis: &'static Lexis) -> Result<(Vec<Name>, Name), String> {
+pub(super) fn table_column(text: &str, lexis: &'static Lexis) -> Result<(Vec<SqlName>, SqlName), String> {
     let lexemes = lexer::read(text, lexis)?.lexemes;
     let mut cursor = Cursor::new(&lexemes, lexis);
     let path = cursor.path().filter(|path| cursor.done() && (2..=4).contains(&path.len()));
@@ -109,5 +109,5 @@ pub(super) fn table_column(text: &str, lexis: &'static Lexis) -> Result<(Vec<Nam
                 .to_owned(),
         );
     };
-    Ok((Name::all(table, lexis), Name::of(column, lexis)))
+    Ok((SqlName::all(table, lexis), SqlName::of(column, lexis)))
 }

@@ -46,7 +46,7 @@ pub use bound::{
 pub use column::{column, output_name};
 pub use document::parse;
 pub use error::BindingsError;
-pub use name::Name;
+pub use name::SqlName;
 pub use types::{Family, Fit, SqlType};
 
 pub(crate) use crate::primitive::{is_uuid, is_whole};

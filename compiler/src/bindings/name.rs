@@ -10,12 +10,12 @@ use std::hash::{Hash, Hasher};
 /// A name as the caller spells it. Spellings of the same name compare equal: `Users` and `users` in
 /// PostgreSQL, but not `"Users"`.
 #[derive(Clone, Debug)]
-pub struct Name {
+pub struct SqlName {
     spelling: String,
     folded: String,
 }
 
-impl Name {
+impl SqlName {
     /// The name in a token.
     pub(super) fn of(token: &Token, lexis: &Lexis) -> Self {
         let escapes = if lexis.escaped_texts { Escapes::EscapeStrings } else { Escapes::Char };
@@ -38,21 +38,21 @@ impl Name {
     }
 }
 
-impl PartialEq for Name {
+impl PartialEq for SqlName {
     fn eq(&self, other: &Self) -> bool {
         self.folded == other.folded
     }
 }
 
-impl Eq for Name {}
+impl Eq for SqlName {}
 
-impl Hash for Name {
+impl Hash for SqlName {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.folded.hash(state);
     }
 }
 
-impl fmt::Display for Name {
+impl fmt::Display for SqlName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.spelling)
     }

@@ -7,7 +7,7 @@
 
 use super::bound::{ConditionPart, PlainQuery};
 use super::grammar::{Cursor, folded};
-use super::name::Name;
+use super::name::SqlName;
 use super::token::{Lexeme, Token, apart};
 use crate::dialect::Escapes;
 use crate::dialect::lexis::Lexis;
@@ -45,7 +45,7 @@ pub(super) fn plain(lexemes: &[Lexeme], lexis: &'static Lexis, escapes: Escapes)
     } else {
         return None;
     };
-    Some(PlainQuery { table: Name::all(&table, lexis), columns, condition })
+    Some(PlainQuery { table: SqlName::all(&table, lexis), columns, condition })
 }
 
 /// The names in scope within the query.
@@ -58,7 +58,7 @@ struct QueryScope {
 impl QueryScope {
     /// The column that a path names. A name alone could also be the table, which means its whole row, and in
     /// some databases a name in double quotes could be a text.
-    fn column(&self, path: &[&Token]) -> Option<Name> {
+    fn column(&self, path: &[&Token]) -> Option<SqlName> {
         let column = match path {
             [qualifier, column] if folded(qualifier, self.lexis) == self.called => column,
             [column] => {
@@ -69,7 +69,7 @@ impl QueryScope {
             }
             _ => return None,
         };
-        Some(Name::of(column, self.lexis))
+        Some(SqlName::of(column, self.lexis))
     }
 }
 
@@ -115,7 +115,7 @@ struct ConditionReader<'a> {
     cursor: Cursor<'a>,
     scope: &'a QueryScope,
     /// The positions of the columns, in order.
-    columns: Vec<(Range<usize>, Name)>,
+    columns: Vec<(Range<usize>, SqlName)>,
     depth: usize,
     outer_or: bool,
 }

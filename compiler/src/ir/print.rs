@@ -150,9 +150,9 @@ impl Printer<'_> {
     fn variable(&mut self, var: VarId) -> String {
         let name = self.names.get(var.index()).map_or("?", String::as_str);
         let first = self.shown.get_mut(var.index()).is_some_and(|shown| !std::mem::replace(shown, true));
-        match self.rule.vars.get(var.index()).map(|var| &var.ty) {
-            Some(VarType::OneOf(types)) if first => format!("{name}: {}", set(self.program, types)),
-            Some(VarType::OneOf(_) | VarType::Any) | None => name.to_owned(),
+        match &self.rule.var(var).ty {
+            VarType::OneOf(types) if first => format!("{name}: {}", set(self.program, types)),
+            VarType::OneOf(_) | VarType::Any => name.to_owned(),
         }
     }
 }

@@ -25,7 +25,7 @@ const HOLDS: &str = "holds";
 
 /// A part of a statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Part {
+pub struct NamedQuery {
     /// What is in the first column of its rows.
     pub name: String,
     /// Its own statement.
@@ -62,7 +62,7 @@ pub fn fact_rows(
     bound: &[Option<String>],
     most: usize,
     name: String,
-) -> Result<Part, CompileError> {
+) -> Result<NamedQuery, CompileError> {
     let question = question(relation, bound);
     let wanted = question.vars.iter().enumerate().filter(|(_, var)| var.domain == Domain::Wanted);
     let columns: Vec<(usize, String)> =
@@ -92,7 +92,7 @@ pub fn fact_rows(
         LocalError::Compile(error) | LocalError::Fetch(error) => error,
     })?;
     let sql = made.template.text(&question).ok_or_else(|| bug("a read without its values"))?;
-    Ok(Part { name, sql, returns })
+    Ok(NamedQuery { name, sql, returns })
 }
 
 /// The question of one atom for the rows of a relation.
@@ -110,7 +110,7 @@ fn question(relation: &Relation, bound: &[Option<String>]) -> Question {
 }
 
 /// All parts in one statement, with the columns `part`, `value1` and so on.
-pub fn together(parts: &[Part], dialect: Dialect) -> String {
+pub fn together(parts: &[NamedQuery], dialect: Dialect) -> String {
     let escapes = dialect.features().escapes;
     let n_values = parts.iter().map(|part| part.returns.n_values()).max().unwrap_or(1);
     parts.iter().map(|part| part.select(n_values, escapes)).collect::<Vec<_>>().join("\nUNION ALL\n")
@@ -125,7 +125,7 @@ impl Returns {
     }
 }
 
-impl Part {
+impl NamedQuery {
     fn select(&self, n_columns: usize, escapes: Escapes) -> String {
         let name = plain_literal(&self.name, escapes);
         let value = |place: usize| match &self.returns {
@@ -179,8 +179,11 @@ mod tests {
         };
         let bound: Vec<Option<String>> = bound.iter().map(|value| value.map(str::to_owned)).collect();
         let part = fact_rows(&facts, &bindings, &relation, &bound, 64, "it's".into()).unwrap();
-        let decision =
-            Part { name: "[7]".into(), sql: "SELECT 1 AS d".into(), returns: Returns::Decision("d".into()) };
+        let decision = NamedQuery {
+            name: "[7]".into(),
+            sql: "SELECT 1 AS d".into(),
+            returns: Returns::Decision("d".into()),
+        };
         let text = together(&[part, decision], bindings.dialect);
         text.split_whitespace().collect::<Vec<_>>().join(" ")
     }

@@ -21,6 +21,9 @@ impl Planner<'_> {
         modes: &[Mode],
     ) -> Result<RelId, PlanError> {
         let width = classes.of_column.len();
+        if call.known.len() != width {
+            return Err(PlanError::Bug("a call with another number of columns than its recursion"));
+        }
         let members = || call.recursion.members.ids();
         let mut walks = Vec::new();
         for (class, mode) in modes.iter().enumerate() {
@@ -48,18 +51,16 @@ impl Planner<'_> {
             let mut goals = Vec::new();
             for (class, table) in &walks {
                 let mut args = Vec::new();
-                for (column, known) in call.known.iter().enumerate() {
-                    if classes.of_column.get(column) == Some(&Some(*class))
-                        && matches!(known, KnownColumn::Row(_))
-                    {
-                        args.extend(head.get(column));
+                for ((of, known), term) in classes.of_column.iter().zip(&call.known).zip(&head) {
+                    if *of == Some(*class) && matches!(known, KnownColumn::Row(_)) {
+                        args.push(*term);
                     }
                 }
                 if classes.of_tag == Some(*class) {
                     args.push(Term::Tag(member.index()));
                 }
-                for (column, term) in at_exit.iter_mut().enumerate() {
-                    if classes.of_column.get(column) == Some(&Some(*class)) {
+                for (of, term) in classes.of_column.iter().zip(&mut at_exit) {
+                    if *of == Some(*class) {
                         names.push(VarName::UNNAMED);
                         *term = Term::Var(VarId::from_index(names.len() - 1));
                         args.push(*term);
@@ -122,8 +123,8 @@ impl Planner<'_> {
                 from.push(Term::Tag(rule.member.index()));
                 clause.head.push(Term::Tag(callee.index()));
             }
-            from.extend(columns.iter().filter_map(|column| head.get(*column)));
-            clause.head.extend(columns.iter().filter_map(|column| args.get(*column)));
+            from.extend(at_columns(&columns, &head)?);
+            clause.head.extend(at_columns(&columns, &args)?);
             clause.goals.push(Goal::Rows { table: TableRef::Itself, args: from });
             clause.goals.extend(rule.goals.iter().map(Goal::from));
             clause.goals.extend(fixed(call, classes, &head));
@@ -148,16 +149,14 @@ impl Planner<'_> {
         let kept: Vec<usize> = (0..classes.of_column.len()).filter(|column| is_kept(*column)).collect();
         let has_tag = forward.iter().any(|class| classes.of_tag == Some(*class));
         let tag = |member: MemberId| has_tag.then_some(Term::Tag(member.index()));
-        let pick = |terms: &[Term]| -> Vec<Term> {
-            kept.iter().filter_map(|column| terms.get(*column).copied()).collect()
-        };
+        let pick = |terms: &[Term]| at_columns(&kept, terms);
         let mut base = Vec::new();
         for (member, mut clause) in reached {
             clause.goals.extend(fixed(call, classes, &clause.head));
-            clause.head = tag(member).into_iter().chain(pick(&clause.head)).collect();
+            clause.head = tag(member).into_iter().chain(pick(&clause.head)?).collect();
             base.extend(self.step_selects(&clause)?);
         }
-        demand(call, classes, &kept, usize::from(has_tag), &mut base);
+        demand(call, classes, &kept, usize::from(has_tag), &mut base)?;
         let own = call.recursion.member(call.rel).ok_or(PlanError::Bug("a call outside its component"))?;
         let mut step = Vec::new();
         for class in forward {
@@ -166,8 +165,8 @@ impl Planner<'_> {
                 let (callee, args) = rule.calls.first().ok_or(PlanError::Bug("a step without a call"))?;
                 let head = terms(&rule.head);
                 let mut clause = Clause::like(&rule.clause);
-                clause.head = tag(rule.member).into_iter().chain(pick(&head)).collect();
-                let from = tag(*callee).into_iter().chain(pick(&terms(args))).collect();
+                clause.head = tag(rule.member).into_iter().chain(pick(&head)?).collect();
+                let from = tag(*callee).into_iter().chain(pick(&terms(args))?).collect();
                 clause.goals.push(Goal::Rows { table: TableRef::Itself, args: from });
                 clause.goals.extend(rule.goals.iter().map(Goal::from));
                 clause.goals.extend(fixed(call, classes, &head));
@@ -179,7 +178,7 @@ impl Planner<'_> {
             self.add_table(call.rel, "all that is reached", n_columns, TableBody::Recursive { base, step });
         let names = vec![VarName::UNNAMED; classes.of_column.len()];
         let head: Vec<Term> = (0..names.len()).map(|column| Term::Var(VarId::from_index(column))).collect();
-        let args = tag(own).into_iter().chain(pick(&head)).collect();
+        let args = tag(own).into_iter().chain(pick(&head)?).collect();
         Ok(Clause { rule: None, head, goals: vec![Goal::Rows { table, args }], var_names: names })
     }
 }
@@ -188,7 +187,13 @@ impl Planner<'_> {
 ///
 /// Those columns never change on the way, so what starts elsewhere ends elsewhere. `kept` are the columns
 /// that come out, after `n_tags` others.
-fn demand(call: &ClosureCall<'_>, classes: &Classes, kept: &[usize], n_tags: usize, base: &mut [Select]) {
+fn demand(
+    call: &ClosureCall<'_>,
+    classes: &Classes,
+    kept: &[usize],
+    n_tags: usize,
+    base: &mut [Select],
+) -> Result<(), PlanError> {
     let asked: Vec<(usize, Expr)> = kept
         .iter()
         .enumerate()
@@ -198,18 +203,28 @@ fn demand(call: &ClosureCall<'_>, classes: &Classes, kept: &[usize], n_tags: usi
         })
         .collect();
     if asked.is_empty() || call.scope.is_in_step() {
-        return;
+        return Ok(());
     }
-    let demand = call.scope.demand(call.select, asked.iter().map(|(_, expr)| *expr).collect());
+    let (places, asked): (Vec<usize>, Vec<Expr>) = asked.into_iter().unzip();
+    let demand = call.scope.demand(call.select, asked.clone());
     for select in base {
-        let equal = asked.iter().filter_map(|(place, expr)| {
-            let own = *select.output.get(*place)?;
-            Some(Condition::Compare { op: CompareOp::Equal, left: own, right: *expr })
+        let own = at_columns(&places, &select.output)?;
+        let equal = own.into_iter().zip(&asked).map(|(left, right)| Condition::Compare {
+            op: CompareOp::Equal,
+            left,
+            right: *right,
         });
         let filter: Vec<Condition> = demand.filter.iter().cloned().chain(equal).collect();
         select.filter.splice(0..0, filter);
         select.from.splice(0..0, demand.from.iter().copied());
     }
+    Ok(())
+}
+
+/// What stands at these columns.
+fn at_columns<T: Copy>(columns: &[usize], all: &[T]) -> Result<Vec<T>, PlanError> {
+    let at = |column: &usize| all.get(*column).copied().ok_or(PlanError::Bug("a column that is not there"));
+    columns.iter().map(at).collect()
 }
 
 /// The static values of a clause's invariant columns.

@@ -12,7 +12,7 @@
 //! These rules are added after inference and do not count for signatures: a test does not make a fact useful.
 
 use super::flatten::flatten;
-use super::formula::{Formula, NestedRule, term_types, variable};
+use super::formula::{Formula, NestedRule, variable};
 use super::lower;
 use super::tables::{Replace, Tables};
 use super::walk::{each_variable, span_of};
@@ -294,7 +294,7 @@ impl Assert<'_> {
     fn goal(&mut self, assertion: &Assertion) -> (PredId, Option<Vec<TypeId>>) {
         let pred = self.tables.predicate(&assertion.name.value, assertion.params.len());
         let (mut draft, args) = self.head("goal", assertion);
-        let var_types = draft.params.first().and_then(|&var| term_types(self.tables, &draft.vars, var));
+        let var_types = draft.params.first().and_then(|&var| draft.term_types(self.tables, var));
         draft.body = Formula::atom(pred, args, assertion.span);
         let goal = draft.head;
         flatten(self.tables, draft);

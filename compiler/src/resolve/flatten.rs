@@ -18,6 +18,7 @@ use super::formula::{AtomicTest, Formula, NestedRule, TestKind, intersect, varia
 use super::scope;
 use super::tables::Tables;
 use crate::diagnostic::{Code, Diagnostic};
+use crate::id_vec::IdVec;
 use crate::ir::{Literal, LiteralKind, Polarity, PredId, Rule, Term, VarId, VarType, Variable};
 use crate::limits;
 use crate::source::Span;
@@ -38,7 +39,7 @@ pub(super) fn flatten(tables: &mut Tables, mut draft: NestedRule) {
     }
     let Some(depths) = scope::scope(tables, &mut draft) else { return };
     let NestedRule { head, params, vars, body, span, .. } = draft;
-    let mut uses = vec![0; vars.len()];
+    let mut uses = IdVec::like(&vars, 0);
     params.iter().filter_map(|&term| variable(term)).for_each(|var| count(&mut uses, var));
     body.for_each(&mut |test| test.vars().for_each(|var| count(&mut uses, var)));
     let mut flattener = Flattener { tables, vars, depths, uses, head, span };
@@ -46,19 +47,17 @@ pub(super) fn flatten(tables: &mut Tables, mut draft: NestedRule) {
     flattener.add_rules(head, &params, alternatives);
 }
 
-fn count(uses: &mut [usize], var: VarId) {
-    if let Some(slot) = uses.get_mut(var.index()) {
-        *slot += 1;
-    }
+fn count(uses: &mut IdVec<VarId, usize>, var: VarId) {
+    uses[var] += 1;
 }
 
 struct Flattener<'t> {
     tables: &'t mut Tables,
-    vars: Vec<Variable>,
+    vars: IdVec<VarId, Variable>,
     /// The depth of each variable's scope, in `not`s.
-    depths: Vec<u32>,
+    depths: IdVec<VarId, u32>,
     /// How often each variable occurs in the whole rule.
-    uses: Vec<usize>,
+    uses: IdVec<VarId, usize>,
     head: PredId,
     span: Span,
 }
@@ -97,13 +96,9 @@ impl Flattener<'_> {
 
     /// The variables of a part that also occur elsewhere in the rule.
     fn shared(&self, part: &Formula) -> Vec<VarId> {
-        let mut inside = vec![0; self.uses.len()];
+        let mut inside = IdVec::like(&self.uses, 0);
         part.for_each(&mut |test| test.vars().for_each(|var| count(&mut inside, var)));
-        let shared = inside.iter().zip(&self.uses).enumerate();
-        shared
-            .filter(|(_, (n_inside, n_uses))| **n_inside > 0 && n_inside < n_uses)
-            .map(|(index, _)| VarId::from_index(index))
-            .collect()
+        inside.ids().filter(|&var| inside[var] > 0 && inside[var] < self.uses[var]).collect()
     }
 
     /// Generates a predicate from alternatives, over these variables.
@@ -145,7 +140,7 @@ impl Flattener<'_> {
 
     /// Whether a variable is local to the `not` at `depth` or to a deeper one.
     fn is_local(&self, var: VarId, depth: u32) -> bool {
-        self.depths.get(var.index()).is_some_and(|&lives| lives > depth)
+        self.depths[var] > depth
     }
 
     /// The test with fresh local variables, unless it is the first of its `not`. In `not (p(x) or q(x))`,
@@ -155,10 +150,8 @@ impl Flattener<'_> {
         locals.sort_unstable();
         locals.dedup();
         for local in locals {
-            let copy = VarId::from_index(self.vars.len());
-            let Some(variable) = self.vars.get(local.index()).cloned() else { continue };
-            self.vars.push(variable);
-            self.depths.push(self.depths.get(local.index()).copied().unwrap_or(0));
+            let copy = self.vars.push(self.vars[local].clone());
+            self.depths.push(self.depths[local]);
             test.map_vars(|var| if var == local { copy } else { var });
         }
         test
@@ -202,14 +195,14 @@ fn product(choices: Vec<Vec<Conjunction>>) -> Vec<Conjunction> {
 
 /// Renumbers the variables of a rule and drops unused ones.
 struct Renumber<'v> {
-    all: &'v [Variable],
-    ids: Vec<Option<VarId>>,
+    all: &'v IdVec<VarId, Variable>,
+    ids: IdVec<VarId, Option<VarId>>,
     vars: Vec<Variable>,
 }
 
 impl<'v> Renumber<'v> {
-    fn new(all: &'v [Variable]) -> Self {
-        Self { all, ids: vec![None; all.len()], vars: Vec::new() }
+    fn new(all: &'v IdVec<VarId, Variable>) -> Self {
+        Self { all, ids: IdVec::like(all, None), vars: Vec::new() }
     }
 
     fn rule(mut self, head: PredId, params: &[Term], tests: Conjunction, span: Span) -> Rule {
@@ -271,14 +264,12 @@ impl<'v> Renumber<'v> {
     }
 
     fn var(&mut self, var: VarId) -> VarId {
-        if let Some(Some(id)) = self.ids.get(var.index()) {
-            return *id;
+        if let Some(id) = self.ids[var] {
+            return id;
         }
         let id = VarId::from_index(self.vars.len());
-        if let (Some(variable), Some(slot)) = (self.all.get(var.index()), self.ids.get_mut(var.index())) {
-            self.vars.push(variable.clone());
-            *slot = Some(id);
-        }
+        self.vars.push(self.all[var].clone());
+        self.ids[var] = Some(id);
         id
     }
 }

@@ -4,7 +4,8 @@
 //! become a [`NestedRule`], the input of [`scope`](super::scope) and [`flatten`](super::flatten).
 
 use super::tables::Tables;
-use crate::ir::{CompareOp, ConstId, Polarity, PredId, Term, TypeId, VarId, VarType, Variable};
+use crate::id_vec::IdVec;
+use crate::ir::{CompareOp, ConstId, Polarity, PredId, Rule, Term, TypeId, VarId, VarType, Variable};
 use crate::source::Span;
 use rustc_hash::FxHashMap;
 
@@ -13,7 +14,7 @@ use rustc_hash::FxHashMap;
 pub(super) struct NestedRule {
     pub(super) head: PredId,
     pub(super) params: Vec<Term>,
-    pub(super) vars: Vec<Variable>,
+    pub(super) vars: IdVec<VarId, Variable>,
     pub(super) body: Formula,
     pub(super) span: Span,
     names: FxHashMap<String, VarId>,
@@ -51,15 +52,13 @@ pub(super) enum TestKind {
 impl NestedRule {
     /// A rule with a true body.
     pub(super) fn new(head: PredId, span: Span) -> Self {
-        let (params, vars, names) = (Vec::new(), Vec::new(), FxHashMap::default());
+        let (params, vars, names) = (Vec::new(), IdVec::new(), FxHashMap::default());
         Self { head, params, vars, body: Formula::truth(true), span, names }
     }
 
     /// A new variable that no name refers to.
     pub(super) fn fresh(&mut self, name: &str, ty: VarType) -> VarId {
-        let id = VarId::from_index(self.vars.len());
-        self.vars.push(Variable { name: name.to_owned(), ty });
-        id
+        self.vars.push(Variable { name: name.to_owned(), ty })
     }
 
     /// The variable of this name; each `_` is a new one.
@@ -80,11 +79,14 @@ impl NestedRule {
         self.names.insert(name.to_owned(), var);
     }
 
+    /// The types of a term, if known.
+    pub(super) fn term_types(&self, tables: &Tables, term: Term) -> Option<Vec<TypeId>> {
+        types_of(tables, |var| &self.vars[var].ty, term)
+    }
+
     /// Narrows a variable to these concrete types.
     pub(super) fn narrow(&mut self, var: VarId, types: &[TypeId]) {
-        if let Some(variable) = self.vars.get_mut(var.index()) {
-            intersect(&mut variable.ty, types);
-        }
+        intersect(&mut self.vars[var].ty, types);
     }
 }
 
@@ -185,12 +187,20 @@ pub(super) fn intersect(ty: &mut VarType, types: &[TypeId]) -> bool {
     }
 }
 
-/// The types of a term, if known.
-pub(super) fn term_types(tables: &Tables, vars: &[Variable], term: Term) -> Option<Vec<TypeId>> {
+/// The types of a term of a finished rule, if known.
+pub(super) fn term_types(tables: &Tables, rule: &Rule, term: Term) -> Option<Vec<TypeId>> {
+    types_of(tables, |var| &rule.var(var).ty, term)
+}
+
+fn types_of<'v>(
+    tables: &Tables,
+    type_of_var: impl FnOnce(VarId) -> &'v VarType,
+    term: Term,
+) -> Option<Vec<TypeId>> {
     match term {
-        Term::Var(var) => match vars.get(var.index()).map(|var| &var.ty) {
-            Some(VarType::OneOf(types)) => Some(types.clone()),
-            Some(VarType::Any) | None => None,
+        Term::Var(var) => match type_of_var(var) {
+            VarType::OneOf(types) => Some(types.clone()),
+            VarType::Any => None,
         },
         Term::Const(constant) => Some(vec![tables.constant_type(constant)]),
         Term::Now => Some(vec![TypeId::INTEGER]),

@@ -157,7 +157,7 @@ fn compare(
 fn check_integer(tables: &mut Tables, draft: &NestedRule, term: Term, span: Span) -> bool {
     let types = match term {
         Term::Const(constant) => VarType::OneOf(vec![tables.constant_type(constant)]),
-        Term::Var(var) => draft.vars.get(var.index()).map_or(VarType::Any, |var| var.ty.clone()),
+        Term::Var(var) => draft.vars[var].ty.clone(),
         Term::Now => return true,
     };
     let VarType::OneOf(types) = types else { return true };

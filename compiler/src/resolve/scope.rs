@@ -16,6 +16,7 @@
 use super::formula::{AtomicTest, Formula, NestedRule, TestKind, variable};
 use super::tables::Tables;
 use crate::diagnostic::{Code, Diagnostic};
+use crate::id_vec::IdVec;
 use crate::ir::{CompareOp, Polarity, Term, VarId};
 use crate::source::Span;
 
@@ -26,12 +27,12 @@ const FUEL: usize = 2_000_000;
 type Vars = Vec<bool>;
 
 /// Renames local variables apart. Returns each variable's depth, or `None` if one is unbound.
-pub(super) fn scope(tables: &mut Tables, draft: &mut NestedRule) -> Option<Vec<u32>> {
+pub(super) fn scope(tables: &mut Tables, draft: &mut NestedRule) -> Option<IdVec<VarId, u32>> {
     let mut head = vec![false; draft.vars.len()];
     draft.params.iter().filter_map(|&term| variable(term)).for_each(|var| insert(&mut head, var));
     let mut body = std::mem::replace(&mut draft.body, Formula::truth(true));
     let mut scope =
-        RuleScope { tables, draft, depths: vec![None; head.len()], refused: Vec::new(), fuel: FUEL };
+        RuleScope { tables, depths: IdVec::like(&draft.vars, None), draft, refused: Vec::new(), fuel: FUEL };
     if needs_scopes(&body) {
         scope.separate(&mut body, head.clone(), 0);
         scope.check(&body, head, 0);
@@ -46,7 +47,7 @@ pub(super) fn scope(tables: &mut Tables, draft: &mut NestedRule) -> Option<Vec<u
         );
         return None;
     }
-    refused.is_empty().then(|| depths.into_iter().map(|depth| depth.unwrap_or(0)).collect())
+    refused.is_empty().then(|| depths.iter().map(|depth| depth.unwrap_or(0)).collect())
 }
 
 /// Whether any part of the body needs bound variables.
@@ -65,7 +66,7 @@ struct RuleScope<'t> {
     tables: &'t mut Tables,
     draft: &'t mut NestedRule,
     /// The depth of each variable's scope; `None` until a `not` claims it.
-    depths: Vec<Option<u32>>,
+    depths: IdVec<VarId, Option<u32>>,
     refused: Vec<VarId>,
     fuel: usize,
 }
@@ -134,10 +135,10 @@ impl RuleScope<'_> {
 
     /// Makes a variable local to a `not`. If a `not` of another alternative has claimed it, makes a copy.
     fn claim(&mut self, inner: &mut Formula, var: VarId, depth: u32) {
-        if let Some(slot @ None) = self.depths.get_mut(var.index()) {
-            *slot = Some(depth);
+        if self.depths[var].is_none() {
+            self.depths[var] = Some(depth);
         } else {
-            let Some(copied) = self.draft.vars.get(var.index()).cloned() else { return };
+            let copied = self.draft.vars[var].clone();
             let copy = self.draft.fresh(&copied.name, copied.ty);
             self.depths.push(Some(depth));
             rename(inner, var, copy);
@@ -158,7 +159,7 @@ impl RuleScope<'_> {
             Formula::Not(inner) => {
                 inner.for_each(&mut |test| {
                     for var in test.vars() {
-                        let lives = self.depths.get(var.index()).copied().flatten().unwrap_or(0);
+                        let lives = self.depths[var].unwrap_or(0);
                         if lives <= depth && !contains(bound, var) {
                             self.refuse_unbound(var, test, true);
                         }
@@ -187,7 +188,7 @@ impl RuleScope<'_> {
             return;
         }
         self.refused.push(var);
-        let name = self.draft.vars.get(var.index()).map_or("_", |var| var.name.as_str());
+        let name = &self.draft.vars[var].name;
         let (title, help) = if in_negation {
             (
                 format!("nothing binds `{name}`, which a `not` tests"),
@@ -209,7 +210,7 @@ impl RuleScope<'_> {
             return;
         }
         self.refused.push(var);
-        let name = self.draft.vars.get(var.index()).map_or("_", |var| var.name.as_str());
+        let name = &self.draft.vars[var].name;
         let diagnostic = Diagnostic::new(
             Code::UnboundInNegation,
             format!("nothing binds `{name}`, which two `not`s share"),

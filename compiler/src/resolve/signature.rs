@@ -147,9 +147,9 @@ impl Signatures {
                 ty => self.one_of(&[ty]),
             },
             Term::Now => self.one_of(&[TypeId::INTEGER]),
-            Term::Var(var) => match rule.vars.get(var.index()).map(|var| &var.ty) {
-                Some(VarType::OneOf(types)) => self.one_of(types),
-                Some(VarType::Any) | None => ArgTypes::Any,
+            Term::Var(var) => match &rule.var(var).ty {
+                VarType::OneOf(types) => self.one_of(types),
+                VarType::Any => ArgTypes::Any,
             },
         }
     }

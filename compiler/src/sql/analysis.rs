@@ -8,7 +8,7 @@ use super::lower::Inputs;
 use super::representation::Representation;
 use super::template::ValuePlace;
 use crate::algebra::{Embedded, EmbeddedId, Expr, FromKind, Plan, Select, TableBody, TableId, TableRef};
-use crate::bindings::{Bindings, Family, Fit, Name, SqlType};
+use crate::bindings::{Bindings, Family, Fit, SqlName, SqlType};
 use crate::catalog::{RelationSource, SourceId};
 use crate::dialect::State;
 use crate::ir::{ConstId, TypeId};
@@ -29,7 +29,7 @@ pub(super) struct Caller<'l> {
     /// The question's variable that is a column of the caller's.
     pub(super) column: Option<GivenColumn>,
     /// The name of the caller's row and its key, where a filter may read the row's other columns.
-    pub(super) row: Option<(String, Name)>,
+    pub(super) row: Option<(String, SqlName)>,
 }
 
 /// A variable of the question whose value is a column of the caller's.

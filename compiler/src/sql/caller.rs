@@ -7,10 +7,10 @@
 use super::build;
 use super::local::Local;
 use super::lower::{Lowering, column_names};
+use super::printing::Printing;
 use super::representation::Representation;
-use super::target::Target;
 use crate::algebra::{Condition, EmbeddedId, Expr, FromKind, Select};
-use crate::bindings::{BoundQuery, ConditionPart, Name, PlainQuery};
+use crate::bindings::{BoundQuery, ConditionPart, PlainQuery, SqlName};
 use crate::catalog::{RelationSource, SourceId};
 use crate::ir::CompareOp;
 use crate::question::CompileError;
@@ -56,7 +56,7 @@ impl<'l> Lowering<'_, Local<'l>> {
         let binding = self.binding(source)?;
         let query = self.query(binding)?;
         if let Some(plain) = &query.plain {
-            return Ok(build::raw_table(&Name::path(&plain.table), alias, &[]));
+            return Ok(build::raw_table(&SqlName::path(&plain.table), alias, &[]));
         }
         let n_columns = self.inputs.catalog.relation(source).columns().count();
         if self.inputs.features.derived_columns {

@@ -3,14 +3,14 @@
 use super::at::At;
 use super::build;
 use super::lower::Lowering;
-use super::target::Target;
+use super::printing::Printing;
 use crate::algebra::{Condition, Select};
 use crate::question::CompileError;
 use sqlparser::ast::{Expr as Sql, Query};
 
 impl<T> Lowering<'_, T>
 where
-    Self: Target,
+    Self: Printing,
 {
     /// The conditions of a select; `at` is inside it.
     pub(super) fn conditions(&mut self, at: At<'_>, select: &Select) -> Result<Vec<Sql>, CompileError> {

@@ -6,7 +6,7 @@
 use super::at::{At, Itself};
 use super::build;
 use super::lower::{Lowering, column_names};
-use super::target::Target;
+use super::printing::Printing;
 use crate::algebra::{Repeats, Select, Table, TableBody};
 use crate::dialect::State;
 use crate::limits;
@@ -15,7 +15,7 @@ use sqlparser::ast::{Cte, SetExpr};
 
 impl<T> Lowering<'_, T>
 where
-    Self: Target,
+    Self: Printing,
 {
     /// A table of a plan; `at` is in its body.
     pub(super) fn table(&mut self, at: At<'_>, table: &Table) -> Result<Vec<Cte>, CompileError> {

@@ -10,13 +10,13 @@ use super::at::At;
 use super::build;
 use super::local::Local;
 use super::lower::{Inputs, Lowering};
+use super::printing::Printing;
 use super::representation::{ColumnOf, Representation};
-use super::target::Target;
 use super::template::{Template, ValuePlace};
 use super::text;
 use crate::algebra::verify::Verifier;
 use crate::algebra::{Condition, Embedded, Plan, PlanAnswer, Select, Table};
-use crate::bindings::{Bindings, ColumnExpr, Name, RowTable};
+use crate::bindings::{Bindings, ColumnExpr, RowTable, SqlName};
 use crate::catalog::Catalog;
 use crate::dialect::Dialect;
 use crate::ir::{ConstId, Constant, Program};
@@ -66,7 +66,7 @@ pub(crate) struct Filter {
     /// Whether each row is tested anyway, so that hashing sets is better than looking them up by an index.
     pub(crate) hashes: bool,
     /// The name of the caller's row and its key, where `rows` may read the row's other columns.
-    pub(crate) row: Option<(String, Name)>,
+    pub(crate) row: Option<(String, SqlName)>,
     /// The column is a key of one of these rows.
     pub(crate) looked_up: Option<LookedUp>,
 }
@@ -263,7 +263,7 @@ impl LocalStatement<'_> {
         let at = At { brings_tables: true, hashes_sets: *hashes, ..At::top(&plan.tables) };
         let rows = rows.iter().map(|row| lowering.branch(at, row, false));
         let holds = build::any(rows.collect::<Result<Vec<_>, _>>()?);
-        let from = build::joined(vec![build::raw_table(&Name::path(&table.table), &name, &[])]);
+        let from = build::joined(vec![build::raw_table(&SqlName::path(&table.table), &name, &[])]);
         let own = representation.exact(own, self.dialect.features());
         let (shown, filter) = match key {
             Some(key) => (build::number(1), vec![build::binary(own, BinaryOperator::Eq, key), holds]),
@@ -312,7 +312,7 @@ impl<'l> LocalStatement<'l> {
         self,
         plan: &Plan,
         column: Option<GivenColumn>,
-        row: Option<(String, Name)>,
+        row: Option<(String, SqlName)>,
     ) -> Lowering<'l, Local<'l>> {
         let Self { program, catalog, constants, dialect, bindings, embedded, places, prefix, .. } = self;
         let inputs = Inputs { program, catalog, constants, features: dialect.features() };

@@ -6,7 +6,7 @@
 use super::at::At;
 use super::build;
 use super::lower::{Lowering, column_names};
-use super::target::Target;
+use super::printing::Printing;
 use crate::algebra::{Expr, FromKind, Plan, PlanAnswer, Range, Select};
 use crate::catalog::{Relation, RelationSource};
 use crate::dialect::Placeholder;
@@ -142,7 +142,7 @@ fn json_array(texts: &[String]) -> String {
     format!("[{}]", escaped.collect::<Vec<_>>().join(","))
 }
 
-impl Target for Lowering<'_, Hosted<'_>> {
+impl Printing for Lowering<'_, Hosted<'_>> {
     fn named(&self, name: &str) -> String {
         name.to_owned()
     }

@@ -7,8 +7,8 @@ use super::analysis::{Caller, of_column};
 use super::at::{At, SelectOutput};
 use super::build;
 use super::lower::Lowering;
+use super::printing::Printing;
 use super::representation::{ColumnOf, Representation};
-use super::target::Target;
 use super::template::{Spelling, mark};
 use crate::algebra::readers::tables_read_once;
 use crate::algebra::{Expr, FromKind, Plan, Select};
@@ -70,7 +70,7 @@ impl Lowering<'_, Local<'_>> {
     }
 }
 
-impl Target for Lowering<'_, Local<'_>> {
+impl Printing for Lowering<'_, Local<'_>> {
     fn named(&self, name: &str) -> String {
         format!("{}{name}", self.target.caller.prefix)
     }

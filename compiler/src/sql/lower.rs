@@ -1,11 +1,11 @@
 //! A plan becomes SQL syntax for one dialect.
 //!
 //! In: the parts of a plan, each with its [position](At). Out: nodes of sqlparser's tree, which no longer
-//! depend on the dialect. The [`Target`] decides what differs between kinds of statements.
+//! depend on the dialect. The [`Printing`] decides what differs between kinds of statements.
 
 use super::at::{At, ITSELF, Itself};
 use super::build;
-use super::target::Target;
+use super::printing::Printing;
 use crate::algebra::{Condition, Expr, From, FromKind, Plan, Select, TableBody, TableId, TableRef};
 use crate::catalog::Catalog;
 use crate::datalog::constant;
@@ -55,7 +55,7 @@ pub(super) fn column_names(n_columns: usize) -> Vec<String> {
 
 impl<T> Lowering<'_, T>
 where
-    Self: Target,
+    Self: Printing,
 {
     /// The tables of a plan, and whether any is recursive.
     pub(super) fn tables(&mut self, plan: &Plan) -> Result<(Vec<Cte>, bool), CompileError> {

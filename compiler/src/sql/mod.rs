@@ -25,7 +25,7 @@ mod lower;
 pub(crate) mod outline;
 mod representation;
 mod sets;
-mod target;
+mod printing;
 pub(crate) mod template;
 pub(crate) mod text;
 mod value;

@@ -3,7 +3,7 @@
 use super::at::{At, ITSELF, Itself};
 use super::build;
 use super::lower::Lowering;
-use super::target::Target;
+use super::printing::Printing;
 use crate::algebra::{Alias, Expr, FromKind};
 use crate::dialect::JsonRows;
 use crate::question::{CompileError, Slot};
@@ -11,7 +11,7 @@ use sqlparser::ast::{BinaryOperator, Expr as Sql, TableFactor};
 
 impl<T> Lowering<'_, T>
 where
-    Self: Target,
+    Self: Printing,
 {
     pub(super) fn expr(&mut self, at: At<'_>, expr: Expr) -> Result<Sql, CompileError> {
         match expr {

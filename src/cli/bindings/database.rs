@@ -11,7 +11,7 @@ use super::sqlite::Sqlite;
 use crate::cli::error::CliError;
 use crate::cli::policy_file;
 use portcullis_compiler::Dialect;
-use portcullis_compiler::bindings::{Bindings, Name};
+use portcullis_compiler::bindings::{Bindings, SqlName};
 use std::path::Path;
 
 /// A database that is open for reading.
@@ -203,7 +203,7 @@ impl Database {
     }
 
     /// Whether a name is that of a view whose columns [`Self::columns`] traces to the tables behind it.
-    pub(super) fn is_traced_view(&self, table: &[Name]) -> Result<bool, CliError> {
+    pub(super) fn is_traced_view(&self, table: &[SqlName]) -> Result<bool, CliError> {
         match (self, table.last()) {
             (Self::Sqlite(database), Some(name)) => database.is_view(name.folded()),
             (Self::Sqlite(_), None) | (Self::Postgresql(_), _) => Ok(false),

@@ -6,7 +6,7 @@
 use super::database::{Column, Database, Jit};
 use super::judge::{self, SqlTypes};
 use crate::cli::error::CliError;
-use portcullis_compiler::bindings::{Binding, Bindings, Name, RowTable};
+use portcullis_compiler::bindings::{Binding, Bindings, RowTable, SqlName};
 use std::collections::BTreeMap;
 
 /// The columns of a query, or the database's reason for refusing it.
@@ -72,12 +72,12 @@ async fn bound(database: &Database, binding: &Binding) -> Result<Described, CliE
 async fn row_table(database: &Database, promised: &RowTable) -> Result<Described, CliError> {
     let RowTable { table, column } = promised;
     // The names are spelled and quoted as in the document, and its parser has read them.
-    let mut described = database.columns(&format!("SELECT {column} FROM {}", Name::path(table))).await?;
+    let mut described = database.columns(&format!("SELECT {column} FROM {}", SqlName::path(table))).await?;
     if let Ok(columns) = &mut described
         && doubt_views(database, table, columns)?
     {
         for origin in columns.iter_mut().filter_map(|column| column.origin.as_mut()) {
-            origin.table = Name::path(table);
+            origin.table = SqlName::path(table);
         }
     }
     Ok(described)
@@ -95,7 +95,7 @@ fn doubt_outer_joins(binding: &Binding, columns: &mut [Column]) {
 }
 
 /// A value that is unique in a table may come several times from a view over it. Returns whether this is one.
-fn doubt_views(database: &Database, table: &[Name], columns: &mut [Column]) -> Result<bool, CliError> {
+fn doubt_views(database: &Database, table: &[SqlName], columns: &mut [Column]) -> Result<bool, CliError> {
     let is_view = database.is_traced_view(table)?;
     if is_view {
         for origin in columns.iter_mut().filter_map(|column| column.origin.as_mut()) {

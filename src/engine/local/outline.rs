@@ -2,7 +2,7 @@
 //! parts are slow, with what would help.
 
 use super::{LocalProbe, LocalSet, LocalSlow};
-use portcullis_compiler::bindings::{Binding, BindingArg, Bindings, Name, RowTable};
+use portcullis_compiler::bindings::{Binding, BindingArg, Bindings, RowTable, SqlName};
 use portcullis_compiler::local::{
     BoundColumn, CastReason, Outline, Probe, Reads, SetKind, SetMade, SlowPart, Start,
 };
@@ -156,7 +156,7 @@ impl Words<'_> {
         }
         match found.into_iter().rev().max_by_key(|(_, times)| *times) {
             Some((RowTable { table, column }, _)) => {
-                let place = format!("{}.{column}", Name::path(&table));
+                let place = format!("{}.{column}", SqlName::path(&table));
                 format!("if `{place}` is unique and never NULL, add `{ty}: {place}` under `tables`")
             }
             None => format!("add the unique column with the ids of {ty} under `tables`"),
@@ -181,7 +181,7 @@ impl Words<'_> {
         let Some(Binding { query, key, .. }) = self.bindings.facts.get(binding) else { return String::new() };
         match query.plain.as_ref().and_then(|plain| Some((plain, plain.columns.get(column)?))) {
             Some((plain, name)) => {
-                format!("{}.{name}", Name::path(&plain.table))
+                format!("{}.{name}", SqlName::path(&plain.table))
             }
             None => format!("column {} of {key}", column + 1),
         }

@@ -9,7 +9,7 @@ use crate::engine::EngineError;
 use portcullis_compiler::bindings::Bindings;
 use portcullis_compiler::catalog::Relation;
 use portcullis_compiler::ir::Program;
-use portcullis_compiler::local::reading::{self, Part, Returns};
+use portcullis_compiler::local::reading::{self, NamedQuery, Returns};
 use portcullis_compiler::question::CompileError;
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -169,9 +169,9 @@ impl AskedDecision {
         Self { name, sql, column }
     }
 
-    fn part(self) -> Part {
+    fn part(self) -> NamedQuery {
         let Self { name, sql, column } = self;
-        Part { name, sql, returns: Returns::Decision(column.to_owned()) }
+        NamedQuery { name, sql, returns: Returns::Decision(column.to_owned()) }
     }
 }
 
@@ -184,7 +184,7 @@ pub(super) fn statement(
     decisions: Vec<AskedDecision>,
     reads: &WantedReads,
 ) -> Result<String, CompileError> {
-    let mut parts: Vec<Part> = decisions.into_iter().map(AskedDecision::part).collect();
+    let mut parts: Vec<NamedQuery> = decisions.into_iter().map(AskedDecision::part).collect();
     for (FactRead { binding, bound }, most) in reads {
         let name = serde_json::json!([binding, most, bound]).to_string();
         let relation = relations.get(*binding).ok_or_else(|| CompileError::Bug("no such binding".into()))?;

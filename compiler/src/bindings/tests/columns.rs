@@ -1,7 +1,7 @@
 //! Columns of filters and answers.
 
 use super::*;
-use crate::bindings::{Name, column as read_column, output_name};
+use crate::bindings::{SqlName, column as read_column, output_name};
 
 #[test]
 fn names_keep_their_spelling() {
@@ -14,7 +14,7 @@ fn names_keep_their_spelling() {
     ] {
         let found = read_column(text, Dialect::Postgresql).unwrap();
         assert_eq!(found.text, name.join("."), "{text}");
-        let found: Vec<String> = found.name.unwrap().iter().map(Name::to_string).collect();
+        let found: Vec<String> = found.name.unwrap().iter().map(SqlName::to_string).collect();
         assert_eq!(found, name, "{text}");
     }
     let found = read_column("[my table].`Id`", Dialect::Sqlite).unwrap();

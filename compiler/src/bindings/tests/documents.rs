@@ -1,7 +1,7 @@
 //! Documents in every form that real files have.
 
 use super::*;
-use crate::bindings::{Family, Fit, Name, RowTable, SqlType};
+use crate::bindings::{Family, Fit, RowTable, SqlName, SqlType};
 
 #[test]
 fn a_document_without_bindings_binds_nothing() {
@@ -272,7 +272,7 @@ fn tables_name_a_column_with_its_table() {
         good("tables:\n  A: issues.id\n  B: app.Issues.\"Id\"\n  C: '\"my app\".\"a.b\".id'\n  D: t.user\n");
     let row = |ty: &str| {
         let RowTable { table, column } = &bindings.tables[ty];
-        format!("{} {column}", Name::path(table))
+        format!("{} {column}", SqlName::path(table))
     };
     assert_eq!(row("A"), "issues id");
     assert_eq!(row("B"), "app.Issues \"Id\"");

@@ -1,7 +1,7 @@
 //! Which queries count as plain: columns of one table.
 
 use super::*;
-use crate::bindings::{ConditionPart, Name, PlainQuery};
+use crate::bindings::{ConditionPart, PlainQuery, SqlName};
 
 /// A plain query as one line, with its columns marked by a dot.
 fn shown(text: &str, dialect: Dialect) -> Option<String> {
@@ -13,8 +13,8 @@ fn shown(text: &str, dialect: Dialect) -> Option<String> {
             ConditionPart::Column(column) => format!("t.{column}"),
         })
         .collect();
-    let columns: Vec<String> = columns.iter().map(Name::to_string).collect();
-    Some(format!("{} | {} | {condition}", Name::path(&table), columns.join(", ")))
+    let columns: Vec<String> = columns.iter().map(SqlName::to_string).collect();
+    Some(format!("{} | {} | {condition}", SqlName::path(&table), columns.join(", ")))
 }
 
 #[test]

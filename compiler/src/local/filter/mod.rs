@@ -21,7 +21,7 @@ pub(super) use steps::{Arranging, FilterStep, arranged, shown};
 
 use super::asked::Asked;
 use crate::algebra::Plan;
-use crate::bindings::{ColumnExpr, Name};
+use crate::bindings::{ColumnExpr, SqlName};
 use crate::optimise::Setting;
 use crate::question::CompileError;
 use crate::sql::forms::{LocalStatement, column_text};
@@ -49,7 +49,7 @@ pub(super) fn print(
     let mut filter = arranged(&Arranging { plan, setting, embedded, verifier, column }, &mut |_, _| {})?;
     filter.row = setting.row.filter(|row| !row.is_looked_up).and_then(|row| {
         let (_, qualifier) = column.name.as_ref()?.split_last()?;
-        Some((Name::path(qualifier), row.promised.column.clone()))
+        Some((SqlName::path(qualifier), row.promised.column.clone()))
     });
     let outline = if asked.explains {
         statement.filter_outline(plan, &filter, &FilterColumn { var, column, ty })

@@ -241,7 +241,7 @@ impl Infer<'_, '_, '_> {
     /// The types that a relation of `from` leads to; `None` if some type of `from` does not declare it.
     fn related(&self, rule: &Rule, from: Term, name: ConstId) -> Option<BTreeSet<TypeId>> {
         let mut related = BTreeSet::new();
-        for ty in term_types(self.tables, &rule.vars, from)? {
+        for ty in term_types(self.tables, rule, from)? {
             let declared = self.blocks.of(ty)?.names.get(self.tables.constant_text(name))?;
             match declared.kind {
                 NameKind::Relation(to) => related.extend(self.tables.admits(to)),
@@ -268,7 +268,7 @@ impl Infer<'_, '_, '_> {
 
     fn by_equality(&self, rule: &mut Rule, left: Term, right: Term) -> bool {
         let (from_left, from_right) =
-            (term_types(self.tables, &rule.vars, left), term_types(self.tables, &rule.vars, right));
+            (term_types(self.tables, rule, left), term_types(self.tables, rule, right));
         let mut changed = false;
         if let Some(types) = from_right {
             changed |= narrow(rule, left, &types);
@@ -280,7 +280,7 @@ impl Infer<'_, '_, '_> {
     }
 
     fn by_order(&mut self, rule: &mut Rule, term: Term, span: Span) -> bool {
-        if let Some(types) = term_types(self.tables, &rule.vars, term)
+        if let Some(types) = term_types(self.tables, rule, term)
             && !types.is_empty()
             && !types.contains(&TypeId::INTEGER)
             && self.refused.insert(span)

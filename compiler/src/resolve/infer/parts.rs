@@ -22,7 +22,7 @@ impl Parts {
         let add = |into: &mut FxHashMap<PredId, Vec<SeenTypes>>, pred: PredId, args: &[Term], rule: &Rule| {
             let seen = into.entry(pred).or_insert_with(|| vec![SeenTypes::default(); args.len()]);
             for (seen, &arg) in seen.iter_mut().zip(args) {
-                seen.add(term_types(tables, &rule.vars, arg).as_deref());
+                seen.add(term_types(tables, rule, arg).as_deref());
             }
         };
         for rule in rules {
@@ -40,7 +40,7 @@ impl Parts {
                         let heads = parts.heads.get_mut(pred).into_iter().flatten();
                         for (seen, &arg) in heads.zip(args) {
                             // An untyped call says nothing about what is stored or derived.
-                            if let Some(types) = term_types(tables, &rule.vars, arg) {
+                            if let Some(types) = term_types(tables, rule, arg) {
                                 seen.add(Some(&types));
                             }
                         }

@@ -65,7 +65,7 @@ impl Uses {
             if let ([first, name, last], Some(_)) = (rule.params.as_slice(), noun(tables, rule.head)) {
                 let seen = uses.0.entry((rule.head, literal(*name))).or_default();
                 for (seen, term) in seen.iter_mut().zip([*first, *last]) {
-                    seen.add(term_types(tables, &rule.vars, term).as_deref());
+                    seen.add(term_types(tables, rule, term).as_deref());
                 }
             }
             for called in &rule.body {
@@ -74,7 +74,7 @@ impl Uses {
                 let seen = uses.0.entry((*pred, literal(*name))).or_default();
                 for (seen, term) in seen.iter_mut().zip([*first, *last]) {
                     // An untyped call says nothing about what is stored or derived.
-                    if let Some(types) = term_types(tables, &rule.vars, term) {
+                    if let Some(types) = term_types(tables, rule, term) {
                         seen.add(Some(&types));
                     }
                 }

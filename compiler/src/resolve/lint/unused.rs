@@ -88,7 +88,7 @@ impl Used {
             None => return,
         };
         let types = self.by_name.entry((pred, name)).or_default();
-        match args.get(resource).map(|&resource| term_types(tables, &rule.vars, resource)) {
+        match args.get(resource).map(|&resource| term_types(tables, rule, resource)) {
             Some(Some(resource)) if !resource.is_empty() => types.types.extend(resource),
             // A rule that can never match gets its own finding.
             Some(Some(_) | None) | None => types.any = true,

@@ -40,7 +40,7 @@ impl LocalStatement<'_> {
             Some(_) if filter.row.is_some() => {}
             Some(promised) => {
                 let promised =
-                    format!("{}.{}", crate::bindings::Name::path(&promised.table), promised.column);
+                    format!("{}.{}", crate::bindings::SqlName::path(&promised.table), promised.column);
                 walk.outline.slow.push(SlowPart::OtherColumn { ty: of.ty.to_owned(), promised });
             }
             None => walk.outline.slow.push(SlowPart::NoPromise { ty: of.ty.to_owned() }),

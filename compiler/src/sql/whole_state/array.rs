@@ -23,7 +23,7 @@ use crate::question::CompileError;
 use crate::sql::at::{At, Itself};
 use crate::sql::build;
 use crate::sql::lower::{Lowering, column_names};
-use crate::sql::target::Target;
+use crate::sql::printing::Printing;
 use sqlparser::ast::{Cte, Expr as Sql, Query, SetExpr, TableFactor};
 
 /// The names of a state's arrays and of the columns that they hold.
@@ -49,7 +49,7 @@ impl Columns {
 
 impl<T> Lowering<'_, T>
 where
-    Self: Target,
+    Self: Printing,
 {
     /// The fixpoint as a table of states and a table of what the last one holds.
     pub(in crate::sql) fn array_state(

@@ -8,7 +8,7 @@ use crate::question::CompileError;
 use crate::sql::at::{At, ITSELF, Itself};
 use crate::sql::build;
 use crate::sql::lower::{Lowering, column_names};
-use crate::sql::target::Target;
+use crate::sql::printing::Printing;
 use sqlparser::ast::{Cte, Expr as Sql, Query, SetExpr, TableFactor, TableWithJoins};
 
 /// If a fixpoint's steps read its state more often than this, they read the state itself.
@@ -16,7 +16,7 @@ const STATE_READINGS: usize = 8;
 
 impl<T> Lowering<'_, T>
 where
-    Self: Target,
+    Self: Printing,
 {
     /// The fixpoint whose state is one row: the sorted set of all tuples so far. It ends when the state
     /// repeats; the largest state is the fixpoint.

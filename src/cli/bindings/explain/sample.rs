@@ -5,7 +5,7 @@
 use crate::cli::bindings::database::{Column, Database, Kind};
 use crate::cli::bindings::live::Live;
 use crate::cli::error::CliError;
-use portcullis_compiler::bindings::{BindingArg, Bindings, Name};
+use portcullis_compiler::bindings::{BindingArg, Bindings, SqlName};
 
 /// Rows with the ids of a type.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -95,7 +95,7 @@ fn made_up(kind: Option<Kind>) -> &'static str {
 fn place(ty: &str, bindings: &Bindings, live: &Live) -> Option<(Place, Kind)> {
     if let (Some(promised), Some(Ok(columns))) = (bindings.tables.get(ty), live.tables.get(ty)) {
         let kind = columns.first().map_or(Kind::Unknown, |column| column.ty.kind);
-        return Some((of_table(Name::path(&promised.table), &promised.column), kind));
+        return Some((of_table(SqlName::path(&promised.table), &promised.column), kind));
     }
     let mut found: Option<(u8, Place, Kind)> = None;
     for (number, (binding, described)) in bindings.facts.iter().zip(&live.facts).enumerate() {
@@ -116,7 +116,7 @@ fn place(ty: &str, bindings: &Bindings, live: &Live) -> Option<(Place, Kind)> {
                 (false, false) => 3,
             };
             let (rank, place) = match name {
-                Some((plain, name)) => (rank, of_table(Name::path(&plain.table), name)),
+                Some((plain, name)) => (rank, of_table(SqlName::path(&plain.table), name)),
                 None => (4, of_query(number, &binding.query.text, columns.len(), at, &binding.key)),
             };
             if found.as_ref().is_none_or(|(best, _, _)| rank < *best) {
@@ -127,7 +127,7 @@ fn place(ty: &str, bindings: &Bindings, live: &Live) -> Option<(Place, Kind)> {
     found.map(|(_, place, kind)| (place, kind))
 }
 
-fn of_table(table: String, column: &Name) -> Place {
+fn of_table(table: String, column: &SqlName) -> Place {
     let column = format!("{table}.{column}");
     Place { with: String::new(), table, name: column.clone(), column }
 }

@@ -9,7 +9,7 @@ use super::{Cast, Correction};
 use crate::cli::bindings::database::{Column, ColumnOrigin, Kind};
 use crate::cli::bindings::judge::{self, Severity, is_entity};
 use crate::cli::bindings::live::Live;
-use portcullis_compiler::bindings::{Bindings, Name, RowTable};
+use portcullis_compiler::bindings::{Bindings, RowTable, SqlName};
 
 /// A unique column, and how often the document spells its table in this way.
 struct Candidate<'a> {
@@ -34,7 +34,7 @@ pub(super) fn corrections(
         }
         match the_only(candidates(bindings, columns, casts)) {
             Some(Candidate { origin, promise, .. }) => {
-                let text = format!("{}.{}", Name::path(&promise.table), promise.column);
+                let text = format!("{}.{}", SqlName::path(&promise.table), promise.column);
                 let ColumnOrigin { table, column, .. } = origin;
                 let reason = format!("{table}.{column} is NOT NULL and unique, and a bound query selects it");
                 corrections.push(Correction { ty: ty.to_owned(), to: Some((text, promise)), reason });

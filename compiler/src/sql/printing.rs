@@ -1,8 +1,7 @@
 //! What differs between a statement for the store and one for a caller's database.
 //!
-//! Both are made by one [`Lowering`](super::lower::Lowering), which asks its target where they differ: how a
-//! value is written, how two values are compared, how a source is read. `hosted` and `local` are the two
-//! targets.
+//! Both are made by one [`Lowering`](super::lower::Lowering), which asks [`Printing`] where they differ: how a
+//! value is written, how two values are compared, how a source is read. `hosted` and `local` implement it.
 
 use super::at::At;
 use crate::algebra::{Expr, FromKind, Select};
@@ -11,7 +10,7 @@ use crate::question::{CompileError, Slot};
 use sqlparser::ast::{Expr as Sql, Query, TableFactor};
 
 /// What differs between statements.
-pub(super) trait Target {
+pub(super) trait Printing {
     /// How a name that the compiler makes up is written.
     fn named(&self, name: &str) -> String;
 
