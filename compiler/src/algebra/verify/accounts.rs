@@ -5,6 +5,7 @@
 
 use super::atoms::{Alternative, Atoms, Inlines, PlanAtom, ReadFrom, ValueOrigin, WORK};
 use crate::algebra::{Plan, Select, Table, TableBody};
+use crate::catalog::SourceId;
 use crate::ir::CompareOp;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -40,7 +41,8 @@ pub(super) fn check(keeps: Keeps, before: &Plan, after: &Plan, parts: &[&Plan]) 
     let new = Atoms { plan: after, parts, inlines };
     let counted = |all: Vec<Alternative>| match keeps {
         Keeps::Once | Keeps::SelectsOnce => all.into_iter().map(without_repeats).collect(),
-        Keeps::Atoms | Keeps::Selects | Keeps::AllButImplied | Keeps::Equals | Keeps::Relations => all,
+        Keeps::Selects => all.into_iter().map(without_repeated_denials).collect(),
+        Keeps::Atoms | Keeps::AllButImplied | Keeps::Equals | Keeps::Relations => all,
     };
     if let (Some(old), Some(all)) =
         (old.of_answer(&mut left).map(counted), new.of_answer(&mut left).map(counted))
@@ -71,6 +73,35 @@ fn without_repeats(mut alternative: Alternative) -> Alternative {
     alternative
 }
 
+/// The same alternative, with each denial once: two become the same where a value replaces what equals it.
+/// Two that name a column of a relation that is read twice may be of different rows, so both stay.
+fn without_repeated_denials(mut alternative: Alternative) -> Alternative {
+    let mut read: Vec<SourceId> = Vec::new();
+    let mut read_twice: Vec<SourceId> = Vec::new();
+    for atom in &alternative {
+        if let PlanAtom::Source(ReadFrom::Relation(source)) = atom {
+            let list = if read.contains(source) { &mut read_twice } else { &mut read };
+            list.push(*source);
+        }
+    }
+    alternative.sort();
+    alternative.dedup_by(|one, other| {
+        matches!(one, PlanAtom::None(denied) if !names_any(denied, &read_twice)) && one == other
+    });
+    alternative
+}
+
+/// Whether an alternative names a column of one of these relations.
+fn names_any(alternative: &Alternative, relations: &[SourceId]) -> bool {
+    let is_of = |value: &ValueOrigin| matches!(value, ValueOrigin::Column(of, _) if relations.contains(of));
+    alternative.iter().any(|atom| match atom {
+        PlanAtom::Source(_) => false,
+        PlanAtom::Compare(_, left, right) => is_of(left) || is_of(right),
+        PlanAtom::OneOf(value, _) => is_of(value),
+        PlanAtom::None(denied) => names_any(denied, relations),
+    })
+}
+
 fn base(table: &Table) -> &[Select] {
     let (TableBody::Union(base) | TableBody::Recursive { base, .. } | TableBody::WholeState { base, .. }) =
         &table.body;
@@ -98,10 +129,38 @@ fn compare(keeps: Keeps, old: &[Alternative], new: &[Alternative], plan: Atoms<'
         // What values decide, and what is implied anyway, is not looked at.
         Keeps::Equals | Keeps::Relations => true,
     };
-    match old.iter().find(|old| !stays(old)) {
+    match old.iter().find(|old| !stays(old) && !contradicts_itself(old)) {
         Some(lost) => Err(format!("an alternative was lost: {lost:?}")),
         None => Ok(()),
     }
+}
+
+/// Whether an alternative denies what it asks, and so never holds. Only what is read once is looked at:
+/// otherwise one row may be asked for and another one denied.
+fn contradicts_itself(alternative: &Alternative) -> bool {
+    let is_read_once = |relation: SourceId| {
+        let is_it = |atom: &&PlanAtom| **atom == PlanAtom::Source(ReadFrom::Relation(relation));
+        alternative.iter().filter(is_it).count() == 1
+    };
+    let is_of_one_row = |value: &ValueOrigin| match value {
+        ValueOrigin::Column(relation, _) => is_read_once(*relation),
+        ValueOrigin::Of(_) | ValueOrigin::Unconstrained => false,
+        ValueOrigin::Const(_)
+        | ValueOrigin::Given(_)
+        | ValueOrigin::Now
+        | ValueOrigin::Tag(_)
+        | ValueOrigin::TypeName(_) => true,
+    };
+    let is_asked = |atom: &PlanAtom| {
+        alternative.contains(atom)
+            && match atom {
+                PlanAtom::Source(ReadFrom::Relation(relation)) => is_read_once(*relation),
+                PlanAtom::Compare(_, left, right) => is_of_one_row(left) && is_of_one_row(right),
+                PlanAtom::OneOf(value, _) => is_of_one_row(value),
+                PlanAtom::Source(_) | PlanAtom::None(_) => false,
+            }
+    };
+    alternative.iter().any(|atom| matches!(atom, PlanAtom::None(denied) if denied.iter().all(is_asked)))
 }
 
 /// Whether an alternative asks all that an old one asks, as far as the pass must keep it.

@@ -315,3 +315,45 @@ fn many_denials_are_not_taken_apart() {
     }
     assert_eq!(super::accounts::check(Keeps::Equals, &plan, &plan, &[]), Ok(()));
 }
+
+#[test]
+fn a_denial_may_be_repeated_if_it_is_of_one_row() {
+    let locked = |alias| {
+        let of_it = equal(column(alias, 0), column(4, 0));
+        Condition::None(vec![read(&[(alias, LOCKED)], vec![of_it], Vec::new())])
+    };
+    let of = |sources: &[usize]| {
+        let mut plan = sound();
+        let select = answer(&mut plan);
+        select.from =
+            sources.iter().map(|alias| From { alias: Alias::of_number(*alias), kind: OWNER }).collect();
+        select.filter = vec![locked(9)];
+        plan
+    };
+    let repeated = |mut plan: Plan| {
+        answer(&mut plan).filter.push(locked(10));
+        plan
+    };
+    let check = |before: &Plan, after: &Plan| super::accounts::check(Keeps::Selects, before, after, &[]);
+    assert_eq!(check(&of(&[4]), &repeated(of(&[4]))), Ok(()));
+    // With two rows of the relation, the second denial may be of the other row.
+    assert!(check(&of(&[4, 5]), &repeated(of(&[4, 5]))).is_err());
+}
+
+#[test]
+fn an_alternative_that_denies_what_it_asks_may_go() {
+    let locked = |alias| read(&[(alias, LOCKED)], vec![equal(column(alias, 0), Expr::Given(1))], Vec::new());
+    let of = |alternatives: &[Vec<Condition>]| {
+        let mut plan = sound();
+        let branches = alternatives.iter().map(|filter| read(&[], filter.clone(), Vec::new()));
+        answer(&mut plan).filter.push(Condition::Any(branches.collect()));
+        plan
+    };
+    let asked = |alias| Condition::Any(vec![locked(alias)]);
+    let denied = |alias| Condition::None(vec![locked(alias)]);
+    let other = || vec![equal(column(4, 0), Expr::Given(0))];
+    let after = of(&[other()]);
+    let check = |before: &Plan| super::accounts::check(Keeps::Once, before, &after, &[]);
+    assert_eq!(check(&of(&[other(), vec![asked(9), denied(10)]])), Ok(()));
+    assert!(check(&of(&[other(), vec![asked(9)]])).is_err());
+}
