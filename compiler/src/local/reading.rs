@@ -19,6 +19,7 @@ use crate::dialect::{Dialect, Escapes};
 use crate::ir::Program;
 use crate::limits;
 use crate::question::{CompileError, Domain, Question, QuestionVar, Shape};
+use crate::sql::text;
 
 /// The column of a decision on a fact.
 const HOLDS: &str = "holds";
@@ -109,11 +110,19 @@ fn question(relation: &Relation, bound: &[Option<String>]) -> Question {
     Question::atom(&relation.predicate, relation.args.iter().enumerate().map(var).collect())
 }
 
-/// All parts in one statement, with the columns `part`, `value1` and so on.
-pub fn together(parts: &[NamedQuery], dialect: Dialect) -> String {
-    let escapes = dialect.features().escapes;
-    let n_values = parts.iter().map(|part| part.returns.n_values()).max().unwrap_or(1);
-    parts.iter().map(|part| part.select(n_values, escapes)).collect::<Vec<_>>().join("\nUNION ALL\n")
+/// The first of the parts, as many as the database takes in one statement and at least one, with the columns
+/// `part`, `value1` and so on.
+pub fn together(mut parts: &[NamedQuery], dialect: Dialect) -> String {
+    let features = dialect.features();
+    loop {
+        let n_values = parts.iter().map(|part| part.returns.n_values()).max().unwrap_or(1);
+        let selects = parts.iter().map(|part| part.select(n_values, features.escapes));
+        let text = selects.collect::<Vec<_>>().join("\nUNION ALL\n");
+        match parts.split_at_checked(parts.len().div_ceil(2)) {
+            Some((first, rest)) if !rest.is_empty() && !text::fits(&text, features) => parts = first,
+            _ => return text,
+        }
+    }
 }
 
 impl Returns {
@@ -208,5 +217,18 @@ mod tests {
         // No row has an id that is no number.
         let none = read("postgresql", &[None, Some("x")]);
         assert!(none.contains("(t1.doc = 0 AND false)"), "{none}");
+    }
+
+    #[test]
+    fn a_statement_has_as_many_parts_as_the_database_takes() {
+        let part = |number: usize| NamedQuery {
+            name: number.to_string(),
+            sql: "SELECT true AS d".into(),
+            returns: Returns::Decision("d".into()),
+        };
+        let parts: Vec<NamedQuery> = (0..1_200).map(part).collect();
+        let asked = |dialect| together(&parts, dialect).matches("AS part").count();
+        // SQLite takes 500 selects in a union.
+        assert_eq!((asked(Dialect::Sqlite), asked(Dialect::Postgresql)), (300, 1_200));
     }
 }

@@ -175,8 +175,8 @@ impl AskedDecision {
     }
 }
 
-/// The statement that answers what is not known yet. `facts` is the policy without its rules, `relations` are
-/// those of the document.
+/// The statement that answers what is not known yet, or its first part if that is too large for one. `facts`
+/// is the policy without its rules, `relations` are those of the document.
 pub(super) fn statement(
     facts: &Program,
     bindings: &Bindings,
@@ -184,7 +184,10 @@ pub(super) fn statement(
     decisions: Vec<AskedDecision>,
     reads: &WantedReads,
 ) -> Result<String, CompileError> {
-    let mut parts: Vec<NamedQuery> = decisions.into_iter().map(AskedDecision::part).collect();
+    // Different suggestions may have the same statement.
+    let mut asked = BTreeSet::new();
+    let decisions = decisions.into_iter().filter(|decision| asked.insert(decision.name.clone()));
+    let mut parts: Vec<NamedQuery> = decisions.map(AskedDecision::part).collect();
     for (FactRead { binding, bound }, most) in reads {
         let name = serde_json::json!([binding, most, bound]).to_string();
         let relation = relations.get(*binding).ok_or_else(|| CompileError::Bug("no such binding".into()))?;

@@ -12,6 +12,7 @@ use crate::limits;
 use crate::question::CompileError;
 use crate::refusal::Limit;
 use std::fmt::Display;
+use tokens::PrintedToken;
 
 /// The text of a statement, or of a condition in one, laid out; `comment` returns the comment of a common
 /// table expression by its name. In a database that expands common table expressions the text is refused if
@@ -25,8 +26,24 @@ pub(super) fn printed(
 ) -> Result<String, CompileError> {
     let text = node.to_string();
     let tokens = tokens::tokens(&text);
+    let laid_out = layout::layout(&text, &tokens, comment);
+    check(&tokens, laid_out.len(), features, reserved)?;
+    Ok(laid_out)
+}
+
+/// Whether the database takes a statement that was put together from several.
+pub(crate) fn fits(text: &str, features: &Features) -> bool {
+    check(&tokens::tokens(text), text.len(), features, 0).is_ok()
+}
+
+fn check(
+    tokens: &[PrintedToken<'_>],
+    n_bytes: usize,
+    features: &Features,
+    reserved: usize,
+) -> Result<(), CompileError> {
     if let TableReadings::Expanded { cursors } = features.table_readings {
-        let size = expansion::size_of(&tokens);
+        let size = expansion::size_of(tokens);
         let most = cursors.saturating_sub(reserved);
         if size.cursors.is_some_and(|cursors| cursors > most) {
             return Err(CompileError::too_large(Limit::Readings { most }));
@@ -36,9 +53,8 @@ pub(super) fn printed(
             return Err(CompileError::too_large(Limit::UnionArms { most }));
         }
     }
-    let text = layout::layout(&text, &tokens, comment);
-    if text.len() > limits::STATEMENT_BYTES {
+    if n_bytes > limits::STATEMENT_BYTES {
         return Err(CompileError::too_large(Limit::StatementBytes { most: limits::STATEMENT_BYTES }));
     }
-    Ok(text)
+    Ok(())
 }
