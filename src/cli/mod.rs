@@ -20,6 +20,7 @@ mod folder;
 mod keys;
 mod local;
 mod open_files;
+mod origin;
 mod output;
 mod policy_file;
 mod precautions;
@@ -86,7 +87,7 @@ pub fn run() -> ExitCode {
         Command::Serve(args) => serve::run(args),
         Command::Compile(args) => compile::run(&args),
         Command::Explain(args) => explain::run(&args),
-        Command::Why(args) => why::run(&args),
+        Command::Why(args) => why::run(args),
         Command::Review(args) => review::run(args),
         Command::Test(args) => test::run(&args),
         Command::Validate(args) => validate::run(&args),

@@ -1,6 +1,7 @@
 //! The entries of a report: each part of the document with what the database reports about it, judged.
 
-use super::judge::{self, Finding, Severity};
+use super::finding::{Finding, FindingCode, Severity};
+use super::judge;
 use super::live::{Described, Live};
 use super::policy;
 use super::report::ReportRow;
@@ -32,7 +33,7 @@ pub(super) fn entries(bindings: &Bindings, live: &Live, program: Option<&Program
 fn unknown_type(ty: &str, name: &str) -> ReportRow {
     let message =
         format!("the database has no type `{name}`: write the type of the column that holds the ids");
-    alone("sql_types", ty, Finding::new(Severity::Error, message))
+    alone("sql_types", ty, Finding::new(FindingCode::UnknownSqlType, Severity::Error, message))
 }
 
 /// An entry that is about no single column.
@@ -48,11 +49,11 @@ fn bound(binding: &Binding, described: &Described, live: &Live, program: Option<
             let types = judge::column_types(binding).into_iter().map(str::to_owned);
             columns.extend(types.zip(found.iter().cloned()));
         }
-        Err(refusal) => findings.push(Finding::new(Severity::Error, refusal)),
+        Err(refusal) => findings.push(Finding::new(FindingCode::QueryRefused, Severity::Error, refusal)),
     }
     if program.is_some_and(|program| !policy::uses(program, binding)) {
         let message = "no rule of the policy reads such facts: compare the names and types with the policy";
-        findings.push(Finding::new(Severity::Warning, message));
+        findings.push(Finding::new(FindingCode::NotRead, Severity::Warning, message));
     }
     ReportRow { section: "facts", key: binding.key.clone(), line: Some(binding.line), columns, findings }
 }
@@ -64,7 +65,7 @@ fn row_table(ty: &str, described: &Described, live: &Live) -> ReportRow {
             findings.extend(found.iter().flat_map(|column| judge::row_table(ty, column, &live.sql_types)));
             columns.extend(found.iter().map(|column| (ty.to_owned(), column.clone())));
         }
-        Err(refusal) => findings.push(Finding::new(Severity::Error, refusal)),
+        Err(refusal) => findings.push(Finding::new(FindingCode::QueryRefused, Severity::Error, refusal)),
     }
     ReportRow { section: "tables", key: ty.to_owned(), line: None, columns, findings }
 }

@@ -5,51 +5,10 @@
 //! may have overlooked. This module does not access the database.
 
 use super::database::{Collation, Column, ColumnOrigin, ColumnType, Kind};
+use super::finding::{Finding, FindingCode, Severity};
 use portcullis_compiler::bindings::{Binding, BindingArg, ConditionPart};
 use portcullis_compiler::primitive::{INTEGER, Primitive};
 use std::collections::BTreeMap;
-
-/// The severity of a finding.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Severity {
-    /// The SQL fails or answers wrongly.
-    Error,
-    /// The SQL is slow, or correct only as long as nothing changes.
-    Warning,
-    /// Worth knowing.
-    Note,
-}
-
-impl Severity {
-    /// Its name in a report.
-    pub(super) fn as_str(self) -> &'static str {
-        match self {
-            Self::Error => "error",
-            Self::Warning => "warning",
-            Self::Note => "note",
-        }
-    }
-}
-
-/// A finding.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Finding {
-    pub(super) severity: Severity,
-    /// The column of the query that it concerns, if any.
-    pub(super) column: Option<String>,
-    /// What is wrong, and what to do.
-    pub(super) message: String,
-}
-
-impl Finding {
-    pub(super) fn new(severity: Severity, message: impl Into<String>) -> Self {
-        Self { severity, column: None, message: message.into() }
-    }
-
-    fn of(severity: Severity, column: &Column, message: impl Into<String>) -> Self {
-        Self { column: Some(column.name.clone()), ..Self::new(severity, message) }
-    }
-}
 
 /// The types in `sql_types`, as the database knows them.
 pub(super) type SqlTypes = BTreeMap<String, ColumnType>;
@@ -60,7 +19,7 @@ pub(super) fn binding(binding: &Binding, columns: &[Column], sql_types: &SqlType
     if types.len() != columns.len() {
         let (n, places) = (columns.len(), types.len());
         let message = format!("the query has {n} columns and the key {places} `_`: give each `_` a column");
-        return vec![Finding::new(Severity::Error, message)];
+        return vec![Finding::new(FindingCode::ColumnCount, Severity::Error, message)];
     }
     let mut findings = Vec::new();
     for (position, (ty, column)) in types.into_iter().zip(columns).enumerate() {
@@ -87,7 +46,8 @@ pub(super) fn row_table(ty: &str, column: &Column, sql_types: &SqlTypes) -> Vec<
 /// Judges the promise that a column contains no value twice.
 pub(super) fn promise(column: &Column) -> Vec<Finding> {
     let Some(origin) = &column.origin else {
-        return vec![Finding::of(Severity::Error, column, "is computed: name a table's own column")];
+        let message = "is computed: name a table's own column";
+        return vec![Finding::of(FindingCode::PromiseComputed, Severity::Error, column, message)];
     };
     let table = &origin.table;
     let mut findings = Vec::new();
@@ -97,15 +57,16 @@ pub(super) fn promise(column: &Column) -> Vec<Finding> {
             let message = format!(
                 "several rows of `{table}` may share a value: give it a unique index over all rows, not deferrable"
             );
-            findings.push(Finding::of(Severity::Error, column, message));
+            findings.push(Finding::of(FindingCode::PromiseNotUnique, Severity::Error, column, message));
         }
         None => {
             let message = format!("`{table}` is not a table with rows: name the table behind it");
-            findings.push(Finding::of(Severity::Warning, column, message));
+            findings.push(Finding::of(FindingCode::PromiseNotTable, Severity::Warning, column, message));
         }
     }
     if origin.not_null == Some(false) {
-        findings.push(Finding::of(Severity::Error, column, "may be NULL: declare it NOT NULL"));
+        let message = "may be NULL: declare it NOT NULL";
+        findings.push(Finding::of(FindingCode::PromiseNullable, Severity::Error, column, message));
     }
     findings
 }
@@ -137,7 +98,7 @@ pub(super) fn disagreement(ty: &str, columns: &[&Column]) -> Option<Finding> {
          expression",
         places.collect::<Vec<_>>().join(", ")
     );
-    Some(Finding::new(Severity::Warning, message))
+    Some(Finding::new(FindingCode::DifferingTypes, Severity::Warning, message))
 }
 
 /// The types of the arguments that take a column, in order.
@@ -184,7 +145,7 @@ pub(super) fn sql_type(ty: &str, column: &Column, sql_types: &SqlTypes) -> Optio
     };
     let (declared, found) = (&declared.name, &found.name);
     let message = format!("is `{found}` where `sql_types` says `{declared}`: write `{ty}: {found}` there");
-    Some(Finding::of(severity, column, message))
+    Some(Finding::of(FindingCode::OtherSqlType, severity, column, message))
 }
 
 /// SQLite converts nothing for a column without a type: `5` and `'5'` differ, whatever `sql_types` says.
@@ -201,7 +162,7 @@ fn untyped(ty: &str, column: &Column, declared: &ColumnType) -> Option<Finding> 
          leave `{ty}` out of `sql_types`",
         declared.name
     );
-    Some(Finding::of(Severity::Error, column, message))
+    Some(Finding::of(FindingCode::UntypedColumn, Severity::Error, column, message))
 }
 
 /// Without an entry in `sql_types` ids are compared as text.
@@ -227,7 +188,7 @@ fn undeclared(ty: &str, column: &Column) -> Option<Finding> {
     } else {
         format!("is `{name}`, so only values in the canonical form of a {ty} match")
     };
-    Some(Finding::of(Severity::Warning, column, message))
+    Some(Finding::of(FindingCode::UndeclaredType, Severity::Warning, column, message))
 }
 
 /// PostgreSQL compares text by the column's collation; a different one would prevent the use of its index.
@@ -237,14 +198,14 @@ fn collation(column: &Column) -> Option<Finding> {
         let message = format!(
             "has the collation `{name}`, which treats different ids as equal: give it a deterministic one"
         );
-        Finding::of(Severity::Error, column, message)
+        Finding::of(FindingCode::LooseCollation, Severity::Error, column, message)
     } else {
         let own = &column.name;
         let message = format!(
             "has the collation `{name}`: PostgreSQL refuses a recursion over it, and a comparison with a column of \
              another collation; if a question is refused for this reason, select `{own} COLLATE \"default\"`"
         );
-        Finding::of(Severity::Warning, column, message)
+        Finding::of(FindingCode::OtherCollation, Severity::Warning, column, message)
     })
 }
 
@@ -253,7 +214,8 @@ fn may_be_null(binding: &Binding, position: usize, column: &Column) -> Option<Fi
     if !is_nullable || is_tested(binding, position) {
         return None;
     }
-    Some(Finding::of(Severity::Note, column, "may be NULL, and rows with NULL are not facts"))
+    let message = "may be NULL, and rows with NULL are not facts";
+    Some(Finding::of(FindingCode::Nullable, Severity::Note, column, message))
 }
 
 /// Whether the query itself obviously excludes rows in which the column is NULL.
@@ -278,19 +240,19 @@ fn is_tested(binding: &Binding, position: usize) -> bool {
 fn index(column: &Column) -> Option<Finding> {
     if column.ty.kind == Kind::Caseless {
         let message = "is compared as text, because ids are case-sensitive, so its index is not used: store ids as text";
-        return Some(Finding::of(Severity::Warning, column, message));
+        return Some(Finding::of(FindingCode::UnusedIndex, Severity::Warning, column, message));
     }
     match &column.origin {
         None => {
             let message = "is computed, so no index is used: select a table's own column, and write its type \
                            under `sql_types`";
-            Some(Finding::of(Severity::Warning, column, message))
+            Some(Finding::of(FindingCode::ComputedColumn, Severity::Warning, column, message))
         }
         Some(ColumnOrigin { table, column: name, indexed: Some(false), .. }) => {
             let message = format!(
                 "no index of `{table}` starts with `{name}`: a look-up by this column reads the whole table"
             );
-            Some(Finding::of(Severity::Warning, column, message))
+            Some(Finding::of(FindingCode::NoIndex, Severity::Warning, column, message))
         }
         Some(ColumnOrigin { indexed: Some(true) | None, .. }) => None,
     }

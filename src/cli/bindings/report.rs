@@ -3,7 +3,8 @@
 use super::advice::Advice;
 use super::database::{Column, ColumnOrigin};
 use super::entries::entries;
-use super::judge::{Finding, Severity, is_entity};
+use super::finding::{Finding, Severity};
+use super::judge::is_entity;
 use super::live::Live;
 use crate::cli::validate::plural;
 use portcullis_compiler::bindings::Bindings;
@@ -100,7 +101,8 @@ impl Report {
         };
         let finding = |finding: &Finding| {
             json!({
-                "severity": finding.severity.as_str(), "column": finding.column, "message": finding.message,
+                "code": finding.code.as_str(), "severity": finding.severity.as_str(),
+                "column": finding.column, "message": finding.message,
             })
         };
         let entry = |entry: &ReportRow| {

@@ -17,16 +17,14 @@ mod rows;
 mod source;
 
 use super::error::CliError;
-use super::facts::{self, Service};
+use super::origin::{Origin, OriginArgs};
 use super::output::output_error;
 use super::{Verdict, folder, local, serve};
-use crate::config::{Config, Flags};
-use crate::engine::{ANY, Reviewed, Value, check_environment_name, notation};
-use crate::http::{DEFAULT_ENVIRONMENT, ReviewOut, ReviewRefusedOut};
+use crate::engine::{ANY, Reviewed, Value, notation};
+use crate::http::{ReviewOut, ReviewRefusedOut};
 use rows::{End, Rows};
 use source::{Listed, Source};
 use std::io::{self, BufWriter, Write};
-use std::path::PathBuf;
 
 /// List everything that one actor may do, or everyone who may act on one resource
 #[derive(Debug, clap::Args)]
@@ -46,9 +44,8 @@ Examples:
   portcullis review --url http://127.0.0.1:8081 --actor User:alice --type Repo --format csv"
 )]
 pub(super) struct Args {
-    /// The policy file; a service and a data folder have their own
-    #[arg(required_unless_present_any = ["url", "data"], conflicts_with_all = ["url", "data"])]
-    policy: Option<PathBuf>,
+    #[command(flatten)]
+    origin: OriginArgs,
     /// What this actor may do, for example User:alice
     #[arg(long, value_name = "VALUE", value_parser = notation::value)]
     #[arg(required_unless_present = "resource", conflicts_with = "resource")]
@@ -62,24 +59,6 @@ pub(super) struct Args {
     /// Only this action; may be repeated
     #[arg(long = "action", value_name = "ACTION")]
     actions: Vec<String>,
-    /// The facts: one per line, in the notation of questions or as JSON
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["url", "data"])]
-    facts: Option<PathBuf>,
-    /// Ask this service instead, about its own policy and facts
-    #[arg(long, value_name = "URL")]
-    url: Option<String>,
-    /// A file that contains the key; by default the key in the settings, for example in `PORTCULLIS_API_KEY`
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["policy", "data"])]
-    key_file: Option<PathBuf>,
-    /// The settings file; by default that of `PORTCULLIS_CONFIG`
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["policy", "data"])]
-    config: Option<PathBuf>,
-    /// Ask about the policy and the facts of this data folder, which is read into memory
-    #[arg(long, value_name = "DIR", conflicts_with = "url")]
-    data: Option<PathBuf>,
-    /// The environment in the data folder (a service determines it by the key)
-    #[arg(long, value_name = "NAME", requires = "data", default_value = DEFAULT_ENVIRONMENT)]
-    environment: String,
     /// How to write the rows
     #[arg(long, value_enum, default_value_t)]
     pub(super) format: ReviewFormat,
@@ -97,15 +76,14 @@ pub(super) enum ReviewFormat {
     Csv,
 }
 
-pub(super) fn run(mut args: Args) -> Result<Verdict, CliError> {
-    let about = match (args.actor.take(), args.resource.take()) {
+pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
+    let Args { origin, actor, resource, types, actions, format } = args;
+    let about = match (actor, resource) {
         (Some(actor), _) => Reviewed::Actor(actor),
         (None, Some(resource)) => Reviewed::Resource(resource),
         (None, None) => return Err(CliError::Refused("give an --actor or a --resource".to_owned())),
     };
-    let (types, actions) = (std::mem::take(&mut args.types), std::mem::take(&mut args.actions));
-    let format = args.format;
-    let source = args.source()?;
+    let source = source(origin.origin()?)?;
     let found = source.review(&about, &types)?;
     let to = BufWriter::new(io::stdout().lock());
     let rows = Rows::new(format, to, &about, &found).map_err(written)?;
@@ -120,26 +98,19 @@ pub(super) fn run(mut args: Args) -> Result<Verdict, CliError> {
     Ok(if is_complete { Verdict::Good } else { Verdict::Bad })
 }
 
-impl Args {
-    /// What answers.
-    fn source(self) -> Result<Source, CliError> {
-        match (self.url, self.policy, self.data) {
-            (Some(url), _, _) => {
-                let config = Config::load(self.config, Flags::new())?.config;
-                Ok(Source::Service(Service::new(&url, facts::key(self.key_file, config.api_key)?)?))
-            }
-            (None, Some(policy), _) => {
-                let runtime = serve::runtime()?;
-                let engine = runtime.block_on(local::engine(&policy, self.facts.as_deref()))?;
-                Ok(Source::Memory { engine, runtime, moment: None })
-            }
-            (None, None, Some(data)) => {
-                check_environment_name(&self.environment)?;
-                let runtime = serve::runtime()?;
-                let held = folder::hold(&data.join(self.environment), &runtime)?;
-                Ok(Source::Memory { engine: held.engine, runtime, moment: Some(held.moment) })
-            }
-            (None, None, None) => Err(CliError::Refused("give a policy file, --data or --url".to_owned())),
+/// What answers.
+fn source(origin: Origin) -> Result<Source, CliError> {
+    match origin {
+        Origin::Service(service) => Ok(Source::Service(service)),
+        Origin::Files { policy, facts } => {
+            let runtime = serve::runtime()?;
+            let engine = runtime.block_on(local::engine(&policy, facts.as_deref()))?;
+            Ok(Source::Memory { engine, runtime, moment: None })
+        }
+        Origin::Folder(folder) => {
+            let runtime = serve::runtime()?;
+            let held = folder::hold(&folder, &runtime)?;
+            Ok(Source::Memory { engine: held.engine, runtime, moment: Some(held.moment) })
         }
     }
 }

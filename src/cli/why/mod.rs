@@ -9,12 +9,11 @@ mod logged;
 mod tree;
 
 use super::error::CliError;
-use super::facts::{self, Service};
+use super::origin::{Origin, OriginArgs};
 use super::output::{self, Format};
 use super::{Verdict, compile, folder, local, serve};
-use crate::config::{Config, Flags};
-use crate::engine::{EvaluateQuery, WhyQuestion, builtin, check_environment_name};
-use crate::http::{DEFAULT_ENVIRONMENT, WhyOut};
+use crate::engine::{EvaluateQuery, WhyQuestion, builtin};
+use crate::http::WhyOut;
 use database::Explainer;
 use portcullis_compiler::question::{Question, QuestionAtom};
 use serde_json::{Value, json};
@@ -51,9 +50,8 @@ Examples:
   portcullis why --request 9f0c1d2e-7 --decision-log decisions.log --url http://127.0.0.1:8081"
 )]
 pub(super) struct Args {
-    /// The policy file; a service and a data folder have their own
-    #[arg(required_unless_present_any = ["url", "data"], conflicts_with_all = ["url", "data"])]
-    policy: Option<PathBuf>,
+    #[command(flatten)]
+    origin: OriginArgs,
     /// The question, for example 'allow(User:alice, "read", Repo:anvils)'
     #[arg(required_unless_present = "request", conflicts_with = "request")]
     question: Option<String>,
@@ -63,58 +61,35 @@ pub(super) struct Args {
     /// The decision log to search, with its older files
     #[arg(long, value_name = "FILE", requires = "request")]
     decision_log: Option<PathBuf>,
-    /// The facts: one per line, in the notation of questions or as JSON
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["url", "data"])]
-    facts: Option<PathBuf>,
     /// Data bindings: explain the local check on the database that they describe
     #[arg(long, value_name = "FILE", requires = "database", conflicts_with_all = ["request", "data"])]
     bindings: Option<PathBuf>,
     /// The database: postgresql://[USER[:PASSWORD]@][HOST[:PORT]]/[NAME], or sqlite:FILE
     #[arg(long, value_name = "URL", requires = "bindings")]
     database: Option<String>,
-    /// Ask this service instead, about its own policy and facts
-    #[arg(long, value_name = "URL")]
-    url: Option<String>,
-    /// A file that contains the key; by default the key in the settings, for example in `PORTCULLIS_API_KEY`
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["policy", "data"])]
-    key_file: Option<PathBuf>,
-    /// The settings file; by default that of `PORTCULLIS_CONFIG`
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["policy", "data"])]
-    config: Option<PathBuf>,
-    /// Ask about the policy and the facts of this data folder
-    #[arg(long, value_name = "DIR", conflicts_with = "url")]
-    data: Option<PathBuf>,
-    /// The environment in the data folder (a service determines it by the key)
-    #[arg(long, value_name = "NAME", requires = "data", default_value = DEFAULT_ENVIRONMENT)]
-    environment: String,
     /// How to write the explanation
     #[arg(long, value_enum, default_value_t)]
     pub(super) format: Format,
 }
 
-pub(super) fn run(args: &Args) -> Result<Verdict, CliError> {
+pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
+    let Args { origin, question: asked, request, decision_log, bindings, database, format } = args;
     let colours = std::io::stdout().is_terminal();
-    let service = match &args.url {
-        None => None,
-        Some(url) => {
-            let config = Config::load(args.config.clone(), Flags::new())?.config;
-            Some(Service::new(url, facts::key(args.key_file.clone(), config.api_key)?)?)
-        }
-    };
-    let text = match (&service, &args.question, &args.request, &args.decision_log) {
-        (Some(service), None, Some(request), Some(log)) => {
-            let explained = logged::explained(service, log, request)?;
-            match args.format {
+    let origin = origin.origin()?;
+    let text = match (&origin, asked, request, decision_log) {
+        (Origin::Service(service), None, Some(request), Some(log)) => {
+            let explained = logged::explained(service, &log, &request)?;
+            match format {
                 Format::Text => {
                     explained.iter().map(|each| each.text(colours)).collect::<Vec<_>>().join("\n")
                 }
                 Format::Json => format!("{:#}", json!(explained)),
             }
         }
-        (service, Some(text), _, _) => {
-            let why = args.explanation(service.as_ref(), question(text)?)?;
-            match args.format {
-                Format::Text => tree::text(text, &why, colours),
+        (origin, Some(text), _, _) => {
+            let why = explanation(origin, bindings.zip(database), question(&text)?)?;
+            match format {
+                Format::Text => tree::text(&text, &why, colours),
                 Format::Json => format!("{:#}", json!(why)),
             }
         }
@@ -126,23 +101,22 @@ pub(super) fn run(args: &Args) -> Result<Verdict, CliError> {
     Ok(Verdict::Good)
 }
 
-impl Args {
-    /// The explanation of the service, of an engine in memory, or of the database.
-    fn explanation(&self, service: Option<&Service>, asked: WhyQuestion) -> Result<WhyOut, CliError> {
-        let explainer = match (service, &self.policy, &self.data) {
-            (Some(service), _, _) => Explainer::Service(service),
-            (None, Some(policy), _) => Explainer::Files { policy, facts: self.facts.as_deref() },
-            (None, None, Some(data)) => return of_folder(data, &self.environment, asked),
-            (None, None, None) => {
-                return Err(CliError::Refused("give a policy file, --data or --url".to_owned()));
-            }
-        };
-        match (&self.bindings, &self.database) {
-            (Some(bindings), Some(database)) => {
-                serve::runtime()?.block_on(database::explained(explainer, bindings, database, &asked))
-            }
-            (None, _) | (_, None) => hosted(explainer, asked),
+/// The explanation of the service, of an engine in memory, or of the database with these bindings.
+fn explanation(
+    origin: &Origin,
+    local: Option<(PathBuf, String)>,
+    asked: WhyQuestion,
+) -> Result<WhyOut, CliError> {
+    let explainer = match origin {
+        Origin::Service(service) => Explainer::Service(service),
+        Origin::Files { policy, facts } => Explainer::Files { policy, facts: facts.as_deref() },
+        Origin::Folder(folder) => return of_folder(folder, asked),
+    };
+    match local {
+        Some((bindings, database)) => {
+            serve::runtime()?.block_on(database::explained(explainer, &bindings, &database, &asked))
         }
+        None => hosted(explainer, asked),
     }
 }
 
@@ -179,10 +153,9 @@ fn hosted(explainer: Explainer<'_>, asked: WhyQuestion) -> Result<WhyOut, CliErr
 }
 
 /// The explanation of an engine that holds an environment of a data folder.
-fn of_folder(data: &Path, environment: &str, asked: WhyQuestion) -> Result<WhyOut, CliError> {
-    check_environment_name(environment)?;
+fn of_folder(folder: &Path, asked: WhyQuestion) -> Result<WhyOut, CliError> {
     let runtime = serve::runtime()?;
-    let held = folder::hold(&data.join(environment), &runtime)?;
+    let held = folder::hold(folder, &runtime)?;
     let why = WhyOut::from(&runtime.block_on(held.engine.explain(asked, Vec::new()))?);
     Ok(WhyOut { policy_version: held.moment.policy_version, offset: held.moment.offset, ..why })
 }

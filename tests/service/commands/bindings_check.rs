@@ -126,6 +126,45 @@ fn what_the_database_refuses_is_an_error_in_its_words() {
     assert!(found[2].contains("the query has 3 columns and the key 2 `_`"), "{found:?}");
 }
 
+/// The codes are those of `docs/local-checks/findings.md`; the ones of one entry are in the order of its columns.
+#[test]
+fn each_finding_has_a_code() {
+    let folder = tempfile::tempdir().unwrap();
+    let bindings = "facts:
+  is_public(Repo:_):
+    query: SELECT id FROM reposs
+  age(User:_, Integer:_):
+    query: SELECT * FROM users
+  has_relation(Repo:_, parent, Repo:_):
+    query: SELECT id, parent_id FROM repos
+  named(Slug:_, User:_):
+    query: SELECT lower(slug), owner FROM repos
+sql_types: {User: text, Repo: bigint, Thing: nothing}
+tables:
+  User: members.user_id
+  Repo: seen.id
+";
+    let database = postgresql("coded", TABLES);
+    let (_, out, _) = check(folder.path(), bindings, &database, &["--json"]);
+    let report: Json = serde_json::from_str(&out).unwrap();
+    let mut found = Vec::new();
+    for entry in report["entries"].as_array().unwrap() {
+        let codes =
+            entry["findings"].as_array().unwrap().iter().map(|finding| finding["code"].as_str().unwrap());
+        found.push((entry["key"].as_str().unwrap(), codes.collect::<Vec<_>>()));
+    }
+    let expected = [
+        ("Thing", vec!["unknown_sql_type"]),
+        ("is_public(Repo:_)", vec!["query_refused"]),
+        ("age(User:_, Integer:_)", vec!["column_count"]),
+        ("has_relation(Repo:_, parent, Repo:_)", vec!["nullable"]),
+        ("named(Slug:_, User:_)", vec!["computed_column", "other_sql_type", "no_index"]),
+        ("User", vec!["promise_not_unique", "other_sql_type"]),
+        ("Repo", vec!["promise_not_table"]),
+    ];
+    assert_eq!(found, expected);
+}
+
 #[test]
 fn a_type_that_disagrees_is_named_with_the_right_one() {
     let folder = tempfile::tempdir().unwrap();

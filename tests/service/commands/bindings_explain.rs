@@ -154,6 +154,7 @@ fn only_measuring_runs_a_statement() {
     let all = explained(folder.path(), &bindings, &database, &["--analyze"]);
     let failed = statement(&all, "list", "User", "share");
     assert_eq!((&failed["error"], &failed["plan"]), (&Json::from("it was run"), &Json::Null), "{failed}");
+    assert_eq!(failed["code"], "database_error");
     let read = statement(&all, "list", "User", "read");
     assert!(read["plan"]["milliseconds"].as_f64().unwrap() > 0.0, "{read}");
     assert!(read["plan"]["steps"][0]["measured"]["runs"].as_f64().unwrap() >= 1.0, "{read}");
@@ -173,6 +174,7 @@ fn a_refused_question_is_printed_as_its_error() {
     let all = explained(folder.path(), &bindings, &database, &["--facts", "facts.txt"]);
     let refused = statement(&all, "list", "User", "read");
     assert!(refused["error"].as_str().unwrap().contains("10000"), "{refused}");
+    assert_eq!(refused["code"], "too_many_values");
     assert!(statement(&all, "list", "User", "share")["plan"].is_object(), "{all}");
 }
 

@@ -26,6 +26,7 @@ use super::database::{Database, PrintedPlan};
 use super::live::Live;
 use crate::cli::error::CliError;
 use crate::engine::{Engine, LocalQuestion, LocalRequest, Value};
+use crate::http::ErrorCode;
 use known::Known;
 use portcullis_compiler::bindings::Bindings;
 use portcullis_compiler::ir::Program;
@@ -66,7 +67,7 @@ enum Outcome {
     /// No rule leads from this type of actor to the permission.
     Never,
     /// The service refuses it.
-    Refused(String),
+    Refused { code: ErrorCode, reason: String },
     /// There are no rows that a condition could filter.
     NoRows {
         /// The condition's text.
@@ -115,7 +116,10 @@ pub(super) async fn explain(
             let question = question(&asked, form, actor, resource);
             let request = LocalRequest { bindings: text.to_owned(), question, context: Vec::new() };
             let outcome = match engine.local(request).await {
-                Err(error) => Outcome::Refused(error.to_string()),
+                Err(error) => {
+                    let reason = error.to_string();
+                    Outcome::Refused { code: ErrorCode::from(error), reason }
+                }
                 Ok(sql) if is_never(&sql) => Outcome::Never,
                 Ok(sql) => match statement(form, &sql, resource) {
                     None => Outcome::NoRows { sql },

@@ -79,7 +79,9 @@ impl Explained {
     fn plan(&self) -> Option<&DatabasePlan> {
         match &self.outcome {
             Outcome::Planned { plan, .. } => Some(plan),
-            Outcome::Never | Outcome::Refused(_) | Outcome::NoRows { .. } | Outcome::Failed { .. } => None,
+            Outcome::Never | Outcome::Refused { .. } | Outcome::NoRows { .. } | Outcome::Failed { .. } => {
+                None
+            }
         }
     }
 
@@ -91,7 +93,7 @@ impl Explained {
     fn line(&self) -> String {
         let (cost, slow) = match &self.outcome {
             Outcome::Never => ("-".to_owned(), "never".to_owned()),
-            Outcome::Refused(_) => ("-".to_owned(), "refused".to_owned()),
+            Outcome::Refused { .. } => ("-".to_owned(), "refused".to_owned()),
             Outcome::NoRows { .. } | Outcome::Failed { .. } => ("-".to_owned(), "no plan".to_owned()),
             Outcome::Planned { plan, .. } => {
                 let cost = plan.steps.first().and_then(|step| step.cost);
@@ -107,7 +109,7 @@ impl Explained {
 
     fn has_no_plan(&self) -> bool {
         match self.outcome {
-            Outcome::Refused(_) | Outcome::NoRows { .. } | Outcome::Failed { .. } => true,
+            Outcome::Refused { .. } | Outcome::NoRows { .. } | Outcome::Failed { .. } => true,
             Outcome::Never | Outcome::Planned { .. } => false,
         }
     }
@@ -124,7 +126,7 @@ impl Explained {
         let title = self.title();
         match &self.outcome {
             Outcome::Never => format!("== {title} ==\nnever allowed"),
-            Outcome::Refused(reason) => format!("== {title} ==\nrefused: {reason}"),
+            Outcome::Refused { reason, .. } => format!("== {title} ==\nrefused: {reason}"),
             Outcome::NoRows { sql } => {
                 format!("== {title} ==\n{sql}\n\nno plan: no bound query has ids of {}", self.asked.resource)
             }
@@ -142,18 +144,24 @@ impl Explained {
     }
 
     fn json(&self) -> Value {
-        let (sql, statement, reason) = match &self.outcome {
-            Outcome::Never => (None, None, None),
-            Outcome::Refused(reason) => (None, None, Some(reason)),
-            Outcome::NoRows { sql } => (Some(sql), None, None),
-            Outcome::Failed { sql, statement, reason } => (Some(sql), Some(statement), Some(reason)),
-            Outcome::Planned { sql, statement, .. } => (Some(sql), Some(statement), None),
+        let (sql, statement) = match &self.outcome {
+            Outcome::Never | Outcome::Refused { .. } => (None, None),
+            Outcome::NoRows { sql } => (Some(sql), None),
+            Outcome::Failed { sql, statement, .. } | Outcome::Planned { sql, statement, .. } => {
+                (Some(sql), Some(statement))
+            }
+        };
+        let failure = match &self.outcome {
+            Outcome::Never | Outcome::NoRows { .. } | Outcome::Planned { .. } => None,
+            Outcome::Refused { code, reason } => Some((code.as_str(), reason)),
+            Outcome::Failed { reason, .. } => Some(("database_error", reason)),
         };
         json!({
             "question": match self.form { Form::Check => "check", Form::List => "list" },
             "actor_type": self.asked.actor, "action": self.asked.action, "resource_type": self.asked.resource,
             "is_never_allowed": self.is_never(),
-            "sql": sql, "explained": statement, "error": reason, "plan": self.plan(),
+            "sql": sql, "explained": statement, "code": failure.map(|(code, _)| code),
+            "error": failure.map(|(_, reason)| reason), "plan": self.plan(),
         })
     }
 }

@@ -7,7 +7,8 @@
 use super::decide::TypeColumns;
 use super::{Cast, Correction};
 use crate::cli::bindings::database::{Column, ColumnOrigin, Kind};
-use crate::cli::bindings::judge::{self, Severity, is_entity};
+use crate::cli::bindings::finding::Severity;
+use crate::cli::bindings::judge::{self, is_entity};
 use crate::cli::bindings::live::Live;
 use portcullis_compiler::bindings::{Bindings, RowTable, SqlName};
 

@@ -7,7 +7,8 @@
 use super::decide::{BoundColumn, TypeColumns};
 use super::{Cast, Correction};
 use crate::cli::bindings::database::{Column, Kind};
-use crate::cli::bindings::judge::{self, Severity, is_entity};
+use crate::cli::bindings::finding::Severity;
+use crate::cli::bindings::judge::{self, is_entity};
 use crate::cli::bindings::live::Live;
 use portcullis_compiler::Dialect;
 use portcullis_compiler::bindings::{Bindings, Family, SqlType};

@@ -1,0 +1,137 @@
+//! What `bindings check` reports: a code for programs, a severity, and a message for people.
+//!
+//! `docs/local-checks/findings.md` has a row for each code.
+
+use super::database::Column;
+
+/// The severity of a finding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Severity {
+    /// The SQL fails or answers wrongly.
+    Error,
+    /// The SQL is slow, or correct only as long as nothing changes.
+    Warning,
+    /// Worth knowing.
+    Note,
+}
+
+impl Severity {
+    /// Its name in a report.
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            Self::Error => "error",
+            Self::Warning => "warning",
+            Self::Note => "note",
+        }
+    }
+}
+
+/// Declares the codes with their names.
+macro_rules! codes {
+    ($($(#[$doc:meta])* $variant:ident = $name:literal,)*) => {
+        /// The kind of a finding.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub(super) enum FindingCode {
+            $($(#[$doc])* $variant,)*
+        }
+
+        impl FindingCode {
+            /// All codes.
+            #[cfg(test)]
+            const ALL: &[Self] = &[$(Self::$variant,)*];
+
+            /// Its stable name in a report.
+            pub(super) fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $name,)*
+                }
+            }
+        }
+    };
+}
+
+codes! {
+    /// The database refuses a bound query or a promise's column.
+    QueryRefused = "query_refused",
+    /// A query has another number of columns than its key.
+    ColumnCount = "column_count",
+    /// No rule of the policy reads the facts.
+    NotRead = "not_read",
+    /// `sql_types` has a type that the database does not know.
+    UnknownSqlType = "unknown_sql_type",
+    /// A column has another type than `sql_types` says.
+    OtherSqlType = "other_sql_type",
+    /// A column has a type that its ids are not compared as.
+    UndeclaredType = "undeclared_type",
+    /// SQLite does not convert the values of a column without a type.
+    UntypedColumn = "untyped_column",
+    /// The columns of one type have types that do not compare.
+    DifferingTypes = "differing_types",
+    /// A collation treats different ids as equal.
+    LooseCollation = "loose_collation",
+    /// A collation that other columns do not have.
+    OtherCollation = "other_collation",
+    /// A column may be NULL.
+    Nullable = "nullable",
+    /// A column of ids is computed.
+    ComputedColumn = "computed_column",
+    /// The index of a column is not used.
+    UnusedIndex = "unused_index",
+    /// No index starts with a column.
+    NoIndex = "no_index",
+    /// A promise names a computed column.
+    PromiseComputed = "promise_computed",
+    /// A promise names a column that is not unique.
+    PromiseNotUnique = "promise_not_unique",
+    /// A promise names something that is not a table.
+    PromiseNotTable = "promise_not_table",
+    /// A promise names a column that may be NULL.
+    PromiseNullable = "promise_nullable",
+}
+
+/// A finding.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Finding {
+    /// Its kind.
+    pub(super) code: FindingCode,
+    /// How much it matters.
+    pub(super) severity: Severity,
+    /// The column of the query that it concerns, if any.
+    pub(super) column: Option<String>,
+    /// What is wrong, and what to do.
+    pub(super) message: String,
+}
+
+impl Finding {
+    /// A finding about an entry as a whole.
+    pub(super) fn new(code: FindingCode, severity: Severity, message: impl Into<String>) -> Self {
+        Self { code, severity, column: None, message: message.into() }
+    }
+
+    /// A finding about one of its columns.
+    pub(super) fn of(
+        code: FindingCode,
+        severity: Severity,
+        column: &Column,
+        message: impl Into<String>,
+    ) -> Self {
+        Self { column: Some(column.name.clone()), ..Self::new(code, severity, message) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::FindingCode;
+    use std::fs;
+    use std::path::Path;
+
+    #[test]
+    fn the_page_has_every_code_in_order() {
+        let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/local-checks/findings.md");
+        let page = fs::read_to_string(page).unwrap();
+        let rows = page.lines().filter_map(|line| line.strip_prefix("| `"));
+        let described: Vec<&str> = rows.filter_map(|row| row.split('`').next()).collect();
+        let codes: Vec<&str> = FindingCode::ALL.iter().map(|code| code.as_str()).collect();
+        assert_eq!(described, codes);
+    }
+}
