@@ -223,7 +223,7 @@ impl View {
         let Some(question) = question.filter(|_| resources.len() > 1) else { return Ok(None) };
         match self.prepare(&question).await {
             Ok(prepared) => Ok(prepared.is_enumerable().then_some(prepared)),
-            // A check of a single resource can always be answered.
+            // Seldom refused: a check of a single resource. If it is, the asker gets that refusal.
             Err(EngineError::Refused(_)) => Ok(None),
             Err(error) => Err(error),
         }

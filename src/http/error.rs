@@ -118,7 +118,9 @@ impl ApiError {
             Self::TooManyRequests { each_second, .. } => {
                 format!("over the rate of {each_second} requests a second for a key")
             }
-            Self::Internal(_) => "internal error, which is logged under this request's id".to_owned(),
+            Self::Internal(_) => {
+                "internal error; the service's log has the details under this request's id".to_owned()
+            }
             Self::Unavailable(_) => "the service is not available at the moment".to_owned(),
             Self::CannotStore(_) => "nothing can be stored at the moment: the disk is full or failing; \
                 questions are still answered"

@@ -143,7 +143,7 @@ fn sqlite_takes_each_text() {
                 }
                 Err(message) => {
                     assert!(
-                        message.contains("too many places for one statement, which takes"),
+                        message.contains("too many places: one statement takes"),
                         "{ways} ways: {message}"
                     );
                     *fewest = ways.min(*fewest);

@@ -273,7 +273,9 @@ fn enumerations_hold_what_checks_allow(
     for (text, allow) in asked.skip(known.sample.placing % 3).step_by(3) {
         let all = hosted.ask_allow(&allow, &[]);
         let Some(Answer::Rows(rows)) = compared.answer(&all)? else { continue };
-        for (value, check) in known.checks(&allow) {
+        // Most lists are empty, and one denial is much like the other.
+        let step = if rows.is_empty() { 3 } else { 1 };
+        for (value, check) in known.checks(&allow).into_iter().step_by(step) {
             let found = hosted.ask_allow(&check, &[]);
             let Some(Answer::Decision(allowed)) = compared.answer(&found)? else { continue };
             compared.count(*allowed);
@@ -302,7 +304,7 @@ fn actions_are_what_checks_allow() {
 
 #[test]
 fn the_listed_actors_are_those_that_checks_allow() {
-    try_policies((40, 6), 500, all, |known, compared| {
+    try_policies((64, 6), 500, all, |known, compared| {
         enumerations_hold_what_checks_allow(known, compared, |allow| matches!(allow, Allow::Subjects(..)))
     });
 }

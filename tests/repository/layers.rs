@@ -22,7 +22,10 @@ const COMPILER: &[(&str, &[&str])] = &[
     ("diagnostic", &["limits", "source"]),
     ("syntax", &["limits", "source", "primitive", "spelling", "diagnostic"]),
     ("ir", &["source", "id_vec", "primitive"]),
-    ("resolve", &["limits", "source", "primitive", "builtin", "spelling", "diagnostic", "syntax", "ir"]),
+    (
+        "resolve",
+        &["limits", "source", "primitive", "builtin", "spelling", "id_vec", "diagnostic", "syntax", "ir"],
+    ),
     ("refusal", &["source"]),
     ("question", &["ir", "refusal"]),
     ("datalog", &["id_vec", "ordered", "catalog", "ir", "refusal", "question"]),

@@ -103,8 +103,8 @@ pub fn plan(
     best.advised(&Request { program, catalog, shape }).whole()
 }
 
-/// In how many places plans may read their tables, in the order in which that is tried. Stored facts may yet
-/// decide parts of what is large; then only the text shows its size.
+/// The limits on the places in which a plan reads its tables, in the order in which they are tried. The last
+/// one is none, as stored facts may still make a large plan smaller; then only the text shows its size.
 fn sizes(features: &Features) -> &'static [Option<usize>] {
     if features.bounds_readings() { &[Some(limits::TABLE_READINGS), None] } else { &[None] }
 }

@@ -1,7 +1,7 @@
 //! Restricts parts by other stored facts before the store is asked for any of them.
 //!
-//! In: a select taken apart: its components, which are parts in the making, and its other conditions. Out:
-//! the same rows from smaller parts. A condition that reads stored facts only, of values that equal a
+//! In: a select, split into components, each of which becomes a part, and its other conditions. Out: the
+//! same rows from smaller parts. A condition that reads stored facts only, of values that equal a
 //! component's columns, is decided where the component is; so is a component that only tests another.
 //!
 //! ```text

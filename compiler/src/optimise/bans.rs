@@ -1,4 +1,4 @@
-//! Skips the test of a ban for every row where the ban can deny none.
+//! Skips the row-by-row test of a ban that denies nothing to this actor.
 //!
 //! ```text
 //! row and not ban(ada, row)   ─▶   row and (no ban(ada, _) or not ban(ada, row))

@@ -1,9 +1,9 @@
 //! Leaves out the sources that the rows of a table imply.
 //!
 //! In: a plan. Out: the same answers from fewer sources. A closure starts from values of the select that asks
-//! for it, and keeps with each value that it reaches the one that it started from. Where nothing else of that
-//! value is asked for, the select need not find it again to look it up there, since every row of the closure
-//! came from such a value:
+//! for it, and keeps with each value that it reaches the one that it started from. If the
+//! select uses that value for nothing else, it need not look it up again, since every row of the closure came
+//! from such a value:
 //!
 //! ```text
 //! t1(r) ⋈ t2(r, f) ⋈ closure(f, g) ⋈ t3(g)   ─▶   closure(f, g) ⋈ t3(g)     closure starts from t1(r) ⋈ t2(r, f)

@@ -205,7 +205,7 @@ pub(crate) const PASSES: &[Pass] = &[
     },
     Pass {
         name: "skip-bans",
-        does: "skips a negation for every row where it can deny none",
+        does: "skips a negation that is tested row by row, if it denies nothing to this actor",
         applies: |setting| setting.purpose == Purpose::Store,
         keeps: None,
         run: |draft, _| bans::skip_bans(&mut draft.plan),

@@ -21,7 +21,8 @@ use std::collections::VecDeque;
 pub(crate) enum Order {
     /// The closest first: what reads its tables in too many places is refused once it is counted.
     Closest,
-    /// A plan that reads its tables in many places after the next smaller one, since nothing refuses it.
+    /// The next smaller plan before one that reads its tables in many places, which this database never
+    /// refuses.
     Smaller,
 }
 

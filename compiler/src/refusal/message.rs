@@ -31,7 +31,7 @@ impl Refusal {
             Self::TooManyValues { predicates, most } => {
                 let bind = in_backticks(predicates.iter().map(String::as_str));
                 format!(
-                    "the question needs more than {most} values of stored facts in its SQL: bind {bind} in the data bindings, so that the database looks them up itself, or ask with more values given"
+                    "the SQL of the question would contain more than {most} values of stored facts: bind {bind} in the data bindings, so that the database looks them up itself, or give more of the question's values"
                 )
             }
         }
@@ -115,19 +115,21 @@ fn in_backticks<'n>(names: impl Iterator<Item = &'n str>) -> String {
 impl Limit {
     /// The end of a sentence that begins with "the question".
     fn exceeded(self) -> String {
-        const ALTERNATIVES: &str = "needs too many alternatives for one statement, which takes";
+        const ALTERNATIVES: &str = "needs too many alternatives: one";
         match self {
             Self::RuleCopies { most } => format!("needs more than {most} rule copies"),
             Self::Alternatives { of_condition, in_all, tables } => {
-                format!("{ALTERNATIVES} {of_condition} of one condition, {in_all} in all and {tables} tables")
+                format!(
+                    "{ALTERNATIVES} statement takes at most {of_condition} per condition, {in_all} in all, and {tables} tables"
+                )
             }
             Self::Readings { most } => {
-                format!("reads the results of rules in too many places for one statement, which takes {most}")
+                format!("reads the results of rules in too many places: one statement takes at most {most}")
             }
             Self::StoreReadings => {
                 "reads the results of rules in more places than the store takes in one statement".to_owned()
             }
-            Self::UnionArms { most } => format!("{ALTERNATIVES} {most} of one union"),
+            Self::UnionArms { most } => format!("{ALTERNATIVES} union takes at most {most}"),
             Self::StatementBytes { most } => format!("needs a statement of more than {most} bytes"),
             Self::SelectAlternatives { most } => {
                 format!("needs more than {most} alternatives in one select, which the database refuses")

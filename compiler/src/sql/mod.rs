@@ -3,7 +3,7 @@
 //! In: a `Plan`. Out: text, and the parameters that it needs.
 //!
 //! 1. `lower` makes sqlparser's syntax tree for a dialect, with `condition`, `fixpoint` and `value`. A
-//!    fixpoint over the whole state is made in `whole_state`. [`target`] names what differs between
+//!    fixpoint over the whole state is made in `whole_state`. [`printing`] names what differs between
 //!    statements: `hosted` is for stored relations, `local` for a caller's database. Position is a value of
 //!    [`at`], passed down; nodes come from `build` alone.
 //! 2. `text` prints the tree, refuses text that is too large for the database, and lays it out.

@@ -1,7 +1,7 @@
 //! What differs between a statement for the store and one for a caller's database.
 //!
-//! Both are made by one [`Lowering`](super::lower::Lowering), which asks [`Printing`] where they differ: how a
-//! value is written, how two values are compared, how a source is read. `hosted` and `local` implement it.
+//! Both are made by one [`Lowering`](super::lower::Lowering), which asks [`Printing`] where they differ: how
+//! a value is written, how two values are compared, how a source is read. `hosted` and `local` implement it.
 
 use super::at::At;
 use crate::algebra::{Expr, FromKind, Select};

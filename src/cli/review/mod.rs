@@ -35,7 +35,8 @@ policy does not name. What cannot be listed is shown as refused, and the exit co
 
 From a service, lists are read in pages and written as they arrive. The end says if facts or the
 policy have changed meanwhile. With --format json each row is a line of JSON, `*` stands for every
-type, action or id, and the last line has the field `end`: without it, the review was cut.
+type, action or id, and the last line has the field `end`: if it is missing, the output is
+incomplete.
 
 Examples:
   portcullis review policy.polar --facts facts.txt --actor User:alice

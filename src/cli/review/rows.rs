@@ -67,7 +67,7 @@ impl End {
         if self.changed() {
             let (before, after) = (self.offset, self.offset_after);
             notes.push(format!(
-                "Facts or the policy changed meanwhile (offset {before}, then {after}): the rows may be of different moments."
+                "Facts or the policy changed meanwhile (offset {before}, then {after}): the rows may come from different points in time."
             ));
         }
         notes

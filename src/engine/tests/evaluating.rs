@@ -226,7 +226,7 @@ differs(x, y) if x != y;"
     };
     assert_eq!(
         ask(&["open what"], &[("what", "Doc", None)]).await,
-        "the question needs too many alternatives for one statement, which takes 256 of one condition, 4000 in all and 400 tables (reached in the rule at line 3): give `what` a value, or split the rules that it reads"
+        "the question needs too many alternatives: one statement takes at most 256 per condition, 4000 in all, and 400 tables (reached in the rule at line 3): give `what` a value, or split the rules that it reads"
     );
     let vars = ["a", "b", "c", "d", "e", "f"].map(|name| (name, "String", None));
     assert_eq!(

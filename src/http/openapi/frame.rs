@@ -72,7 +72,10 @@ const ALWAYS: &[ErrorExample] = &[
         "500",
         "InternalError",
         "A fault of the service, logged under the request's id",
-        (ErrorCode::InternalError, "internal error, which is logged under this request's id"),
+        (
+            ErrorCode::InternalError,
+            "internal error; the service's log has the details under this request's id",
+        ),
     ),
     (
         "503",

@@ -144,8 +144,10 @@ fn contradicts_itself(alternative: &Alternative) -> bool {
     };
     let is_of_one_row = |value: &ValueOrigin| match value {
         ValueOrigin::Column(relation, _) => is_read_once(*relation),
-        ValueOrigin::Of(_) | ValueOrigin::Unconstrained => false,
-        ValueOrigin::Const(_)
+        ValueOrigin::Of(_) => false,
+        // What stands for the key of the filter's own row is unconstrained.
+        ValueOrigin::Unconstrained
+        | ValueOrigin::Const(_)
         | ValueOrigin::Given(_)
         | ValueOrigin::Now
         | ValueOrigin::Tag(_)
@@ -285,7 +287,7 @@ fn denies_the_same(new: &PlanAtom, old: &PlanAtom, plan: Atoms<'_>) -> bool {
 }
 
 /// Whether an atom that is left out holds of the rows of a table that the alternative reads: each row of the
-/// table came from such a one, to which an equality tied it.
+/// table was derived from a row that satisfies the atom and equals it.
 fn is_implied(atom: &PlanAtom, alternative: &Alternative, plan: Atoms<'_>) -> bool {
     let is_tie = match atom {
         PlanAtom::Compare(CompareOp::Equal, left, right) => {
