@@ -243,10 +243,8 @@ impl WriterState {
     }
 
     fn run_alone(&mut self, mut job: Box<dyn Job>) {
-        let outcome = match self.fault() {
-            Some(fault) => Err(fault.into()),
-            None => self.try_alone(&mut *job),
-        };
+        // The commit before this one noted the files, so what is checked here is what was done since.
+        let outcome = self.check_content().and_then(|()| self.try_alone(&mut *job));
         if let Err(error) = &outcome {
             self.roll_back(error);
         }

@@ -222,7 +222,7 @@ mod tests {
     fn a_message_for_size_speaks_of_variables_only_where_one_is_open() {
         let refusal = Refusal::TooLarge { limit: Limit::Readings { most: 9 }, rule: None };
         let what =
-            "the question reads the results of rules in too many places for one statement, which takes 9";
+            "the question reads the results of rules in too many places: one statement takes at most 9";
         assert_eq!(said(&refusal), format!("{what}: give `?0` a type, or split the rules"));
         let narrower = "give `v1` a value, or split the rules";
         assert_eq!(refusal.message(&[OPEN, GIVEN]), format!("{what}: {narrower}"));

@@ -107,7 +107,7 @@ fn at_the_limit_of_a_file() {
     let mut writer = writer(&key);
     let (status, answer) = write_until_refused(&service.caller, &mut writer);
     assert_eq!(status, 500, "{answer}");
-    assert!(answer["message"].as_str().unwrap().starts_with("internal error, which is logged"), "{answer}");
+    assert!(answer["message"].as_str().unwrap().starts_with("internal error; the service's log"), "{answer}");
     for _ in 0..3 {
         let (status, answer) = writer.try_step(&service.caller).unwrap();
         assert_eq!((status, &answer["message"]), (503, &json!(REFUSED)));

@@ -74,32 +74,53 @@ fn without_repeats(mut alternative: Alternative) -> Alternative {
 }
 
 /// The same alternative, with each denial once: two become the same where a value replaces what equals it.
-/// Two that name a column of a relation that is read twice may be of different rows, so both stay.
+/// Both stay if they may be of different rows although they have the same atoms.
 fn without_repeated_denials(mut alternative: Alternative) -> Alternative {
-    let mut read: Vec<SourceId> = Vec::new();
-    let mut read_twice: Vec<SourceId> = Vec::new();
-    for atom in &alternative {
-        if let PlanAtom::Source(ReadFrom::Relation(source)) = atom {
-            let list = if read.contains(source) { &mut read_twice } else { &mut read };
-            list.push(*source);
-        }
-    }
+    let is_clear = |denied: &Alternative| {
+        let n_readings =
+            |relation| n_readings(&alternative, relation, false) + n_readings(denied, relation, true);
+        denied.iter().all(|atom| is_of_one_row(atom, &|relation| n_readings(relation) == 1))
+    };
+    let clear: Vec<PlanAtom> = alternative
+        .iter()
+        .filter(|atom| matches!(atom, PlanAtom::None(denied) if is_clear(denied)))
+        .cloned()
+        .collect();
     alternative.sort();
-    alternative.dedup_by(|one, other| {
-        matches!(one, PlanAtom::None(denied) if !names_any(denied, &read_twice)) && one == other
-    });
+    alternative.dedup_by(|one, other| one == other && clear.contains(one));
     alternative
 }
 
-/// Whether an alternative names a column of one of these relations.
-fn names_any(alternative: &Alternative, relations: &[SourceId]) -> bool {
-    let is_of = |value: &ValueOrigin| matches!(value, ValueOrigin::Column(of, _) if relations.contains(of));
-    alternative.iter().any(|atom| match atom {
+/// How often an alternative reads a relation; in its denials, too, if `deeply`.
+fn n_readings(alternative: &Alternative, relation: SourceId, deeply: bool) -> usize {
+    let of_atom = |atom: &PlanAtom| match atom {
+        PlanAtom::Source(ReadFrom::Relation(read)) => usize::from(*read == relation),
+        PlanAtom::None(denied) if deeply => n_readings(denied, relation, true),
+        PlanAtom::Source(_) | PlanAtom::Compare(..) | PlanAtom::OneOf(..) | PlanAtom::None(_) => 0,
+    };
+    alternative.iter().map(of_atom).sum()
+}
+
+/// Whether an atom means the same wherever it stands: all its columns are of relations that are read once.
+fn is_of_one_row(atom: &PlanAtom, is_read_once: &dyn Fn(SourceId) -> bool) -> bool {
+    let is_clear = |value: &ValueOrigin| match value {
+        ValueOrigin::Column(relation, _) => is_read_once(*relation),
+        ValueOrigin::Of(_) => false,
+        // What stands for the key of the filter's own row is unconstrained.
+        ValueOrigin::Unconstrained
+        | ValueOrigin::Const(_)
+        | ValueOrigin::Given(_)
+        | ValueOrigin::Now
+        | ValueOrigin::Tag(_)
+        | ValueOrigin::TypeName(_) => true,
+    };
+    match atom {
+        PlanAtom::Source(ReadFrom::Relation(relation)) => is_read_once(*relation),
+        PlanAtom::Compare(_, left, right) => is_clear(left) && is_clear(right),
+        PlanAtom::OneOf(value, _) => is_clear(value),
+        PlanAtom::None(denied) => denied.iter().all(|atom| is_of_one_row(atom, is_read_once)),
         PlanAtom::Source(_) => false,
-        PlanAtom::Compare(_, left, right) => is_of(left) || is_of(right),
-        PlanAtom::OneOf(value, _) => is_of(value),
-        PlanAtom::None(denied) => names_any(denied, relations),
-    })
+    }
 }
 
 fn base(table: &Table) -> &[Select] {
@@ -138,29 +159,9 @@ fn compare(keeps: Keeps, old: &[Alternative], new: &[Alternative], plan: Atoms<'
 /// Whether an alternative denies what it asks, and so never holds. Only what is read once is looked at:
 /// otherwise one row may be asked for and another one denied.
 fn contradicts_itself(alternative: &Alternative) -> bool {
-    let is_read_once = |relation: SourceId| {
-        let is_it = |atom: &&PlanAtom| **atom == PlanAtom::Source(ReadFrom::Relation(relation));
-        alternative.iter().filter(is_it).count() == 1
-    };
-    let is_of_one_row = |value: &ValueOrigin| match value {
-        ValueOrigin::Column(relation, _) => is_read_once(*relation),
-        ValueOrigin::Of(_) => false,
-        // What stands for the key of the filter's own row is unconstrained.
-        ValueOrigin::Unconstrained
-        | ValueOrigin::Const(_)
-        | ValueOrigin::Given(_)
-        | ValueOrigin::Now
-        | ValueOrigin::Tag(_)
-        | ValueOrigin::TypeName(_) => true,
-    };
     let is_asked = |atom: &PlanAtom| {
-        alternative.contains(atom)
-            && match atom {
-                PlanAtom::Source(ReadFrom::Relation(relation)) => is_read_once(*relation),
-                PlanAtom::Compare(_, left, right) => is_of_one_row(left) && is_of_one_row(right),
-                PlanAtom::OneOf(value, _) => is_of_one_row(value),
-                PlanAtom::Source(_) | PlanAtom::None(_) => false,
-            }
+        let is_read_once = |relation| n_readings(alternative, relation, false) == 1;
+        alternative.contains(atom) && !matches!(atom, PlanAtom::None(_)) && is_of_one_row(atom, &is_read_once)
     };
     alternative.iter().any(|atom| matches!(atom, PlanAtom::None(denied) if denied.iter().all(is_asked)))
 }

@@ -357,3 +357,25 @@ fn an_alternative_that_denies_what_it_asks_may_go() {
     assert_eq!(check(&of(&[other(), vec![asked(9), denied(10)]])), Ok(()));
     assert!(check(&of(&[other(), vec![asked(9)]])).is_err());
 }
+
+/// Both denials have the same atoms: which column of the table it is, and whose row has which column, is not
+/// one of them.
+#[test]
+fn denials_of_different_columns_are_not_one() {
+    let denies = |filter: Vec<Condition>| Condition::None(vec![read(&[(9, LOCKED)], filter, Vec::new())]);
+    let check = |before: &Plan, after: &Plan| super::accounts::check(Keeps::Selects, before, after, &[]);
+    let of = |kind, denials: Vec<Condition>| {
+        let mut plan = sound();
+        let select = answer(&mut plan);
+        select.from = vec![From { alias: Alias::of_number(4), kind }];
+        select.filter = denials;
+        plan
+    };
+    let of_table = |place| denies(vec![equal(column(9, 0), column(4, place))]);
+    assert!(check(&of(ITSELF, vec![of_table(0), of_table(1)]), &of(ITSELF, vec![of_table(0)])).is_err());
+    let own = |inner, outer| {
+        let filter = vec![equal(column(9, inner), column(4, outer))];
+        Condition::None(vec![read(&[(9, OWNER)], filter, Vec::new())])
+    };
+    assert!(check(&of(OWNER, vec![own(0, 1), own(1, 0)]), &of(OWNER, vec![own(0, 1)])).is_err());
+}
