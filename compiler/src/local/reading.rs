@@ -110,8 +110,8 @@ fn question(relation: &Relation, bound: &[Option<String>]) -> Question {
     Question::atom(&relation.predicate, relation.args.iter().enumerate().map(var).collect())
 }
 
-/// The first of the parts, as many as the database takes in one statement and at least one, with the columns
-/// `part`, `value1` and so on.
+/// Combines the first parts, as many as the database accepts in one statement and at least one. The columns
+/// are `part`, `value1` and so on.
 pub fn together(mut parts: &[NamedQuery], dialect: Dialect) -> String {
     let features = dialect.features();
     loop {

@@ -221,7 +221,7 @@ fn demand(
     Ok(())
 }
 
-/// What stands at these columns.
+/// The items at these columns.
 fn at_columns<T: Copy>(columns: &[usize], all: &[T]) -> Result<Vec<T>, PlanError> {
     let at = |column: &usize| all.get(*column).copied().ok_or(PlanError::Bug("a column that is not there"));
     columns.iter().map(at).collect()

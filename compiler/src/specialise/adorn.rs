@@ -26,7 +26,7 @@ impl<'p> Specialiser<'p> {
                     None => Adornment::Tested(None),
                 },
                 None => {
-                    let is_it = |param: &Term| matches!(param, Term::Var(other) if frame.root(*other) == frame.root(var));
+                    let is_it = |param: &Term| is_variable(frame, *param, var);
                     let ty = frame.only_type(var);
                     match body.params.iter().position(is_it) {
                         Some(first) if first < position => Adornment::Same { position: first, ty },
@@ -51,8 +51,7 @@ impl<'p> Specialiser<'p> {
         choices: &[(usize, Choice)],
         var: VarId,
     ) -> bool {
-        let root = frame.root(var);
-        let is_it = |term: &Term| matches!(term, Term::Var(other) if frame.root(*other) == root);
+        let is_it = |term: &Term| is_variable(frame, *term, var);
         let asks = |literal: &Literal| match &literal.kind {
             LiteralKind::Atom { polarity: Polarity::Negated, args, .. } => args.iter().any(is_it),
             LiteralKind::Atom { polarity: Polarity::Positive, .. } => false,
@@ -74,8 +73,6 @@ impl<'p> Specialiser<'p> {
         choices: &[(usize, Choice)],
         var: VarId,
     ) -> bool {
-        let root = frame.root(var);
-        let is_it = |term: &Term| matches!(term, Term::Var(other) if frame.root(*other) == root);
         choices.iter().any(|(literal_idx, choice)| {
             // A relation of the catalog tests nothing.
             let Choice::Answer { table, answer } = *choice else { return false };
@@ -85,7 +82,12 @@ impl<'p> Specialiser<'p> {
             };
             args.iter()
                 .zip(self.tables[table].answer(answer))
-                .any(|(arg, adornment)| adornment.is_tested() && is_it(arg))
+                .any(|(arg, adornment)| adornment.is_tested() && is_variable(frame, *arg, var))
         })
     }
+}
+
+/// Whether a term is the variable, or one that was merged with it.
+fn is_variable(frame: &Frame<'_>, term: Term, var: VarId) -> bool {
+    matches!(term, Term::Var(other) if frame.root(other) == frame.root(var))
 }

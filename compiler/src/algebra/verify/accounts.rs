@@ -74,7 +74,7 @@ fn without_repeats(mut alternative: Alternative) -> Alternative {
 }
 
 /// The same alternative, with each denial once: two become the same where a value replaces what equals it.
-/// Both stay if they may be of different rows although they have the same atoms.
+/// Both are kept if they may refer to different rows even though their atoms are the same.
 fn without_repeated_denials(mut alternative: Alternative) -> Alternative {
     let is_clear = |denied: &Alternative| {
         let n_readings =
@@ -101,12 +101,12 @@ fn n_readings(alternative: &Alternative, relation: SourceId, deeply: bool) -> us
     alternative.iter().map(of_atom).sum()
 }
 
-/// Whether an atom means the same wherever it stands: all its columns are of relations that are read once.
+/// Whether an atom can mean only one thing: all its columns belong to relations that are read once.
 fn is_of_one_row(atom: &PlanAtom, is_read_once: &dyn Fn(SourceId) -> bool) -> bool {
     let is_clear = |value: &ValueOrigin| match value {
         ValueOrigin::Column(relation, _) => is_read_once(*relation),
         ValueOrigin::Of(_) => false,
-        // What stands for the key of the filter's own row is unconstrained.
+        // The key of the filter's own row is written as unconstrained.
         ValueOrigin::Unconstrained
         | ValueOrigin::Const(_)
         | ValueOrigin::Given(_)

@@ -31,7 +31,7 @@ pub(super) fn printed(
     Ok(laid_out)
 }
 
-/// Whether the database takes a statement that was put together from several.
+/// Whether the database accepts a statement that was combined from several.
 pub(crate) fn fits(text: &str, features: &Features) -> bool {
     check(&tokens::tokens(text), text.len(), features, 0).is_ok()
 }

@@ -358,8 +358,7 @@ fn an_alternative_that_denies_what_it_asks_may_go() {
     assert!(check(&of(&[other(), vec![asked(9)]])).is_err());
 }
 
-/// Both denials have the same atoms: which column of the table it is, and whose row has which column, is not
-/// one of them.
+/// Both denials have the same atoms, which do not say which column of a table is meant, or which row.
 #[test]
 fn denials_of_different_columns_are_not_one() {
     let denies = |filter: Vec<Condition>| Condition::None(vec![read(&[(9, LOCKED)], filter, Vec::new())]);
