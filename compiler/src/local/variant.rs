@@ -16,7 +16,7 @@ use crate::datalog::intern;
 use crate::datalog::print::Names;
 use crate::dialect;
 use crate::ir::{Constant, Program, RuleId, TypeId};
-use crate::optimise::widths;
+use crate::optimise::{keep_repeats, widths};
 use crate::plan::{Approach, Planned};
 use crate::question::{CompileError, Shape, ShapeVar, Statement};
 use crate::refusal::{Refusal, RuleAtLimit};
@@ -70,7 +70,7 @@ impl Variant {
         let mut statements = Vec::new();
         for part in &residual.parts {
             let mut plan = part.plan.clone();
-            plan.keep_repeats();
+            keep_repeats(&mut plan);
             let planned = Planned {
                 approach,
                 plan,
@@ -160,7 +160,8 @@ impl Variant {
         let parts: Vec<EmbeddedId> = part.map_or_else(|| self.part_ids().collect(), |part| vec![part]);
         let names: IndexSet<String> =
             parts.into_iter().flat_map(|part| self.predicates(part, catalog)).collect();
-        CompileError::Refused(Refusal::TooManyValues { predicates: names.into_iter().collect(), most })
+        let predicates = names.into_iter().collect();
+        CompileError::Refused(Refusal::TooManyValues { predicates, most, rule: self.most })
     }
 
     /// What the store is asked for, and what is left, as text.

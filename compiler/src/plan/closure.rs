@@ -19,7 +19,6 @@ use crate::algebra::{Expr, Select, TableRef};
 use crate::datalog::RelId;
 use crate::datalog::recursion::{Classes, MemberId, Recursion, classes};
 use crate::id_vec::IdVec;
-use crate::ir::RuleId;
 
 /// How one class of columns is closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,9 +43,10 @@ pub(super) struct ClosureCall<'c> {
     pub(super) exits: &'c IdVec<MemberId, RelId>,
     pub(super) known: Vec<KnownColumn>,
     pub(super) scope: &'c Enclosing<'c>,
-    pub(super) select: &'c Select,
-    /// The rule that makes it.
-    pub(super) rule: Option<RuleId>,
+    /// What makes it.
+    pub(super) build: &'c Build,
+    /// Its arguments there.
+    pub(super) args: &'c [Term],
 }
 
 impl Planner<'_> {
@@ -71,8 +71,8 @@ impl Planner<'_> {
             exits: &exits,
             known: known.clone(),
             scope,
-            select: &build.select,
-            rule: build.rule,
+            build,
+            args,
         };
         for known in &mut call.known {
             // A shared table holds everything that the question's values lead to, for all its readers.

@@ -206,7 +206,7 @@ impl Planner<'_> {
         Some(if is_static {
             Select { output, ..Select::default() }
         } else {
-            call.scope.demand(call.select, output)
+            call.scope.demand(&call.build.select, output)
         })
     }
 

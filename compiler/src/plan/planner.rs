@@ -12,7 +12,7 @@ use crate::datalog::print::heading;
 use crate::datalog::recursion::{MemberId, Recursion, take_apart};
 use crate::datalog::{self, Output, RelId, Root, Specialised};
 use crate::id_vec::IdVec;
-use crate::ir::{Program, RuleId};
+use crate::ir::{PredId, Program, RuleId};
 use crate::limits;
 use crate::question::{AnswerColumn, CompileError, Shape, ShapeDomain};
 use crate::refusal::{Limit, Place, Refusal, RuleAtLimit, VarName};
@@ -33,6 +33,10 @@ pub(super) enum PlanError {
     },
     /// A walk would have to start from the middle of another fixpoint.
     Unseeded {
+        /// What is walked.
+        pred: PredId,
+        /// The variable with whose values the walk would start.
+        var: VarName,
         /// The rule that calls for it.
         rule: Option<RuleId>,
     },
@@ -188,6 +192,11 @@ impl<'p> Planner<'p> {
         &self.relations[rel].clauses
     }
 
+    /// The predicate that a relation specialises.
+    pub(super) fn pred(&self, rel: RelId) -> PredId {
+        self.relations[rel].pred
+    }
+
     /// Whether the relation takes part in recursion.
     pub(super) fn is_recursive(&self, rel: RelId) -> bool {
         self.component_of.contains_key(&rel)
@@ -327,9 +336,12 @@ impl<'p> Planner<'p> {
                 rule: self.place(rule),
                 wanted: wanted(),
             }),
-            PlanError::Unseeded { rule } => {
-                CompileError::Refused(Refusal::Unseeded { rule: self.place(rule), wanted: wanted() })
-            }
+            PlanError::Unseeded { pred, var, rule } => CompileError::Refused(Refusal::Unseeded {
+                predicate: self.program.predicate(pred).name.clone(),
+                var,
+                rule: self.place(rule),
+                wanted: wanted(),
+            }),
             PlanError::TooLarge { rule } => {
                 let limit = Limit::Alternatives {
                     of_condition: limits::SELECTS,

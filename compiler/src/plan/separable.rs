@@ -103,9 +103,12 @@ impl Planner<'_> {
         let base = if n_started == 0 {
             Select { output, ..Select::default() }
         } else if call.scope.is_in_step() {
-            return Err(PlanError::Unseeded { rule: call.rule });
+            let differs = |column: &&usize| matches!(call.known.get(**column), Some(KnownColumn::Row(_)));
+            let arg = columns.iter().find(differs).and_then(|column| call.args.get(*column));
+            let var = arg.map_or(&VarName::UNNAMED, |arg| call.build.name(*arg)).clone();
+            return Err(PlanError::Unseeded { pred: self.pred(call.rel), var, rule: call.build.rule });
         } else {
-            call.scope.demand(call.select, output)
+            call.scope.demand(&call.build.select, output)
         };
         let mut step = Vec::new();
         for rule in steps_of(call.recursion, classes, class) {
@@ -206,7 +209,7 @@ fn demand(
         return Ok(());
     }
     let (places, asked): (Vec<usize>, Vec<Expr>) = asked.into_iter().unzip();
-    let demand = call.scope.demand(call.select, asked.clone());
+    let demand = call.scope.demand(&call.build.select, asked.clone());
     for select in base {
         let own = at_columns(&places, &select.output)?;
         let equal = own.into_iter().zip(&asked).map(|(left, right)| Condition::Compare {

@@ -8,30 +8,28 @@ impl Refusal {
         match self {
             Self::NotEnumerable { var, rule, wanted } => not_enumerable(var, *rule, wanted, asked),
             Self::Untyped { var, test } => untyped(var, *test, asked),
-            Self::Unseeded { rule, wanted } => {
+            Self::Unseeded { predicate, var, rule, wanted } => {
                 let place = of_rule(*rule);
                 let given = ask_with_values(wanted, asked);
+                let what = match var {
+                    VarName::Asked(var) => written(asked, *var),
+                    VarName::Written(var) => format!("`{var}`"),
+                    VarName::Made(_) => "a value".to_owned(),
+                };
                 format!(
-                    "{place} calls a recursive predicate for values that nothing enumerates: {given}bind them there with a fact before the call"
+                    "{place} calls `{predicate}`, which is recursive, with {what}, which nothing enumerates there: {given}bind it with a fact before the call"
                 )
             }
             Self::TooLarge { limit, rule } => {
-                let rule = match rule {
-                    Some(RuleAtLimit::Reached(rule)) => {
-                        format!(" (reached in the rule at line {})", rule.line)
-                    }
-                    Some(RuleAtLimit::Most(rule)) => {
-                        format!(" (most of it comes from the rule at line {})", rule.line)
-                    }
-                    None => String::new(),
-                };
+                let rule = at_limit(*rule);
                 let narrower = narrow(*limit, asked);
                 format!("the question {}{rule}: {narrower}split {}", limit.exceeded(), limit.to_split())
             }
-            Self::TooManyValues { predicates, most } => {
-                let bind = in_backticks(predicates.iter().map(String::as_str));
+            Self::TooManyValues { predicates, most, rule } => {
+                let bind = either(predicates.iter().map(|name| format!("`{name}`")));
+                let rule = at_limit(*rule);
                 format!(
-                    "the SQL of the question would contain more than {most} values of stored facts: bind {bind} in the data bindings, so that the database looks them up itself, or give more of the question's values"
+                    "the SQL of the question would contain more than {most} values of stored facts{rule}: bind {bind} in the data bindings, so that the database looks them up itself, or give more of the question's values"
                 )
             }
         }
@@ -40,8 +38,8 @@ impl Refusal {
 
 /// The advice to give types or values for what is asked without them.
 fn narrow(limit: Limit, asked: &[AskedVar<'_>]) -> String {
-    let untyped = in_backticks(asked.iter().filter(|var| !var.has_type).map(|var| var.name));
-    let open = in_backticks(asked.iter().filter(|var| !var.has_value).map(|var| var.name));
+    let untyped = every(asked, |var| !var.has_type);
+    let open = every(asked, |var| !var.has_value);
     if !untyped.is_empty() {
         format!("give {untyped} a type, or ")
     } else if !open.is_empty() {
@@ -59,9 +57,9 @@ fn not_enumerable(var: &VarName, rule: Option<Place>, wanted: &[usize], asked: &
     // The caller may not know the policy's own names.
     let what = match var {
         VarName::Asked(var) => {
-            let var = name(asked, *var);
+            let var = written(asked, *var);
             return format!(
-                "`{var}` cannot be enumerated: {place} only tests it; give it a value, or bind it in the rule with a fact"
+                "{var} cannot be enumerated: {place} only tests it; give it a value, or bind it in the rule with a fact"
             );
         }
         VarName::Written(var) => format!("`{var}`, a variable of the policy,"),
@@ -76,12 +74,11 @@ fn not_enumerable(var: &VarName, rule: Option<Place>, wanted: &[usize], asked: &
 /// The type of a rule's variable comes from the question, unless only the rule knows the variable.
 fn untyped(var: &VarName, test: Place, asked: &[AskedVar<'_>]) -> String {
     let (what, whose) = match var {
-        VarName::Asked(var) => (format!("`{}`, which", name(asked, *var)), "it".to_owned()),
+        VarName::Asked(var) => (format!("{}, which", written(asked, *var)), "it".to_owned()),
         VarName::Written(var) => (format!("`{var}`, which"), format!("`{var}`")),
         VarName::Made(_) => ("a value that".to_owned(), "its variable".to_owned()),
     };
-    let untyped = asked.iter().filter(|var| !var.has_type).map(|var| var.name);
-    let untyped = in_backticks(untyped);
+    let untyped = every(asked, |var| !var.has_type);
     let ask = if untyped.is_empty() { untyped } else { format!("ask with a type for {untyped}, or ") };
     format!(
         "the rule at line {} tests {what} may be of any type: {ask}give {whose} a type in the rule",
@@ -98,18 +95,55 @@ fn ask_with_values(wanted: &[usize], asked: &[AskedVar<'_>]) -> String {
     match wanted {
         [] => String::new(),
         wanted => {
-            format!("ask with a value for {}, or ", in_backticks(wanted.iter().map(|var| name(asked, *var))))
+            format!("ask with a value for {}, or ", either(wanted.iter().map(|var| written(asked, *var))))
         }
     }
 }
 
-fn name<'n>(asked: &[AskedVar<'n>], var: usize) -> &'n str {
-    asked.get(var).map_or("_", |var| var.name)
+/// The variables of a question for which something holds.
+fn every(asked: &[AskedVar<'_>], holds: impl Fn(&AskedVar<'_>) -> bool) -> String {
+    let vars = asked.iter().enumerate().filter(|(_, var)| holds(var));
+    either(vars.map(|(var, _)| written(asked, var)))
+}
+
+/// A variable of the question as its caller wrote it: its name or, without one, the `?` in its place, and
+/// which of them it is if there are several.
+fn written(asked: &[AskedVar<'_>], var: usize) -> String {
+    let is_unnamed = |var: &AskedVar<'_>| var.name.starts_with('?');
+    let n_unnamed = |asked: &[AskedVar<'_>]| asked.iter().filter(|var| is_unnamed(var)).count();
+    match asked.get(var) {
+        Some(asked_var) if !is_unnamed(asked_var) => format!("`{}`", asked_var.name),
+        Some(_) if n_unnamed(asked) > 1 => {
+            format!("the {} `?`", ordinal(n_unnamed(asked.get(..=var).unwrap_or(asked))))
+        }
+        Some(_) => "`?`".to_owned(),
+        None => "a variable".to_owned(),
+    }
+}
+
+/// `1st`, `2nd`, `3rd`, `4th`.
+fn ordinal(n: usize) -> String {
+    let ending = match (n % 10, n % 100) {
+        (1, ..=10 | 12..) => "st",
+        (2, ..=11 | 13..) => "nd",
+        (3, ..=12 | 14..) => "rd",
+        _ => "th",
+    };
+    format!("{n}{ending}")
+}
+
+/// Which rule a limit has to do with, in brackets.
+fn at_limit(rule: Option<RuleAtLimit>) -> String {
+    match rule {
+        Some(RuleAtLimit::Reached(rule)) => format!(" (reached in the rule at line {})", rule.line),
+        Some(RuleAtLimit::Most(rule)) => format!(" (most of it comes from the rule at line {})", rule.line),
+        None => String::new(),
+    }
 }
 
 /// Names joined by "or".
-fn in_backticks<'n>(names: impl Iterator<Item = &'n str>) -> String {
-    names.map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" or ")
+fn either(names: impl Iterator<Item = String>) -> String {
+    names.collect::<Vec<_>>().join(" or ")
 }
 
 impl Limit {
@@ -159,7 +193,7 @@ mod tests {
     use crate::source::Span;
 
     const OPEN: AskedVar<'static> = AskedVar { name: "v1", has_type: true, has_value: false };
-    const UNTYPED: AskedVar<'static> = AskedVar { name: "?0", has_type: false, has_value: false };
+    const UNTYPED: AskedVar<'static> = AskedVar { name: "?2", has_type: false, has_value: false };
     const GIVEN: AskedVar<'static> = AskedVar { name: "who", has_type: true, has_value: true };
 
     fn said(refusal: &Refusal) -> String {
@@ -175,11 +209,11 @@ mod tests {
         let refused = |var| said(&Refusal::NotEnumerable { var, rule: Some(at(7)), wanted: vec![0, 1] });
         assert_eq!(
             refused(VarName::Asked(1)),
-            "`?0` cannot be enumerated: the rule at line 7 only tests it; give it a value, or bind it in the rule with a fact"
+            "`?` cannot be enumerated: the rule at line 7 only tests it; give it a value, or bind it in the rule with a fact"
         );
         assert_eq!(
             refused(VarName::Written("v1".into())),
-            "`v1`, a variable of the policy, cannot be enumerated: the rule at line 7 only tests it; ask with a value for `v1` or `?0`, or bind it there, or in the rule that asks for it, with a fact"
+            "`v1`, a variable of the policy, cannot be enumerated: the rule at line 7 only tests it; ask with a value for `v1` or `?`, or bind it there, or in the rule that asks for it, with a fact"
         );
         assert!(refused(VarName::UNNAMED).starts_with("a value cannot be enumerated: the rule at line 7 "));
     }
@@ -190,7 +224,7 @@ mod tests {
         let written = || VarName::Written("x".into());
         assert_eq!(
             refused(written(), &[OPEN, UNTYPED, GIVEN]),
-            "the rule at line 3 tests `x`, which may be of any type: ask with a type for `?0`, or give `x` a type in the rule"
+            "the rule at line 3 tests `x`, which may be of any type: ask with a type for `?`, or give `x` a type in the rule"
         );
         assert_eq!(
             refused(written(), &[OPEN, GIVEN]),
@@ -198,7 +232,7 @@ mod tests {
         );
         assert_eq!(
             refused(VarName::Asked(0), &[UNTYPED]),
-            "the rule at line 3 tests `?0`, which may be of any type: ask with a type for `?0`, or give it a type in the rule"
+            "the rule at line 3 tests `?`, which may be of any type: ask with a type for `?`, or give it a type in the rule"
         );
         assert_eq!(
             refused(VarName::UNNAMED, &[OPEN]),
@@ -207,14 +241,30 @@ mod tests {
     }
 
     #[test]
-    fn an_unseeded_recursion_names_the_rule_that_calls_it() {
+    fn unnamed_variables_are_told_apart_by_their_places() {
+        let first = AskedVar { name: "?1", ..UNTYPED };
+        let refused = |var| {
+            Refusal::NotEnumerable { var: VarName::Asked(var), rule: None, wanted: Vec::new() }
+                .message(&[first, OPEN, UNTYPED])
+        };
+        assert!(refused(0).starts_with("the 1st `?` cannot be enumerated"), "{}", refused(0));
+        assert!(refused(1).starts_with("`v1` cannot be enumerated"), "{}", refused(1));
+        assert!(refused(2).starts_with("the 2nd `?` cannot be enumerated"), "{}", refused(2));
+        let ordinals = [1, 2, 3, 4, 10, 11, 12, 13, 21, 22, 111].map(ordinal).join(" ");
+        assert_eq!(ordinals, "1st 2nd 3rd 4th 10th 11th 12th 13th 21st 22nd 111th");
+    }
+
+    #[test]
+    fn an_unseeded_recursion_names_the_predicate_its_argument_and_the_rule_that_calls_it() {
+        let unseeded =
+            |var, rule, wanted| said(&Refusal::Unseeded { predicate: "within".into(), var, rule, wanted });
         assert_eq!(
-            said(&Refusal::Unseeded { rule: Some(at(7)), wanted: vec![0] }),
-            "the rule at line 7 calls a recursive predicate for values that nothing enumerates: ask with a value for `v1`, or bind them there with a fact before the call"
+            unseeded(VarName::Written("folder".into()), Some(at(7)), vec![0]),
+            "the rule at line 7 calls `within`, which is recursive, with `folder`, which nothing enumerates there: ask with a value for `v1`, or bind it with a fact before the call"
         );
         assert_eq!(
-            said(&Refusal::Unseeded { rule: None, wanted: Vec::new() }),
-            "the question calls a recursive predicate for values that nothing enumerates: bind them there with a fact before the call"
+            unseeded(VarName::Asked(1), None, Vec::new()),
+            "the question calls `within`, which is recursive, with `?`, which nothing enumerates there: bind it with a fact before the call"
         );
     }
 
@@ -223,7 +273,7 @@ mod tests {
         let refusal = Refusal::TooLarge { limit: Limit::Readings { most: 9 }, rule: None };
         let what =
             "the question reads the results of rules in too many places: one statement takes at most 9";
-        assert_eq!(said(&refusal), format!("{what}: give `?0` a type, or split the rules"));
+        assert_eq!(said(&refusal), format!("{what}: give `?` a type, or split the rules"));
         let narrower = "give `v1` a value, or split the rules";
         assert_eq!(refusal.message(&[OPEN, GIVEN]), format!("{what}: {narrower}"));
         assert_eq!(refusal.message(&[GIVEN]), format!("{what}: split the rules"));

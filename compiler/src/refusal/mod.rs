@@ -32,6 +32,10 @@ pub enum Refusal {
     },
     /// The question recurses through a predicate whose values nothing enumerates.
     Unseeded {
+        /// The predicate.
+        predicate: String,
+        /// The variable whose values it is called for.
+        var: VarName,
         /// The rule that calls the predicate; `None` for the question itself.
         rule: Option<Place>,
         /// The variables of the question whose values are asked for; in a finished refusal only those that
@@ -51,6 +55,8 @@ pub enum Refusal {
         predicates: Vec<String>,
         /// The maximum in one statement.
         most: usize,
+        /// The rule to look at; `None` if the question reads no rule that the policy has written.
+        rule: Option<RuleAtLimit>,
     },
 }
 
@@ -178,9 +184,8 @@ impl Refusal {
     pub fn place(&self) -> Option<Place> {
         match self {
             Self::NotEnumerable { rule, .. } | Self::Unseeded { rule, .. } => *rule,
-            Self::TooLarge { rule, .. } => rule.map(RuleAtLimit::place),
+            Self::TooLarge { rule, .. } | Self::TooManyValues { rule, .. } => rule.map(RuleAtLimit::place),
             Self::Untyped { test, .. } => Some(*test),
-            Self::TooManyValues { .. } => None,
         }
     }
 
@@ -191,7 +196,10 @@ impl Refusal {
                 Self::NotEnumerable { var, rule, .. },
                 Self::NotEnumerable { var: other_var, rule: other_rule, .. },
             ) => var == other_var && rule == other_rule,
-            (Self::Unseeded { rule, .. }, Self::Unseeded { rule: other, .. }) => rule == other,
+            (
+                Self::Unseeded { predicate, rule, .. },
+                Self::Unseeded { predicate: other, rule: other_rule, .. },
+            ) => predicate == other && rule == other_rule,
             (
                 Self::NotEnumerable { .. }
                 | Self::Untyped { .. }
@@ -232,7 +240,9 @@ impl Refusal {
         let texts = match self {
             Self::NotEnumerable { var, wanted, .. } => var.n_bytes() + 8 * wanted.len(),
             Self::Untyped { var, .. } => var.n_bytes(),
-            Self::Unseeded { wanted, .. } => 8 * wanted.len(),
+            Self::Unseeded { predicate, var, wanted, .. } => {
+                predicate.len() + var.n_bytes() + 8 * wanted.len()
+            }
             Self::TooLarge { .. } => 0,
             Self::TooManyValues { predicates, .. } => predicates.iter().map(|name| name.len() + 24).sum(),
         };
@@ -261,6 +271,8 @@ mod tests {
     fn only_a_smaller_plan_helps() {
         let large = Refusal::TooLarge { limit: Limit::UnionArms { most: 500 }, rule: None };
         assert!(large.another_plan_may_help());
-        assert!(!Refusal::Unseeded { rule: None, wanted: Vec::new() }.another_plan_may_help());
+        let (predicate, var) = ("within".to_owned(), VarName::UNNAMED);
+        let unseeded = Refusal::Unseeded { predicate, var, rule: None, wanted: Vec::new() };
+        assert!(!unseeded.another_plan_may_help());
     }
 }

@@ -53,10 +53,10 @@ fn a_refusal_has_the_same_code_everywhere() {
     let (var, test) = (VarName::Asked(0), Place { span: Span::default(), line: 1 });
     for refusal in [
         Refusal::NotEnumerable { var: var.clone(), rule: None, wanted: Vec::new() },
-        Refusal::Untyped { var, test },
-        Refusal::Unseeded { rule: None, wanted: Vec::new() },
+        Refusal::Untyped { var: var.clone(), test },
+        Refusal::Unseeded { predicate: "within".into(), var, rule: None, wanted: Vec::new() },
         Refusal::TooLarge { limit: Limit::Readings { most: 1 }, rule: None },
-        Refusal::TooManyValues { predicates: Vec::new(), most: 1 },
+        Refusal::TooManyValues { predicates: Vec::new(), most: 1, rule: None },
     ] {
         assert_eq!(ErrorCode::from(&refusal).as_str(), refusal.code());
     }
