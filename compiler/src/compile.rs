@@ -2,6 +2,7 @@
 //!
 //! The stages run in this order and none returns to one before it. A question has several plans; each
 //! candidate is optimised and printed in turn, and the first statement that the database takes is the answer.
+//! Only a question that is refused is planned again, with more values given: see [`advice`](crate::advice).
 
 use crate::algebra::Plan;
 use crate::algebra::verify::Verifier;

@@ -83,6 +83,65 @@ impl<I: Id, T> IndexMut<I> for IdVec<I, T> {
     }
 }
 
+/// A set of ids.
+#[derive(Clone, Debug)]
+pub(crate) struct IdSet<I> {
+    has: Vec<bool>,
+    ids: PhantomData<fn(I) -> I>,
+}
+
+impl<I: Id> IdSet<I> {
+    /// A set without ids.
+    pub(crate) fn new() -> Self {
+        Self { has: Vec::new(), ids: PhantomData }
+    }
+
+    /// Adds an id; whether it is new.
+    pub(crate) fn insert(&mut self, id: I) -> bool {
+        let index = id.to_index();
+        if self.has.len() <= index {
+            self.has.resize(index + 1, false);
+        }
+        self.has.get_mut(index).is_some_and(|has| !std::mem::replace(has, true))
+    }
+
+    /// Whether an id is in the set.
+    pub(crate) fn contains(&self, id: I) -> bool {
+        self.has.get(id.to_index()) == Some(&true)
+    }
+
+    /// Removes what is not in the other set.
+    pub(crate) fn intersect(&mut self, other: &Self) {
+        self.has.truncate(other.has.len());
+        self.has.iter_mut().zip(&other.has).for_each(|(has, also)| *has &= also);
+    }
+
+    /// How many ids are in the set.
+    pub(crate) fn len(&self) -> usize {
+        self.has.iter().filter(|has| **has).count()
+    }
+
+    /// How many entries a walk over the set visits.
+    pub(crate) fn n_visited(&self) -> usize {
+        self.has.len()
+    }
+
+    /// The ids, ascending.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = I> {
+        self.has.iter().enumerate().filter(|(_, has)| **has).map(|(index, _)| I::of_index(index))
+    }
+}
+
+impl<I: Id> FromIterator<I> for IdSet<I> {
+    fn from_iter<E: IntoIterator<Item = I>>(ids: E) -> Self {
+        let mut set = Self::new();
+        ids.into_iter().for_each(|id| {
+            set.insert(id);
+        });
+        set
+    }
+}
+
 impl<I, T> Default for IdVec<I, T> {
     fn default() -> Self {
         Self::from_iter([])
@@ -116,5 +175,33 @@ impl<'v, I, T> IntoIterator for &'v mut IdVec<I, T> {
 impl<I, T: std::fmt::Debug> std::fmt::Debug for IdVec<I, T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_list().entries(&self.entries).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::IdSet;
+    use crate::ir::VarId;
+
+    fn set(indices: &[usize]) -> IdSet<VarId> {
+        indices.iter().map(|index| VarId::from_index(*index)).collect()
+    }
+
+    #[test]
+    fn an_intersection_keeps_nothing_that_only_the_longer_set_has() {
+        for (left, right) in [(&[1, 9][..], &[1, 2][..]), (&[1, 2], &[1, 9]), (&[1, 9], &[1])] {
+            let mut common = set(left);
+            common.intersect(&set(right));
+            assert_eq!(common.iter().map(VarId::index).collect::<Vec<_>>(), [1], "{left:?} {right:?}");
+            assert_eq!(common.len(), 1);
+        }
+    }
+
+    #[test]
+    fn an_id_is_new_once() {
+        let mut vars = set(&[3]);
+        assert!(!vars.insert(VarId::from_index(3)));
+        assert!(vars.insert(VarId::from_index(70)));
+        assert!(vars.contains(VarId::from_index(70)) && !vars.contains(VarId::from_index(71)));
     }
 }

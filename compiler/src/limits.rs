@@ -75,14 +75,11 @@ pub const BODY: usize = 10;
 pub const LONG_JOIN: usize = 5;
 
 /// Sources of one plan, those of a table counted wherever it is read. Beyond it another plan comes first.
-/// Every database accepts that many, and [`CURSORS_OF_CALLER`] more.
+/// Every database accepts that many, and those that it leaves to a caller's statement around a filter.
 pub const TABLE_READINGS: usize = 960;
 
 /// Values of stored facts in a text that are few: whether another plan needs fewer is not asked.
 pub const FEW_VALUES: usize = 16;
-
-/// Cursors that a filter leaves to the caller's statement around it, in a database that has a bound on them.
-pub const CURSORS_OF_CALLER: usize = 39;
 
 /// Bytes of a statement. SQLite takes a million as it is usually built, and any database takes longer to read
 /// such a text than a check may take.

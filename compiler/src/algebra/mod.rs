@@ -25,7 +25,6 @@ mod plan;
 pub(crate) mod print;
 mod prune;
 pub(crate) mod readers;
-mod repeats;
 mod select;
 pub(crate) mod verify;
 mod visit;

@@ -111,6 +111,8 @@ pub(crate) enum TableReadings {
     Expanded {
         /// How many a statement may take.
         cursors: usize,
+        /// How many of them a filter leaves to the caller's statement around it.
+        of_caller: usize,
     },
     /// It evaluates the query once; any number of readings is accepted.
     Shared,
@@ -189,7 +191,7 @@ const SQLITE: Features = Features {
     integer: "INTEGER",
     limits: Limits { joined_tables: 64, union_arms: 500, tables: Some(499), nested_tests: Some(29) },
     // It refuses a thousand.
-    table_readings: TableReadings::Expanded { cursors: 999 },
+    table_readings: TableReadings::Expanded { cursors: 999, of_caller: 39 },
     lexis: lexis::SQLITE,
 };
 
@@ -245,9 +247,7 @@ impl Features {
             None => true,
         };
         let takes_readings = match self.table_readings {
-            TableReadings::Expanded { cursors } => {
-                limits::TABLE_READINGS + limits::CURSORS_OF_CALLER <= cursors
-            }
+            TableReadings::Expanded { cursors, of_caller } => limits::TABLE_READINGS + of_caller <= cursors,
             TableReadings::Shared => true,
         };
         limits::SELECTS <= union_arms && takes_tables && takes_tests && takes_readings

@@ -138,8 +138,8 @@ impl Maker<'_> {
         let n_relations = self.catalog.relations.len();
         let mut plan = LocalPlan { asked, refusal, row: None, n_relations };
         let mut lacks_larger = plan.asked.as_ref().is_err_and(Refusal::another_plan_may_help);
-        if let Some(var) = plan.lacks_row(shape, form) {
-            match or_refused(self.row(&with_given(shape, var), var))? {
+        if let Some((var, given)) = plan.lacks_row(shape, form) {
+            match or_refused(self.row(&given, var))? {
                 Ok(Some(row)) => {
                     plan.row = Some(row);
                     lacks_larger = false;
@@ -227,15 +227,6 @@ impl Maker<'_> {
     }
 }
 
-/// The shape of the same question with one variable's value given.
-fn with_given(shape: &Shape, var: usize) -> Shape {
-    let mut given = shape.clone();
-    if let Some(var) = given.vars.get_mut(var) {
-        var.domain = ShapeDomain::Given;
-    }
-    given
-}
-
 /// What was made, or why it was refused.
 fn or_refused<T>(made: Result<T, CompileError>) -> Result<Result<T, Refusal>, CompileError> {
     match made {
@@ -261,13 +252,16 @@ impl LocalPlan {
         }
     }
 
-    /// The variable of a filter that nothing enumerates in full and that no plan tests row by row. Each row
-    /// can supply a value that is asked for, unless it is a String, for whose values rules are copied.
-    fn lacks_row(&self, shape: &Shape, form: &Form) -> Option<usize> {
+    /// The variable of a filter that nothing enumerates in full and that no plan tests row by row, and the
+    /// shape of the question that tests it: with its value given. Each row can supply a value that is asked
+    /// for, unless it is a String, for whose values rules are copied.
+    fn lacks_row(&self, shape: &Shape, form: &Form) -> Option<(usize, Shape)> {
         let Form::Filter { var, .. } = *form else { return None };
-        let ShapeVar { domain, ty, .. } = shape.vars.get(var)?;
+        let mut given = shape.clone();
+        let ShapeVar { domain, ty, .. } = given.vars.get_mut(var)?;
         let can_be_supplied = *domain == ShapeDomain::Wanted && *ty != Some(TypeId::STRING);
+        *domain = ShapeDomain::Given;
         let is_lacking = self.row.is_none() && (self.asked.is_err() || self.refusal.is_some());
-        (can_be_supplied && is_lacking).then_some(var)
+        (can_be_supplied && is_lacking).then_some((var, given))
     }
 }

@@ -201,9 +201,8 @@ fn becomes_test(select: &mut Select, alias: Alias, literals: Vec<ConstId>) -> bo
         _ => None,
     });
     let Some((at, value)) = equal else { return false };
-    if let Some(slot) = select.filter.get_mut(at) {
-        *slot = Condition::OneOf { expr: value, literals };
-    }
+    let Some(condition) = select.filter.get_mut(at) else { return false };
+    *condition = Condition::OneOf { expr: value, literals };
     substitute(select, alias, |_| Some(value));
     true
 }

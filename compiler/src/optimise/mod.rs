@@ -17,12 +17,14 @@ mod joins;
 pub(crate) mod key;
 mod literals;
 mod read_once;
+mod repeats;
 mod row;
 pub(crate) mod sets;
 mod setting;
 mod share_rows;
 
 pub(crate) use guards::take_common;
+pub(crate) use repeats::keep_repeats;
 pub(crate) use setting::{Purpose, Row, Setting};
 
 use crate::algebra::verify::{Keeps, Verifier};
@@ -215,7 +217,7 @@ pub(crate) const PASSES: &[Pass] = &[
         does: "keeps repeated rows of a table that one alternative of the answer reads alone: the answer removes them",
         applies: |setting| setting.purpose != Purpose::Filter,
         keeps: Some(Keeps::Atoms),
-        run: |draft, _| draft.plan.keep_repeats(),
+        run: |draft, _| repeats::keep_repeats(&mut draft.plan),
     },
 ];
 

@@ -55,9 +55,8 @@ fn merge(select: &mut Select, around: &mut Vec<From>, keys: &Keys<'_>) {
         if let Some((kind, same)) = seen(from, around, &equalities, keys)
             && !(matches!(kind, FromKind::Again { .. }) && is_seen(select, from.alias))
         {
-            if let Some(slot) = select.from.get_mut(at) {
-                slot.kind = kind;
-            }
+            let Some(slot) = select.from.get_mut(at) else { continue };
+            slot.kind = kind;
             drop_equality(select, same);
         }
         around.extend(select.from.get(at));

@@ -4,30 +4,28 @@
 //! harmless: the answer removes them anyway, so the rows are compared with each other once instead of twice,
 //! and the database need not materialise the table. In a join a duplicate would be joined twice.
 
-use super::plan::{Plan, PlanAnswer, Repeats, TableBody};
+use crate::algebra::{Plan, PlanAnswer, Repeats, TableBody};
 
-impl Plan {
-    /// Keeps the duplicate rows of each table where they are harmless. INVARIANT: nothing rewrites the plan
-    /// afterwards.
-    pub(crate) fn keep_repeats(&mut self) {
-        let PlanAnswer::Rows { selects, .. } = &self.answer else { return };
-        let mut n_readings = vec![0_usize; self.tables.len()];
-        for select in self.selects() {
-            select.for_each_source(&mut |from| {
-                if let Some(table) = from.kind.table() {
-                    *table.of_mut(&mut n_readings) += 1;
-                }
-            });
-        }
-        for reader in selects {
-            if let [only] = reader.from.as_slice()
-                && let Some(id) = only.kind.table()
-                && *id.of(&n_readings) == 1
-            {
-                let table = id.of_mut(&mut self.tables);
-                if matches!(table.body, TableBody::Union(_)) {
-                    table.repeats = Repeats::Kept;
-                }
+/// Keeps the duplicate rows of each table of a plan where they are harmless. INVARIANT: nothing rewrites the
+/// plan afterwards.
+pub(crate) fn keep_repeats(plan: &mut Plan) {
+    let PlanAnswer::Rows { selects, .. } = &plan.answer else { return };
+    let mut n_readings = vec![0_usize; plan.tables.len()];
+    for select in plan.selects() {
+        select.for_each_source(&mut |from| {
+            if let Some(table) = from.kind.table() {
+                *table.of_mut(&mut n_readings) += 1;
+            }
+        });
+    }
+    for reader in selects {
+        if let [only] = reader.from.as_slice()
+            && let Some(id) = only.kind.table()
+            && *id.of(&n_readings) == 1
+        {
+            let table = id.of_mut(&mut plan.tables);
+            if matches!(table.body, TableBody::Union(_)) {
+                table.repeats = Repeats::Kept;
             }
         }
     }

@@ -16,7 +16,7 @@
 use super::formula::{AtomicTest, Formula, NestedRule, TestKind, variable};
 use super::tables::Tables;
 use crate::diagnostic::{Code, Diagnostic};
-use crate::id_vec::IdVec;
+use crate::id_vec::{IdSet, IdVec};
 use crate::ir::{CompareOp, Polarity, Term, VarId};
 use crate::source::Span;
 
@@ -24,12 +24,11 @@ use crate::source::Span;
 const FUEL: usize = 2_000_000;
 
 /// A set of a rule's variables.
-type Vars = Vec<bool>;
+type Vars = IdSet<VarId>;
 
 /// Renames local variables apart. Returns each variable's depth, or `None` if one is unbound.
 pub(super) fn scope(tables: &mut Tables, draft: &mut NestedRule) -> Option<IdVec<VarId, u32>> {
-    let mut head = vec![false; draft.vars.len()];
-    draft.params.iter().filter_map(|&term| variable(term)).for_each(|var| insert(&mut head, var));
+    let head: Vars = draft.params.iter().filter_map(|&term| variable(term)).collect();
     let mut body = std::mem::replace(&mut draft.body, Formula::truth(true));
     let mut scope =
         RuleScope { tables, depths: IdVec::like(&draft.vars, None), draft, refused: Vec::new(), fuel: FUEL };
@@ -87,7 +86,7 @@ impl RuleScope<'_> {
             Formula::Not(inner) => {
                 let mut hidden: Vec<(VarId, Span)> = Vec::new();
                 inner.for_each(&mut |test| {
-                    let new = test.vars().filter(|&var| !contains(visible, var));
+                    let new = test.vars().filter(|&var| !visible.contains(var));
                     hidden.extend(new.map(|var| (var, test.span)));
                 });
                 first_of_each(hidden)
@@ -121,11 +120,8 @@ impl RuleScope<'_> {
             Formula::Not(inner) => {
                 let mut positive = visible.clone();
                 mark_positive(inner, &mut positive);
-                for index in 0..positive.len() {
-                    let var = VarId::from_index(index);
-                    if contains(&positive, var) && !contains(visible, var) {
-                        self.claim(inner, var, depth + 1);
-                    }
+                for var in positive.iter().filter(|var| !visible.contains(*var)) {
+                    self.claim(inner, var, depth + 1);
                 }
                 self.separate(inner, visible.clone(), depth + 1);
             }
@@ -147,7 +143,6 @@ impl RuleScope<'_> {
 
     /// Checks that all variables that must be bound are. `bound` are those bound by outer levels.
     fn check(&mut self, formula: &Formula, mut bound: Vars, depth: u32) {
-        bound.resize(self.depths.len(), false);
         grow(formula, &mut bound, &mut self.fuel);
         self.check_bound(formula, &bound, depth);
     }
@@ -160,7 +155,7 @@ impl RuleScope<'_> {
                 inner.for_each(&mut |test| {
                     for var in test.vars() {
                         let lives = self.depths[var].unwrap_or(0);
-                        if lives <= depth && !contains(bound, var) {
+                        if lives <= depth && !bound.contains(var) {
                             self.refuse_unbound(var, test, true);
                         }
                     }
@@ -174,7 +169,7 @@ impl RuleScope<'_> {
                     TestKind::OfType { .. } => depth > 0,
                 };
                 for var in test.vars().filter(|_| must_be_bound) {
-                    if !contains(bound, var) {
+                    if !bound.contains(var) {
                         self.refuse_unbound(var, test, depth > 0);
                     }
                 }
@@ -225,19 +220,6 @@ impl RuleScope<'_> {
     }
 }
 
-fn contains(vars: &Vars, var: VarId) -> bool {
-    vars.get(var.index()).copied().unwrap_or(false)
-}
-
-fn insert(vars: &mut Vars, var: VarId) {
-    if vars.len() <= var.index() {
-        vars.resize(var.index() + 1, false);
-    }
-    if let Some(slot) = vars.get_mut(var.index()) {
-        *slot = true;
-    }
-}
-
 fn first_of_each(mut vars: Vec<(VarId, Span)>) -> Vec<(VarId, Span)> {
     vars.sort_by_key(|&(var, _)| var);
     vars.dedup_by_key(|&mut (var, _)| var);
@@ -249,7 +231,9 @@ fn mark_positive(formula: &Formula, vars: &mut Vars) {
     match formula {
         Formula::And(parts) | Formula::Or(parts) => parts.iter().for_each(|part| mark_positive(part, vars)),
         Formula::Not(_) => {}
-        Formula::Test(test) => test.vars().for_each(|var| insert(vars, var)),
+        Formula::Test(test) => test.vars().for_each(|var| {
+            vars.insert(var);
+        }),
     }
 }
 
@@ -313,18 +297,19 @@ fn grow_by_all(parts: &[Formula], bound: &mut Vars, fuel: &mut usize) -> bool {
 fn grow_by_alternatives(parts: &[Formula], bound: &mut Vars, fuel: &mut usize) -> bool {
     let mut every: Option<Vars> = None;
     for part in parts {
-        if !spend(fuel, 1 + bound.len() / 64) {
+        if !spend(fuel, 1 + bound.n_visited() / 64) {
             return false;
         }
         let mut alternative = bound.clone();
         grow(part, &mut alternative, fuel);
         match &mut every {
             None => every = Some(alternative),
-            Some(every) => every.iter_mut().zip(&alternative).for_each(|(all, one)| *all &= one),
+            Some(every) => every.intersect(&alternative),
         }
     }
     let Some(every) = every else { return false };
-    let grown = *bound != every;
+    // Each alternative binds what was bound before it.
+    let grown = every.len() > bound.len();
     *bound = every;
     grown
 }
@@ -336,16 +321,13 @@ fn spend(fuel: &mut usize, cost: usize) -> bool {
 
 fn grow_by_test(test: &AtomicTest, bound: &mut Vars) -> bool {
     let is_bound = |bound: &Vars, term| match term {
-        Term::Var(var) => contains(bound, var),
+        Term::Var(var) => bound.contains(var),
         Term::Const(_) | Term::Now => true,
     };
     let mut grown = false;
     let mut bind = |bound: &mut Vars, term| {
-        if let Term::Var(var) = term
-            && !contains(bound, var)
-        {
-            insert(bound, var);
-            grown = true;
+        if let Term::Var(var) = term {
+            grown |= bound.insert(var);
         }
     };
     match &test.kind {

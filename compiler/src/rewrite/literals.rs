@@ -11,7 +11,7 @@ use crate::ordered::{OrderedMap, OrderedSet};
 const PLACES: usize = 64;
 
 /// A clause's head and goals with the literals at one place erased, by which like clauses are found.
-type Skeleton = (Vec<Term>, Vec<Goal>);
+type WithoutLiteral = (Vec<Term>, Vec<Goal>);
 
 /// A goal of a clause, and an argument of the goal.
 type ArgPlace = (usize, usize);
@@ -31,7 +31,7 @@ fn merged(mut clauses: Vec<Clause>) -> Vec<Clause> {
         .flat_map(|clause| clause.goals.iter().enumerate().flat_map(|(at, goal)| literal_places(at, goal)))
         .collect();
     for place in places.into_iter().take(PLACES) {
-        let mut groups: OrderedMap<Skeleton, (Clause, OrderedSet<ConstId>)> = OrderedMap::default();
+        let mut groups: OrderedMap<WithoutLiteral, (Clause, OrderedSet<ConstId>)> = OrderedMap::default();
         let mut others = Vec::new();
         for clause in clauses {
             let mut erased = clause.goals.clone();

@@ -275,7 +275,7 @@ fn picks(relation: &Relation, all: RelId, list: RelId) -> Clause {
 }
 
 /// What is left of a clause without its roles: head, goals, and the class of what it calls for roles.
-type Skeleton = (Vec<Term>, Vec<Goal>, Option<CopyId>);
+type WithoutRoles = (Vec<Term>, Vec<Goal>, Option<CopyId>);
 
 impl RoleFinder<'_> {
     /// The classes of relations that are copies of each other but for the roles.
@@ -284,15 +284,16 @@ impl RoleFinder<'_> {
         let mut classes: IndexMap<RelId, CopyId> = self.roles.keys().map(|rel| (*rel, all_alike)).collect();
         let mut n_classes = 1;
         loop {
-            let mut numbers: FxHashMap<(Vec<Adornment>, BTreeSet<Skeleton>), CopyId> = FxHashMap::default();
+            let mut numbers: FxHashMap<(Vec<Adornment>, BTreeSet<WithoutRoles>), CopyId> =
+                FxHashMap::default();
             let mut next: IndexMap<RelId, CopyId> = IndexMap::new();
             for rel in self.roles.keys() {
                 let relation = &specialised.relations[*rel];
                 let columns = relation.adornments.iter().filter(|adornment| adornment.has_column()).copied();
-                let skeletons =
-                    relation.clauses.iter().filter_map(|clause| self.skeleton(*rel, clause, &classes));
+                let without =
+                    relation.clauses.iter().filter_map(|clause| self.without_roles(*rel, clause, &classes));
                 let number = CopyId::from_index(numbers.len());
-                next.insert(*rel, *numbers.entry((columns.collect(), skeletons.collect())).or_insert(number));
+                next.insert(*rel, *numbers.entry((columns.collect(), without.collect())).or_insert(number));
             }
             classes = next;
             if numbers.len() == n_classes {
@@ -303,7 +304,12 @@ impl RoleFinder<'_> {
     }
 
     /// A clause without its roles, its calls read as calls of classes and its variables in order.
-    fn skeleton(&self, rel: RelId, clause: &Clause, classes: &IndexMap<RelId, CopyId>) -> Option<Skeleton> {
+    fn without_roles(
+        &self,
+        rel: RelId,
+        clause: &Clause,
+        classes: &IndexMap<RelId, CopyId>,
+    ) -> Option<WithoutRoles> {
         let place = self.place(rel, clause)?;
         let mut head = clause.head.clone();
         let mut goals = clause.goals.clone();

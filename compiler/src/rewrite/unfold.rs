@@ -21,9 +21,9 @@ use rustc_hash::FxHashSet;
 
 /// A clause's head and goals with the relations that it calls positively erased, by which like clauses are
 /// found.
-type Skeleton = (Vec<Term>, Vec<Goal>);
+type WithoutCalls = (Vec<Term>, Vec<Goal>);
 
-/// How many clauses with the same skeleton one clause is compared with; more are seldom comparable.
+/// How many clauses that differ only in what they call, one clause is compared with; more are seldom comparable.
 const COMPARED: usize = 64;
 
 /// Rewrites the relations that the question reaches, and empties all others.
@@ -81,10 +81,10 @@ fn without_subsumed(
         return clauses;
     }
     // Clauses that agree except in the relations they call.
-    let mut buckets: OrderedMap<Skeleton, Vec<Clause>> = OrderedMap::default();
+    let mut buckets: OrderedMap<WithoutCalls, Vec<Clause>> = OrderedMap::default();
     for mut clause in clauses {
         represent(&mut clause, inclusions);
-        let bucket = buckets.entry(skeleton(&clause)).or_default();
+        let bucket = buckets.entry(without_calls(&clause)).or_default();
         if bucket.iter().take(COMPARED).any(|kept| is_subsumed(&clause, kept, inclusions)) {
             continue;
         }
@@ -97,7 +97,7 @@ fn without_subsumed(
 }
 
 /// The clause with every positively called relation erased.
-fn skeleton(clause: &Clause) -> Skeleton {
+fn without_calls(clause: &Clause) -> WithoutCalls {
     let mut goals = clause.goals.clone();
     for goal in &mut goals {
         if let Goal::Call { polarity: Polarity::Positive, rel, .. } = goal {

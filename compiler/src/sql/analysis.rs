@@ -180,7 +180,7 @@ impl Caller<'_> {
     }
 }
 
-/// The representation of a table's column.
+/// The representation of a table's column. The verifier has found that the table has it.
 pub(super) fn of_column(tables: &[Vec<Representation>], table: TableId, column: usize) -> Representation {
     table.of(tables).get(column).cloned().unwrap_or(Representation::Text)
 }

@@ -13,14 +13,13 @@ use super::lower::{Inputs, Lowering};
 use super::printing::Printing;
 use super::representation::{ColumnOf, Representation};
 use super::template::{Template, ValuePlace};
-use super::text;
+use super::text::{self, Extent};
 use crate::algebra::verify::Verifier;
 use crate::algebra::{Condition, Embedded, Plan, PlanAnswer, Select, Table};
 use crate::bindings::{Bindings, ColumnExpr, RowTable, SqlName};
 use crate::catalog::Catalog;
 use crate::dialect::Dialect;
 use crate::ir::{ConstId, Constant, Program};
-use crate::limits;
 use crate::question::CompileError;
 use indexmap::IndexSet;
 use sqlparser::ast::{BinaryOperator, Expr as Sql, Query};
@@ -159,7 +158,7 @@ impl LocalStatement<'_> {
         let query = body(&mut lowering, At::top(&plan.tables), plan.answer.selects())?;
         let mut all = lowering.read_queries()?;
         all.extend(ctes);
-        lowering.printed(&build::with(query, recursive, all), 0)
+        lowering.printed(&build::with(query, recursive, all), Extent::Statement)
     }
 
     /// A condition over the caller's column, which represents its values like this.
@@ -198,7 +197,7 @@ impl LocalStatement<'_> {
             all.push(any);
             build::nested(build::all(all))
         };
-        lowering.printed(&condition, limits::CURSORS_OF_CALLER)
+        lowering.printed(&condition, Extent::Condition)
     }
 
     /// The tests of the column's value, each of which lets the row pass.
@@ -303,7 +302,7 @@ impl LocalStatement<'_> {
         let projection = vec![build::item(build::number(1), None)];
         let filter = vec![build::is_not_null(id), holds];
         let query = build::query(build::select(false, projection, from, filter));
-        lowering.printed(&build::nested(build::exists(query, false)), limits::CURSORS_OF_CALLER)
+        lowering.printed(&build::nested(build::exists(query, false)), Extent::Condition)
     }
 }
 
@@ -323,8 +322,8 @@ impl<'l> LocalStatement<'l> {
 
 impl Lowering<'_, Local<'_>> {
     /// The text of a statement or of a condition, see [`printed`](super::text::printed).
-    fn printed(&self, node: &impl std::fmt::Display, reserved: usize) -> Result<Template, CompileError> {
-        let printed = text::printed(node, self.inputs.features, reserved, |_| None)?;
+    fn printed(&self, node: &impl std::fmt::Display, extent: Extent) -> Result<Template, CompileError> {
+        let printed = text::printed(node, self.inputs.features, extent, |_| None)?;
         Ok(Template::of(&printed, self.inputs.features.escapes))
     }
 

@@ -40,6 +40,7 @@ use crate::plan::Planned;
 use crate::question::{CompileError, RefusedIf, Shape, Statement};
 use hosted::{Hosted, Values};
 use lower::{Inputs, Lowering};
+use text::Extent;
 
 /// Prints a plan for a database.
 pub(crate) fn to_sql(
@@ -62,7 +63,11 @@ pub(crate) fn to_sql(
             let table = plan.tables.iter().find(|table| commented && table.name == name);
             table.map(|table| table.comment.clone())
         };
-        Ok((text::printed(&query, features, 0, comment)?, lowering.target.into_slots(), answer))
+        Ok((
+            text::printed(&query, features, Extent::Statement, comment)?,
+            lowering.target.into_slots(),
+            answer,
+        ))
     };
     let (sql, slots, answer) = print(&planned.plan)?;
     let refused_if = match &planned.refusal {

@@ -14,12 +14,13 @@
 //! negates itself, but no permission does. So the nodes are *call patterns*, predicates with the types and
 //! String literals with which they are called. They are made only if the coarse graph has a cycle.
 
-use crate::datalog::graph::components;
+use crate::datalog::graph::{StrongComponent, components};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ir::{LiteralKind, Polarity, Program};
 use crate::question::CompileError;
 use crate::source::Span;
 use crate::specialise::{self, Dependency};
+use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 
 /// Returns a diagnostic for each component whose members negate each other.
@@ -72,15 +73,11 @@ fn coarse(program: &Program) -> Vec<Dependency> {
 /// One negated edge of each component that has any, in order of position.
 fn negative_components(n_nodes: usize, edges: &[Dependency]) -> Vec<Dependency> {
     let all = components(n_nodes, edges.iter().map(|edge| (edge.reader, edge.read)));
-    let mut component_of = vec![0; n_nodes];
-    for (index, component) in all.iter().enumerate() {
-        for node in &component.nodes {
-            if let Some(slot) = component_of.get_mut(*node) {
-                *slot = index;
-            }
-        }
-    }
-    let of = |node: usize| component_of.get(node);
+    let nodes = |(index, component): (usize, &StrongComponent)| {
+        component.nodes.iter().map(move |node| (*node, index)).collect::<Vec<_>>()
+    };
+    let component_of: FxHashMap<usize, usize> = all.iter().enumerate().flat_map(nodes).collect();
+    let of = |node: usize| component_of.get(&node);
     let inside =
         edges.iter().filter(|edge| edge.polarity == Polarity::Negated && of(edge.reader) == of(edge.read));
     let mut negative: Vec<Dependency> = inside.copied().collect();

@@ -43,7 +43,7 @@ fn move_in(select: &mut Select, outside: &[From], anchors: &Anchors<'_>, taken: 
         if let Some(column) = column {
             select.filter.remove(at);
             let may_copy = !starts_from_actor(&condition, &rows, anchors);
-            let probe = Probe { condition: &condition, column, may_copy, rows: &rows, anchors };
+            let probe = RowProbe { condition: &condition, column, may_copy, rows: &rows, anchors };
             if probe.put(select, taken) {
                 continue;
             }
@@ -96,7 +96,7 @@ fn starts_from_actor(probe: &Condition, rows: &[From], anchors: &Anchors<'_>) ->
 }
 
 /// A condition that depends on one column of the row.
-struct Probe<'a> {
+struct RowProbe<'a> {
     condition: &'a Condition,
     column: Expr,
     /// Whether alternatives without a set may get a copy.
@@ -106,7 +106,7 @@ struct Probe<'a> {
     anchors: &'a Anchors<'a>,
 }
 
-impl Probe<'_> {
+impl RowProbe<'_> {
     /// Puts the probe into the sets of its column, or else into the alternatives of which all have such sets,
     /// or some if the others may get copies; says whether there were any.
     fn put(&self, select: &mut Select, taken: &mut TakenAliases) -> bool {

@@ -23,6 +23,7 @@ use super::formula::{intersect, term_types, variable};
 use super::lower;
 use super::tables::Tables;
 use crate::diagnostic::Diagnostic;
+use crate::id_vec::IdSet;
 use crate::ir::{CompareOp, ConstId, Literal, LiteralKind, Polarity, PredId, Rule, Signature};
 use crate::ir::{Term, TypeId, VarId, VarType};
 use crate::source::Span;
@@ -81,7 +82,7 @@ pub(super) fn infer(tables: &mut Tables, blocks: &Blocks<'_>, declared: &[Signat
 struct OpenRule {
     at: usize,
     /// The variables without a type annotation.
-    untyped: Vec<bool>,
+    untyped: IdSet<VarId>,
     /// Whether a `has_…` predicate with a literal name may give types.
     by_name: bool,
     /// Whether the rules of another predicate may give types.
@@ -90,7 +91,9 @@ struct OpenRule {
 
 impl OpenRule {
     fn of(tables: &Tables, at: usize, rule: &Rule) -> Option<Self> {
-        let untyped: Vec<bool> = rule.vars.iter().map(|var| var.ty == VarType::Any).collect();
+        let vars = rule.vars.iter().enumerate();
+        let untyped = vars.filter(|(_, var)| var.ty == VarType::Any);
+        let untyped = untyped.map(|(index, _)| VarId::from_index(index)).collect();
         let mut open = Self { at, untyped, by_name: false, by_rules: tables.is_generated(rule.head) };
         let mut compares = false;
         for called in &rule.body {
@@ -109,7 +112,7 @@ impl OpenRule {
     }
 
     fn is_untyped(&self, var: VarId) -> bool {
-        self.untyped.get(var.index()).copied().unwrap_or(false)
+        self.untyped.contains(var)
     }
 }
 

@@ -14,37 +14,49 @@ use crate::refusal::Limit;
 use std::fmt::Display;
 use tokens::PrintedToken;
 
+/// What a text is of the statement that the database runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Extent {
+    /// All of it.
+    Statement,
+    /// A condition; the rest is the caller's.
+    Condition,
+}
+
 /// The text of a statement, or of a condition in one, laid out; `comment` returns the comment of a common
 /// table expression by its name. In a database that expands common table expressions the text is refused if
-/// it leaves fewer than `reserved` cursors to others, or if a union is too long; in any database if it is
-/// longer than [`limits::STATEMENT_BYTES`].
+/// it takes too many cursors, some being left to the caller's statement around a condition, or if a union is
+/// too long; in any database if it is longer than [`limits::STATEMENT_BYTES`].
 pub(super) fn printed(
     node: &impl Display,
     features: &Features,
-    reserved: usize,
+    extent: Extent,
     comment: impl Fn(&str) -> Option<String>,
 ) -> Result<String, CompileError> {
     let text = node.to_string();
     let tokens = tokens::tokens(&text);
     let laid_out = layout::layout(&text, &tokens, comment);
-    check(&tokens, laid_out.len(), features, reserved)?;
+    check(&tokens, laid_out.len(), features, extent)?;
     Ok(laid_out)
 }
 
 /// Whether the database accepts a statement that was combined from several.
 pub(crate) fn fits(text: &str, features: &Features) -> bool {
-    check(&tokens::tokens(text), text.len(), features, 0).is_ok()
+    check(&tokens::tokens(text), text.len(), features, Extent::Statement).is_ok()
 }
 
 fn check(
     tokens: &[PrintedToken<'_>],
     n_bytes: usize,
     features: &Features,
-    reserved: usize,
+    extent: Extent,
 ) -> Result<(), CompileError> {
-    if let TableReadings::Expanded { cursors } = features.table_readings {
+    if let TableReadings::Expanded { cursors, of_caller } = features.table_readings {
         let size = expansion::size_of(tokens);
-        let most = cursors.saturating_sub(reserved);
+        let most = match extent {
+            Extent::Statement => cursors,
+            Extent::Condition => cursors.saturating_sub(of_caller),
+        };
         if size.cursors.is_some_and(|cursors| cursors > most) {
             return Err(CompileError::too_large(Limit::Readings { most }));
         }
