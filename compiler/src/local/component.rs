@@ -35,9 +35,14 @@ impl Component {
         (!self.wanted.is_empty()).then(|| Condition::Any(vec![select]))
     }
 
-    /// Asks only for what agrees with another component, by the conditions of `rest` on both and by what
-    /// equals.
-    pub(super) fn restrict(&mut self, other: &Self, rest: &[Condition], equals: Option<&Equals>) {
+    /// The condition that leaves only what agrees with another component, by the conditions of `rest` on both
+    /// and by what equals. Its own sources have the aliases that they have in the other component.
+    pub(super) fn restriction(
+        &self,
+        other: &Self,
+        rest: &[Condition],
+        equals: Option<&Equals>,
+    ) -> Option<Condition> {
         let links = rest.iter().filter(|condition| {
             let aliases = free_aliases(condition);
             matches!(condition, Condition::Compare { .. })
@@ -53,11 +58,12 @@ impl Component {
                 links.push(link(left, right));
             }
         }
-        if !links.is_empty() {
-            let filter = other.filter.iter().cloned().chain(links).collect();
-            let select = Select { from: other.from.clone(), filter, output: Vec::new() };
-            self.filter.push(Condition::Any(vec![select]));
+        if links.is_empty() {
+            return None;
         }
+        let filter = other.filter.iter().cloned().chain(links).collect();
+        let select = Select { from: other.from.clone(), filter, output: Vec::new() };
+        Some(Condition::Any(vec![select]))
     }
 }
 

@@ -14,25 +14,27 @@
 
 use super::component::{Component, is_column};
 use super::equal::Equals;
-use super::split::Splitter;
+use super::split::{Outside, Splitter};
 use crate::algebra::aliases::free_aliases;
 use crate::algebra::{Alias, Condition, Expr, Select};
 use crate::ir::CompareOp;
 use indexmap::{IndexMap, IndexSet};
 
 impl Splitter<'_> {
-    /// Narrows the components of a select, and says what the rest needs of them.
+    /// Narrows the components of a select, and says what the rest needs of them. `around` are the components
+    /// of the selects around it, and what is equal in its own rows.
     pub(super) fn narrow(
         &mut self,
         components: &mut Vec<Component>,
         rest: &mut Vec<Condition>,
         output: &mut [Expr],
-        equals: &Equals,
+        around: &Outside,
     ) {
+        let equals = &around.equals;
         self.absorb(components, rest, equals, false);
         want(components, rest, output);
         self.merge_tests(components, rest, output, equals);
-        self.move_inwards(components, rest, equals);
+        self.move_inwards(components, rest, output, around);
         self.absorb(components, rest, equals, true);
         want(components, rest, output);
         let all = components.clone();
@@ -42,9 +44,25 @@ impl Splitter<'_> {
             }
             for (other_at, other) in all.iter().enumerate() {
                 if at != other_at && self.anchors.hold_component(other) {
-                    component.restrict(other, &[], Some(equals));
+                    self.restrict(component, other, &[], Some(equals));
                 }
             }
+        }
+    }
+
+    /// Asks only for what agrees with another component.
+    pub(super) fn restrict(
+        &mut self,
+        component: &mut Component,
+        other: &Component,
+        rest: &[Condition],
+        equals: Option<&Equals>,
+    ) {
+        if let Some(restriction) = component.restriction(other, rest, equals) {
+            // INVARIANT: an alias is declared once, so that no condition that moves is read in a scope where
+            // another source has the name of one of its own.
+            let restriction = self.renamed(restriction);
+            component.filter.push(restriction);
         }
     }
 
@@ -146,12 +164,22 @@ impl Splitter<'_> {
     }
 
     /// Moves what stored facts test into the branches whose parts it narrows.
-    fn move_inwards(&mut self, components: &mut Vec<Component>, rest: &mut Vec<Condition>, equals: &Equals) {
+    fn move_inwards(
+        &mut self,
+        components: &mut Vec<Component>,
+        rest: &mut Vec<Condition>,
+        output: &mut [Expr],
+        around: &Outside,
+    ) {
+        let equals = &around.equals;
         let stored: IndexSet<Alias> =
             components.iter().flat_map(|component| &component.from).map(|from| from.alias).collect();
         let column = self.column;
+        // A stored value of a select around this one is known here only if its part is asked for it.
         let is_outside = |expr: Expr| {
-            expr.alias().is_some_and(|alias| !stored.contains(&alias)) || is_column(expr, column)
+            let outer = around.components.iter().find(|component| component.owns(expr));
+            let is_known = outer.is_none_or(|outer| outer.wanted.contains(&expr));
+            expr.alias().is_some_and(|alias| !stored.contains(&alias) && is_known) || is_column(expr, column)
         };
         let mut at = 0;
         while let Some(component) = components.get(at) {
@@ -165,7 +193,7 @@ impl Splitter<'_> {
                     .iter()
                     .filter_map(|own| Some((*own, equals.find(*own, is_outside)?)))
                     .collect();
-                replace(rest, &mut [], &by);
+                replace(rest, output, &by);
             } else {
                 at += 1;
             }

@@ -125,11 +125,11 @@ fn reads_stored(select: &Select, catalog: &Catalog, stored: &[bool]) -> bool {
 
 /// What surrounds a select.
 #[derive(Clone, Debug, Default)]
-struct Outside {
+pub(super) struct Outside {
     /// The parts of the selects around it.
-    components: Vec<Component>,
+    pub(super) components: Vec<Component>,
     /// What is equal in their rows.
-    equals: Equals,
+    pub(super) equals: Equals,
 }
 
 pub(super) struct Splitter<'s> {
@@ -148,15 +148,15 @@ impl Splitter<'_> {
     /// Replaces the stored sources of a select inside others.
     fn replace(&mut self, select: &mut Select, around: &Outside) {
         let equals = around.equals.with(&select.filter);
+        let mut inside = Outside { components: around.components.clone(), equals };
         let (mut components, mut rest, left) = self.take_apart(select);
-        self.narrow(&mut components, &mut rest, &mut select.output, &equals);
+        self.narrow(&mut components, &mut rest, &mut select.output, &inside);
         for component in &mut components {
             let is_wide = !self.anchors.hold_component(component);
             for outer in &around.components {
-                component.restrict(outer, &rest, is_wide.then_some(&equals));
+                self.restrict(component, outer, &rest, is_wide.then_some(&inside.equals));
             }
         }
-        let mut inside = Outside { components: around.components.clone(), equals };
         inside.components.extend(components.iter().cloned());
         for condition in &mut rest {
             self.branches(condition, &inside);
