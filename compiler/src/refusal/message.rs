@@ -109,15 +109,14 @@ fn every(asked: &[AskedVar<'_>], holds: impl Fn(&AskedVar<'_>) -> bool) -> Strin
 /// A variable of the question as its caller wrote it: its name or, without one, the `?` in its place, and
 /// which of them it is if there are several.
 fn written(asked: &[AskedVar<'_>], var: usize) -> String {
-    let is_unnamed = |var: &AskedVar<'_>| var.name.starts_with('?');
-    let n_unnamed = |asked: &[AskedVar<'_>]| asked.iter().filter(|var| is_unnamed(var)).count();
-    match asked.get(var) {
-        Some(asked_var) if !is_unnamed(asked_var) => format!("`{}`", asked_var.name),
-        Some(_) if n_unnamed(asked) > 1 => {
-            format!("the {} `?`", ordinal(n_unnamed(asked.get(..=var).unwrap_or(asked))))
-        }
-        Some(_) => "`?`".to_owned(),
-        None => "a variable".to_owned(),
+    // The name that a question in notation gives to a `?`; over HTTP a caller may choose any name.
+    let is_unnamed = |(at, var): &(usize, &AskedVar<'_>)| var.name == format!("?{}", at + 1);
+    let unnamed: Vec<usize> = asked.iter().enumerate().filter(is_unnamed).map(|(at, _)| at).collect();
+    match (asked.get(var), unnamed.iter().position(|at| *at == var)) {
+        (Some(asked_var), None) => format!("`{}`", asked_var.name),
+        (Some(_), Some(place)) if unnamed.len() > 1 => format!("the {} `?`", ordinal(place + 1)),
+        (Some(_), Some(_)) => "`?`".to_owned(),
+        (None, _) => "a variable".to_owned(),
     }
 }
 
@@ -231,7 +230,7 @@ mod tests {
             "the rule at line 3 tests `x`, which may be of any type: give `x` a type in the rule"
         );
         assert_eq!(
-            refused(VarName::Asked(0), &[UNTYPED]),
+            refused(VarName::Asked(0), &[AskedVar { name: "?1", ..UNTYPED }]),
             "the rule at line 3 tests `?`, which may be of any type: ask with a type for `?`, or give it a type in the rule"
         );
         assert_eq!(
@@ -242,10 +241,10 @@ mod tests {
 
     #[test]
     fn unnamed_variables_are_told_apart_by_their_places() {
-        let first = AskedVar { name: "?1", ..UNTYPED };
+        let (first, third) = (AskedVar { name: "?1", ..UNTYPED }, AskedVar { name: "?3", ..UNTYPED });
         let refused = |var| {
             Refusal::NotEnumerable { var: VarName::Asked(var), rule: None, wanted: Vec::new() }
-                .message(&[first, OPEN, UNTYPED])
+                .message(&[first, OPEN, third])
         };
         assert!(refused(0).starts_with("the 1st `?` cannot be enumerated"), "{}", refused(0));
         assert!(refused(1).starts_with("`v1` cannot be enumerated"), "{}", refused(1));

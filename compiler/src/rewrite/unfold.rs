@@ -23,7 +23,8 @@ use rustc_hash::FxHashSet;
 /// found.
 type WithoutCalls = (Vec<Term>, Vec<Goal>);
 
-/// How many clauses that differ only in what they call, one clause is compared with; more are seldom comparable.
+/// How many clauses that differ only in what they call one clause is compared with; more are seldom
+/// comparable.
 const COMPARED: usize = 64;
 
 /// Rewrites the relations that the question reaches, and empties all others.
