@@ -22,7 +22,7 @@ mod value;
 
 pub use error::ConfigError;
 pub use sources::{Flags, InForce, SettingOrigin, Settled};
-pub use value::{Form, HttpAddress, LogFormat, LoggedFacts, PublicUrl, Secret};
+pub use value::{FlagForm, HttpAddress, LogFormat, LoggedFacts, PublicUrl, Secret};
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::num::{NonZeroU32, NonZeroUsize};
@@ -40,7 +40,7 @@ pub struct Setting {
     /// What it is, and the reason for its default, in sentences.
     pub why: &'static str,
     /// The form of its values.
-    pub form: Form,
+    pub form: FlagForm,
     check: fn(&str) -> Result<(), &'static str>,
 }
 
@@ -54,8 +54,8 @@ impl Setting {
     /// the arguments of others.
     pub fn flag(&self) -> Option<String> {
         match self.form {
-            Form::Secret => None,
-            Form::Switch | Form::Text(_) => Some(sources::flag(self.name)),
+            FlagForm::Secret => None,
+            FlagForm::Switch | FlagForm::Text(_) => Some(sources::flag(self.name)),
         }
     }
 

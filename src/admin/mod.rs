@@ -120,5 +120,7 @@ impl ListedKey {
 
 /// The reply for a key that does not exist.
 pub fn unknown_key(environment: &str, id: &str) -> AdminReply {
-    AdminReply::Refused { message: format!("the environment `{environment}` has no key `{id}`") }
+    AdminReply::Refused {
+        message: format!("the environment `{environment}` has no key `{id}`: see `portcullis keys list`"),
+    }
 }

@@ -100,9 +100,11 @@ impl AdminService {
                 Ok(reply) => reply,
                 Err(error) => AdminReply::Refused { message: error.to_string() },
             },
-            Err(error) => {
-                AdminReply::Refused { message: format!("the service does not know this command: {error}") }
-            }
+            Err(error) => AdminReply::Refused {
+                message: format!(
+                    "the service does not know this command: {error}; use the release of the service"
+                ),
+            },
         };
         let mut text = serde_json::to_string(&reply)?;
         text.push('\n');
@@ -150,7 +152,7 @@ impl AdminService {
         }
         let dir = self.data.join(name);
         if !create && !dir.is_dir() {
-            return Err(EngineError::NotFound(format!("there is no environment `{name}`")));
+            return Err(EngineError::NotFound(format!("there is no environment `{name}`: check its name")));
         }
         let engine = Engine::open(&dir, self.settings.clone()).await?;
         self.app.add(Environment { name: name.to_owned(), engine: engine.clone() });

@@ -52,10 +52,13 @@ pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
         None => vec![DEFAULT_ENVIRONMENT.to_owned()],
     };
     if names.is_empty() {
-        return Err(CliError::Refused(format!("there is no environment in `{}`", data.display())));
+        return Err(CliError::Refused(format!(
+            "there is no environment in `{}`: check the data folder",
+            data.display()
+        )));
     }
     if into_folder {
-        private_folder(&args.target).map_err(|error| CliError::file(&args.target, error))?;
+        private_folder(&args.target).map_err(|error| CliError::unwritable(&args.target, error))?;
     }
     for name in names {
         let file = if into_folder { args.target.join(format!("{name}.db")) } else { args.target.clone() };

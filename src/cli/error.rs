@@ -7,6 +7,7 @@ use crate::engine::notation::NotationError;
 use crate::http::{DecisionLogError, ErrorCode, TlsError};
 use crate::store::StoreError;
 use serde_json::json;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -21,8 +22,21 @@ pub(super) enum CliError {
         /// Why it failed.
         error: std::io::Error,
     },
+    /// The service cannot listen on an address.
+    #[error(
+        "cannot listen on {address}: {error}; stop the program that uses the address, or choose another one with `listen` or `metrics_listen`"
+    )]
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// Why it failed.
+        error: std::io::Error,
+    },
+    /// The operating system gave no threads.
+    #[error("cannot start the threads of the command: {0}; raise the system's limit of threads")]
+    Threads(std::io::Error),
     /// A policy file is too long to be read.
-    #[error("`{}` is longer than {limit} bytes", .path.display())]
+    #[error("`{}` is longer than {limit} bytes, the most that is read: use a smaller file", .path.display())]
     TooLong {
         /// The file.
         path: PathBuf,
@@ -91,7 +105,7 @@ pub(super) enum CliError {
         found: String,
     },
     /// The caller's database does not answer.
-    #[error("the database does not answer: {0}")]
+    #[error("the database does not answer: {0}; check its address, and that it runs")]
     Database(String),
     /// The engine refused or failed.
     #[error(transparent)]
@@ -109,7 +123,7 @@ pub(super) enum CliError {
     #[error(transparent)]
     DecisionLog(#[from] DecisionLogError),
     /// The collector of traces is misconfigured.
-    #[error("cannot send traces: {0}")]
+    #[error("cannot send traces: {0}; check the setting `otlp_endpoint`")]
     Traces(String),
     /// Refused, with the reason.
     #[error("{0}")]
@@ -138,9 +152,14 @@ impl From<EngineError> for CliError {
 }
 
 impl CliError {
-    /// A failure of the operating system with a file.
-    pub(super) fn file(path: &Path, error: std::io::Error) -> Self {
-        Self::Io { what: format!("`{}`", path.display()), error }
+    /// A file or a folder that cannot be read.
+    pub(super) fn unreadable(path: &Path, error: std::io::Error) -> Self {
+        Self::Io { what: format!("cannot read `{}`", path.display()), error }
+    }
+
+    /// A file or a folder that cannot be written, created or removed.
+    pub(super) fn unwritable(path: &Path, error: std::io::Error) -> Self {
+        Self::Io { what: format!("cannot write `{}`", path.display()), error }
     }
 
     /// Reports the error: as text on the standard error, or as JSON on the standard output. Returns the exit
@@ -165,7 +184,11 @@ impl CliError {
     /// What kind of error it is, for programs: see `docs/errors.md`.
     fn code(self) -> &'static str {
         let code = match self {
-            Self::Io { .. } | Self::DecisionLog(_) | Self::OutputClosed => return "file_error",
+            Self::Io { .. }
+            | Self::Listen { .. }
+            | Self::Threads(_)
+            | Self::DecisionLog(_)
+            | Self::OutputClosed => return "file_error",
             Self::Database(_) => return "database_error",
             Self::Config(_) | Self::Tls(_) | Self::Traces(_) => return "invalid_settings",
             Self::TooLong { .. } => ErrorCode::LimitExceeded,

@@ -5,7 +5,7 @@
 //! setting is, `--help` adds the reason for its default.
 
 use super::error::CliError;
-use crate::config::{Config, Flags, Form, Setting, Settled};
+use crate::config::{Config, FlagForm, Flags, Setting, Settled};
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use serde_json::Value as Json;
 use std::path::PathBuf;
@@ -79,8 +79,8 @@ fn arg(setting: &'static Setting, default: &Json) -> Option<Arg> {
         .help(format!("{}{default}", what(setting.why)))
         .long_help(format!("{}{default}", setting.why));
     Some(match setting.form {
-        Form::Text(name) => arg.value_name(name),
-        Form::Switch | Form::Secret => {
+        FlagForm::Text(name) => arg.value_name(name),
+        FlagForm::Switch | FlagForm::Secret => {
             arg.value_name("BOOL").num_args(0..=1).require_equals(true).default_missing_value("true")
         }
     })

@@ -15,17 +15,17 @@ use tokio::runtime::Runtime;
 /// How many facts are added at once.
 const CHUNK: usize = 10_000;
 
-/// What was held, and when.
+/// What was held.
 pub(super) struct HeldFolder {
     /// Answers.
     pub(super) engine: Engine,
-    /// What the folder calls this moment.
-    pub(super) moment: Moment,
+    /// Its state.
+    pub(super) state: EnvironmentState,
 }
 
 /// A state of an environment.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Moment {
+pub(super) struct EnvironmentState {
     /// The version of its policy; `None` before the first one.
     pub(super) policy_version: Option<u64>,
     /// Its offset.
@@ -38,9 +38,9 @@ pub(super) fn hold(dir: &Path, runtime: &Runtime) -> Result<HeldFolder, CliError
     let offset = snapshot.holdings()?.offset;
     let engine = runtime.block_on(Engine::in_memory(EngineSettings::default()))?;
     let Some(stored) = snapshot.policy()? else {
-        return Ok(HeldFolder { engine, moment: Moment { policy_version: None, offset } });
+        return Ok(HeldFolder { engine, state: EnvironmentState { policy_version: None, offset } });
     };
-    let moment = Moment { policy_version: Some(stored.version.id), offset };
+    let state = EnvironmentState { policy_version: Some(stored.version.id), offset };
     let program =
         portcullis_compiler::check(&SourceMap::new(&*stored.version.filename, &*stored.src)).program;
     // Its tests passed, or were skipped, when it was stored.
@@ -63,5 +63,5 @@ pub(super) fn hold(dir: &Path, runtime: &Runtime) -> Result<HeldFolder, CliError
         return Err(error.into());
     }
     add(chunk)?;
-    Ok(HeldFolder { engine, moment })
+    Ok(HeldFolder { engine, state })
 }

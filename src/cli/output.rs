@@ -25,7 +25,7 @@ pub(super) fn to_stdout(text: &str) -> Result<(), CliError> {
 pub(super) fn output_error(what: &str, error: std::io::Error) -> CliError {
     match error.kind() {
         ErrorKind::BrokenPipe => CliError::OutputClosed,
-        _ => CliError::Io { what: what.to_owned(), error },
+        _ => CliError::Io { what: format!("cannot write {what}"), error },
     }
 }
 

@@ -61,7 +61,7 @@ pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
             admin::send(&data, &AdminCommand::OpenEnvironment { environment: name })?
         {
             return Err(CliError::Refused(format!(
-                "restored, but the running service cannot open it: {message}"
+                "restored, but the running service cannot open it: {message}; start the service again"
             )));
         }
     }
@@ -70,7 +70,7 @@ pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
 
 /// The environments whose backups are in a folder.
 fn backups(folder: &Path) -> Result<Vec<String>, CliError> {
-    let io = |error| CliError::file(folder, error);
+    let io = |error| CliError::unreadable(folder, error);
     let mut names = Vec::new();
     for entry in std::fs::read_dir(folder).map_err(io)? {
         let file = entry.map_err(io)?.file_name();
@@ -82,7 +82,10 @@ fn backups(folder: &Path) -> Result<Vec<String>, CliError> {
     }
     names.sort();
     if names.is_empty() {
-        return Err(CliError::Refused(format!("there is no backup in `{}`", folder.display())));
+        return Err(CliError::Refused(format!(
+            "there is no backup in `{}`: name a folder with files like `0123456789.db`, or one file",
+            folder.display()
+        )));
     }
     Ok(names)
 }

@@ -50,7 +50,7 @@ pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
 /// The async runtime of a command.
 pub(super) fn runtime() -> Result<Runtime, CliError> {
     let built = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-    built.map_err(|error| CliError::Io { what: "cannot start the runtime's threads".into(), error })
+    built.map_err(CliError::Threads)
 }
 
 async fn serve(mut config: Config, values: &[InForce]) -> Result<Verdict, CliError> {
@@ -119,7 +119,7 @@ fn is_opened(engine: &Engine) -> bool {
 
 /// A listener and its address: port 0 means any free port.
 async fn listen(at: SocketAddr) -> Result<(TcpListener, SocketAddr), CliError> {
-    let cannot = |error| CliError::Io { what: format!("cannot listen on {at}"), error };
+    let cannot = |error| CliError::Listen { address: at, error };
     let listener = TcpListener::bind(at).await.map_err(cannot)?;
     let address = listener.local_addr().map_err(cannot)?;
     Ok((listener, address))

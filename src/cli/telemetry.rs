@@ -85,7 +85,7 @@ fn tracer_provider(HttpAddress(collector): &HttpAddress) -> Result<SdkTracerProv
         .build();
     let exporter = SpanExporter::builder()
         .with_http()
-        .with_http_client(Collector(agent.into()))
+        .with_http_client(TraceClient(agent.into()))
         .with_protocol(Protocol::HttpBinary)
         .with_endpoint(format!("{collector}/v1/traces"))
         .build()
@@ -96,10 +96,10 @@ fn tracer_provider(HttpAddress(collector): &HttpAddress) -> Result<SdkTracerProv
 
 /// The HTTP client for the collector.
 #[derive(Debug)]
-struct Collector(ureq::Agent);
+struct TraceClient(ureq::Agent);
 
 #[async_trait]
-impl HttpClient for Collector {
+impl HttpClient for TraceClient {
     /// Blocks, because the exporter has its own thread.
     async fn send_bytes(&self, request: Request<Bytes>) -> Result<Response<Bytes>, HttpError> {
         let (head, body) = request.into_parts();

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ConfigError {
     /// The file cannot be read.
-    #[error("the settings in `{}` cannot be read: {reason}", .path.display())]
+    #[error("cannot read the settings in `{}`: {reason}", .path.display())]
     Unreadable {
         /// The file.
         path: PathBuf,

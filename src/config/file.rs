@@ -21,12 +21,12 @@ pub(super) struct FileEntry {
     pub(super) line: usize,
     /// The value as written, on one line.
     pub(super) written: String,
-    pub(super) value: Written,
+    pub(super) value: TomlValue,
 }
 
 /// The TOML types of settings.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Written {
+pub(super) enum TomlValue {
     /// A string.
     Text(String),
     /// An integer or a float, as its text.
@@ -60,7 +60,7 @@ impl File {
             let entry = FileEntry {
                 line: line_of(key.span().start),
                 written: written.split_whitespace().collect::<Vec<_>>().join(" "),
-                value: Written::of(value.get_ref()),
+                value: TomlValue::of(value.get_ref()),
             };
             (key.get_ref().to_string(), entry)
         });
@@ -89,7 +89,7 @@ impl File {
     }
 }
 
-impl Written {
+impl TomlValue {
     fn of(value: &DeValue<'_>) -> Self {
         match value {
             DeValue::String(text) => Self::Text(text.to_string()),

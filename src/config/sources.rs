@@ -1,7 +1,7 @@
 //! Decides which source gives a setting its value: flag, variable, file or default, in this order.
 
-use super::file::{File, Written};
-use super::value::{Form, SettingValue};
+use super::file::{File, TomlValue};
+use super::value::{FlagForm, SettingValue};
 use super::{Config, ConfigError};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -98,8 +98,8 @@ impl<'a> Given<'a> {
         value: &mut T,
     ) -> Result<InForce, ConfigError> {
         let shown = |text: String| match T::FORM {
-            Form::Secret => "(secret)".to_owned(),
-            Form::Switch | Form::Text(_) => text,
+            FlagForm::Secret => "(secret)".to_owned(),
+            FlagForm::Switch | FlagForm::Text(_) => text,
         };
         let mut origin = SettingOrigin::Default;
         if let Some(file) = &mut self.file
@@ -141,7 +141,7 @@ impl<'a> Given<'a> {
 }
 
 /// Parses a value from a file; paths are relative to the file's folder.
-fn read_written<T: SettingValue>(written: &Written, folder: &Path) -> Result<T, &'static str> {
+fn read_written<T: SettingValue>(written: &TomlValue, folder: &Path) -> Result<T, &'static str> {
     let text = T::text_of(written).ok_or(T::EXPECTED)?;
     Ok(T::parse(&text)?.seen_from(folder))
 }

@@ -1,6 +1,6 @@
 //! The types of settings: how they are parsed, read from TOML, and shown.
 
-use super::file::Written;
+use super::file::TomlValue;
 use serde_json::{Value as Json, json};
 use std::borrow::Cow;
 use std::fmt;
@@ -11,7 +11,7 @@ use std::time::Duration;
 
 /// The form of a setting's values on a command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub enum FlagForm {
     /// A flag that needs no value.
     Switch,
     /// A text, with this name in the help.
@@ -23,7 +23,7 @@ pub enum Form {
 /// A type of settings.
 pub(super) trait SettingValue: Sized {
     /// The form of its values.
-    const FORM: Form;
+    const FORM: FlagForm;
     /// What is expected if a value is of the wrong type.
     const EXPECTED: &'static str;
 
@@ -31,10 +31,10 @@ pub(super) trait SettingValue: Sized {
     fn parse(text: &str) -> Result<Self, &'static str>;
 
     /// The text of a value in a file, if it has the right type.
-    fn text_of(written: &Written) -> Option<Cow<'_, str>> {
+    fn text_of(written: &TomlValue) -> Option<Cow<'_, str>> {
         match written {
-            Written::Text(text) => Some(text.into()),
-            Written::Number(_) | Written::Truth(_) | Written::Other => None,
+            TomlValue::Text(text) => Some(text.into()),
+            TomlValue::Number(_) | TomlValue::Truth(_) | TomlValue::Other => None,
         }
     }
 
@@ -48,15 +48,15 @@ pub(super) trait SettingValue: Sized {
 }
 
 /// The text of a number.
-fn number(written: &Written) -> Option<Cow<'_, str>> {
+fn number(written: &TomlValue) -> Option<Cow<'_, str>> {
     match written {
-        Written::Number(text) => Some(text.into()),
-        Written::Text(_) | Written::Truth(_) | Written::Other => None,
+        TomlValue::Number(text) => Some(text.into()),
+        TomlValue::Text(_) | TomlValue::Truth(_) | TomlValue::Other => None,
     }
 }
 
 impl SettingValue for SocketAddr {
-    const FORM: Form = Form::Text("ADDRESS");
+    const FORM: FlagForm = FlagForm::Text("ADDRESS");
     const EXPECTED: &'static str = "an address and a port like \"127.0.0.1:8081\"";
 
     fn parse(text: &str) -> Result<Self, &'static str> {
@@ -69,7 +69,7 @@ impl SettingValue for SocketAddr {
 }
 
 impl SettingValue for PathBuf {
-    const FORM: Form = Form::Text("PATH");
+    const FORM: FlagForm = FlagForm::Text("PATH");
     const EXPECTED: &'static str = "a path in quotes";
 
     fn parse(text: &str) -> Result<Self, &'static str> {
@@ -86,7 +86,7 @@ impl SettingValue for PathBuf {
 }
 
 impl SettingValue for bool {
-    const FORM: Form = Form::Switch;
+    const FORM: FlagForm = FlagForm::Switch;
     const EXPECTED: &'static str = "true or false";
 
     fn parse(text: &str) -> Result<Self, &'static str> {
@@ -97,11 +97,11 @@ impl SettingValue for bool {
         }
     }
 
-    fn text_of(written: &Written) -> Option<Cow<'_, str>> {
+    fn text_of(written: &TomlValue) -> Option<Cow<'_, str>> {
         match written {
-            Written::Truth(true) => Some("true".into()),
-            Written::Truth(false) => Some("false".into()),
-            Written::Text(_) | Written::Number(_) | Written::Other => None,
+            TomlValue::Truth(true) => Some("true".into()),
+            TomlValue::Truth(false) => Some("false".into()),
+            TomlValue::Text(_) | TomlValue::Number(_) | TomlValue::Other => None,
         }
     }
 
@@ -111,7 +111,7 @@ impl SettingValue for bool {
 }
 
 impl SettingValue for String {
-    const FORM: Form = Form::Text("TEXT");
+    const FORM: FlagForm = FlagForm::Text("TEXT");
     const EXPECTED: &'static str = "a text in quotes";
 
     fn parse(text: &str) -> Result<Self, &'static str> {
@@ -126,14 +126,14 @@ impl SettingValue for String {
 macro_rules! counts {
     ($($ty:ty: $expected:literal,)+) => {
         $(impl SettingValue for $ty {
-            const FORM: Form = Form::Text("COUNT");
+            const FORM: FlagForm = FlagForm::Text("COUNT");
             const EXPECTED: &'static str = $expected;
 
             fn parse(text: &str) -> Result<Self, &'static str> {
                 text.parse().map_err(|_| Self::EXPECTED)
             }
 
-            fn text_of(written: &Written) -> Option<Cow<'_, str>> {
+            fn text_of(written: &TomlValue) -> Option<Cow<'_, str>> {
                 number(written)
             }
 
@@ -152,7 +152,7 @@ counts! {
 }
 
 impl SettingValue for Duration {
-    const FORM: Form = Form::Text("SECONDS");
+    const FORM: FlagForm = FlagForm::Text("SECONDS");
     const EXPECTED: &'static str = "a number of seconds";
 
     fn parse(text: &str) -> Result<Self, &'static str> {
@@ -160,7 +160,7 @@ impl SettingValue for Duration {
         Self::try_from_secs_f64(seconds).map_err(|_| "a number of seconds that is not negative")
     }
 
-    fn text_of(written: &Written) -> Option<Cow<'_, str>> {
+    fn text_of(written: &TomlValue) -> Option<Cow<'_, str>> {
         number(written)
     }
 
@@ -180,7 +180,7 @@ impl fmt::Debug for Secret {
 }
 
 impl SettingValue for Secret {
-    const FORM: Form = Form::Secret;
+    const FORM: FlagForm = FlagForm::Secret;
     const EXPECTED: &'static str = String::EXPECTED;
 
     fn parse(text: &str) -> Result<Self, &'static str> {
@@ -202,7 +202,7 @@ pub enum LogFormat {
 }
 
 impl SettingValue for LogFormat {
-    const FORM: Form = Form::Text("FORMAT");
+    const FORM: FlagForm = FlagForm::Text("FORMAT");
     const EXPECTED: &'static str = "\"text\" or \"json\"";
 
     fn parse(text: &str) -> Result<Self, &'static str> {
@@ -248,7 +248,7 @@ impl LoggedFacts {
 }
 
 impl SettingValue for LoggedFacts {
-    const FORM: Form = Form::Text("FACTS");
+    const FORM: FlagForm = FlagForm::Text("FACTS");
     const EXPECTED: &'static str = "\"none\", \"all\", \"only p, q\" or \"except p, q\"";
 
     fn parse(text: &str) -> Result<Self, &'static str> {
@@ -279,7 +279,7 @@ impl SettingValue for LoggedFacts {
 pub struct HttpAddress(pub String);
 
 impl SettingValue for HttpAddress {
-    const FORM: Form = Form::Text("URL");
+    const FORM: FlagForm = FlagForm::Text("URL");
     const EXPECTED: &'static str = "an address like \"http://127.0.0.1:4318\", without TLS";
 
     fn parse(text: &str) -> Result<Self, &'static str> {
@@ -299,7 +299,7 @@ impl SettingValue for HttpAddress {
 pub struct PublicUrl(pub String);
 
 impl SettingValue for PublicUrl {
-    const FORM: Form = Form::Text("URL");
+    const FORM: FlagForm = FlagForm::Text("URL");
     const EXPECTED: &'static str = "an address like \"https://pdp.example.com\", without `?` and `#`";
 
     fn parse(text: &str) -> Result<Self, &'static str> {
@@ -318,14 +318,14 @@ impl SettingValue for PublicUrl {
 }
 
 impl<T: SettingValue> SettingValue for Option<T> {
-    const FORM: Form = T::FORM;
+    const FORM: FlagForm = T::FORM;
     const EXPECTED: &'static str = T::EXPECTED;
 
     fn parse(text: &str) -> Result<Self, &'static str> {
         T::parse(text).map(Some)
     }
 
-    fn text_of(written: &Written) -> Option<Cow<'_, str>> {
+    fn text_of(written: &TomlValue) -> Option<Cow<'_, str>> {
         T::text_of(written)
     }
 

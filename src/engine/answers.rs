@@ -139,7 +139,7 @@ pub(super) fn charge(meter: &mut Meter, row: &[Option<Cow<'_, str>>]) -> Result<
 
 /// An answer exceeds the limit of rows.
 pub(super) fn too_many_rows(most: usize) -> StoreError {
-    StoreError::TooLarge(format!("the answer has more than {most} rows"))
+    StoreError::TooLarge(format!("the answer has more than {most} rows: ask for less at once"))
 }
 
 /// An answer does not fit into the memory budget.
@@ -147,7 +147,7 @@ pub(super) fn no_room(refused: NoRoom) -> StoreError {
     match refused {
         NoRoom::Now => StoreError::Busy,
         NoRoom::Ever(most) => StoreError::TooLarge(format!(
-            "the answer takes more than the {most} bytes of memory that one request may use"
+            "the answer takes more than the {most} bytes of memory that one request may use: ask for less at once, or raise `max_memory`"
         )),
     }
 }

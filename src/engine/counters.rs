@@ -26,7 +26,7 @@ pub struct Counters {
     /// Deleted facts.
     pub deleted: u64,
     /// Single decisions, by the version of the policy, oldest first.
-    pub decisions: Vec<Decided>,
+    pub decisions: Vec<DecisionCount>,
 }
 
 /// Look-ups in a cache.
@@ -40,7 +40,7 @@ pub struct Lookups {
 
 /// Decisions of one version of the policy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Decided {
+pub struct DecisionCount {
     /// The version; `None` before the first policy.
     pub version: Option<u64>,
     /// How often the answer was yes.
@@ -57,7 +57,7 @@ pub(super) struct Counted {
     batches: AtomicU64,
     inserted: AtomicU64,
     deleted: AtomicU64,
-    decisions: Mutex<VecDeque<Decided>>,
+    decisions: Mutex<VecDeque<DecisionCount>>,
 }
 
 /// Live counters of look-ups.
@@ -101,7 +101,7 @@ impl Counted {
         if decisions.len() >= VERSIONS {
             decisions.pop_front();
         }
-        decisions.push_back(Decided { version, allowed, denied });
+        decisions.push_back(DecisionCount { version, allowed, denied });
     }
 
     /// The current numbers.
@@ -131,7 +131,7 @@ mod tests {
         }
         let decisions = counted.read().decisions;
         assert_eq!(decisions.len(), VERSIONS);
-        assert_eq!(decisions.first(), Some(&Decided { version: Some(1), allowed: 3, denied: 5 }));
+        assert_eq!(decisions.first(), Some(&DecisionCount { version: Some(1), allowed: 3, denied: 5 }));
         assert_eq!(decisions.last().map(|last| last.version), Some(Some(8)));
     }
 

@@ -29,10 +29,7 @@ pub async fn open_environments(
 /// The names of the environments in a data folder, which need not exist.
 pub fn environment_names(data: &Path) -> Result<BTreeSet<String>, EngineError> {
     names(data).map_err(|error| {
-        EngineError::Store(StoreError::Io(format!(
-            "cannot read the data folder `{}`: {error}",
-            data.display()
-        )))
+        EngineError::Store(StoreError::Unreadable { path: data.into(), reason: error.to_string() })
     })
 }
 

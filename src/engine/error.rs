@@ -19,7 +19,10 @@ pub enum EngineError {
     #[error("{0}")]
     Refused(Box<RefusedQuestion>),
     /// The question is about a predicate that neither a rule nor a fact can have, 400.
-    #[error("the policy has no predicate `{name}` with {arity} {}", if *.arity == 1 { "argument" } else { "arguments" })]
+    #[error(
+        "the policy has no predicate `{name}` with {arity} {}: correct its name or the number of its arguments",
+        if *.arity == 1 { "argument" } else { "arguments" }
+    )]
     UnknownPredicate {
         /// Its name in the question.
         name: String,
@@ -48,7 +51,7 @@ pub enum EngineError {
     #[error("the store failed: {0}")]
     Store(StoreError),
     /// An internal invariant was violated, 500.
-    #[error("internal error: {0}")]
+    #[error("internal error: {0}; report this as a bug")]
     Bug(String),
 }
 
@@ -94,6 +97,8 @@ impl From<StoreError> for EngineError {
             }
             StoreError::Bug(text) => Self::Bug(text),
             StoreError::Io(_)
+            | StoreError::Unreadable { .. }
+            | StoreError::System(_)
             | StoreError::Corrupt(_)
             | StoreError::Damaged { .. }
             | StoreError::Lost { .. }

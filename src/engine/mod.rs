@@ -15,7 +15,6 @@
 
 mod answers;
 mod attributes;
-mod candidates;
 mod catalog;
 mod checks;
 mod conjunctions;
@@ -39,6 +38,7 @@ mod settings;
 mod subjects;
 #[cfg(test)]
 mod tests;
+mod trial_values;
 mod versions;
 mod view;
 mod why;
@@ -46,7 +46,7 @@ mod why;
 pub use crate::store::{ArgPattern, Change, Fact, FactPattern, FactReading, Usage, Value};
 pub use attributes::{Attribute, AttributeOwner};
 pub use checks::{ActionsQuestion, Decision};
-pub use counters::{Counters, Decided, Lookups};
+pub use counters::{Counters, DecisionCount, Lookups};
 pub use environments::{check_name as check_environment_name, environment_names, open_environments};
 pub use error::{EngineError, PolicyRefusal};
 pub use evaluate::{AnsweredFact, Assignment, EvaluateQuery, EvaluateVar};

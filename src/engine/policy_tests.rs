@@ -6,20 +6,20 @@
 //! thread and reader. All tests of a policy share one time limit, which includes compiling.
 //!
 //! An assertion with a variable is decided value by value: both its query and its `iff` expression are asked
-//! about every candidate. The candidates are all values that the policy can distinguish (see
-//! [`candidates`](super::candidates)).
+//! about every trial value: those are all values that the policy can distinguish (see
+//! [`trial_values`](super::trial_values)).
 //!
 //! ```text
-//! assert p(v) iff e       for every candidate:  p(v) is e(v)
-//! assert_not p(v) iff e   for every candidate:  p(v) is not e(v)
-//! assert p(v)             every candidate is an answer
+//! assert p(v) iff e       for every value:  p(v) is e(v)
+//! assert_not p(v) iff e   for every value:  p(v) is not e(v)
+//! assert p(v)             every value is an answer
 //! assert_not p(v)         none is
 //! ```
 
 use super::answers::SlotValues;
-use super::candidates::{Candidate, candidates};
 use super::catalog::{self, Context};
 use super::report::{RefusedAssertion, TestOutcome, TestReport};
+use super::trial_values::{TrialValue, trial_values};
 use super::view::unix_time;
 use super::{Engine, EngineError, questions};
 use crate::store::{Fact, Param, Reader, StoreError, Value, aside};
@@ -151,17 +151,17 @@ impl<'a> Bench<'a> {
         let mut unexpected = Vec::new();
         let mut missing = Vec::new();
         for &ty in types {
-            let candidates = candidates(self.program, ty, self.now);
-            let answers = self.holding(assertion.goal, ty, &candidates)?;
+            let values = trial_values(self.program, ty, self.now);
+            let answers = self.holding(assertion.goal, ty, &values)?;
             let expected = match assertion.iff {
-                Some(iff) => self.holding(iff, ty, &candidates)?,
-                None => candidates.iter().map(|candidate| candidate.text.clone()).collect(),
+                Some(iff) => self.holding(iff, ty, &values)?,
+                None => values.iter().map(|value| value.text.clone()).collect(),
             };
-            for candidate in candidates {
-                let expected = expected.contains(&candidate.text) == assertion.positive;
-                match (answers.contains(&candidate.text), expected) {
-                    (true, false) => unexpected.push(candidate),
-                    (false, true) => missing.push(candidate),
+            for value in values {
+                let expected = expected.contains(&value.text) == assertion.positive;
+                match (answers.contains(&value.text), expected) {
+                    (true, false) => unexpected.push(value),
+                    (false, true) => missing.push(value),
                     (true, true) | (false, false) => {}
                 }
             }
@@ -180,10 +180,10 @@ impl<'a> Bench<'a> {
         Ok(self.reader.decision(&statement.sql, &params)?)
     }
 
-    /// The candidates for which a predicate with one argument holds.
-    fn holding(&self, pred: PredId, ty: TypeId, among: &[Candidate]) -> Result<BTreeSet<String>, Trouble> {
+    /// The trial values for which a predicate with one argument holds.
+    fn holding(&self, pred: PredId, ty: TypeId, among: &[TrialValue]) -> Result<BTreeSet<String>, Trouble> {
         let type_name = self.program.types.get(ty.index()).map_or("", |ty| ty.name.as_str());
-        let ids = || among.iter().map(|candidate| candidate.text.clone());
+        let ids = || among.iter().map(|value| value.text.clone());
         let question = questions::holds_of(self.name(pred)?, type_name, ids().collect());
         let (statement, params) = self.prepare(&question)?;
         let mut holding = BTreeSet::new();
@@ -218,7 +218,7 @@ impl<'a> Bench<'a> {
 }
 
 /// A few of the values, and the number of the others.
-fn shown(values: &[Candidate]) -> String {
+fn shown(values: &[TrialValue]) -> String {
     let listed = values.iter().take(SHOWN).map(|value| value.shown.as_str()).collect::<Vec<_>>().join(", ");
     match values.len().saturating_sub(SHOWN) {
         0 => listed,

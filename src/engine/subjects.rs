@@ -53,7 +53,7 @@ pub struct SubjectList {
 }
 
 /// A question about one type, or about all types, ready to run.
-struct Asked {
+struct TypeQuestion {
     ty: Option<String>,
     prepared: Prepared,
 }
@@ -100,7 +100,7 @@ impl Engine {
         for ty in types {
             if let Some(question) = questions::subjects(ty.as_deref(), action, resource) {
                 let prepared = view.prepare(&question).await?;
-                asked.push(Asked { ty, prepared });
+                asked.push(TypeQuestion { ty, prepared });
             }
         }
         let is_heavy = asked.iter().any(|asked| asked.prepared.is_heavy());
@@ -149,7 +149,7 @@ pub(super) fn check_actor_type(ty: &str) -> Result<(), EngineError> {
     Ok(())
 }
 
-impl Asked {
+impl TypeQuestion {
     /// Adds the actors after this one, until there are `most`.
     fn read(
         &self,
@@ -162,10 +162,10 @@ impl Asked {
         if found.len() >= most {
             return Ok(());
         }
-        let after = after.map(place);
+        let after = after.map(sort_key);
         let columns = self.prepared.columns();
         self.prepared.each(reader, |row| {
-            if after.as_ref().is_some_and(|after| self.place_of(columns, row) <= *after) {
+            if after.as_ref().is_some_and(|after| self.sort_key_of(columns, row) <= *after) {
                 return Ok(ControlFlow::Continue(()));
             }
             charge(meter, row)?;
@@ -190,7 +190,7 @@ impl Asked {
         parts
     }
 
-    fn place_of<'r>(&'r self, columns: &[AnswerColumn], row: &'r [Option<Cow<'_, str>>]) -> Place<'r> {
+    fn sort_key_of<'r>(&'r self, columns: &[AnswerColumn], row: &'r [Option<Cow<'_, str>>]) -> SortKey<'r> {
         let (ty, id) = self.parts(columns, row);
         (ty.map(compact), id.map(compact))
     }
@@ -205,9 +205,9 @@ impl Asked {
 }
 
 /// The sort key of an actor: the list is in the order of the statement, which puts NULL first.
-type Place<'a> = (Option<Compact<'a>>, Option<Compact<'a>>);
+type SortKey<'a> = (Option<Compact<'a>>, Option<Compact<'a>>);
 
-fn place(subject: &ArgPattern) -> Place<'_> {
+fn sort_key(subject: &ArgPattern) -> SortKey<'_> {
     match subject {
         ArgPattern::Any => (None, None),
         ArgPattern::Typed(ty) => (Some(compact(ty)), None),

@@ -72,7 +72,9 @@ impl Engine {
         {
             return Ok(active.program.blocks.clone());
         }
-        let Some(id) = id else { return Err(EngineError::NotFound("there is no policy yet".into())) };
+        let Some(id) = id else {
+            return Err(EngineError::NotFound("there is no policy yet: upload one first".into()));
+        };
         Ok(self.older(id).await?.program.blocks.clone())
     }
 

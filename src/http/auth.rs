@@ -96,7 +96,7 @@ fn authenticate(head: &mut Parts, app: &AppState) -> Result<(Arc<Environment>, A
     };
     let (environment, access, name) = configured()
         .or_else(stored)
-        .ok_or(ApiError::Unauthorized("the API key is unknown or was revoked"))?;
+        .ok_or(ApiError::Unauthorized("the API key is unknown or was revoked: send another one"))?;
     tracing::Span::current().record("environment", environment.name.as_str());
     if let Some(rates) = &app.rates {
         rates.count(&KeyDigest::of(key).into_map_key())?;

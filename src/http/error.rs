@@ -23,6 +23,9 @@ use utoipa::ToSchema;
 /// After how many seconds a client may retry a temporary refusal.
 const RETRY_SECONDS: u64 = 1;
 
+/// What a client does about a temporary refusal.
+const WAIT: &str = "wait as long as `Retry-After` says, and try again";
+
 /// Why a request failed.
 #[derive(Debug)]
 pub(super) enum ApiError {
@@ -109,25 +112,29 @@ impl ApiError {
             Self::Refused(refused) => refused.message,
             Self::InvalidPolicy(refusal) => refusal.to_string(),
             Self::Unauthorized(text) => text.to_owned(),
-            Self::Forbidden => "this API key is read-only".to_owned(),
-            Self::MethodNotAllowed => "this path has no such method".to_owned(),
-            Self::SlowBody(limit) => format!("the body did not arrive within {} s", limit.as_secs_f64()),
+            Self::Forbidden => "this API key is read-only: send a read-write key".to_owned(),
+            Self::MethodNotAllowed => "this path has no such method: see the header `Allow`".to_owned(),
+            Self::SlowBody(limit) => {
+                format!("the body did not arrive within {} s: send it again", limit.as_secs_f64())
+            }
             Self::UnsupportedMediaType => {
                 "the body must be sent as `Content-Type: application/json`".to_owned()
             }
             Self::TooManyRequests { each_second, .. } => {
-                format!("over the rate of {each_second} requests a second for a key")
+                format!("over the rate of {each_second} requests a second for a key: {WAIT}")
             }
             Self::Internal(_) => {
                 "internal error; the service's log has the details under this request's id".to_owned()
             }
-            Self::Unavailable(_) => "the service is not available at the moment".to_owned(),
-            Self::CannotStore(_) => "nothing can be stored at the moment: the disk is full or failing; \
-                questions are still answered"
-                .to_owned(),
+            Self::Unavailable(_) => format!("the service is not available at the moment: {WAIT}"),
+            Self::CannotStore(_) => {
+                "nothing can be stored at the moment, because the disk is full or failing: \
+                free space on it, or check it; questions are still answered"
+                    .to_owned()
+            }
             Self::FilesMoved(_) => {
-                "nothing can be stored until the service is started again: files of the store \
-                were removed or replaced, or changed by another program; questions are still answered"
+                "nothing can be stored: files of the store were removed or replaced, or changed by another \
+                program; put them back, and start the service again; questions are still answered"
                     .to_owned()
             }
         }
@@ -214,7 +221,7 @@ impl From<NoRoom> for ApiError {
         match refused {
             NoRoom::Now => Self::Unavailable("the memory for requests is used up".to_owned()),
             NoRoom::Ever(most) => Self::TooLarge(format!(
-                "the request takes more than the {most} bytes of memory that one request may use"
+                "the request takes more than the {most} bytes of memory that one request may use: ask for less at once, or raise `max_memory`"
             )),
         }
     }
@@ -265,6 +272,8 @@ impl From<StoreError> for ApiError {
             StoreError::Full | StoreError::ReadOnly(_) => Self::CannotStore(error.to_string()),
             StoreError::Moved(_) => Self::FilesMoved(error.to_string()),
             StoreError::Io(_)
+            | StoreError::Unreadable { .. }
+            | StoreError::System(_)
             | StoreError::Corrupt(_)
             | StoreError::Damaged { .. }
             | StoreError::Lost { .. }
@@ -362,6 +371,7 @@ pub(super) enum PolicyErrorBody {
 
 impl IntoResponse for PolicyError {
     fn into_response(self) -> Response {
+        let failure = |message| ValidationFailure { error_type: "ValidationFailed", message };
         let body = match self {
             Self::Generic(error) => {
                 return error.answer(|code, message| PolicyErrorBody::Generic { code, message });
@@ -369,10 +379,7 @@ impl IntoResponse for PolicyError {
             Self::Refused(PolicyRefusal::Validation { message, errors }) => PolicyErrorBody::Invalid {
                 code: ErrorCode::InvalidPolicy,
                 message,
-                errors: errors
-                    .into_iter()
-                    .map(|message| ValidationFailure { error_type: "ValidationFailed", message })
-                    .collect(),
+                errors: errors.into_iter().map(failure).collect(),
             },
             Self::Refused(PolicyRefusal::Tests { message, report }) => PolicyErrorBody::TestsFailed {
                 code: ErrorCode::PolicyTestsFailed,

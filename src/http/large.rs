@@ -44,7 +44,11 @@ const LOOK: Duration = Duration::from_millis(20);
 
 /// Receives a body. Beyond [`SMALL`] bytes the account is charged as memory is reserved.
 pub(super) async fn received(mut body: Body, limit: usize, account: &Account) -> Result<Vec<u8>, ApiError> {
-    let too_large = || ApiError::TooLarge(format!("the body is larger than the limit of {limit} bytes"));
+    let too_large = || {
+        ApiError::TooLarge(format!(
+            "the body is larger than the limit of {limit} bytes: send less at once, or raise `max_body`"
+        ))
+    };
     let least = body.size_hint().lower();
     if least > limit as u64 {
         return Err(too_large());

@@ -70,9 +70,8 @@ pub use local::LocalWhyOut;
 pub use review::{ReviewOut, ReviewRefusedOut, ReviewedTypeOut};
 pub use serve::{serve, serve_metrics};
 pub use tls::{Tls, TlsError};
-pub use why::{
-    ArgOut, AtomOut, AttemptOut, ConditionOut, FailureOut, LackOut, RuleOut, SourceOut, StepOut, WhyOut,
-};
+pub use values::ArgOut;
+pub use why::{AtomOut, AttemptOut, ConditionOut, FailureOut, LackOut, RuleOut, SourceOut, StepOut, WhyOut};
 
 use crate::config::{Config, Secret};
 use crate::engine::Engine;
@@ -106,6 +105,9 @@ const PREFIX: &str = "/api";
 /// The environment that exists without any setup. It is that of the development key, so its content is still
 /// there when real keys follow.
 pub const DEFAULT_ENVIRONMENT: &str = "0123456789";
+
+/// The message for a path without an endpoint.
+const NO_PATH: &str = "there is no such path: `/api/openapi.json` lists all paths";
 
 /// The target of log lines about answered requests, for filters of the log.
 const REQUEST_LOG: &str = "portcullis::requests";
@@ -234,7 +236,7 @@ fn routes() -> OpenApiRouter<Arc<AppState>> {
 /// Every path with its handlers, wrapped in the layer.
 pub(crate) fn router(app: Arc<AppState>) -> Router {
     Router::from(routes())
-        .fallback(async || ApiError::NotFound("no such path".to_owned()))
+        .fallback(async || ApiError::NotFound(NO_PATH.to_owned()))
         .method_not_allowed_fallback(async || ApiError::MethodNotAllowed)
         .layer(from_fn_with_state(Arc::clone(&app), edge))
         .with_state(app)

@@ -18,10 +18,10 @@ use tokio_rustls::rustls::{Error, InconsistentKeys, ServerConfig};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TlsError {
     /// Only one of the two is configured.
-    #[error("`tls_cert` and `tls_key` belong together: only `{0}` is set")]
+    #[error("`tls_cert` and `tls_key` belong together: only `{0}` is set; set both, or neither")]
     Half(&'static str),
     /// A file cannot be read.
-    #[error("`{}` cannot be read: {reason}", .path.display())]
+    #[error("cannot read `{}`: {reason}", .path.display())]
     Unreadable {
         /// The file.
         path: PathBuf,
@@ -29,7 +29,7 @@ pub enum TlsError {
         reason: String,
     },
     /// A file is not PEM.
-    #[error("`{}` is not a PEM file: {reason}", .path.display())]
+    #[error("`{}` is not a PEM file: {reason}; convert it to PEM", .path.display())]
     NotPem {
         /// The file.
         path: PathBuf,
@@ -43,7 +43,10 @@ pub enum TlsError {
     #[error("`{}` contains no private key: expected a line like `-----BEGIN PRIVATE KEY-----`", .0.display())]
     NoKey(PathBuf),
     /// The key does not match the certificate.
-    #[error("the private key in `{}` does not match the certificate in `{}`", .key.display(), .cert.display())]
+    #[error(
+        "the private key in `{}` does not match the certificate in `{}`: set `tls_key` to the key of this certificate",
+        .key.display(), .cert.display()
+    )]
     Mismatch {
         /// The certificate's file.
         cert: PathBuf,
@@ -51,7 +54,7 @@ pub enum TlsError {
         key: PathBuf,
     },
     /// Both were read but cannot be used.
-    #[error("the certificate in `{}` cannot be used: {reason}", .cert.display())]
+    #[error("the certificate in `{}` cannot be used: {reason}; set `tls_cert` to another one", .cert.display())]
     Unusable {
         /// The certificate's file.
         cert: PathBuf,
@@ -167,8 +170,8 @@ mod tests {
         let refused = |cert: &str, key: &str| read(cert, key).unwrap_err().to_string();
 
         assert!(read("cert.pem", "key.pem").unwrap().is_some());
-        assert!(refused("missing.pem", "key.pem").contains("missing.pem` cannot be read: No such file"));
-        assert!(refused("cert.pem", "missing.pem").contains("missing.pem` cannot be read"));
+        assert!(refused("missing.pem", "key.pem").contains("missing.pem`: No such file"));
+        assert!(refused("cert.pem", "missing.pem").starts_with("cannot read `"));
         assert!(refused("empty.pem", "key.pem").contains("empty.pem` contains no certificate"));
         assert!(refused("key.pem", "key.pem").contains("key.pem` contains no certificate"));
         assert!(refused("cert.pem", "cert.pem").contains("cert.pem` contains no private key"));

@@ -146,11 +146,13 @@ impl From<Value> for ValueOut {
 }
 
 /// An argument in an answer. A wildcard has its type, if it has one, and no id. Clients expect both keys.
-#[derive(Debug, Serialize)]
-pub(super) struct ArgOut {
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ArgOut {
+    /// The type.
     #[serde(rename = "type")]
-    ty: Option<String>,
-    id: Option<String>,
+    pub ty: Option<String>,
+    /// The id.
+    pub id: Option<String>,
 }
 
 impl From<Value> for ArgOut {

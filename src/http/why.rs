@@ -12,7 +12,7 @@ use super::json::{Json, Object, decode_fields};
 use super::openapi::{AnsweredValue, Error, ExplainDecisionRequest};
 use super::params::{pairs, version};
 use super::queries::EvaluateIn;
-use super::values::facts;
+use super::values::{ArgOut, facts};
 use crate::engine::{
     Fact, FactOrigin, FailedGoal, Value, Why, WhyAtom, WhyAttempt, WhyBy, WhyCondition, WhyLack, WhyQuestion,
     WhyRule, WhyStep,
@@ -163,16 +163,6 @@ pub struct AtomOut {
     /// Its arguments.
     #[schema(value_type = Vec<AnsweredValue>)]
     pub args: Vec<ArgOut>,
-}
-
-/// An argument. A wildcard has its type, if it has one, and no id.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ArgOut {
-    /// The type.
-    #[serde(rename = "type")]
-    pub ty: Option<String>,
-    /// The id.
-    pub id: Option<String>,
 }
 
 /// Explain a decision

@@ -63,7 +63,7 @@ impl Budget {
 }
 
 /// How many bytes a request, its asker and all requests use.
-struct Use {
+struct MemoryUse {
     own: usize,
     of_asker: usize,
     all: usize,
@@ -123,7 +123,7 @@ impl Account {
     }
 
     /// What is in use once it has taken `more` bytes.
-    fn after(&self, held: &HeldBytes, more: usize) -> Result<Use, NoRoom> {
+    fn after(&self, held: &HeldBytes, more: usize) -> Result<MemoryUse, NoRoom> {
         let own = self.bytes().saturating_add(more);
         let of_asker = held.by_asker.get(&self.asker()).copied().unwrap_or_default().saturating_add(more);
         let all = held.all.saturating_add(more);
@@ -132,7 +132,7 @@ impl Account {
         } else if of_asker > self.budget.total.saturating_sub(all) {
             Err(NoRoom::Now)
         } else {
-            Ok(Use { own, of_asker, all })
+            Ok(MemoryUse { own, of_asker, all })
         }
     }
 

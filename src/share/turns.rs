@@ -39,7 +39,7 @@ pub enum Lost {
     #[error("work off the async workers panicked")]
     Panicked,
     /// The system has no thread for it.
-    #[error("cannot start a thread for work off the async workers: {0}")]
+    #[error("cannot start a thread for work off the async workers: {0}; raise the system's limit of threads")]
     NoThread(#[from] std::io::Error),
 }
 

@@ -32,6 +32,6 @@ where
         let _ = tell.send(guarded(&reader, work));
     };
     let thread = thread::Builder::new().name("store-aside".into()).spawn(work);
-    thread.map_err(|error| StoreError::Io(format!("cannot start a thread: {error}")))?;
+    thread.map_err(|error| StoreError::no_thread(&error))?;
     answer.await.map_err(|_| StoreError::Closed)?
 }

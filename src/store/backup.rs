@@ -101,7 +101,7 @@ pub fn restore(file: &Path, dir: &Path, overwrite: bool) -> Result<Holdings, Sto
 /// Checks the digest of a backup; returns the length of the database in it.
 fn check_seal(file: &Path) -> Result<u64, StoreError> {
     let bad = |reason: &str| StoreError::BadBackup { file: file.into(), reason: reason.into() };
-    let io = |error: std::io::Error| StoreError::io(file, &error);
+    let io = |error: std::io::Error| StoreError::unreadable(file, &error);
     let mut opened = File::open(file).map_err(io)?;
     let Some(bytes) = opened.metadata().map_err(io)?.len().checked_sub(SEAL_BYTES) else {
         return Err(bad("it is too short to be one"));
@@ -120,7 +120,7 @@ fn check_seal(file: &Path) -> Result<u64, StoreError> {
 
 /// Extracts the database from a backup, and checks that this release can serve it.
 fn unpack(file: &Path, bytes: u64, part: &Path) -> Result<Holdings, StoreError> {
-    let mut source = File::open(file).map_err(|error| StoreError::io(file, &error))?.take(bytes);
+    let mut source = File::open(file).map_err(|error| StoreError::unreadable(file, &error))?.take(bytes);
     let mut target = private_file(part)?;
     let copied = std::io::copy(&mut source, &mut target).and_then(|_| target.sync_all());
     copied.map_err(|error| StoreError::io(part, &error))?;

@@ -261,7 +261,7 @@ pub(super) fn prepare_writer(
             let mode: String = conn.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get(0))?;
             if mode != "wal" {
                 return Err(StoreError::Io(format!(
-                    "the file system does not support a write-ahead log, only `{mode}`"
+                    "the file system does not support a write-ahead log, only `{mode}`: use a data folder on a local disk"
                 )));
             }
             conn.pragma_update(None, "synchronous", "FULL")?;

@@ -13,10 +13,23 @@ use std::time::Duration;
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// The operating system refused to read or write.
-    #[error("the store cannot use its files: {0}")]
+    #[error(
+        "the store cannot use its files: {0}; check their permissions, and the state and free space of the disk"
+    )]
     Io(String),
+    /// A file outside of the store, or the data folder, cannot be read.
+    #[error("cannot read `{}`: {reason}", .path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// Why, in the words of the operating system.
+        reason: String,
+    },
+    /// The operating system refused something other than a file; the text says what to do.
+    #[error("{0}")]
+    System(String),
     /// The file's content contradicts itself.
-    #[error("the store's file is damaged: {0}")]
+    #[error("the store's file is damaged: {0}; restore a backup with `portcullis restore --overwrite`")]
     Corrupt(String),
     /// A directory cannot be served, because its content contradicts itself.
     #[error(
@@ -41,22 +54,25 @@ pub enum StoreError {
         loss: Loss,
     },
     /// Files were removed, replaced or changed by another program while the store is open.
-    #[error("the store does not accept writes: {0}")]
+    #[error("the store does not accept writes: {0}; put the files back, and start the service again")]
     Moved(String),
     /// The file belongs to another program.
-    #[error("`{}` is not a Portcullis store", .0.display())]
+    #[error("`{}` is not a Portcullis store: use another data folder, or move this file away", .0.display())]
     NotAStore(PathBuf),
     /// Another process serves this directory.
-    #[error("another process has the store in `{}` open", .0.display())]
+    #[error("another process has the store in `{}` open: stop it first, or use another data folder", .0.display())]
     Locked(PathBuf),
     /// There is nothing to read in this directory.
-    #[error("there is no store in `{}`", .0.display())]
+    #[error("there is no store in `{}`: check the data folder and the name of the environment", .0.display())]
     Missing(PathBuf),
     /// A restore would replace a store.
-    #[error("there is a store in `{}` already", .0.display())]
+    #[error(
+        "there is a store in `{}` already: restore into another folder, or move this one away first",
+        .0.display()
+    )]
     Exists(PathBuf),
     /// A file is not a complete backup.
-    #[error("`{}` is not a complete backup: {reason}", .file.display())]
+    #[error("`{}` is not a complete backup: {reason}; copy it again, or use another backup", .file.display())]
     BadBackup {
         /// The file.
         file: PathBuf,
@@ -64,7 +80,9 @@ pub enum StoreError {
         reason: String,
     },
     /// A later release wrote this file.
-    #[error("the store has format {found}, and this release knows formats up to {known}")]
+    #[error(
+        "the store has format {found}, and this release knows formats up to {known}: use the release that wrote it, or restore a backup of this release"
+    )]
     NewerFormat {
         /// The file's format.
         found: i64,
@@ -91,29 +109,35 @@ pub enum StoreError {
         reason: String,
     },
     /// The disk is full, or the file has reached its maximum size.
-    #[error("the store's disk is full")]
+    #[error("the store's disk is full: free space on it")]
     Full,
     /// The store does not accept writes; it still answers questions.
-    #[error("the store does not accept writes: {0}")]
+    #[error("the store does not accept writes: {0}; check the disk, and start the service again")]
     ReadOnly(String),
     /// A query exceeded its time limit.
-    #[error("the query exceeded its time limit of {0:?}")]
+    #[error("the query exceeded its time limit of {0:?}: ask for less at once, or raise `query_time`")]
     Timeout(Duration),
     /// A long query did not get its turn in time, or was shed for others.
-    #[error("too many long queries: this one did not get its turn within {0:?}")]
+    #[error(
+        "too many long queries: this one did not get its turn within {0:?}; ask again later, or raise `long_readers`"
+    )]
     Overloaded(Duration),
     /// Readers or a checkpoint blocked the file for longer than a write may wait.
-    #[error("the store is busy")]
+    #[error("the store is busy: try again")]
     Busy,
-    /// A value, statement or result is larger than the store can hold.
-    #[error("a value is too large for the store: {0}")]
+    /// A value, a statement or an answer is too large; the text says what to do.
+    #[error("{0}")]
     TooLarge(String),
     /// A statement reads its own tables in more places than SQLite has cursors for, after SQLite has expanded
     /// it.
-    #[error("a statement reads its own tables in too many places")]
+    #[error(
+        "a statement reads its own tables in too many places: give types or values for the question's variables"
+    )]
     TooDeep,
     /// A pattern of a deletion matches more facts than allowed.
-    #[error("a pattern to delete matches {matched} facts, at most {allowed} are allowed")]
+    #[error(
+        "a pattern to delete matches {matched} facts, at most {allowed} are allowed: delete fewer at once, or raise `max_delete`"
+    )]
     Reach {
         /// How many it matches.
         matched: u64,
@@ -121,7 +145,7 @@ pub enum StoreError {
         allowed: u64,
     },
     /// The store is shutting down.
-    #[error("the store is closed")]
+    #[error("the store is closed, because the service stops: try again once it runs")]
     Closed,
     /// A key cannot be created for an environment with this name.
     #[error("`{0}` is not a name for an environment: use 1 to {MAX_ENVIRONMENT} letters, digits and `-`")]
@@ -130,13 +154,13 @@ pub enum StoreError {
     #[error("the name of a key must be one line of at most {MAX_NAME} visible characters")]
     KeyName,
     /// A fact without arguments.
-    #[error("a fact of `{0}` has no arguments")]
+    #[error("a fact of `{0}` has no arguments: give it at least one")]
     NoArguments(String),
     /// A backup would replace a file.
-    #[error("`{}` already exists", .0.display())]
+    #[error("`{}` already exists: choose another file, or give --overwrite to replace it", .0.display())]
     FileExists(PathBuf),
     /// An internal invariant was violated.
-    #[error("internal error of the store: {0}")]
+    #[error("internal error of the store: {0}; report this as a bug")]
     Bug(String),
 }
 
@@ -157,7 +181,9 @@ impl From<rusqlite::Error> for StoreError {
             ErrorCode::DiskFull => Self::Full,
             ErrorCode::ReadOnly => Self::ReadOnly(text),
             ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => Self::Busy,
-            ErrorCode::TooBig => Self::TooLarge(text),
+            ErrorCode::TooBig => Self::TooLarge(format!(
+                "a value or an answer is too large for the database: {text}; send or ask for less at once"
+            )),
             ErrorCode::SystemIoFailure
             | ErrorCode::CannotOpen
             | ErrorCode::PermissionDenied
@@ -202,5 +228,15 @@ impl StoreError {
             std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => Self::Full,
             _ => Self::Io(format!("`{}`: {error}", path.display())),
         }
+    }
+
+    /// A file outside of the store that cannot be read.
+    pub(super) fn unreadable(path: &Path, error: &std::io::Error) -> Self {
+        Self::Unreadable { path: path.into(), reason: error.to_string() }
+    }
+
+    /// The operating system gave no thread.
+    pub(super) fn no_thread(error: &std::io::Error) -> Self {
+        Self::System(format!("cannot start a thread: {error}; raise the system's limit of threads"))
     }
 }

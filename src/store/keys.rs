@@ -101,18 +101,18 @@ pub(super) struct KeyRing {
 struct KeyEntry {
     digest: KeyDigest,
     key: Key,
-    used: Arc<Use>,
+    used: Arc<LastUse>,
 }
 
 /// When a key was last used, to the minute; successive rings share it.
 #[derive(Debug, Default)]
-struct Use {
+struct LastUse {
     noted: AtomicI64,
     /// The time in the file.
     saved: AtomicI64,
 }
 
-impl Use {
+impl LastUse {
     fn note(&self) {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
         let now = i64::try_from(now).unwrap_or(i64::MAX);
@@ -142,7 +142,7 @@ impl KeyRing {
             let used = former.keys.get(&key.id).map(|held| Arc::clone(&held.used));
             let used = used.unwrap_or_else(|| {
                 let used = saved.get(&key.id).copied().unwrap_or(NEVER);
-                Arc::new(Use { noted: used.into(), saved: used.into() })
+                Arc::new(LastUse { noted: used.into(), saved: used.into() })
             });
             ring.keys.insert(key.id.clone(), KeyEntry { digest: row.get(6)?, key, used });
         }
@@ -274,8 +274,9 @@ pub(super) fn revoke(conn: &Connection, id: &str) -> Result<bool, StoreError> {
 /// Random bytes from the operating system.
 pub(super) fn random<const N: usize>() -> Result<[u8; N], StoreError> {
     let mut bytes = [0; N];
-    getrandom::fill(&mut bytes)
-        .map_err(|error| StoreError::Io(format!("cannot get random bytes: {error}")))?;
+    getrandom::fill(&mut bytes).map_err(|error| {
+        StoreError::System(format!("cannot get random bytes: {error}; check the system's random source"))
+    })?;
     Ok(bytes)
 }
 

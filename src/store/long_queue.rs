@@ -54,20 +54,20 @@ struct Rotation {
     free: Vec<Reader>,
     n_readers: usize,
     /// The askers with waiting or running questions, the next to have a turn first.
-    lines: VecDeque<Line>,
+    lines: VecDeque<AskerLine>,
     /// How many questions there were, which numbers them.
     n_asked: u64,
     is_closed: bool,
 }
 
 /// The questions of one asker.
-struct Line {
+struct AskerLine {
     asker: Asker,
     n_running: usize,
     waiting: VecDeque<(u64, Task)>,
 }
 
-impl std::fmt::Debug for Line {
+impl std::fmt::Debug for AskerLine {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { asker, n_running, waiting } = self;
         let shown = format_args!("{asker:?}: {n_running} running, {} waiting", waiting.len());
@@ -118,8 +118,7 @@ impl LongQueue {
         if let Some((asker, reader, job)) = next {
             let turn = Lease { turns: self.clone(), asker, reader: Some(reader) };
             let thread = thread::Builder::new().name(THREAD.into()).spawn(move || turn.serve(job));
-            thread
-                .map_err(|error| StoreError::Io(format!("cannot start a thread for a question: {error}")))?;
+            thread.map_err(|error| StoreError::no_thread(&error))?;
         }
         Ok(QueuePlace { turns: self.clone(), number })
     }
@@ -160,14 +159,14 @@ impl Rotation {
             line.waiting.push_back((number, job));
         } else {
             let waiting = VecDeque::from([(number, job)]);
-            self.lines.push_back(Line { asker, n_running: 0, waiting });
+            self.lines.push_back(AskerLine { asker, n_running: 0, waiting });
         }
     }
 
     /// The next question that can run, with its reader.
     fn next(&mut self) -> Option<(Asker, Reader, Task)> {
         let most = self.n_readers.saturating_sub(1).max(1);
-        let can_ask = |line: &Line| !line.waiting.is_empty() && line.n_running < most;
+        let can_ask = |line: &AskerLine| !line.waiting.is_empty() && line.n_running < most;
         let at = self.lines.iter().position(can_ask).filter(|_| !self.free.is_empty())?;
         let mut line = self.lines.remove(at)?;
         let first = line.waiting.pop_front();

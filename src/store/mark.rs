@@ -198,9 +198,9 @@ fn compare(mark: Option<Mark>, held: Option<Progress>) -> Option<Loss> {
 
 /// The mark of a directory as it was read.
 #[derive(Debug)]
-pub(super) struct Seen(Result<Option<Mark>, Loss>);
+pub(super) struct MarkFile(Result<Option<Mark>, Loss>);
 
-impl Seen {
+impl MarkFile {
     /// Reads it.
     pub(super) fn in_directory(dir: &Path) -> Result<Self, StoreError> {
         Mark::read(dir).map(Self)

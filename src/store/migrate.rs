@@ -1,7 +1,7 @@
 //! Migrates a file to the newest format, or reports why it cannot be used.
 //!
 //! In: a connection that has changed nothing yet. Out: a file of format [`FORMAT`] whose tables agree with
-//! each other. The format is SQLite's `user_version`. Each step of [`STEPS`] raises it by one, all in one
+//! each other. The format is SQLite's `user_version`. Each of the [`MIGRATIONS`] raises it by one, all in one
 //! transaction, so if a step fails or the process is killed the file keeps its former format.
 //!
 //! Before the first step a file of a former format is checked completely, however long that takes: the steps
@@ -28,13 +28,13 @@ use std::time::{Duration, Instant};
 const APPLICATION_ID: i64 = 0x5074_636c;
 
 /// A migration from one format to the next.
-enum Step {
+enum Migration {
     Sql(&'static str),
     Code(fn(&Connection) -> Result<(), StoreError>),
 }
 
 /// The migrations, in order.
-const STEPS: &[Step] = &[Step::Sql(TABLES), Step::Code(compact_values)];
+const MIGRATIONS: &[Migration] = &[Migration::Sql(TABLES), Migration::Code(compact_values)];
 
 /// All tables except those of facts, which are created for each signature.
 const TABLES: &str = "
@@ -99,7 +99,7 @@ pub(super) fn examine(conn: &Connection, path: &Path) -> Result<(), StoreError> 
 pub(super) fn migrate(conn: &mut Connection, path: &Path) -> Result<(), StoreError> {
     let found: i64 = conn.pragma_query_value(None, "user_version", |row| row.get(0))?;
     let done = usize::try_from(found).map_err(|_| StoreError::Corrupt(format!("the format is {found}")))?;
-    if done == STEPS.len() {
+    if done == MIGRATIONS.len() {
         return Ok(());
     }
     if done == 0 {
@@ -125,10 +125,10 @@ pub(super) fn migrate(conn: &mut Connection, path: &Path) -> Result<(), StoreErr
 fn take_steps(conn: &mut Connection, done: usize) -> Result<(), StoreError> {
     // Dropping it before the commit rolls back.
     let transaction = conn.transaction()?;
-    for step in STEPS.iter().skip(done) {
-        match step {
-            Step::Sql(sql) => transaction.execute_batch(sql)?,
-            Step::Code(run) => run(&transaction)?,
+    for migration in MIGRATIONS.iter().skip(done) {
+        match migration {
+            Migration::Sql(sql) => transaction.execute_batch(sql)?,
+            Migration::Code(run) => run(&transaction)?,
         }
     }
     if done == 0 {

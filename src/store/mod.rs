@@ -138,7 +138,7 @@ impl Store {
         let mut conn = place.writer()?;
         migrate::examine(&conn, place.path())?;
         if let Some(dir) = place.dir()
-            && let Some(loss) = mark::Seen::in_directory(dir)?.loss(&conn)?
+            && let Some(loss) = mark::MarkFile::in_directory(dir)?.loss(&conn)?
         {
             return Err(StoreError::Lost { dir: dir.into(), loss });
         }

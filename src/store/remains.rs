@@ -7,7 +7,7 @@
 use super::backup::with_suffix;
 use super::connect::{DATABASE, lock, open_file, sync_directory};
 use super::error::StoreError;
-use super::mark::{self, Loss, Progress, Seen, Session};
+use super::mark::{self, Loss, MarkFile, Progress, Session};
 use super::migrate;
 use super::snapshot::{Holdings, holdings};
 use rusqlite::config::DbConfig;
@@ -69,7 +69,7 @@ fn look(mut conn: Connection, dir: &Path) -> Result<(Option<Loss>, Holdings), St
         return Err(StoreError::Corrupt(format!("`{DATABASE}` is empty")));
     }
     migrate::check_structure(&mut conn)?;
-    Ok((Seen::in_directory(dir)?.loss(&conn)?, holdings(&conn)?))
+    Ok((MarkFile::in_directory(dir)?.loss(&conn)?, holdings(&conn)?))
 }
 
 /// Opens a database without its log.

@@ -10,7 +10,7 @@
 use super::connect::{DATABASE, open_file};
 use super::error::StoreError;
 use super::fact::Fact;
-use super::mark::Seen;
+use super::mark::MarkFile;
 use super::policy::{self, StoredPolicy};
 use super::relation::Directory;
 use super::signature::StoredRelation;
@@ -75,7 +75,7 @@ impl Snapshot {
             return Err(StoreError::Missing(dir.into()));
         }
         // Read the mark first: it must not be newer than the database that is read.
-        let seen = Seen::in_directory(dir)?;
+        let mark = MarkFile::in_directory(dir)?;
         let conn = open_file(&database, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
         conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
         conn.busy_timeout(LOG_SETUP_TIME)?;
@@ -90,7 +90,7 @@ impl Snapshot {
         if format < migrate::FORMAT {
             return Err(StoreError::OlderFormat { found: format });
         }
-        if let Some(loss) = seen.loss(&conn)? {
+        if let Some(loss) = mark.loss(&conn)? {
             return Err(StoreError::Lost { dir: dir.into(), loss });
         }
         let relations = Directory::load(&conn)?.snapshot(0).relations;

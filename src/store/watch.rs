@@ -22,12 +22,12 @@ pub(super) struct Watch {
     files: Vec<(PathBuf, Identity)>,
     /// The file of the facts, and its log.
     written: [PathBuf; 2],
-    after_write: Option<Written>,
+    after_write: Option<FileState>,
 }
 
-/// What the store's own last write left.
+/// The state of the files, as the store's own last write left it.
 #[derive(Debug, PartialEq, Eq)]
-struct Written {
+struct FileState {
     /// The size of the file.
     size: u64,
     /// When it was changed.
@@ -48,12 +48,12 @@ impl Watch {
 
     /// Notes what the store itself has written.
     pub(super) fn note_write(&mut self) {
-        self.after_write = self.written();
+        self.after_write = self.state();
     }
 
     /// What another program did to the content of the files since the store's own last write.
     pub(super) fn changed(&self) -> Option<String> {
-        let ([file, log], before, now) = (&self.written, self.after_write.as_ref()?, self.written()?);
+        let ([file, log], before, now) = (&self.written, self.after_write.as_ref()?, self.state()?);
         let (path, what) = if (now.size, now.time) != (before.size, before.time) {
             (file, "changed")
         } else if now.log < before.log {
@@ -64,11 +64,11 @@ impl Watch {
         Some(format!("`{}` was {what} by another program while the store is open", path.display()))
     }
 
-    fn written(&self) -> Option<Written> {
+    fn state(&self) -> Option<FileState> {
         let [file, log] = &self.written;
         let found = metadata(file).ok()?;
         let log = metadata(log).map_or(0, |found| found.len());
-        Some(Written { size: found.len(), time: found.modified().ok()?, log })
+        Some(FileState { size: found.len(), time: found.modified().ok()?, log })
     }
 
     /// What happened to the first file that is no longer in its place.

@@ -81,7 +81,7 @@ impl Writer {
                 state.serve(&jobs);
                 state.end();
             })
-            .map_err(|error| StoreError::Io(format!("cannot start the writer's thread: {error}")))?;
+            .map_err(|error| StoreError::no_thread(&error))?;
         Ok(Self { queue: Some(queue), thread: Some(thread) })
     }
 

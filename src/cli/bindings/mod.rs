@@ -37,7 +37,7 @@ pub(super) use database::Database;
 use document::parse;
 use explain::{Explanations, Subject};
 use finding::Severity;
-use fix::Outcome;
+use fix::FixResult;
 use live::Live;
 use portcullis_compiler::bindings::Bindings;
 use portcullis_compiler::ir::Program;
@@ -156,7 +156,7 @@ async fn check(args: &CheckArgs) -> Result<Verdict, CliError> {
     }
     let Some(fix) = fix::work_out(&file, &text, &bindings, &live)? else {
         let explanations = explain(&text, &bindings, &live).await?;
-        print(args, &report, Some(&Outcome::nothing()), explanations.as_ref())?;
+        print(args, &report, Some(&FixResult::nothing()), explanations.as_ref())?;
         return Ok(verdict(&report));
     };
     let fixed = parse(&file, &fix.text)?;
@@ -166,7 +166,7 @@ async fn check(args: &CheckArgs) -> Result<Verdict, CliError> {
     if args.write {
         write::replace(&args.file, &text, &fix.text)?;
     }
-    let outcome = Outcome { fix: Some(fix), is_written: args.write };
+    let outcome = FixResult { fix: Some(fix), is_written: args.write };
     print(args, &remaining, Some(&outcome), explanations.as_ref())?;
     // The verdict is on the document in the file.
     Ok(verdict(if args.write { &remaining } else { &report }))
@@ -197,7 +197,7 @@ fn verdict(report: &Report) -> Verdict {
 fn print(
     args: &CheckArgs,
     report: &Report,
-    outcome: Option<&Outcome>,
+    outcome: Option<&FixResult>,
     explanations: Option<&Explanations>,
 ) -> Result<(), CliError> {
     if args.json {

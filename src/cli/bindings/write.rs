@@ -8,7 +8,7 @@ use std::path::Path;
 
 /// Replaces a text, unless the file has been changed since it was read.
 pub(super) fn replace(path: &Path, old: &str, new: &str) -> Result<(), CliError> {
-    let failed = |error| CliError::file(path, error);
+    let failed = |error| CliError::unwritable(path, error);
     // The new file replaces the one that a link refers to, not the link.
     let path = &fs::canonicalize(path).map_err(failed)?;
     if policy_file::read(path)? != old {

@@ -1,7 +1,7 @@
 //! `portcullis facts export`: writes every fact of an environment, as of one moment.
 
 use super::table::TableWriter;
-use super::{FactFormat, Found, json_lines};
+use super::{FactFormat, FoundEnvironment, json_lines};
 use crate::cli::error::CliError;
 use crate::cli::output::output_error;
 use crate::cli::progress::ProgressLine;
@@ -48,14 +48,14 @@ pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
     };
     let part = part(&file);
     let name = format!("`{}`", part.display());
-    let opened = private_file(&part).map_err(|error| CliError::file(&part, error))?;
+    let opened = private_file(&part).map_err(|error| CliError::unwritable(&part, error))?;
     let written = write(&from, format, opened).map_err(|error| error.of(&name));
     if written.is_err() {
         // The first error is the one that explains.
         let _ = fs::remove_file(&part);
     }
     let n_facts = written?;
-    fs::rename(&part, &file).map_err(|error| CliError::file(&file, error))?;
+    fs::rename(&part, &file).map_err(|error| CliError::unwritable(&file, error))?;
     output::to_stdout(&format!("{}: {}", file.display(), plural(n_facts, "fact")))?;
     Ok(Verdict::Good)
 }
@@ -96,7 +96,7 @@ impl ExportError {
 }
 
 /// Writes every fact; returns how many there are.
-fn write(from: &Found, format: FactFormat, to: impl Write) -> Result<usize, ExportError> {
+fn write(from: &FoundEnvironment, format: FactFormat, to: impl Write) -> Result<usize, ExportError> {
     let mut writer = FactWriter::new(format, BufWriter::new(to)).map_err(ExportError::Target)?;
     let progress = ProgressLine::of_parts("facts");
     let (mut n_facts, mut failed) = (0_usize, None);
@@ -110,8 +110,8 @@ fn write(from: &Found, format: FactFormat, to: impl Write) -> Result<usize, Expo
         ControlFlow::Continue(())
     };
     let read = match from {
-        Found::Service(service) => service.facts(each),
-        Found::Folder(dir) => {
+        FoundEnvironment::Service(service) => service.facts(each),
+        FoundEnvironment::Folder(dir) => {
             Snapshot::open(dir).and_then(|snapshot| snapshot.facts(each)).map_err(CliError::from)
         }
     };

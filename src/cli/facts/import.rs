@@ -5,7 +5,7 @@ use super::folder::Folder;
 use super::input::{Input, InputPosition};
 use super::resume::{self, ResumeState};
 use super::service::Service;
-use super::{FactFormat, Found};
+use super::{FactFormat, FoundEnvironment};
 use crate::cli::error::CliError;
 use crate::cli::progress::ProgressLine;
 use crate::cli::validate::plural;
@@ -89,8 +89,8 @@ pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
     }
     let format = FactFormat::of(args.format, file.as_deref());
     let target = match args.place.find()? {
-        Found::Service(service) => Target::Service(service),
-        Found::Folder(dir) => Target::Folder(Folder::open(&dir)?, dir.display().to_string()),
+        FoundEnvironment::Service(service) => Target::Service(service),
+        FoundEnvironment::Folder(dir) => Target::Folder(Folder::open(&dir)?, dir.display().to_string()),
     };
     let policy = target.policy()?;
     let name = file.as_ref().map_or("the standard input".to_owned(), |file| format!("`{}`", file.display()));
@@ -144,7 +144,7 @@ pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
 /// A file or the standard input, and how many bytes it has if it can be read again.
 fn opened(file: Option<&Path>) -> Result<(Box<dyn Read>, Option<u64>), CliError> {
     let Some(path) = file else { return Ok((Box::new(std::io::stdin()), None)) };
-    let opened = File::open(path).map_err(|error| CliError::file(path, error))?;
+    let opened = File::open(path).map_err(|error| CliError::unreadable(path, error))?;
     let known = opened.metadata().ok().filter(std::fs::Metadata::is_file);
     Ok((Box::new(opened), known.map(|known| known.len())))
 }
@@ -159,7 +159,7 @@ fn resumed(
     let Some(state) = resume::read(path)? else { return Ok((Input::new(source, format), 0)) };
     state.check(target, format, path)?;
     let (input, digest) =
-        Input::from(source, state.place(), format).map_err(|error| CliError::file(path, error))?;
+        Input::from(source, state.place(), format).map_err(|error| CliError::unreadable(path, error))?;
     if digest != state.sha256 {
         return Err(CliError::Refused(format!(
             "`{}` was changed after its import was interrupted: import it again without --resume",

@@ -26,7 +26,7 @@ use crate::config::{Config, Flags, Secret};
 use crate::engine::check_environment_name;
 use crate::http::DEFAULT_ENVIRONMENT;
 use clap::{Subcommand, ValueEnum};
-pub(super) use service::{Asked, Service};
+pub(super) use service::{Service, ServiceReply};
 use std::path::{Path, PathBuf};
 
 /// Import and export the facts of an environment
@@ -87,21 +87,21 @@ struct FactStore {
 }
 
 /// An environment that was found.
-enum Found {
+enum FoundEnvironment {
     Service(Service),
     Folder(PathBuf),
 }
 
 impl FactStore {
-    fn find(self) -> Result<Found, CliError> {
+    fn find(self) -> Result<FoundEnvironment, CliError> {
         if let Some(data) = self.data {
             check_environment_name(&self.environment)?;
-            return Ok(Found::Folder(data.join(self.environment)));
+            return Ok(FoundEnvironment::Folder(data.join(self.environment)));
         }
         let config = Config::load(self.config, Flags::new())?.config;
         let url = self.url.unwrap_or_else(|| format!("{}://{}", config.scheme(), config.listen));
         let key = key(self.key_file, config.api_key)?;
-        Ok(Found::Service(Service::new(&url, key)?))
+        Ok(FoundEnvironment::Service(Service::new(&url, key)?))
     }
 }
 
@@ -111,6 +111,6 @@ pub(super) fn key(file: Option<PathBuf>, configured: Option<Secret>) -> Result<S
         let missing = "no key: set PORTCULLIS_API_KEY, or give --key-file";
         return configured.ok_or_else(|| CliError::Refused(missing.to_owned()));
     };
-    let text = std::fs::read_to_string(&file).map_err(|error| CliError::file(&file, error))?;
+    let text = std::fs::read_to_string(&file).map_err(|error| CliError::unreadable(&file, error))?;
     Ok(Secret(text.trim().to_owned()))
 }

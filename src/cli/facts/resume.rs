@@ -72,11 +72,14 @@ pub(super) fn read(file: &Path) -> Result<Option<ResumeState>, CliError> {
     let text = match fs::read_to_string(&path) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(CliError::file(&path, error)),
+        Err(error) => return Err(CliError::unreadable(&path, error)),
     };
     let state = serde_json::from_str(&text);
     state.map(Some).map_err(|error| {
-        CliError::Refused(format!("`{}` is not a record of an import: {error}", path.display()))
+        CliError::Refused(format!(
+            "`{}` is not a record of an import: {error}; start again without --resume",
+            path.display()
+        ))
     })
 }
 
@@ -89,14 +92,14 @@ pub(super) fn write(file: &Path, state: &ResumeState) -> Result<(), CliError> {
     let written = serde_json::to_string(state).map_err(std::io::Error::from);
     let written =
         written.and_then(|text| fs::write(&part, text + "\n")).and_then(|()| fs::rename(&part, &path));
-    written.map_err(|error| CliError::file(&path, error))
+    written.map_err(|error| CliError::unwritable(&path, error))
 }
 
 /// Removes the record of a completed import.
 pub(super) fn remove(file: &Path) -> Result<(), CliError> {
     let path = path(file);
     match fs::remove_file(&path) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(CliError::file(&path, error)),
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(CliError::unwritable(&path, error)),
         Ok(()) | Err(_) => Ok(()),
     }
 }

@@ -32,7 +32,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 const MOST_ANSWER: u64 = 64 << 20;
 
 /// What a service says to a question.
-pub(in crate::cli) enum Asked<T> {
+pub(in crate::cli) enum ServiceReply<T> {
     /// The answer.
     Answer(T),
     /// The question has no answer.
@@ -121,7 +121,7 @@ impl Service {
         let response = self.get("facts")?;
         let mut json = Deserializer::from_reader(BufReader::new(response.into_body().into_reader()));
         let read = json.deserialize_seq(Each(each)).and_then(|whole| if whole { json.end() } else { Ok(()) });
-        read.map_err(|error| CliError::Refused(format!("the answer of the service cannot be read: {error}")))
+        read.map_err(|error| CliError::Refused(format!("cannot read the answer of the service: {error}; check that the address is that of a Portcullis service")))
     }
 
     /// The answer of an endpoint that changes nothing.
@@ -140,7 +140,7 @@ impl Service {
         &self,
         path: &str,
         body: &Json,
-    ) -> Result<Asked<T>, CliError> {
+    ) -> Result<ServiceReply<T>, CliError> {
         let start = Instant::now();
         loop {
             let request =
@@ -155,13 +155,13 @@ impl Service {
             match response.status() {
                 status if status.is_success() => {
                     let read = response.body_mut().with_config().limit(MOST_ANSWER).read_json();
-                    return read.map(Asked::Answer).map_err(|error| lost(&error));
+                    return read.map(ServiceReply::Answer).map_err(|error| lost(&error));
                 }
                 StatusCode::BAD_REQUEST | StatusCode::PAYLOAD_TOO_LARGE => {
                     let answer: Option<Json> = response.body_mut().read_json().ok();
                     let text = |name: &str| answer.as_ref()?.get(name)?.as_str().map(str::to_owned);
                     let message = text("message").unwrap_or_else(|| "no message".to_owned());
-                    return Ok(Asked::Refused { message, code: text("code").unwrap_or_default() });
+                    return Ok(ServiceReply::Refused { message, code: text("code").unwrap_or_default() });
                 }
                 _ => return Err(CliError::Refused(refusal(response))),
             }
@@ -205,7 +205,7 @@ fn refusal(mut response: Response<Body>) -> String {
 }
 
 fn lost(error: &ureq::Error) -> CliError {
-    CliError::Refused(format!("no answer from the service: {error}"))
+    CliError::Refused(format!("no answer from the service: {error}; check its address, and that it runs"))
 }
 
 /// Reads an array of facts without storing it; returns whether it was read to its end.

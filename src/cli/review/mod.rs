@@ -88,11 +88,11 @@ pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
     let found = source.review(&about, &types)?;
     let to = BufWriter::new(io::stdout().lock());
     let rows = Rows::new(format, to, &about, &found).map_err(written)?;
-    let mut review = Running { source, about, actions, rows, end: End::of(&found) };
+    let mut review = ReviewWriter { source, about, actions, rows, end: End::of(&found) };
     review.parts(&found)?;
     // Asked after every list was read, so that a change in between shows.
     let after = review.source.review(&review.about, &[ANY.to_owned()])?;
-    let Running { mut rows, mut end, .. } = review;
+    let ReviewWriter { mut rows, mut end, .. } = review;
     end.offset_after = after.offset;
     rows.end(&end).map_err(written)?;
     let is_complete = end.n_refused == 0 && end.unknown_types.is_empty();
@@ -106,18 +106,18 @@ fn source(origin: Origin) -> Result<Source, CliError> {
         Origin::Files { policy, facts } => {
             let runtime = serve::runtime()?;
             let engine = runtime.block_on(local::engine(&policy, facts.as_deref()))?;
-            Ok(Source::Memory { engine, runtime, moment: None })
+            Ok(Source::Memory { engine, runtime, state: None })
         }
         Origin::Folder(folder) => {
             let runtime = serve::runtime()?;
             let held = folder::hold(&folder, &runtime)?;
-            Ok(Source::Memory { engine: held.engine, runtime, moment: Some(held.moment) })
+            Ok(Source::Memory { engine: held.engine, runtime, state: Some(held.state) })
         }
     }
 }
 
 /// A review that is being written.
-struct Running<W: Write> {
+struct ReviewWriter<W: Write> {
     source: Source,
     about: Reviewed,
     /// The actions that are asked for; empty for all.
@@ -126,7 +126,7 @@ struct Running<W: Write> {
     end: End,
 }
 
-impl<W: Write> Running<W> {
+impl<W: Write> ReviewWriter<W> {
     /// Each type with each of its actions.
     fn parts(&mut self, found: &ReviewOut) -> Result<(), CliError> {
         for found in &found.types {
@@ -161,9 +161,9 @@ impl<W: Write> Running<W> {
 
     /// Every resource, or actor, of a type with an action.
     fn list(&mut self, ty: &str, action: &str) -> Result<(), CliError> {
-        let mut place = None;
+        let mut start = None;
         loop {
-            match self.source.page(&self.about, ty, action, place)? {
+            match self.source.page(&self.about, ty, action, start)? {
                 Listed::Page { ids, next } => {
                     for id in &ids {
                         self.row(action, Some((ty, id)))?;
@@ -171,7 +171,7 @@ impl<W: Write> Running<W> {
                     if next.is_none() {
                         return Ok(());
                     }
-                    place = next;
+                    start = next;
                 }
                 Listed::Refused(refused) => return self.refused(Some(ty), Some(action), &refused),
             }

@@ -1,8 +1,8 @@
 //! Where the lists of a review come from: an engine in memory, or a service.
 
 use crate::cli::error::CliError;
-use crate::cli::facts::{Asked, Service};
-use crate::cli::folder::Moment;
+use crate::cli::facts::{Service, ServiceReply};
+use crate::cli::folder::EnvironmentState;
 use crate::engine::{
     ANY, ArgPattern, Engine, EngineError, Page, ReviewQuestion, Reviewed, SubjectsPage, SubjectsQuestion,
 };
@@ -18,13 +18,13 @@ const PAGE: usize = 20_000;
 /// What answers.
 pub(super) enum Source {
     /// An engine that holds files, or a data folder with what that calls its state.
-    Memory { engine: Engine, runtime: Runtime, moment: Option<Moment> },
+    Memory { engine: Engine, runtime: Runtime, state: Option<EnvironmentState> },
     /// A running service.
     Service(Service),
 }
 
 /// Where the next page starts.
-pub(super) enum Place {
+pub(super) enum PageStart {
     /// After this id.
     Resource(String),
     /// After this actor.
@@ -36,7 +36,7 @@ pub(super) enum Place {
 /// A part of a list.
 pub(super) enum Listed {
     /// Ids, [`ANY`] for every one, and where the next page starts.
-    Page { ids: Vec<String>, next: Option<Place> },
+    Page { ids: Vec<String>, next: Option<PageStart> },
     /// There is no list.
     Refused(ReviewRefusedOut),
 }
@@ -57,12 +57,14 @@ impl Source {
     /// The types and actions of a review; all types if none is given.
     pub(super) fn review(&self, about: &Reviewed, types: &[String]) -> Result<ReviewOut, CliError> {
         match self {
-            Self::Memory { engine, runtime, moment } => {
+            Self::Memory { engine, runtime, state } => {
                 let types = (!types.is_empty()).then(|| types.iter().cloned().collect());
                 let question = ReviewQuestion { about: about.clone(), types };
                 let found: ReviewOut = runtime.block_on(engine.review(question))?.into();
-                Ok(match *moment {
-                    Some(Moment { policy_version, offset }) => ReviewOut { policy_version, offset, ..found },
+                Ok(match *state {
+                    Some(EnvironmentState { policy_version, offset }) => {
+                        ReviewOut { policy_version, offset, ..found }
+                    }
                     None => found,
                 })
             }
@@ -75,8 +77,8 @@ impl Source {
                     body.insert("types".to_owned(), json!(types));
                 }
                 match service.try_ask("review", &body)? {
-                    Asked::Answer(found) => Ok(found),
-                    Asked::Refused { message, .. } => Err(CliError::Refused(message)),
+                    ServiceReply::Answer(found) => Ok(found),
+                    ServiceReply::Refused { message, .. } => Err(CliError::Refused(message)),
                 }
             }
         }
@@ -88,11 +90,11 @@ impl Source {
         about: &Reviewed,
         ty: &str,
         action: &str,
-        place: Option<Place>,
+        start: Option<PageStart>,
     ) -> Result<Listed, CliError> {
         match self {
             Self::Memory { engine, runtime, .. } => {
-                let page = runtime.block_on(engine_page(engine, about, ty, action, place));
+                let page = runtime.block_on(engine_page(engine, about, ty, action, start));
                 match page {
                     Ok((ids, next)) => Ok(Listed::Page { ids, next }),
                     Err(
@@ -106,7 +108,7 @@ impl Source {
                     Err(error) => Err(error.into()),
                 }
             }
-            Self::Service(service) => service_page(service, about, ty, action, place),
+            Self::Service(service) => service_page(service, about, ty, action, start),
         }
     }
 }
@@ -116,23 +118,23 @@ async fn engine_page(
     about: &Reviewed,
     ty: &str,
     action: &str,
-    place: Option<Place>,
-) -> Result<(Vec<String>, Option<Place>), EngineError> {
+    start: Option<PageStart>,
+) -> Result<(Vec<String>, Option<PageStart>), EngineError> {
     match about {
         Reviewed::Actor(actor) => {
-            let after = match place {
-                Some(Place::Resource(id)) => Some(id),
-                Some(Place::Actor(_) | Place::Token(_)) | None => None,
+            let after = match start {
+                Some(PageStart::Resource(id)) => Some(id),
+                Some(PageStart::Actor(_) | PageStart::Token(_)) | None => None,
             };
             let page = Some(Page { size: PAGE, after });
             let (actor, action, ty) = (actor.clone(), action.to_owned(), ty.to_owned());
             let list = engine.list(actor, action, ty, page, Vec::new()).await?;
-            Ok((list.ids, list.next_after.map(Place::Resource)))
+            Ok((list.ids, list.next_after.map(PageStart::Resource)))
         }
         Reviewed::Resource(resource) => {
-            let after = match place {
-                Some(Place::Actor(actor)) => Some(actor),
-                Some(Place::Resource(_) | Place::Token(_)) | None => None,
+            let after = match start {
+                Some(PageStart::Actor(actor)) => Some(actor),
+                Some(PageStart::Resource(_) | PageStart::Token(_)) | None => None,
             };
             let page = Some(SubjectsPage { size: PAGE, after });
             let types = Some(BTreeSet::from([ty.to_owned()]));
@@ -142,7 +144,7 @@ async fn engine_page(
                 ArgPattern::Exact(value) => value.id,
                 ArgPattern::Typed(_) | ArgPattern::Any => ANY.to_owned(),
             };
-            Ok((list.subjects.into_iter().map(id).collect(), list.next_after.map(Place::Actor)))
+            Ok((list.subjects.into_iter().map(id).collect(), list.next_after.map(PageStart::Actor)))
         }
     }
 }
@@ -152,13 +154,14 @@ fn service_page(
     about: &Reviewed,
     ty: &str,
     action: &str,
-    place: Option<Place>,
+    start: Option<PageStart>,
 ) -> Result<Listed, CliError> {
-    let token = match place {
-        Some(Place::Token(token)) => Some(token),
-        Some(Place::Resource(_) | Place::Actor(_)) | None => None,
+    let token = match start {
+        Some(PageStart::Token(token)) => Some(token),
+        Some(PageStart::Resource(_) | PageStart::Actor(_)) | None => None,
     };
-    let page = |ids: Vec<String>, next: Option<String>| Listed::Page { ids, next: next.map(Place::Token) };
+    let page =
+        |ids: Vec<String>, next: Option<String>| Listed::Page { ids, next: next.map(PageStart::Token) };
     let listed = match about {
         Reviewed::Actor(actor) => {
             let body = json!({
@@ -166,8 +169,8 @@ fn service_page(
                 "page_size": PAGE, "page_token": token,
             });
             match service.try_ask::<PageJson<String>>("list", &body)? {
-                Asked::Answer(list) => Ok(page(list.results, list.next_page_token)),
-                Asked::Refused { message, code } => Err(ReviewRefusedOut { message, code }),
+                ServiceReply::Answer(list) => Ok(page(list.results, list.next_page_token)),
+                ServiceReply::Refused { message, code } => Err(ReviewRefusedOut { message, code }),
             }
         }
         Reviewed::Resource(resource) => {
@@ -176,11 +179,11 @@ fn service_page(
                 "actor_types": [ty], "page_size": PAGE, "page_token": token,
             });
             match service.try_ask::<PageJson<ActorJson>>("list_subjects", &body)? {
-                Asked::Answer(list) => {
+                ServiceReply::Answer(list) => {
                     let ids = list.results.into_iter().map(|actor| actor.id).collect();
                     Ok(page(ids, list.next_page_token))
                 }
-                Asked::Refused { message, code } => Err(ReviewRefusedOut { message, code }),
+                ServiceReply::Refused { message, code } => Err(ReviewRefusedOut { message, code }),
             }
         }
     };

@@ -26,7 +26,7 @@ pub(super) enum Explainer<'e> {
 }
 
 /// Who is asked, once it is ready.
-enum Asked<'e> {
+enum ReadyExplainer<'e> {
     Engine(Box<Engine>),
     Service(&'e Service),
 }
@@ -40,8 +40,10 @@ pub(super) async fn explained(
 ) -> Result<WhyOut, CliError> {
     let (text, database) = Database::described(document, address).await?;
     let asked = match explainer {
-        Explainer::Files { policy, facts } => Asked::Engine(Box::new(local::engine(policy, facts).await?)),
-        Explainer::Service(service) => Asked::Service(service),
+        Explainer::Files { policy, facts } => {
+            ReadyExplainer::Engine(Box::new(local::engine(policy, facts).await?))
+        }
+        Explainer::Service(service) => ReadyExplainer::Service(service),
     };
     let mut rows: Vec<Vec<Option<String>>> = Vec::new();
     for _ in 0..STATEMENTS {
@@ -55,7 +57,7 @@ pub(super) async fn explained(
     Err(CliError::Refused("the explanation needs too many statements: ask a narrower question".to_owned()))
 }
 
-impl Asked<'_> {
+impl ReadyExplainer<'_> {
     async fn next(
         &self,
         question: &WhyQuestion,

@@ -21,7 +21,7 @@ const MOST: usize = 20;
 
 /// What a line of the log says.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct Decision {
+struct LoggedDecision {
     time: String,
     request_id: String,
     policy: Option<u64>,
@@ -45,19 +45,23 @@ struct Entity {
 
 /// A logged decision, and its explanation with the current facts.
 #[derive(Debug, Serialize)]
-pub(super) struct Explained {
-    decision: Decision,
+pub(super) struct ExplainedDecision {
+    decision: LoggedDecision,
     explanation: WhyOut,
     /// Whether facts or the policy were changed since.
     changed_since: bool,
 }
 
 /// The decisions of a request, each explained.
-pub(super) fn explained(service: &Service, log: &Path, request: &str) -> Result<Vec<Explained>, CliError> {
+pub(super) fn explained(
+    service: &Service,
+    log: &Path,
+    request: &str,
+) -> Result<Vec<ExplainedDecision>, CliError> {
     let decisions = decisions(log, request)?;
     if decisions.is_empty() {
         return Err(CliError::Refused(format!(
-            "`{}` contains no decision for request `{request}`",
+            "`{}` contains no decision for request `{request}`: check the id, and that this log is of that time",
             log.display()
         )));
     }
@@ -65,24 +69,24 @@ pub(super) fn explained(service: &Service, log: &Path, request: &str) -> Result<
     if n > MOST {
         output::to_stderr(&format!("the request has {n} decisions: the first {MOST} are explained"));
     }
-    let explain = |decision: Decision| {
+    let explain = |decision: LoggedDecision| {
         let path = decision.policy.map_or("explain".to_owned(), |id| format!("explain?version={id}"));
         let explanation: WhyOut = service.ask(&path, &decision.body())?;
         let changed_since = explanation.offset != decision.offset;
-        Ok(Explained { decision, explanation, changed_since })
+        Ok(ExplainedDecision { decision, explanation, changed_since })
     };
     decisions.into_iter().take(MOST).map(explain).collect()
 }
 
 /// The lines of a request, from the newest file that has any. Those that begin a file may continue lines at
 /// the end of the older one.
-fn decisions(log: &Path, request: &str) -> Result<Vec<Decision>, CliError> {
+fn decisions(log: &Path, request: &str) -> Result<Vec<LoggedDecision>, CliError> {
     let mut decisions = Vec::new();
     for n in 0.. {
         let path = if n == 0 { log.to_owned() } else { PathBuf::from(format!("{}.{n}", log.display())) };
         let file = match File::open(&path) {
             Err(error) if n > 0 && error.kind() == std::io::ErrorKind::NotFound => break,
-            opened => opened.map_err(|error| CliError::file(&path, error))?,
+            opened => opened.map_err(|error| CliError::unreadable(&path, error))?,
         };
         let (mut found, begins) = in_file(file, &path, request)?;
         if found.is_empty() && !decisions.is_empty() {
@@ -98,19 +102,19 @@ fn decisions(log: &Path, request: &str) -> Result<Vec<Decision>, CliError> {
 }
 
 /// The lines of a request in a file, and whether the first line is one of them.
-fn in_file(file: File, path: &Path, request: &str) -> Result<(Vec<Decision>, bool), CliError> {
+fn in_file(file: File, path: &Path, request: &str) -> Result<(Vec<LoggedDecision>, bool), CliError> {
     // The id with the quotes and escapes of JSON, as the log has it.
     let written = json!(request).to_string();
     let mut found = Vec::new();
     let mut begins = false;
     for (at, line) in BufReader::new(file).lines().enumerate() {
-        let line = line.map_err(|error| CliError::file(path, error))?;
+        let line = line.map_err(|error| CliError::unreadable(path, error))?;
         // Most lines are of other requests.
         if !line.contains(&written) {
             continue;
         }
-        let decision: Decision = serde_json::from_str(&line).map_err(|error| {
-            CliError::Refused(format!("`{}` contains a line that is not a decision: {error}", path.display()))
+        let decision: LoggedDecision = serde_json::from_str(&line).map_err(|error| {
+            CliError::Refused(format!("`{}` contains a line that is not a decision: {error}; give the file of the setting `decision_log`", path.display()))
         })?;
         if decision.request_id == request {
             begins |= at == 0;
@@ -120,7 +124,7 @@ fn in_file(file: File, path: &Path, request: &str) -> Result<(Vec<Decision>, boo
     Ok((found, begins))
 }
 
-impl Decision {
+impl LoggedDecision {
     /// The body of the request that explains it.
     fn body(&self) -> Value {
         json!({
@@ -136,7 +140,7 @@ impl Decision {
     }
 }
 
-impl Explained {
+impl ExplainedDecision {
     /// For people.
     pub(super) fn text(&self, colours: bool) -> String {
         let Self { decision, explanation, changed_since } = self;

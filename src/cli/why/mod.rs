@@ -157,7 +157,7 @@ fn of_folder(folder: &Path, asked: WhyQuestion) -> Result<WhyOut, CliError> {
     let runtime = serve::runtime()?;
     let held = folder::hold(folder, &runtime)?;
     let why = WhyOut::from(&runtime.block_on(held.engine.explain(asked, Vec::new()))?);
-    Ok(WhyOut { policy_version: held.moment.policy_version, offset: held.moment.offset, ..why })
+    Ok(WhyOut { policy_version: held.state.policy_version, offset: held.state.offset, ..why })
 }
 
 /// The body of the request to a service.

@@ -151,7 +151,7 @@ async fn a_product_over_the_limit_is_refused() {
         engine.evaluate(query(calls, vars), vec![]).await.map_err(|error| error.to_string())
     };
     let (x, y, z) = (("x", "Integer", None), ("y", "Integer", None), ("z", "Integer", None));
-    let refused = Err("the answer has more than 1000 rows".to_owned());
+    let refused = Err("the answer has more than 1000 rows: ask for less at once".to_owned());
     assert_eq!(ask(&["a x", "b y"], &[x, y]).await, refused);
     assert_eq!(ask(&["pair x y"], &[x, y]).await, refused);
     assert_eq!(ask(&["a x", "b y", "c z"], &[x, y, z]).await.unwrap(), []);
@@ -176,7 +176,7 @@ async fn a_wrong_query_is_refused_with_the_reason() {
     );
     assert_eq!(
         answers(&["no_such u"], &[user]).await,
-        "the policy has no predicate `no_such` with 1 argument"
+        "the policy has no predicate `no_such` with 1 argument: correct its name or the number of its arguments"
     );
     assert!(
         answers(&["is_superuser u"], &[("u", "Integer", Some(&["007"]))]).await.contains("not an Integer")

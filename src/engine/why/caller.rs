@@ -44,7 +44,7 @@ pub(super) struct FactRead {
 
 /// The facts that a read found.
 #[derive(Clone, Debug, Default)]
-struct FoundFacts {
+struct FetchedFacts {
     /// How many the database was asked for at most.
     most: usize,
     /// One text a column.
@@ -67,7 +67,7 @@ pub(super) type WantedReads = BTreeMap<FactRead, usize>;
 /// What a caller's database said.
 #[derive(Clone, Debug, Default)]
 pub(super) struct CallerAnswers {
-    reads: BTreeMap<FactRead, FoundFacts>,
+    reads: BTreeMap<FactRead, FetchedFacts>,
     n_facts: usize,
     decisions: BTreeMap<String, bool>,
     /// The time for which the first decision was asked: the whole explanation is of that moment.
@@ -112,7 +112,7 @@ impl CallerAnswers {
     /// What is known of a read, of which `most` facts are wanted.
     pub(super) fn facts(&self, read: &FactRead, most: usize) -> KnownFacts {
         let known = self.reads.get(read);
-        if let Some(FoundFacts { most: asked, facts }) = known
+        if let Some(FetchedFacts { most: asked, facts }) = known
             && (facts.len() < *asked || facts.len() >= most)
         {
             return KnownFacts::Enough(facts.iter().take(most).cloned().collect());

@@ -79,8 +79,8 @@ pub struct WhyRule {
     pub text: String,
 }
 
-/// What one look at the facts found.
-struct Found {
+/// An answer and its reasons, by one look at the facts.
+struct ExplainedAnswer {
     allowed: bool,
     reasons: Result<Reasons, Inexplicable>,
 }
@@ -176,7 +176,7 @@ impl Engine {
         let offset = self.store().offset();
         let Some(view) = self.view(attempt, context)? else { return Ok(Why { offset, ..Why::default() }) };
         questions::check_predicates(view.program(), question)?;
-        let Found { allowed, reasons } = self.found(attempt, &view, question, context).await?;
+        let ExplainedAnswer { allowed, reasons } = self.found(attempt, &view, question, context).await?;
         let Reasons { explanation, suggestions } =
             reasons.map_err(|why| unexplained(view.program(), &why))?;
         agree(allowed, explanation.verdict)?;
@@ -199,7 +199,7 @@ impl Engine {
         view: &View,
         question: &Question,
         context: &[Fact],
-    ) -> Result<Found, EngineError> {
+    ) -> Result<ExplainedAnswer, EngineError> {
         let prepared = view.prepare(question).await?;
         let rules = view.rules(question).await?;
         let (plans, now, account) = (view.plans(), view.now(), self.account.clone());
@@ -218,7 +218,7 @@ impl Engine {
                     Err(WhyError::Open(rule)) => Err(Inexplicable::Open(rule)),
                     Err(WhyError::Lost) => Err(Inexplicable::Lost),
                 };
-                Ok(Found { allowed, reasons })
+                Ok(ExplainedAnswer { allowed, reasons })
             })
         };
         read(attempt, is_heavy, find).await

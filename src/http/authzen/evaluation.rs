@@ -86,7 +86,7 @@ pub(super) struct EvaluationsIn {
 /// A decision.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = AuthzenDecision)]
-pub(super) struct DecisionOut {
+pub(super) struct EvaluationOut {
     decision: bool,
     /// Why an evaluation failed, or that it ended the others.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -98,9 +98,9 @@ pub(super) struct DecisionOut {
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = AuthzenDecisions)]
 #[serde(untagged)]
-pub(super) enum DecisionsOut {
+pub(super) enum EvaluationsOut {
     /// Several
-    Each { evaluations: Vec<DecisionOut> },
+    Each { evaluations: Vec<EvaluationOut> },
     /// One
     Single { decision: bool },
 }
@@ -115,15 +115,15 @@ pub(super) enum DecisionsOut {
         "subject": {"type": "User", "id": "alice"}, "action": {"name": "read"},
         "resource": {"type": "Repository", "id": "site"},
     })),
-    responses((status = 200, description = "The decision", body = DecisionOut, example = json!({"decision": true}))),
+    responses((status = 200, description = "The decision", body = EvaluationOut, example = json!({"decision": true}))),
 )]
 pub(super) async fn evaluate(
     ReadAccess(environment): ReadAccess,
     witness: Witness,
     Json(Object(asked)): Json<Object<EvaluationIn>>,
-) -> Result<Json<DecisionOut>, ApiError> {
+) -> Result<Json<EvaluationOut>, ApiError> {
     let decision = decide(&environment, &witness, asked).await?;
-    Ok(Json(DecisionOut { decision, context: None }))
+    Ok(Json(EvaluationOut { decision, context: None }))
 }
 
 /// Evaluate several such questions
@@ -140,7 +140,7 @@ pub(super) async fn evaluate(
         "evaluations": [{"action": {"name": "read"}}, {"action": {"name": "write"}}],
         "options": {"evaluations_semantic": "execute_all"},
     })),
-    responses((status = 200, description = "The decisions", body = DecisionsOut, example = json!({
+    responses((status = 200, description = "The decisions", body = EvaluationsOut, example = json!({
         "evaluations": [{"decision": true}, {"decision": false}],
     }))),
 )]
@@ -148,7 +148,7 @@ pub(super) async fn evaluate_each(
     ReadAccess(environment): ReadAccess,
     witness: Witness,
     Json(Object(asked)): Json<Object<EvaluationsIn>>,
-) -> Result<Json<DecisionsOut>, ApiError> {
+) -> Result<Json<EvaluationsOut>, ApiError> {
     let EvaluationsIn { evaluations, options, subject, action, resource, context } = asked;
     let parts = PARTS.into_iter().zip([subject, action, resource, context]);
     let part = |(name, part): (&str, Option<Object<Map<String, Value>>>)| {
@@ -159,7 +159,7 @@ pub(super) async fn evaluate_each(
     let evaluations = evaluations.unwrap_or_default();
     if evaluations.is_empty() {
         let decision = decide(&environment, &witness, decode_fields(defaults)?).await?;
-        return Ok(Json(DecisionsOut::Single { decision }));
+        return Ok(Json(EvaluationsOut::Single { decision }));
     }
     if evaluations.len() > MOST {
         let n = evaluations.len();
@@ -192,7 +192,7 @@ pub(super) async fn evaluate_each(
         let ended = || json!({ "code": "200", "reason": "deny_on_first_deny" });
         last.context.get_or_insert_with(ended);
     }
-    Ok(Json(DecisionsOut::Each { evaluations: decisions }))
+    Ok(Json(EvaluationsOut::Each { evaluations: decisions }))
 }
 
 /// How many bytes the parts take as text.
@@ -232,17 +232,17 @@ async fn decide_part(
     environment: &Environment,
     witness: &Witness,
     evaluation: Map<String, Value>,
-) -> Result<DecisionOut, ApiError> {
+) -> Result<EvaluationOut, ApiError> {
     let decided = match decode_fields(evaluation) {
         Ok(asked) => decide(environment, witness, asked).await.map_err(ApiError::from),
         Err(error) => Err(error),
     };
     match decided {
-        Ok(decision) => Ok(DecisionOut { decision, context: None }),
+        Ok(decision) => Ok(EvaluationOut { decision, context: None }),
         Err(error) if error.is_client_error() => {
             let (status, message) = error.into_parts();
             let context = json!({ "error": { "status": status.as_u16(), "message": message } });
-            Ok(DecisionOut { decision: false, context: Some(context) })
+            Ok(EvaluationOut { decision: false, context: Some(context) })
         }
         Err(error) => Err(error),
     }

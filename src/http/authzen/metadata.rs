@@ -12,7 +12,7 @@ use utoipa::ToSchema;
 /// Where the endpoints are.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = AuthzenMetadata)]
-pub(super) struct MetadataOut {
+pub(super) struct EndpointsOut {
     policy_decision_point: String,
     access_evaluation_endpoint: String,
     access_evaluations_endpoint: String,
@@ -32,16 +32,16 @@ pub(super) struct MetadataOut {
     tag = TAG,
     security(()),
     responses(
-        (status = 200, description = "The addresses", body = MetadataOut),
+        (status = 200, description = "The addresses", body = EndpointsOut),
         (status = 404, description = "The service does not know its address", body = crate::http::openapi::Error),
     ),
 )]
-pub(super) async fn metadata(State(app): State<Arc<AppState>>) -> Result<Json<MetadataOut>, ApiError> {
+pub(super) async fn metadata(State(app): State<Arc<AppState>>) -> Result<Json<EndpointsOut>, ApiError> {
     let Some(url) = app.config.public_url.as_ref() else {
         return Err(ApiError::NotFound("the setting `public_url` is missing".to_owned()));
     };
     let endpoint = |path: &str| format!("{}/access/v1/{path}", url.0);
-    Ok(Json(MetadataOut {
+    Ok(Json(EndpointsOut {
         policy_decision_point: url.0.clone(),
         access_evaluation_endpoint: endpoint("evaluation"),
         access_evaluations_endpoint: endpoint("evaluations"),

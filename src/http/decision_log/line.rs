@@ -35,11 +35,12 @@ pub(in crate::http) struct Decided<'d> {
 #[derive(Debug)]
 pub(in crate::http) struct Witness {
     /// `None` if nothing is logged.
-    seen: Option<Seen>,
+    request: Option<LoggedRequest>,
 }
 
+/// A request whose decisions are logged.
 #[derive(Debug)]
-struct Seen {
+struct LoggedRequest {
     log: Arc<DecisionLog>,
     request: RequestId,
     key: Option<KeyName>,
@@ -50,28 +51,28 @@ impl FromRequestParts<Arc<AppState>> for Witness {
     type Rejection = Infallible;
 
     async fn from_request_parts(head: &mut Parts, app: &Arc<AppState>) -> Result<Self, Infallible> {
-        let seen = app.decision_log.as_ref().map(|log| Seen {
+        let request = app.decision_log.as_ref().map(|log| LoggedRequest {
             log: Arc::clone(log),
             request: RequestId::of(&head.headers),
             key: head.extensions.get().cloned(),
             started: Instant::now(),
         });
-        Ok(Self { seen })
+        Ok(Self { request })
     }
 }
 
 impl Witness {
     /// Whether decisions are logged.
     pub(in crate::http) fn is_watching(&self) -> bool {
-        self.seen.is_some()
+        self.request.is_some()
     }
 
     /// Logs a decision.
     pub(in crate::http) fn note(&self, decided: Decided<'_>) {
-        let Some(Seen { log, request, key, started }) = &self.seen else { return };
+        let Some(LoggedRequest { log, request, key, started }) = &self.request else { return };
         let Decided { environment, actor, action, resource, allowed, policy, offset, context } = decided;
         log.note(Line {
-            moment: Moment::now(),
+            time: Timestamp::now(),
             request_id: request.as_str().to_owned(),
             environment: environment.to_owned(),
             key: key.clone(),
@@ -96,9 +97,9 @@ fn logged(facts: &LoggedFacts, context: &[Fact]) -> (Vec<Fact>, usize) {
 
 /// When something happened.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Moment(Duration);
+pub(super) struct Timestamp(Duration);
 
-impl Moment {
+impl Timestamp {
     fn now() -> Self {
         Self(SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default())
     }
@@ -120,7 +121,7 @@ impl Moment {
 /// A decision on its way to the log, with everything that it may mention.
 #[derive(Debug)]
 pub(super) struct Line {
-    moment: Moment,
+    time: Timestamp,
     request_id: String,
     environment: String,
     key: Option<KeyName>,
@@ -135,11 +136,11 @@ pub(super) struct Line {
 }
 
 impl Line {
-    /// Its moment, and its text without the end of the line.
-    pub(super) fn text(self) -> (Moment, String) {
+    /// Its time, and its text without the end of the line.
+    pub(super) fn text(self) -> (Timestamp, String) {
         let (context, n_left_out) = &self.context;
-        let written = Written {
-            time: self.moment.text(),
+        let json = LineJson {
+            time: self.time.text(),
             request_id: &self.request_id,
             environment: &self.environment,
             key: self.key.as_ref().map(KeyName::as_str),
@@ -154,13 +155,13 @@ impl Line {
             context_facts_left_out: *n_left_out,
         };
         // Strings and numbers always encode.
-        (self.moment, serde_json::to_string(&written).unwrap_or_default())
+        (self.time, serde_json::to_string(&json).unwrap_or_default())
     }
 }
 
-/// The form of a line.
+/// A line as it is written.
 #[derive(Serialize)]
-struct Written<'l> {
+struct LineJson<'l> {
     time: String,
     request_id: &'l str,
     environment: &'l str,

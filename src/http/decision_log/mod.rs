@@ -20,7 +20,7 @@ pub(super) use line::{Decided, Witness};
 use crate::config::{Config, LoggedFacts};
 use file::LogFile;
 use flume::RecvTimeoutError;
-use line::{Line, Moment};
+use line::{Line, Timestamp};
 use otlp::Collector;
 use std::io;
 use std::sync::Arc;
@@ -49,7 +49,7 @@ pub enum DecisionLogError {
         error: io::Error,
     },
     /// The system has no thread for it.
-    #[error("cannot start a thread for the decision log: {0}")]
+    #[error("cannot start a thread for the decision log: {0}; raise the system's limit of threads")]
     Thread(io::Error),
 }
 
@@ -142,7 +142,7 @@ impl Sinks {
         }
     }
 
-    fn write(&mut self, texts: &[(Moment, String)]) {
+    fn write(&mut self, texts: &[(Timestamp, String)]) {
         let n_lines = texts.len() as u64;
         if let Some(file) = &mut self.file
             && let Err(error) = file.write(texts.iter().map(|(_, text)| text.as_str()))

@@ -3,7 +3,7 @@
 //! See "JSON Protobuf Encoding" in the OpenTelemetry protocol's specification: `POST /v1/logs`, numbers of 64
 //! bits as text. Each decision is a log record whose body is the line of the file.
 
-use super::line::Moment;
+use super::line::Timestamp;
 use crate::config::HttpAddress;
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -27,15 +27,15 @@ impl Collector {
         Self { agent: config.into(), url: format!("{address}/v1/logs") }
     }
 
-    /// Sends lines, each with its moment.
-    pub(super) fn send(&self, lines: &[(Moment, String)]) -> Result<(), ureq::Error> {
+    /// Sends lines, each with its time.
+    pub(super) fn send(&self, lines: &[(Timestamp, String)]) -> Result<(), ureq::Error> {
         self.agent.post(&self.url).send_json(request(lines)).map(drop)
     }
 }
 
-fn request(lines: &[(Moment, String)]) -> Value {
-    let record = |(moment, line): &(Moment, String)| {
-        let nanos = moment.nanos().to_string();
+fn request(lines: &[(Timestamp, String)]) -> Value {
+    let record = |(time, line): &(Timestamp, String)| {
+        let nanos = time.nanos().to_string();
         json!({
             "timeUnixNano": nanos, "observedTimeUnixNano": nanos, "severityNumber": INFO,
             "severityText": "INFO", "body": { "stringValue": line },

@@ -20,28 +20,28 @@ use utoipa::ToSchema;
 /// SQL with an explanation.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Explanation)]
-pub(super) struct Explained {
+pub(super) struct ExplanationOut {
     sql: String,
     dialect: String,
     plan: String,
     rules: Vec<Rule>,
     bindings: Vec<String>,
-    embedded: Vec<Embedded>,
+    embedded: Vec<EmbeddedOut>,
     notes: Vec<String>,
     /// From which end stored facts were followed; null if there is only one.
     stored_facts: Option<StoredFacts>,
     /// The sets that the SQL makes.
-    sets: Vec<Set>,
+    sets: Vec<SetOut>,
     /// What a condition asks for each row that the query around it looks at.
-    probes: Vec<Probe>,
+    probes: Vec<ProbeOut>,
     /// The parts that are slow on a large database.
-    slow: Vec<Slow>,
+    slow: Vec<SlowOut>,
 }
 
 /// From which end stored facts were followed.
 #[derive(Debug, Serialize, ToSchema)]
 struct StoredFacts {
-    from: Origin,
+    from: StoredFactsFrom,
     /// How many values the SQL embeds.
     n_values: usize,
     /// How many it would embed from the other end; null if they were not counted, or are more than allowed.
@@ -49,9 +49,8 @@ struct StoredFacts {
 }
 
 #[derive(Debug, Serialize, ToSchema)]
-#[schema(as = StoredFactsFrom)]
 #[serde(rename_all = "lowercase")]
-enum Origin {
+enum StoredFactsFrom {
     /// Forwards, from the question's own values, such as the actor.
     Question,
     /// Backwards, from the rows of the caller's tables.
@@ -61,7 +60,7 @@ enum Origin {
 /// A set that the SQL makes.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = SetMade)]
-struct Set {
+struct SetOut {
     /// Its name in the SQL; null if it stands where it is used.
     name: Option<String>,
     /// What it holds, if it has a name.
@@ -77,7 +76,7 @@ struct Set {
 /// A look-up for each row.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = RowProbe)]
-struct Probe {
+struct ProbeOut {
     /// The keys of the bindings and the names of sets that it reads.
     reads: Vec<String>,
     /// The columns that lead to it: an index has to start with one of them.
@@ -87,7 +86,7 @@ struct Probe {
 /// A part that is slow on a large database.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = SlowPart)]
-struct Slow {
+struct SlowOut {
     /// What is slow, and why.
     what: String,
     /// What would help.
@@ -104,12 +103,12 @@ struct Rule {
 /// Stored and context facts that are embedded in the SQL.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = EmbeddedFacts)]
-struct Embedded {
+struct EmbeddedOut {
     predicates: Vec<String>,
     n_rows: usize,
 }
 
-impl From<LocalExplanation> for Explained {
+impl From<LocalExplanation> for ExplanationOut {
     fn from(explanation: LocalExplanation) -> Self {
         let LocalExplanation {
             sql,
@@ -125,14 +124,14 @@ impl From<LocalExplanation> for Explained {
             notes,
         } = explanation;
         let rule = |LocalRule { line, text }: LocalRule| Rule { line, text };
-        let facts = |LocalEmbedded { predicates, n_rows }: LocalEmbedded| Embedded { predicates, n_rows };
+        let facts = |LocalEmbedded { predicates, n_rows }: LocalEmbedded| EmbeddedOut { predicates, n_rows };
         let end = |end: LocalEnd| StoredFacts {
-            from: if end.is_forwards { Origin::Question } else { Origin::Rows },
+            from: if end.is_forwards { StoredFactsFrom::Question } else { StoredFactsFrom::Rows },
             n_values: end.n_values,
             n_values_otherwise: end.n_values_otherwise,
         };
         let set =
-            |LocalSet { name, holds, kind, why, reads }: LocalSet| Set { name, holds, kind, why, reads };
+            |LocalSet { name, holds, kind, why, reads }: LocalSet| SetOut { name, holds, kind, why, reads };
         Self {
             sql,
             dialect,
@@ -143,8 +142,8 @@ impl From<LocalExplanation> for Explained {
             notes,
             stored_facts: stored_facts.map(end),
             sets: sets.into_iter().map(set).collect(),
-            probes: probes.into_iter().map(|LocalProbe { reads, by }| Probe { reads, by }).collect(),
-            slow: slow.into_iter().map(|LocalSlow { what, help }| Slow { what, help }).collect(),
+            probes: probes.into_iter().map(|LocalProbe { reads, by }| ProbeOut { reads, by }).collect(),
+            slow: slow.into_iter().map(|LocalSlow { what, help }| SlowOut { what, help }).collect(),
         }
     }
 }
@@ -164,12 +163,12 @@ impl From<LocalExplanation> for Explained {
         },
         "data_bindings": "facts:\n  is_public(Repository:_):\n    query: SELECT id FROM repositories WHERE public\n",
     })),
-    responses((status = 200, description = "The SQL, and an explanation", body = Explained)),
+    responses((status = 200, description = "The SQL, and an explanation", body = ExplanationOut)),
 )]
 pub(super) async fn explain(
     ReadAccess(environment): ReadAccess,
     Json(Object(body)): Json<Object<Map<String, Value>>>,
-) -> Result<Json<Explained>, ApiError> {
+) -> Result<Json<ExplanationOut>, ApiError> {
     Ok(Json(environment.engine.explain_local(request(body)?).await?.into()))
 }
 

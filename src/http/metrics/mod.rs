@@ -45,7 +45,7 @@ pub(super) fn router() -> OpenApiRouter<Arc<AppState>> {
 /// At its own address, without a key.
 pub(super) fn open_router(app: Arc<AppState>) -> Router {
     Router::from(OpenApiRouter::new().routes(routes!(of_all)))
-        .fallback(async || ApiError::NotFound("no such path".to_owned()))
+        .fallback(async || ApiError::NotFound("there is no such path: use `/metrics`".to_owned()))
         .method_not_allowed_fallback(async || ApiError::MethodNotAllowed)
         .with_state(app)
 }

@@ -30,19 +30,26 @@ const WITH_KEY: &[ErrorExample] = &[
         "401",
         "Unauthorized",
         "The key is missing, unknown or revoked",
-        (ErrorCode::Unauthorized, "the API key is unknown or was revoked"),
+        (ErrorCode::Unauthorized, "the API key is unknown or was revoked: send another one"),
     ),
     (
         "429",
         "TooManyRequests",
         "The key is over its rate",
-        (ErrorCode::RateLimited, "over the rate of 50 requests a second for a key"),
+        (
+            ErrorCode::RateLimited,
+            "over the rate of 50 requests a second for a key: wait as long as `Retry-After` says, and try again",
+        ),
     ),
 ];
 
 /// Errors of every request that changes something.
-const WITH_CHANGE: &[ErrorExample] =
-    &[("403", "Forbidden", "The key is read-only", (ErrorCode::ReadOnlyKey, "this API key is read-only"))];
+const WITH_CHANGE: &[ErrorExample] = &[(
+    "403",
+    "Forbidden",
+    "The key is read-only",
+    (ErrorCode::ReadOnlyKey, "this API key is read-only: send a read-write key"),
+)];
 
 /// Errors of every request with a body.
 const WITH_BODY: &[ErrorExample] = &[
@@ -50,13 +57,16 @@ const WITH_BODY: &[ErrorExample] = &[
         "408",
         "RequestTimeout",
         "The body did not arrive in time",
-        (ErrorCode::SlowBody, "the body did not arrive within 30 s"),
+        (ErrorCode::SlowBody, "the body did not arrive within 30 s: send it again"),
     ),
     (
         "413",
         "ContentTooLarge",
         "The body, a batch or the context facts are over their limit",
-        (ErrorCode::LimitExceeded, "the body is larger than the limit of 10485760 bytes"),
+        (
+            ErrorCode::LimitExceeded,
+            "the body is larger than the limit of 10485760 bytes: send less at once, or raise `max_body`",
+        ),
     ),
     (
         "415",
@@ -81,18 +91,26 @@ const ALWAYS: &[ErrorExample] = &[
         "503",
         "Unavailable",
         "The service cannot answer at the moment",
-        (ErrorCode::Unavailable, "the service is not available at the moment"),
+        (
+            ErrorCode::Unavailable,
+            "the service is not available at the moment: wait as long as `Retry-After` says, and try again",
+        ),
     ),
 ];
 
 /// Errors of requests that match no operation.
 const ELSEWHERE: &[ErrorExample] = &[
-    ("404", "NotFound", "There is no such path", (ErrorCode::NotFound, "no such path")),
+    (
+        "404",
+        "NotFound",
+        "There is no such path",
+        (ErrorCode::NotFound, "there is no such path: `/api/openapi.json` lists all paths"),
+    ),
     (
         "405",
         "MethodNotAllowed",
         "The path has no such method",
-        (ErrorCode::MethodNotAllowed, "this path has no such method"),
+        (ErrorCode::MethodNotAllowed, "this path has no such method: see the header `Allow`"),
     ),
 ];
 

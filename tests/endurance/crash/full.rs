@@ -10,8 +10,7 @@ use std::fs;
 use std::process::Command;
 
 /// What a client is told while nothing can be stored.
-const REFUSED: &str =
-    "nothing can be stored at the moment: the disk is full or failing; questions are still answered";
+const REFUSED: &str = "nothing can be stored at the moment, because the disk is full or failing: free space on it, or check it; questions are still answered";
 
 fn writer(key: &str) -> Writer {
     Writer { kind: Kind::Batches, name: "ada".into(), key: key.into(), done: 0 }

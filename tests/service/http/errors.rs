@@ -186,7 +186,8 @@ fn a_deletion_over_its_reach_is_413_and_deletes_nothing() {
     server.post("/api/bulk_delete", &json!([one, all])).is(
         413,
         &json!({
-            "message": "a pattern to delete matches 2 facts, at most 1 are allowed", "code": "limit_exceeded",
+            "message": "a pattern to delete matches 2 facts, at most 1 are allowed: delete fewer at once, or raise `max_delete`",
+            "code": "limit_exceeded",
         }),
     );
     // The counters were put back as well.

@@ -31,7 +31,7 @@ fn a_key_works_at_once_and_a_revoked_one_never_again() {
     }
     assert_eq!(service.get(&first, "policy").0, 200);
     let unknown = bad(folder, &["keys", "revoke", "0000", "--data", "d"]);
-    assert_eq!(unknown, "the environment `0123456789` has no key `0000`");
+    assert_eq!(unknown, "the environment `0123456789` has no key `0000`: see `portcullis keys list`");
 
     service.stop();
     assert!(!folder.join("d/.admin/socket").exists());

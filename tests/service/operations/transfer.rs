@@ -250,7 +250,10 @@ fn a_key_that_is_missing_wrong_or_read_only_is_named() {
     let reading = good(folder, &["keys", "create", "--name", "r", "--read-only", "--data", "d"]);
     key_file(folder, "key", reading.trim());
     let told = bad(folder, &with_key);
-    assert_eq!(told, "`f.jsonl`, lines 1 to 1: the service answers 403: this API key is read-only");
+    assert_eq!(
+        told,
+        "`f.jsonl`, lines 1 to 1: the service answers 403: this API key is read-only: send a read-write key"
+    );
     let mut command = portcullis(folder);
     command.args(import).env("PORTCULLIS_API_KEY", &writing);
     assert!(command.output().unwrap().status.success());

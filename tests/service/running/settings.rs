@@ -64,7 +64,7 @@ fn a_wrong_setting_ends_the_start_with_its_place() {
     let (code, _, err) = run("", &[("PORTCULLIS_LISTEN", "here")], &serve);
     assert!(code == 1 && err.starts_with("error: PORTCULLIS_LISTEN: `here` is not a value"), "{err}");
     let (code, _, err) = run("", &[], &["serve", "--config", "missing.toml"]);
-    assert!(code == 1 && err.starts_with("error: the settings in `missing.toml` cannot be read: "), "{err}");
+    assert!(code == 1 && err.starts_with("error: cannot read the settings in `missing.toml`: "), "{err}");
     let (code, _, err) = run("", &[], &["serve", "--query-time", "soon"]);
     assert!(code == 2 && err.contains("'--query-time <SECONDS>': expected a number of seconds"), "{err}");
     let (code, _, err) = run("", &[], &["serve", "--tls-cert", "p.toml"]);

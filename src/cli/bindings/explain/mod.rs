@@ -30,7 +30,7 @@ use crate::http::ErrorCode;
 use known::Known;
 use portcullis_compiler::bindings::Bindings;
 use portcullis_compiler::ir::Program;
-use questions::Asked;
+use questions::PermissionQuestion;
 use sample::Sample;
 use std::collections::BTreeMap;
 use step::DatabasePlan;
@@ -41,13 +41,13 @@ pub(super) struct Explanations {
     /// The ids in the questions, by type.
     samples: BTreeMap<String, Sample>,
     /// Two for each question.
-    statements: Vec<Explained>,
+    statements: Vec<ExplainedStatement>,
 }
 
 /// One statement.
 #[derive(Debug)]
-struct Explained {
-    asked: Asked,
+struct ExplainedStatement {
+    asked: PermissionQuestion,
     form: Form,
     outcome: Outcome,
 }
@@ -132,14 +132,14 @@ pub(super) async fn explain(
                     }
                 },
             };
-            found.statements.push(Explained { asked: asked.clone(), form, outcome });
+            found.statements.push(ExplainedStatement { asked: asked.clone(), form, outcome });
         }
     }
     Ok(found)
 }
 
 /// What the service is asked.
-fn question(asked: &Asked, form: Form, actor: &Sample, resource: &Sample) -> LocalQuestion {
+fn question(asked: &PermissionQuestion, form: Form, actor: &Sample, resource: &Sample) -> LocalQuestion {
     let value = |sample: &Sample| Value { ty: sample.ty.clone(), id: sample.id.clone() };
     match form {
         Form::Check => LocalQuestion::Authorize {
@@ -151,7 +151,7 @@ fn question(asked: &Asked, form: Form, actor: &Sample, resource: &Sample) -> Loc
             actor: value(actor),
             action: asked.action.clone(),
             resource_type: asked.resource.clone(),
-            column: resource.place.as_ref().map_or_else(|| "id".to_owned(), |place| place.column.clone()),
+            column: resource.rows.as_ref().map_or_else(|| "id".to_owned(), |rows| rows.column.clone()),
         },
     }
 }
@@ -165,7 +165,7 @@ fn is_never(sql: &str) -> bool {
 fn statement(form: Form, sql: &str, resource: &Sample) -> Option<String> {
     match form {
         Form::Check => Some(sql.to_owned()),
-        Form::List => resource.place.as_ref().map(|place| place.filtered(sql)),
+        Form::List => resource.rows.as_ref().map(|rows| rows.filtered(sql)),
     }
 }
 

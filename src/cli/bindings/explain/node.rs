@@ -6,11 +6,11 @@ use serde::Deserialize;
 use std::fmt::Write;
 
 /// The answer to `EXPLAIN`, an array of one.
-pub(super) type Answer = Vec<Explained>;
+pub(super) type Answer = Vec<StatementPlan>;
 
 /// One statement's plan.
 #[derive(Debug, Deserialize)]
-pub(super) struct Explained {
+pub(super) struct StatementPlan {
     #[serde(rename = "Plan")]
     pub(super) plan: Node,
     /// There if PostgreSQL compiles the statement.

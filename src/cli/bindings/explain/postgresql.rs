@@ -6,7 +6,7 @@
 
 use super::known::{Known, KnownColumn};
 use super::mention::{Mention, mentions};
-use super::node::{Explained, Node};
+use super::node::{Node, StatementPlan};
 use super::step::{DatabasePlan, Measured, Slow, Step, counted};
 use crate::cli::bindings::database::Kind;
 
@@ -14,7 +14,7 @@ use crate::cli::bindings::database::Kind;
 const MANY_ROWS: f64 = 10_000.0;
 
 /// Judges one plan.
-pub(super) fn judge(explained: &Explained, known: &Known, listed: Option<&str>) -> DatabasePlan {
+pub(super) fn judge(explained: &StatementPlan, known: &Known, listed: Option<&str>) -> DatabasePlan {
     let mut judge = Judge { plan: &explained.plan, known, listed, steps: Vec::new() };
     judge.visit(&explained.plan, 0, 1.0);
     let mut slow = Vec::new();

@@ -1,7 +1,7 @@
 //! Writes the explanations: as text with the marked steps indented, or as JSON.
 
 use super::step::{DatabasePlan, Measured, Step, counted};
-use super::{Explained, Explanations, Form, Outcome};
+use super::{ExplainedStatement, Explanations, Form, Outcome};
 use crate::cli::validate::plural;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -69,13 +69,13 @@ impl Explanations {
         let help = |(help, n): (String, usize)| json!({ "help": help, "statements": n });
         json!({
             "ids": self.samples.values().map(id).collect::<Vec<_>>(),
-            "statements": self.statements.iter().map(Explained::json).collect::<Vec<_>>(),
+            "statements": self.statements.iter().map(ExplainedStatement::json).collect::<Vec<_>>(),
             "help": self.helps().into_iter().map(help).collect::<Vec<_>>(),
         })
     }
 }
 
-impl Explained {
+impl ExplainedStatement {
     fn plan(&self) -> Option<&DatabasePlan> {
         match &self.outcome {
             Outcome::Planned { plan, .. } => Some(plan),

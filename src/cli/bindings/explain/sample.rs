@@ -9,7 +9,7 @@ use portcullis_compiler::bindings::{BindingArg, Bindings, SqlName};
 
 /// Rows with the ids of a type.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct IdRows {
     /// What stands before a query of them: nothing, or a `WITH` that names a bound query.
     with: String,
     /// The table.
@@ -30,10 +30,10 @@ pub(super) struct Sample {
     /// Where it was read; `None` if it was made up.
     pub(super) read_from: Option<String>,
     /// The rows that a list of this type filters.
-    pub(super) place: Option<Place>,
+    pub(super) rows: Option<IdRows>,
 }
 
-impl Place {
+impl IdRows {
     /// A query of the rows that pass a condition.
     pub(super) fn filtered(&self, condition: &str) -> String {
         let Self { with, table, column, .. } = self;
@@ -57,17 +57,17 @@ impl Sample {
         live: &Live,
         database: &Database,
     ) -> Result<Self, CliError> {
-        let (place, kind) = match place(ty, bindings, live) {
-            Some((place, kind)) => (Some(place), Some(kind)),
+        let (rows, kind) = match rows(ty, bindings, live) {
+            Some((rows, kind)) => (Some(rows), Some(kind)),
             None => (None, None),
         };
-        let first = match &place {
-            Some(place) => database.first_value(&place.first()).await?,
+        let first = match &rows {
+            Some(rows) => database.first_value(&rows.first()).await?,
             None => None,
         };
-        let read_from = place.as_ref().filter(|_| first.is_some()).map(|place| place.name.clone());
+        let read_from = rows.as_ref().filter(|_| first.is_some()).map(|rows| rows.name.clone());
         let id = first.unwrap_or_else(|| made_up(kind).to_owned());
-        Ok(Self { ty: ty.to_owned(), id, read_from, place })
+        Ok(Self { ty: ty.to_owned(), id, read_from, rows })
     }
 }
 
@@ -92,12 +92,12 @@ fn made_up(kind: Option<Kind>) -> &'static str {
 
 /// The rows of a type: those of its promised table; or else of the first table whose unique column a bound
 /// query selects next to another one, then of any such table, of any table, of any bound query.
-fn place(ty: &str, bindings: &Bindings, live: &Live) -> Option<(Place, Kind)> {
+fn rows(ty: &str, bindings: &Bindings, live: &Live) -> Option<(IdRows, Kind)> {
     if let (Some(promised), Some(Ok(columns))) = (bindings.tables.get(ty), live.tables.get(ty)) {
         let kind = columns.first().map_or(Kind::Unknown, |column| column.ty.kind);
         return Some((of_table(SqlName::path(&promised.table), &promised.column), kind));
     }
-    let mut found: Option<(u8, Place, Kind)> = None;
+    let mut found: Option<(u8, IdRows, Kind)> = None;
     for (number, (binding, described)) in bindings.facts.iter().zip(&live.facts).enumerate() {
         let types = binding.args.iter().filter_map(|arg| match arg {
             BindingArg::Column { ty } => Some(ty),
@@ -115,27 +115,27 @@ fn place(ty: &str, bindings: &Bindings, live: &Live) -> Option<(Place, Kind)> {
                 (true, false) => 2,
                 (false, false) => 3,
             };
-            let (rank, place) = match name {
+            let (rank, rows) = match name {
                 Some((plain, name)) => (rank, of_table(SqlName::path(&plain.table), name)),
                 None => (4, of_query(number, &binding.query.text, columns.len(), at, &binding.key)),
             };
             if found.as_ref().is_none_or(|(best, _, _)| rank < *best) {
-                found = Some((rank, place, column.ty.kind));
+                found = Some((rank, rows, column.ty.kind));
             }
         }
     }
-    found.map(|(_, place, kind)| (place, kind))
+    found.map(|(_, rows, kind)| (rows, kind))
 }
 
-fn of_table(table: String, column: &SqlName) -> Place {
+fn of_table(table: String, column: &SqlName) -> IdRows {
     let column = format!("{table}.{column}");
-    Place { with: String::new(), table, name: column.clone(), column }
+    IdRows { with: String::new(), table, name: column.clone(), column }
 }
 
-fn of_query(number: usize, text: &str, n_columns: usize, column: usize, key: &str) -> Place {
+fn of_query(number: usize, text: &str, n_columns: usize, column: usize, key: &str) -> IdRows {
     let table = format!("bound_query_{number}");
     let columns: Vec<String> = (0..n_columns).map(|at| format!("c{at}")).collect();
     let with = format!("WITH {table} ({}) AS ({text}) ", columns.join(", "));
     let name = format!("column {} of {key}", column + 1);
-    Place { with, column: format!("{table}.c{column}"), table, name }
+    IdRows { with, column: format!("{table}.c{column}"), table, name }
 }

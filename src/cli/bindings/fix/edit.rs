@@ -3,7 +3,7 @@
 //! Each correction becomes replacements of byte ranges. `None` means that the layout has no safe place for a
 //! correction; what was understood wrongly is found when the new text is parsed.
 
-use super::outline::{Content, Entry, Node, Outline};
+use super::outline::{Content, Entry, Outline, YamlNode};
 use super::{Corrections, casts};
 use portcullis_compiler::bindings::Bindings;
 use std::ops::Range;
@@ -12,7 +12,7 @@ use std::ops::Range;
 type Edit = (Range<usize>, String);
 
 /// The new text of an entry of a section; `None` removes it.
-type Wanted<'a> = (&'a str, Option<&'a str>);
+type NewEntry<'a> = (&'a str, Option<&'a str>);
 
 /// The corrected text.
 pub(super) fn apply(outline: &Outline<'_>, bindings: &Bindings, corrections: &Corrections) -> Option<String> {
@@ -26,10 +26,11 @@ pub(super) fn apply(outline: &Outline<'_>, bindings: &Bindings, corrections: &Co
     }
     let root = outline.root.as_ref()?;
     let types = corrections.sql_types.iter();
-    let types: Vec<Wanted<'_>> = types.map(|each| (&*each.ty, each.to.as_ref().map(|to| &*to.0))).collect();
+    let types: Vec<NewEntry<'_>> = types.map(|each| (&*each.ty, each.to.as_ref().map(|to| &*to.0))).collect();
     editor.section(root, "sql_types", &types)?;
     let tables = corrections.tables.iter();
-    let tables: Vec<Wanted<'_>> = tables.map(|each| (&*each.ty, each.to.as_ref().map(|to| &*to.0))).collect();
+    let tables: Vec<NewEntry<'_>> =
+        tables.map(|each| (&*each.ty, each.to.as_ref().map(|to| &*to.0))).collect();
     editor.section(root, "tables", &tables)?;
     editor.finish()
 }
@@ -40,7 +41,7 @@ struct Editor<'a> {
 }
 
 impl Editor<'_> {
-    fn section(&mut self, root: &Node, name: &str, wanted: &[Wanted<'_>]) -> Option<()> {
+    fn section(&mut self, root: &YamlNode, name: &str, wanted: &[NewEntry<'_>]) -> Option<()> {
         if wanted.is_empty() {
             return Some(());
         }
@@ -91,7 +92,7 @@ impl Editor<'_> {
     }
 
     /// Changes a section with one entry to a line.
-    fn block(&mut self, entries: &[Entry], wanted: &[Wanted<'_>], quote: fn(&str) -> String) -> Option<()> {
+    fn block(&mut self, entries: &[Entry], wanted: &[NewEntry<'_>], quote: fn(&str) -> String) -> Option<()> {
         let last = entries.last()?;
         let mut new = Vec::new();
         for (ty, to) in wanted {
@@ -119,13 +120,13 @@ impl Editor<'_> {
     /// Changes a section in braces.
     fn flow(
         &mut self,
-        section: &Node,
+        section: &YamlNode,
         entries: &[Entry],
-        wanted: &[Wanted<'_>],
+        wanted: &[NewEntry<'_>],
         quote: fn(&str) -> String,
     ) -> Option<()> {
         let is_old = |ty: &str| entries.iter().any(|entry| entry.key == ty);
-        let new: Vec<Wanted<'_>> = wanted.iter().copied().filter(|(ty, _)| !is_old(ty)).collect();
+        let new: Vec<NewEntry<'_>> = wanted.iter().copied().filter(|(ty, _)| !is_old(ty)).collect();
         if wanted.iter().all(|(_, to)| to.is_some()) {
             for entry in entries {
                 if let Some((_, Some(to))) = wanted.iter().find(|(ty, _)| *ty == entry.key) {
@@ -158,7 +159,7 @@ impl Editor<'_> {
     }
 
     /// Inserts entries before a closing brace.
-    fn insert_last(&mut self, mapping: &Node, pairs: &str) -> Option<()> {
+    fn insert_last(&mut self, mapping: &YamlNode, pairs: &str) -> Option<()> {
         let inside = self.text.get(mapping.span.start..mapping.span.end.checked_sub(1)?)?;
         let before = inside.trim_end();
         let at = mapping.span.start + before.len();
@@ -231,7 +232,7 @@ impl Editor<'_> {
 }
 
 /// The entries as lines.
-fn lines(indent: &str, wanted: &[Wanted<'_>], quote: fn(&str) -> String) -> Vec<String> {
+fn lines(indent: &str, wanted: &[NewEntry<'_>], quote: fn(&str) -> String) -> Vec<String> {
     pairs(wanted, quote).into_iter().map(|pair| format!("{indent}{pair}")).collect()
 }
 
@@ -242,8 +243,8 @@ fn ended(lines: &[String], end: &str) -> String {
 }
 
 /// The entries as `key: value`.
-fn pairs(wanted: &[Wanted<'_>], quote: fn(&str) -> String) -> Vec<String> {
-    let pair = |(ty, to): &Wanted<'_>| to.map(|to| format!("{}: {}", quote(ty), quote(to)));
+fn pairs(wanted: &[NewEntry<'_>], quote: fn(&str) -> String) -> Vec<String> {
+    let pair = |(ty, to): &NewEntry<'_>| to.map(|to| format!("{}: {}", quote(ty), quote(to)));
     wanted.iter().filter_map(pair).collect()
 }
 

@@ -67,7 +67,7 @@ pub(super) struct Fix {
 
 /// The result of a correction.
 #[derive(Debug)]
-pub(super) struct Outcome {
+pub(super) struct FixResult {
     /// The corrected document, if there is anything to correct.
     pub(super) fix: Option<Fix>,
     /// Whether the file contains it.
@@ -161,7 +161,7 @@ impl Corrections {
     }
 }
 
-impl Outcome {
+impl FixResult {
     /// The result if nothing is to be changed.
     pub(super) fn nothing() -> Self {
         Self { fix: None, is_written: false }

@@ -11,12 +11,12 @@ use std::ops::Range;
 pub(super) struct Outline<'a> {
     pub(super) text: &'a str,
     /// Its value; `None` if it is empty or cannot be followed.
-    pub(super) root: Option<Node>,
+    pub(super) root: Option<YamlNode>,
 }
 
-/// A value.
+/// A value, with its place in the text.
 #[derive(Debug)]
-pub(super) struct Node {
+pub(super) struct YamlNode {
     /// Its bytes. Those of a mapping in block style may include comments after it.
     pub(super) span: Range<usize>,
     pub(super) content: Content,
@@ -41,7 +41,7 @@ pub(super) struct Entry {
     pub(super) key: String,
     /// The bytes of the key.
     pub(super) key_span: Range<usize>,
-    pub(super) value: Node,
+    pub(super) value: YamlNode,
 }
 
 impl<'a> Outline<'a> {
@@ -63,14 +63,14 @@ impl<'a> Outline<'a> {
     pub(super) fn query(&self, key: &str) -> Option<Range<usize>> {
         let facts = self.root.as_ref()?.entry("facts")?;
         let query = facts.value.entry(key)?.value.entry("query")?;
-        let Node { span, content: Content::Scalar } = &query.value else { return None };
+        let YamlNode { span, content: Content::Scalar } = &query.value else { return None };
         let is_quoted = self.text.get(span.clone())?.starts_with(['"', '\'']);
         let quote = usize::from(is_quoted);
         Some(span.start + quote..span.end - quote)
     }
 }
 
-impl Node {
+impl YamlNode {
     /// The entries of a mapping.
     pub(super) fn entries(&self) -> Option<&[Entry]> {
         match &self.content {
@@ -90,7 +90,7 @@ fn node<'a>(
     event: &Event<'a>,
     span: Span,
     events: &mut impl Iterator<Item = Result<(Event<'a>, Span), ScanError>>,
-) -> Option<Node> {
+) -> Option<YamlNode> {
     let mut bytes = span.byte_range()?;
     let content = match event {
         Event::Scalar(..) => Content::Scalar,
@@ -129,5 +129,5 @@ fn node<'a>(
         }
         _ => return None,
     };
-    Some(Node { span: bytes, content })
+    Some(YamlNode { span: bytes, content })
 }

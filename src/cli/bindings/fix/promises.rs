@@ -13,7 +13,7 @@ use crate::cli::bindings::live::Live;
 use portcullis_compiler::bindings::{Bindings, RowTable, SqlName};
 
 /// A unique column, and how often the document spells its table in this way.
-struct Candidate<'a> {
+struct UniqueColumn<'a> {
     origin: &'a ColumnOrigin,
     promise: RowTable,
     times: usize,
@@ -33,8 +33,8 @@ pub(super) fn corrections(
         if is_declared && !is_wrong(columns, live) {
             continue;
         }
-        match the_only(candidates(bindings, columns, casts)) {
-            Some(Candidate { origin, promise, .. }) => {
+        match the_only(unique_columns(bindings, columns, casts)) {
+            Some(UniqueColumn { origin, promise, .. }) => {
                 let text = format!("{}.{}", SqlName::path(&promise.table), promise.column);
                 let ColumnOrigin { table, column, .. } = origin;
                 let reason = format!("{table}.{column} is NOT NULL and unique, and a bound query selects it");
@@ -61,8 +61,12 @@ fn is_wrong(columns: &TypeColumns<'_>, live: &Live) -> bool {
 }
 
 /// The unique columns of a type in the plain queries of the document.
-fn candidates<'a>(bindings: &Bindings, columns: &TypeColumns<'a>, casts: &[Cast]) -> Vec<Candidate<'a>> {
-    let mut found: Vec<Candidate<'a>> = Vec::new();
+fn unique_columns<'a>(
+    bindings: &Bindings,
+    columns: &TypeColumns<'a>,
+    casts: &[Cast],
+) -> Vec<UniqueColumn<'a>> {
+    let mut found: Vec<UniqueColumn<'a>> = Vec::new();
     for bound in &columns.columns {
         let is_cast = casts.iter().any(|cast| (cast.fact, cast.column) == (bound.fact, bound.at));
         let plain = bindings.facts.get(bound.fact).and_then(|binding| binding.query.plain.as_ref());
@@ -71,7 +75,7 @@ fn candidates<'a>(bindings: &Bindings, columns: &TypeColumns<'a>, casts: &[Cast]
         let promise = RowTable { table: plain.table.clone(), column: column.clone() };
         match found.iter_mut().find(|known| known.promise == promise) {
             Some(known) => known.times += 1,
-            None => found.push(Candidate { origin, promise, times: 1 }),
+            None => found.push(UniqueColumn { origin, promise, times: 1 }),
         }
     }
     found
@@ -89,13 +93,13 @@ fn unique(column: &Column) -> Option<&ColumnOrigin> {
     column.origin.as_ref().filter(is_promise)
 }
 
-/// The candidate whose table is spelled so most often, if all are the same column.
-fn the_only(candidates: Vec<Candidate<'_>>) -> Option<Candidate<'_>> {
-    let place = |candidate: &Candidate<'_>| (candidate.origin.table.clone(), candidate.origin.column.clone());
-    let first = place(candidates.first()?);
-    if candidates.iter().any(|candidate| place(candidate) != first) {
+/// The column whose table is spelled so most often, if all are the same column.
+fn the_only(found: Vec<UniqueColumn<'_>>) -> Option<UniqueColumn<'_>> {
+    let place = |unique: &UniqueColumn<'_>| (unique.origin.table.clone(), unique.origin.column.clone());
+    let first = place(found.first()?);
+    if found.iter().any(|unique| place(unique) != first) {
         return None;
     }
-    let most = candidates.iter().map(|candidate| candidate.times).max()?;
-    candidates.into_iter().find(|candidate| candidate.times == most)
+    let most = found.iter().map(|unique| unique.times).max()?;
+    found.into_iter().find(|unique| unique.times == most)
 }

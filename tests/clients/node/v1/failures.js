@@ -16,14 +16,14 @@ test("400: the message says what is wrong", async () => {
 
 test("401: an unknown key is refused", async () => {
   const oso = client({}, { key: "e_0123456789_12345_unknown" });
-  await assert.rejects(oso.get("has_role"), { message: "Oso Cloud error: the API key is unknown or was revoked" });
+  await assert.rejects(oso.get("has_role"), { message: "Oso Cloud error: the API key is unknown or was revoked: send another one" });
 });
 
 test("403: a key that may only read asks, and changes nothing", async () => {
   await fresh([["is_public", site]]);
   const reader = client({}, { key: READ_ONLY_KEY });
   assert.deepEqual(await reader.authorizeResources(ada, "read", [site]), [site]);
-  await assert.rejects(reader.delete("is_public", null), { message: "Oso Cloud error: this API key is read-only" });
+  await assert.rejects(reader.delete("is_public", null), { message: "Oso Cloud error: this API key is read-only: send a read-write key" });
 });
 
 test("404: there is no metadata before the first policy", async () => {
@@ -44,7 +44,7 @@ test("413: over a limit, which the message names", async () => {
 test("503: tried again and again, for a third of a second", async () => {
   const oso = client({}, { url: BUSY_URL });
   const started = Date.now();
-  await assert.rejects(oso.tell("is_public", site), { message: "Oso Cloud error: the service is not available at the moment" });
+  await assert.rejects(oso.tell("is_public", site), { message: "Oso Cloud error: the service is not available at the moment: wait as long as `Retry-After` says, and try again" });
   assert.ok(Date.now() - started >= 300, "it waited 10, 20, 40, 80 and 160 ms");
 });
 
@@ -53,7 +53,7 @@ test("429: over a rate, tried again and again as well", async () => {
   const refused = (await Promise.allSettled(calls)).filter((call) => call.status === "rejected");
   assert.notEqual(refused.length, 0);
   for (const { reason } of refused) {
-    assert.equal(reason.message, "Oso Cloud error: over the rate of 1 requests a second for a key");
+    assert.equal(reason.message, "Oso Cloud error: over the rate of 1 requests a second for a key: wait as long as `Retry-After` says, and try again");
   }
 });
 

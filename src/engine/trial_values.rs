@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 
 /// One value to try.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Candidate {
+pub(super) struct TrialValue {
     /// Its text.
     pub(super) text: String,
     /// Its name in messages.
@@ -18,7 +18,7 @@ pub(super) struct Candidate {
 }
 
 /// The distinct values that represent all values of a type.
-pub(super) fn candidates(program: &Program, ty: TypeId, now: i64) -> Vec<Candidate> {
+pub(super) fn trial_values(program: &Program, ty: TypeId, now: i64) -> Vec<TrialValue> {
     if ty == TypeId::BOOLEAN {
         return ["false", "true"].map(|text| plain(text.to_owned())).to_vec();
     }
@@ -36,15 +36,15 @@ pub(super) fn candidates(program: &Program, ty: TypeId, now: i64) -> Vec<Candida
     while texts.contains(fresh.as_str()) {
         fresh.push('\'');
     }
-    let known = texts.into_iter().map(|text| Candidate {
+    let known = texts.into_iter().map(|text| TrialValue {
         text: text.to_owned(),
         shown: if ty == TypeId::STRING { quoted(text) } else { format!("{name}{{{}}}", quoted(text)) },
     });
-    known.chain([Candidate { text: fresh.clone(), shown: format!("any other {name}") }]).collect()
+    known.chain([TrialValue { text: fresh.clone(), shown: format!("any other {name}") }]).collect()
 }
 
-fn plain(text: String) -> Candidate {
-    Candidate { shown: text.clone(), text }
+fn plain(text: String) -> TrialValue {
+    TrialValue { shown: text.clone(), text }
 }
 
 #[cfg(test)]
@@ -55,7 +55,7 @@ mod tests {
     fn shown(policy: &str, ty: &str) -> Vec<String> {
         let program = program(policy);
         let ty = program.type_id(ty).expect("a type of the policy");
-        candidates(&program, ty, 1_000).into_iter().map(|candidate| candidate.shown).collect()
+        trial_values(&program, ty, 1_000).into_iter().map(|value| value.shown).collect()
     }
 
     #[test]
