@@ -66,6 +66,22 @@ pub(super) fn everything() -> Vec<Source> {
     ["compiler", "src", "tests", "benches"].iter().flat_map(|folder| files(folder, &[".rs"])).collect()
 }
 
+/// The identifier at the start of a text.
+pub(super) fn word(text: &str) -> String {
+    text.trim_start().chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect()
+}
+
+/// Whether a line names something as a whole word.
+pub(super) fn names(line: &str, what: &str) -> bool {
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    let open_end = what.ends_with(is_part);
+    line.match_indices(what).any(|(at, _)| {
+        let before = line.get(..at).and_then(|text| text.chars().next_back());
+        let after = line.get(at + what.len()..).and_then(|text| text.chars().next());
+        !(before.is_some_and(is_part) || open_end && after.is_some_and(is_part))
+    })
+}
+
 /// Fails with all offenders, one a line.
 #[track_caller]
 pub(super) fn none(offenders: &[String], rule: &str) {

@@ -4,19 +4,22 @@
 //! or of actions; any question of one predicate as a pattern; any question whose variables have types as
 //! a conjunction. [`Hosted::ask_every_way`] asks all that apply, and they must agree.
 
+mod requests;
+
 use super::fixture::Answer;
 use super::id_order::{in_order, is_in_order};
 use super::local::ways::twin;
 use super::notation::{Cell, Fact, Value};
-use super::outcome::{Allow, Outcome, given, ids, is_wanted};
+use super::outcome::{Allow, Outcome, ids, is_wanted};
 use super::refusal::Told;
 use portcullis::engine::{
-    ANY, CallerRow, Engine, EngineError, EngineSettings, EvaluateQuery, EvaluateVar, LocalExplanation,
-    LocalQuestion, LocalRequest, LocalWhy, LocalWhyRequest, Page, PolicyOptions, ReviewQuestion, Reviewed,
-    ReviewedType, SubjectsPage, SubjectsQuestion, Why, WhyQuestion,
+    ANY, CallerRow, Engine, EngineError, EngineSettings, EvaluateQuery, LocalExplanation, LocalQuestion,
+    LocalRequest, LocalWhy, LocalWhyRequest, Page, PolicyOptions, ReviewQuestion, Reviewed, ReviewedType,
+    SubjectsPage, Why,
 };
 use portcullis::store::{self, ArgPattern, Change, FactPattern};
 use portcullis_compiler::question::{Domain, Question, QuestionVar};
+use requests::{conjunction, pattern, stored, stored_all, subjects, why_question};
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 use tokio::runtime::Runtime;
@@ -307,23 +310,6 @@ impl Hosted {
     }
 }
 
-/// What is explained of a question whose variables have types.
-fn why_question(question: &Question) -> Option<WhyQuestion> {
-    Some(match Allow::of(question) {
-        Some(Allow::Authorize(actor, action, resource)) => {
-            WhyQuestion::Authorize { actor: stored(&actor), action, resource: stored(&resource) }
-        }
-        Some(Allow::List(..) | Allow::Actions(..) | Allow::Subjects(..)) | None => {
-            WhyQuestion::Evaluate(conjunction(question)?)
-        }
-    })
-}
-
-fn subjects(ty: Option<&str>, action: &str, resource: &Value) -> SubjectsQuestion {
-    let types = ty.map(|ty| BTreeSet::from([ty.to_owned()]));
-    SubjectsQuestion { action: action.to_owned(), resource: stored(resource), types }
-}
-
 /// Actors as an answer, or a fault if they are out of order or one stands there twice.
 fn who(subjects: &[ArgPattern]) -> Result<Answer, EngineError> {
     let key = |subject: &ArgPattern| match subject {
@@ -352,40 +338,6 @@ fn who(subjects: &[ArgPattern]) -> Result<Answer, EngineError> {
     Ok(Answer::Rows(subjects.iter().map(|subject| vec![cell(subject)]).collect()))
 }
 
-/// A question of one predicate as a pattern, if none of its variables stands twice or is one of several.
-pub fn pattern(question: &Question) -> Option<FactPattern> {
-    let [atom] = question.atoms.as_slice() else { return None };
-    let is_plain = |var: &QuestionVar| !matches!(var.domain, Domain::GivenOneOf(_));
-    if atom.args != (0..question.vars.len()).collect::<Vec<_>>() || !question.vars.iter().all(is_plain) {
-        return None;
-    }
-    let arg = |var: &QuestionVar| match (given(var), &var.ty) {
-        (Some(value), _) => ArgPattern::Exact(stored(&value)),
-        (None, Some(ty)) => ArgPattern::Typed(ty.clone()),
-        (None, None) => ArgPattern::Any,
-    };
-    Some(FactPattern::new(&atom.predicate, question.vars.iter().map(arg).collect()))
-}
-
-/// A question whose variables all have types, as a conjunction over named variables.
-fn conjunction(question: &Question) -> Option<EvaluateQuery> {
-    let var = |var: &QuestionVar| {
-        let ids = match &var.domain {
-            Domain::Given(id) => Some(vec![id.clone()]),
-            Domain::GivenOneOf(ids) => Some(ids.clone()),
-            Domain::Wanted | Domain::Ignored => None,
-        };
-        Some((var.name.clone(), EvaluateVar { ty: var.ty.clone()?, ids }))
-    };
-    let name = |&var: &usize| question.vars[var].name.clone();
-    let atoms =
-        question.atoms.iter().map(|atom| (atom.predicate.clone(), atom.args.iter().map(name).collect()));
-    Some(EvaluateQuery {
-        atoms: atoms.collect(),
-        vars: question.vars.iter().map(var).collect::<Option<_>>()?,
-    })
-}
-
 /// How the message of a bug begins, which is not a refusal.
 pub const FAULT: &str = "a fault of the engine: ";
 
@@ -394,13 +346,4 @@ fn outcome(result: Result<Answer, EngineError>) -> Outcome {
         Ok(answer) => Outcome::Is(answer),
         Err(error) => Outcome::Refused(error.into()),
     }
-}
-
-fn stored(value: &Value) -> store::Value {
-    store::Value::new(&value.ty, &value.id)
-}
-
-fn stored_all(facts: &[Fact]) -> Vec<store::Fact> {
-    let fact = |fact: &Fact| store::Fact::new(&fact.predicate, fact.args.iter().map(stored).collect());
-    facts.iter().map(fact).collect()
 }

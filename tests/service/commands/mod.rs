@@ -1,8 +1,6 @@
 //! The program's commands: exit codes, the standard output, the standard error.
 
-mod bindings_check;
-mod bindings_explain;
-mod bindings_fix;
+mod bindings;
 mod exit_codes;
 mod explain;
 mod review;

@@ -6,7 +6,7 @@
     reason = "a test that cannot go on should stop where it is"
 )]
 
-use super::bindings_check::{postgresql, sqlite};
+use super::bindings::{postgresql, sqlite};
 use portcullis_testkit::program::portcullis;
 use portcullis_testkit::server::Server;
 use serde_json::{Value as Json, json};

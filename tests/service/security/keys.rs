@@ -2,7 +2,7 @@
 //!
 //! That a comparison always takes the same time is not measured here: what holds a key's digest has no `==`,
 //! which the compiler sees (`src/store/digest.rs`), and no other code can make a digest of a key
-//! (`tests/repository/layers.rs`).
+//! (`tests/repository/places.rs`).
 
 use portcullis_testkit::program::portcullis;
 use portcullis_testkit::program::{Program, Service, key};
@@ -36,8 +36,9 @@ fn what_is_nearly_a_key_is_no_key() {
     command.env("PORTCULLIS_API_KEY", FIXED);
     let service = Program::spawn_as(command, folder, "d", &[]).answering().unwrap();
     let status = |key: &str| service.caller.send(key, "GET /api/stats", &[], None).unwrap();
-    let refusal =
-        (401, r#"{"message":"the API key is unknown or was revoked","code":"unauthorized"}"#.to_owned());
+    let told =
+        r#"{"message":"the API key is unknown or was revoked: send another one","code":"unauthorized"}"#;
+    let refusal = (401, told.to_owned());
     for whole in [FIXED, &stored, &other] {
         assert_eq!(status(whole).0, 200, "{whole}");
         let parts: Vec<&str> = whole.splitn(4, '_').collect();

@@ -1,12 +1,6 @@
 //! `portcullis bindings check --explain`: the SQL of each permission, the database's plan, and what is slow.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    reason = "a test that cannot go on should stop where it is"
-)]
-
-use super::bindings_check::{check, postgresql, sqlite};
+use super::{check, postgresql, sqlite};
 use serde_json::Value as Json;
 use std::fmt::Write;
 use std::fs;

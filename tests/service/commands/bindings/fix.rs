@@ -1,9 +1,7 @@
 //! `portcullis bindings check --fix` against real databases: what it changes, what it leaves alone, and that
 //! the corrected document gives the same rows.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop where it is")]
-
-use super::bindings_check::{check, findings, postgresql, sqlite};
+use super::{check, findings, postgresql, sqlite};
 use portcullis_testkit::postgres::WIRE;
 use portcullis_testkit::program::portcullis;
 use serde_json::Value as Json;
@@ -13,7 +11,7 @@ use std::path::Path;
 use tokio_postgres::{NoTls, SimpleQueryMessage};
 
 /// Corrects a document; the text of the file afterwards, and what was printed.
-fn fixed(folder: &Path, bindings: &str, database: &str) -> (String, String) {
+pub(super) fn fixed(folder: &Path, bindings: &str, database: &str) -> (String, String) {
     let (code, out, err) = check(folder, bindings, database, &["--fix", "--write"]);
     assert_eq!((code, err.as_str()), (0, ""), "{out}");
     (fs::read_to_string(folder.join("bindings.yaml")).unwrap(), out)
@@ -21,7 +19,7 @@ fn fixed(folder: &Path, bindings: &str, database: &str) -> (String, String) {
 
 /// Checks that nothing more is to be corrected.
 #[track_caller]
-fn is_settled(folder: &Path, bindings: &str, database: &str) {
+pub(super) fn is_settled(folder: &Path, bindings: &str, database: &str) {
     let (code, out, err) = check(folder, bindings, database, &["--fix", "--write"]);
     assert!(out.ends_with("nothing to change in bindings.yaml\n"), "{code} {out}{err}");
     assert_eq!(fs::read_to_string(folder.join("bindings.yaml")).unwrap(), bindings);
@@ -312,46 +310,6 @@ sql_types:
 }
 
 #[test]
-fn documents_in_every_layout_are_corrected() {
-    let folder = tempfile::tempdir().unwrap();
-    let database = sqlite(folder.path(), "CREATE TABLE t (id INTEGER PRIMARY KEY, u TEXT NOT NULL UNIQUE)");
-    let head = "dialect: sqlite\nfacts:\n  p(T:_, A::U:_):\n    query: SELECT id, u FROM t\n";
-    for (before, after) in [
-        ("", "sql_types:\n  T: integer\n  'A::U': text\ntables:\n  T: t.id\n  'A::U': t.u\n"),
-        (
-            "tables: {}\nsql_types: {T: integer}  # types\n",
-            "tables: {T: t.id, 'A::U': t.u}\nsql_types: {T: integer, 'A::U': text}  # types\n",
-        ),
-        (
-            "tables:  # none yet\nsql_types: ~\n",
-            "tables:  # none yet\n  T: t.id\n  'A::U': t.u\nsql_types:\n  T: integer\n  'A::U': text\n",
-        ),
-        (
-            "sql_types:\n    # ids\n    T: text  # wrong\ntables:\n  \"T\": \"t.id\"\n  A::U: 't.u'",
-            "sql_types:\n    # ids\n    T: integer  # wrong\n    'A::U': text\ntables:\n  \"T\": \"t.id\"\n  A::U: 't.u'",
-        ),
-    ] {
-        let (text, _) = fixed(folder.path(), &format!("{head}{before}"), &database);
-        assert_eq!(text, format!("{head}{after}"));
-        is_settled(folder.path(), &text, &database);
-        let (text, _) = fixed(folder.path(), &format!("{head}{before}").replace('\n', "\r\n"), &database);
-        assert_eq!(text, format!("{head}{after}").replace('\n', "\r\n"));
-    }
-    let json = r#"{"dialect": "sqlite", "facts": {"p(T:_)": {"query": "SELECT id FROM t"}}}"#;
-    let (text, _) = fixed(folder.path(), json, &database);
-    let added = r#", "sql_types": {"T": "integer"}, "tables": {"T": "t.id"}}"#;
-    assert_eq!(text, format!("{}{added}", json.strip_suffix('}').unwrap()));
-    assert!(serde_json::from_str::<Json>(&text).is_ok());
-    // The end of the document cannot be followed by a section.
-    let ended = format!("{head}...\n");
-    let (code, out, err) = check(folder.path(), &ended, &database, &["--fix", "--write"]);
-    assert_eq!((code, out.as_str()), (1, ""));
-    assert!(err.starts_with("error: `bindings.yaml` cannot be corrected without"), "{err}");
-    assert!(err.contains("\n  sql_types: T: integer: every bound column of T is `integer`\n"), "{err}");
-    assert_eq!(fs::read_to_string(folder.path().join("bindings.yaml")).unwrap(), ended);
-}
-
-#[test]
 fn on_sqlite_only_what_its_tables_guarantee_is_written() {
     let folder = tempfile::tempdir().unwrap();
     let database = sqlite(
@@ -402,28 +360,4 @@ tables:
     let (code, found) = findings(folder.path(), &promised, &database, &[]);
     let warning = "warning Twice id: `twice` is not a table with rows: name the table behind it";
     assert!(code == 0 && found.contains(&warning.to_owned()), "{found:?}");
-}
-
-#[test]
-fn the_result_is_also_json() {
-    let folder = tempfile::tempdir().unwrap();
-    let database = sqlite(folder.path(), "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL)");
-    let bindings = "dialect: sqlite\nfacts:\n  p(T:_):\n    query: SELECT id FROM t\n";
-    let fix = |bindings: &str, args: &[&str]| {
-        let (code, out, _) =
-            check(folder.path(), bindings, &database, &[&["--fix", "--json"], args].concat());
-        let report: Json = serde_json::from_str(&out).unwrap();
-        (code, report["fix"].clone())
-    };
-    let (code, shown) = fix(bindings, &[]);
-    assert_eq!((code, &shown["written"]), (0, &Json::Bool(false)));
-    assert_eq!(shown["changes"][1]["change"], "tables: T: t.id");
-    assert!(shown["diff"].as_str().unwrap().contains("\n+  T: t.id\n"), "{shown}");
-    let (_, written) = fix(bindings, &["--write"]);
-    assert_eq!(written["written"], true);
-    let text = fs::read_to_string(folder.path().join("bindings.yaml")).unwrap();
-    let (_, nothing) = fix(&text, &["--write"]);
-    assert_eq!(nothing, serde_json::json!({ "changes": [], "diff": null, "written": false }));
-    let (code, _, err) = check(folder.path(), bindings, &database, &["--write"]);
-    assert!(code == 2 && err.contains("--fix"), "{err}");
 }

@@ -1,0 +1,155 @@
+//! What may be named or written only in its own place. A foreign crate has its files, and text becomes SQL in
+//! one folder. A dialect is asked for its features and not for its name. Every test prints all its offenders
+//! at once, as `file:line: what is wrong`. Comments do not count, and neither do the unit tests at the end of
+//! a file.
+
+use super::sources::{files, names, none, product, word};
+
+/// Where a crate or a part of the standard library may be named; everywhere else it may not.
+const PLACES: &[(&str, &[&str])] = &[
+    ("annotate_snippets", &["compiler/src/diagnostic/render.rs"]),
+    ("chumsky", &["compiler/src/syntax/"]),
+    // One reads what a bindings document says, the other where it says it.
+    ("granit_parser", &["compiler/src/bindings/yaml.rs", "src/cli/bindings/fix/outline.rs"]),
+    ("similar::", &["src/cli/bindings/fix/mod.rs"]),
+    ("petgraph", &["compiler/src/datalog/graph.rs"]),
+    ("stacker", &["compiler/src/bindings/reader.rs"]),
+    // `sql/build` makes nodes; the rest of `sql` names the types of those that it is given and gives on.
+    // `reader` reads bound queries; what is printed of them comes from our own tokens.
+    ("sqlparser", &["compiler/src/sql/", "compiler/src/bindings/reader.rs"]),
+    // The store knows only two things of the language: the compact form of values, and the names of
+    // relations.
+    ("portcullis_compiler", &["src/engine/", "src/cli/", "src/store/value.rs", "src/store/signature.rs"]),
+    // The service's own store, and the commands that look at a caller's database, each driver in one file.
+    ("rusqlite", &["src/store/", "src/cli/bindings/sqlite.rs"]),
+    ("tokio_postgres", &["src/cli/bindings/postgresql.rs"]),
+    ("csv::", &["src/cli/facts/table.rs", "src/cli/review/rows.rs"]),
+    ("indicatif::", &["src/cli/progress.rs"]),
+    ("axum", &["src/http/", "src/cli/serve.rs", "src/lib.rs"]),
+    ("hyper", &["src/http/"]),
+    ("hyper_util", &["src/http/"]),
+    ("tower", &["src/http/"]),
+    ("utoipa", &["src/http/"]),
+    ("utoipa_axum", &["src/http/"]),
+    ("utoipa_swagger_ui", &["src/http/openapi/page.rs"]),
+    ("governor", &["src/http/rate.rs"]),
+    // Secrets are compared in constant time: digests of keys by the one type that has no `==`, tags of pages
+    // by `hmac`. All others digest what is no secret: a policy, a backup, a file that is imported.
+    ("subtle", &["src/store/digest.rs"]),
+    ("hmac", &["src/http/page.rs"]),
+    (
+        "sha2",
+        &[
+            "src/store/digest.rs",
+            "src/http/page.rs",
+            "src/store/policy.rs",
+            "src/store/backup.rs",
+            "src/cli/facts/input.rs",
+        ],
+    ),
+    // The settings, and what the programs of a caller's database read.
+    ("std::env", &["src/config.rs", "src/cli/bindings/libpq.rs"]),
+    ("toml::de", &["src/config/file.rs"]),
+    ("prometheus", &["src/http/metrics/"]),
+    ("tokio_rustls", &["src/http/tls.rs"]),
+    ("opentelemetry", &["src/http/traces.rs", "src/cli/telemetry.rs"]),
+    ("ureq", &["src/cli/facts/service.rs", "src/cli/telemetry.rs", "src/http/decision_log/otlp.rs"]),
+];
+
+#[test]
+fn a_foreign_crate_stays_in_its_place() {
+    let mut offenders = Vec::new();
+    for file in product() {
+        for (name, places) in PLACES {
+            if places.iter().any(|place| file.path.starts_with(place)) {
+                continue;
+            }
+            let found = file.code().into_iter().filter(|(_, line)| names(line, name));
+            offenders.extend(found.map(|(line, _)| format!("{}:{line}: names `{name}`", file.path)));
+        }
+    }
+    none(&offenders, "a foreign crate is named only where it has its place");
+}
+
+/// sqlparser's printer does not escape, so quoted text is made next to the tests that know about it.
+#[test]
+fn text_becomes_sql_in_one_place() {
+    let quoted = [
+        "SingleQuotedString",
+        "DoubleQuotedString",
+        "EscapedStringLiteral",
+        "with_quote",
+        "quote_style",
+        "Ident::new",
+        "Ident {",
+    ];
+    let mut offenders = Vec::new();
+    for file in product().iter().filter(|file| !file.path.starts_with("compiler/src/sql/build/")) {
+        for (number, line) in file.code() {
+            let found = quoted.iter().filter(|name| names(line, name));
+            offenders.extend(found.map(|name| format!("{}:{number}: makes `{name}`", file.path)));
+        }
+    }
+    none(&offenders, "a user's text reaches SQL through `lit` and `ident` of sql/build, or as a parameter");
+}
+
+/// The rest of `sql` names the types of nodes, to take them and to give them on.
+#[test]
+fn syntax_nodes_are_made_in_one_place() {
+    let mut offenders = Vec::new();
+    for file in files("compiler/src/sql", &[".rs"]).iter().filter(|file| !file.path.contains("/build/")) {
+        let code = file.code();
+        let imports = code.iter().filter_map(|(_, line)| line.split_once("sqlparser::ast::{"));
+        let types = imports.flat_map(|(_, list)| list.split([',', '}', ';']));
+        let types: Vec<String> = types
+            .map(|ty| word(ty.rsplit(" as ").next().unwrap_or(ty)))
+            .filter(|ty| !ty.is_empty() && ty != "BinaryOperator")
+            .collect();
+        for (number, line) in code.iter().filter(|(_, line)| !line.contains("-> ")) {
+            let makes = |ty: &&String| names(line, &format!("{ty}::")) || names(line, &format!("{ty} {{"));
+            let made = types.iter().filter(makes);
+            offenders.extend(made.map(|ty| format!("{}:{number}: makes a `{ty}`", file.path)));
+        }
+    }
+    none(&offenders, "only sql/build makes nodes of sqlparser");
+}
+
+/// A dialect is a row of data: outside its file, code asks for a feature.
+#[test]
+fn no_code_asks_which_database_it_is() {
+    let mut offenders = Vec::new();
+    let inside = |path: &str| path.starts_with("compiler/src/") && path != "compiler/src/dialect/mod.rs";
+    for file in product().iter().filter(|file| inside(&file.path)) {
+        let found = file.code().into_iter().filter(|(_, line)| names(line, "Dialect::"));
+        offenders.extend(found.map(|(number, _)| format!("{}:{number}: names a dialect", file.path)));
+    }
+    none(&offenders, "the compiler asks for features, see dialect/mod.rs");
+}
+
+/// The examples of the HTTP interface are written as a client writes them.
+#[test]
+fn a_primitive_type_is_named_in_one_place() {
+    let mut offenders = Vec::new();
+    let inside = |path: &str| path != "compiler/src/primitive.rs" && !path.starts_with("src/http/");
+    for file in product().iter().filter(|file| inside(&file.path)) {
+        let written = ["\"String\"", "\"Integer\"", "\"Boolean\""];
+        let found =
+            file.code().into_iter().filter(|(_, line)| written.iter().any(|name| line.contains(name)));
+        offenders.extend(found.map(|(number, _)| format!("{}:{number}: spells a type's name", file.path)));
+    }
+    none(&offenders, "the names of primitive types are constants of primitive.rs");
+}
+
+/// A route that is added by itself would be missing in the OpenAPI document.
+#[test]
+fn a_route_comes_with_its_description() {
+    let mut offenders = Vec::new();
+    for file in product().iter().filter(|file| file.path.starts_with("src/http/")) {
+        let added = file
+            .code()
+            .into_iter()
+            .filter(|(_, line)| line.contains(".route(") || line.contains("_service("));
+        offenders.extend(added.map(|(number, _)| format!("{}:{number}: adds a route", file.path)));
+    }
+    none(&offenders, "routes are added by `routes!`, with the descriptions of their handlers");
+}
