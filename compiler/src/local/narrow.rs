@@ -31,10 +31,12 @@ impl Splitter<'_> {
         around: &Outside,
     ) {
         let equals = &around.equals;
+        let stored = components.iter().flat_map(|component| &component.from).map(|from| from.alias);
+        let stored: IndexSet<Alias> = stored.collect();
         self.absorb(components, rest, equals, false);
         want(components, rest, output);
         self.merge_tests(components, rest, output, equals);
-        self.move_inwards(components, rest, output, around);
+        self.move_inwards(components, rest, output, around, &stored);
         self.absorb(components, rest, equals, true);
         want(components, rest, output);
         let all = components.clone();
@@ -163,17 +165,17 @@ impl Splitter<'_> {
         }
     }
 
-    /// Moves what stored facts test into the branches whose parts it narrows.
+    /// Moves what stored facts test into the branches whose parts it narrows. `stored` are the stored sources
+    /// of the select, those of components that were merged as well.
     fn move_inwards(
         &mut self,
         components: &mut Vec<Component>,
         rest: &mut Vec<Condition>,
         output: &mut [Expr],
         around: &Outside,
+        stored: &IndexSet<Alias>,
     ) {
         let equals = &around.equals;
-        let stored: IndexSet<Alias> =
-            components.iter().flat_map(|component| &component.from).map(|from| from.alias).collect();
         let column = self.column;
         // A stored value of a select around this one is known here only if its part is asked for it.
         let is_outside = |expr: Expr| {

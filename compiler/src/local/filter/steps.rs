@@ -224,10 +224,24 @@ fn tidy(condition: &mut Condition, tables: &[Table]) {
 
 /// A plan without the literals that the caller's column may be, which a filter lists by themselves.
 fn without_literals(mut plan: Plan) -> Plan {
-    for select in plan.answer.selects_mut() {
-        select.filter.retain(|condition| literals(condition).is_none());
-    }
+    plan.answer.selects_mut().iter_mut().for_each(drop_literals);
     plan
+}
+
+/// Drops the literals from an alternative, and from the alternatives that it has inside if it reads nothing:
+/// a step may put what alternatives share before them.
+fn drop_literals(select: &mut Select) {
+    select.filter.retain(|condition| literals(condition).is_none());
+    if select.from.is_empty() {
+        let inside = select.filter.iter_mut().filter_map(|condition| match condition {
+            Condition::Any(branches) => Some(branches),
+            Condition::Compare { .. }
+            | Condition::OneOf { .. }
+            | Condition::In { .. }
+            | Condition::None(_) => None,
+        });
+        inside.flatten().for_each(drop_literals);
+    }
 }
 
 #[cfg(test)]
