@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn unnamed_variables_are_told_apart_by_their_places() {
+    fn unnamed_variables_differ_by_their_places() {
         let (first, third) = (AskedVar { name: "?1", ..UNTYPED }, AskedVar { name: "?3", ..UNTYPED });
         let refused = |var| {
             Refusal::NotEnumerable { var: VarName::Asked(var), rule: None, wanted: Vec::new() }
