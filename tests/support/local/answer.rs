@@ -1,6 +1,6 @@
-//! The answer of a local check: its SQL run on the caller's database, and what that returns with the ids of
-//! the page. A filter is asked for the rows that it lets through and for those that it leaves out. Rows that
-//! break the contract, by their columns, their order or a row that stands there twice, are a fault.
+//! The answer of a local check: runs its SQL on the caller's database and maps the rows to the page's ids.
+//! A filter runs twice, for the rows that it keeps and for those that it drops. Rows with the wrong columns,
+//! in the wrong order or returned twice are a fault.
 
 use super::caller::Statements;
 use super::schema::Candidates;
