@@ -39,8 +39,8 @@ pub(crate) struct Pass {
     pub(crate) does: &'static str,
     /// Where it is worth it.
     applies: fn(&Setting<'_>) -> bool,
-    /// What it keeps of the plan's alternatives; `None` if it adds alternatives that hold of the same rows.
-    keeps: Option<Keeps>,
+    /// What it keeps of the plan's alternatives.
+    keeps: Keeps,
     run: fn(&mut Draft, &Setting<'_>),
 }
 
@@ -55,7 +55,7 @@ const READ_ONCE: Pass = Pass {
     name: "read-once",
     does: "reads once a row that several bound queries of one table find by the same key",
     applies: |setting| setting.bindings.is_some(),
-    keeps: Some(Keeps::Equals),
+    keeps: Keeps::Equals,
     run: |draft, setting| {
         if let Some(bindings) = setting.bindings {
             read_once::read_once(&mut draft.plan, setting, bindings);
@@ -69,7 +69,7 @@ pub(crate) const PASSES: &[Pass] = &[
         name: "common-guards",
         does: "evaluates once, before the alternatives, the conditions and unrelated sources that all of them share",
         applies: |setting| matches!(setting.purpose, Purpose::List | Purpose::Rows),
-        keeps: Some(Keeps::Once),
+        keeps: Keeps::Once,
         run: |draft, _| {
             draft.plan.guard.filter = guards::take_common_of_answer(draft.plan.answer.selects_mut());
         },
@@ -78,42 +78,42 @@ pub(crate) const PASSES: &[Pass] = &[
         name: "join-single",
         does: "joins the branch of a test that has only one",
         applies: |setting| setting.flattens(),
-        keeps: Some(Keeps::Atoms),
+        keeps: Keeps::Atoms,
         run: |draft, _| joins::join_single(&mut draft.plan),
     },
     Pass {
         name: "drop-implied",
         does: "leaves out sources that the rows of a table imply, and columns that nothing reads then",
         applies: |setting| setting.is_hosted() || setting.flattens(),
-        keeps: Some(Keeps::AllButImplied),
+        keeps: Keeps::AllButImplied,
         run: |draft, _| implied::drop_implied(&mut draft.plan),
     },
     Pass {
         name: "merge-closures",
         does: "reads a closure instead of closing it again under the same steps",
         applies: |_| true,
-        keeps: Some(Keeps::Relations),
+        keeps: Keeps::Relations,
         run: |draft, _| closures::merge(&mut draft.plan),
     },
     Pass {
         name: "merge-answers",
         does: "merges alternatives that answer with different literals under the same condition, or under the same branch of one",
         applies: |setting| setting.purpose == Purpose::List,
-        keeps: Some(Keeps::Atoms),
+        keeps: Keeps::Atoms,
         run: |draft, _| literals::merge_answers(draft.plan.answer.selects_mut(), &mut draft.embedded),
     },
     Pass {
         name: "pair-literals",
         does: "merges alternatives that differ only in their answer and in the literals of one test",
         applies: |setting| setting.purpose == Purpose::List,
-        keeps: Some(Keeps::Equals),
+        keeps: Keeps::Equals,
         run: |draft, _| literals::pair_literals(draft.plan.answer.selects_mut(), &mut draft.embedded),
     },
     Pass {
         name: "ask-row",
         does: "turns the values that a filter's alternatives return into conditions on the caller's row",
         applies: |setting| setting.row.is_some(),
-        keeps: Some(Keeps::Equals),
+        keeps: Keeps::Equals,
         run: |draft, setting| {
             if let Some(row) = setting.row {
                 row::ask::ask(&mut draft.plan, row);
@@ -124,7 +124,7 @@ pub(crate) const PASSES: &[Pass] = &[
         name: "show-row",
         does: "replaces look-ups of the caller's row with the row itself, and inlines tables that return such rows",
         applies: |setting| setting.row.is_some(),
-        keeps: None,
+        keeps: Keeps::EqualsInSelects,
         run: |draft, setting| {
             if let (Some(row), Some(bindings)) = (setting.row, setting.bindings) {
                 row::ask::show_row(&mut draft.plan, setting, bindings, row);
@@ -135,7 +135,7 @@ pub(crate) const PASSES: &[Pass] = &[
         name: "share-rows",
         does: "reads once a row that many parts of a check look up by its key",
         applies: |setting| setting.flattens(),
-        keeps: Some(Keeps::Once),
+        keeps: Keeps::Once,
         run: |draft, setting| {
             if let Some(bindings) = setting.bindings {
                 share_rows::share(&mut draft.plan, setting, bindings);
@@ -147,42 +147,42 @@ pub(crate) const PASSES: &[Pass] = &[
         name: "merge-instances",
         does: "makes one alternative of two that differ only in where a value comes from",
         applies: |setting| setting.row.is_some(),
-        keeps: Some(Keeps::Selects),
+        keeps: Keeps::Selects,
         run: |draft, setting| row::instances::merge(&mut draft.plan, setting.prefix),
     },
     Pass {
         name: "row-sets",
         does: "turns a filter's conditions that start from the actor into sets, and all others into probes",
         applies: |setting| setting.row.is_some(),
-        keeps: Some(Keeps::Equals),
+        keeps: Keeps::Equals,
         run: |draft, setting| row::sets::split_off(&mut draft.plan, setting.catalog),
     },
     Pass {
         name: "common-rows",
         does: "evaluates conditions on the row that all alternatives of a filter share once, before them",
         applies: |setting| setting.row.is_some(),
-        keeps: Some(Keeps::Once),
+        keeps: Keeps::Once,
         run: |draft, _| row::common::take_out(&mut draft.plan),
     },
     Pass {
         name: "set-arms",
         does: "replaces a set of a filter that only reads a table by the table's alternatives",
         applies: |setting| setting.purpose == Purpose::Filter,
-        keeps: Some(Keeps::Selects),
+        keeps: Keeps::Selects,
         run: |draft, setting| row::arms::take_tables_apart(&mut draft.plan, setting.catalog),
     },
     Pass {
         name: "guard-sets",
         does: "tests the values of a set instead of every row",
         applies: |setting| setting.row.is_some(),
-        keeps: Some(Keeps::Equals),
+        keeps: Keeps::Equals,
         run: |draft, setting| row::guards::move_into_sets(&mut draft.plan, setting.catalog),
     },
     Pass {
         name: "probe-denials",
         does: "moves denials into the probe next to them, inside one of several alternatives",
         applies: |setting| setting.row.is_some(),
-        keeps: Some(Keeps::Atoms),
+        keeps: Keeps::Atoms,
         run: |draft, _| row::denials::move_into_probes(&mut draft.plan),
     },
     READ_ONCE,
@@ -190,7 +190,7 @@ pub(crate) const PASSES: &[Pass] = &[
         name: "sets",
         does: "turns sources that are only used to reach another one into sets, which are evaluated once",
         applies: |setting| setting.makes_sets(),
-        keeps: Some(Keeps::Atoms),
+        keeps: Keeps::Atoms,
         run: |draft, setting| match setting.purpose {
             Purpose::Check | Purpose::List => sets::for_check(&mut draft.plan, setting.catalog),
             Purpose::Rows => sets::for_rows(&mut draft.plan, setting.catalog),
@@ -202,21 +202,21 @@ pub(crate) const PASSES: &[Pass] = &[
         name: "factor-guards",
         does: "evaluates conditions that alternatives of a decision share once, before them",
         applies: |setting| setting.is_hosted() || setting.purpose == Purpose::Check,
-        keeps: Some(Keeps::Once),
+        keeps: Keeps::Once,
         run: |draft, _| guards::factor_decision(&mut draft.plan),
     },
     Pass {
         name: "skip-bans",
         does: "skips a negation that is tested row by row, if it denies nothing to this actor",
         applies: |setting| setting.purpose == Purpose::Store,
-        keeps: None,
+        keeps: Keeps::Stricter,
         run: |draft, _| bans::skip_bans(&mut draft.plan),
     },
     Pass {
         name: "keep-repeats",
         does: "keeps repeated rows of a table that one alternative of the answer reads alone: the answer removes them",
         applies: |setting| setting.purpose != Purpose::Filter,
-        keeps: Some(Keeps::Atoms),
+        keeps: Keeps::Atoms,
         run: |draft, _| repeats::keep_repeats(&mut draft.plan),
     },
 ];
@@ -237,11 +237,7 @@ pub(crate) fn optimise(
         if draft.plan != before {
             let widths = widths(&draft.embedded);
             let verifier = Verifier { embedded: &widths, ..*verifier };
-            match pass.keeps {
-                Some(keeps) => verifier.account(pass.name, keeps, &before, &draft.plan, &[])?,
-                None if cfg!(debug_assertions) => verifier.check(pass.name, &draft.plan)?,
-                None => {}
-            }
+            verifier.account(pass.name, pass.keeps, &before, &draft.plan, &[])?;
         }
         observe(pass, &draft.plan);
     }

@@ -4,10 +4,11 @@
 //! more, or an alternative less, may be a wrong "denied". What a pass may change is its [`Keeps`].
 
 use super::atoms::{Alternative, Atoms, Inlines, PlanAtom, ReadFrom, ValueOrigin, WORK};
+use super::equal::{Counted, asks_as_much};
+use super::multiset::{contains, is_subset, missing, without_repeats};
 use crate::algebra::{Plan, Select, Table, TableBody};
 use crate::catalog::SourceId;
 use crate::ir::CompareOp;
-use std::collections::{BTreeMap, BTreeSet};
 
 /// What a pass keeps of a plan's alternatives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,9 +23,13 @@ pub(crate) enum Keeps {
     SelectsOnce,
     /// Their atoms but those that the rows of a table imply.
     AllButImplied,
+    /// Their atoms, and it adds alternatives that deny more.
+    Stricter,
     /// The relations that are read and denied, and no fewer comparisons: it replaces a value by one that
     /// equals it, and adds what holds anyway.
     Equals,
+    /// The same, without reading anything twice, and it reads the selects of a table in the table's place.
+    EqualsInSelects,
     /// The relations that are read: it decides conditions by values.
     Relations,
 }
@@ -33,16 +38,25 @@ pub(crate) enum Keeps {
 pub(super) fn check(keeps: Keeps, before: &Plan, after: &Plan, parts: &[&Plan]) -> Result<(), String> {
     let inlines = match keeps {
         Keeps::Relations => Inlines::Nothing,
-        Keeps::Atoms | Keeps::Once | Keeps::AllButImplied | Keeps::Equals => Inlines::Single,
-        Keeps::Selects | Keeps::SelectsOnce => Inlines::Every,
+        Keeps::Atoms | Keeps::Once | Keeps::AllButImplied | Keeps::Stricter | Keeps::Equals => {
+            Inlines::Single
+        }
+        Keeps::Selects | Keeps::SelectsOnce | Keeps::EqualsInSelects => Inlines::Every,
     };
     let mut left = WORK;
-    let old = Atoms { plan: before, parts: &[], inlines };
-    let new = Atoms { plan: after, parts, inlines };
+    // It leaves out no alternative, not even one with a branch and its denial.
+    let exempts = keeps != Keeps::Stricter;
+    let old = Atoms { plan: before, parts: &[], inlines, exempts };
+    let new = Atoms { plan: after, parts, inlines, exempts };
     let counted = |all: Vec<Alternative>| match keeps {
         Keeps::Once | Keeps::SelectsOnce => all.into_iter().map(without_repeats).collect(),
         Keeps::Selects => all.into_iter().map(without_repeated_denials).collect(),
-        Keeps::Atoms | Keeps::AllButImplied | Keeps::Equals | Keeps::Relations => all,
+        Keeps::Atoms
+        | Keeps::AllButImplied
+        | Keeps::Stricter
+        | Keeps::Equals
+        | Keeps::EqualsInSelects
+        | Keeps::Relations => all,
     };
     if let (Some(old), Some(all)) =
         (old.of_answer(&mut left).map(counted), new.of_answer(&mut left).map(counted))
@@ -59,18 +73,6 @@ pub(super) fn check(keeps: Keeps, before: &Plan, after: &Plan, parts: &[&Plan]) 
         }
     }
     Ok(())
-}
-
-/// The same alternative, with each atom once, those of its denials as well.
-fn without_repeats(mut alternative: Alternative) -> Alternative {
-    for atom in &mut alternative {
-        if let PlanAtom::None(denied) = atom {
-            *denied = without_repeats(std::mem::take(denied));
-        }
-    }
-    alternative.sort();
-    alternative.dedup();
-    alternative
 }
 
 /// The same alternative, with each denial once: two become the same where a value replaces what equals it.
@@ -144,11 +146,11 @@ fn compare(keeps: Keeps, old: &[Alternative], new: &[Alternative], plan: Atoms<'
     }
     // Nothing denied: each old alternative asks at least what some new one asks.
     let stays = |old: &Alternative| match keeps {
-        Keeps::Atoms | Keeps::Selects => new.iter().any(|new| contains(old, new)),
+        Keeps::Atoms | Keeps::Stricter | Keeps::Selects => new.iter().any(|new| contains(old, new)),
         Keeps::AllButImplied => new.iter().any(|new| adds_nothing(new, old, plan)),
         Keeps::Once | Keeps::SelectsOnce => new.iter().any(|new| is_subset(new, old)),
         // What values decide, and what is implied anyway, is not looked at.
-        Keeps::Equals | Keeps::Relations => true,
+        Keeps::Equals | Keeps::EqualsInSelects | Keeps::Relations => true,
     };
     match old.iter().find(|old| !stays(old) && !contradicts_itself(old)) {
         Some(lost) => Err(format!("an alternative was lost: {lost:?}")),
@@ -170,100 +172,22 @@ fn contradicts_itself(alternative: &Alternative) -> bool {
 fn asks(keeps: Keeps, new: &Alternative, old: &Alternative, plan: Atoms<'_>) -> bool {
     match keeps {
         Keeps::Atoms | Keeps::Selects => contains(new, old),
-        Keeps::Equals => asks_as_much(new, old),
+        Keeps::Stricter => missing(new, old).iter().all(|atom| denies_more(new, atom)),
+        Keeps::Equals => asks_as_much(Counted::All, new, old),
+        Keeps::EqualsInSelects => asks_as_much(Counted::Independent, new, old),
         Keeps::Once | Keeps::SelectsOnce => is_subset(old, new),
         Keeps::AllButImplied => missing(new, old).iter().all(|atom| is_implied(atom, new, plan)),
         Keeps::Relations => relations(new) == relations(old),
     }
 }
 
-/// Whether every atom of `less` is one of `more`, as often. Rows of literals are no conditions.
-fn contains(more: &Alternative, less: &Alternative) -> bool {
-    missing(more, less).is_empty()
-}
-
-/// The atoms of `wanted` that `found` has not, or not as often. Both are sorted.
-fn missing<'a>(found: &Alternative, wanted: &'a Alternative) -> Vec<&'a PlanAtom> {
-    let mut found = found.iter().peekable();
-    let mut missing = Vec::new();
-    for atom in wanted.iter().filter(|atom| **atom != PlanAtom::Source(ReadFrom::Rows)) {
-        while found.peek().is_some_and(|next| *next < atom) {
-            found.next();
-        }
-        if found.peek() == Some(&atom) {
-            found.next();
-        } else {
-            missing.push(atom);
-        }
-    }
-    missing
-}
-
-fn is_subset(less: &Alternative, more: &Alternative) -> bool {
-    less.iter().all(|atom| *atom == PlanAtom::Source(ReadFrom::Rows) || has(more, atom))
-}
-
-/// Whether an alternative has an atom, or a denial that differs from it only in what holds around it anyway.
-fn has(alternative: &Alternative, atom: &PlanAtom) -> bool {
-    let differs_in_more = |one: &Alternative, other: &Alternative| {
-        one.iter().all(|atom| other.contains(atom) || alternative.contains(atom))
-    };
-    alternative.contains(atom)
-        || alternative.iter().any(|known| match (atom, known) {
-            (PlanAtom::None(one), PlanAtom::None(other)) => {
-                differs_in_more(one, other) && differs_in_more(other, one)
-            }
-            (PlanAtom::Source(_) | PlanAtom::Compare(..) | PlanAtom::OneOf(..) | PlanAtom::None(_), _) => {
-                false
-            }
-        })
-}
-
-/// Whether an alternative reads and denies all that an old one does, with as many comparisons.
-fn asks_as_much(new: &Alternative, old: &Alternative) -> bool {
-    let n_comparisons = |alternative: &Alternative| {
-        let is_one = |atom: &&PlanAtom| matches!(atom, PlanAtom::Compare(..) | PlanAtom::OneOf(..));
-        alternative.iter().filter(is_one).count()
-    };
-    let sources = |alternative: &Alternative| -> Alternative {
-        alternative.iter().filter(|atom| matches!(atom, PlanAtom::Source(_))).cloned().collect()
-    };
-    let denied = |alternative: &Alternative| -> Vec<Alternative> {
-        let denied = alternative.iter().filter_map(|atom| match atom {
-            PlanAtom::None(denied) => Some(denied.clone()),
-            PlanAtom::Source(_) | PlanAtom::Compare(..) | PlanAtom::OneOf(..) => None,
-        });
-        denied.collect()
-    };
-    contains(&sources(new), &sources(old))
-        && n_comparisons(new) >= n_comparisons(old)
-        && each_has_its_own(&denied(new), &denied(old))
-}
-
-/// Whether each old alternative has a new one of its own that asks as much: a matching, made by augmenting
-/// paths.
-fn each_has_its_own(new: &[Alternative], old: &[Alternative]) -> bool {
-    fn place(
-        at: usize,
-        fits: &[Vec<usize>],
-        taken: &mut BTreeMap<usize, usize>,
-        tried: &mut BTreeSet<usize>,
-    ) -> bool {
-        fits.get(at).into_iter().flatten().any(|to| {
-            let is_free = tried.insert(*to)
-                && taken.get(to).copied().is_none_or(|other| place(other, fits, taken, tried));
-            if is_free {
-                taken.insert(*to, at);
-            }
-            is_free
-        })
-    }
-    let fits = |old: &Alternative| -> Vec<usize> {
-        (0..new.len()).filter(|at| new.get(*at).is_some_and(|new| asks_as_much(new, old))).collect()
-    };
-    let fits: Vec<Vec<usize>> = old.iter().map(fits).collect();
-    let mut taken = BTreeMap::new();
-    (0..old.len()).all(|at| place(at, &fits, &mut taken, &mut BTreeSet::new()))
+/// Whether an alternative has a denial of which the atom, a denial as well, denies only a part.
+fn denies_more(alternative: &Alternative, atom: &PlanAtom) -> bool {
+    let PlanAtom::None(denied) = atom else { return false };
+    alternative.iter().any(|known| match known {
+        PlanAtom::None(more) => contains(denied, more),
+        PlanAtom::Source(_) | PlanAtom::Compare(..) | PlanAtom::OneOf(..) => false,
+    })
 }
 
 fn relations(alternative: &Alternative) -> Vec<&PlanAtom> {

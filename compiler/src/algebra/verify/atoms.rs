@@ -12,6 +12,7 @@ use crate::algebra::{Condition, Expr, From, FromKind, Plan, Select, TableBody};
 use crate::catalog::SourceId;
 use crate::ir::{CompareOp, ConstId, TypeId};
 use crate::question::Slot;
+use std::borrow::Cow;
 use std::rc::Rc;
 
 /// How many alternatives one plan may have; beyond that its atoms are not accounted for.
@@ -82,6 +83,8 @@ pub(super) struct Atoms<'a> {
     pub(super) parts: &'a [&'a Plan],
     /// Which tables count as what their selects ask.
     pub(super) inlines: Inlines,
+    /// Whether alternatives with a branch and its own denial are left out.
+    pub(super) exempts: bool,
 }
 
 /// Which tables count as what their selects ask, if they are no fixpoints.
@@ -176,7 +179,9 @@ impl<'a> Atoms<'a> {
             read = product(&read, &[self.sameness(seen.from.kind, scope)], left)?;
         }
         let mut all = Vec::new();
-        for case in exempt::cases(select, ALTERNATIVES)? {
+        let cases =
+            if self.exempts { exempt::cases(select, ALTERNATIVES)? } else { vec![Cow::Borrowed(select)] };
+        for case in cases {
             let mut of_case = read.clone();
             for condition in &case.filter {
                 of_case = product(&of_case, &self.condition(condition, scope, left)?, left)?;
@@ -286,7 +291,7 @@ impl<'a> Atoms<'a> {
             },
             FromKind::Embedded(part) => {
                 let plan = *self.parts.get(part.index())?;
-                (plan.answer.selects(), Atoms { plan, parts: &[], inlines: self.inlines })
+                (plan.answer.selects(), Atoms { plan, parts: &[], ..self })
             }
             FromKind::Source(_)
             | FromKind::Row { .. }

@@ -11,7 +11,9 @@
 
 mod accounts;
 mod atoms;
+mod equal;
 mod exempt;
+mod multiset;
 mod references;
 #[cfg(test)]
 mod tests;

@@ -1,5 +1,7 @@
 //! Plans with one fault each: the verifier finds it, and names the pass.
 
+mod passes;
+
 use super::{Keeps, Open, Verifier};
 use crate::algebra::{
     Alias, Condition, EmbeddedId, Expr, From, FromKind, Plan, PlanAnswer, Range, Select, Table, TableBody,

@@ -1,0 +1,131 @@
+//! What a pass may change, and what is a loss all the same.
+
+use super::{LOCKED, OWNER, answer, column, equal, read, sound};
+use crate::algebra::verify::Keeps;
+use crate::algebra::verify::accounts::check;
+use crate::algebra::{Alias, Condition, Expr, From, Plan, Select};
+
+fn with(filter: Vec<Condition>) -> Plan {
+    let mut plan = sound();
+    answer(&mut plan).filter = filter;
+    plan
+}
+
+fn test(filter: Vec<Condition>) -> Select {
+    read(&[], filter, Vec::new())
+}
+
+fn given(var: usize) -> Expr {
+    Expr::Given(var)
+}
+
+/// `owner` denied for one user and for the row.
+fn ban(filter: &[Condition]) -> Condition {
+    Condition::None(vec![read(&[(9, OWNER)], filter.to_vec(), Vec::new())])
+}
+
+#[test]
+fn an_alternative_may_deny_more_if_the_old_one_stays() {
+    let (of_user, of_row) = (equal(column(9, 0), given(0)), equal(column(9, 1), column(4, 0)));
+    let before = with(vec![ban(&[of_user.clone(), of_row.clone()])]);
+    let asked = |all: Vec<Condition>| {
+        let branches = all.into_iter().map(|condition| test(vec![condition])).collect();
+        with(vec![Condition::Any(branches)])
+    };
+    let law = |after: &Plan| check(Keeps::Stricter, &before, after, &[]);
+    let row_by_row = || ban(&[of_user.clone(), of_row.clone()]);
+    assert_eq!(law(&asked(vec![ban(std::slice::from_ref(&of_user)), row_by_row()])), Ok(()));
+    // Without the old one, rows are missing.
+    let lost = law(&asked(vec![ban(std::slice::from_ref(&of_user))]));
+    assert!(lost.is_err_and(|fault| fault.contains("an alternative was lost")));
+    // A ban that denies less, or none at all.
+    let narrower = ban(&[of_user.clone(), of_row.clone(), equal(column(9, 1), given(1))]);
+    for weaker in [narrower, equal(column(4, 0), column(4, 0))] {
+        let lost = law(&asked(vec![weaker, row_by_row()]));
+        assert!(lost.is_err_and(|fault| fault.contains("a condition was lost")));
+    }
+}
+
+/// The old alternative with a branch and its own denial never holds; the new form has it as well.
+#[test]
+fn a_branch_may_be_denied_next_to_it() {
+    let filter = vec![equal(column(9, 0), given(0)), equal(column(9, 1), column(4, 0))];
+    let row = || read(&[(9, OWNER)], filter.clone(), Vec::new());
+    let asked = || Condition::Any(vec![row(), test(vec![equal(column(4, 0), given(1))])]);
+    let before = with(vec![asked(), Condition::None(vec![row()])]);
+    let anything = ban(&[equal(column(9, 0), given(0))]);
+    let skipping = Condition::Any(vec![test(vec![anything]), test(vec![Condition::None(vec![row()])])]);
+    assert_eq!(check(Keeps::Stricter, &before, &with(vec![asked(), skipping]), &[]), Ok(()));
+}
+
+#[test]
+fn a_value_may_be_replaced_by_one_that_equals_it() {
+    let [x, y] = [column(4, 0), column(8, 1)];
+    let of = |filter: &[Condition]| {
+        let mut plan = with(filter.to_vec());
+        answer(&mut plan).from.push(From { alias: Alias::of_number(8), kind: OWNER });
+        plan
+    };
+    let before = of(&[equal(x, y), equal(y, given(0)), ban(&[equal(column(9, 0), y)])]);
+    for keeps in [Keeps::Equals, Keeps::EqualsInSelects] {
+        let law = |filter: &[Condition]| check(keeps, &before, &of(filter), &[]);
+        let of_given = ban(&[equal(column(9, 0), given(0))]);
+        assert_eq!(law(&[equal(x, given(0)), equal(y, given(0)), of_given.clone()]), Ok(()));
+        assert!(law(&[equal(y, given(0)), of_given.clone()]).is_err(), "{keeps:?}");
+        // As many comparisons, of which one says nothing, or what another one says.
+        for empty in [equal(x, x), equal(given(0), y)] {
+            let lost = law(&[empty, equal(y, given(0)), of_given.clone()]);
+            assert_eq!(lost.is_err(), keeps == Keeps::EqualsInSelects, "{keeps:?}");
+        }
+        let of_any = law(&[equal(x, given(0)), equal(y, given(0)), ban(&[equal(given(0), given(0))])]);
+        assert_eq!(of_any.is_err(), keeps == Keeps::EqualsInSelects, "{keeps:?}: the ban names no row");
+    }
+}
+
+/// `not (locked and not (row and owner of row))`, where `row` is a row that is read around it anyway.
+#[test]
+fn a_row_read_around_a_denial_of_a_denial_is_no_loss() {
+    let row = |alias| equal(column(alias, 0), given(1));
+    let owned = |shared: bool, of: usize| {
+        let own = equal(column(7, 1), column(of, 1));
+        let from: &[_] = if shared { &[(7, OWNER)] } else { &[(of, OWNER), (7, OWNER)] };
+        let filter = if shared { vec![own] } else { vec![own, row(of)] };
+        Condition::None(vec![read(from, filter, Vec::new())])
+    };
+    let of = |shared: bool, with_row: bool| {
+        let of = if shared { 8 } else { 6 };
+        let locked = read(&[(9, LOCKED)], vec![owned(shared, of)], Vec::new());
+        let mut plan = with(vec![Condition::None(vec![locked])]);
+        if with_row {
+            let select = answer(&mut plan);
+            select.from.push(From { alias: Alias::of_number(8), kind: OWNER });
+            select.filter.push(row(8));
+        }
+        plan
+    };
+    let law = |before: &Plan, after: &Plan| check(Keeps::Once, before, after, &[]);
+    assert_eq!(law(&of(false, true), &of(true, true)), Ok(()));
+    // Nothing reads the row around it.
+    assert!(law(&of(false, false), &of(true, false)).is_err());
+}
+
+/// Each level has two denials that differ from those on the other side only in what holds around them.
+#[test]
+fn denials_within_denials_do_not_multiply() {
+    fn nested(depth: usize, extra: &[Condition]) -> Vec<Condition> {
+        let branch = |var| {
+            let mut filter = extra.to_vec();
+            filter.push(equal(column(4, 0), Expr::Given(var)));
+            if depth > 0 {
+                filter.extend(nested(depth - 1, extra));
+            }
+            test(filter)
+        };
+        vec![Condition::None(vec![branch(depth)]), Condition::None(vec![branch(depth + 100)])]
+    }
+    let around = equal(column(4, 0), given(1));
+    let of = |extra: &[Condition]| with([vec![around.clone()], nested(6, extra)].concat());
+    let (before, after) = (of(std::slice::from_ref(&around)), of(&[]));
+    assert_eq!(check(Keeps::Once, &before, &after, &[]), Ok(()));
+    assert!(check(Keeps::Atoms, &before, &after, &[]).is_err());
+}
