@@ -52,6 +52,17 @@ pub(super) struct ColumnType {
     pub(super) kind: Kind,
 }
 
+/// Whether the numbers of a type have a fraction. `5.0` and `5` are equal numbers, but different ids.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fraction {
+    /// Never: the scale is zero.
+    Never,
+    /// Each has as many digits as the scale says.
+    Always,
+    /// The type has no scale, so each number has its own.
+    Sometimes,
+}
+
 /// The kind of a type, as far as it matters for ids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
@@ -64,10 +75,7 @@ pub(super) enum Kind {
     /// Whole numbers of at most 64 bits.
     Integer,
     /// Numbers of any size.
-    Numeric {
-        /// Whether they may have a fraction.
-        has_fraction: bool,
-    },
+    Numeric(Fraction),
     /// UUIDs.
     Uuid,
     /// Truth values.

@@ -4,7 +4,7 @@
 //! SQL fail or answer wrongly, a warning makes it slow or fragile, and a note is something that the author
 //! may have overlooked. This module does not access the database.
 
-use super::database::{Collation, Column, ColumnOrigin, ColumnType, Kind};
+use super::database::{Collation, Column, ColumnOrigin, ColumnType, Fraction, Kind};
 use super::finding::{Finding, FindingCode, Severity};
 use portcullis_compiler::bindings::{Binding, BindingArg, ConditionPart};
 use portcullis_compiler::primitive::{INTEGER, Primitive};
@@ -78,7 +78,7 @@ pub(super) fn disagreement(ty: &str, columns: &[&Column]) -> Option<Finding> {
     for column in known {
         // The kinds within a family need no cast.
         let kind = match column.ty.kind {
-            Kind::Numeric { has_fraction: false } => Kind::Integer,
+            Kind::Numeric(Fraction::Never | Fraction::Sometimes) => Kind::Integer,
             kind => kind,
         };
         if types
@@ -123,7 +123,6 @@ pub(super) fn sql_type(ty: &str, column: &Column, sql_types: &SqlTypes) -> Optio
     let found = &column.ty;
     let Some(declared) = sql_types.get(ty) else { return undeclared(ty, column) };
     let base = |name: &str| name.split('(').next().map(str::to_lowercase);
-    let whole = Kind::Numeric { has_fraction: false };
     let severity = match (declared.kind, found.kind) {
         (_, Kind::Unknown) => return untyped(ty, column, declared),
         (Kind::Text, Kind::Text) | (Kind::Integer, Kind::Integer) | (Kind::Padded, Kind::Padded) => {
@@ -131,21 +130,36 @@ pub(super) fn sql_type(ty: &str, column: &Column, sql_types: &SqlTypes) -> Optio
         }
         // A number of more than 64 bits, or with a fraction, is not an Integer, but would take part in
         // comparisons.
-        (Kind::Integer, found) if found == whole && ty == INTEGER => Severity::Error,
+        (Kind::Integer, Kind::Numeric(_)) if ty == INTEGER => Severity::Error,
         // Equal ids compare equal, but an index is not always used.
-        (Kind::Integer, found) if found == whole => Severity::Warning,
-        (Kind::Numeric { .. }, Kind::Integer) => Severity::Warning,
-        (Kind::Numeric { has_fraction: true }, found) if found == whole => Severity::Warning,
-        // There `5` equals `5.00`, which is a different id.
-        (Kind::Integer | Kind::Numeric { has_fraction: false }, Kind::Numeric { has_fraction: true }) => {
-            Severity::Error
+        (Kind::Integer | Kind::Numeric(Fraction::Always), Kind::Numeric(Fraction::Never))
+        | (Kind::Numeric(_), Kind::Integer) => Severity::Warning,
+        (Kind::Integer | Kind::Numeric(Fraction::Never | Fraction::Sometimes), Kind::Numeric(fraction))
+            if ty != INTEGER && fraction == Fraction::Sometimes =>
+        {
+            return Some(without_scale(ty, column));
         }
+        // There `5` equals `5.00`, which is a different id.
+        (
+            Kind::Integer | Kind::Numeric(Fraction::Never | Fraction::Sometimes),
+            Kind::Numeric(Fraction::Always),
+        ) => Severity::Error,
         _ if base(&declared.name) == base(&found.name) => return None,
         (_, _) => Severity::Error,
     };
     let (declared, found) = (&declared.name, &found.name);
     let message = format!("is `{found}` where `sql_types` says `{declared}`: write `{ty}: {found}` there");
     Some(Finding::of(FindingCode::OtherSqlType, severity, column, message))
+}
+
+/// A declared number is compared as a number, but each number of such a column has its own digits.
+fn without_scale(ty: &str, column: &Column) -> Finding {
+    let found = &column.ty.name;
+    let message = format!(
+        "is `{found}` without a scale, so it may contain `5.0`, which would equal the id `5`: give it an integer \
+         type or `{found}(38, 0)`, or leave `{ty}` out of `sql_types`"
+    );
+    Finding::of(FindingCode::OtherSqlType, Severity::Error, column, message)
 }
 
 /// SQLite converts nothing for a column without a type: `5` and `'5'` differ, whatever `sql_types` says.
@@ -179,12 +193,18 @@ fn undeclared(ty: &str, column: &Column) -> Option<Finding> {
     }
     let message = if is_entity(ty) {
         let gain = match kind {
-            Kind::Integer | Kind::Numeric { has_fraction: false } | Kind::Uuid => {
+            Kind::Integer | Kind::Numeric(Fraction::Never) | Kind::Uuid => {
                 "indexes are used and an id of another form is not an error"
             }
             _ => "indexes are used",
         };
-        format!("is `{name}`, but compared as text: add `{ty}: {name}` under `sql_types`, so that {gain}")
+        let remedy = match kind {
+            Kind::Numeric(Fraction::Sometimes) => {
+                format!("give it an integer type or `{name}(38, 0)`, and add that for `{ty}`")
+            }
+            _ => format!("add `{ty}: {name}`"),
+        };
+        format!("is `{name}`, but compared as text: {remedy} under `sql_types`, so that {gain}")
     } else {
         format!("is `{name}`, so only values in the canonical form of a {ty} match")
     };

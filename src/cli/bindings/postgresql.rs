@@ -3,7 +3,7 @@
 //! A query is prepared but not executed: the server parses it and resolves its names and types, but calls
 //! none of its functions. Each is preceded by a savepoint, so that an error does not abort the transaction.
 
-use super::database::{Collation, Column, ColumnOrigin, ColumnType, Jit, Kind, TableSize};
+use super::database::{Collation, Column, ColumnOrigin, ColumnType, Fraction, Jit, Kind, TableSize};
 use super::libpq::{self, Connection};
 use crate::cli::error::CliError;
 use tokio_postgres::config::{Host, SslMode};
@@ -254,7 +254,9 @@ fn kind(ty: &Type, modifier: i32) -> Kind {
         Type::TEXT | Type::VARCHAR | Type::NAME | Type::UNKNOWN => Kind::Text,
         Type::BPCHAR => Kind::Padded,
         Type::INT2 | Type::INT4 | Type::INT8 => Kind::Integer,
-        Type::NUMERIC => Kind::Numeric { has_fraction: modifier >= 4 && (modifier - 4) & 0x7ff != 0 },
+        Type::NUMERIC if modifier < 4 => Kind::Numeric(Fraction::Sometimes),
+        Type::NUMERIC if (modifier - 4) & 0x7ff == 0 => Kind::Numeric(Fraction::Never),
+        Type::NUMERIC => Kind::Numeric(Fraction::Always),
         Type::UUID => Kind::Uuid,
         Type::BOOL => Kind::Boolean,
         _ if ty.name() == "citext" => Kind::Caseless,

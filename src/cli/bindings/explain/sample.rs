@@ -80,7 +80,7 @@ fn made_up(kind: Option<Kind>) -> &'static str {
             | Kind::Caseless
             | Kind::Padded
             | Kind::Integer
-            | Kind::Numeric { .. }
+            | Kind::Numeric(_)
             | Kind::Boolean
             | Kind::Enum
             | Kind::Other

@@ -6,7 +6,7 @@
 
 use super::decide::{BoundColumn, TypeColumns};
 use super::{Cast, Correction};
-use crate::cli::bindings::database::{Column, Kind};
+use crate::cli::bindings::database::{Column, Fraction, Kind};
 use crate::cli::bindings::finding::Severity;
 use crate::cli::bindings::judge::{self, is_entity};
 use crate::cli::bindings::live::Live;
@@ -100,12 +100,12 @@ fn common(ty: &str, columns: &[&Column], dialect: Dialect) -> Option<String> {
                 name == "text" || name.starts_with("character varying") || name.starts_with("varchar");
             Some(if is_same && is_known { name.clone() } else { "text".to_owned() })
         }
-        // Without a precision, a numeric column may contain fractions.
-        Kind::Numeric { has_fraction: false } => (is_same && name.contains('(')).then(|| name.clone()),
         // SQLite has no such type: the column may contain any number or text.
         Kind::Uuid => (dialect == Dialect::Postgresql).then(|| "uuid".to_owned()),
-        Kind::Padded | Kind::Boolean | Kind::Enum | Kind::Other => is_same.then(|| name.clone()),
-        Kind::Numeric { has_fraction: true } | Kind::Caseless | Kind::Unknown => None,
+        Kind::Numeric(Fraction::Never) | Kind::Padded | Kind::Boolean | Kind::Enum | Kind::Other => {
+            is_same.then(|| name.clone())
+        }
+        Kind::Numeric(Fraction::Always | Fraction::Sometimes) | Kind::Caseless | Kind::Unknown => None,
     }
 }
 
@@ -121,7 +121,7 @@ fn others_than_text<'a>(columns: &[BoundColumn<'a>], dialect: Dialect) -> Option
         columns.iter().copied().partition(|bound| bound.column.ty.kind == Kind::Text);
     let castable = others.iter().all(|other| match other.column.ty.kind {
         Kind::Caseless | Kind::Padded | Kind::Integer | Kind::Uuid | Kind::Enum => true,
-        Kind::Text | Kind::Numeric { .. } | Kind::Boolean | Kind::Other | Kind::Unknown => false,
+        Kind::Text | Kind::Numeric(_) | Kind::Boolean | Kind::Other | Kind::Unknown => false,
     });
     let is_few = !others.is_empty() && others.len() < text.len();
     (dialect == Dialect::Postgresql && castable && is_few).then_some(others)

@@ -33,7 +33,9 @@ sql_types: {User: text, Repo: integer}
         ("id::int", "bigint", None),
         ("id::numeric(20)", "integer", Some("warning")),
         ("id", "numeric", Some("warning")),
-        ("id::numeric", "numeric", None),
+        ("id::numeric", "numeric", Some("error")),
+        ("id::numeric", "integer", Some("error")),
+        ("id::numeric(20)", "numeric", None),
         ("id::numeric(10, 2)", "numeric", Some("error")),
         ("id::numeric(10, 2)", "integer", Some("error")),
         ("id::numeric(10, 2)", "numeric(10, 2)", None),
@@ -43,12 +45,17 @@ sql_types: {User: text, Repo: integer}
             .replace("SELECT owner, id", &format!("SELECT owner, {column}"))
             .replace("Repo: integer", &format!("Repo: '{told}'"));
         let (_, found) = findings(folder.path(), &told, &database, &[]);
-        let is_of_type = |line: &&String| {
-            line.contains("owner(User:_, Repo:_) id: is `") && line.contains("where `sql_types` says")
-        };
+        let is_of_type =
+            |line: &&String| line.contains("owner(User:_, Repo:_) id: is `") && line.contains("`sql_types`");
         let mut found_of = found.iter().filter(is_of_type);
         assert_eq!(found_of.next().map(|line| line.split(' ').next().unwrap()), finding, "{found:?}");
     }
+    let unscaled = bindings.replace("SELECT owner, id", "SELECT owner, id::numeric AS id");
+    let (_, found) = findings(folder.path(), &unscaled, &database, &[]);
+    let expected = "error owner(User:_, Repo:_) id: is `numeric` without a scale, so it may contain `5.0`, which \
+                    would equal the id `5`: give it an integer type or `numeric(38, 0)`, or leave `Repo` out of \
+                    `sql_types`";
+    assert!(found.contains(&expected.to_owned()), "{found:?}");
     let unknown = bindings.replace("User: text", "User: made_up");
     let (code, found) = findings(folder.path(), &unknown, &database, &[]);
     assert!(
