@@ -28,8 +28,10 @@ impl Refusal {
             Self::TooManyValues { predicates, most, rule } => {
                 let bind = either(predicates.iter().map(|name| format!("`{name}`")));
                 let rule = at_limit(*rule);
+                let open = every(asked, |var| !var.has_value);
+                let narrower = if open.is_empty() { open } else { format!(", or give {open} a value") };
                 format!(
-                    "the SQL of the question would contain more than {most} values of stored facts{rule}: bind {bind} in the data bindings, so that the database looks them up itself, or give more of the question's values"
+                    "the SQL of the question would contain more than {most} values of stored facts{rule}: bind {bind} in the data bindings, so that the database looks them up itself{narrower}"
                 )
             }
         }

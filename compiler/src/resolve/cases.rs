@@ -148,7 +148,12 @@ fn fact(tables: &mut Tables, call: &Call, facts: &mut Facts) -> Option<ir::Fact>
         match &arg.value {
             ast::Term::Variable(name) => {
                 let title = format!("a test fact cannot contain the variable `{name}`");
-                let help = format!("write a value: `{}` or `Type{{\"{name}\"}}`", quoted(name));
+                let object = if name.starts_with(char::is_uppercase) {
+                    format!("{name}{{\"id\"}}")
+                } else {
+                    format!("Type{{\"{name}\"}}")
+                };
+                let help = format!("write a value: `{}` or `{object}`", quoted(name));
                 tables.report(
                     Diagnostic::new(Code::NotConcrete, title, arg.span, "not a value").with_help(help),
                 );

@@ -254,9 +254,12 @@ fn kind(ty: &Type, modifier: i32) -> Kind {
         Type::TEXT | Type::VARCHAR | Type::NAME | Type::UNKNOWN => Kind::Text,
         Type::BPCHAR => Kind::Padded,
         Type::INT2 | Type::INT4 | Type::INT8 => Kind::Integer,
-        Type::NUMERIC if modifier < 4 => Kind::Numeric(Fraction::Sometimes),
-        Type::NUMERIC if (modifier - 4) & 0x7ff == 0 => Kind::Numeric(Fraction::Never),
-        Type::NUMERIC => Kind::Numeric(Fraction::Always),
+        Type::NUMERIC => Kind::Numeric(match modifier {
+            ..4 => Fraction::Sometimes,
+            // The scale is the lower eleven bits.
+            _ if (modifier - 4) % 0x800 == 0 => Fraction::Never,
+            _ => Fraction::Always,
+        }),
         Type::UUID => Kind::Uuid,
         Type::BOOL => Kind::Boolean,
         _ if ty.name() == "citext" => Kind::Caseless,

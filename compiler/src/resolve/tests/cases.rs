@@ -120,3 +120,18 @@ fn mistakes_of_tests_are_found() {
     P0214 15:40 [g] there are two test fixtures named `g`
     "#);
 }
+
+/// `User:ann` is how facts are written outside of a policy.
+#[test]
+fn an_object_in_the_notation_of_facts_is_written_out() {
+    let text = format!(
+        "{POLICY}test \"t\" {{ setup {{ has_role(User:ann, \"reader\", Doc{{\"d\"}}); }} assert p(); }}"
+    );
+    let source = SourceMap::new("policy.polar", &text);
+    let (policy, mut found) = syntax::parse(&source);
+    found.extend(crate::resolve::resolve(&source, &policy).1);
+    let helps: Vec<String> = found.into_iter().filter_map(|found| found.help).collect();
+    for help in ["write an object as `User{\"ann\"}`", "write a value: `\"User\"` or `User{\"id\"}`"] {
+        assert!(helps.iter().any(|found| found == help), "{helps:?}");
+    }
+}

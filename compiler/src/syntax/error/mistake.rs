@@ -53,11 +53,13 @@ pub(in crate::syntax) fn lone_term(text: &str, span: Span) -> Diagnostic {
 pub(in crate::syntax) fn typed_argument(variable: &str, ty: &str, span: Span) -> Diagnostic {
     let title = format!("the argument `{}` of a call cannot have a type", excerpt(variable));
     let found = Diagnostic::new(Code::UnexpectedToken, title, span, "types belong in the head of a rule");
-    found.with_help(format!(
-        "write `{} matches {}` as a condition of its own",
-        excerpt(variable),
-        excerpt(ty)
-    ))
+    let (variable, ty) = (excerpt(variable), excerpt(ty));
+    // `User:alice` is how facts are written outside of a policy.
+    found.with_help(if variable.starts_with(char::is_uppercase) {
+        format!("write an object as `{variable}{{\"{ty}\"}}`")
+    } else {
+        format!("write `{variable} matches {ty}` as a condition of its own")
+    })
 }
 
 /// A type after something that is not a variable.
