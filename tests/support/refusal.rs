@@ -38,6 +38,8 @@ pub enum Kind {
     Select,
     /// Too many values of stored facts for one text.
     Values,
+    /// The statement reached its time limit.
+    Late,
 }
 
 impl Kind {
@@ -77,11 +79,11 @@ impl From<EngineError> for Told {
             EngineError::UnknownPredicate { .. } => {
                 Self { kind: Some(Kind::UnknownPredicate), message: error.to_string() }
             }
+            EngineError::Timeout(_) => Self { kind: Some(Kind::Late), ..Self::fault(error) },
             EngineError::Policy(_)
             | EngineError::Contradiction(_)
             | EngineError::NotFound(_)
             | EngineError::TooLarge(_)
-            | EngineError::Timeout(_)
             | EngineError::Store(_)
             | EngineError::Bug(_) => Self::fault(error),
         }

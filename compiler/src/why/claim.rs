@@ -112,7 +112,14 @@ impl Sought {
                 continue;
             }
             let key = columns().map(|(arg, _)| arg.value).collect();
-            let table = run.settle((Some(rel), key), !self.repeats())?;
+            let table = match run.settle((Some(rel), key), !self.repeats()) {
+                Ok(table) => table,
+                Err(Fault::Open(_)) => {
+                    is_open = true;
+                    continue;
+                }
+                Err(fault) => return Err(fault),
+            };
             tables.push(table);
             for answer in &run.state.tables[table].answers {
                 let mut values = run.state.answers[*answer].tuple.iter().copied();

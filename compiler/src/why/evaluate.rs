@@ -21,7 +21,7 @@ impl<R: Rows> Run<'_, '_, R> {
             return Ok(settled);
         }
         let table = self.open(key, None, any_answer)?;
-        self.finish()?;
+        self.finish().inspect_err(|_| self.levels.clear())?;
         Ok(table)
     }
 

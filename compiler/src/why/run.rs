@@ -95,14 +95,18 @@ impl<'r, 'w, R: Rows> Run<'r, 'w, R> {
         if self.levels.len() > 1 { 0 } else { self.most_assumed }
     }
 
-    /// Gives up an attempt that cannot go on. A negation must know all answers of its goal, so below one
-    /// nothing can.
+    /// Gives up an attempt that cannot go on. Only the question may lack answers: a negation and a claim must
+    /// know all answers of their goal, so below one nothing can go on.
     pub(super) fn give_up(&mut self, frame: FrameId) -> Result<(), Fault<R::Error>> {
         let (table, clause) = (self.state.frames[frame].table, self.state.frames[frame].clause);
         let clauses = self.world.clauses(self.state.tables[table].key.0);
         let rule = clauses.get(clause).and_then(|traced| traced.clause.rule);
+        let is_of_question = |level: &Level| self.state.tables[level.goal].key.0.is_none();
+        if !self.levels.last().is_some_and(is_of_question) {
+            return Err(Fault::Open(rule));
+        }
         self.open.get_or_insert(OpenClause { rule });
-        if self.levels.len() > 1 { Err(Fault::Open(rule)) } else { Ok(()) }
+        Ok(())
     }
 
     pub(super) fn queue(&mut self, table: AnswerTableId) {

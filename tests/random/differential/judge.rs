@@ -55,9 +55,10 @@ pub(crate) const PATIENCE: u64 = 30_000_000;
 
 /// The reasons for which a check may be refused: on the way to its answer it asks for *some* value of a
 /// variable that a rule only tests (`d != Doc{"a"}`, `not closed(d)`); or several recursions that are not
-/// linear read each other, and the statement would be larger than SQLite takes.
+/// linear read each other, and the statement would be larger than SQLite takes. A few may reach the time
+/// limit: rules can pair everything with everything, several times.
 pub(crate) fn may_be_refused(kind: Kind) -> bool {
-    kind == Kind::NotEnumerable || kind.is_too_large()
+    kind == Kind::NotEnumerable || kind == Kind::Late || kind.is_too_large()
 }
 
 /// What a random policy may be refused for: a cycle through negation, and a test of a variable without a

@@ -9,6 +9,7 @@ use portcullis_testkit::local::DIALECTS;
 use portcullis_testkit::local::split::{Split, Spread};
 use portcullis_testkit::notation::{Cell, Value};
 use portcullis_testkit::outcome::Outcome;
+use portcullis_testkit::refusal::Kind;
 use portcullis_testkit::sql_limits;
 use std::cell::{Cell as Counter, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,6 +24,9 @@ const REFUSED_PER_MILLE: usize = 120;
 /// The most questions in a thousand for which a database may get no local SQL: the statement would be too
 /// large, or its rows could not be told from a wildcard.
 const NO_SQL_PER_MILLE: usize = 30;
+
+/// Of so many cases one may reach the time limit, and one more of any number.
+const LATE_PER: usize = 50_000;
 
 /// Every way in which facts are spread, with what a line of numbers calls it.
 const SPREADS: [(Spread, &str); 5] = [
@@ -83,6 +87,8 @@ pub(crate) struct Tally {
     pub(crate) endless_policies: Counter<usize>,
     /// Policies that are too much for it with many resources.
     pub(crate) too_large: Counter<usize>,
+    /// Questions that reached the time limit.
+    pub(crate) late: Counter<usize>,
     /// Lists that were refused in pages.
     pub(crate) refused_pages: Counter<usize>,
     /// Questions that the oracle, the engine and local SQL on both databases answered.
@@ -124,6 +130,11 @@ pub(crate) fn count(counter: &Counter<usize>) {
     counter.set(counter.get() + 1);
 }
 
+/// Whether a question reached the time limit.
+pub(crate) fn is_late(found: &Outcome) -> bool {
+    matches!(found, Expected::Refused(told) if told.kind == Some(Kind::Late))
+}
+
 impl Tally {
     /// Nothing yet, in a run that asks one in so many of a policy's questions.
     pub(crate) fn of(step: u64) -> Self {
@@ -133,6 +144,9 @@ impl Tally {
     /// Counts an answer of the engine.
     pub(crate) fn note(&self, found: &Outcome, is_check: bool) {
         count(&self.engine);
+        if is_late(found) {
+            count(&self.late);
+        }
         match found {
             Expected::Is(Answer::Decision(granted)) => {
                 count(&self.decisions);
@@ -239,6 +253,8 @@ impl Tally {
             !holds(&self.refused, 1000, &self.enumerations, REFUSED_PER_MILLE),
             "too many enumerations are refused"
         );
+        let n_late = self.late.get();
+        assert!(n_late <= 1 + self.cases.get() / LATE_PER, "{n_late} questions reached the time limit");
         assert!(!holds(&self.no_sql, 1000, &self.cases, NO_SQL_PER_MILLE), "too often there is no local SQL");
         for (dialect, on) in DIALECTS.iter().zip(&self.local) {
             for ((_, name), counter) in SPREADS.iter().zip(&on.spreads) {
@@ -331,7 +347,7 @@ impl fmt::Display for Tally {
             unexplained_locally.get(),
             reviewed.get(),
         )?;
-        let Self { paged, bulks, too_large, .. } = self;
+        let Self { paged, bulks, too_large, late, .. } = self;
         write!(
             f,
             "{} lists in pages ({} of several, {} of them with wildcards, {} refused), ",
@@ -344,7 +360,7 @@ impl fmt::Display for Tally {
         write!(f, "{} lists of actors in pages ({} of several), ", all.get(), turned.get())?;
         write!(
             f,
-            "{} bulks ({} pass in part, {} of several types, {} with repetitions, {} with unknown types, {} refused), {} too large",
+            "{} bulks ({} pass in part, {} of several types, {} with repetitions, {} with unknown types, {} refused), {} too large, {} reached the time limit",
             bulks.all.get(),
             bulks.in_part.get(),
             bulks.mixed.get(),
@@ -352,6 +368,7 @@ impl fmt::Display for Tally {
             bulks.strange.get(),
             bulks.refused.get(),
             too_large.get(),
+            late.get(),
         )
     }
 }

@@ -277,3 +277,31 @@ fn types_that_the_policy_does_not_mention_are_named_and_differ() {
     says(&bench, "same(Foo:1, Bar:1)", "0: same(Foo:1, Bar:1)");
     says(&bench, "pair(Foo:1, Bar:1)", "pair(Foo:1, Bar:1) line 3, height 1\n  Foo:1 != Bar:1");
 }
+
+#[test]
+fn no_goal_fails_that_tests_a_value_of_its_own() {
+    // Whether ann is a member of Org:a depends on a Folder that nothing gives. Only the missing relation is a
+    // reason.
+    let policy = r#"actor User {}
+resource Folder {}
+resource Org { roles = ["member"]; }
+resource Document {
+  permissions = ["read"];
+  relations = { org: Org };
+  "read" if "member" on "org";
+}
+same(folder: Folder, folder: Folder);
+has_role(_: User, "member", Org{"a"}) if same(folder, folder);
+"#;
+    let bench = Bench::new(policy, "");
+    says(
+        &bench,
+        r#"allow(User:ann, "read", Document:?)"#,
+        r#"
+0: allow(User:ann, "read", Document:_), no fact
+   implied: has [], lacks goal 1
+1: has_permission(User:ann, "read", Document:_), no fact
+   line 7: has [], lacks has_relation(Document:_, "org", Org:a)
+"#,
+    );
+}
