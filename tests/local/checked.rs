@@ -92,13 +92,13 @@ fn database(dialect: Dialect, folder: &Path) -> (Caller, String) {
                      DROP TYPE IF EXISTS checked.mood CASCADE; DROP DOMAIN IF EXISTS checked.small_number CASCADE;
                      CREATE TYPE checked.mood AS ENUM ('hr', '5');
                      CREATE DOMAIN checked.small_number AS integer CHECK (VALUE < 1000);
-                     SET search_path = checked, public;
-                     ALTER ROLE postgres SET search_path = checked, public;",
+                     SET search_path = checked, public;",
                 )
                 .unwrap();
             let place = printed(&caller, "SHOW unix_socket_directories").unwrap();
             let place = place[0][0].clone().unwrap();
-            (caller, format!("postgresql:///postgres?user=postgres&host={place}"))
+            let options = "-c%20search_path%3Dchecked,public";
+            (caller, format!("postgresql:///postgres?user=postgres&host={place}&options={options}"))
         }
     }
 }

@@ -1,0 +1,141 @@
+//! What `docs/local-checks/assumptions.md` assumes of the caller's database, where nothing else tests it.
+
+use super::service::{Service, column};
+use portcullis_compiler::Dialect;
+use portcullis_testkit::local::DIALECTS;
+use portcullis_testkit::local::caller::{Caller, printed};
+use portcullis_testkit::local::ways::Way;
+
+const POLICY: &str = r#"
+actor User {}
+resource Doc {
+  permissions = ["read", "open", "shut"];
+  roles = ["reader", "banned"];
+  "read" if "reader" and not "banned";
+}
+has_permission(_: User, "open", doc: Doc) if flag(doc, true);
+has_permission(_: User, "shut", doc: Doc) if flag(doc, false);
+"#;
+
+const READERS: &str = "
+facts:
+  has_role(User:_, reader, Doc:_):
+    query: SELECT who, doc FROM readers
+";
+
+/// A database with this table of readers.
+fn caller(dialect: Dialect, columns: &str, rows: &str) -> Caller {
+    let caller = Caller::new(dialect).unwrap();
+    caller.script(&format!("CREATE TEMPORARY TABLE readers ({columns})")).unwrap();
+    caller.script(&format!("INSERT INTO readers VALUES {rows}")).unwrap();
+    caller
+}
+
+/// Whether a check is answered yes.
+fn holds(service: &Service, caller: &Caller, question: &str) -> Result<bool, String> {
+    let sql = service.sql_for(caller.dialect(), question, Way::Authorize, "");
+    printed(caller, &sql).map(|rows| matches!(rows[0][0].as_deref(), Some("t" | "1")))
+}
+
+/// `é` is one character or two, and the sign for Ångström is another one than the letter Å.
+#[test]
+fn two_unicode_forms_of_a_letter_are_two_ids() {
+    let forms = ["\u{e9}", "e\u{301}", "\u{c5}", "\u{212b}", "A\u{30a}"];
+    for dialect in DIALECTS {
+        for told in ["", "sql_types:\n  Doc: text\n  User: text\n"] {
+            let service = Service::new(POLICY, "", &format!("{READERS}{told}"));
+            for held in forms {
+                let caller = caller(dialect, "who TEXT, doc TEXT", &format!("('ada', '{held}')"));
+                for asked in forms {
+                    let question = format!("allow(User:ada, \"read\", Doc:\"{asked}\")");
+                    let found = holds(&service, &caller, &question).unwrap();
+                    assert_eq!(found, held == asked, "{dialect} {told} {held:?} {asked:?}");
+                }
+            }
+        }
+    }
+}
+
+/// PostgreSQL takes `20240101` for a date, and a number takes the column's type without `sql_types`.
+#[test]
+fn a_number_that_a_date_equals_is_another_id() {
+    for told in ["", "sql_types:\n  Doc: date\n"] {
+        let service = Service::new(POLICY, "", &format!("{READERS}{told}"));
+        let caller = caller(Dialect::Postgresql, "who TEXT, doc DATE", "('ada', '2024-01-01')");
+        for (id, answer) in [("2024-01-01", true), ("20240101", false), ("2024-1-1", false)] {
+            let question = format!("allow(User:ada, \"read\", Doc:{id:?})");
+            assert_eq!(holds(&service, &caller, &question), Ok(answer), "{told} {id}");
+        }
+    }
+}
+
+/// SQLite has no truth values: `TRUE` is 1, and 2 is neither.
+#[test]
+fn one_and_zero_are_truth_values_of_sqlite() {
+    let document = "\nfacts:\n  flag(Doc:_, Boolean:_):\n    query: SELECT who, flag FROM readers\n";
+    let service = Service::new(POLICY, "", document);
+    let rows = "('a', 1), ('b', 0), ('c', 2), ('d', 'true'), ('e', 'false'), ('f', 'TRUE'), ('g', TRUE)";
+    for ty in ["", "BOOLEAN", "INTEGER", "BLOB"] {
+        let caller = caller(Dialect::Sqlite, &format!("who TEXT, flag {ty}"), rows);
+        for (permission, answer) in [("open", "a d g"), ("shut", "b e")] {
+            let question = format!("allow(User:ada, {permission:?}, Doc:?)");
+            let filter = service.sql_for(Dialect::Sqlite, &question, Way::List, "who");
+            let sql = format!("SELECT who FROM readers WHERE {filter} ORDER BY who");
+            assert_eq!(column(&caller, &sql), answer, "{ty} {permission}\n{sql}");
+        }
+    }
+}
+
+/// What the role may not read is an error, and what a row-level policy hides is no fact.
+#[test]
+fn rows_that_are_hidden_are_no_facts() {
+    let service = Service::new(POLICY, "", READERS);
+    let caller = caller(Dialect::Postgresql, "who TEXT, doc TEXT", "('ada', 'shown'), ('ada', 'hidden')");
+    caller.script("CREATE ROLE assumed_reader; SET ROLE assumed_reader").unwrap();
+    let shown = r#"allow(User:ada, "read", Doc:shown)"#;
+    let error = holds(&service, &caller, shown).unwrap_err();
+    assert!(error.contains("permission denied for table readers"), "{error}");
+    caller
+        .script(
+            "RESET ROLE; GRANT SELECT ON readers TO assumed_reader; ALTER TABLE readers ENABLE ROW LEVEL SECURITY;
+             CREATE POLICY shown ON readers USING (doc <> 'hidden'); SET ROLE assumed_reader",
+        )
+        .unwrap();
+    let found =
+        [shown, r#"allow(User:ada, "read", Doc:hidden)"#].map(|asked| holds(&service, &caller, asked));
+    caller.script("RESET ROLE; DROP OWNED BY assumed_reader; DROP ROLE assumed_reader").unwrap();
+    assert_eq!(found, [Ok(true), Ok(false)]);
+}
+
+/// A backslash is a character like any other, in an id and in a bound query, whatever the session says.
+#[test]
+fn a_backslash_means_the_same_in_every_session() {
+    let document = READERS.replace("FROM readers", r"FROM readers WHERE doc <> 'a\b'");
+    let service = Service::new(POLICY, r#"has_role(User:ada, "banned", Doc:"c\\d")"#, &document);
+    let rows = r"('ada', E'a\\b'), ('ada', E'c\\d'), ('ada', E'e\\f')";
+    let caller = caller(Dialect::Postgresql, "who TEXT, doc TEXT", rows);
+    for setting in ["on", "off"] {
+        caller
+            .script(&format!("SET standard_conforming_strings = {setting}; SET escape_string_warning = off"))
+            .unwrap();
+        for (id, answer) in [(r"a\\b", false), (r"c\\d", false), (r"e\\f", true), (r"e\\\\f", false)] {
+            let question = format!("allow(User:ada, \"read\", Doc:\"{id}\")");
+            assert_eq!(holds(&service, &caller, &question), Ok(answer), "{setting} {id}");
+        }
+        let filter = service.filter(r#"allow(User:ada, "read", Doc:?)"#, "doc");
+        assert_eq!(column(&caller, &format!("SELECT doc FROM readers WHERE {filter}")), r"e\f", "{filter}");
+    }
+}
+
+/// A statement has the stored facts and the time of the moment it was generated.
+#[test]
+fn a_statement_keeps_the_facts_that_it_was_generated_with() {
+    let service = Service::new(POLICY, "", READERS);
+    let caller = caller(Dialect::Postgresql, "who TEXT, doc TEXT", "('ada', 'a')");
+    let question = r#"allow(User:ada, "read", Doc:a)"#;
+    let old = service.sql(question, Way::Authorize, "");
+    assert_eq!(column(&caller, &old), "true");
+    service.store(&super::service::facts(r#"has_role(User:ada, "banned", Doc:a)"#));
+    assert_eq!(column(&caller, &old), "true", "a statement changed after it was generated");
+    assert_eq!(holds(&service, &caller, question), Ok(false));
+}
