@@ -118,7 +118,7 @@ pub fn kind(refusal: &Refusal) -> Kind {
         Refusal::Untyped { .. } => Kind::Untyped,
         Refusal::Unseeded { .. } => Kind::Unseeded,
         Refusal::TooLarge { limit, .. } => match limit {
-            Limit::RuleCopies { .. } => Kind::RuleCopies,
+            Limit::RuleCopies { .. } | Limit::Denials { .. } => Kind::RuleCopies,
             Limit::Alternatives { .. } | Limit::UnionArms { .. } | Limit::StatementBytes { .. } => {
                 Kind::Alternatives
             }

@@ -153,6 +153,7 @@ impl Limit {
         const ALTERNATIVES: &str = "needs too many alternatives: one";
         match self {
             Self::RuleCopies { most } => format!("needs more than {most} rule copies"),
+            Self::Denials { most } => format!("needs more than {most} denials in copies of rules"),
             Self::Alternatives { of_condition, in_all, tables } => {
                 format!(
                     "{ALTERNATIVES} statement takes at most {of_condition} per condition, {in_all} in all, and {tables} tables"
@@ -179,6 +180,7 @@ impl Limit {
     fn to_split(self) -> &'static str {
         match self {
             Self::RuleCopies { .. }
+            | Self::Denials { .. }
             | Self::Alternatives { .. }
             | Self::UnionArms { .. }
             | Self::StatementBytes { .. } => "the rules that it reads",

@@ -130,6 +130,11 @@ pub enum Limit {
         /// The maximum for one question.
         most: usize,
     },
+    /// Ways in which what the copies of rules deny could hold.
+    Denials {
+        /// The maximum for one question.
+        most: usize,
+    },
     /// Alternatives of one condition, alternatives of all conditions together, and tables.
     Alternatives {
         /// The maximum in one condition.

@@ -16,6 +16,7 @@ use crate::ir::{self, CompareOp, LiteralKind, Polarity, PredId, TypeId, VarId};
 use crate::ordered::{OrderedMap, OrderedSet};
 use crate::question::CompileError;
 use crate::refusal::VarName;
+use rustc_hash::FxHashSet;
 use std::hash::Hash;
 
 /// Which relation each adornment of each table becomes.
@@ -210,6 +211,7 @@ impl<'e, 'p> Emitter<'e, 'p> {
     pub(super) fn goals(&self) -> Result<Option<Goals>, CompileError> {
         let mut goals = Vec::new();
         let mut literals = Vec::new();
+        let mut denied = FxHashSet::default();
         for (left, right) in &self.frame.equal {
             goals.push(Goal::Compare {
                 op: CompareOp::Equal,
@@ -225,7 +227,7 @@ impl<'e, 'p> Emitter<'e, 'p> {
                     true
                 }
                 LiteralKind::Atom { polarity: Polarity::Negated, pred, args } => {
-                    self.negated(*pred, args, literal.span, &mut goals)?;
+                    self.negated(*pred, args, literal.span, &mut goals, &mut denied)?;
                     true
                 }
                 LiteralKind::Compare { op: CompareOp::Equal, .. } | LiteralKind::NotOfType { .. } => true,

@@ -15,6 +15,7 @@ use crate::datalog::{Adornment, Goal, ScanArg, Term};
 use crate::ir::{self, CompareOp, ConstId, Polarity, PredId, TypeId, VarId};
 use crate::question::CompileError;
 use crate::source::Span;
+use rustc_hash::FxHashSet;
 
 /// When a term equals the literal at one position of a negated atom.
 enum LiteralMatch {
@@ -24,17 +25,19 @@ enum LiteralMatch {
 }
 
 impl<'p> Emitter<'_, 'p> {
-    /// One negated goal for each way in which the predicate could hold.
+    /// One negated goal for each way in which the predicate could hold, unless it is `denied` already.
     pub(super) fn negated(
         &self,
         pred: PredId,
         args: &[ir::Term],
         span: Span,
         goals: &mut Vec<Goal>,
+        denied: &mut FxHashSet<Goal>,
     ) -> Result<(), CompileError> {
         let pattern = Pattern::of(self.work.program, self.frame, pred, args);
         let answerer = self.work.answerer_of_negated(&pattern)?;
         for (choice, adornments) in self.work.choices(answerer) {
+            self.work.denial().map_err(|error| self.work.reached_in(self.body, error))?;
             let mut frame = self.frame.clone();
             let mut guards = Vec::new();
             if !self.can_hold(&mut frame, args, adornments, span, &mut guards)? {
@@ -66,7 +69,7 @@ impl<'p> Emitter<'_, 'p> {
                     }
                 }
             };
-            if !goals.contains(&goal) {
+            if denied.insert(goal.clone()) {
                 goals.push(goal);
             }
         }

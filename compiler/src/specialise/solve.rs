@@ -263,15 +263,20 @@ impl<'p> Specialiser<'p> {
         Ok(true)
     }
 
-    /// Counts work on a rule against the limit.
-    fn step_in(&mut self, body: &Body<'_>) -> Result<(), CompileError> {
-        self.step().map_err(|error| match body.of {
+    /// An error of a limit that was reached in a body.
+    pub(super) fn reached_in(&self, body: &Body<'_>, error: CompileError) -> CompileError {
+        match body.of {
             BodyOf::Rule { id, .. } => {
                 let place = Place::of_rule(&self.program.source, self.program.rule(id).span);
                 error.at_rule(place.map(RuleAtLimit::Reached))
             }
             BodyOf::Question => error,
-        })
+        }
+    }
+
+    /// Counts work on a rule against the limit.
+    fn step_in(&mut self, body: &Body<'_>) -> Result<(), CompileError> {
+        self.step().map_err(|error| self.reached_in(body, error))
     }
 
     /// The refusal for a test whose variable has no type.

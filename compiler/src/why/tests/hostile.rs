@@ -80,3 +80,21 @@ fn a_rule_of_many_conditions_is_explained() {
     let why = Bench::new(&policy, &facts.join("\n")).why("p(User:x)");
     assert!(why.contains("lacks c399(User:x)") && why.ends_with("with c399(User:x)\n"), "{why}");
 }
+
+/// A fact with three arguments of any type has a thousand kinds, so a rule that requires and denies one has a
+/// million denials. Then only the kinds that there are take part.
+#[test]
+fn denials_of_many_kinds_of_fact_are_limited() {
+    let mut policy = String::from(
+        "actor User {}\np(x: User) if f(x, _, _, _) and g(x, _) and not f(x, _, _, x) and not blocked(x);\n\
+         declare blocked(User);\n",
+    );
+    for at in 0..7 {
+        writeln!(policy, "resource R{at} {{}}").unwrap();
+    }
+    let bench = Bench::new(&policy, "f(User:a, R0:a, R1:a, R2:a)\ng(User:a, R0:a)\nblocked(User:b)");
+    let proved = bench.reasons("p(User:a)").explanation;
+    assert_eq!((proved.verdict, proved.truncated), (Verdict::Holds, false));
+    let no = bench.reasons("p(User:b)").explanation;
+    assert_eq!((no.verdict, no.truncated), (Verdict::Fails, true));
+}
